@@ -1,0 +1,93 @@
+"""What all tests and benchmarks share: figures printed beside what was wanted, and peers."""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).parent
+
+for profile, examples in {"dev": 25, "ci": 200, "nightly": 5000}.items():
+    settings.register_profile(
+        profile,
+        max_examples=examples,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+settings.load_profile(os.environ.get("TACIT_HYPOTHESIS_PROFILE", "dev"))
+
+Bar = Callable[[str, object, str, bool], None]
+"""name, what was measured, what was wanted, and whether that is enough."""
+
+Peer = Callable[..., dict[str, Any]]
+"""A peer's name and its arguments, to the JSON object that it prints."""
+
+
+@pytest.fixture
+def bar(record_property: Callable[[str, object], None]) -> Iterator[Bar]:
+    """Prints a figure at the end of the run, and fails the test where it falls short."""
+    short: list[str] = []
+
+    def show(name: str, measured: object, wanted: str, ok: bool) -> None:  # noqa: FBT001
+        figure = f"{measured:.4g}" if isinstance(measured, float) else str(measured)
+        line = f"bar {name}: {figure} (wanted {wanted}) {'ok' if ok else 'short'}"
+        record_property("bar", line)
+        if not ok:
+            short.append(line)
+
+    yield show
+    if short:
+        pytest.fail("\n".join(short), pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def peer() -> Peer:
+    """Runs another system in its own locked environment, which `just peers` builds."""
+
+    def run(name: str, *arguments: object) -> dict[str, Any]:
+        place = ROOT / "benchmarks" / "peers" / name
+        if not (place / ".venv").exists():
+            pytest.fail(
+                f"the environment of {name} is not built: run `just peers`", pytrace=False
+            )
+        command = [
+            "uv",
+            "run",
+            "--project",
+            place,
+            "--locked",
+            "--no-sync",
+            "python",
+            place / "draw.py",
+        ]
+        environment = {key: value for key, value in os.environ.items() if key != "VIRTUAL_ENV"}
+        done = subprocess.run(  # noqa: S603 - our own command
+            [*map(str, command), *map(str, arguments)],
+            check=True,
+            stdout=subprocess.PIPE,
+            env=environment,
+        )
+        printed: dict[str, Any] = json.loads(done.stdout)
+        return printed
+
+    return run
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the bars of all tests, one line each."""
+    reports = [report for group in terminalreporter.stats.values() for report in group]
+    lines = dict.fromkeys(
+        str(value)
+        for report in reports
+        for name, value in getattr(report, "user_properties", [])
+        if name == "bar"
+    )
+    if lines:
+        terminalreporter.write_line("")
+    for line in lines:
+        terminalreporter.write_line(line)

@@ -1,0 +1,64 @@
+# Every recipe is one line. `just` alone lists them.
+
+set positional-arguments
+
+peers_dir := "benchmarks/peers"
+
+# list the recipes
+default:
+    @just --list --unsorted
+
+# format the code
+format:
+    uv run ruff format . && uv run ruff check --fix --exit-zero .
+
+# format, lint, types and floors, without changing anything
+check: lint types floors
+
+# formatting, lint, spelling and the lock file
+lint:
+    uv lock --check && uv run ruff format --check . && uv run ruff check . && uv run codespell
+
+# mypy --strict over src
+types:
+    uv run mypy
+
+# the floors of the house, and who may import what
+floors:
+    uv run lint-imports
+
+# everything but the claims: unit tests, contracts and doctests, with branch coverage
+test *args:
+    uv run pytest -n auto --cov --cov-report=term-missing:skip-covered tests/unit tests/contracts src "$@"
+
+# the statistical claims at their real size, each with the lie that it rejects
+claims *args:
+    uv run pytest tests/claims "$@"
+
+# build the locked environments of the systems that we measure against
+peers:
+    for peer in {{ peers_dir }}/*/; do uv sync --quiet --locked --project "$peer" || exit 1; done
+
+# the exact law of every sampler at 10^6 draws, and OpenDP as the oracle
+law:
+    uv run pytest tests/claims/test_law.py tests/claims/test_enumeration.py tests/claims/test_oracle.py
+
+# outputs that only one of two neighbours can give: found for floating-point noise, none for ours
+float-attack:
+    uv run pytest tests/claims/test_float_attack.py
+
+# 1,000 forked workers and 64 threads share no draw
+freshness:
+    uv run pytest tests/claims/test_freshness.py
+
+# whether the time of a draw tells its size
+timing:
+    uv run pytest tests/claims/test_timing.py
+
+# ns per draw beside OpenDP and numpy, in one run
+bench-noise:
+    uv run pytest -s benchmarks/bench_noise.py
+
+# what CI runs, from the start
+ci:
+    bash .ci/run

@@ -1,0 +1,1 @@
+"""Tacit: a differentially private curator."""

@@ -1,0 +1,1 @@
+"""Events to losses: what was done becomes what it cost; knows no mechanism."""

@@ -1,0 +1,4 @@
+"""What a release leaks.
+
+Linkage, differencing, averaging, reconstruction, tracing, membership.
+"""

@@ -1,0 +1,1 @@
+"""The mechanism with the least expected error within a loss."""

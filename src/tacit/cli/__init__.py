@@ -1,0 +1,1 @@
+"""The `tacit` command: one file a group of commands."""

@@ -1,0 +1,1 @@
+"""The same door as session, over HTTP."""

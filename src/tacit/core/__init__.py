@@ -1,0 +1,1 @@
+"""The nouns of Tacit: frozen values with no behaviour beyond their own algebra."""

@@ -1,0 +1,64 @@
+"""All populations and datasets that an owner has declared."""
+
+from dataclasses import dataclass
+
+from tacit.core.dataset import Dataset, Link
+from tacit.core.population import Population
+from tacit.errors import InvalidValue, UnknownName
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """What may be asked about.
+
+    It is public: it holds what the owner declared, and nothing learned from data.
+
+    Guarantee: every dataset belongs to a declared population, and its way to the unit ends,
+    inside that population.
+    """
+
+    populations: tuple[Population, ...]
+    datasets: tuple[Dataset, ...]
+
+    def __post_init__(self) -> None:
+        for names in ([p.name for p in self.populations], [d.name for d in self.datasets]):
+            if len(set(names)) != len(names):
+                raise InvalidValue(f"Names are distinct; these are {', '.join(names)}.")
+        for dataset in self.datasets:
+            self.population(dataset.population)
+            self.path_to_unit(dataset.name)
+
+    def population(self, name: str) -> Population:
+        """The population of that name."""
+        for population in self.populations:
+            if population.name == name:
+                return population
+        known = ", ".join(population.name for population in self.populations)
+        raise UnknownName(f"There is no population {name!r}; there are: {known}.")
+
+    def dataset(self, name: str) -> Dataset:
+        """The dataset of that name."""
+        for dataset in self.datasets:
+            if dataset.name == name:
+                return dataset
+        known = ", ".join(dataset.name for dataset in self.datasets)
+        raise UnknownName(f"There is no dataset {name!r}; there are: {known}.")
+
+    def path_to_unit(self, name: str) -> tuple[Dataset, ...]:
+        """The datasets from ``name`` to the one whose rows name the unit, both included."""
+        path = [self.dataset(name)]
+        while isinstance(path[-1].unit, Link):
+            link, child = path[-1].unit, path[-1]
+            parent = self.dataset(link.parent)
+            parent.schema[link.parent_column]  # refuses a column that is not declared
+            if parent in path:
+                raise InvalidValue(
+                    f"The links of {name!r} lead in a circle through {parent.name!r}."
+                )
+            if parent.population != child.population:
+                raise InvalidValue(
+                    f"{child.name!r} of {child.population!r} links to {parent.name!r} "
+                    f"of {parent.population!r}; tables of the same people share one population."
+                )
+            path.append(parent)
+        return tuple(path)

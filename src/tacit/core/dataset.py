@@ -1,0 +1,106 @@
+"""A named private table of one population, and all that may be said of it in public."""
+
+from dataclasses import dataclass
+
+from tacit.core.schema import Schema
+from tacit.errors import InvalidValue
+
+
+@dataclass(frozen=True, slots=True)
+class UnitColumn:
+    """The column that names the unit a row belongs to.
+
+    Rows where it is NULL count for nobody and are dropped.
+    """
+
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A column that leads to the unit by way of another dataset.
+
+    Its rows carry ``parent_column``.
+
+    Where the engine itself does not keep ``parent_column`` unique, that it is becomes an
+    assumption, printed in the guarantee.
+    """
+
+    column: str
+    parent: str
+    parent_column: str
+    unique_by_constraint: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one unit may contribute.
+
+    To how many groups of an answer, and with how many rows in each.
+    """
+
+    max_groups: int
+    max_rows: int
+
+    def __post_init__(self) -> None:
+        if self.max_groups < 1 or self.max_rows < 1:
+            raise InvalidValue(
+                "Limits are at least 1, and "
+                f"max_groups={self.max_groups}, max_rows={self.max_rows} were given."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where a table lives.
+
+    The name of an engine, and the table's own name there, part by part.
+    """
+
+    engine: str
+    table: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """Which state of the data an answer speaks of.
+
+    A label that the owner declares, never a hash or a time of it.
+    """
+
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A private table.
+
+    Its population, public schema, the way to the unit, limits, place and epoch.
+
+    Example:
+        >>> from tacit.core.column import Column, Kind
+        >>> visits = Dataset(
+        ...     name="visits",
+        ...     population="patients",
+        ...     schema=Schema((Column("patient", Kind.TEXT), Column("ward", Kind.TEXT))),
+        ...     unit=UnitColumn("patient"),
+        ...     limits=Limits(max_groups=3, max_rows=10),
+        ...     location=Location("warehouse", ("hospital", "visits")),
+        ...     epoch=Epoch("2026-W46"),
+        ... )
+        >>> visits.schema.names
+        ('patient', 'ward')
+    """
+
+    name: str
+    population: str
+    schema: Schema
+    unit: UnitColumn | Link
+    limits: Limits
+    location: Location
+    epoch: Epoch
+
+    def __post_init__(self) -> None:
+        if not self.name.strip():
+            raise InvalidValue("A dataset needs a name.")
+        self.schema[self.unit.column]  # refuses a column that is not declared

@@ -1,0 +1,36 @@
+"""The public values that a column may take."""
+
+from dataclasses import dataclass
+
+from tacit.core.bounds import Provenance
+from tacit.errors import InvalidValue
+
+Key = str | int
+"""What a group can be named by; dates are written as ISO 8601 text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """A public list of values, in the order in which groups are shown.
+
+    Every one appears, with or without rows.
+
+    Example:
+        >>> Keys(("north", "south")).values
+        ('north', 'south')
+    """
+
+    values: tuple[Key, ...]
+    provenance: Provenance = Provenance.PUBLIC
+
+    def __post_init__(self) -> None:
+        if not self.values:
+            raise InvalidValue(
+                "Keys need at least one value; leave keys out where they are not public."
+            )
+        if len(set(self.values)) != len(self.values):
+            raise InvalidValue(
+                f"Keys are distinct, and of these {len(self.values)} some are equal."
+            )
+        if len({type(value) for value in self.values}) != 1:
+            raise InvalidValue("Keys are all text or all integers; these are mixed.")

@@ -1,0 +1,93 @@
+"""How far one unit can move an output, in which norm, and why."""
+
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from typing import Self
+
+from tacit.core.proof import Rule
+from tacit.errors import InvalidValue
+from tacit.numeric.exact import Number, exact, sqrt_bounds
+
+
+class Norm(Enum):
+    """How the coordinates of a difference are added up."""
+
+    L1 = "the sum of absolute differences"
+    L2 = "the root of the sum of squared differences"
+    LINF = "the greatest absolute difference"
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """The most by which one unit moves an output: its square, its norm and its proof.
+
+    The square is kept because an L2 sensitivity is often the root of an integer, and its square
+    is what the loss of Gaussian noise needs. The algebra only ever rounds up.
+
+    Example:
+        >>> groups = Sensitivity.of(2, Norm.L2, Rule("a unit moves a group by at most 2"))
+        >>> both = groups.beside(groups, Rule("a unit touches at most 2 groups"))
+        >>> both.square, both.amount > Fraction("2.828")
+        (Fraction(8, 1), True)
+        >>> print(both.proof)
+        a unit touches at most 2 groups
+          a unit moves a group by at most 2
+          a unit moves a group by at most 2
+    """
+
+    square: Fraction
+    norm: Norm
+    proof: Rule
+
+    def __post_init__(self) -> None:
+        if self.square < 0:
+            raise InvalidValue(
+                f"A sensitivity is at least 0, and its square {self.square} is not."
+            )
+
+    @classmethod
+    def of(cls, amount: Number, norm: Norm, proof: Rule) -> Self:
+        """A sensitivity from a plain amount."""
+        number = exact(amount)
+        if number < 0:
+            raise InvalidValue(f"A sensitivity is at least 0, and {number} is not.")
+        return cls(number**2, norm, proof)
+
+    @property
+    def amount(self) -> Fraction:
+        """The sensitivity itself; where the root is irrational, a fraction just above it."""
+        return sqrt_bounds(self.square)[1]
+
+    def scaled(self, factor: Fraction, rule: Rule) -> "Sensitivity":
+        """Of the output times ``factor``."""
+        return Sensitivity(self.square * factor**2, self.norm, _because(rule, self))
+
+    def plus(self, other: "Sensitivity", rule: Rule) -> "Sensitivity":
+        """Of the sum of two outputs of equal shape, by the triangle inequality."""
+        self._same_norm(other)
+        return Sensitivity(
+            (self.amount + other.amount) ** 2, self.norm, _because(rule, self, other)
+        )
+
+    def beside(self, other: "Sensitivity", rule: Rule) -> "Sensitivity":
+        """Of two outputs listed one after the other, both of which one unit can move."""
+        self._same_norm(other)
+        square = {
+            Norm.L1: (self.amount + other.amount) ** 2,
+            Norm.L2: self.square + other.square,
+            Norm.LINF: max(self.square, other.square),
+        }[self.norm]
+        return Sensitivity(square, self.norm, _because(rule, self, other))
+
+    def _same_norm(self, other: "Sensitivity") -> None:
+        if self.norm is not other.norm:
+            raise InvalidValue(
+                "Sensitivities combine in one norm, and these are in "
+                f"{self.norm.name} and {other.norm.name}."
+            )
+
+
+def _because(rule: Rule, *parts: Sensitivity) -> Rule:
+    """``rule``, resting on the proofs of ``parts`` too."""
+    return Rule(rule.name, rule.facts, rule.because + tuple(part.proof for part in parts))

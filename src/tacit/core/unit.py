@@ -1,0 +1,57 @@
+"""Whose presence is hidden, and which two datasets an observer must not tell apart."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from tacit.errors import InvalidValue
+
+
+class Neighbours(Enum):
+    """How neighbouring datasets differ.
+
+    By the presence of one unit, or by what one unit says.
+    """
+
+    ADD_REMOVE = "add or remove one"
+    REPLACE_ONE = "replace one"
+
+    @property
+    def size_is_public(self) -> bool:
+        """Whether neighbours have equally many units, so that the number may be told."""
+        return self is Neighbours.REPLACE_ONE
+
+    @property
+    def additions(self) -> int:
+        """How many additions and removals make one step.
+
+        Replacing is a removal and an addition.
+        """
+        return 2 if self is Neighbours.REPLACE_ONE else 1
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyUnit:
+    """Who is protected.
+
+    One ``name``, with all its rows in all tables of the population, at all times.
+
+    Example:
+        >>> print(PrivacyUnit("person"))
+        adding or removing one person, with all their rows
+    """
+
+    name: str
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        if not self.name.strip():
+            raise InvalidValue(
+                "A privacy unit needs a name that a reader knows, such as 'person'."
+            )
+
+    def __str__(self) -> str:
+        match self.neighbours:
+            case Neighbours.ADD_REMOVE:
+                return f"adding or removing one {self.name}, with all their rows"
+            case Neighbours.REPLACE_ONE:
+                return f"replacing one {self.name}, with all their rows, by another"

@@ -1,0 +1,44 @@
+"""The only dynamic import: an optional part by name, or the command that installs it."""
+
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+
+from tacit.errors import InvalidValue, MissingExtra
+
+# what a user installs -> the library that shows that it is there
+EXTRAS = {
+    "arrow": "pyarrow",
+    "ml": "sklearn",
+    "pld": "dp_accounting",
+    "postgres": "psycopg",
+    "server": "fastapi",
+    "spark": "pyspark",
+    "testing": "hypothesis",
+}
+
+
+def installed(extra: str) -> bool:
+    """Whether the optional part ``extra`` can be loaded here.
+
+    Example:
+        >>> installed("testing")
+        True
+    """
+    if extra not in EXTRAS:
+        raise InvalidValue(
+            f"{extra!r} is not an extra of Tacit; these are: {', '.join(EXTRAS)}."
+        )
+    return find_spec(EXTRAS[extra]) is not None
+
+
+def load(module: str, *, extra: str) -> ModuleType:
+    """The module ``module`` of Tacit, which needs the optional part ``extra``.
+
+    Example:
+        >>> load("tacit.testing.neighbours", extra="testing").__name__
+        'tacit.testing.neighbours'
+    """
+    if not installed(extra):
+        raise MissingExtra(f'{module} needs an optional part: pip install "tacit[{extra}]"')
+    return import_module(module)

@@ -1,0 +1,1 @@
+"""Method calls to the same plan that SQL makes."""

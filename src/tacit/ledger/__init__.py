@@ -1,0 +1,1 @@
+"""Budgets, reserve, the hash chain and its verification: everything that ever left."""

@@ -1,0 +1,1 @@
+"""Randomised response and frequency oracles: the client side and the estimator."""

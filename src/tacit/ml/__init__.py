@@ -1,0 +1,1 @@
+"""scikit-learn estimators and regression under the same ledger."""

@@ -1,0 +1,4 @@
+"""Exact numbers.
+
+Fractions and directed rounding, fixed-point grids, and the one door to randomness.
+"""

@@ -1,0 +1,192 @@
+"""Exact numbers: fractions from what a person wrote, and bounds rounded only toward more loss.
+
+A privacy parameter is a ``Fraction`` from the moment it enters. Where a logarithm, a root or an
+exponential leaves the fractions, the result is a pair ``(lower, upper)`` of fractions with the
+true real number between them, and the caller takes the end that gives more loss or more noise.
+"""
+
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from math import isqrt
+from numbers import Rational
+
+from tacit.errors import InvalidValue
+
+Number = int | float | str | Fraction | Decimal
+"""What a person may write where an exact number is meant."""
+
+Interval = tuple[Fraction, Fraction]
+"""Two fractions with the true real number between them."""
+
+LONGEST_TEXT = 100
+"""Characters of a number as text; more is a mistake or an attack."""
+
+LARGEST_EXPONENT = 1000
+"""Powers of ten beyond this are refused, since '1e999999999' would fill the memory."""
+
+
+LARGEST_POWER = 10_000
+"""e to more than this is refused, and e to less than its negative is bounded by it."""
+
+
+def exact(value: Number) -> Fraction:
+    """The fraction that ``value`` says: a float means the shortest decimal that prints it.
+
+    Example:
+        >>> exact(0.1), exact("1/3"), exact("1e-6")
+        (Fraction(1, 10), Fraction(1, 3), Fraction(1, 1000000))
+        >>> sum(exact(0.1) for _ in range(10)) == 1
+        True
+    """
+    try:
+        match value:
+            case bool():
+                pass
+            case float():
+                # float.__repr__, because a numpy float prints its type as well
+                return Fraction(float.__repr__(value))
+            case Rational():  # numpy's integers too
+                return Fraction(value)
+            case Decimal():
+                return _of_decimal(value)
+            case str() if len(value) <= LONGEST_TEXT:
+                return Fraction(value) if "/" in value else _of_decimal(Decimal(value))
+    except (ValueError, ArithmeticError):
+        pass  # told below, in one wording
+    shown = repr(value)
+    raise InvalidValue(
+        f"A finite number is expected, and {shown[:LONGEST_TEXT]} is none that Tacit takes; "
+        "write 2, 0.1, '1/3', '1e-6' or a Fraction."
+    )
+
+
+def plain(value: Fraction) -> str:
+    """``value`` as a person would write it: a decimal where it is one, a fraction otherwise.
+
+    Example:
+        >>> plain(Fraction(1, 10)), plain(Fraction(1, 3)), plain(Fraction(5))
+        ('0.1', '1/3', '5')
+    """
+    rest = value.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    if rest != 1:
+        return str(value)
+    # a denominator below 2**n ends after at most n decimal digits
+    digits = len(str(abs(value.numerator))) + value.denominator.bit_length()
+    return format(_decimal(value, Context(prec=digits)).normalize(Context(prec=digits)), "f")
+
+
+def ceil_to(value: Fraction, unit: Fraction) -> Fraction:
+    """The least multiple of ``unit`` that is at least ``value``: a cost is rounded this way.
+
+    Example:
+        >>> ceil_to(Fraction(1, 3), Fraction(1, 100))
+        Fraction(17, 50)
+    """
+    return -(-value // _positive(unit)) * unit
+
+
+def floor_to(value: Fraction, unit: Fraction) -> Fraction:
+    """The greatest multiple of ``unit`` that is at most ``value``: a limit is rounded this way.
+
+    Example:
+        >>> floor_to(Fraction(1, 3), Fraction(1, 100))
+        Fraction(33, 100)
+    """
+    return value // _positive(unit) * unit
+
+
+def exp_bounds(value: Fraction, digits: int = 50) -> Interval:
+    """Fractions around e to the ``value``, near it to about ``digits`` decimal digits.
+
+    Guarantee: ``lower < exp(value) < upper``; far below zero, where ``digits`` would say
+    nothing, ``lower`` is 0.
+    Reference: ``decimal`` rounds exp and ln correctly at every precision (General Decimal
+    Arithmetic 1.70), and each end is moved outward by one unit in the last place besides.
+
+    Example:
+        >>> lower, upper = exp_bounds(Fraction(-1))
+        >>> lower < upper and abs(float(lower) - 0.36787944117144233) < 1e-15
+        True
+    """
+    if value < -LARGEST_POWER:
+        return Fraction(0), exp_bounds(Fraction(-LARGEST_POWER), digits)[1]
+    if value > LARGEST_POWER:
+        raise InvalidValue(
+            f"e to a power above {LARGEST_POWER} is refused, and {value} is above."
+        )
+    below, above = _contexts(digits)
+    low, high = _decimal(value, below), _decimal(value, above)
+    return Fraction(below.next_minus(below.exp(low))), Fraction(
+        above.next_plus(above.exp(high))
+    )
+
+
+def log_bounds(value: Fraction, digits: int = 50) -> Interval:
+    """Fractions around the natural logarithm of ``value``, which must be positive.
+
+    Guarantee: ``lower < log(value) < upper``.
+
+    Example:
+        >>> lower, upper = log_bounds(Fraction(2))
+        >>> lower < upper and abs(float(lower) - 0.6931471805599453) < 1e-15
+        True
+    """
+    below, above = _contexts(digits)
+    low, high = _decimal(_positive(value), below), _decimal(value, above)
+    return Fraction(below.next_minus(below.ln(low))), Fraction(above.next_plus(above.ln(high)))
+
+
+def sqrt_bounds(value: Fraction, digits: int = 50) -> Interval:
+    """Fractions around the square root of ``value``.
+
+    Both ends are the root itself where it is rational.
+
+    Guarantee: ``lower <= sqrt(value) <= upper``.
+
+    Example:
+        >>> sqrt_bounds(Fraction(9, 4))
+        (Fraction(3, 2), Fraction(3, 2))
+        >>> lower, upper = sqrt_bounds(Fraction(2))
+        >>> lower**2 < 2 < upper**2
+        True
+    """
+    if value < 0:
+        raise InvalidValue(
+            f"A square root needs a number of at least 0, and {value} is below it."
+        )
+    top, bottom = value.numerator, value.denominator
+    if isqrt(top) ** 2 == top and isqrt(bottom) ** 2 == bottom:
+        root = Fraction(isqrt(top), isqrt(bottom))
+        return root, root
+    # sqrt(top/bottom) = sqrt(top*bottom)/bottom, in integers that hold `digits` more digits
+    shift = 10**digits
+    root_floor = isqrt(top * bottom * shift * shift)
+    return Fraction(root_floor, bottom * shift), Fraction(root_floor + 1, bottom * shift)
+
+
+def _of_decimal(value: Decimal) -> Fraction:
+    if not value.is_finite() or abs(value.adjusted()) > LARGEST_EXPONENT:
+        raise InvalidValue(f"{value!r} is not finite, or beyond 10 to the {LARGEST_EXPONENT}.")
+    return Fraction(value)
+
+
+def _contexts(digits: int) -> tuple[Context, Context]:
+    """Decimal contexts that round down and up, with room for every exponent."""
+    return (
+        Context(prec=digits, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX),
+        Context(prec=digits, rounding=ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX),
+    )
+
+
+def _decimal(value: Fraction, context: Context) -> Decimal:
+    """``value`` as a decimal, rounded in the context's direction."""
+    return context.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+def _positive(value: Fraction) -> Fraction:
+    if value <= 0:
+        raise InvalidValue(f"A number above 0 is expected, and {value} is not.")
+    return value

@@ -1,0 +1,1 @@
+"""tacit.toml to catalog, budgets and engines as plain values, and back."""

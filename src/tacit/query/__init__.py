@@ -1,0 +1,1 @@
+"""Price a plan without data; run a paid quote to a release."""

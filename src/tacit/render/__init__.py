@@ -1,0 +1,1 @@
+"""Plain columns to text, HTML and Vega-Lite; knows nothing of privacy."""

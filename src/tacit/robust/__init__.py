@@ -1,0 +1,1 @@
+"""Robust statistics: smooth sensitivity, quantiles, location, influence functions."""

@@ -1,0 +1,1 @@
+"""SQL text to a plan: the only parser; what it does not know, it refuses."""

@@ -1,0 +1,4 @@
+"""One database for charges, releases, states and tokens.
+
+SQLite or PostgreSQL behind one port.
+"""

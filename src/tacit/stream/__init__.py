@@ -1,0 +1,1 @@
+"""Continual release: one reserved horizon, one release a step."""

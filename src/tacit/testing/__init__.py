@@ -1,0 +1,4 @@
+"""The public test kit.
+
+Scripted entropy, neighbours, exact laws and tests that reject the lie.
+"""

@@ -1,0 +1,67 @@
+from dataclasses import FrozenInstanceError, replace
+
+import pytest
+
+from tacit.core.column import Column, Kind
+from tacit.core.dataset import Dataset, Epoch, Limits, Link, Location, UnitColumn
+from tacit.core.schema import Schema
+from tacit.errors import InvalidValue, UnknownName
+
+VISITS = Dataset(
+    name="visits",
+    population="patients",
+    schema=Schema((Column("patient", Kind.TEXT), Column("ward", Kind.TEXT))),
+    unit=UnitColumn("patient"),
+    limits=Limits(max_groups=3, max_rows=10),
+    location=Location("warehouse", ("hospital", "visits")),
+    epoch=Epoch("2026-W46"),
+)
+
+
+def test_a_dataset_is_a_value() -> None:
+    assert replace(VISITS) == VISITS
+    assert hash(replace(VISITS)) == hash(VISITS)
+    assert replace(VISITS, epoch=Epoch("2026-W47")) != VISITS
+
+
+def test_a_dataset_without_a_name_is_refused() -> None:
+    with pytest.raises(InvalidValue, match="dataset needs a name"):
+        replace(VISITS, name=" ")
+
+
+@pytest.mark.parametrize("unit", [UnitColumn("person"), Link("person", "people", "id")])
+def test_the_way_to_the_unit_begins_at_a_declared_column(unit: UnitColumn | Link) -> None:
+    with pytest.raises(UnknownName, match="no column 'person'; there are patient, ward"):
+        replace(VISITS, unit=unit)
+
+
+def test_a_link_may_begin_at_any_declared_column() -> None:
+    assert replace(VISITS, unit=Link("ward", "wards", "id")).unit.column == "ward"
+
+
+def test_a_parent_is_unique_only_where_the_owner_says_so() -> None:
+    assert not Link("ward", "wards", "id").unique_by_constraint
+    assert Link("ward", "wards", "id", unique_by_constraint=True) != Link("ward", "wards", "id")
+
+
+@pytest.mark.parametrize(("max_groups", "max_rows"), [(0, 1), (1, 0), (-1, 5)])
+def test_limits_below_one_are_refused_and_shown(max_groups: int, max_rows: int) -> None:
+    given = f"at least 1, and max_groups={max_groups}, max_rows={max_rows} were given"
+    with pytest.raises(InvalidValue, match=given):
+        Limits(max_groups, max_rows)
+
+
+def test_a_dataset_and_its_parts_are_frozen() -> None:
+    link = Link("ward", "wards", "id")
+    with pytest.raises(FrozenInstanceError):
+        link.unique_by_constraint = True
+    with pytest.raises(FrozenInstanceError):
+        VISITS.epoch = Epoch("2026-W47")
+    with pytest.raises(FrozenInstanceError):
+        VISITS.limits.max_rows = 10**9
+    with pytest.raises(FrozenInstanceError):
+        VISITS.unit.column = "ward"
+    with pytest.raises(FrozenInstanceError):
+        VISITS.location.table = ("staff",)
+    with pytest.raises(FrozenInstanceError):
+        VISITS.epoch.label = "2026-W47"

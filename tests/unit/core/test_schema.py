@@ -1,0 +1,35 @@
+from dataclasses import FrozenInstanceError
+
+import pytest
+
+from tacit.core.column import Column, Kind
+from tacit.core.schema import Schema
+from tacit.errors import InvalidValue, UnknownName
+
+AGE, WARD = Column("age", Kind.INTEGER), Column("ward", Kind.TEXT)
+
+
+def test_a_schema_finds_its_columns_by_name() -> None:
+    schema = Schema((AGE, WARD))
+    assert schema.names == ("age", "ward")
+    assert [schema[name] for name in schema.names] == [AGE, WARD]
+
+
+def test_the_order_of_columns_counts() -> None:
+    assert Schema((AGE, WARD)) != Schema((WARD, AGE))
+
+
+def test_an_unknown_column_lists_the_known_ones() -> None:
+    with pytest.raises(UnknownName, match="no column 'pay'; there are age, ward"):
+        Schema((AGE, WARD))["pay"]
+
+
+def test_two_columns_of_one_name_are_refused_and_listed() -> None:
+    with pytest.raises(InvalidValue, match="distinct names; these are age, age"):
+        Schema((AGE, Column("age", Kind.TEXT)))
+
+
+def test_a_schema_is_frozen() -> None:
+    schema = Schema((AGE,))
+    with pytest.raises(FrozenInstanceError):
+        schema.columns = (WARD,)
