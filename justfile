@@ -29,7 +29,7 @@ floors:
 
 # everything but the claims: unit tests, contracts and doctests, with branch coverage
 test *args:
-    uv run pytest -n auto --cov --cov-report=term-missing:skip-covered tests/unit tests/contracts src "$@"
+    uv run pytest -n auto --cov --cov-report=term-missing:skip-covered tests/unit tests/contracts tests/end_to_end src "$@"
 
 # the statistical claims at their real size, each with the lie that it rejects
 claims *args:

@@ -84,7 +84,7 @@ PLANTS: dict[str, Plant] = {
     ),
     "an untyped function": Plant("core/planted.py", UNTYPED, "ANN001"),
     "a wrong type": Plant("core/planted.py", MISTYPED, "[return-value]"),
-    "code that is not formatted": Plant("core/planted.py", "ONE = 1+1", "Would reformat"),
+    "code that is not formatted": Plant("core/planted.py", "ONE = 1+1", "would be reformatted"),
 }
 
 
@@ -101,6 +101,8 @@ def clone(tmp_path: Path) -> Path:
         if (ROOT / name).is_file():
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, tmp_path / name)
+    if (ROOT / ".mypy_cache").is_dir():  # a warm start for the type checker
+        shutil.copytree(ROOT / ".mypy_cache", tmp_path / ".mypy_cache")
     return tmp_path
 
 

@@ -1,4 +1,1 @@
-"""What a release leaks.
-
-Linkage, differencing, averaging, reconstruction, tracing, membership.
-"""
+"""What leaks: linkage, differencing, averaging, reconstruction, tracing, membership."""

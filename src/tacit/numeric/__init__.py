@@ -1,4 +1,1 @@
-"""Exact numbers.
-
-Fractions and directed rounding, fixed-point grids, and the one door to randomness.
-"""
+"""Exact numbers: fractions, directed rounding, grids, and the one door to randomness."""

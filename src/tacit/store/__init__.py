@@ -1,4 +1,1 @@
-"""One database for charges, releases, states and tokens.
-
-SQLite or PostgreSQL behind one port.
-"""
+"""One database for charges, releases, states and tokens: SQLite or PostgreSQL, one port."""

@@ -1,4 +1,1 @@
-"""The public test kit.
-
-Scripted entropy, neighbours, exact laws and tests that reject the lie.
-"""
+"""The public test kit: scripted entropy, neighbours, exact laws, tests that reject the lie."""
