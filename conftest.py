@@ -49,7 +49,9 @@ def bar(record_property: Callable[[str, object], None]) -> Iterator[Bar]:
 def peer() -> Peer:
     """Runs another system in its own locked environment, which `just peers` builds."""
 
-    def run(name: str, *arguments: object) -> dict[str, Any]:
+    def run(
+        name: str, *arguments: object, script: str = "draw.py", given: object = None
+    ) -> dict[str, Any]:
         place = ROOT / "benchmarks" / "peers" / name
         if not (place / ".venv").exists():
             pytest.fail(
@@ -63,13 +65,14 @@ def peer() -> Peer:
             "--locked",
             "--no-sync",
             "python",
-            place / "draw.py",
+            place / script,
         ]
         environment = {key: value for key, value in os.environ.items() if key != "VIRTUAL_ENV"}
         done = subprocess.run(  # noqa: S603 - our own command
             [*map(str, command), *map(str, arguments)],
             check=True,
             stdout=subprocess.PIPE,
+            input=json.dumps(given).encode(),
             env=environment,
         )
         printed: dict[str, Any] = json.loads(done.stdout)

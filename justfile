@@ -35,6 +35,22 @@ test *args:
 claims *args:
     uv run pytest tests/claims "$@"
 
+# seeded bugs, each a real past one: the named test must catch it
+bugs *args:
+    uv run pytest -n auto tests/bugs "$@"
+
+# what every mechanism must show: law, privacy, audit, error and edges
+mechanisms:
+    uv run pytest tests/contracts/test_mechanisms.py tests/claims/test_mechanism_audit.py
+
+# the corrections to the lectures: their formula breaks its promise, ours holds
+errata:
+    uv run pytest tests/claims/test_errata.py
+
+# 10^5 random histories beside two other accountants
+campaign-histories count="100000":
+    TACIT_HISTORIES={{ count }} uv run pytest tests/claims/test_accounting.py -k "opendp or optimistic"
+
 # build the locked environments of the systems that we measure against
 peers:
     for peer in {{ peers_dir }}/*/; do uv sync --quiet --locked --project "$peer" || exit 1; done

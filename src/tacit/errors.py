@@ -5,6 +5,7 @@
     TacitError                  every error that Tacit raises on purpose
     ├── InvalidValue            a public value is malformed or out of range    (a ValueError)
     │   └── MissingBound        an aggregate needs bounds that are not declared
+    ├── BudgetExceeded          a loss does not fit into what is left of a budget
     ├── UnknownName             a name that is not declared                   (a LookupError)
     ├── SecretMisuse            an exact value was about to leave its box      (a TypeError)
     ├── MissingExtra            an optional part is not installed             (an ImportError)
@@ -27,6 +28,10 @@ class InvalidValue(TacitError, ValueError):
 
 class MissingBound(InvalidValue):
     """An aggregate needs bounds that are not declared; the text says how to declare them."""
+
+
+class BudgetExceeded(TacitError):
+    """A loss does not fit into what is left of a budget; the text says what does."""
 
 
 class UnknownName(TacitError, LookupError):

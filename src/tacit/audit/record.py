@@ -11,17 +11,18 @@ Reference: Cebere, Erb, Desfontaines, Bellet, Fitzsimons 2026 (record and replay
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import assert_never
 
 from tacit.core.secret import Secret
 from tacit.core.sensitivity import Norm, Sensitivity
 from tacit.core.unseal import unseal
-from tacit.errors import TacitError
+from tacit.errors import InternalError
 from tacit.mechanisms.gateway import Draw
 from tacit.noise.table import Integers
 from tacit.numeric.entropy import Entropy
 
 
-class BrokenPromise(TacitError):
+class BrokenPromise(InternalError):
     """Two neighbours were told apart by something other than noise.
 
     For audits: its text holds exact distances.
@@ -55,9 +56,9 @@ class RecordingGateway:
         self, secret: Secret[Integers], sensitivity: Sensitivity, draw: Draw
     ) -> Integers:
         """What ``draw`` makes of the secret; the call is kept."""
-        opened = unseal(secret)
+        opened = unseal(secret).copy()  # an engine may use its buffer again
         released = draw(opened, self.entropy)
-        self.calls.append(Call(opened, sensitivity, draw, released))
+        self.calls.append(Call(opened, sensitivity, draw, released.copy()))
         return released
 
 
@@ -91,7 +92,7 @@ class ReplayingGateway:
                 f"and that of {sensitivity.square} was declared."
             )
         self.replayed += 1
-        return call.released
+        return call.released.copy()
 
     def finish(self) -> None:
         """Raise where the neighbour opened fewer batches than were recorded."""
@@ -117,3 +118,5 @@ def square_distance(left: Integers, right: Integers, norm: Norm) -> Fraction:
             return Fraction(sum(move**2 for move in moves))
         case Norm.LINF:
             return Fraction(max(moves, default=0) ** 2)
+        case _:
+            assert_never(norm)

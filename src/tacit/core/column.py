@@ -46,13 +46,19 @@ class Column:
             raise InvalidValue(
                 f"Column {self.name!r} holds {self.kind.value}s, which have keys, not bounds."
             )
-        if (self.step is not None) != (self.kind is Kind.DECIMAL):
+        if (self.step is not None) != (self.kind is Kind.DECIMAL) or (
+            self.step is not None and self.step <= 0
+        ):
             raise InvalidValue(
-                f"Column {self.name!r}: a decimal column, and no other, declares its step."
+                f"Column {self.name!r}: a decimal column, and no other, has a step, above 0."
             )
 
     def grid(self) -> Grid:
         """The integers that this column becomes before anything is summed."""
+        if self.kind in {Kind.TEXT, Kind.BOOLEAN}:
+            raise InvalidValue(
+                f"Column {self.name!r} holds {self.kind.value}s, which have no sum."
+            )
         if self.bounds is None:
             raise MissingBound(
                 f"Column {self.name!r} has no bounds; declare them, such as "

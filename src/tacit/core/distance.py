@@ -1,7 +1,7 @@
 """How far two databases lie apart: the three distances that neighbours are defined by."""
 
 from collections.abc import Hashable
-from typing import TypeVar
+from typing import TypeVar, assert_never
 
 from tacit.core.multiset import Multiset
 from tacit.core.unit import Neighbours
@@ -55,3 +55,5 @@ def are_neighbours(
             return symmetric_distance(left, right) <= 1
         case Neighbours.REPLACE_ONE:
             return replace_distance(left, right) in {0, 1}
+        case _:
+            assert_never(neighbours)

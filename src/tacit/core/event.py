@@ -6,8 +6,9 @@ meaning of an event never changes**: new behaviour gets a new class and a new na
 `tacit.core.stored_event`. An event is public: it holds parameters, and nothing that was learned
 from data.
 
-There are three kinds: leaves, which say what one mechanism did; ``Composed`` and ``Repeated``,
-which say how often; and ``Nothing``.
+There are three kinds: leaves, which say what one mechanism did and stand in
+`tacit.core.noise_event` and its neighbours; ``Composed``, ``Repeated`` and ``Sampled``, which
+say how often and on whom; and ``Nothing``.
 """
 
 from dataclasses import dataclass
@@ -43,36 +44,6 @@ class Nothing(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class LaplaceNoise(Event):
-    """Integers moved by at most ``sensitivity`` in L1, with discrete Laplace noise on each.
-
-    The noise is independent, with P(y) proportional to exp(-abs(y) / scale).
-    """
-
-    sensitivity: Fraction
-    scale: Fraction
-
-    def __post_init__(self) -> None:
-        _at_least_zero("sensitivity", self.sensitivity)
-        _above_zero("scale", self.scale)
-
-
-@dataclass(frozen=True, slots=True)
-class GaussianNoise(Event):
-    """Integers moved by at most the root of ``sensitivity_square`` in L2, with Gaussian noise.
-
-    The noise is independent on each, with P(y) proportional to exp(-y**2 / (2 * variance)).
-    """
-
-    sensitivity_square: Fraction
-    variance: Fraction
-
-    def __post_init__(self) -> None:
-        _at_least_zero("sensitivity_square", self.sensitivity_square)
-        _above_zero("variance", self.variance)
-
-
-@dataclass(frozen=True, slots=True)
 class Composed(Event):
     """All of ``events``, each of which may have been chosen after the ones before were seen."""
 
@@ -104,11 +75,34 @@ class Repeated(Event):
         return self.event.numerics
 
 
-def _at_least_zero(name: str, value: Fraction) -> None:
-    if value < 0:
-        raise InvalidValue(f"{name} is at least 0, and {value} was given.")
+@dataclass(frozen=True, slots=True)
+class Sampled(Event):
+    """The event on a secret sample that holds each unit independently with ``probability``."""
+
+    event: Event
+    probability: Fraction
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.probability <= 1:
+            raise InvalidValue(
+                f"A probability lies in [0, 1], and {self.probability} does not."
+            )
+
+    @property
+    def numerics(self) -> Numerics:
+        """That of the event."""
+        return self.event.numerics
 
 
-def _above_zero(name: str, value: Fraction) -> None:
-    if value <= 0:
-        raise InvalidValue(f"{name} is above 0, and {value} was given.")
+def at_least_zero(**values: Fraction) -> None:
+    """Refuse a field below 0, by its name."""
+    for name, value in values.items():
+        if value < 0:
+            raise InvalidValue(f"{name} is at least 0, and {value} was given.")
+
+
+def above_zero(**values: Fraction) -> None:
+    """Refuse a field of 0 or below, by its name."""
+    for name, value in values.items():
+        if value <= 0:
+            raise InvalidValue(f"{name} is above 0, and {value} was given.")

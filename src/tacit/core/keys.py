@@ -32,5 +32,5 @@ class Keys:
             raise InvalidValue(
                 f"Keys are distinct, and of these {len(self.values)} some are equal."
             )
-        if len({type(value) for value in self.values}) != 1:
-            raise InvalidValue("Keys are all text or all integers; these are mixed.")
+        if {type(value) for value in self.values} not in ({str}, {int}):
+            raise InvalidValue("Keys are all text or all integers; these are not.")

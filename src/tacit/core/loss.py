@@ -57,6 +57,10 @@ class Loss:
         return Loss(self.measure, self.amount + other.amount, self.delta + other.delta)
 
     def __mul__(self, times: int) -> "Loss":
+        if type(times) is not int:
+            raise InvalidValue(
+                f"A loss is repeated a whole number of times, not {times!r} times."
+            )
         return Loss(self.measure, self.amount * times, self.delta * times)
 
     def __le__(self, other: "Loss") -> bool:

@@ -22,11 +22,11 @@ class ReleasedColumn:
     confidence: Fraction | None = None
 
     def __post_init__(self) -> None:
-        if (self.confidence is None) != (not self.intervals):
+        if self.confidence is None and self.intervals:
             raise InvalidValue(
                 f"Column {self.name!r}: intervals and their confidence come together."
             )
-        if self.intervals and len(self.intervals) != len(self.values):
+        if self.confidence is not None and len(self.intervals) != len(self.values):
             raise InvalidValue(
                 f"Column {self.name!r}: each of its values has an interval, or none has."
             )
@@ -48,6 +48,11 @@ class Release:
     def __post_init__(self) -> None:
         if len({len(column.values) for column in self.columns}) > 1:
             raise InvalidValue("The columns of a release are equally long.")
+        if len({column.name for column in self.columns}) != len(self.columns):
+            raise InvalidValue("The columns of a release have distinct names.")
+
+    def __contains__(self, name: object) -> bool:
+        return any(column.name == name for column in self.columns)
 
     def __getitem__(self, name: str) -> ReleasedColumn:
         for column in self.columns:

@@ -29,6 +29,9 @@ class Schema:
         """The names of the columns, in order."""
         return tuple(column.name for column in self.columns)
 
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
     def __getitem__(self, name: str) -> Column:
         for column in self.columns:
             if column.name == name:

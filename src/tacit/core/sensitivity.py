@@ -59,6 +59,15 @@ class Sensitivity:
         """The sensitivity itself; where the root is irrational, a fraction just above it."""
         return sqrt_bounds(self.square)[1]
 
+    def in_norm(self, norm: Norm) -> "Sensitivity":
+        """This sensitivity, needed in ``norm``; refused where it is in another."""
+        if self.norm is not norm:
+            raise InvalidValue(
+                f"A sensitivity in {norm.name} is needed, {norm.value}, "
+                f"and one in {self.norm.name} was given."
+            )
+        return self
+
     def scaled(self, factor: Fraction, rule: Rule) -> "Sensitivity":
         """Of the output times ``factor``."""
         return Sensitivity(self.square * factor**2, self.norm, _because(rule, self))

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import assert_never
 
 from tacit.errors import InvalidValue
 
@@ -55,3 +56,5 @@ class PrivacyUnit:
                 return f"adding or removing one {self.name}, with all their rows"
             case Neighbours.REPLACE_ONE:
                 return f"replacing one {self.name}, with all their rows, by another"
+            case _:
+                assert_never(self.neighbours)

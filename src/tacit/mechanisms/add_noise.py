@@ -5,6 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
+from tacit.errors import InternalError
 from tacit.noise.table import Integers
 from tacit.numeric.entropy import Entropy
 
@@ -43,6 +44,8 @@ class AddNoise:
 
     def __call__(self, values: Integers, entropy: Entropy) -> Integers:
         """The values with noise."""
+        if values.ndim != 1 or values.dtype.kind not in "iuO":
+            raise InternalError("Noise is added to one row of integers, and to nothing else.")
         starts = range(0, max(values.size, 1), BLOCK)
         blocks = [self._noisy(values[start : start + BLOCK], entropy) for start in starts]
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
@@ -50,13 +53,17 @@ class AddNoise:
     def _noisy(self, values: Integers, entropy: Entropy) -> Integers:
         noise = self.sampler.draw(entropy, values.size)
         if _fits(values) and _fits(noise):
-            return values + noise
+            return values.astype(np.int64) + noise
         wide: Integers = values.astype(object) + noise.astype(object)
-        return wide
+        # the type of the array must tell no more than its noisy values do
+        narrow = all(-(2**63) <= value < 2**63 for value in wide)
+        return wide.astype(np.int64) if narrow else wide
 
 
 def _fits(values: Integers) -> bool:
     """Whether every value leaves room for one addition in 64 bits."""
     if values.dtype == object:
         return False
+    if values.dtype.kind == "u":
+        return bool(np.all(values < INT64_ROOM))
     return bool(np.all((values < INT64_ROOM) & (values > -INT64_ROOM)))

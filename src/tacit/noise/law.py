@@ -43,7 +43,16 @@ class Law(Protocol):
 
 @lru_cache(maxsize=256)
 def thresholds(law: Law, bits: int) -> tuple[int, ...]:
+    """The same as `compute_thresholds`, kept for the next time."""
+    return compute_thresholds(law, bits)
+
+
+def compute_thresholds(law: Law, bits: int) -> tuple[int, ...]:
     """The integers ``floor(2**bits * F(k))`` for k = 0, 1, 2, ...
+
+    For laws of public facts: how much precision a law needs can tell what it is made of, and
+    one whose cumulative probability is rational but for a negligible weight needs it without
+    end. A law of secret weights is drawn by `tacit.noise.choice`.
 
     Guarantee: each is exact. The list ends before the last outcome of a finite law, and at the
     first ``2**bits - 1`` of an infinite one, where longer words must decide.

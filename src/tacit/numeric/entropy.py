@@ -18,6 +18,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from numpy.typing import NDArray
 
+from tacit.errors import SecretMisuse
+
 Words = NDArray[np.uint64]
 """Independent uniform integers below two to the ``word_bits``."""
 
@@ -70,8 +72,8 @@ class SystemEntropy:
         return np.frombuffer(self._cipher().update(bytes(8 * count)), dtype=np.uint64)
 
     def __reduce__(self) -> str:
-        raise TypeError(
-            "A stream of entropy stays in its process; make a new one where it is needed."
+        raise SecretMisuse(
+            "A stream of entropy stays in its process; make a new one elsewhere."
         )
 
     def _cipher(self) -> CipherContext:

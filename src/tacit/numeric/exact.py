@@ -45,8 +45,8 @@ def exact(value: Number) -> Fraction:
             case float():
                 # float.__repr__, because a numpy float prints its type as well
                 return Fraction(float.__repr__(value))
-            case Rational():  # numpy's integers too
-                return Fraction(value)
+            case Rational():  # numpy's integers too, which would wrap inside a Fraction
+                return Fraction(int(value.numerator), int(value.denominator))
             case Decimal():
                 return _of_decimal(value)
             case str() if len(value) <= LONGEST_TEXT:
@@ -136,7 +136,13 @@ def log_bounds(value: Fraction, digits: int = 50) -> Interval:
     """
     below, above = _contexts(digits)
     low, high = _decimal(_positive(value), below), _decimal(value, above)
-    return Fraction(below.next_minus(below.ln(low))), Fraction(above.next_plus(above.ln(high)))
+    least, most = below.ln(low), above.ln(high)
+    # a value that rounds to 1 has a logarithm below twice the last digit
+    last = Fraction(2, 10**digits)
+    return (
+        Fraction(below.next_minus(least)) if least else -last,
+        Fraction(above.next_plus(most)) if most else last,
+    )
 
 
 def sqrt_bounds(value: Fraction, digits: int = 50) -> Interval:

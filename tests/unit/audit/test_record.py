@@ -15,10 +15,14 @@ from tacit.audit.record import (
 from tacit.core.proof import Rule
 from tacit.core.secret import Secret
 from tacit.core.sensitivity import Norm, Sensitivity
+from tacit.errors import InternalError
 from tacit.mechanisms.add_noise import AddNoise
 from tacit.mechanisms.gateway import Gateway
+from tacit.noise.inversion import Inversion
 from tacit.noise.laplace import DiscreteLaplace
+from tacit.noise.weights import Categorical
 from tacit.numeric.entropy import SystemEntropy
+from tacit.testing.entropy import ScriptedEntropy
 
 Program = Callable[[str, Gateway], object]
 
@@ -26,6 +30,10 @@ LETTERS = "abc"
 NOISE = AddNoise(DiscreteLaplace(Fraction(10)))
 OTHER_NOISE = AddNoise(DiscreteLaplace(Fraction(9)))
 ROWS = st.text(alphabet=LETTERS, max_size=10)
+
+COIN = AddNoise(Inversion(Categorical((1, 1))))
+ONE = Sensitivity.of(1, Norm.L1, Rule("a row changes a count by 1"))
+HEADS = 2**64 - 1
 
 
 def moved_by(amount: int, norm: Norm = Norm.L1) -> Sensitivity:
@@ -152,3 +160,23 @@ def test_64_bits_would_have_hidden_a_move() -> None:
     left, right = np.array([2**63 - 1]), np.array([-(2**63) + 1])
     assert np.abs(left - right).tolist() == [2]
     assert square_distance(left, right, Norm.L1) == (2**64 - 2) ** 2
+
+
+def test_a_batch_that_is_overwritten_after_its_recording_is_still_compared() -> None:
+    batch = np.array([5])
+    recording = RecordingGateway(ScriptedEntropy([HEADS]))
+    recording.release(Secret(batch), ONE, COIN)
+    batch[0] = 500
+    with pytest.raises(BrokenPromise):
+        ReplayingGateway(recording.calls).release(Secret(batch), ONE, COIN)
+
+
+def test_a_released_batch_that_is_changed_is_replayed_as_it_was() -> None:
+    recording = RecordingGateway(ScriptedEntropy([HEADS]))
+    released = recording.release(Secret(np.array([5])), ONE, COIN)
+    released += 1
+    assert recording.calls[0].released.tolist() == [6]
+
+
+def test_the_text_of_a_broken_promise_is_for_the_operator() -> None:
+    assert issubclass(BrokenPromise, InternalError)

@@ -57,3 +57,9 @@ def test_a_column_is_frozen() -> None:
     column = Column("age", Kind.INTEGER, bounds=AGES)
     with pytest.raises(FrozenInstanceError):
         column.bounds = Bounds.of(0, 10**9)
+
+
+@pytest.mark.parametrize("step", [Fraction(0), Fraction(-1)])
+def test_a_step_of_a_decimal_column_is_above_zero(step: Fraction) -> None:
+    with pytest.raises(InvalidValue):
+        Column("pay", Kind.DECIMAL, bounds=Bounds.of(0, 1), step=step)

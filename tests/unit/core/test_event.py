@@ -5,15 +5,8 @@ from typing import ClassVar
 
 import pytest
 
-from tacit.core.event import (
-    Composed,
-    Event,
-    GaussianNoise,
-    LaplaceNoise,
-    Nothing,
-    Numerics,
-    Repeated,
-)
+from tacit.core.event import Composed, Event, Nothing, Numerics, Repeated, Sampled
+from tacit.core.noise_event import GaussianNoise, LaplaceNoise
 from tacit.errors import InvalidValue
 
 
@@ -37,6 +30,7 @@ def test_integer_noise_is_exact(event: Event) -> None:
         lambda event: event,
         lambda event: Composed((LAPLACE, event, GAUSSIAN)),
         lambda event: Repeated(event, 3),
+        lambda event: Sampled(event, Fraction(1, 2)),
         lambda event: Composed((Repeated(Composed((event,)), 2), LAPLACE)),
     ],
 )
@@ -64,10 +58,17 @@ def test_parameters_out_of_range_are_refused_and_shown() -> None:
         Repeated(LAPLACE, -1)
 
 
+@pytest.mark.parametrize("probability", [Fraction(-1, 9), Fraction(10, 9)])
+def test_a_sample_has_a_probability(probability: Fraction) -> None:
+    with pytest.raises(InvalidValue, match=rf"lies in \[0, 1\], and {probability} does not"):
+        Sampled(LAPLACE, probability)
+
+
 def test_the_least_parameters_are_allowed() -> None:
     assert LaplaceNoise(Fraction(0), Fraction(1, 10**9)).sensitivity == 0
     assert GaussianNoise(Fraction(0), Fraction(1, 10**9)).sensitivity_square == 0
     assert Repeated(LAPLACE, 0).times == 0
+    assert [Sampled(LAPLACE, Fraction(p)).probability for p in (0, 1)] == [0, 1]
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def test_equal_keys_are_refused_with_their_number() -> None:
 
 
 def test_text_and_integers_do_not_mix() -> None:
-    with pytest.raises(InvalidValue, match="all text or all integers; these are mixed"):
+    with pytest.raises(InvalidValue, match="all text or all integers; these are not"):
         Keys((1, "2"))
 
 
@@ -36,3 +36,9 @@ def test_keys_are_frozen() -> None:
     keys = Keys(("north",))
     with pytest.raises(FrozenInstanceError):
         keys.values = ("south",)
+
+
+@pytest.mark.parametrize("values", [(1.5, 2.5), (None,), (True, False)])
+def test_keys_of_another_type_are_refused(values: tuple[object, ...]) -> None:
+    with pytest.raises(InvalidValue):
+        Keys(values)

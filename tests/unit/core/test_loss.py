@@ -108,3 +108,9 @@ def test_a_loss_is_frozen() -> None:
     loss = Loss.pure(1)
     with pytest.raises(FrozenInstanceError):
         loss.amount = Fraction(0)
+
+
+@pytest.mark.parametrize("times", [0.1, 1.0])
+def test_a_loss_is_not_multiplied_by_a_float(times: float) -> None:
+    with pytest.raises((InvalidValue, TypeError)):
+        Loss.pure(1) * times

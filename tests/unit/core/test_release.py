@@ -64,7 +64,7 @@ def test_intervals_and_their_confidence_come_together() -> None:
     values, intervals = (Fraction(1),), ((Fraction(0), Fraction(2)),)
     with pytest.raises(InvalidValue, match="'n': intervals and their confidence come together"):
         ReleasedColumn("n", values, intervals)
-    with pytest.raises(InvalidValue, match="'n': intervals and their confidence come together"):
+    with pytest.raises(InvalidValue, match="'n': each of its values has an interval"):
         ReleasedColumn("n", values, confidence=Fraction(1, 2))
 
 
@@ -83,3 +83,14 @@ def test_a_release_is_frozen() -> None:
         RELEASE.receipt = b""
     with pytest.raises(FrozenInstanceError):
         COUNTS.values = ()
+
+
+def test_two_columns_of_one_name_are_refused_in_a_release() -> None:
+    guarantee = Guarantee(Population("patients", PrivacyUnit("person")), Loss.pure(1))
+    columns = ReleasedColumn("n", (Fraction(1),)), ReleasedColumn("n", (Fraction(2),))
+    with pytest.raises(InvalidValue):
+        Release(columns, guarantee, b"hash")
+
+
+def test_a_noisy_column_without_rows_keeps_its_confidence() -> None:
+    assert ReleasedColumn("n", (), (), Fraction(1, 2)).confidence == Fraction(1, 2)

@@ -141,6 +141,13 @@ def test_different_norms_do_not_meet() -> None:
         root.plus(one, STEP)
 
 
+def test_a_mechanism_gets_the_norm_that_it_needs_or_a_refusal() -> None:
+    one = Sensitivity.of(1, Norm.L1, ROW)
+    assert one.in_norm(Norm.L1) is one
+    with pytest.raises(InvalidValue, match=r"in L2 is needed, the root .* in L1 was given"):
+        one.in_norm(Norm.L2)
+
+
 def test_a_sensitivity_is_frozen() -> None:
     one = Sensitivity.of(1, Norm.L1, ROW)
     with pytest.raises(FrozenInstanceError):

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.core.event import Composed, Event, GaussianNoise, LaplaceNoise, Nothing
+from tacit.core.event import Composed, Event, Nothing, Repeated, Sampled
+from tacit.core.noise_event import GaussianNoise, LaplaceNoise
 from tacit.core.stored_event import decode, encode
 from tacit.errors import InvalidValue
 
@@ -21,7 +22,7 @@ EVENTS = st.recursive(
     lambda parts: st.lists(parts, max_size=4).map(lambda some: Composed(tuple(some))),
     max_leaves=12,
 )
-LAPLACE = '{"event":"laplace","scale":"10/3","sensitivity":"1"}'
+LAPLACE = '{"kind":"laplace","scale":"10/3","sensitivity":"1"}'
 
 
 @given(EVENTS)
@@ -54,18 +55,18 @@ def test_the_text_is_short_and_sorted() -> None:
         LAPLACE.replace(",", ", "),
         LAPLACE.replace(":", ": "),
         LAPLACE + "\n",
-        '{"scale":"10/3","event":"laplace","sensitivity":"1"}',
+        '{"scale":"10/3","kind":"laplace","sensitivity":"1"}',
         LAPLACE.replace("10/3", "20/6"),
         LAPLACE.replace('"1"', '"1/1"'),
         LAPLACE.replace('"1"', '"1.0"'),
         LAPLACE.replace('"1"', '"+1"'),
         LAPLACE.replace('"1"', '" 1"'),
         LAPLACE.replace("laplace", r"\u006caplace"),
-        '{"event":"nothing","event":"nothing"}',
+        '{"kind":"nothing","kind":"nothing"}',
     ],
 )
 def test_another_spelling_of_an_event_is_refused(text: str) -> None:
-    with pytest.raises(InvalidValue, match="not the canonical text of an event"):
+    with pytest.raises(InvalidValue, match=r"not the (canonical|stored) text"):
         decode(text)
 
 
@@ -91,15 +92,15 @@ def test_another_spelling_of_an_event_is_refused(text: str) -> None:
         LAPLACE.replace('"10/3"', '"0"'),
         LAPLACE.replace('"10/3"', '["10/3"]'),
         LAPLACE.replace('"1"', '"-1"'),
-        '{"event":"laplace","scale":"10/3"}',
+        '{"kind":"laplace","scale":"10/3"}',
         LAPLACE.replace("{", '{"charge":"0",'),
-        '{"event":"nothing","law":"exact"}',
-        '{"event":"composed","events":"nothing"}',
-        '{"event":"composed","events":["nothing"]}',
-        '{"event":"composed","events":{"event":"nothing"}}',
+        '{"kind":"nothing","law":"exact"}',
+        '{"kind":"composed","events":"nothing"}',
+        '{"kind":"composed","events":["nothing"]}',
+        '{"kind":"composed","events":{"kind":"nothing"}}',
         "[" * 100_000,
-        '{"event":"composed","events":[' * 100_000,
-        '{"event":"composed","events":[' * 900 + "]}" * 900,
+        '{"kind":"composed","events":[' * 100_000,
+        '{"kind":"composed","events":[' * 900 + "]}" * 900,
     ],
     ids=lambda text: text[:60],
 )
@@ -109,5 +110,37 @@ def test_what_is_no_text_of_an_event_is_refused(text: str) -> None:
 
 
 def test_an_event_of_floats_is_not_stored() -> None:
-    with pytest.raises(InvalidValue, match="events, fractions and integers, and not float"):
+    with pytest.raises(InvalidValue, match="events, fractions and integers, not float"):
         encode(LaplaceNoise(sensitivity=1.0, scale=3.5))
+
+
+@given(st.integers(0, 10**9), st.integers(0, 10**9))
+def test_a_repeated_event_comes_back_from_its_text(times: int, more: int) -> None:
+    event = Repeated(Composed((Repeated(Nothing(), times),)), more)
+    assert decode(encode(event)) == event
+
+
+def test_a_sampled_event_comes_back_from_its_text() -> None:
+    event = Sampled(Repeated(Nothing(), 2), Fraction(1, 3))
+    assert decode(encode(event)) == event
+
+
+@pytest.mark.parametrize("number", ["10/0", "1e999999999", "1" * 10_000])
+def test_a_number_that_is_none_or_too_long_is_refused(number: str) -> None:
+    with pytest.raises(InvalidValue):
+        decode(f'{{"kind":"laplace","scale":"{number}","sensitivity":"1"}}')
+
+
+def test_equal_events_of_integers_and_fractions_have_equal_text() -> None:
+    assert LaplaceNoise(1, 2) == LaplaceNoise(Fraction(1), Fraction(2))
+    assert encode(LaplaceNoise(1, 2)) == encode(LaplaceNoise(Fraction(1), Fraction(2)))
+
+
+def test_true_is_no_number_of_times() -> None:
+    with pytest.raises(InvalidValue):
+        encode(Repeated(Nothing(), times=True))
+
+
+def test_an_event_without_a_stored_name_is_refused() -> None:
+    with pytest.raises(InvalidValue):
+        encode(Event())

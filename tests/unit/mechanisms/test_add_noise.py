@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tacit.errors import InternalError
 from tacit.mechanisms.add_noise import BLOCK, INT64_ROOM, AddNoise
 from tacit.noise.inversion import Inversion
 from tacit.noise.laplace import DiscreteLaplace
@@ -40,7 +41,7 @@ def test_each_value_is_released_with_its_own_noise_exactly(
 def test_a_value_near_the_edge_of_64_bits_does_not_wrap(value: int) -> None:
     edge = np.array([value, 5], dtype=np.int64)
     released = AddNoise(COIN)(edge, ScriptedEntropy([HEADS, TAILS]))
-    assert released.dtype == object
+    assert released.dtype == (np.int64 if value + 1 < 2**63 else object)
     assert released.tolist() == [value + 1, 5]
 
 
@@ -94,3 +95,13 @@ def test_the_draw_is_a_frozen_value() -> None:
     assert noise != AddNoise(DiscreteLaplace(Fraction(2)))
     with pytest.raises(FrozenInstanceError):
         noise.sampler = COIN
+
+
+def test_unsigned_values_are_added_exactly() -> None:
+    values = np.array([2**60 + 1], dtype=np.uint64)
+    assert AddNoise(COIN)(values, ScriptedEntropy([HEADS])).tolist() == [2**60 + 2]
+
+
+def test_no_two_values_share_a_draw_whatever_the_shape() -> None:
+    with pytest.raises(InternalError, match="one row of integers"):
+        AddNoise(COIN)(np.array([[1], [2]]), ScriptedEntropy([HEADS, 0]))

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tacit.errors import InvalidValue
 from tacit.numeric.exact import (
+    LARGEST_POWER,
     Interval,
     Number,
     ceil_to,
@@ -147,6 +148,13 @@ def test_a_refusal_does_not_repeat_a_long_text_whole() -> None:
     assert len(str(refusal.value)) < 300
 
 
+def test_the_longest_text_is_taken_and_one_character_more_is_not() -> None:
+    assert exact("1".rjust(100, "0")) == exact("1/2".rjust(100, "0")) * 2 == 1
+    for longer in ("1".rjust(101, "0"), "1/2".rjust(101, "0")):
+        with pytest.raises(InvalidValue, match="A finite number is expected"):
+            exact(longer)
+
+
 # ---------------------------------------------------------------- as a person would write it
 
 
@@ -249,6 +257,19 @@ def test_few_digits_still_contain_exp(digits: int) -> None:
 def test_exp_of_a_very_negative_number_stays_at_least_zero() -> None:
     lower, upper = exp_bounds(Fraction(-100_000))
     assert 0 <= lower < upper < Fraction(1, 10**4_000)
+    assert exp_bounds(Fraction(-(10**30))) == (lower, upper)
+    assert exp_bounds(Fraction(-LARGEST_POWER))[0] > 0
+
+
+def test_exp_of_a_very_great_number_is_refused() -> None:
+    assert exp_bounds(Fraction(LARGEST_POWER))[0] > 10**4_000
+    with pytest.raises(InvalidValue, match="above 10000 is refused, and 20001/2 is above"):
+        exp_bounds(LARGEST_POWER + Fraction(1, 2))
+
+
+def test_fifty_digits_are_what_nobody_has_to_ask_for() -> None:
+    for bounds in (exp_bounds, log_bounds, sqrt_bounds):
+        assert bounds(Fraction(2)) == bounds(Fraction(2), 50) != bounds(Fraction(2), 51)
 
 
 @given(POSITIVE, LOG_DIGITS)
@@ -307,3 +328,16 @@ def test_an_irrational_root_lies_between_its_bounds() -> None:
 def test_a_negative_number_has_no_root() -> None:
     with pytest.raises(InvalidValue, match="at least 0, and -1/4 is below"):
         sqrt_bounds(Fraction(-1, 4))
+
+
+def test_the_logarithm_of_one_lies_around_zero() -> None:
+    lower, upper = log_bounds(Fraction(1))
+    assert lower < 0 < upper
+    assert log_bounds(1 + Fraction(1, 10**60))[0] < Fraction(1, 10**60)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int32, np.int64, np.uint64])
+def test_a_number_of_numpy_does_not_wrap(kind: type[np.integer]) -> None:
+    most = int(np.iinfo(kind).max)
+    assert exact(kind(most)) + exact(kind(most)) == 2 * most
+    assert exact(kind(most)) * exact(kind(most)) == most**2

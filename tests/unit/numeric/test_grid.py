@@ -91,6 +91,11 @@ def test_a_fine_grid_over_one_point_has_a_step_too() -> None:
     assert grid.lowest == grid.highest == 5 * 2**32
 
 
+def test_a_fine_grid_of_one_step_has_its_two_ends() -> None:
+    grid = Grid.fine(Fraction(0), Fraction(8), steps=1)
+    assert (grid.lowest, grid.highest, grid.step) == (0, 1, 8)
+
+
 def test_a_fine_grid_needs_a_step() -> None:
     with pytest.raises(InvalidValue, match="at least 1 step, and 0 were asked for"):
         Grid.fine(Fraction(0), Fraction(1), steps=0)

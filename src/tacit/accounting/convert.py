@@ -1,0 +1,123 @@
+"""From one measure to another: conversions that only ever loosen."""
+
+from fractions import Fraction
+from math import exp, log, log1p
+
+from tacit.accounting.search import least_at
+from tacit.core.loss import Loss
+from tacit.core.measure import Measure
+from tacit.errors import InvalidValue
+from tacit.numeric.exact import exp_bounds, log_bounds
+
+RHO_UNIT = Fraction(1, 10**12)
+"""Rho that is solved for is a multiple of this, rounded down."""
+
+
+def epsilon_of_rho(rho: Fraction, delta: Fraction) -> Fraction:
+    """An epsilon such that rho-zCDP implies (epsilon, delta), by the best order.
+
+    Guarantee: never below the true conversion: for every order a > 1,
+    epsilon = a * rho + (log(1 / delta) + a * log(1 - 1 / a) - log(a - 1)) / (a - 1) is valid.
+    Reference: Canonne, Kamath, Steinke 2020, proposition 12.
+
+    Example:
+        >>> round(float(epsilon_of_rho(Fraction(1, 10), Fraction(1, 10**6))), 3)
+        2.142
+    """
+    _is_delta(delta)
+    if rho == 0:
+        return Fraction(0)
+    log_delta, loss = log(delta.numerator) - log(delta.denominator), float(rho)
+
+    def near(order_log: float) -> float:
+        order = 1 + exp(order_log)
+        return order * loss + (order * log1p(-1 / order) - log_delta - order_log) / (order - 1)
+
+    order = 1 + Fraction(exp(least_at(near, -30.0, 60.0)))
+    return max(Fraction(0), _at_order(rho, delta, order))
+
+
+def delta_of_rho(rho: Fraction, epsilon: Fraction) -> Fraction:
+    """A delta such that rho-zCDP implies (epsilon, delta), by a good order.
+
+    Guarantee: never below the true conversion, and at most 1.
+
+    Example:
+        >>> float(delta_of_rho(Fraction(1, 10), Fraction("2.142"))) < 1.01e-6
+        True
+    """
+    if rho == 0:
+        return Fraction(0)
+    loss, bound = float(rho), float(epsilon)
+
+    def near(order_log: float) -> float:
+        order = 1 + exp(order_log)
+        return (order - 1) * (order * loss - bound) + order * log1p(-1 / order) - order_log
+
+    order = 1 + Fraction(exp(least_at(near, -30.0, 60.0)))
+    return min(Fraction(1), exp_bounds(min(_log_delta(rho, epsilon, order), Fraction(0)))[1])
+
+
+def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The most rho, to 10**-12, whose conversion at ``delta`` stays within ``epsilon``.
+
+    Example:
+        >>> rho = rho_within(Fraction(1), Fraction(1, 10**6))
+        >>> epsilon_of_rho(rho, Fraction(1, 10**6)) <= 1 < epsilon_of_rho(
+        ...     rho * 2, Fraction(1, 10**6)
+        ... )
+        True
+    """
+    low, high = 0, (epsilon / RHO_UNIT).__ceil__()  # rho <= epsilon wherever delta < 1 / 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        if epsilon_of_rho(middle * RHO_UNIT, delta) <= epsilon:
+            low = middle
+        else:
+            high = middle
+    return low * RHO_UNIT
+
+
+def convert(loss: Loss, measure: Measure, delta: Fraction = Fraction(0)) -> Loss:
+    """``loss`` under another measure; from zCDP to epsilon, ``delta`` is what it may add.
+
+    Guarantee: what satisfies ``loss`` satisfies the result.
+
+    Example:
+        >>> print(convert(Loss.pure("0.1"), Measure.ZCDP))
+        ρ = 0.005
+    """
+    match loss.measure, measure:
+        case (same, other) if same is other:
+            return loss
+        case (Measure.PURE, Measure.APPROXIMATE):
+            return Loss(measure, loss.amount)
+        case (Measure.PURE | Measure.APPROXIMATE, Measure.ZCDP):
+            return Loss(measure, loss.amount**2 / 2, loss.delta)
+        case (Measure.ZCDP, Measure.APPROXIMATE):
+            return Loss(measure, epsilon_of_rho(loss.amount, delta), loss.delta + delta)
+    raise InvalidValue(f"A loss in {loss.measure.value} says nothing about {measure.value}.")
+
+
+def _at_order(rho: Fraction, delta: Fraction, order: Fraction) -> Fraction:
+    """The conversion at one order, rounded up."""
+    inner = (
+        log_bounds(1 / delta)[1]
+        + order * log_bounds(1 - 1 / order)[1]
+        - log_bounds(order - 1)[0]
+    )
+    return order * rho + inner / (order - 1)
+
+
+def _log_delta(rho: Fraction, epsilon: Fraction, order: Fraction) -> Fraction:
+    """The logarithm of delta at one order, rounded up."""
+    return (
+        (order - 1) * (order * rho - epsilon)
+        + order * log_bounds(1 - 1 / order)[1]
+        - log_bounds(order - 1)[0]
+    )
+
+
+def _is_delta(delta: Fraction) -> None:
+    if not 0 < delta < 1:
+        raise InvalidValue(f"A conversion needs a delta between 0 and 1, and {delta} is not.")

@@ -1,0 +1,127 @@
+"""One draw from a law whose weights are secret: exact, and nothing of it is kept.
+
+`tacit.noise.inversion` keeps a table for each law, which is right for public laws. The weights
+of a private choice are made of exact values: they are used once and forgotten.
+"""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.noise.geometric import DIGIT_BITS
+from tacit.noise.law import GUARD_BITS, Law, Weights
+from tacit.noise.table import Integers
+from tacit.noise.weights import Decay
+from tacit.numeric.entropy import Entropy
+
+Wide = NDArray[Any]
+"""Integers in an array, where need be Python's own, of any size."""
+
+INT64_ROOM = 2**62
+"""Gaps up to this fit 64 bits, signed or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exponentials:
+    """Outcome k with weight ``base[k] * exp(rate * scores[k])``, where the scores are secret.
+
+    Guarantee: the number of steps depends on public facts alone: how many scores there are, the
+    rate, the base and the precision. Scores are not printed, and an array of them has no hash,
+    so that no cache can take this law.
+    """
+
+    rate: Fraction
+    scores: Integers = field(repr=False)
+    base: tuple[int, ...] | None = None
+    """Public weights of at least 1; all are 1 where none are given."""
+
+    def weights(self, precision: int) -> Weights:
+        """Bounds on the weights, as shares of that of a best score with base 1."""
+        largest = max(self.base) if self.base else 1
+        unit = precision + largest.bit_length()
+        reach, tables = _powers(self.rate, unit, unit + largest.bit_length())
+        gaps = _gaps(self.scores, reach)
+        lower = upper = np.array(self.base or [1] * self.scores.size, dtype=object) << unit
+        for place, (least, most) in enumerate(tables):
+            digit = (gaps >> place * DIGIT_BITS & 2**DIGIT_BITS - 1).astype(np.int64)
+            lower = lower * least[digit] >> unit
+            upper = -(-upper * most[digit] >> unit)
+        return Weights(lower.tolist(), upper.tolist())
+
+
+def choose(entropy: Entropy, law: Law) -> int:
+    """One outcome of a finite ``law``, from one word; more only where that cannot decide.
+
+    Guarantee: the law is exact. The words are the leading bits of a uniform number U, and the
+    outcome is how many cumulative probabilities F(k) lie at or below U. Each F(k) is bounded by
+    fractions, and U is read further until it lies outside all of these bounds. After b bits
+    that fails with a probability near ``outcomes / 2**b``, whatever the weights.
+    Reference: Devroye 1986, chapter II.2 (inversion); Knuth, Yao 1976 (bits revealed as they
+    are needed).
+
+    Example:
+        >>> from tacit.testing.entropy import ScriptedEntropy
+        >>> law = Exponentials(Fraction(1), np.array([0, 3]))
+        >>> choose(ScriptedEntropy([0]), law), choose(ScriptedEntropy([2**63]), law)
+        (0, 1)
+    """
+    leading = bits = 0
+    while True:
+        leading = leading << entropy.word_bits | int(entropy.words(1)[0])
+        bits += entropy.word_bits
+        outcome = _decided(law.weights(bits + GUARD_BITS), leading, bits)
+        if outcome is not None:
+            return outcome
+
+
+def _decided(weights: Weights, leading: int, bits: int) -> int | None:
+    """The outcome of every U that begins with ``leading``, or None where they differ.
+
+    Unlike `tacit.noise.law.compute_thresholds` this asks for no threshold to be certain. With
+    two equal best scores and a third far below, floor(2**bits / (2 + tiny)) would need as many
+    digits as tiny has zeros, which is secret work without end.
+    """
+    total_lower, total_upper = sum(weights.lower), sum(weights.upper)
+    reached = missed = 0
+    for lower, upper in zip(accumulate(weights.lower), accumulate(weights.upper), strict=True):
+        # F = below / (below + above), least where below is least and above is greatest
+        missed += (leading + 1) * (lower + total_upper - upper) <= lower << bits
+        reached += leading * (upper + total_lower - lower) >= upper << bits
+    return reached if reached + missed == len(weights.lower) else None
+
+
+def _gaps(scores: Integers, reach: int) -> Wide:
+    """How far each score lies below the best, up to ``reach``."""
+    if scores.dtype == object or reach >= INT64_ROOM:
+        wide: Wide = scores.astype(object)
+        gaps: Wide = np.minimum(wide.max() - wide, reach)
+        return gaps
+    # a difference that wraps around 64 signed bits is right again without the sign
+    unsigned = (scores.max() - scores).view(np.uint64)
+    near: Wide = np.minimum(unsigned, np.uint64(reach)).view(np.int64)
+    return near
+
+
+@lru_cache(maxsize=256)
+def _powers(
+    rate: Fraction, precision: int, negligible: int
+) -> tuple[int, list[tuple[Wide, Wide]]]:
+    """A gap whose weight is below two to the ``-negligible``, and tables of exp(-rate * gap).
+
+    Writing a gap in groups of binary digits, its weight is a product of one factor a group. All
+    of this is public, so it is kept.
+    """
+    # exp(-negligible) is small enough, since e is above 2. At this gap a lower bound on the
+    # weight is 0, and an upper bound holds for all gaps beyond: they count as this one
+    reach = (negligible / rate).__ceil__()
+    tables = []
+    for start in range(0, reach.bit_length(), DIGIT_BITS):
+        found = Decay(1 / (rate * 2**start), 2**DIGIT_BITS).weights(precision)
+        bounds = np.array(found.lower, dtype=object), np.array(found.upper, dtype=object)
+        tables.append(bounds)
+    return reach, tables

@@ -1,0 +1,25 @@
+"""TD-10, 8: delta computed for counts above a threshold, and those at it released as well."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from tacit.mechanisms.laplace_keys import KeepAbove
+from tacit.noise.table import Integers
+from tacit.numeric.entropy import Entropy
+
+PLACE = "tacit.mechanisms.laplace_keys:KeepAbove.__call__"
+CAUGHT_BY = (
+    "tests/unit/mechanisms/test_key_selection.py"
+    "::test_units_show_as_often_as_they_should_and_no_tenth_more[truncated-1]"
+)
+SHOWN = "assert binomtest(found, units, exact).pvalue > ODD"
+
+Keep = Callable[[KeepAbove, Integers, Entropy], Integers]
+
+
+def bug(original: Keep) -> Keep:
+    def keep(self: KeepAbove, values: Integers, entropy: Entropy) -> Integers:
+        above = self.threshold - 1  # the least integer is above this one
+        return original(replace(self, threshold=above), values, entropy)
+
+    return keep

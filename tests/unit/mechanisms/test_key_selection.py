@@ -1,0 +1,214 @@
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import exp, log
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from tacit.audit.record import BrokenPromise, RecordingGateway, ReplayingGateway
+from tacit.core.proof import Rule
+from tacit.core.secret import Secret
+from tacit.core.sensitivity import Norm, Sensitivity
+from tacit.errors import InvalidValue
+from tacit.mechanisms.add_noise import AddNoise
+from tacit.mechanisms.gateway import LiveGateway
+from tacit.mechanisms.gaussian_keys import GaussianKeys
+from tacit.mechanisms.laplace_keys import KeepAbove, LaplaceKeys
+from tacit.mechanisms.optimal_keys import OptimalKeys
+from tacit.mechanisms.truncated_geometric_keys import TruncatedGeometricKeys
+from tacit.noise.gaussian import DiscreteGaussian
+from tacit.noise.laplace import DiscreteLaplace
+from tacit.numeric.entropy import Entropy, SystemEntropy
+
+Keys = OptimalKeys | TruncatedGeometricKeys | LaplaceKeys | GaussianKeys
+LAWS = ["optimal", "truncated", "laplace", "gaussian"]
+ODD = 1e-6
+DELTA = Fraction(1, 50)
+UNITS = {1: 10**6, 3: 500_000, 10: 500_000}
+
+
+def keys(law: str, max_keys: int, delta: Fraction = DELTA) -> Keys:
+    match law:
+        case "optimal":
+            return OptimalKeys(Fraction(1), delta, max_keys)
+        case "truncated":
+            return TruncatedGeometricKeys(Fraction(1), delta, max_keys)
+        case "laplace":
+            return LaplaceKeys(Fraction(1), delta, max_keys)
+    return GaussianKeys(Fraction(16 * max_keys), delta, max_keys)
+
+
+def counted_once(max_keys: int) -> Sensitivity:
+    return Sensitivity(Fraction(max_keys), Norm.L2, Rule("a unit counts once in each key"))
+
+
+def noise(law: str, max_keys: int) -> dict[int, float]:
+    """The law of the noise, apart from the code that draws it."""
+    reach = 400
+    if law == "truncated":
+        ratio, share = exp(-1 / max_keys), float(DELTA) / max_keys
+        sums = np.cumsum([ratio**k for k in range(400)])
+        reach = next(k for k in range(400) if ratio**k / (2 * sums[k] - 1) <= share)
+    weight = {
+        y: exp(-(y**2) / (32 * max_keys)) if law == "gaussian" else exp(-abs(y) / max_keys)
+        for y in range(-reach, reach + 1)
+    }
+    return {y: weight[y] / sum(weight.values()) for y in weight}
+
+
+def single(law: str, max_keys: int) -> float:
+    """The probability that a key of one unit is released."""
+    share = float(DELTA) / max_keys
+    if law == "optimal":
+        return share
+    if law == "gaussian":
+        share = 1 - (1 - float(DELTA)) ** (1 / max_keys)
+    mass = noise(law, max_keys)
+    tails = [sum(mass[y] for y in mass if y >= size) for size in range(1, 200)]
+    return next(tail for tail in tails if tail <= share)
+
+
+def showing(mechanism: Keys, units: int) -> int:
+    """How many units, each alone in all its keys, have any key released."""
+    secret = Secret(np.ones(units * mechanism.max_keys, dtype=np.int64))
+    gateway = LiveGateway(SystemEntropy(b"test"))
+    released = mechanism.release(secret, counted_once(mechanism.max_keys), gateway)
+    return int((released > 0).reshape(units, -1).any(axis=1).sum())
+
+
+@pytest.mark.parametrize("max_keys", UNITS)
+@pytest.mark.parametrize("law", LAWS)
+def test_units_show_as_often_as_they_should_and_no_tenth_more(law: str, max_keys: int) -> None:
+    units = UNITS[max_keys]
+    exact = 1 - (1 - single(law, max_keys)) ** max_keys
+    found = showing(keys(law, max_keys), units)
+    assert exact <= float(DELTA) * (1 + 1e-12)
+    assert binomtest(found, units, exact).pvalue > ODD
+    assert binomtest(round(found * 1.1), units, exact).pvalue < ODD
+    assert binomtest(found, units, exact * 1.1).pvalue < ODD
+
+
+def test_a_delta_a_tenth_higher_is_noticed() -> None:
+    found = showing(keys("optimal", 1, delta=DELTA * Fraction(11, 10)), 10**6)
+    assert binomtest(found, 10**6, float(DELTA)).pvalue < ODD
+
+
+@dataclass(frozen=True)
+class Fixed:
+    noise: int
+
+    def draw(self, entropy: Entropy, count: int) -> np.ndarray:
+        del entropy
+        return np.full(count, self.noise)
+
+
+def draw_of(mechanism: Keys) -> KeepAbove:
+    gateway = RecordingGateway(SystemEntropy(b"test"))
+    mechanism.release(Secret(np.array([1])), counted_once(1), gateway)
+    draw = gateway.calls[0].draw
+    assert isinstance(draw, KeepAbove)
+    return draw
+
+
+@pytest.mark.parametrize("law", ["truncated", "laplace", "gaussian"])
+def test_a_count_that_equals_the_threshold_is_released_and_one_below_is_not(law: str) -> None:
+    draw = draw_of(keys(law, 1))
+    at = replace(draw, sampler=Fixed(draw.threshold - 5))
+    released = at(np.array([4, 5, 6]), SystemEntropy(b"test"))
+    assert released.tolist() == [0, draw.threshold, draw.threshold + 1]
+
+
+@pytest.mark.parametrize("law", ["truncated", "laplace", "gaussian"])
+def test_a_threshold_one_lower_shows_too_many(law: str) -> None:
+    draw = draw_of(keys(law, 1))
+    ones = np.ones(10**6, dtype=np.int64)
+    for threshold, honest in ((draw.threshold, True), (draw.threshold - 1, False)):
+        shown = int((replace(draw, threshold=threshold)(ones, SystemEntropy(b"")) > 0).sum())
+        over = binomtest(shown, ones.size, float(DELTA), alternative="greater").pvalue
+        assert (over > ODD) == honest
+
+
+def test_the_threshold_of_another_law_shows_too_many() -> None:
+    ones = np.ones(10**6, dtype=np.int64)
+    wrong = KeepAbove(DiscreteGaussian(Fraction(16)), keys("laplace", 1).threshold)  # type: ignore[union-attr]
+    shown = int((wrong(ones, SystemEntropy(b"test")) > 0).sum())
+    assert binomtest(shown, ones.size, float(DELTA), alternative="greater").pvalue < ODD
+
+
+@pytest.mark.parametrize("epsilon", [1, 0.5, 0.1])
+def test_a_real_threshold_cut_to_an_integer_shows_too_many(epsilon: float) -> None:
+    delta, ratio = 1e-6, exp(-epsilon)
+    cut = int(1 - log(2 * delta) / epsilon)
+    sound = LaplaceKeys(Fraction(str(epsilon)), Fraction(1, 10**6), max_keys=1).threshold
+    assert ratio ** (sound - 1) / (1 + ratio) <= delta < ratio ** (sound - 2) / (1 + ratio)
+    assert ratio ** (cut - 1) / (1 + ratio) > delta
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_a_key_without_units_is_never_released(law: str) -> None:
+    none = np.zeros(10**5, dtype=np.int64)
+    gateway = LiveGateway(SystemEntropy(b"test"))
+    mechanism = keys(law, 1, delta=Fraction(9, 10))
+    assert not mechanism.release(Secret(none), counted_once(1), gateway).any()
+    assert mechanism.release(Secret(none + 1), counted_once(1), gateway).any()
+
+
+def test_noise_alone_would_have_released_one() -> None:
+    none = np.zeros(10**5, dtype=np.int64)
+    noisy = AddNoise(DiscreteLaplace(Fraction(1)))(none, SystemEntropy(b"test"))
+    assert (noisy >= LaplaceKeys(Fraction(1), DELTA, 1).threshold).any()
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_a_unit_with_more_keys_than_declared_is_caught_by_replay(law: str) -> None:
+    mechanism = keys(law, 2)
+    gateway = RecordingGateway(SystemEntropy(b"test"))
+    mechanism.release(Secret(np.array([9, 1, 1, 4])), counted_once(2), gateway)
+    honest, twice, thrice = [8, 0, 1, 4], [7, 1, 1, 4], [8, 0, 0, 4]
+    replay = ReplayingGateway(gateway.calls)
+    mechanism.release(Secret(np.array(honest)), counted_once(2), replay)
+    for lie in (twice, thrice):
+        replay = ReplayingGateway(gateway.calls)
+        with pytest.raises(BrokenPromise):
+            mechanism.release(Secret(np.array(lie)), counted_once(2), replay)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_a_sensitivity_of_too_many_keys_or_in_another_norm_is_refused(law: str) -> None:
+    mechanism = keys(law, 2)
+    mechanism.event(counted_once(2))
+    with pytest.raises(InvalidValue):
+        mechanism.event(counted_once(3))
+    with pytest.raises(InvalidValue):
+        mechanism.event(Sensitivity.of(1, Norm.L1, Rule("a test")))
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("delta", [Fraction(0), Fraction(1), Fraction(-1)])
+def test_a_delta_that_is_no_probability_is_refused(law: str, delta: Fraction) -> None:
+    with pytest.raises(InvalidValue):
+        keys(law, 1, delta)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_no_keys_at_all_are_refused(law: str) -> None:
+    with pytest.raises(InvalidValue):
+        replace(keys(law, 1), max_keys=0)
+
+
+@pytest.mark.parametrize("law", ["truncated", "laplace", "gaussian"])
+@pytest.mark.parametrize("confidence", [Fraction(1, 2), Fraction("0.9"), Fraction("0.99")])
+def test_the_error_holds_for_the_worst_count_and_one_less_does_not(
+    law: str, confidence: Fraction
+) -> None:
+    mechanism = keys(law, 1)
+    mass, threshold = noise(law, 1), draw_of(mechanism).threshold
+
+    def within(error: int, units: int) -> float:
+        released = {y: units + y if units + y >= threshold else 0 for y in mass}
+        return sum(mass[y] for y in mass if abs(released[y] - units) <= error)
+
+    error = int(mechanism.error(confidence))
+    assert all(within(error, units) >= confidence for units in range(1, 100))
+    assert min(within(error - 1, units) for units in range(1, 100)) < confidence
