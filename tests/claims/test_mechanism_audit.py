@@ -15,7 +15,7 @@ from tacit.mechanisms.gaussian import Gaussian
 from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.mechanism import Mechanism
 from tacit.testing.laws import GaussianLaw
-from tacit.testing.mechanism import MechanismExample, l2, side_by_side
+from tacit.testing.mechanism import MechanismExample, l1, l2, side_by_side
 
 pytestmark = pytest.mark.claim
 
@@ -57,6 +57,15 @@ def test_an_audit_shows_nearly_all_of_the_claim_and_no_more(name: str, bar: Bar)
     example = EXAMPLES[name]
     part = shown(example, example.mechanism) / claimed(example)
     bar(f"audit {name}, lower bound / claim", part, "0.95 to 1", 0.95 <= part <= 1)
+
+
+def test_an_audit_at_a_tenth_shows_nine_tenths(bar: Bar) -> None:
+    draws, sample = 4 * 10**6, side_by_side(l1(1))
+    left, right = (
+        int((sample(Laplace(Fraction(10)), (secret,), draws) <= 0).sum()) for secret in (0, 1)
+    )
+    part = epsilon_lower_bound(left, draws, right, draws, CONFIDENCE) / 0.1
+    bar("audit laplace at epsilon 0.1, lower bound / claim", part, "0.9 to 1", 0.9 <= part <= 1)
 
 
 def test_a_scale_of_eight_tenths_is_flagged(bar: Bar) -> None:

@@ -117,7 +117,7 @@ def test_the_exact_curve_stays_below_the_claim(name: str) -> None:
     assert not exceeded(EXAMPLES[name], event_of(name), EPSILONS)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if event_of(name) != Nothing()])
 def test_a_claim_to_lose_nothing_is_refuted(name: str) -> None:
     assert exceeded(EXAMPLES[name], Nothing(), EPSILONS)
 

@@ -2,18 +2,17 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from tacit.accounting.composition import leaves
 from tacit.accounting.convert import epsilon_of_rho
 from tacit.accounting.cost import cost_of
-from tacit.accounting.renyi import renyi_of
+from tacit.accounting.renyi import UNIT, renyi_of
 from tacit.core.event import Event
 from tacit.errors import InvalidValue
-from tacit.numeric.exact import log_bounds
+from tacit.numeric.exact import ceil_to, log_bounds
 
-ORDERS = [Fraction(order, 4) for order in range(5, 80)] + [
-    Fraction(2**power) for power in range(5, 12)
-]
+ORDERS = [1 + Fraction(round(1024 * 2 ** (quarter / 4)), 1024) for quarter in range(-12, 44)]
 """Rényi orders that are tried."""
 
 
@@ -55,7 +54,7 @@ def report(event: Event, delta: Fraction) -> Report:
         rho = sum((cost.rho * times for cost, times in costs), Fraction(0))
         found.append(Report(epsilon_of_rho(rho, delta - lost), delta, "zCDP"))
         if not lost:
-            best = min(_at_order(event, order, delta) for order in ORDERS)
+            best = min(renyi_of(event, order) + _conversion(order, delta) for order in ORDERS)
             found.append(Report(max(best, Fraction(0)), delta, "Rényi"))
     if not found:
         raise InvalidValue(
@@ -64,7 +63,11 @@ def report(event: Event, delta: Fraction) -> Report:
     return min(found, key=lambda entry: entry.epsilon)
 
 
-def _at_order(event: Event, order: Fraction, delta: Fraction) -> Fraction:
-    """Canonne, Kamath, Steinke 2020, proposition 12, at one order, rounded up."""
+@lru_cache(maxsize=1024)
+def _conversion(order: Fraction, delta: Fraction) -> Fraction:
+    """What a Rényi loss of ``order`` adds to become an epsilon at ``delta``, rounded up.
+
+    Reference: Canonne, Kamath, Steinke 2020, proposition 12.
+    """
     inner = log_bounds(1 / delta)[1] - log_bounds(order)[0]
-    return renyi_of(event, order) + log_bounds(1 - 1 / order)[1] + inner / (order - 1)
+    return ceil_to(log_bounds(1 - 1 / order)[1] + inner / (order - 1), UNIT)

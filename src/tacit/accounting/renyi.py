@@ -8,7 +8,10 @@ from tacit.accounting.cost import cost_of
 from tacit.core.event import Event
 from tacit.core.selection_event import ExponentialSelection
 from tacit.errors import InvalidValue
-from tacit.numeric.exact import exp_bounds, log_bounds
+from tacit.numeric.exact import ceil_to, exp_bounds, log_bounds
+
+UNIT = Fraction(1, 10**15)
+"""Bounds that are not rational by themselves are multiples of this."""
 
 LARGEST_EXPONENT = 500
 """Beyond this order times epsilon the pure bound is used as it is.
@@ -39,9 +42,11 @@ def _of_leaf(leaf: Event, order: Fraction) -> Fraction:
     cost = cost_of(leaf)
     if cost.delta:
         raise InvalidValue(f"{type(leaf).__name__} has a delta, and so no Rényi loss.")
-    if cost.epsilon is None or isinstance(leaf, ExponentialSelection):
-        return order * cost.rho
-    return min(order * cost.rho, _randomised_response(cost.epsilon, order))
+    bound = order * cost.rho
+    if cost.epsilon is not None and not isinstance(leaf, ExponentialSelection):
+        # rounded up, so that sums of many leaves stay short
+        bound = min(bound, ceil_to(_randomised_response(cost.epsilon, order), UNIT))
+    return bound
 
 
 def _randomised_response(epsilon: Fraction, order: Fraction) -> Fraction:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chisquare
+from scipy.stats import chisquare, poisson
 
 from tacit.core.proof import Rule
 from tacit.core.secret import Secret
@@ -30,6 +30,9 @@ Sample = Callable[[Mechanism, tuple[int, ...], int], Draws]
 """So many releases of a secret by a mechanism."""
 
 LEAST_EXPECTED = 20
+
+LEFT_OUT = 1e-9
+"""The probability that a listed law may leave out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +101,18 @@ def p_value_of(pmf: Pmf) -> Callable[[Draws], float]:
         found, counts = np.unique(draws, axis=0, return_counts=True)
         observed = dict(zip(map(tuple, found.tolist()), counts.tolist(), strict=True))
         often = [release for release in pmf if pmf[release] * len(draws) >= LEAST_EXPECTED]
-        wanted = np.array([pmf[release] for release in often] + [0.0]) * len(draws)
-        seen = np.array([observed.get(release, 0) for release in often] + [0.0])
-        wanted[-1], seen[-1] = len(draws) - wanted.sum(), len(draws) - seen.sum()
-        if wanted[-1] < LEAST_EXPECTED:  # too few to test: they join the last
-            wanted[-2], seen[-2] = wanted[-2:].sum(), seen[-2:].sum()
-            wanted, seen = wanted[:-1], seen[:-1]
-        return float(chisquare(seen, wanted).pvalue) if wanted.size > 1 else 1.0
+        wanted = np.array([pmf[release] for release in often]) * len(draws)
+        seen = np.array([observed.get(release, 0) for release in often])
+        # the rest is never merged: a release that the law does not make must show
+        rest_wanted, rest_seen = len(draws) - wanted.sum(), len(draws) - seen.sum()
+        if rest_wanted >= LEAST_EXPECTED:
+            shape = chisquare(np.append(seen, rest_seen), np.append(wanted, rest_wanted))
+            return float(shape.pvalue)
+        rare = poisson.sf(rest_seen - 1, max(rest_wanted, 0) + LEFT_OUT * len(draws))
+        if wanted.size < 2:  # noqa: PLR2004 - one cell has no shape
+            return float(rare)
+        shape = chisquare(seen, wanted * seen.sum() / wanted.sum())
+        return float(min(1, 2 * min(rare, shape.pvalue)))
 
     return p_value
 
