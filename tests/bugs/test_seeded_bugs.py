@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from conftest import Bar
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -47,7 +48,7 @@ def run(test: str, bug: str | None) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("name", BUGS)
-def test_a_seeded_bug_is_caught_by_its_test(name: str) -> None:
+def test_a_seeded_bug_is_caught_by_its_test(name: str, bar: Bar) -> None:
     bug = BUGS[name]
     honest = run(bug.CAUGHT_BY, bug=None)
     assert honest.returncode == PASSED, honest.stdout
@@ -56,6 +57,8 @@ def test_a_seeded_bug_is_caught_by_its_test(name: str) -> None:
     # the `bar` fixture tells what falls short after its test, which pytest calls an error
     assert any(f"{word} {bug.CAUGHT_BY}" in seeded.stdout for word in ("FAILED", "ERROR"))
     assert bug.SHOWN in seeded.stdout, seeded.stdout
+    test = bug.CAUGHT_BY.split("::")[-1]
+    bar(f"{name.replace('_', ' ')}, seeded and", "caught", f"caught by {test}", True)
 
 
 def test_a_bug_whose_place_is_gone_is_told() -> None:

@@ -1,7 +1,10 @@
 """The figures of single mechanisms, beside what the literature says of them."""
 
 from fractions import Fraction
-from math import exp
+from itertools import product
+from math import exp, log
+from pathlib import Path
+from runpy import run_path
 
 import numpy as np
 import pytest
@@ -9,6 +12,9 @@ from conftest import Bar
 
 from tacit.accounting.ball import ball_scale
 from tacit.accounting.price import loss_of
+from tacit.accounting.smooth import lomax_worst_loss
+from tacit.choose.selector import choose_selector
+from tacit.core.loss import Loss
 from tacit.core.measure import Measure
 from tacit.core.secret import Secret
 from tacit.core.sensitivity import Sensitivity
@@ -17,12 +23,13 @@ from tacit.mechanisms.exponential import Exponential
 from tacit.mechanisms.gateway import LiveGateway
 from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.mechanism import Mechanism
+from tacit.mechanisms.optimal_keys import OptimalKeys
 from tacit.mechanisms.permute_and_flip import PermuteAndFlip
 from tacit.mechanisms.randomised_response import RandomisedResponse
 from tacit.mechanisms.truncated_geometric_keys import TruncatedGeometricKeys
 from tacit.numeric.entropy import SystemEntropy
 from tacit.robust.median_sensitivity import smooth_sensitivity
-from tacit.testing.mechanism import Draws, l1, l2, linf
+from tacit.testing.mechanism import Draws, MechanismExample, l1, l2, linf
 
 pytestmark = pytest.mark.claim
 
@@ -133,3 +140,88 @@ def test_keys(bar: Bar) -> None:
         noisy = keys.release(Secret(np.full(200_000, users)), l2(1), gateway())
         found = float((noisy > 0).mean())
         within(bar, f"T37 published at {users} users", found, wanted, 0.005)
+
+
+def test_the_planner_takes_the_better_selection(bar: Bar) -> None:
+    one = linf(1)
+    pure = choose_selector(one, 10, Loss.pure(1)).mechanism
+    zcdp = choose_selector(one, 10, Loss.zcdp("0.05")).mechanism
+    names = type(pure).__name__, type(zcdp).__name__
+    wanted = ("PermuteAndFlip", "Exponential")
+    bar("T15 selection under pure epsilon, and under zCDP", names, str(wanted), names == wanted)
+
+
+def test_the_smooth_sensitivity_of_the_median(bar: Bar) -> None:
+    """T35: against every path of replacements, on all databases of five of four values."""
+    databases = list(product(range(4), repeat=5))
+    jumps = {
+        one: max(
+            abs(sorted(one)[2] - sorted((*one[:place], value, *one[place + 1 :]))[2])
+            for place in range(5)
+            for value in range(4)
+        )
+        for one in databases
+    }
+    worst = 0.0
+    for smoothing in (0.1, 0.5, 1.0):
+        for one in {tuple(sorted(database)) for database in databases}:
+            brute = max(
+                jumps[other]
+                * exp(-smoothing * sum(a != b for a, b in zip(one, other, strict=True)))
+                for other in databases
+            )
+            found = smooth_sensitivity(np.array(one), 0, 3, Fraction(str(smoothing)))
+            worst = max(worst, abs(brute - float(found[1])))
+    bar("T35 smooth sensitivity minus brute force, most", worst, "<= 1e-12", worst <= 1e-12)
+
+
+def test_the_calibration_of_lomax_noise(bar: Bar) -> None:
+    worst = max(
+        lomax_worst_loss(epsilon, epsilon * part) / float(epsilon)
+        for epsilon in map(Fraction, ("0.1", "0.5", "1", "3"))
+        for part in map(Fraction, ("0.02", "0.1", "1/6", "0.25", "0.45"))
+    )
+    bar("T36 worst loss of Lomax noise over epsilon", worst, "<= 1 + 1e-9", worst <= 1 + 1e-9)
+
+
+def test_the_optimal_selection_of_keys(bar: Bar) -> None:
+    """T38: the table of probabilities, and the closed form of the same recursion."""
+    worst = 0.0
+    for epsilon, delta in (
+        (1, 1e-6),
+        (0.1, 1e-6),
+        (0.5, 1e-5),
+        (2, 1e-3),
+        (3, 1e-9),
+        (1, 0.02),
+    ):
+        keys = OptimalKeys(Fraction(str(epsilon)), Fraction(str(delta)), max_keys=1)
+        grown, turn = exp(epsilon), 1
+        turn += int(log((grown + 2 * delta - 1) / ((grown + 1) * delta)) / epsilon)
+        at_turn = delta * (exp(turn * epsilon) - 1) / (grown - 1)
+        for users in range(1, 200):
+            if users <= turn:
+                closed = delta * (exp(users * epsilon) - 1) / (grown - 1)
+            else:
+                fall = exp(-(users - turn) * epsilon)
+                closed = (1 - fall) * (1 + delta / (grown - 1)) + fall * at_turn
+            worst = max(worst, abs(min(1.0, closed) - float(keys.probability(users))))
+    bar("T38 closed form minus recursion, most", worst, "< 1e-12", worst < 1e-12)
+
+
+def test_only_a_constant_is_certain(bar: Bar) -> None:
+    """T06: on 100 draws of each of two neighbours."""
+    place = Path(__file__).parents[1] / "contracts" / "mechanism_examples"
+    certain = []
+    for path in sorted(place.glob("*.py")):
+        example: MechanismExample = run_path(str(path))["EXAMPLE"]
+        pair = (example.left, example.right)
+        found = [np.unique(example.sample(example.mechanism, s, 100), axis=0) for s in pair]
+        if all(len(releases) == 1 for releases in found):
+            certain.append(path.stem)
+    bar(
+        "T06 mechanisms whose release is certain",
+        certain,
+        "['constant']",
+        certain == ["constant"],
+    )

@@ -21,6 +21,7 @@ from tacit.core.loss import Loss
 from tacit.core.measure import Measure
 from tacit.errors import InvalidValue
 from tacit.mechanisms.laplace import Laplace
+from tacit.numeric.exact import exact
 from tacit.testing.mechanism import Draws, MechanismExample, p_value_of
 
 PLACE = Path(__file__).parent / "mechanism_examples"
@@ -175,6 +176,32 @@ def test_a_parameter_of_zero_or_below_is_refused(name: str, field: str) -> None:
     for value in wrong:
         with pytest.raises(InvalidValue):
             replace(mechanism, **{field: value})  # type: ignore[type-var]
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "-inf", "1e999999999"])
+def test_what_is_no_finite_number_never_becomes_a_parameter(text: str) -> None:
+    # parameters are fractions, and this is the one way to make them from what a person wrote
+    with pytest.raises(InvalidValue):
+        exact(text)
+    if text != "1e999999999":
+        with pytest.raises(InvalidValue):
+            exact(float(text))
+
+
+HUGE = Fraction(2**61)
+
+
+@pytest.mark.parametrize("name", ["laplace", "gaussian"])
+def test_huge_noise_and_huge_values_do_not_wrap(name: str) -> None:
+    example = EXAMPLES[name]
+    field = fields(example.mechanism)[0].name  # type: ignore[arg-type]
+    huge = replace(example.mechanism, **{field: HUGE})  # type: ignore[type-var]
+    drawn = example.sample(huge, (2**63 - 1,), 2000)
+    low, high = min(map(int, drawn[:, 0])), max(map(int, drawn[:, 0]))
+    # a wrapped sum would lie a whole 2**64 away
+    assert low > 2**63 - 80 * 2**61
+    assert high < 2**63 + 80 * 2**61
+    assert high > 2**63 - 1 > low
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
