@@ -13,7 +13,7 @@ from tacit.core.selection_event import KeySelection
 from tacit.core.sensitivity import Sensitivity
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import Gateway
-from tacit.mechanisms.laplace_keys import KeepAbove, counted_once, least_miss
+from tacit.mechanisms.keys import KeepAbove, counted_once, least_miss
 from tacit.noise.gaussian import DiscreteGaussian
 from tacit.noise.table import Integers
 from tacit.noise.weights import Bell

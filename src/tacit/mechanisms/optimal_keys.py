@@ -12,7 +12,11 @@ from tacit.core.selection_event import KeySelection
 from tacit.core.sensitivity import Sensitivity
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import Gateway
-from tacit.mechanisms.laplace_keys import counted_once, valid_keys
+from tacit.mechanisms.keys import (
+    counted_once,
+    shared_by_keys,
+    valid_keys,
+)
 from tacit.noise.table import Integers
 from tacit.numeric.entropy import Entropy, Words
 from tacit.numeric.exact import exp_bounds
@@ -59,10 +63,7 @@ class OptimalKeys:
 
     def event(self, sensitivity: Sensitivity) -> KeySelection:
         """A selection of keys, each with its share of epsilon and of delta."""
-        counted_once(sensitivity, self.max_keys)
-        return KeySelection(
-            self.epsilon / self.max_keys, self.delta / self.max_keys, self.max_keys
-        )
+        return shared_by_keys(self.epsilon, self.delta, self.max_keys, sensitivity)
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway

@@ -8,7 +8,13 @@ from tacit.core.secret import Secret
 from tacit.core.selection_event import KeySelection
 from tacit.core.sensitivity import Sensitivity
 from tacit.mechanisms.gateway import Gateway
-from tacit.mechanisms.laplace_keys import KeepAbove, counted_once, least_miss, valid_keys
+from tacit.mechanisms.keys import (
+    KeepAbove,
+    counted_once,
+    least_miss,
+    shared_by_keys,
+    valid_keys,
+)
 from tacit.noise.table import Integers
 from tacit.noise.truncated import TruncatedDiscreteLaplace
 from tacit.numeric.exact import exp_bounds, log_bounds
@@ -45,10 +51,7 @@ class TruncatedGeometricKeys:
 
     def event(self, sensitivity: Sensitivity) -> KeySelection:
         """A selection of keys, each with its share of epsilon and of delta."""
-        counted_once(sensitivity, self.max_keys)
-        return KeySelection(
-            self.epsilon / self.max_keys, self.delta / self.max_keys, self.max_keys
-        )
+        return shared_by_keys(self.epsilon, self.delta, self.max_keys, sensitivity)
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway

@@ -14,7 +14,8 @@ from tacit.errors import InvalidValue
 from tacit.mechanisms.add_noise import AddNoise
 from tacit.mechanisms.gateway import LiveGateway
 from tacit.mechanisms.gaussian_keys import GaussianKeys
-from tacit.mechanisms.laplace_keys import KeepAbove, LaplaceKeys
+from tacit.mechanisms.keys import KeepAbove
+from tacit.mechanisms.laplace_keys import LaplaceKeys
 from tacit.mechanisms.optimal_keys import OptimalKeys
 from tacit.mechanisms.truncated_geometric_keys import TruncatedGeometricKeys
 from tacit.noise.gaussian import DiscreteGaussian
