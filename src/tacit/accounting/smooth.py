@@ -16,6 +16,10 @@ RATIOS = 401
 REFINEMENTS = 40
 
 
+LARGEST_POWER = 700.0
+"""e to this is near the greatest float."""
+
+
 def lomax_worst_loss(
     epsilon: Fraction, smoothing: Fraction, factor: Fraction | None = None
 ) -> float:
@@ -81,7 +85,9 @@ def _between(shift: float, scale: float, other: float, epsilon: float) -> float:
     for start, end in ((-inf, 0.0), (0.0, shift), (shift, inf)):
         for low, high in _positive_part(start, end, shift, scale, other, epsilon):
             inside = _mass(low, high, scale)
-            total += inside - exp(epsilon) * _mass(low - shift, high - shift, other)
+            # a factor that floats can hold: a lesser one only makes the bound greater
+            factor = exp(min(epsilon, LARGEST_POWER))
+            total += inside - factor * _mass(low - shift, high - shift, other)
     return max(total, 0.0)
 
 

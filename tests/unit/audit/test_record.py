@@ -6,12 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.audit.record import (
-    BrokenPromise,
-    RecordingGateway,
-    ReplayingGateway,
-    square_distance,
-)
+from tacit.audit.record import RecordingGateway
+from tacit.audit.replay import BrokenPromise, ReplayingGateway, square_distance
 from tacit.core.proof import Rule
 from tacit.core.secret import Secret
 from tacit.core.sensitivity import Norm, Sensitivity
