@@ -42,7 +42,7 @@ def report(event: Event, delta: Fraction) -> Report:
     """
     costs = [(cost_of(leaf), times) for leaf, times in leaves(event)]
     lost = sum((cost.delta * times for cost, times in costs), Fraction(0))
-    if delta < lost or delta == 0 < lost:
+    if delta < lost:
         raise InvalidValue(
             f"The batch loses a delta of {float(lost):.3g} by itself; ask for more."
         )

@@ -63,3 +63,8 @@ def test_a_column_is_frozen() -> None:
 def test_a_step_of_a_decimal_column_is_above_zero(step: Fraction) -> None:
     with pytest.raises(InvalidValue):
         Column("pay", Kind.DECIMAL, bounds=Bounds.of(0, 1), step=step)
+
+
+def test_text_has_no_sum() -> None:
+    with pytest.raises(InvalidValue, match="holds texts, which have no sum"):
+        Column("name", Kind.TEXT).grid()

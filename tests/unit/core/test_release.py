@@ -94,3 +94,10 @@ def test_two_columns_of_one_name_are_refused_in_a_release() -> None:
 
 def test_a_noisy_column_without_rows_keeps_its_confidence() -> None:
     assert ReleasedColumn("n", (), (), Fraction(1, 2)).confidence == Fraction(1, 2)
+
+
+def test_a_release_knows_its_names() -> None:
+    guarantee = Guarantee(Population("patients", PrivacyUnit("person")), Loss.pure(1))
+    release = Release((ReleasedColumn("n", (Fraction(1),)),), guarantee, b"hash")
+    assert "n" in release
+    assert "m" not in release

@@ -33,3 +33,9 @@ def test_a_schema_is_frozen() -> None:
     schema = Schema((AGE,))
     with pytest.raises(FrozenInstanceError):
         schema.columns = (WARD,)
+
+
+def test_a_schema_knows_its_names() -> None:
+    schema = Schema((Column("age", Kind.INTEGER),))
+    assert "age" in schema
+    assert "pay" not in schema
