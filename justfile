@@ -41,7 +41,7 @@ bugs *args:
 
 # what every mechanism must show: law, privacy, audit, error and edges
 mechanisms:
-    uv run pytest tests/contracts/test_mechanisms.py tests/claims/test_mechanism_audit.py
+    uv run pytest -n auto tests/contracts/test_mechanisms.py tests/claims/test_mechanism_audit.py tests/claims/test_other_audits.py
 
 # the corrections to the lectures: their formula breaks its promise, ours holds
 errata:

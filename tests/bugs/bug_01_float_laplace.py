@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tacit.noise.integers import Integers
 from tacit.noise.laplace import DiscreteLaplace
-from tacit.noise.table import Integers
 from tacit.numeric.entropy import Entropy
 
 PLACE = "tacit.noise.laplace:DiscreteLaplace.draw"

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tacit.mechanisms.keys import KeepAbove
-from tacit.noise.table import Integers
+from tacit.noise.integers import Integers
 from tacit.numeric.entropy import Entropy
 
 PLACE = "tacit.mechanisms.keys:KeepAbove.__call__"

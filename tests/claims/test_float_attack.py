@@ -19,8 +19,8 @@ from tacit.core.sensitivity import Norm, Sensitivity
 from tacit.mechanisms.add_noise import AddNoise
 from tacit.mechanisms.gateway import LiveGateway
 from tacit.noise.gaussian import DiscreteGaussian
+from tacit.noise.integers import Integers
 from tacit.noise.laplace import DiscreteLaplace
-from tacit.noise.table import Integers
 from tacit.numeric.entropy import SystemEntropy
 from tacit.numeric.grid import Grid
 

@@ -9,7 +9,7 @@ from tacit.core.secret import Secret
 from tacit.core.sensitivity import Sensitivity
 from tacit.core.unseal import unseal
 from tacit.mechanisms.gateway import Draw
-from tacit.noise.table import Integers
+from tacit.noise.integers import Integers
 from tacit.numeric.entropy import Entropy
 
 

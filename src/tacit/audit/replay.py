@@ -17,7 +17,7 @@ from tacit.core.sensitivity import Norm, Sensitivity
 from tacit.core.unseal import unseal
 from tacit.errors import InternalError
 from tacit.mechanisms.gateway import Draw
-from tacit.noise.table import Integers
+from tacit.noise.integers import Integers
 
 
 class BrokenPromise(InternalError):

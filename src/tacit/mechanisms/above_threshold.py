@@ -13,8 +13,8 @@ from tacit.errors import InvalidValue
 from tacit.mechanisms.add_noise import AddNoise
 from tacit.mechanisms.gateway import Gateway
 from tacit.mechanisms.laplace import Laplace
+from tacit.noise.integers import Integers
 from tacit.noise.laplace import DiscreteLaplace
-from tacit.noise.table import Integers
 from tacit.numeric.entropy import Entropy
 
 

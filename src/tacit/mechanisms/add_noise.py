@@ -6,13 +6,13 @@ from typing import Protocol
 import numpy as np
 
 from tacit.errors import InternalError
-from tacit.noise.table import Integers
+from tacit.noise.integers import INT64_BITS, Integers, narrowed
 from tacit.numeric.entropy import Entropy
 
 BLOCK = 2**16
 """Values worked on at a time: few enough for a core's cache, however long the batch."""
 
-INT64_ROOM = 2**62
+INT64_ROOM = 2**INT64_BITS
 """Two integers below this in magnitude have a sum that 64 bits hold."""
 
 
@@ -54,10 +54,7 @@ class AddNoise:
         noise = self.sampler.draw(entropy, values.size)
         if _fits(values) and _fits(noise):
             return values.astype(np.int64) + noise
-        wide: Integers = values.astype(object) + noise.astype(object)
-        # the type of the array must tell no more than its noisy values do
-        narrow = all(-(2**63) <= value < 2**63 for value in wide)
-        return wide.astype(np.int64) if narrow else wide
+        return narrowed(values.astype(object) + noise.astype(object))
 
 
 def _fits(values: Integers) -> bool:

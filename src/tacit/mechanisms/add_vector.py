@@ -3,11 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-
 from tacit.errors import InvalidValue
-from tacit.mechanisms.add_noise import INT64_ROOM
-from tacit.noise.table import Integers
+from tacit.noise.integers import Integers, narrowed
 from tacit.numeric.entropy import Entropy
 
 
@@ -27,6 +24,7 @@ class AddVector:
     its noise would have another law than the one that was priced; lengths are public.
 
     Example:
+        >>> import numpy as np
         >>> from fractions import Fraction
         >>> from tacit.noise.cube import DiscreteCube
         >>> from tacit.numeric.entropy import SystemEntropy
@@ -46,7 +44,4 @@ class AddVector:
                 f"{values.shape} was given."
             )
         noise = self.sampler.draw(entropy, 1).reshape(self.dimensions)
-        wide: Integers = values.astype(object) + noise.astype(object)
-        if all(-INT64_ROOM < value < INT64_ROOM for value in wide):
-            wide = wide.astype(np.int64)
-        return wide
+        return narrowed(values.astype(object) + noise.astype(object))

@@ -11,7 +11,7 @@ from tacit.errors import InvalidValue
 from tacit.mechanisms.add_vector import AddVector
 from tacit.mechanisms.gateway import Gateway
 from tacit.noise.ball import RoundedBall
-from tacit.noise.table import Integers
+from tacit.noise.integers import Integers
 
 NODES = 400
 """Points of the sum that stands for the integral of a tail."""

@@ -10,7 +10,7 @@ from tacit.core.secret import Secret
 from tacit.core.sensitivity import Sensitivity
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import Gateway
-from tacit.noise.table import Integers
+from tacit.noise.integers import Integers
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from tacit.mechanisms.add_vector import AddVector
 from tacit.mechanisms.gateway import Gateway
 from tacit.noise.cube import DiscreteCube
 from tacit.noise.cube_weights import CubeRadius
-from tacit.noise.table import Integers
+from tacit.noise.integers import Integers
 
 SPARE_BITS = 64
 """Bits of a probability beyond those that the confidence itself needs."""

@@ -11,7 +11,7 @@ from tacit.core.sensitivity import Norm, Sensitivity
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import Gateway
 from tacit.noise.choice import Exponentials, choose
-from tacit.noise.table import Integers
+from tacit.noise.integers import Integers
 from tacit.numeric.entropy import Entropy
 from tacit.numeric.exact import log_bounds
 

@@ -10,7 +10,7 @@ from typing import Protocol
 from tacit.core.secret import Secret
 from tacit.core.sensitivity import Sensitivity
 from tacit.core.unseal import unseal
-from tacit.noise.table import Integers
+from tacit.noise.integers import Integers
 from tacit.numeric.entropy import Entropy
 
 

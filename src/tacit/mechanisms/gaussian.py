@@ -12,7 +12,7 @@ from tacit.errors import InvalidValue
 from tacit.mechanisms.add_noise import AddNoise
 from tacit.mechanisms.gateway import Gateway
 from tacit.noise.gaussian import DiscreteGaussian
-from tacit.noise.table import Integers
+from tacit.noise.integers import Integers
 from tacit.noise.weights import Bell
 from tacit.numeric.exact import log_bounds, sqrt_bounds
 

@@ -15,7 +15,7 @@ from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import Gateway
 from tacit.mechanisms.keys import KeepAbove, counted_once, least_miss
 from tacit.noise.gaussian import DiscreteGaussian
-from tacit.noise.table import Integers
+from tacit.noise.integers import Integers
 from tacit.noise.weights import Bell
 from tacit.numeric.exact import exp_bounds, log_bounds
 

@@ -11,7 +11,7 @@ from tacit.core.selection_event import KeySelection
 from tacit.core.sensitivity import Norm, Sensitivity
 from tacit.errors import InvalidValue
 from tacit.mechanisms.add_noise import AddNoise, Sampler
-from tacit.noise.table import Integers
+from tacit.noise.integers import Integers
 from tacit.numeric.entropy import Entropy
 
 LEAST_EPSILON = Fraction(1, 10**9)

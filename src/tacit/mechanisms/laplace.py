@@ -9,8 +9,8 @@ from tacit.core.sensitivity import Norm, Sensitivity
 from tacit.errors import InvalidValue
 from tacit.mechanisms.add_noise import AddNoise
 from tacit.mechanisms.gateway import Gateway
+from tacit.noise.integers import Integers
 from tacit.noise.laplace import DiscreteLaplace
-from tacit.noise.table import Integers
 from tacit.numeric.exact import exp_bounds, log_bounds
 
 

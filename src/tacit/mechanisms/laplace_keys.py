@@ -15,8 +15,8 @@ from tacit.mechanisms.keys import (
     shared_by_keys,
     valid_keys,
 )
+from tacit.noise.integers import Integers
 from tacit.noise.laplace import DiscreteLaplace
-from tacit.noise.table import Integers
 from tacit.numeric.exact import exp_bounds, log_bounds
 
 

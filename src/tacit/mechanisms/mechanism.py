@@ -7,7 +7,7 @@ from tacit.core.event import Event
 from tacit.core.secret import Secret
 from tacit.core.sensitivity import Sensitivity
 from tacit.mechanisms.gateway import Gateway
-from tacit.noise.table import Integers
+from tacit.noise.integers import Integers
 
 
 class Mechanism(Protocol):

@@ -17,7 +17,7 @@ from tacit.mechanisms.keys import (
     shared_by_keys,
     valid_keys,
 )
-from tacit.noise.table import Integers
+from tacit.noise.integers import Integers
 from tacit.numeric.entropy import Entropy, Words
 from tacit.numeric.exact import exp_bounds
 

@@ -12,7 +12,7 @@ from tacit.mechanisms.exponential import check_choice, check_size, shortfall, sp
 from tacit.mechanisms.gateway import Gateway
 from tacit.noise.choice import choose
 from tacit.noise.geometric import Geometric
-from tacit.noise.table import Integers
+from tacit.noise.integers import Integers
 from tacit.noise.weights import Categorical
 from tacit.numeric.entropy import Entropy
 

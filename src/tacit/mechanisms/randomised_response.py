@@ -12,7 +12,7 @@ from tacit.core.sensitivity import Norm, Sensitivity
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import Gateway
 from tacit.noise.bernoulli import Bernoulli
-from tacit.noise.table import Integers
+from tacit.noise.integers import Integers
 from tacit.noise.uniform import UniformBelow
 from tacit.numeric.entropy import Entropy
 

@@ -9,8 +9,8 @@ from tacit.core.sensitivity import Norm, Sensitivity
 from tacit.core.smooth_event import StudentNoise
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import Gateway
+from tacit.noise.integers import Integers
 from tacit.noise.lomax import packed
-from tacit.noise.table import Integers
 from tacit.numeric.entropy import Entropy
 
 

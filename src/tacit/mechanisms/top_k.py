@@ -13,7 +13,7 @@ from tacit.errors import InvalidValue
 from tacit.mechanisms.exponential import check_choice, check_size, shortfall, spread
 from tacit.mechanisms.gateway import Gateway
 from tacit.noise.choice import Exponentials, choose
-from tacit.noise.table import Integers
+from tacit.noise.integers import Integers
 from tacit.numeric.entropy import Entropy
 
 

@@ -14,7 +14,7 @@ from tacit.core.sensitivity import Norm, Sensitivity
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import Gateway
 from tacit.mechanisms.gaussian import Gaussian
-from tacit.noise.table import Integers
+from tacit.noise.integers import Integers
 from tacit.numeric.exact import log_bounds, sqrt_bounds
 
 Counts = NDArray[np.float64]

@@ -15,7 +15,7 @@ from tacit.mechanisms.keys import (
     shared_by_keys,
     valid_keys,
 )
-from tacit.noise.table import Integers
+from tacit.noise.integers import Integers
 from tacit.noise.truncated import TruncatedDiscreteLaplace
 from tacit.numeric.exact import exp_bounds, log_bounds
 

@@ -9,7 +9,7 @@ from tacit.core.sensitivity import Norm, Sensitivity
 from tacit.errors import InvalidValue
 from tacit.mechanisms.add_vector import AddVector
 from tacit.mechanisms.gateway import Gateway
-from tacit.noise.table import Integers
+from tacit.noise.integers import Integers
 from tacit.noise.truncated import TruncatedDiscreteLaplace
 from tacit.numeric.exact import exp_bounds, log_bounds
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import InvalidValue
-from tacit.noise.table import Integers
+from tacit.noise.integers import Integers
 from tacit.noise.uniform import uniform_bits
 from tacit.numeric.entropy import Entropy
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from tacit.errors import InvalidValue
 from tacit.noise.geometric import Geometric
+from tacit.noise.integers import Integers
 from tacit.noise.inversion import Inversion
-from tacit.noise.table import Integers
 from tacit.noise.weights import Categorical
 from tacit.numeric.entropy import Entropy
 

@@ -14,16 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.noise.geometric import DIGIT_BITS
+from tacit.noise.integers import INT64_BITS, Integers
 from tacit.noise.law import GUARD_BITS, Law, Weights
-from tacit.noise.table import Integers
 from tacit.noise.weights import Decay
 from tacit.numeric.entropy import Entropy
 
 Wide = NDArray[Any]
 """Integers in an array, where need be Python's own, of any size."""
-
-INT64_ROOM = 2**62
-"""Gaps up to this fit 64 bits, signed or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +94,7 @@ def _decided(weights: Weights, leading: int, bits: int) -> int | None:
 
 def _gaps(scores: Integers, reach: int) -> Wide:
     """How far each score lies below the best, up to ``reach``."""
-    if scores.dtype == object or reach >= INT64_ROOM:
+    if scores.dtype == object or reach.bit_length() > INT64_BITS:
         wide: Wide = scores.astype(object)
         gaps: Wide = np.minimum(wide.max() - wide, reach)
         return gaps

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.noise.geometric import DIGIT_BITS, Geometric
+from tacit.noise.integers import Integers
 from tacit.noise.inversion import Inversion
-from tacit.noise.table import Integers
 from tacit.noise.weights import Decay
 from tacit.numeric.entropy import Entropy
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from tacit.errors import InvalidValue
 from tacit.noise.cube_weights import CubeRadius
+from tacit.noise.integers import Integers
 from tacit.noise.inversion import Inversion
-from tacit.noise.table import Integers
 from tacit.noise.uniform import uniform_bits
 from tacit.numeric.entropy import Entropy
 

@@ -7,8 +7,8 @@ from math import isqrt
 import numpy as np
 
 from tacit.errors import InvalidValue
+from tacit.noise.integers import Integers
 from tacit.noise.inversion import Inversion
-from tacit.noise.table import Integers
 from tacit.noise.weights import TwoSidedBell
 from tacit.noise.wide_gaussian import accepted
 from tacit.numeric.entropy import Entropy

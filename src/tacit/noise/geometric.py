@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tacit.errors import InvalidValue
+from tacit.noise.integers import INT64_BITS, Integers
 from tacit.noise.inversion import Inversion
-from tacit.noise.table import Integers
 from tacit.noise.weights import Decay
 from tacit.numeric.entropy import Entropy
 
@@ -14,9 +14,6 @@ DIGIT_BITS = 8
 
 TOP_SCALE = 16
 """The scale of the top digit stays below this, and its table below a thousand thresholds."""
-
-INT64_BITS = 62
-"""Magnitudes below two to this leave room for a sign and one addition in 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from functools import lru_cache
 
+from tacit.noise.integers import Integers
 from tacit.noise.law import Law, thresholds
-from tacit.noise.table import Integers, Table
+from tacit.noise.table import Table
 from tacit.numeric.entropy import Entropy
 
 

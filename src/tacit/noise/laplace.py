@@ -5,8 +5,8 @@ from fractions import Fraction
 
 from tacit.errors import InvalidValue
 from tacit.noise.geometric import Geometric
+from tacit.noise.integers import Integers
 from tacit.noise.inversion import Inversion
-from tacit.noise.table import Integers
 from tacit.noise.weights import LaplaceSign
 from tacit.numeric.entropy import Entropy
 

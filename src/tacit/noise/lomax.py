@@ -7,8 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from tacit.errors import InvalidValue
-from tacit.noise.table import Integers
-from tacit.noise.uniform import INT64_BITS
+from tacit.noise.integers import Integers, narrowed
 from tacit.numeric.entropy import Entropy
 from tacit.numeric.exact import Interval, ceil_to, exp_bounds, log_bounds
 
@@ -94,9 +93,8 @@ def lomax_factor(epsilon: Fraction, smoothing: Fraction) -> Fraction:
 
 
 def packed(numbers: list[int]) -> Integers:
-    """The numbers as a batch, which holds Python integers where 64 bits may be too few."""
-    wide = any(number.bit_length() > INT64_BITS for number in numbers)
-    return np.array(numbers, dtype=object if wide else np.int64)
+    """The numbers as a batch."""
+    return narrowed(np.array(numbers, dtype=object))
 
 
 def _nearest(size: Fraction) -> int:

@@ -5,10 +5,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.noise.integers import Integers
 from tacit.numeric.entropy import Words
-
-Integers = NDArray[np.int64]
-"""A batch of draws. Where one does not fit 64 bits, the array holds Python integers instead."""
 
 GUIDE_BITS = 14
 """Leading bits that the guide is indexed by.

@@ -7,9 +7,9 @@ import numpy as np
 
 from tacit.errors import InvalidValue
 from tacit.noise.bernoulli import bernoulli_exp
+from tacit.noise.integers import INT64_BITS, Integers
 from tacit.noise.laplace import DiscreteLaplace
-from tacit.noise.table import Integers
-from tacit.noise.uniform import INT64_BITS, UniformBelow
+from tacit.noise.uniform import UniformBelow
 from tacit.numeric.entropy import Entropy
 
 

@@ -5,11 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.errors import InvalidValue
-from tacit.noise.table import Integers
+from tacit.noise.integers import INT64_BITS, Integers
 from tacit.numeric.entropy import Entropy
-
-INT64_BITS = 62
-"""Magnitudes below two to this leave room for a sign and one addition in 64 bits."""
 
 
 def uniform_bits(entropy: Entropy, count: int, bits: int) -> Integers:

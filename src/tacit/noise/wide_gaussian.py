@@ -11,8 +11,8 @@ from fractions import Fraction
 import numpy as np
 
 from tacit.noise.clock import TICK_BITS, outlives
+from tacit.noise.integers import Integers
 from tacit.noise.inversion import Inversion
-from tacit.noise.table import Integers
 from tacit.noise.uniform import uniform_bits
 from tacit.noise.weights import Bell
 from tacit.numeric.entropy import Entropy

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from tacit.errors import InvalidValue
-from tacit.noise.table import Integers
+from tacit.noise.integers import Integers
 from tacit.numeric.exact import Interval, exp_bounds
 
 ROUNDING_SHARE = Fraction(1, 100)

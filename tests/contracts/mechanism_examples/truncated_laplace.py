@@ -9,7 +9,7 @@ from tacit.core.sensitivity import Sensitivity
 from tacit.mechanisms.add_vector import AddVector
 from tacit.mechanisms.mechanism import Mechanism
 from tacit.mechanisms.truncated_laplace import TruncatedLaplace
-from tacit.noise.table import Integers
+from tacit.noise.integers import Integers
 from tacit.numeric.entropy import SystemEntropy
 from tacit.testing.mechanism import (
     Draws,
