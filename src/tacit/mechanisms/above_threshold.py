@@ -11,6 +11,7 @@ from tacit.core.selection_event import AboveThreshold
 from tacit.core.sensitivity import Norm, Sensitivity
 from tacit.errors import InvalidValue
 from tacit.mechanisms.add_noise import AddNoise
+from tacit.mechanisms.confidence import valid_confidence
 from tacit.mechanisms.gateway import Gateway
 from tacit.mechanisms.laplace import Laplace
 from tacit.noise.integers import Integers
@@ -73,8 +74,7 @@ class SparseVector:
 
         Half of 1 - confidence is for the threshold's noise, and half for the answer's.
         """
-        if not 0 <= confidence < 1:
-            raise InvalidValue(f"A confidence lies in [0, 1), and {confidence} does not.")
+        valid_confidence(confidence)
         each = (1 + confidence) / 2
         threshold = Laplace(1 / self.threshold_epsilon).error(each)
         return threshold + Laplace(self.query_scale(1)).error(each)

@@ -8,7 +8,7 @@ import numpy as np
 from tacit.core.event import Nothing
 from tacit.core.secret import Secret
 from tacit.core.sensitivity import Sensitivity
-from tacit.errors import InvalidValue
+from tacit.mechanisms.confidence import valid_confidence
 from tacit.mechanisms.gateway import Gateway
 from tacit.noise.integers import Integers
 
@@ -41,6 +41,5 @@ class Constant:
 
     def error(self, confidence: Fraction) -> Fraction:
         """0: a constant is released as it is."""
-        if not 0 <= confidence < 1:
-            raise InvalidValue(f"A confidence lies in [0, 1), and {confidence} does not.")
+        valid_confidence(confidence)
         return Fraction(0)

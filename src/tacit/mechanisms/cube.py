@@ -7,8 +7,8 @@ from itertools import accumulate
 from tacit.core.noise_event import CubeNoise
 from tacit.core.secret import Secret
 from tacit.core.sensitivity import Norm, Sensitivity
-from tacit.errors import InvalidValue
 from tacit.mechanisms.add_vector import AddVector
+from tacit.mechanisms.confidence import valid_confidence
 from tacit.mechanisms.gateway import Gateway
 from tacit.noise.cube import DiscreteCube
 from tacit.noise.cube_weights import CubeRadius
@@ -60,8 +60,7 @@ class Cube:
         In a cube of radius R a coordinate is within t with probability (2t + 1) / (2R + 1), or
         1 where R <= t.
         """
-        if not 0 <= confidence < 1:
-            raise InvalidValue(f"A confidence lies in [0, 1), and {confidence} does not.")
+        valid_confidence(confidence)
         precision = SPARE_BITS + int(1 / (1 - confidence)).bit_length()
         radii = CubeRadius(self.scale, self.dimensions).weights(precision)
         whole = confidence * (sum(radii.upper) + radii.rest)

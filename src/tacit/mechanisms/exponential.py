@@ -9,6 +9,7 @@ from tacit.core.secret import Secret
 from tacit.core.selection_event import ExponentialSelection
 from tacit.core.sensitivity import Norm, Sensitivity
 from tacit.errors import InvalidValue
+from tacit.mechanisms.confidence import valid_confidence
 from tacit.mechanisms.gateway import Gateway
 from tacit.noise.choice import Exponentials, choose
 from tacit.noise.integers import Integers
@@ -82,8 +83,7 @@ def spread(rate: Fraction, sensitivity: Sensitivity, *, monotone: bool) -> Fract
 
 def shortfall(rate: Fraction, outcomes: Fraction, confidence: Fraction) -> Fraction:
     """The t at which outcomes * exp(-rate * t) = 1 - confidence, rounded up, and at least 0."""
-    if not 0 <= confidence < 1:
-        raise InvalidValue(f"A confidence lies in [0, 1), and {confidence} does not.")
+    valid_confidence(confidence)
     return max(Fraction(0), log_bounds(outcomes / (1 - confidence))[1] / rate)
 
 

@@ -10,6 +10,7 @@ from tacit.core.secret import Secret
 from tacit.core.sensitivity import Norm, Sensitivity
 from tacit.errors import InvalidValue
 from tacit.mechanisms.add_noise import AddNoise
+from tacit.mechanisms.confidence import valid_confidence
 from tacit.mechanisms.gateway import Gateway
 from tacit.noise.gaussian import DiscreteGaussian
 from tacit.noise.integers import Integers
@@ -71,8 +72,7 @@ class Gaussian:
 
         From a variance of a million on it may be one more, and never less.
         """
-        if not 0 <= confidence < 1:
-            raise InvalidValue(f"A confidence lies in [0, 1), and {confidence} does not.")
+        valid_confidence(confidence)
         if self.variance < SUMMED_BELOW:
             return self._summed(confidence)
         # P(noise > t) <= P(normal >= t): one step covers what discreteness adds

@@ -12,6 +12,7 @@ from tacit.core.secret import Secret
 from tacit.core.selection_event import KeySelection
 from tacit.core.sensitivity import Sensitivity
 from tacit.errors import InvalidValue
+from tacit.mechanisms.confidence import valid_confidence
 from tacit.mechanisms.gateway import Gateway
 from tacit.mechanisms.keys import KeepAbove, counted_once, least_miss
 from tacit.noise.gaussian import DiscreteGaussian
@@ -86,8 +87,7 @@ class GaussianKeys:
 
     def error(self, confidence: Fraction) -> Fraction:
         """The least t such that any key's release, 0 included, is within t of its count."""
-        if not 0 <= confidence < 1:
-            raise InvalidValue(f"A confidence lies in [0, 1), and {confidence} does not.")
+        valid_confidence(confidence)
         tail = GaussianTail(self.variance, (1 - confidence) / 2)
         return least_miss(tail.at, self.threshold, confidence)
 

@@ -11,6 +11,7 @@ from tacit.core.selection_event import KeySelection
 from tacit.core.sensitivity import Norm, Sensitivity
 from tacit.errors import InvalidValue
 from tacit.mechanisms.add_noise import AddNoise, Sampler
+from tacit.mechanisms.confidence import valid_confidence
 from tacit.noise.integers import Integers
 from tacit.numeric.entropy import Entropy
 
@@ -72,8 +73,7 @@ def least_miss(
     ``tail(m)`` bounds P(noise >= m) for m >= 1. The worst count is t + 1: it is off by more
     than t if dropped, noise <= threshold - t - 2, or if its noise is above t.
     """
-    if not 0 <= confidence < 1:
-        raise InvalidValue(f"A confidence lies in [0, 1), and {confidence} does not.")
+    valid_confidence(confidence)
 
     def held(size: int) -> bool:
         return tail(size + 2 - threshold) + tail(size + 1) <= 1 - confidence

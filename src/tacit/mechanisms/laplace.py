@@ -8,6 +8,7 @@ from tacit.core.secret import Secret
 from tacit.core.sensitivity import Norm, Sensitivity
 from tacit.errors import InvalidValue
 from tacit.mechanisms.add_noise import AddNoise
+from tacit.mechanisms.confidence import valid_confidence
 from tacit.mechanisms.gateway import Gateway
 from tacit.noise.integers import Integers
 from tacit.noise.laplace import DiscreteLaplace
@@ -54,8 +55,7 @@ class Laplace:
 
         P(abs(noise) > t) = 2 * q**(t + 1) / (1 + q), q = exp(-1 / scale).
         """
-        if not 0 <= confidence < 1:
-            raise InvalidValue(f"A confidence lies in [0, 1), and {confidence} does not.")
+        valid_confidence(confidence)
         ratio = exp_bounds(-1 / self.scale)[0]
         beyond = (1 - confidence) * (1 + ratio) / 2
         # q**(t + 1) <= beyond, where -scale * log(beyond) is rounded up

@@ -6,7 +6,7 @@ from fractions import Fraction
 from tacit.core.secret import Secret
 from tacit.core.sensitivity import Norm, Sensitivity
 from tacit.core.smooth_event import LomaxNoise
-from tacit.errors import InvalidValue
+from tacit.mechanisms.confidence import valid_confidence
 from tacit.mechanisms.gateway import Gateway
 from tacit.noise.integers import Integers
 from tacit.noise.lomax import RoundedLomax, lomax_factor, packed
@@ -58,8 +58,7 @@ class Lomax:
 
         P(abs(z) > t) = (1 + t/scale)**(-tail); rounding adds half a step of the grid at most.
         """
-        if not 0 <= confidence < 1:
-            raise InvalidValue(f"A confidence lies in [0, 1), and {confidence} does not.")
+        valid_confidence(confidence)
         if confidence == 0:
             return Fraction(0)
         power = exp_bounds(-log_bounds(1 - confidence)[0] / self._tail)[1]

@@ -11,6 +11,7 @@ from tacit.core.secret import Secret
 from tacit.core.selection_event import KeySelection
 from tacit.core.sensitivity import Sensitivity
 from tacit.errors import InvalidValue
+from tacit.mechanisms.confidence import valid_confidence
 from tacit.mechanisms.gateway import Gateway
 from tacit.mechanisms.keys import (
     counted_once,
@@ -74,8 +75,7 @@ class OptimalKeys:
 
     def error(self, confidence: Fraction) -> Fraction:
         """The most units that a key can have and be kept with less than this probability."""
-        if not 0 <= confidence < 1:
-            raise InvalidValue(f"A confidence lies in [0, 1), and {confidence} does not.")
+        valid_confidence(confidence)
         return Fraction(max(0, bisect_left(self._table(), confidence * 2**PLACES) - 1))
 
     def _table(self) -> tuple[int, ...]:

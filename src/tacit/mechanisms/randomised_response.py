@@ -10,6 +10,7 @@ from tacit.core import selection_event
 from tacit.core.secret import Secret
 from tacit.core.sensitivity import Norm, Sensitivity
 from tacit.errors import InvalidValue
+from tacit.mechanisms.confidence import valid_confidence
 from tacit.mechanisms.gateway import Gateway
 from tacit.noise.bernoulli import Bernoulli
 from tacit.noise.integers import Integers
@@ -67,8 +68,7 @@ class RandomisedResponse:
         P(at most t off) = truth + (1 - truth) * t / (choices - 1) where the true answer is 0,
         and at least that for any other.
         """
-        if not 0 <= confidence < 1:
-            raise InvalidValue(f"A confidence lies in [0, 1), and {confidence} does not.")
+        valid_confidence(confidence)
         lies = max(Fraction(0), confidence - self.truth) / (1 - self.truth)
         return Fraction((lies * (self.choices - 1)).__ceil__())
 

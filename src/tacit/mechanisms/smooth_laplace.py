@@ -7,7 +7,7 @@ from math import copysign, log
 from tacit.core.secret import Secret
 from tacit.core.sensitivity import Norm, Sensitivity
 from tacit.core.smooth_event import SmoothLaplaceNoise
-from tacit.errors import InvalidValue
+from tacit.mechanisms.confidence import valid_confidence
 from tacit.mechanisms.gateway import Gateway
 from tacit.noise.integers import Integers
 from tacit.noise.lomax import packed
@@ -60,8 +60,7 @@ class SmoothLaplace:
 
         P(abs(z) > t) = exp(-t/scale); rounding adds half a step of the grid at most.
         """
-        if not 0 <= confidence < 1:
-            raise InvalidValue(f"A confidence lies in [0, 1), and {confidence} does not.")
+        valid_confidence(confidence)
         if confidence == 0:
             return Fraction(0)
         return self.factor * -log_bounds(1 - confidence)[0]

@@ -12,6 +12,7 @@ from tacit.core.noise_event import GaussianNoise
 from tacit.core.secret import Secret
 from tacit.core.sensitivity import Norm, Sensitivity
 from tacit.errors import InvalidValue
+from tacit.mechanisms.confidence import valid_confidence
 from tacit.mechanisms.gateway import Gateway
 from tacit.mechanisms.gaussian import Gaussian
 from tacit.noise.integers import Integers
@@ -79,8 +80,7 @@ class TreeQuantile:
         It is a sum of (branching - 1) * levels nodes or fewer, or better, and the noise is
         sub-Gaussian (Canonne, Kamath, Steinke 2020, corollary 9).
         """
-        if not 0 <= confidence < 1:
-            raise InvalidValue(f"A confidence lies in [0, 1), and {confidence} does not.")
+        valid_confidence(confidence)
         square = 2 * self.variance * (self.branching - 1) * self.levels
         return sqrt_bounds(square * log_bounds(2 / (1 - confidence))[1])[1]
 
