@@ -70,6 +70,21 @@ def test_a_year_of_weekly_releases(bar: Bar) -> None:
     assert not Filter(Loss.pure(best.epsilon)).admits(loss_of(weekly, Measure.PURE))
 
 
+def test_ten_charges_fill_a_budget(bar: Bar) -> None:
+    budget = Filter(Loss.pure(1))
+    for _ in range(10):
+        budget = budget.admit(Loss.pure(0.1))
+    full = budget.spent == budget.cap and not budget.admits(Loss.pure("1e-12"))
+    bar(
+        "ten charges of 0.1 of a budget of 1",
+        str(budget.spent),
+        "ε = 1, and no more fits",
+        full,
+    )
+    # the lie of a float accumulator: something is left
+    assert sum([0.1] * 10) < 1
+
+
 def test_a_group_of_five(bar: Bar) -> None:
     scale = float(gaussian_scale(Fraction(2), MICRO))
     true = gaussian_delta(10, 5 / scale)
