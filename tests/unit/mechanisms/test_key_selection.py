@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from tacit.audit.record import BrokenPromise, RecordingGateway, ReplayingGateway
+from tacit.audit.record import RecordingGateway
+from tacit.audit.replay import BrokenPromise, ReplayingGateway
 from tacit.core.proof import Rule
 from tacit.core.secret import Secret
 from tacit.core.sensitivity import Norm, Sensitivity
