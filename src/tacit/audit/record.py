@@ -15,10 +15,7 @@ from tacit.numeric.entropy import Entropy
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One batch that passed the gateway.
-
-    What was opened, the claim about it, and what was released.
-    """
+    """One batch at the gateway: what was opened, the claim about it, what was released."""
 
     opened: Integers
     sensitivity: Sensitivity

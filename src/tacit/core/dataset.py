@@ -18,9 +18,7 @@ class UnitColumn:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A column that leads to the unit by way of another dataset.
-
-    Its rows carry ``parent_column``.
+    """A column that leads to the unit by way of ``parent_column`` of another dataset.
 
     Where the engine itself does not keep ``parent_column`` unique, that it is becomes an
     assumption, printed in the guarantee.
@@ -34,10 +32,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one unit may contribute.
-
-    To how many groups of an answer, and with how many rows in each.
-    """
+    """To how many groups of an answer one unit may contribute, with how many rows in each."""
 
     max_groups: int
     max_rows: int
@@ -52,10 +47,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a table lives.
-
-    The name of an engine, and the table's own name there, part by part.
-    """
+    """Where a table lives: an engine's name, and the table's own there, part by part."""
 
     engine: str
     table: tuple[str, ...]
@@ -65,7 +57,7 @@ class Location:
 class Epoch:
     """Which state of the data an answer speaks of.
 
-    A label that the owner declares, never a hash or a time of it.
+    The owner declares this label; it is never a hash or a time of the content.
     """
 
     label: str

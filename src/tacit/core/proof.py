@@ -5,9 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One step of a proof.
-
-    The rule's name, the public facts that it used, and the steps that it rests on.
+    """One step of a proof: a rule, the public facts that it used, the steps that it rests on.
 
     Example:
         >>> count = Rule("a row changes a count by 1")

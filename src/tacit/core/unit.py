@@ -8,10 +8,7 @@ from tacit.errors import InvalidValue
 
 
 class Neighbours(Enum):
-    """How neighbouring datasets differ.
-
-    By the presence of one unit, or by what one unit says.
-    """
+    """How neighbouring datasets differ: one unit is there or not, or says something else."""
 
     ADD_REMOVE = "add or remove one"
     REPLACE_ONE = "replace one"
@@ -23,18 +20,13 @@ class Neighbours(Enum):
 
     @property
     def additions(self) -> int:
-        """How many additions and removals make one step.
-
-        Replacing is a removal and an addition.
-        """
+        """How many additions and removals make one step; replacing takes one of each."""
         return 2 if self is Neighbours.REPLACE_ONE else 1
 
 
 @dataclass(frozen=True, slots=True)
 class PrivacyUnit:
-    """Who is protected.
-
-    One ``name``, with all its rows in all tables of the population, at all times.
+    """Who is protected: one ``name``, with all its rows in all tables, at all times.
 
     Example:
         >>> print(PrivacyUnit("person"))

@@ -9,16 +9,10 @@ from tacit.noise.integers import Integers
 from tacit.numeric.entropy import Words
 
 GUIDE_BITS = 14
-"""Leading bits that the guide is indexed by.
-
-Small enough for a core's cache, and few cells hold a threshold.
-"""
+"""Leading bits that the guide is indexed by: it fits a core's cache, and tells most words."""
 
 GUIDED_FROM = 4096
-"""Words in a batch from which the guide pays.
-
-Below it the plain search takes equal time for every word.
-"""
+"""Words from which the guide pays; below, the plain search takes equal time for each."""
 
 
 class Table:

@@ -28,7 +28,7 @@ class Categorical:
 class LaplaceSign:
     """Outcomes 0, 1, 2 for a discrete Laplace value below, at and above zero.
 
-    Weights q, 1 - q, q, q = exp(-1/scale).
+    Their weights are q, 1 - q and q, with q = exp(-1/scale).
     """
 
     scale: Fraction

@@ -18,16 +18,10 @@ from tacit.noise.weights import Bell
 from tacit.numeric.entropy import Entropy
 
 HIGH_BITS = 9
-"""Bits of ``high``.
-
-A draw that needs more (of probability below 2**-180) is computed in Python integers.
-"""
+"""Bits of ``high``; a draw that needs more is computed in Python integers."""
 
 LONGEST_LOW = 48
-"""Bits of ``low`` up to which products are bounded in 64 bits.
-
-Beyond, Python integers compute them.
-"""
+"""Bits of ``low`` that 64-bit bounds are made for; beyond, Python integers compute."""
 
 
 def accepted(entropy: Entropy, variance: Fraction, low_bits: int, candidates: int) -> Integers:

@@ -30,7 +30,7 @@ NONCE_BYTES = 16
 class Entropy(Protocol):
     """A source of independent uniform words.
 
-    Production has 64-bit words; a test may script 8-bit ones.
+    Production has 64-bit words; a test may script narrower ones.
     """
 
     @property

@@ -1,7 +1,4 @@
-"""Fixed-point grids.
-
-A bounded column becomes integers, and a sum of them is exact on every engine.
-"""
+"""Fixed-point grids: a bounded column becomes integers, whose sums are exact everywhere."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,17 +7,12 @@ from typing import Self
 from tacit.errors import InvalidValue
 
 FINE_STEPS = 2**32
-"""Steps of the range that a float column gets at least.
-
-Then rounding is far below any noise.
-"""
+"""Steps that the range of a float column gets at least: rounding is far below any noise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A public grid over a closed interval.
-
-    Values are clamped to it and rounded to the nearest step.
+    """A public grid over an interval; values are clamped to it and rounded to the nearest step.
 
     Guarantee: ``index`` is an integer between ``lowest`` and ``highest``, for every input; two
     values in the interval are at most ``highest - lowest`` steps apart, so a sum over one unit
@@ -48,9 +40,7 @@ class Grid:
 
     @classmethod
     def fine(cls, lower: Fraction, upper: Fraction, steps: int = FINE_STEPS) -> Self:
-        """The grid for a float column.
-
-        A power of two as its step, at least ``steps`` of them in the range.
+        """The grid for a float column, with at least ``steps`` steps, each a power of two.
 
         A power of two scales a binary float without rounding, so every engine lands on the same
         integer.
