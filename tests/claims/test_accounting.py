@@ -237,23 +237,52 @@ def test_an_adaptive_analyst_never_passes_the_cap(bar: Bar) -> None:
     )
 
 
-def test_the_least_of_several_accountants_is_no_filter(bar: Bar) -> None:
-    """Each history is (1.5, delta) when fixed in advance; choosing between them is not.
+Pairs = list[tuple[float, float]]
+"""The probability of each outcome on the two neighbours."""
 
-    First a randomised response of epsilon 1. Then either another one of 0.6, or an event that
-    tells everything with a small probability. The analyst takes the first after a telling
-    answer, and the second after an untelling one.
+
+def response(epsilon: float) -> Pairs:
+    truth = exp(epsilon) / (1 + exp(epsilon))
+    return [(truth, 1 - truth), (1 - truth, truth)]
+
+
+def leak(probability: float) -> Pairs:
+    return [(probability, 0.0), (0.0, probability), (1 - probability, 1 - probability)]
+
+
+def both(one: Pairs, other: Pairs) -> Pairs:
+    return [(p * r, q * s) for p, q in one for r, s in other]
+
+
+def exact_delta(pairs: Pairs, epsilon: float) -> float:
+    return sum(max(0.0, p - exp(epsilon) * q) for p, q in pairs)
+
+
+def test_the_least_of_several_accountants_is_no_filter(bar: Bar) -> None:
+    """A filter that admits a history whose exact curve, the least there is, stays within delta.
+
+    First comes a randomised response of epsilon 1. Then either another one of 0.6, or an event
+    that tells everything with a small probability. The filter admits both histories; the
+    analyst takes the first after a telling answer, and the second after an untelling one.
     """
-    cap, first, second = 1.5, 1.0, 0.6
-    telling = exp(first) / (1 + exp(first))
-    hit = exp(second) / (1 + exp(second)) * (1 - exp(cap - first - second))
-    delta = telling * hit  # what the first history loses, exactly
-    leak = delta  # the second history loses as much: no more than `leak` passes the cap
-    adaptive = telling * hit + (1 - telling) * leak
-    ratio = adaptive / delta
+    cap, first, second = 1.5, response(1.0), response(0.6)
+    delta = exact_delta(both(first, second), cap)
+
+    def admits(history: Pairs) -> bool:
+        return exact_delta(history, cap) <= delta
+
+    tell = leak(delta)
+    assert admits(both(first, second))
+    assert admits(both(first, tell))
+    telling, untelling = first
+    adaptive = both([telling], second) + both([untelling], tell)
+    assert abs(sum(p for p, _ in adaptive) - 1) < 1e-12
+    ratio = exact_delta(adaptive, cap) / delta
     bar("true delta over the one that the least of several allows", ratio, "> 1", ratio > 1.2)
+    # without a choice there is nothing to gain
+    assert exact_delta(both(first, second), cap) / delta == 1
     # a sum in one measure refuses what the analyst needs
     budget = Filter(Loss.approximate(Fraction(3, 2), Fraction(delta)))
     budget = budget.admit(Loss.approximate(1, 0))
     assert not budget.admits(Loss.approximate(Fraction(3, 5), 0))
-    assert budget.admits(Loss.approximate(0, Fraction(leak)))
+    assert budget.admits(Loss.approximate(0, Fraction(delta)))

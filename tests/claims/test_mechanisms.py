@@ -27,6 +27,7 @@ from tacit.mechanisms.permute_and_flip import PermuteAndFlip
 from tacit.mechanisms.randomised_response import RandomisedResponse
 from tacit.mechanisms.truncated_geometric_keys import TruncatedGeometricKeys
 from tacit.noise.ball import RoundedBall
+from tacit.noise.lomax import lomax_factor
 from tacit.numeric.entropy import SystemEntropy
 from tacit.robust.median_sensitivity import smooth_sensitivity
 from tacit.testing.mechanism import Draws, MechanismExample, l1, l2, linf
@@ -123,14 +124,18 @@ def test_medians(bar: Bar) -> None:
     error = float(np.mean(by_rank)) ** 0.5
     bar("T34 median at epsilon 1, error", error, "<= 0.06", error <= 0.06)
     # the deviation of Lomax noise with tail 7 is its scale over the root of 10
-    scales = {"simple": 8.4, "exact": 6.697}
+    shipped = lomax_factor(Fraction(1), smoothing)
+    simple = (1 + smoothing) / (smoothing * (1 - smoothing))
+    scales = {"simple": float(simple), "shipped": float(shipped)}
     ratios = {
         name: scale / 10**0.5 * float(np.mean(by_smooth)) ** 0.5 / error
         for name, scale in scales.items()
     }
     name = "T34 error of smooth sensitivity over it, simple scale"
     bar(name, ratios["simple"], ">= 5", ratios["simple"] >= 5)
-    assert ratios["exact"] > 4
+    # the exact scale that we ship errs less than the simple one, so the gap is smaller
+    name = "T34 error of smooth sensitivity over it, the scale that ships"
+    bar(name, ratios["shipped"], "> 4; 5 was said of the simple scale", ratios["shipped"] > 4)
 
 
 def test_keys(bar: Bar) -> None:

@@ -16,7 +16,7 @@ from tacit.testing.laws import Floats
 pytestmark = pytest.mark.claim
 
 ODD = 1e-6
-SCALES = [Fraction(1, 3), *map(Fraction, (1, 30, 10**6, 2**50))]
+SCALES = [Fraction(1, 3), *map(Fraction, (1, 3, 30, 1000, 10**6, 2**50))]
 
 
 def ours(law: str, scale: Fraction, count: int) -> Floats:

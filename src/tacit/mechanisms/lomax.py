@@ -8,8 +8,8 @@ from tacit.core.sensitivity import Norm, Sensitivity
 from tacit.core.smooth_event import LomaxNoise
 from tacit.mechanisms.confidence import valid_confidence
 from tacit.mechanisms.gateway import Gateway
-from tacit.noise.integers import Integers
-from tacit.noise.lomax import RoundedLomax, lomax_factor, packed
+from tacit.noise.integers import Integers, packed
+from tacit.noise.lomax import RoundedLomax, lomax_factor
 from tacit.numeric.entropy import Entropy
 from tacit.numeric.exact import exp_bounds, log_bounds
 

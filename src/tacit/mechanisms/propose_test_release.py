@@ -10,9 +10,8 @@ from tacit.core.sensitivity import Norm, Sensitivity
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import Gateway
 from tacit.mechanisms.laplace import Laplace
-from tacit.noise.integers import Integers
+from tacit.noise.integers import Integers, packed
 from tacit.noise.laplace import DiscreteLaplace
-from tacit.noise.lomax import packed
 from tacit.numeric.entropy import Entropy
 from tacit.numeric.exact import exp_bounds, log_bounds
 

@@ -9,8 +9,7 @@ from tacit.core.sensitivity import Norm, Sensitivity
 from tacit.core.smooth_event import StudentNoise
 from tacit.mechanisms.confidence import valid_confidence
 from tacit.mechanisms.gateway import Gateway
-from tacit.noise.integers import Integers
-from tacit.noise.lomax import packed
+from tacit.noise.integers import Integers, packed
 from tacit.numeric.entropy import Entropy
 
 

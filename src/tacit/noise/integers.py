@@ -23,3 +23,13 @@ def narrowed(wide: Integers) -> Integers:
     """
     fits = all(-(2**63) <= value < 2**63 for value in wide)
     return wide.astype(np.int64) if fits else wide
+
+
+def packed(numbers: list[int]) -> Integers:
+    """The numbers as a batch.
+
+    Example:
+        >>> packed([1, -2]).tolist()
+        [1, -2]
+    """
+    return narrowed(np.array(numbers, dtype=object))

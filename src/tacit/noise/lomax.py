@@ -4,10 +4,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-import numpy as np
-
 from tacit.errors import InvalidValue
-from tacit.noise.integers import Integers, narrowed
+from tacit.noise.integers import Integers, packed
 from tacit.numeric.entropy import Entropy
 from tacit.numeric.exact import Interval, ceil_to, exp_bounds, log_bounds
 
@@ -90,11 +88,6 @@ def lomax_factor(epsilon: Fraction, smoothing: Fraction) -> Fraction:
     alike = 1 / (exp_bounds(epsilon / power)[0] - 1)
     apart = exp_bounds(-smoothing)[1] / (exp_bounds((epsilon - smoothing) / power)[0] - 1)
     return ceil_to(max(alike, apart), FACTOR_UNIT)
-
-
-def packed(numbers: list[int]) -> Integers:
-    """The numbers as a batch."""
-    return narrowed(np.array(numbers, dtype=object))
 
 
 def _nearest(size: Fraction) -> int:

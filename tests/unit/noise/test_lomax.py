@@ -6,7 +6,8 @@ import pytest
 from scipy.stats import chisquare
 
 from tacit.errors import InvalidValue
-from tacit.noise.lomax import RoundedLomax, lomax_factor, packed
+from tacit.noise.integers import packed
+from tacit.noise.lomax import RoundedLomax, lomax_factor
 from tacit.numeric.entropy import SystemEntropy
 from tacit.testing.entropy import ScriptedEntropy
 from tacit.testing.enumeration import enumerated
