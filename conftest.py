@@ -4,11 +4,15 @@ import json
 import os
 import subprocess
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tacit.testing.postgres_cluster import PostgresCluster
 
 ROOT = Path(__file__).parent
 
@@ -43,6 +47,34 @@ def bar(record_property: Callable[[str, object], None]) -> Iterator[Bar]:
     yield show
     if short:
         pytest.fail("\n".join(short), pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresCluster]:
+    """A private PostgreSQL on loopback, started when the first test asks for it."""
+    made = PostgresCluster(tmp_path_factory.mktemp("postgres"))
+    yield made
+    made.stop("immediate")
+
+
+@pytest.fixture
+def new_store(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[[str], str]:
+    """The address of a new, empty store of a kind: ``sqlite`` or ``postgresql``."""
+    numbers = count()
+
+    def make(kind: str) -> str:
+        if kind == "sqlite":
+            return f"sqlite:///{tmp_path}/{next(numbers)}/ledger.db"
+        cluster: PostgresCluster = request.getfixturevalue("cluster")
+        return cluster.database(f"tacit_{uuid4().hex}")
+
+    return make
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store_address(request: pytest.FixtureRequest, new_store: Callable[[str], str]) -> str:
+    """The address of a new, empty store, once of each kind."""
+    return new_store(request.param)
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,14 @@
     ├── InvalidValue            a public value is malformed or out of range    (a ValueError)
     │   └── MissingBound        an aggregate needs bounds that are not declared
     ├── BudgetExceeded          a loss does not fit into what is left of a budget
+    ├── NotPermitted            an act that this person may not do, or not alone
+    ├── KeyReused               a request's key already stands for another question
+    ├── AnswerPending           somebody is answering this very question now
+    ├── AnswerLost              the question was charged, and its answer never came
+    ├── LedgerBroken            a chain does not verify, or is older than its anchor
+    ├── StoreFailed             the ledger's database did not do what was asked
+    │   ├── Conflict            another writer was first: look again
+    │   └── ConnectionLost      whether the last step was done is not known: look again
     ├── UnknownName             a name that is not declared                   (a LookupError)
     ├── SecretMisuse            an exact value was about to leave its box      (a TypeError)
     ├── MissingExtra            an optional part is not installed             (an ImportError)
@@ -32,6 +40,54 @@ class MissingBound(InvalidValue):
 
 class BudgetExceeded(TacitError):
     """A loss does not fit into what is left of a budget; the text says what does."""
+
+
+class NotPermitted(TacitError):
+    """An act that this person may not do, or not alone; the text says who may."""
+
+
+class KeyReused(TacitError):
+    """A request's key already stands for another question; nothing was charged."""
+
+
+class AnswerPending(TacitError):
+    """Somebody is answering this very question now; nothing was charged. Wait, and ask again.
+
+    ``until`` is the time, in milliseconds since 1970, after which nobody is.
+    """
+
+    def __init__(self, until: int) -> None:
+        super().__init__(
+            "This question is being answered for another request; wait for its answer, which "
+            "will cost nothing."
+        )
+        self.until = until
+
+
+class AnswerLost(TacitError):
+    """The question was charged, and its answer never came. It is never drawn again."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This request was charged and its answer was lost. It stays charged, and is not "
+            "drawn again; ask under a new key to pay for a new answer."
+        )
+
+
+class LedgerBroken(TacitError):
+    """A chain does not verify, or is older than its anchor; the text says where."""
+
+
+class StoreFailed(TacitError):
+    """The ledger's database did not do what was asked; nothing may leave on its strength."""
+
+
+class Conflict(StoreFailed):
+    """Another writer was first; nothing was written. Look again."""
+
+
+class ConnectionLost(StoreFailed):
+    """The database went away: whether the last step was done is not known. Look again."""
 
 
 class UnknownName(TacitError, LookupError):

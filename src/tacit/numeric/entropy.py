@@ -89,6 +89,16 @@ class SystemEntropy:
         return cipher
 
 
+def fresh_bytes(count: int) -> bytes:
+    """``count`` random bytes of the operating system, for a key, a nonce or a token.
+
+    Example:
+        >>> len(fresh_bytes(32))
+        32
+    """
+    return os.urandom(count)
+
+
 class _Process:
     """How many forks lie between this process and the first.
 

@@ -1,0 +1,122 @@
+"""What can happen to a budget: the kinds of entries, for ever.
+
+Amounts are in units (`tacit.ledger.units`), times in milliseconds since 1970, hashes in
+hexadecimal. A chain is kept for ever, so **the meaning of an act never changes**: a new meaning
+is a new kind.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A budget was made."""
+
+    unit: str
+    neighbours: str
+    measure: str
+    amount: int
+    delta: int
+    conversion_delta: str
+    idealised: int
+    owners: tuple[str, ...]
+    by: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Charged:
+    """A question was paid for. It may have been answered, or not: it stays charged."""
+
+    principal: str
+    holders: tuple[str, ...]
+    request: str
+    plan: str
+    release: str
+    event: str
+    amount: int
+    delta: int
+    price_delta: str
+    populations: tuple[str, ...]
+    nonce: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The answer to the charge at ``charge`` was stored, and may leave."""
+
+    charge: int
+    release: str
+    answer: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaSet:
+    """An owner limited what an analyst or a group may spend of the budget."""
+
+    holder: str
+    amount: int
+    delta: int
+    by: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """An owner put an analyst into a group: their charges count for both from here on."""
+
+    principal: str
+    group: str
+    by: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class CapRaised:
+    """The cap is raised by an amount. A credit for a lost answer is this too."""
+
+    amount: int
+    delta: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerAdded:
+    """A new owner."""
+
+    owner: str
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerRemoved:
+    """An owner less."""
+
+    owner: str
+
+
+Decision = CapRaised | OwnerAdded | OwnerRemoved
+"""What one owner decides alone only where there is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """An owner decided; it holds at once where they are the only one."""
+
+    decision: Decision
+    by: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Approved:
+    """A second owner agreed to the proposal at ``proposal``; it holds from here on."""
+
+    proposal: int
+    by: str
+    at: int
+
+
+Act = Opened | Charged | Kept | QuotaSet | Joined | Proposed | Approved
+"""What an entry tells."""

@@ -1,0 +1,129 @@
+"""Stored releases: durable before the first byte leaves, written once, never drawn again."""
+
+from collections.abc import Iterator
+from hashlib import sha256
+
+from sqlalchemy import bindparam, select, update
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from tacit.errors import AnswerLost, AnswerPending, Conflict, ConnectionLost, StoreFailed
+from tacit.ledger.act import Kept
+from tacit.ledger.chain import append
+from tacit.ledger.charge import Answer, Charge
+from tacit.store.store import Store
+from tacit.store.tables import answers
+from tacit.store.work import Work
+
+ATTEMPTS = 10
+"""How often a writer whose connection was lost looks for what it had written."""
+
+_FIND = select(answers.c.receipt, answers.c.until, answers.c.body).where(
+    answers.c.release == bindparam("key")
+)
+_NEXT = (
+    select(answers.c.release, answers.c.body)
+    .where(answers.c.release > bindparam("after"), answers.c.body.is_not(None))
+    .order_by(answers.c.release)
+    .limit(1)
+)
+_new = upsert(answers)
+_CLAIM = _new.on_conflict_do_update(
+    index_elements=[answers.c.release],
+    set_={"receipt": _new.excluded.receipt, "until": _new.excluded.until},
+    where=answers.c.body.is_(None) & (answers.c.until <= bindparam("now")),
+)
+_mine = (
+    (answers.c.release == bindparam("key"))
+    & (answers.c.receipt == bindparam("paid"))
+    & answers.c.body.is_(None)
+)
+_KEEP = update(answers).where(_mine).values(body=bindparam("body"))
+_ABANDON = update(answers).where(_mine).values(until=0)
+
+
+def look(work: Work, release_key: bytes, now: int) -> Answer | None:
+    """The stored answer, None where nobody is at it, `AnswerPending` where somebody is."""
+    row = work.one(_FIND, {"key": release_key})
+    if row is None:
+        return None
+    receipt, until, body = row
+    if body is not None:
+        return Answer(body, receipt)
+    if now < until:
+        raise AnswerPending(until)
+    return None
+
+
+def stored_body(work: Work, release_key: bytes) -> bytes | None:
+    """The bytes under ``release_key``, if an answer is stored there."""
+    row = work.one(_FIND, {"key": release_key})
+    return None if row is None else row[2]
+
+
+def all_stored(work: Work) -> Iterator[tuple[bytes, bytes]]:
+    """Every stored answer with its key, in the order of the keys."""
+    after = b""
+    while row := work.one(_NEXT, {"after": after}):
+        after, body = row
+        yield after, body
+
+
+def claim(work: Work, charge: Charge, now: int, until: int) -> None:
+    """Say that this charge's holder answers now, so that others wait."""
+    values = {
+        "release": charge.release_key,
+        "receipt": charge.receipt,
+        "until": until,
+        "body": None,
+        "now": now,
+    }
+    if not work.run(_CLAIM, values):
+        raise Conflict("Another writer was first; nothing was written.")
+
+
+def keep(store: Store, charge: Charge, body: bytes, now: int) -> Answer:
+    """Store the answer to ``charge``; what is returned may leave.
+
+    Guarantee: durable when it returns, and the same for ever: where an answer to the same
+    question was stored before, that one is returned, and ``body`` must be forgotten.
+    """
+    for _ in range(ATTEMPTS):
+        try:
+            with store.writing() as work:
+                return _keep(work, charge, body, now)
+        except ConnectionLost:
+            continue
+        except Conflict:
+            return _stored(store, charge)
+    raise StoreFailed("The store's database does not answer; the answer must not leave.")
+
+
+def abandon(store: Store, charge: Charge) -> None:
+    """Say that no answer to ``charge`` will come: it stays charged, and nobody waits for it."""
+    with store.writing() as work:
+        work.run(_ABANDON, {"key": charge.release_key, "paid": charge.receipt})
+
+
+def released(store: Store, release_key: bytes, now: int) -> Answer | None:
+    """The stored answer under ``release_key``, or None; `AnswerPending` as in `look`."""
+    with store.reading() as work:
+        return look(work, release_key, now)
+
+
+def _keep(work: Work, charge: Charge, body: bytes, now: int) -> Answer:
+    digest = sha256(body).hexdigest()
+    for entry in charge.entries:
+        act = Kept(entry.seq, charge.release_key.hex(), digest, now)
+        append(work, entry.population, act)
+    mine = {"key": charge.release_key, "paid": charge.receipt, "body": body}
+    if not work.run(_KEEP, mine):
+        raise Conflict("This answer is stored already, or another took its place.")
+    return Answer(body, charge.receipt)
+
+
+def _stored(store: Store, charge: Charge) -> Answer:
+    """What stands in the place of an answer that could not be stored."""
+    answer = released(store, charge.release_key, now=2**62)
+    if answer is None:
+        raise AnswerLost
+    return answer

@@ -1,0 +1,87 @@
+"""Adding to a population's chain: the head moves, and the entry follows it, in one work."""
+
+from collections.abc import Iterator
+
+from sqlalchemy import bindparam, insert, select, update
+
+from tacit.errors import UnknownName
+from tacit.ledger.act import Act
+from tacit.ledger.entry import Entry, follow
+from tacit.ledger.stored_act import encode
+from tacit.store.tables import budgets, entries
+from tacit.store.work import Work
+
+ALL_TIME = ""
+"""The one period that is built: a budget for all that ever leaves."""
+
+_here = (budgets.c.population == bindparam("at")) & (budgets.c.period == ALL_TIME)
+
+STEP = (
+    update(budgets)
+    .where(_here)
+    .values(head_seq=budgets.c.head_seq + 1)
+    .returning(budgets.c.head_seq, budgets.c.head_hash)
+)
+"""Take the next place in the chain; whoever comes next waits until this work ends."""
+
+SPEND = (
+    update(budgets)
+    .where(
+        _here,
+        budgets.c.spent_amount <= budgets.c.cap_amount - bindparam("amount"),
+        budgets.c.spent_delta <= budgets.c.cap_delta - bindparam("delta"),
+    )
+    .values(
+        spent_amount=budgets.c.spent_amount + bindparam("amount"),
+        spent_delta=budgets.c.spent_delta + bindparam("delta"),
+        head_seq=budgets.c.head_seq + 1,
+    )
+    .returning(budgets.c.head_seq, budgets.c.head_hash)
+)
+"""The one statement that decides a charge: it fits, and is spent, or nothing happens."""
+
+_ADD = insert(entries)
+_HEAD = update(budgets).where(_here).values(head_hash=bindparam("head"))
+_FIND_HEAD = select(budgets.c.head_seq, budgets.c.head_hash).where(_here)
+_HISTORY = (
+    select(entries.c.seq, entries.c.body, entries.c.hash)
+    .where(entries.c.population == bindparam("at"), entries.c.seq > bindparam("after"))
+    .order_by(entries.c.seq)
+    .limit(bindparam("count"))
+)
+
+PAGE = 1000
+"""How many entries are read at a time."""
+
+
+def append(work: Work, population: str, act: Act) -> Entry:
+    """The entry of ``act``, at the end of the population's chain."""
+    place = work.one(STEP, {"at": population})
+    if place is None:
+        raise UnknownName(f"There is no budget for the population {population!r}; open one.")
+    return write(work, population, place[0], place[1], encode(act))
+
+
+def write(work: Work, population: str, seq: int, previous: bytes, body: str) -> Entry:
+    """The entry of ``body`` at the place that was taken for it."""
+    entry = follow(previous, population, seq, body)
+    values = {"population": population, "seq": seq, "body": body, "hash": entry.hash}
+    work.run(_ADD, values)
+    work.run(_HEAD, {"at": population, "head": entry.hash})
+    return entry
+
+
+def walk(work: Work, population: str, after: int = 0) -> Iterator[Entry]:
+    """The entries of the chain in order, from the one after ``after``."""
+    last = after
+    while rows := work.all(_HISTORY, {"at": population, "after": last, "count": PAGE}):
+        for last, body, hash_ in rows:
+            yield Entry(population, last, body, hash_)
+
+
+def head_of(work: Work, population: str) -> tuple[int, bytes]:
+    """The place and the hash of the chain's last entry."""
+    row = work.one(_FIND_HEAD, {"at": population})
+    if row is None:
+        raise UnknownName(f"There is no budget for the population {population!r}; open one.")
+    return row[0], row[1]

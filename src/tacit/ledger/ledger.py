@@ -1,0 +1,129 @@
+"""The durable record of everything that ever left, and the one who is asked before it does."""
+
+import time
+from collections.abc import Callable
+
+from tacit.core.budget import Budget
+from tacit.core.loss import Loss
+from tacit.core.population import Population
+from tacit.errors import AnswerLost, AnswerPending
+from tacit.ledger import answer, govern
+from tacit.ledger.act import CapRaised, Decision
+from tacit.ledger.anchor import Anchor, check_anchor
+from tacit.ledger.charge import Answer, Charge
+from tacit.ledger.entry import Entry
+from tacit.ledger.question import Question
+from tacit.ledger.reserve import reserve
+from tacit.ledger.signature import Signature
+from tacit.ledger.status import Status, status_of
+from tacit.ledger.units import Units
+from tacit.ledger.verify import Verdict, verify_store
+from tacit.numeric.entropy import fresh_bytes
+from tacit.store.store import Store
+
+Clock = Callable[[], int]
+"""Milliseconds since 1970. Nothing that is promised depends on it, but how long others wait."""
+
+NONCE_BYTES = 16
+FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.25
+"""Seconds between two looks at an answer that somebody else is making."""
+
+
+def wall_clock() -> int:
+    """The machine's time."""
+    return time.time_ns() // 1_000_000
+
+
+class Ledger:
+    """One durable ledger for all populations of a store.
+
+    Guarantee: what was charged never passes a cap or a quota, whoever asks at once, and is
+    never forgotten: a `Charge` in hand is on the disk. An answer has its charge, and is stored
+    once. A store that is older than ``anchor`` is refused.
+    """
+
+    def __init__(
+        self, store: Store, *, anchor: Anchor | None = None, clock: Clock = wall_clock
+    ) -> None:
+        if anchor is not None:
+            check_anchor(store, anchor)
+        self._store = store
+        self._clock = clock
+
+    # ---------------------------------------------------------- the path of a question
+
+    def released(self, question: Question) -> Answer | None:
+        """The answer that was stored for this question, free; None where there is none."""
+        return answer.released(self._store, question.release_key, self._clock())
+
+    def reserve(self, question: Question, *, lease_ms: int) -> Charge | Answer:
+        """Charge ``question``, durably, or give the answer that was charged before.
+
+        For ``lease_ms`` others who ask the same wait for this one.
+        """
+        now, nonce = self._clock(), fresh_bytes(NONCE_BYTES)
+        return reserve(self._store, question, nonce=nonce, now=now, until=now + lease_ms)
+
+    def keep(self, charge: Charge, body: bytes) -> Answer:
+        """Store the answer to ``charge``; only what this returns may leave."""
+        return answer.keep(self._store, charge, body, self._clock())
+
+    def abandon(self, charge: Charge) -> None:
+        """Say that ``charge`` will have no answer. It stays charged: there is no refund."""
+        answer.abandon(self._store, charge)
+
+    def wait(self, question: Question) -> Answer:
+        """The answer that somebody else is making; `AnswerLost` where it never comes."""
+        pause = FIRST_PAUSE
+        while True:
+            try:
+                found = self.released(question)
+            except AnswerPending:
+                time.sleep(pause)
+                pause = min(2 * pause, LONGEST_PAUSE)
+            else:
+                if found is None:
+                    raise AnswerLost
+                return found
+
+    # ---------------------------------------------------------- what people look at
+
+    def status(self, population: str) -> Status:
+        """What is spent and left of a population's budget."""
+        return status_of(self._store, population)
+
+    def verify(self, population: str, anchor: Anchor | None = None) -> Verdict:
+        """Walk the whole chain of a population; `LedgerBroken` says where it fails."""
+        return verify_store(self._store, population, anchor)
+
+    # ---------------------------------------------------------- what owners do
+
+    def open_budget(
+        self, population: Population, budget: Budget, owners: tuple[str, ...], *, by: str
+    ) -> Entry:
+        """Make a population's budget."""
+        return govern.open_budget(self._store, population, budget, owners, self._signed(by))
+
+    def raise_cap(self, population: str, amount: Loss, reason: str, *, by: str) -> Entry:
+        """Raise a cap, or propose it where there is a second owner to agree."""
+        units = Units.limit(amount)
+        return self.propose(population, CapRaised(units.amount, units.delta, reason), by=by)
+
+    def propose(self, population: str, decision: Decision, *, by: str) -> Entry:
+        """Decide alone, or propose to a second owner, who approves the entry's ``seq``."""
+        return govern.propose(self._store, population, decision, self._signed(by))
+
+    def approve(self, population: str, proposal: int, *, by: str) -> Entry:
+        """Agree to another owner's proposal."""
+        return govern.approve(self._store, population, proposal, self._signed(by))
+
+    def set_quota(self, population: str, holder: str, cap: Loss, *, by: str) -> Entry:
+        """Limit an analyst, or a group whose name begins with @."""
+        return govern.set_quota(self._store, population, holder, cap, self._signed(by))
+
+    def join(self, population: str, principal: str, group: str, *, by: str) -> Entry:
+        """Put an analyst into a group."""
+        return govern.join(self._store, population, principal, group, self._signed(by))
+
+    def _signed(self, by: str) -> Signature:
+        return Signature(by, self._clock())

@@ -1,0 +1,166 @@
+"""Charge a question, durably, before anything touches data.
+
+Everything happens in one unit of work: the request's key and the stored answer are looked up,
+one conditional update decides whether the cost fits, quotas are counted, and the entry joins
+the chain. What another writer did at the same moment makes the whole of it vanish, and it is
+looked up again.
+"""
+
+from fractions import Fraction
+from functools import lru_cache
+
+from sqlalchemy import bindparam, insert, select
+
+from tacit.core.event import Event, Numerics
+from tacit.core.stored_event import encode as event_text
+from tacit.errors import (
+    AnswerLost,
+    BudgetExceeded,
+    Conflict,
+    ConnectionLost,
+    InternalError,
+    InvalidValue,
+    KeyReused,
+    StoreFailed,
+)
+from tacit.ledger.act import Charged
+from tacit.ledger.answer import claim, look
+from tacit.ledger.budget_row import BudgetRow, find_budget
+from tacit.ledger.chain import SPEND, write
+from tacit.ledger.charge import Answer, Charge
+from tacit.ledger.entry import Entry
+from tacit.ledger.question import Question, Target
+from tacit.ledger.quota import count, holders_of
+from tacit.ledger.stored_act import encode
+from tacit.ledger.units import Units, price
+from tacit.store.store import Store
+from tacit.store.tables import entries, requests
+from tacit.store.work import Work
+
+ATTEMPTS = 100
+"""How often a writer that lost to others looks again; each time, another one has won."""
+
+_KNOWN = select(requests.c.binding, requests.c.nonce, requests.c.places).where(
+    requests.c.principal == bindparam("who"), requests.c.request == bindparam("key")
+)
+_REMEMBER = insert(requests)
+_ENTRY = select(entries.c.body, entries.c.hash).where(
+    entries.c.population == bindparam("at"), entries.c.seq == bindparam("place")
+)
+
+encoded = lru_cache(maxsize=4096)(event_text)
+
+
+def reserve(
+    store: Store, question: Question, *, nonce: bytes, now: int, until: int
+) -> Charge | Answer:
+    """The charge that pays for ``question``, or the answer that was paid for before.
+
+    ``nonce`` is fresh for each call: it tells this call's own charge from another's when the
+    database went away before it said that the charge was written. Until ``until``, others who
+    ask the same are told to wait.
+
+    Guarantee: when a `Charge` is returned it is durable, in every population's chain, within
+    every cap and quota. Where anything is raised, nothing was charged, but for `StoreFailed`,
+    after which the same request tells.
+    """
+    for _ in range(ATTEMPTS):
+        try:
+            with store.writing() as work:
+                return _reserve(work, question, nonce, now, until)
+        except (Conflict, ConnectionLost):
+            continue
+    raise StoreFailed("The store's database does not answer; ask again with the same key.")
+
+
+def _reserve(
+    work: Work, question: Question, nonce: bytes, now: int, until: int
+) -> Charge | Answer:
+    known = work.one(_KNOWN, {"who": question.principal, "key": question.request_key})
+    if known is not None:
+        binding, charged_by, places = known
+        if binding != question.binding:
+            raise KeyReused(
+                "This request's key was used for another question; take a new key for each "
+                "question, and the same key only to send one again."
+            )
+        if charged_by == nonce:
+            return _own_charge(work, question, places)
+    stored = look(work, question.release_key, now)
+    if stored is not None:
+        return stored
+    if known is not None:
+        raise AnswerLost
+    lines = tuple(_charge(work, question, target, nonce, now) for target in question.targets)
+    charge = Charge(lines, question.release_key)
+    claim(work, charge, now, until)
+    work.run(
+        _REMEMBER,
+        {
+            "principal": question.principal,
+            "request": question.request_key,
+            "binding": question.binding,
+            "nonce": nonce,
+            "places": " ".join(str(line.seq) for line in lines),
+        },
+    )
+    return charge
+
+
+def _charge(work: Work, question: Question, target: Target, nonce: bytes, now: int) -> Entry:
+    """The entry in one population's chain."""
+    name = target.population.name
+    budget = find_budget(work, name)
+    budget.check(target.population)
+    cost = _cost(budget, target.event, question.price_delta)
+    place = work.one(SPEND, {"at": name, "amount": cost.amount, "delta": cost.delta})
+    if place is None:
+        raise _exceeded(name, find_budget(work, name), cost)
+    holders = holders_of(work, name, question.principal)
+    for holder in holders:
+        count(work, name, holder, cost)
+    act = Charged(
+        principal=question.principal,
+        holders=holders,
+        request=question.request_key.hex(),
+        plan=question.plan.hex(),
+        release=question.release_key.hex(),
+        event=encoded(target.event),
+        amount=cost.amount,
+        delta=cost.delta,
+        price_delta=str(question.price_delta),
+        populations=question.populations,
+        nonce=nonce.hex(),
+        at=now,
+    )
+    return write(work, name, place[0], place[1], encode(act))
+
+
+def _cost(budget: BudgetRow, event: Event, price_delta: Fraction) -> Units:
+    if event.numerics is Numerics.IDEALISED and not budget.idealised:
+        raise InvalidValue(
+            "This question uses noise whose law holds for real numbers only, and the budget "
+            "allows exact noise alone; choose another mechanism."
+        )
+    return price(event, budget.measure, price_delta)
+
+
+def _own_charge(work: Work, question: Question, places: str) -> Charge:
+    """The charge that this very call wrote, before the database went away."""
+    lines = []
+    for population, place in zip(question.populations, places.split(), strict=True):
+        row = work.one(_ENTRY, {"at": population, "place": int(place)})
+        if row is None:
+            raise InternalError("A charge that was remembered is not in the chain.")
+        lines.append(Entry(population, int(place), row[0], row[1]))
+    return Charge(tuple(lines), question.release_key)
+
+
+def _exceeded(population: str, budget: BudgetRow, cost: Units) -> BudgetExceeded:
+    asked, left, cap = (
+        units.loss(budget.measure) for units in (cost, budget.cap - budget.spent, budget.cap)
+    )
+    return BudgetExceeded(
+        f"{asked} does not fit into the budget of {population!r}: {left} is left of {cap}. "
+        "Ask for less, or ask the owners to raise the cap."
+    )

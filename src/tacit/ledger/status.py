@@ -1,0 +1,70 @@
+"""What a budget's screen shows: public facts, rounded only toward more loss."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tacit.accounting.promise import promised
+from tacit.core.event import Event
+from tacit.core.loss import Loss
+from tacit.core.measure import Measure
+from tacit.ledger.budget_row import find_budget
+from tacit.ledger.units import Units, price
+from tacit.store.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What was spent of a population's budget, and what is left.
+
+    Example:
+        >>> status = Status(
+        ...     "patients", Measure.PURE, Fraction(0), Units(10**12, 0), Units(1, 0)
+        ... )
+        >>> print(status.left)
+        ε = 0.999999999999
+    """
+
+    population: str
+    measure: Measure
+    conversion_delta: Fraction
+    cap_units: Units
+    spent_units: Units
+
+    @property
+    def cap(self) -> Loss:
+        """The most that may ever be spent."""
+        return self.cap_units.loss(self.measure)
+
+    @property
+    def spent(self) -> Loss:
+        """The sum of all charges, answered or not."""
+        return self.spent_units.loss(self.measure)
+
+    @property
+    def left(self) -> Loss:
+        """What still fits, exactly: never rounded up."""
+        return (self.cap_units - self.spent_units).loss(self.measure)
+
+    @property
+    def total(self) -> Loss:
+        """The (epsilon, delta) promised for everything that ever leaves within the cap."""
+        return promised(self.cap, self.conversion_delta)
+
+    @property
+    def total_so_far(self) -> Loss:
+        """The same at what was spent: information, since only the cap is a promise."""
+        return promised(self.spent, self.conversion_delta)
+
+    def questions_like(self, event: Event, price_delta: Fraction = Fraction(0)) -> int:
+        """How many more questions with this event fit."""
+        cost = price(event, self.measure, price_delta)
+        left = self.cap_units - self.spent_units
+        fits = [left.amount // cost.amount] if cost.amount else []
+        return min([*fits, *([left.delta // cost.delta] if cost.delta else [])])
+
+
+def status_of(store: Store, population: str) -> Status:
+    """The status of one population's budget."""
+    with store.reading() as work:
+        row = find_budget(work, population)
+    return Status(population, row.measure, Fraction(row.conversion_delta), row.cap, row.spent)

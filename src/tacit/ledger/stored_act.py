@@ -1,0 +1,109 @@
+"""Acts as canonical text: equal acts have equal text, so that a hash of it means something."""
+
+import json
+import re
+from dataclasses import fields
+from typing import Any, get_args, get_origin, get_type_hints
+
+from tacit.errors import LedgerBroken
+from tacit.ledger.act import (
+    Act,
+    Approved,
+    CapRaised,
+    Charged,
+    Decision,
+    Joined,
+    Kept,
+    Opened,
+    OwnerAdded,
+    OwnerRemoved,
+    Proposed,
+    QuotaSet,
+)
+
+ACTS: dict[str, type[Act | Decision]] = {
+    "opened": Opened,
+    "charged": Charged,
+    "kept": Kept,
+    "quota set": QuotaSet,
+    "joined": Joined,
+    "proposed": Proposed,
+    "approved": Approved,
+    "cap raised": CapRaised,
+    "owner added": OwnerAdded,
+    "owner removed": OwnerRemoved,
+}
+"""The stored name of each act. A name is never reused and never removed."""
+
+NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
+
+_NAMES: dict[type, str] = {act: name for name, act in ACTS.items()}
+
+
+def encode(act: Act | Decision) -> str:
+    """The canonical text of ``act``; numbers are text, since not all readers hold 64 bits.
+
+    Example:
+        >>> encode(OwnerAdded("ann"))
+        '{"kind":"owner added","owner":"ann"}'
+    """
+    return json.dumps(_store(act), sort_keys=True, separators=(",", ":"))
+
+
+def decode(text: str) -> Act | Decision:
+    """The act whose canonical text is ``text``; anything else is refused.
+
+    Example:
+        >>> decode('{"kind":"owner added","owner":"ann"}')
+        OwnerAdded(owner='ann')
+    """
+    try:
+        act = _restore(json.loads(text))
+        canonical = encode(act) == text
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise LedgerBroken("This is not the text of an entry.") from error
+    if not canonical:
+        raise LedgerBroken("This is not the canonical text of an entry.")
+    return act
+
+
+def _store(value: object) -> Any:
+    match value:
+        case str():
+            return value
+        case int():
+            return str(value)
+        case tuple():
+            return list(value)
+    parts = {name: _store(getattr(value, name)) for name in _FIELDS[type(value)]}
+    return {"kind": _NAMES[type(value)], **parts}
+
+
+def _restore(stored: dict[str, Any]) -> Act | Decision:
+    act = ACTS[stored["kind"]]
+    declared = _FIELDS[act]
+    if stored.keys() - {"kind"} != declared.keys():
+        raise ValueError
+    given: dict[str, Any] = {name: _field(declared[name], stored[name]) for name in declared}
+    return act(**given)
+
+
+def _field(declared: object, stored: Any) -> object:
+    if declared is str and isinstance(stored, str):
+        return stored
+    if declared is int and NUMBER.fullmatch(stored):
+        return int(stored)
+    if get_origin(declared) is tuple and all(isinstance(part, str) for part in stored):
+        return tuple(stored)
+    if declared == Decision and ACTS[stored["kind"]] in get_args(Decision):
+        return _restore(stored)
+    raise ValueError
+
+
+def _declared(act: type[Act | Decision]) -> dict[str, object]:
+    hints = get_type_hints(act)
+    return {field.name: hints[field.name] for field in fields(act)}
+
+
+_FIELDS: dict[type, dict[str, object]] = {act: _declared(act) for act in ACTS.values()}
+"""The fields of each act, and their types."""

@@ -1,0 +1,111 @@
+"""The port to the one database: units of work, durable when they end."""
+
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Protocol
+
+from sqlalchemy import Engine
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.sql.expression import ClauseElement
+
+from tacit.errors import StoreFailed
+from tacit.store.failure import failure_of, is_fatal
+from tacit.store.migrate import migrate
+from tacit.store.work import Printed, Work
+
+
+class Store(Protocol):
+    """One database for charges, releases, states and tokens."""
+
+    def writing(self) -> AbstractContextManager[Work]:
+        """A unit of work that writes.
+
+        Guarantee: when the block ends, all of it survives a crash; where anything is raised,
+        none of it happened, but for `ConnectionLost`, which says that this is not known.
+        """
+        ...
+
+    def reading(self) -> AbstractContextManager[Work]:
+        """A unit of work that reads one moment of the store, and delays no writer."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the database."""
+        ...
+
+
+class SqlStore:
+    """A store in a database that SQLAlchemy speaks to; `sqlite` and `postgres` open one."""
+
+    def __init__(self, engine: Engine, *, write: str, read: str) -> None:
+        self._engine = engine
+        self._write = write
+        self._read = read
+        self._home = os.getpid()
+        self._broken = False
+        self._printed: dict[ClauseElement, Printed] = {}
+        try:
+            with engine.connect() as connection:
+                migrate(connection, write)
+        except DBAPIError as error:
+            raise StoreFailed(
+                "The store could not be opened: its database refused. Look at its address, "
+                "that its server runs, and that it may be written."
+            ) from error
+
+    def writing(self) -> AbstractContextManager[Work]:
+        """A unit of work that writes; see `Store`."""
+        return self._work(self._write)
+
+    def reading(self) -> AbstractContextManager[Work]:
+        """A unit of work that reads; see `Store`."""
+        return self._work(self._read)
+
+    def close(self) -> None:
+        """Let go of the database; a store that was closed opens again when it is used."""
+        self._engine.dispose(close=self._home == os.getpid())
+
+    @contextmanager
+    def _work(self, begin: str) -> Iterator[Work]:
+        self._usable()
+        driver = self._engine.dialect.loaded_dbapi
+        try:
+            connection = self._engine.raw_connection()
+        except (DBAPIError, PoolTimeout, driver.Error) as error:
+            raise StoreFailed("The store's database does not answer; try again.") from error
+        cursor = connection.cursor()
+        try:
+            cursor.execute(begin)
+            yield Work(cursor, self._print)
+            cursor.execute("COMMIT")
+        except driver.Error as error:
+            # what the driver believes about this connection is of no use any more
+            connection.invalidate()
+            self._broken |= is_fatal(error)
+            lost = self._engine.dialect.is_disconnect(error, None, None)
+            raise failure_of(error, lost=lost) from error
+        except BaseException:
+            with suppress(driver.Error):
+                cursor.execute("ROLLBACK")
+            raise
+        finally:
+            connection.close()
+
+    def _usable(self) -> None:
+        if self._broken:
+            raise StoreFailed(
+                "The disk failed under this store. Nothing more is written through it: look at "
+                "the disk, and open the store again."
+            )
+        if self._home != os.getpid():
+            # a forked child must not speak on its parent's connections
+            self._engine.dispose(close=False)
+            self._home = os.getpid()
+
+    def _print(self, statement: ClauseElement) -> Printed:
+        printed = self._printed.get(statement)
+        if printed is None:
+            printed = self._printed[statement] = Printed.of(statement, self._engine.dialect)
+        return printed
