@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from contextlib import closing as closed_later
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,8 @@ from uuid import uuid4
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tacit.store.open import open_store
+from tacit.store.store import SqlStore
 from tacit.testing.postgres_cluster import PostgresCluster
 
 ROOT = Path(__file__).parent
@@ -75,6 +79,19 @@ def new_store(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[[str],
 def store_address(request: pytest.FixtureRequest, new_store: Callable[[str], str]) -> str:
     """The address of a new, empty store, once of each kind."""
     return new_store(request.param)
+
+
+@pytest.fixture
+def opened() -> Iterator[Callable[[str], SqlStore]]:
+    """Opens stores, as often as a test likes, and closes them after it."""
+    with ExitStack() as closing:
+        yield lambda address: closing.enter_context(closed_later(open_store(address)))
+
+
+@pytest.fixture
+def store(store_address: str, opened: Callable[[str], SqlStore]) -> SqlStore:
+    """A new, empty store, once of each kind."""
+    return opened(store_address)
 
 
 @pytest.fixture(scope="session")

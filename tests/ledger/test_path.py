@@ -5,12 +5,12 @@ from asking import answer, ask, open_pure
 
 from tacit.core.loss import Loss
 from tacit.ledger.ledger import Ledger
-from tacit.store.open import open_store
+from tacit.store.store import SqlStore
 
 
 @pytest.fixture
-def ledger(store_address: str) -> Ledger:
-    return Ledger(open_store(store_address))
+def ledger(store: SqlStore) -> Ledger:
+    return Ledger(store)
 
 
 def test_asked_again_the_same_bytes_and_no_charge(ledger: Ledger) -> None:
