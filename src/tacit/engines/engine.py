@@ -1,0 +1,59 @@
+"""The port to where the data lives: a bounded question in, secret integers out."""
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Protocol
+
+import numpy as np
+
+from tacit.core.dataset import Dataset
+from tacit.core.keys import Key
+from tacit.core.secret import Secret
+from tacit.noise.integers import Integers, packed
+from tacit.plan.bounded import BoundedPlan
+
+Group = tuple[Key, ...]
+"""The values of a group's keys, in the order of the question."""
+
+GroupRow = tuple[Group, tuple[int, ...]]
+"""One group, and its tallies, exact: it exists between an engine and its box."""
+
+
+@dataclass(frozen=True, slots=True)
+class SecretTable:
+    """What an engine found: the groups, where they are secret, and each tally's integers.
+
+    Where the groups are public they are all there, in the order of `public_groups`, with or
+    without rows, so that nothing depends on which occur; ``groups`` is None then.
+    """
+
+    groups: Secret[tuple[Group, ...]] | None
+    tallies: tuple[Secret[Integers], ...]
+
+
+class Engine(Protocol):
+    """Runs bounded questions where the data lives."""
+
+    def run(self, plan: BoundedPlan, dataset: Dataset, salt: bytes) -> SecretTable:
+        """The secret answer; ``salt`` decides which of a unit's rows and groups are kept."""
+        ...
+
+
+def public_groups(plan: BoundedPlan) -> tuple[Group, ...] | None:
+    """All groups of the answer in their order, where they are public."""
+    if any(key.keys is None for key in plan.keys):
+        return None
+    return tuple(product(*(key.keys.values for key in plan.keys if key.keys is not None)))
+
+
+def sealed(plan: BoundedPlan, rows: list[GroupRow]) -> SecretTable:
+    """What an engine found, in its box, in an order that tells nothing of the table's own."""
+    groups = public_groups(plan)
+    found = dict(rows)
+    nothing = (0,) * len(plan.tallies)
+    order = tuple(sorted(found)) if groups is None else groups
+    columns = zip(*(found.get(group, nothing) for group in order), strict=True)
+    tallies = tuple(Secret(packed(list(column))) for column in columns)
+    if not order:
+        tallies = tuple(Secret(np.zeros(0, dtype=np.int64)) for _ in plan.tallies)
+    return SecretTable(Secret(order) if groups is None else None, tallies)

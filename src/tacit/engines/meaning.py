@@ -1,0 +1,136 @@
+"""What each node of a bounded question means, in exact Python: slow, and right by reading.
+
+Truth has three values as in SQL: None is unknown. An engine is right where it agrees with this.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from math import isfinite
+from operator import eq, ge, gt, le, lt, ne
+from typing import Any
+
+from tacit.core.column import Kind
+from tacit.plan.expression import Comparison
+from tacit.plan.steps import (
+    AllOf,
+    AnyOf,
+    CaseSteps,
+    ColumnIsNull,
+    ColumnIsTrue,
+    ColumnOneOf,
+    ColumnSteps,
+    CompareColumn,
+    CompareColumns,
+    CompareSteps,
+    Condition,
+    Known,
+    NotSo,
+    ProductSteps,
+    Steps,
+    StepsAreNull,
+    SumSteps,
+    WholeSteps,
+)
+
+Cell = bool | int | float | Decimal | str | date | None
+"""What a table holds."""
+
+Row = Mapping[str, Cell]
+
+COMPARISONS: dict[Comparison, Callable[[Any, Any], bool]] = {
+    Comparison.EQUAL: eq,
+    Comparison.UNEQUAL: ne,
+    Comparison.LESS: lt,
+    Comparison.AT_MOST: le,
+    Comparison.MORE: gt,
+    Comparison.AT_LEAST: ge,
+}
+
+
+def truth(condition: Condition, row: Row) -> bool | None:
+    """Whether ``condition`` holds for ``row``; None is unknown."""
+    match condition:
+        case Known(known):
+            return known
+        case ColumnIsTrue(name):
+            cell = row[name]
+            return None if cell is None else bool(cell)
+        case CompareColumn(comparison, name, kind, value):
+            return _compared(comparison, _value(row[name]), _beside(kind, value))
+        case CompareColumns(comparison, left, right, _):
+            return _compared(comparison, _value(row[left]), _value(row[right]))
+        case CompareSteps(comparison, one, other):
+            return _compared(comparison, steps(one, row), steps(other, row))
+        case StepsAreNull(number):
+            return steps(number, row) is None
+        case ColumnIsNull(name, _):
+            return _value(row[name]) is None
+        case ColumnOneOf(name, kind, values):
+            found = _value(row[name])
+            return (
+                None if found is None else found in {_beside(kind, value) for value in values}
+            )
+        case AllOf(parts):
+            return _all([truth(part, row) for part in parts])
+        case AnyOf(parts):
+            negated = _all([_not(truth(part, row)) for part in parts])
+            return _not(negated)
+        case NotSo(part):
+            return _not(truth(part, row))
+
+
+def steps(number: Steps, row: Row) -> int | None:
+    """How many steps ``number`` is for ``row``; None is NULL."""
+    match number:
+        case WholeSteps(value):
+            return value
+        case SumSteps(left, right):
+            one, other = steps(left, row), steps(right, row)
+            return None if one is None or other is None else one + other
+        case ProductSteps(left, right):
+            one, other = steps(left, row), steps(right, row)
+            return None if one is None or other is None else one * other
+        case CaseSteps(whens, otherwise):
+            for condition, then in whens:
+                if truth(condition, row):
+                    return steps(then, row)
+            return steps(otherwise, row)
+        case ColumnSteps(name, _, grid):
+            found = _value(row[name])
+            return grid.index(found) if isinstance(found, Fraction) else None
+
+
+def _value(cell: Cell) -> Fraction | str | date | None:
+    """A cell as it is compared: numbers exactly, and NULL for what is no finite number."""
+    match cell:
+        case None | str() | date():
+            return cell
+        case float() if not isfinite(cell):
+            return None
+        case bool() | int() | float() | Decimal():
+            return Fraction(cell)
+
+
+def _beside(kind: Kind, value: object) -> object:
+    """A constant as it is compared with a column: with floats, as the nearest float."""
+    if isinstance(value, bool | int | Fraction):
+        return Fraction(float(value)) if kind is Kind.FLOAT else Fraction(value)
+    return value
+
+
+def _compared(comparison: Comparison, left: object, right: object) -> bool | None:
+    if left is None or right is None:
+        return None
+    return COMPARISONS[comparison](left, right)
+
+
+def _all(truths: list[bool | None]) -> bool | None:
+    if False in truths:
+        return False
+    return None if None in truths else True
+
+
+def _not(value: bool | None) -> bool | None:  # noqa: FBT001
+    return None if value is None else not value

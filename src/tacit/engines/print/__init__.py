@@ -1,0 +1,1 @@
+"""Bounded questions as SQL, printed from the plan; the analyst's text never comes here."""

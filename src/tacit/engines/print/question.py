@@ -1,0 +1,167 @@
+"""A bounded question as one statement: rows, then what each unit adds to a group, then sums."""
+
+from sqlglot import exp
+
+from tacit.core.column import Kind
+from tacit.engines.print.row import choose, clamped, column, condition, is_null, literal, steps
+from tacit.engines.print.stage import stages
+from tacit.plan.bounded import BoundedKey, BoundedPlan, CaseKey, ColumnKey
+from tacit.plan.sensitivity import group_count
+from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, UnitTally
+
+ROWS, RANKED, UNITS, CHOSEN = "tacit_rows", "tacit_ranked", "tacit_units", "tacit_chosen"
+UNIT, ROW_RANK, GROUP_RANK = "tacit_unit", "tacit_row", "tacit_group"
+
+
+def question(plan: BoundedPlan, table: tuple[str, ...], salt: bytes, dialect: str) -> str:
+    """The statement that answers ``plan``: a column for each key, then one for each tally.
+
+    Which rows and groups of a unit are kept is decided by a hash of the salt, the unit and the
+    row's own columns: a function of the unit's own rows, sound for every salt.
+    """
+    *schema, last = (exp.to_identifier(part, quoted=True) for part in table)
+    source = exp.Table(this=last, db=schema[-1] if schema else None)
+    relations = stages(plan, source)
+    relations[ROWS] = _rows(plan, list(relations)[-1] if relations else source)
+    if any(isinstance(tally, KeptTally) for tally in plan.tallies):
+        relations[RANKED] = _ranked(plan, salt)
+    relations[UNITS] = _units(plan, list(relations)[-1])
+    groups = group_count(plan)
+    if groups is None or groups > plan.max_groups:
+        relations[CHOSEN] = _chosen(plan, salt)
+    query = _sums(plan, list(relations)[-1])
+    for name, relation in relations.items():
+        query = query.with_(name, as_=relation)
+    text: str = query.sql(dialect=dialect, comments=False)
+    return text
+
+
+def _rows(plan: BoundedPlan, source: exp.Table | str) -> exp.Select:
+    """The rows that count, with their unit, their keys and what their tallies need of them."""
+    values = [
+        exp.alias_(_value(tally), f"v{place}")
+        for place, tally in enumerate(plan.tallies)
+        if not isinstance(tally, UnitTally)
+    ]
+    keys = [exp.alias_(_key(key), f"k{place}") for place, key in enumerate(plan.keys)]
+    public = [_is_public(key) for key in plan.keys if isinstance(key, ColumnKey) and key.keys]
+    return (
+        exp.select(exp.alias_(column(plan.unit), UNIT), *keys, *values)
+        .from_(source)
+        .where(exp.not_(is_null(column(plan.unit))), condition(plan.condition), *public)
+    )
+
+
+def _ranked(plan: BoundedPlan, salt: bytes) -> exp.Select:
+    """The rows, with their place among those of their unit in their group."""
+    kept = [
+        f"v{place}" for place, tally in enumerate(plan.tallies) if isinstance(tally, KeptTally)
+    ]
+    names = _key_names(plan)
+    order = [_mixed(salt, [UNIT, *names, *kept]), *map(column, kept)]
+    rank = _row_number([UNIT, *names], order)
+    return exp.select("*", exp.alias_(rank, ROW_RANK)).from_(ROWS)
+
+
+def _units(plan: BoundedPlan, source: str) -> exp.Select:
+    """What each unit adds to each of its groups, clamped."""
+    names = [UNIT, *_key_names(plan)]
+    tallies = [
+        exp.alias_(exp.cast(_of_unit(tally, place, plan.max_rows), "BIGINT"), f"t{place}")
+        for place, tally in enumerate(plan.tallies)
+    ]
+    there = [exp.not_(is_null(column(name))) for name in _key_names(plan)]
+    query = exp.select(*map(column, names), *tallies).from_(source)
+    return query.where(*there).group_by(*map(column, names)) if there else query.group_by(UNIT)
+
+
+def _chosen(plan: BoundedPlan, salt: bytes) -> exp.Select:
+    """What each unit adds, with the place of the group among its own."""
+    names = _key_names(plan)
+    order = [_mixed(salt, [UNIT, *names]), *map(column, names)]
+    rank = _row_number([UNIT], order)
+    return exp.select("*", exp.alias_(rank, GROUP_RANK)).from_(UNITS)
+
+
+def _sums(plan: BoundedPlan, source: str) -> exp.Select:
+    """The groups, and the sum of what their units add."""
+    names = [column(name) for name in _key_names(plan)]
+    sums = [
+        exp.func("COALESCE", exp.Sum(this=column(f"t{place}")), literal(0))
+        for place in range(len(plan.tallies))
+    ]
+    query = exp.select(*names, *sums).from_(source)
+    if source == CHOSEN:
+        query = query.where(
+            exp.LTE(this=column(GROUP_RANK), expression=literal(plan.max_groups))
+        )
+    return query.group_by(*names) if names else query
+
+
+def _key_names(plan: BoundedPlan) -> list[str]:
+    return [f"k{place}" for place in range(len(plan.keys))]
+
+
+def _key(key: BoundedKey) -> exp.Expr:
+    match key:
+        case CaseKey(_, whens, otherwise, _):
+            pairs = [(condition(when), literal(name)) for when, name in whens]
+            return choose(pairs, literal(otherwise))
+        case ColumnKey(_, name, Kind.BOOLEAN, _):
+            not_so = exp.not_(exp.paren(column(name)))
+            return choose([(column(name), literal(1)), (not_so, literal(0))], None)
+        case ColumnKey(_, name, Kind.DATE, _):
+            return exp.cast(column(name), "VARCHAR")
+        case ColumnKey(_, name, _, _):
+            return column(name)
+
+
+def _is_public(key: ColumnKey) -> exp.Expr:
+    values = key.keys.values if key.keys else ()
+    return exp.In(this=_key(key), expressions=[literal(value) for value in values])
+
+
+def _value(tally: Tally) -> exp.Expr:
+    """What a tally needs of one row."""
+    match tally:
+        case RowTally(wanted, _, _):
+            return choose([(condition(wanted), literal(1))], literal(0))
+        case TotalTally(number, _, _) | KeptTally(number, _, _):
+            return steps(number)
+        case UnitTally():
+            return literal(1)
+
+
+def _of_unit(tally: Tally, place: int, max_rows: int) -> exp.Expr:
+    """What a unit adds to a group, by its rows there."""
+    value = column(f"v{place}")
+    match tally:
+        case UnitTally():
+            return literal(1)
+        case KeptTally():
+            first = exp.LTE(this=column(ROW_RANK), expression=literal(max_rows))
+            total = exp.Sum(this=choose([(first, value)], None))
+            return exp.func("COALESCE", total, literal(0))
+        case RowTally(_, high, low) | TotalTally(_, low, high):
+            total = exp.Sum(this=value)
+            inside = clamped(total, literal(low), literal(high))
+            return exp.func("COALESCE", inside, literal(0))
+
+
+def _mixed(salt: bytes, names: list[str]) -> exp.Expr:
+    """The hash that orders a unit's own rows or groups."""
+    text: exp.Expr = exp.Literal.string(salt.hex())
+    for name in names:
+        part = exp.func(
+            "COALESCE", exp.cast(column(name), "VARCHAR"), exp.Literal.string("NULL")
+        )
+        text = exp.DPipe(this=text, expression=exp.Literal.string("|"), safe=True)
+        text = exp.DPipe(this=text, expression=part, safe=True)
+    return exp.func("MD5", text)
+
+
+def _row_number(partition: list[str], order: list[exp.Expr]) -> exp.Expr:
+    ordered = exp.Order(expressions=[exp.Ordered(this=part) for part in order])
+    return exp.Window(
+        this=exp.RowNumber(), partition_by=[column(name) for name in partition], order=ordered
+    )

@@ -1,0 +1,166 @@
+"""What is computed from one row: each node has one printed form, which all engines agree on.
+
+They are comparisons, CASE, integer arithmetic and FLOOR; nothing here can fail, whatever a row
+holds.
+"""
+
+from datetime import date
+from fractions import Fraction
+from sys import float_info
+
+from sqlglot import exp
+
+from tacit.core.column import Kind
+from tacit.numeric.exact import plain
+from tacit.plan.expression import Comparison, Value
+from tacit.plan.steps import (
+    AllOf,
+    AnyOf,
+    CaseSteps,
+    ColumnIsNull,
+    ColumnIsTrue,
+    ColumnOneOf,
+    ColumnSteps,
+    CompareColumn,
+    CompareColumns,
+    CompareSteps,
+    Condition,
+    Known,
+    NotSo,
+    ProductSteps,
+    Steps,
+    StepsAreNull,
+    SumSteps,
+    WholeSteps,
+)
+
+COMPARISONS: dict[Comparison, type[exp.Binary]] = {
+    Comparison.EQUAL: exp.EQ,
+    Comparison.UNEQUAL: exp.NEQ,
+    Comparison.LESS: exp.LT,
+    Comparison.AT_MOST: exp.LTE,
+    Comparison.MORE: exp.GT,
+    Comparison.AT_LEAST: exp.GTE,
+}
+
+
+def column(name: str) -> exp.Expr:
+    """A column by its name, quoted."""
+    return exp.column(exp.to_identifier(name, quoted=True))
+
+
+def literal(value: Value | None) -> exp.Expr:
+    """A constant."""
+    match value:
+        case None:
+            return exp.null()
+        case bool():
+            return exp.true() if value else exp.false()
+        case int() | Fraction():
+            number = exp.Literal.number(plain(abs(Fraction(value))))
+            return exp.paren(exp.Neg(this=number)) if value < 0 else number
+        case str():
+            return exp.Literal.string(value)
+        case date():
+            return exp.cast(exp.Literal.string(value.isoformat()), "DATE")
+
+
+def condition(wanted: Condition) -> exp.Expr:
+    """A condition on one row."""
+    match wanted:
+        case Known(truth):
+            return exp.cast(literal(truth), "BOOLEAN")
+        case ColumnIsTrue(name):
+            return column(name)
+        case CompareColumn(comparison, name, kind, value):
+            return compare(comparison, finite(name, kind), _beside(kind, value))
+        case CompareColumns(comparison, left, right, kind):
+            return compare(comparison, finite(left, kind), finite(right, kind))
+        case CompareSteps(comparison, one, other):
+            return compare(comparison, steps(one), steps(other))
+        case StepsAreNull(number):
+            return is_null(steps(number))
+        case ColumnIsNull(name, kind):
+            return is_null(finite(name, kind))
+        case ColumnOneOf(name, kind, values):
+            listed = [_beside(kind, value) for value in values]
+            return exp.paren(exp.In(this=finite(name, kind), expressions=listed))
+        case AllOf(parts):
+            return exp.paren(exp.and_(exp.true(), *map(condition, parts)))
+        case AnyOf(parts):
+            return exp.paren(exp.or_(exp.false(), *map(condition, parts)))
+        case NotSo(part):
+            return exp.paren(exp.Not(this=exp.paren(condition(part))))
+
+
+def steps(number: Steps) -> exp.Expr:
+    """A whole number of steps, of 64 bits."""
+    match number:
+        case WholeSteps(value):
+            return exp.cast(literal(value), "BIGINT")
+        case SumSteps(left, right):
+            return exp.paren(exp.Add(this=steps(left), expression=steps(right)))
+        case ProductSteps(left, right):
+            return exp.paren(exp.Mul(this=steps(left), expression=steps(right)))
+        case CaseSteps(whens, otherwise):
+            pairs = [(condition(when), steps(then)) for when, then in whens]
+            return choose(pairs, steps(otherwise))
+        case ColumnSteps():
+            return column(staged(number))
+
+
+def staged(number: ColumnSteps) -> str:
+    """The column that holds a column's steps, once `tacit.engines.print.stage` has made it."""
+    return f"tacit_steps_{number.name}"
+
+
+def choose(pairs: list[tuple[exp.Expr, exp.Expr]], otherwise: exp.Expr | None) -> exp.Expr:
+    """A CASE."""
+    case = exp.Case()
+    for when, then in pairs:
+        case = case.when(when, then)
+    return exp.paren(case.else_(otherwise or exp.null()))
+
+
+def compare(comparison: Comparison, left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    """A comparison."""
+    return exp.paren(COMPARISONS[comparison](this=left, expression=right))
+
+
+def is_null(part: exp.Expr) -> exp.Expr:
+    """Whether a value is NULL."""
+    return exp.paren(exp.Is(this=part, expression=exp.null()))
+
+
+def clamped(value: exp.Expr, low: exp.Expr, high: exp.Expr) -> exp.Expr:
+    """The nearest value inside; what compares with nothing, such as NULL, is NULL."""
+    above = compare(Comparison.MORE, value, high)
+    below = compare(Comparison.LESS, value, low)
+    inside = exp.and_(
+        compare(Comparison.AT_LEAST, value, low), compare(Comparison.AT_MOST, value, high)
+    )
+    return choose([(inside, value), (above, high), (below, low)], None)
+
+
+def finite(name: str, kind: Kind) -> exp.Expr:
+    """A column as it is; a float that is not finite is NULL: engines differ on its order."""
+    if kind is not Kind.FLOAT:
+        return column(name)
+    inside = exp.and_(
+        compare(Comparison.AT_LEAST, column(name), double(-float_info.max)),
+        compare(Comparison.AT_MOST, column(name), double(float_info.max)),
+    )
+    return choose([(inside, column(name))], None)
+
+
+def _beside(kind: Kind, value: Value) -> exp.Expr:
+    """A constant in the type of the column that it is compared with."""
+    if kind is Kind.FLOAT and isinstance(value, int | Fraction):
+        return double(float(value))
+    return literal(value)
+
+
+def double(value: float) -> exp.Expr:
+    """A float that every engine reads to the same bits."""
+    number = exp.cast(exp.Literal.number(repr(abs(value))), "DOUBLE")
+    return exp.paren(exp.Neg(this=number)) if value < 0 else number

@@ -1,0 +1,93 @@
+"""An engine that is slow and easy to read: the meaning of every bounded question."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from hashlib import md5
+
+from tacit.core.column import Kind
+from tacit.core.dataset import Dataset
+from tacit.core.keys import Key
+from tacit.engines.engine import Group, SecretTable, sealed
+from tacit.engines.meaning import Row, steps, truth
+from tacit.plan.bounded import BoundedKey, BoundedPlan, CaseKey, ColumnKey
+from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, UnitTally
+
+
+class Reference:
+    """Runs bounded questions over rows in memory, in exact integers."""
+
+    def __init__(self, tables: dict[tuple[str, ...], Sequence[Row]]) -> None:
+        self._tables = tables
+
+    def run(self, plan: BoundedPlan, dataset: Dataset, salt: bytes) -> SecretTable:
+        """The secret answer to ``plan``."""
+        units: dict[str | int, dict[Group, list[Row]]] = defaultdict(lambda: defaultdict(list))
+        for row in self._tables[dataset.location.table]:
+            unit, group = row[plan.unit], _group(plan, row)
+            if unit is None or group is None or not truth(plan.condition, row):
+                continue
+            units[unit][group].append(row)  # type: ignore[index]
+        totals: dict[Group, list[int]] = {} if plan.keys else {(): [0] * len(plan.tallies)}
+        for unit, groups in units.items():
+            kept = sorted(groups, key=lambda group: (_mixed(salt, unit, *group), group))
+            for group in kept[: plan.max_groups]:
+                added = _of_unit(plan, salt, unit, group, groups[group])
+                total = totals.setdefault(group, [0] * len(plan.tallies))
+                totals[group] = [a + b for a, b in zip(total, added, strict=True)]
+        return sealed(plan, [(group, tuple(total)) for group, total in totals.items()])
+
+
+def _group(plan: BoundedPlan, row: Row) -> Group | None:
+    """The group that a row belongs to; None where it belongs to none."""
+    keys = [_key(key, row) for key in plan.keys]
+    known = [key for key in keys if key is not None]
+    return tuple(known) if len(known) == len(keys) else None
+
+
+def _key(key: BoundedKey, row: Row) -> Key | None:
+    match key:
+        case CaseKey(_, whens, otherwise, _):
+            return next((name for when, name in whens if truth(when, row)), otherwise)
+        case ColumnKey(_, name, kind, keys):
+            value: object = row[name]
+            if kind is Kind.DATE and value is not None:
+                value = str(value)
+            if kind is Kind.BOOLEAN and value is not None:
+                value = int(bool(value))
+            public = keys is None or value in keys.values
+            return value if public and isinstance(value, str | int) else None
+
+
+def _of_unit(
+    plan: BoundedPlan, salt: bytes, unit: str | int, group: Group, rows: list[Row]
+) -> list[int]:
+    """What one unit adds to one of its groups."""
+    kept_tallies = [tally for tally in plan.tallies if isinstance(tally, KeptTally)]
+
+    def order(row: Row) -> tuple[str, tuple[tuple[bool, int], ...]]:
+        values = [steps(tally.steps, row) for tally in kept_tallies]
+        texts = ["NULL" if value is None else value for value in values]
+        return _mixed(salt, unit, *group, *texts), tuple((v is None, v or 0) for v in values)
+
+    kept = sorted(rows, key=order)[: plan.max_rows]
+    return [_tally(tally, rows, kept) for tally in plan.tallies]
+
+
+def _tally(tally: Tally, rows: list[Row], kept: list[Row]) -> int:
+    match tally:
+        case UnitTally():
+            return 1
+        case RowTally(condition, high, low):
+            found = sum(truth(condition, row) is True for row in rows)
+            return min(max(found, low), high)
+        case TotalTally(number, low, high):
+            total = sum(value for row in rows if (value := steps(number, row)) is not None)
+            return min(max(total, low), high)
+        case KeptTally(number, _, _):
+            return sum(value for row in kept if (value := steps(number, row)) is not None)
+
+
+def _mixed(salt: bytes, *parts: Key) -> str:
+    """The hash that orders a unit's own rows or groups."""
+    text = "|".join([salt.hex(), *map(str, parts)])
+    return md5(text.encode(), usedforsecurity=False).hexdigest()

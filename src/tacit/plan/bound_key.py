@@ -1,0 +1,50 @@
+"""Where the groups of a question come from."""
+
+from fractions import Fraction
+
+from tacit.core.column import Kind
+from tacit.core.keys import Key, Keys
+from tacit.core.schema import Schema
+from tacit.errors import InvalidValue
+from tacit.plan.bounded import BoundedKey, CaseKey, ColumnKey
+from tacit.plan.expression import Case, Constant, Expression, Field
+from tacit.plan.on_grid import condition
+from tacit.plan.plan import GroupKey
+
+GROUPED = {Kind.TEXT, Kind.INTEGER, Kind.BOOLEAN, Kind.DATE}
+"""Kinds that have groups; numbers with fractions are put into bins first."""
+
+TRUTHS = Keys((0, 1))
+
+
+def bound_key(key: GroupKey, schema: Schema) -> BoundedKey:
+    """The groups that ``key`` makes: public where the owner or the question names them."""
+    match key.expression:
+        case Field(name):
+            column = schema[name]
+            if column.kind not in GROUPED:
+                raise InvalidValue(
+                    f"Groups by {name!r}, a {column.kind.value} column, would hold one value "
+                    "each; use a CASE that names ranges."
+                )
+            keys = TRUTHS if column.kind is Kind.BOOLEAN else column.keys
+            return ColumnKey(key.name, name, column.kind, keys)
+        case Case(whens, otherwise):
+            named = tuple((condition(when, schema), _named(then)) for when, then in whens)
+            rest = None if otherwise == Constant(None) else _named(otherwise)
+            values = [value for _, value in named] + ([] if rest is None else [rest])
+            return CaseKey(key.name, named, rest, Keys(tuple(dict.fromkeys(values))))
+    raise InvalidValue(
+        "Groups are made by a column, or by a CASE whose values are written out."
+    )
+
+
+def _named(expression: Expression) -> Key:
+    match expression:
+        case Constant(bool()):
+            pass
+        case Constant(str() | int() as value):
+            return value
+        case Constant(Fraction() as value) if value.denominator == 1:
+            return int(value)
+    raise InvalidValue("A group is named by text or by a whole number, written out.")

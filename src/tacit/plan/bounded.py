@@ -1,0 +1,53 @@
+"""A question whose every part is bounded: what an engine runs, and what a proof speaks of."""
+
+from dataclasses import dataclass
+
+from tacit.core.column import Kind
+from tacit.core.keys import Key, Keys
+from tacit.plan.steps import Condition
+from tacit.plan.tally import Tally
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnKey:
+    """Groups by the values of a column; those that are not public are not there, nor is NULL.
+
+    Where ``keys`` is None the values are secret, until a selection releases some.
+    """
+
+    name: str
+    column: str
+    kind: Kind
+    keys: Keys | None
+
+
+@dataclass(frozen=True, slots=True)
+class CaseKey:
+    """Groups by the first condition that holds: the question itself names them."""
+
+    name: str
+    whens: tuple[tuple[Condition, Key], ...]
+    otherwise: Key | None
+    keys: Keys
+
+
+BoundedKey = ColumnKey | CaseKey
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedPlan:
+    """One bounded relation that feeds all tallies and the selection of keys.
+
+    Rows where ``unit`` is NULL, where the condition is not true, or where a key is NULL or not
+    public are dropped. Then each unit keeps at most ``max_groups`` groups, and in a group at
+    most ``max_rows`` rows where a tally keeps rows; which ones is a function of the unit's own
+    rows and a salt.
+    """
+
+    dataset: str
+    unit: str
+    condition: Condition
+    keys: tuple[BoundedKey, ...]
+    max_groups: int
+    max_rows: int
+    tallies: tuple[Tally, ...]

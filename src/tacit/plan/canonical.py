@@ -1,0 +1,115 @@
+"""Equal questions made equal: the names and the order that an analyst chose are put aside."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, is_dataclass, replace
+from datetime import date
+from enum import Enum
+from fractions import Fraction
+from hashlib import sha256
+from typing import Any, TypeVar
+
+from tacit.errors import InternalError
+from tacit.plan.expression import And, Compare, OneOf, Or
+from tacit.plan.plan import GroupKey, Measure, Plan
+from tacit.plan.relation import Filter
+
+Node = TypeVar("Node")
+
+
+@dataclass(frozen=True, slots=True)
+class Canonical:
+    """A question under names of its own, and how the analyst's columns are called there."""
+
+    plan: Plan
+    names: tuple[tuple[str, str], ...]
+
+    @property
+    def hash(self) -> bytes:
+        """What the question is known by."""
+        return sha256(f"tacit plan 1\n{text(self.plan)}".encode()).digest()
+
+
+def canonical(plan: Plan) -> Canonical:
+    """The canonical question behind ``plan``, which answers all that mean the same.
+
+    Conditions are flattened, sorted and named once; keys and measures come in the order of
+    their text, each once. What this does not see as equal is charged twice, which costs budget
+    and no privacy.
+    """
+    keys = {key.name: _normal(key.expression) for key in plan.keys}
+    measures = {part.name: _normal(part.aggregate) for part in plan.measures}
+    key_names = _numbered("key", keys.values())
+    measure_names = _numbered("measure", measures.values())
+    made = Plan(
+        _normal(plan.source),
+        tuple(GroupKey(name, part) for part, name in key_names.items()),
+        tuple(Measure(name, part) for part, name in measure_names.items()),
+        (*key_names.values(), *measure_names.values()),
+    )
+    called = {name: key_names[part] for name, part in keys.items()}
+    called |= {name: measure_names[part] for name, part in measures.items()}
+    return Canonical(made, tuple((name, called[name]) for name in plan.shown))
+
+
+def text(node: object) -> str:
+    """The text of a plan or of a part of it: equal parts have equal text, and no others.
+
+    Example:
+        >>> from tacit.plan.relation import Scan
+        >>> text(Scan("visits"))
+        '["Scan","visits"]'
+    """
+    return json.dumps(_plain(node), separators=(",", ":"))
+
+
+def _plain(node: object) -> Any:
+    match node:
+        case None | bool() | str():
+            return node
+        case int():
+            return ["int", str(node)]
+        case Fraction():
+            return ["fraction", str(node)]
+        case date():
+            return ["date", node.isoformat()]
+        case Enum():
+            return ["enum", node.name]
+        case tuple():
+            return ["tuple", *map(_plain, node)]
+    if not is_dataclass(node):
+        raise InternalError(f"A plan does not hold a {type(node).__name__}.")
+    parts = [_plain(getattr(node, field.name)) for field in fields(node)]
+    return [type(node).__name__, *parts]
+
+
+def _normal(node: Node) -> Node:
+    """``node`` in its canonical form, from the leaves up."""
+    if isinstance(node, tuple):
+        return tuple(_normal(part) for part in node)  # type: ignore[return-value]
+    if not is_dataclass(node) or isinstance(node, type):
+        return node
+    parts = {field.name: _normal(getattr(node, field.name)) for field in fields(node)}
+    made: Any = replace(node, **parts)
+    match made:
+        case And(inner) | Or(inner):
+            same = [part.parts if isinstance(part, type(made)) else (part,) for part in inner]
+            flat = _sorted(part for group in same for part in group)
+            return flat[0] if len(flat) == 1 else type(made)(flat)  # type: ignore[return-value]
+        case Compare(comparison, left, right) if text(left) > text(right):
+            return Compare(comparison.mirrored, right, left)  # type: ignore[return-value]
+        case OneOf(part, values):
+            return OneOf(part, _sorted(values))  # type: ignore[return-value]
+        case Filter(Filter(source, below), above):
+            return _normal(Filter(source, And((below, above))))  # type: ignore[return-value]
+    return made  # type: ignore[no-any-return]
+
+
+def _sorted(parts: Iterable[Any]) -> tuple[Any, ...]:
+    """Each part once, in the order of their texts."""
+    return tuple(sorted(dict.fromkeys(parts), key=text))
+
+
+def _numbered(word: str, parts: Iterable[Node]) -> dict[Node, str]:
+    """The parts, each once, with names that say nothing but their order."""
+    return {part: f"{word}_{place}" for place, part in enumerate(_sorted(parts))}

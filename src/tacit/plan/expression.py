@@ -1,0 +1,125 @@
+"""What an analyst may compute from the columns of one row: total functions, and no others.
+
+None of these can fail, whatever a row holds, so that no row can be told by its error. NULL is
+carried as SQL carries it: a comparison with NULL is unknown, and what is unknown is not true.
+"""
+
+from dataclasses import dataclass
+from datetime import date
+from enum import Enum
+from fractions import Fraction
+
+from tacit.errors import InvalidValue
+
+Value = bool | int | Fraction | str | date
+"""What an analyst may write: truth, a number, text or a day."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column of the relation below, by name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A value that the question holds; None is NULL."""
+
+    value: Value | None
+
+
+class Comparison(Enum):
+    """How two values are compared."""
+
+    EQUAL = "="
+    UNEQUAL = "<>"
+    LESS = "<"
+    AT_MOST = "<="
+    MORE = ">"
+    AT_LEAST = ">="
+
+    @property
+    def mirrored(self) -> "Comparison":
+        """The same comparison with its sides exchanged."""
+        return Comparison(self.value.translate(str.maketrans("<>", "><")).replace("><", "<>"))
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """Whether two values stand in a relation; unknown where one is NULL."""
+
+    comparison: Comparison
+    left: "Expression"
+    right: "Expression"
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """Whether a value is one of a public list, without NULL; unknown where it is NULL."""
+
+    part: "Expression"
+    values: tuple[Value, ...]
+
+    def __post_init__(self) -> None:
+        if not self.values:
+            raise InvalidValue("IN needs at least one value.")
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    """Whether a value is NULL."""
+
+    part: "Expression"
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """Whether all of several conditions hold."""
+
+    parts: tuple["Expression", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """Whether one of several conditions holds."""
+
+    parts: tuple["Expression", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """Whether a condition does not hold."""
+
+    part: "Expression"
+
+
+class Operation(Enum):
+    """Arithmetic that cannot fail."""
+
+    ADD = "+"
+    SUBTRACT = "-"
+    MULTIPLY = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """Two numbers in, one out; NULL where one is NULL.
+
+    A column stands for its value clamped to its bounds here, so that its range is known.
+    """
+
+    operation: Operation
+    left: "Expression"
+    right: "Expression"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The value beside the first condition that holds, or else another."""
+
+    whens: tuple[tuple["Expression", "Expression"], ...]
+    otherwise: "Expression"
+
+
+Expression = Field | Constant | Compare | OneOf | IsNull | And | Or | Not | Arithmetic | Case

@@ -1,0 +1,156 @@
+"""From what the analyst wrote to what an engine computes: steps of grids, and conditions."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from operator import add, mul, sub
+
+from tacit.core.column import Column, Kind
+from tacit.core.schema import Schema
+from tacit.errors import InvalidValue
+from tacit.plan.expression import (
+    And,
+    Arithmetic,
+    Case,
+    Compare,
+    Comparison,
+    Constant,
+    Expression,
+    Field,
+    IsNull,
+    Not,
+    OneOf,
+    Operation,
+    Or,
+    Value,
+)
+from tacit.plan.kind import NUMBERS, kind_of
+from tacit.plan.ranged import ROOM, Ranged, in_one_step
+from tacit.plan.steps import (
+    AllOf,
+    AnyOf,
+    CaseSteps,
+    ColumnIsNull,
+    ColumnIsTrue,
+    ColumnOneOf,
+    ColumnSteps,
+    CompareColumn,
+    CompareColumns,
+    CompareSteps,
+    Condition,
+    Known,
+    NotSo,
+    StepsAreNull,
+    WholeSteps,
+)
+
+OPERATIONS: dict[Operation, Callable[[Ranged, Ranged], Ranged]] = {
+    Operation.ADD: add,
+    Operation.SUBTRACT: sub,
+    Operation.MULTIPLY: mul,
+}
+
+
+def number(expression: Expression, schema: Schema) -> Ranged:
+    """``expression`` in steps, with its range.
+
+    Columns stand for their values clamped to their bounds.
+    """
+    match expression:
+        case Field(name):
+            column = schema[name]
+            grid = column.grid()
+            clamped = ColumnSteps(name, column.kind, grid)
+            return Ranged(clamped, grid.lowest, grid.highest, grid.step)
+        case Constant(None):
+            return Ranged(WholeSteps(None), 0, 0, Fraction(1))
+        case Constant(bool()):
+            pass
+        case Constant(int() | Fraction() as value):
+            return Ranged.constant(Fraction(value))
+        case Arithmetic(operation, left, right):
+            return OPERATIONS[operation](number(left, schema), number(right, schema))
+        case Case(whens, otherwise):
+            conditions = [condition(when, schema) for when, _ in whens]
+            values = in_one_step([number(part, schema) for part in [*_thens(whens), otherwise]])
+            steps = [value.steps for value in values]
+            pairs = tuple(zip(conditions, steps[:-1], strict=True))
+            low, high = min(v.low for v in values), max(v.high for v in values)
+            return Ranged(CaseSteps(pairs, steps[-1]), low, high, values[0].step)
+    raise InvalidValue("A number is expected here.")
+
+
+def condition(expression: Expression, schema: Schema) -> Condition:
+    """``expression`` as an engine decides it."""
+    match expression:
+        case Compare(comparison, left, right):
+            return _compare(comparison, left, right, schema)
+        case OneOf(Field(name), values):
+            kind_of(expression, schema)
+            return ColumnOneOf(name, schema[name].kind, values)
+        case OneOf(part, values):
+            whole = [Compare(Comparison.EQUAL, part, Constant(value)) for value in values]
+            return AnyOf(tuple(condition(each, schema) for each in whole))
+        case IsNull(Field(name)):
+            return ColumnIsNull(name, schema[name].kind)
+        case IsNull(part) if kind_of(part, schema) in NUMBERS:
+            return StepsAreNull(number(part, schema).steps)
+        case And(parts):
+            return AllOf(tuple(condition(part, schema) for part in parts))
+        case Or(parts):
+            return AnyOf(tuple(condition(part, schema) for part in parts))
+        case Not(part):
+            return NotSo(condition(part, schema))
+        case Field(name) if schema[name].kind is Kind.BOOLEAN:
+            return ColumnIsTrue(name)
+        case Constant(bool() | None as truth):
+            return Known(truth)
+    raise InvalidValue("A condition is expected here, such as age > 30 or ward = 'north'.")
+
+
+def _thens(whens: tuple[tuple[Expression, Expression], ...]) -> list[Expression]:
+    return [then for _, then in whens]
+
+
+def _compare(
+    comparison: Comparison, left: Expression, right: Expression, schema: Schema
+) -> Condition:
+    kind_of(Compare(comparison, left, right), schema)  # refuses what is not comparable
+    match left, right:
+        case (Constant(None), _) | (_, Constant(None)):
+            return Known(None)
+        case Field(name), Constant(value) if value is not None:
+            return _compare_column(comparison, schema[name], value)
+        case Constant(value), Field(name) if value is not None:
+            return _compare_column(comparison.mirrored, schema[name], value)
+        case Field(one), Field(other) if schema[one].kind is schema[other].kind:
+            _ordered(comparison, schema[one])
+            return CompareColumns(comparison, one, other, schema[one].kind)
+    if kind_of(left, schema) in NUMBERS and kind_of(right, schema) in NUMBERS:
+        numbers = in_one_step([number(left, schema), number(right, schema)])
+        return CompareSteps(comparison, numbers[0].steps, numbers[1].steps)
+    raise InvalidValue("Compare a column with a value, two columns of one kind, or numbers.")
+
+
+def _compare_column(comparison: Comparison, column: Column, value: Value) -> Condition:
+    _ordered(comparison, column)
+    if isinstance(value, int | Fraction) and abs(Fraction(value)) >= ROOM:
+        raise InvalidValue("A number in a comparison has at most 62 bits.")
+    if column.kind is Kind.INTEGER and isinstance(value, Fraction):
+        # engines compare integers with integers exactly, and with fractions in their own ways
+        below = value.__floor__()
+        if comparison in {Comparison.EQUAL, Comparison.UNEQUAL} and below != value:
+            raise InvalidValue(f"{column.name!r} holds whole numbers, and {value} is none.")
+        up = comparison in {Comparison.LESS, Comparison.AT_LEAST}
+        return CompareColumn(
+            comparison, column.name, column.kind, -(-value // 1) if up else below
+        )
+    return CompareColumn(comparison, column.name, column.kind, value)
+
+
+def _ordered(comparison: Comparison, column: Column) -> None:
+    """Refuse an order where engines have none, or each its own."""
+    equality = comparison in {Comparison.EQUAL, Comparison.UNEQUAL}
+    if column.kind in {Kind.TEXT, Kind.BOOLEAN} and not equality:
+        raise InvalidValue(
+            f"{column.name!r} holds {column.kind.value}s, which are compared by = and <> alone."
+        )

@@ -1,0 +1,73 @@
+"""What of SQL is known: exact node types, and the arguments that each may have.
+
+What is not listed is refused, and a new version of the parser can only ever make more of it
+unknown. Arguments count as much as nodes: GROUP BY ALL and FROM other.t are arguments.
+"""
+
+from sqlglot import exp
+
+from tacit.errors import InvalidValue
+
+BINARY = frozenset({"this", "expression"})
+
+KNOWN: dict[type[exp.Expr], frozenset[str]] = {
+    exp.Select: frozenset({"expressions", "from_", "where", "group"}),
+    exp.From: frozenset({"this"}),
+    exp.Table: frozenset({"this", "alias"}),
+    exp.TableAlias: frozenset({"this"}),
+    exp.Where: frozenset({"this"}),
+    exp.Group: frozenset({"expressions"}),
+    exp.Alias: frozenset({"this", "alias"}),
+    exp.Column: frozenset({"this", "table"}),
+    exp.Identifier: frozenset({"this", "quoted"}),
+    exp.Star: frozenset(),
+    exp.Count: frozenset({"this", "big_int"}),
+    exp.Distinct: frozenset({"expressions"}),
+    exp.Sum: frozenset({"this"}),
+    exp.Avg: frozenset({"this"}),
+    exp.Literal: frozenset({"this", "is_string"}),
+    exp.Boolean: frozenset({"this"}),
+    exp.Null: frozenset(),
+    exp.Cast: frozenset({"this", "to"}),
+    exp.DataType: frozenset({"this"}),
+    exp.Paren: frozenset({"this"}),
+    exp.Neg: frozenset({"this"}),
+    exp.Not: frozenset({"this"}),
+    exp.Between: frozenset({"this", "low", "high"}),
+    exp.In: frozenset({"this", "expressions"}),
+    exp.Is: BINARY,
+    exp.Case: frozenset({"this", "ifs", "default"}),
+    exp.If: frozenset({"this", "true"}),
+    **dict.fromkeys(
+        (
+            exp.And,
+            exp.Or,
+            exp.EQ,
+            exp.NEQ,
+            exp.LT,
+            exp.LTE,
+            exp.GT,
+            exp.GTE,
+            exp.Add,
+            exp.Sub,
+            exp.Mul,
+        ),
+        BINARY,
+    ),
+}
+
+
+def admit(tree: exp.Expr) -> None:
+    """Refuse a tree that holds a node or an argument which is not known."""
+    for node in tree.walk():
+        allowed = KNOWN.get(type(node))
+        name = type(node).__name__.upper()
+        if allowed is None:
+            raise InvalidValue(
+                f"{name} is not part of the language, which has SELECT, FROM one dataset, "
+                "WHERE and GROUP BY."
+            )
+        given = {key for key, value in node.args.items() if value not in (None, False, [], ())}
+        if given - allowed:
+            part = min(given - allowed).rstrip("_").upper()
+            raise InvalidValue(f"{part} in {name} is not part of the language; leave it out.")

@@ -1,0 +1,68 @@
+"""DuckDB and the reference find the same integers, whatever the table and the question."""
+
+from clinic import LIMITS, ROWS, TABLE, TABLES, catalog, database, plans
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from tacit.audit.record import RecordingGateway
+from tacit.audit.replay import ReplayingGateway
+from tacit.core.dataset import Limits
+from tacit.core.loss import Loss
+from tacit.core.unit import Neighbours
+from tacit.core.unseal import unseal
+from tacit.engines.duckdb import DuckDB
+from tacit.engines.engine import SecretTable
+from tacit.engines.meaning import Row
+from tacit.engines.reference import Reference
+from tacit.errors import InvalidValue
+from tacit.numeric.entropy import SystemEntropy
+from tacit.plan.bound import Bound, bound
+from tacit.plan.plan import Plan
+from tacit.query.price import price
+from tacit.query.run import run
+
+SALT = b"salt"
+
+
+def bounded(plan: Plan, limits: Limits) -> Bound:
+    try:
+        return bound(plan, catalog(limits))
+    except InvalidValue:
+        assume(False)
+        raise
+
+
+def opened(table: SecretTable) -> list[list[int]]:
+    return [unseal(tally).tolist() for tally in table.tallies]
+
+
+@given(TABLES, plans(), LIMITS)
+def test_duckdb_finds_the_same_integers_as_the_reference(
+    rows: list[Row], plan: Plan, limits: Limits
+) -> None:
+    wanted = bounded(plan, limits).plan
+    visits = catalog(limits).dataset("visits")
+    found = DuckDB(database(rows)).run(wanted, visits, SALT)
+    assert opened(found) == opened(Reference({TABLE: rows}).run(wanted, visits, SALT))
+
+
+@given(TABLES, st.lists(ROWS, max_size=8), plans(), LIMITS, st.sampled_from(Neighbours))
+def test_a_neighbour_shows_in_nothing_but_noise(
+    rows: list[Row], theirs: list[Row], plan: Plan, limits: Limits, neighbours: Neighbours
+) -> None:
+    declared = catalog(limits, neighbours)
+    try:
+        quote = price(plan, declared, Loss.zcdp("0.1"))
+    except InvalidValue:
+        assume(False)
+        raise
+    others = [row for row in rows if row["person"] != "a"]
+    with_them = [*others, *({**row, "person": "a"} for row in theirs)]
+    before = rows if neighbours is Neighbours.REPLACE_ONE else others
+    visits = declared.dataset("visits")
+    recording = RecordingGateway(SystemEntropy(b"charge"))
+    first = run(quote, Reference({TABLE: before}), visits, SALT, recording)
+    replaying = ReplayingGateway(recording.calls)
+    second = run(quote, Reference({TABLE: with_them}), visits, SALT, replaying)
+    replaying.finish()
+    assert first == second
