@@ -1,34 +1,20 @@
 """Bound a question: contribution limits, clamps, and where its keys come from."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 
 from tacit.core.catalog import Catalog
 from tacit.core.dataset import Dataset, UnitColumn
-from tacit.core.schema import Schema
 from tacit.errors import InvalidValue
-from tacit.plan.aggregate import Aggregate, CountRows, CountUnits, CountValues, Mean, Sum
 from tacit.plan.bound_key import bound_key
 from tacit.plan.bounded import BoundedPlan
 from tacit.plan.expression import Expression, Field
-from tacit.plan.on_grid import condition, number
+from tacit.plan.on_grid import condition
 from tacit.plan.plan import Plan
-from tacit.plan.ranged import Ranged
-from tacit.plan.reading import MeanReading, Reading, TotalReading
+from tacit.plan.read import read
+from tacit.plan.reading import Reading
 from tacit.plan.relation import Filter, Relation, Scan
-from tacit.plan.steps import (
-    AllOf,
-    CaseSteps,
-    ColumnIsNull,
-    Condition,
-    Known,
-    NotSo,
-    StepsAreNull,
-    SumSteps,
-    WholeSteps,
-)
-from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, UnitTally
+from tacit.plan.steps import AllOf
+from tacit.plan.tally import Tally, UnitTally
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +43,7 @@ def bound(plan: Plan, catalog: Catalog) -> Bound:
         tallies.append(UnitTally())
     limits = dataset.limits
     readings = tuple(
-        _read(measure.aggregate, schema, limits.max_rows, tallies) for measure in plan.measures
+        read(measure.aggregate, schema, limits.max_rows, tallies) for measure in plan.measures
     )
     bounded = BoundedPlan(
         dataset=dataset.name,
@@ -98,52 +84,3 @@ def mentions(expression: object, name: str) -> bool:
         return any(mentions(part, name) for part in expression)
     slots: tuple[str, ...] = getattr(expression, "__slots__", ())
     return any(mentions(getattr(expression, slot), name) for slot in slots)
-
-
-def _read(aggregate: Aggregate, schema: Schema, max_rows: int, tallies: list[Tally]) -> Reading:
-    """How ``aggregate`` is read; the tallies that it needs are added where they are missing."""
-
-    def place(tally: Tally) -> int:
-        if tally not in tallies:
-            tallies.append(tally)
-        return tallies.index(tally)
-
-    one = Fraction(1)
-    match aggregate:
-        case CountUnits():
-            return TotalReading(place(UnitTally()), one)
-        case CountRows():
-            return TotalReading(place(RowTally(Known(True), max_rows)), one)
-        case CountValues(argument):
-            return TotalReading(place(RowTally(_present(argument, schema), max_rows)), one)
-        case Sum(argument):
-            value = number(argument, schema)
-            low, high = min(0, value.low * max_rows), max(0, value.high * max_rows)
-            return TotalReading(place(TotalTally(value.steps, low, high)), value.step)
-        case Mean(argument):
-            return _mean(number(argument, schema), max_rows, place)
-
-
-def _present(argument: Expression, schema: Schema) -> Condition:
-    match argument:
-        case Field(name):
-            return NotSo(ColumnIsNull(name, schema[name].kind))
-        case _:
-            return NotSo(StepsAreNull(number(argument, schema).steps))
-
-
-def _mean(value: Ranged, max_rows: int, place: Callable[[Tally], int]) -> MeanReading:
-    """A mean from a centred sum and a count: centring halves what one unit can move."""
-    centre = (value.low + value.high) // 2
-    offset = SumSteps(value.steps, WholeSteps(-centre))
-    low, high = (value.low - centre) * max_rows, (value.high - centre) * max_rows
-    there = NotSo(StepsAreNull(value.steps))
-    counted = CaseSteps(((there, WholeSteps(1)),), WholeSteps(0))
-    return MeanReading(
-        total=place(KeptTally(offset, low, high)),
-        count=place(KeptTally(counted, 0, max_rows)),
-        centre=centre * value.step,
-        step=value.step,
-        low=value.low * value.step,
-        high=value.high * value.step,
-    )

@@ -1,8 +1,5 @@
 """The price of a question, from public facts alone."""
 
-from collections import defaultdict
-from fractions import Fraction
-
 from tacit.accounting.price import loss_of
 from tacit.choose.noise import choose_noise
 from tacit.core.catalog import Catalog
@@ -11,15 +8,12 @@ from tacit.core.loss import Loss
 from tacit.core.sensitivity import Norm
 from tacit.errors import InternalError, InvalidValue
 from tacit.mechanisms.gaussian import Gaussian
-from tacit.plan.bound import Bound, bound
+from tacit.plan.bound import bound
 from tacit.plan.canonical import canonical
 from tacit.plan.plan import Plan
-from tacit.plan.reading import MeanReading, TotalReading
 from tacit.plan.sensitivity import group_count, sensitivities
 from tacit.query.quote import PricedTally, Quote
-
-TOTAL_SHARE = Fraction(4, 5)
-"""What the centred sum of a mean gets of its loss; its count gets the rest."""
+from tacit.query.share import shares
 
 
 def price(plan: Plan, catalog: Catalog, loss: Loss) -> Quote:
@@ -47,17 +41,3 @@ def price(plan: Plan, catalog: Catalog, loss: Loss) -> Quote:
     if not loss_of(event, loss.measure, loss.delta) <= loss:
         raise InternalError("A quote costs more than was asked for.")
     return Quote(question, bounded, population, tuple(tallies), event, loss)
-
-
-def shares(bounded: Bound) -> list[Fraction]:
-    """The part of the loss that each tally gets: equal parts for what the analyst asked."""
-    parts: dict[int, Fraction] = defaultdict(Fraction)
-    whole = Fraction(1, len(bounded.readings))
-    for reading in bounded.readings:
-        match reading:
-            case TotalReading(tally, _):
-                parts[tally] += whole
-            case MeanReading():
-                parts[reading.total] += whole * TOTAL_SHARE
-                parts[reading.count] += whole * (1 - TOTAL_SHARE)
-    return [parts[place] for place in range(len(bounded.plan.tallies))]

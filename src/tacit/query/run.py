@@ -1,17 +1,12 @@
 """Run a paid question: the engine counts, mechanisms release, the rest is arithmetic."""
 
-from fractions import Fraction
-
 from tacit.core.dataset import Dataset
 from tacit.core.guarantee import Guarantee
-from tacit.core.release import Interval, Release, ReleasedColumn
+from tacit.core.release import Release, ReleasedColumn
 from tacit.engines.engine import Engine, public_groups
 from tacit.mechanisms.gateway import Gateway
-from tacit.plan.reading import MeanReading, Reading, TotalReading
+from tacit.query.column import column_of
 from tacit.query.quote import Quote
-
-CONFIDENCE = Fraction(19, 20)
-"""How often an interval holds the exact value of the table after bounding, at least."""
 
 
 def run(
@@ -30,7 +25,7 @@ def run(
         for place, key in enumerate(plan.keys)
     ]
     measures = [
-        _column(measure.name, reading, quote, released)
+        column_of(measure.name, reading, quote, released)
         for measure, reading in zip(plan.measures, quote.bound.readings, strict=True)
     ]
     return (*keys, *measures)
@@ -40,45 +35,3 @@ def released_by(quote: Quote, columns: tuple[ReleasedColumn, ...], receipt: byte
     """The release that the charge of ``receipt`` paid for."""
     guarantee = Guarantee(quote.population, quote.loss, numerics=quote.event.numerics)
     return Release(columns, guarantee, receipt)
-
-
-def _column(
-    name: str, reading: Reading, quote: Quote, released: list[list[int]]
-) -> ReleasedColumn:
-    match reading:
-        case TotalReading(tally, step):
-            reach = quote.tallies[tally].error(CONFIDENCE) * step
-            values = tuple(value * step for value in released[tally])
-            intervals = tuple((value - reach, value + reach) for value in values)
-            return ReleasedColumn(name, values, intervals, CONFIDENCE)
-        case MeanReading():
-            return _means(name, reading, quote, released)
-
-
-def _means(
-    name: str, reading: MeanReading, quote: Quote, released: list[list[int]]
-) -> ReleasedColumn:
-    """Means, and intervals that hold where both the sum and the count are within theirs."""
-    both = 1 - (1 - CONFIDENCE) / 2
-    total_reach = quote.tallies[reading.total].error(both)
-    count_reach = quote.tallies[reading.count].error(both)
-    values, intervals = [], []
-    for total, count in zip(released[reading.total], released[reading.count], strict=True):
-        values.append(_mean(reading, Fraction(total), Fraction(max(count, 1))))
-        ends = [
-            _mean(
-                reading,
-                total + side * total_reach,
-                max(count + other * count_reach, Fraction(1)),
-            )
-            for side in (-1, 1)
-            for other in (-1, 1)
-        ]
-        certain: Interval = (min(ends), max(ends))
-        intervals.append(certain if count > count_reach else (reading.low, reading.high))
-    return ReleasedColumn(name, tuple(values), tuple(intervals), CONFIDENCE)
-
-
-def _mean(reading: MeanReading, total: Fraction, count: Fraction) -> Fraction:
-    value = reading.centre + total * reading.step / count
-    return min(max(value, reading.low), reading.high)
