@@ -68,7 +68,7 @@ def ask(ledger: Ledger, engine: DuckDB, text: str, request: str, rho: str = "0.0
     if isinstance(paid, Answer):
         return decode(paid.body).renamed(quote.question.names)
     gateway = LiveGateway(SystemEntropy(paid.receipt))
-    columns = run(quote, engine, visits, b"salt", gateway)
+    columns = run(quote, engine, CLINIC, b"salt", gateway)
     release = released_by(quote, columns, paid.receipt)
     return decode(ledger.keep(paid, encode(release)).body).renamed(quote.question.names)
 

@@ -41,9 +41,9 @@ def test_duckdb_finds_the_same_integers_as_the_reference(
     rows: list[Row], plan: Plan, limits: Limits
 ) -> None:
     wanted = bounded(plan, limits).plan
-    visits = catalog(limits).dataset("visits")
-    found = DuckDB(database(rows)).run(wanted, visits, SALT)
-    assert opened(found) == opened(Reference({TABLE: rows}).run(wanted, visits, SALT))
+    declared = catalog(limits)
+    found = DuckDB(database(rows)).run(wanted, declared, SALT)
+    assert opened(found) == opened(Reference({TABLE: rows}).run(wanted, declared, SALT))
 
 
 @given(TABLES, st.lists(ROWS, max_size=8), plans(), LIMITS, st.sampled_from(Neighbours))
@@ -59,10 +59,9 @@ def test_a_neighbour_shows_in_nothing_but_noise(
     others = [row for row in rows if row["person"] != "a"]
     with_them = [*others, *({**row, "person": "a"} for row in theirs)]
     before = rows if neighbours is Neighbours.REPLACE_ONE else others
-    visits = declared.dataset("visits")
     recording = RecordingGateway(SystemEntropy(b"charge"))
-    first = run(quote, Reference({TABLE: before}), visits, SALT, recording)
+    first = run(quote, Reference({TABLE: before}), declared, SALT, recording)
     replaying = ReplayingGateway(recording.calls)
-    second = run(quote, Reference({TABLE: with_them}), visits, SALT, replaying)
+    second = run(quote, Reference({TABLE: with_them}), declared, SALT, replaying)
     replaying.finish()
     assert first == second

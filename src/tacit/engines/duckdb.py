@@ -2,7 +2,7 @@
 
 import duckdb
 
-from tacit.core.dataset import Dataset
+from tacit.core.catalog import Catalog
 from tacit.engines.engine import SecretTable, sealed
 from tacit.engines.print.question import question
 from tacit.errors import InternalError
@@ -29,9 +29,9 @@ class DuckDB:
         for lock in LOCKS:
             connection.execute(lock)
 
-    def run(self, plan: BoundedPlan, dataset: Dataset, salt: bytes) -> SecretTable:
+    def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
         """The secret answer to ``plan``."""
-        text = question(plan, dataset.location.table, salt, dialect="duckdb")
+        text = question(plan, catalog, salt, dialect="duckdb")
         cursor = self._connection.cursor()
         try:
             found = cursor.execute(text).fetchall()

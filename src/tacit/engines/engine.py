@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from tacit.core.dataset import Dataset
+from tacit.core.catalog import Catalog
 from tacit.core.keys import Key
 from tacit.core.secret import Secret
 from tacit.noise.integers import Integers, packed
@@ -34,7 +34,7 @@ class SecretTable:
 class Engine(Protocol):
     """Runs bounded questions where the data lives."""
 
-    def run(self, plan: BoundedPlan, dataset: Dataset, salt: bytes) -> SecretTable:
+    def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
         """The secret answer; ``salt`` decides which of a unit's rows and groups are kept."""
         ...
 

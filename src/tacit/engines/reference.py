@@ -4,10 +4,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from hashlib import md5
 
+from tacit.core.catalog import Catalog
 from tacit.core.column import Kind
-from tacit.core.dataset import Dataset
 from tacit.core.keys import Key
 from tacit.engines.engine import Group, SecretTable, sealed
+from tacit.engines.joined import joined
 from tacit.engines.meaning import Row, steps, truth
 from tacit.plan.bounded import BoundedKey, BoundedPlan, CaseKey, ColumnKey
 from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, UnitTally
@@ -19,11 +20,11 @@ class Reference:
     def __init__(self, tables: dict[tuple[str, ...], Sequence[Row]]) -> None:
         self._tables = tables
 
-    def run(self, plan: BoundedPlan, dataset: Dataset, salt: bytes) -> SecretTable:
+    def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
         """The secret answer to ``plan``."""
         units: dict[str | int, dict[Group, list[Row]]] = defaultdict(lambda: defaultdict(list))
-        for row in self._tables[dataset.location.table]:
-            unit, group = row[plan.unit], _group(plan, row)
+        for row in joined(plan.source, catalog, self._tables):
+            unit, group = row[plan.source.unit], _group(plan, row)
             if unit is None or group is None or not truth(plan.condition, row):
                 continue
             units[unit][group].append(row)  # type: ignore[index]

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from tacit.core.catalog import Catalog
-from tacit.core.dataset import Dataset, UnitColumn
 from tacit.errors import InvalidValue
 from tacit.plan.bound_key import bound_key
 from tacit.plan.bounded import BoundedPlan
@@ -12,7 +11,9 @@ from tacit.plan.on_grid import condition
 from tacit.plan.plan import Plan
 from tacit.plan.read import read
 from tacit.plan.reading import Reading
-from tacit.plan.relation import Filter, Relation, Scan
+from tacit.plan.relation import Filter, Join, Relation, Scan
+from tacit.plan.scope import Scope, scope_of
+from tacit.plan.source import source_of
 from tacit.plan.steps import AllOf
 from tacit.plan.tally import Tally, UnitTally
 
@@ -30,25 +31,20 @@ def bound(plan: Plan, catalog: Catalog) -> Bound:
 
     Guarantee: a function of the question and the catalog alone: no data is read.
     """
-    dataset, filters = _source(plan.source, catalog)
-    if not isinstance(dataset.unit, UnitColumn):
-        raise InvalidValue(
-            f"{dataset.name!r} leads to the unit by way of another table, which is not built."
-        )
-    _without_unit(dataset.unit.column, plan)
-    schema = dataset.schema
-    keys = tuple(bound_key(key, schema) for key in plan.keys)
+    source = source_of(plan.source, catalog)
+    scope = scope_of(source.datasets, catalog)
+    _without_unit(source.unit, plan, scope)
+    keys = tuple(bound_key(key, scope) for key in plan.keys)
     tallies: list[Tally] = []
     if any(key.keys is None for key in keys):
         tallies.append(UnitTally())
-    limits = dataset.limits
+    limits = catalog.dataset(source.dataset).limits
     readings = tuple(
-        read(measure.aggregate, schema, limits.max_rows, tallies) for measure in plan.measures
+        read(measure.aggregate, scope, limits.max_rows, tallies) for measure in plan.measures
     )
     bounded = BoundedPlan(
-        dataset=dataset.name,
-        unit=dataset.unit.column,
-        condition=AllOf(tuple(condition(part, schema) for part in filters)),
+        source=source,
+        condition=AllOf(tuple(condition(part, scope) for part in _filters(plan.source))),
         keys=keys,
         max_groups=limits.max_groups if keys else 1,
         max_rows=limits.max_rows,
@@ -57,30 +53,31 @@ def bound(plan: Plan, catalog: Catalog) -> Bound:
     return Bound(bounded, readings)
 
 
-def _source(relation: Relation, catalog: Catalog) -> tuple[Dataset, list[Expression]]:
-    """The dataset at the bottom, and the conditions above it."""
+def _filters(relation: Relation) -> list[Expression]:
+    """The conditions of a relation, from the bottom up."""
     match relation:
-        case Scan(name):
-            return catalog.dataset(name), []
+        case Scan():
+            return []
         case Filter(source, wanted):
-            dataset, filters = _source(source, catalog)
-            return dataset, [*filters, wanted]
+            return [*_filters(source), wanted]
+        case Join(source, _, _, _):
+            return _filters(source)
 
 
-def _without_unit(unit: str, plan: Plan) -> None:
+def _without_unit(unit: str, plan: Plan, scope: Scope) -> None:
     """Refuse a question that names the unit: it is for counting people, not for finding one."""
-    if any(mentions(key.expression, unit) for key in plan.keys):
+    if any(mentions(key.expression, unit, scope) for key in plan.keys):
         raise InvalidValue(
             f"{unit!r} names a person; groups of one person are not released. Group by another "
             "column."
         )
 
 
-def mentions(expression: object, name: str) -> bool:
+def mentions(expression: object, name: str, scope: Scope) -> bool:
     """Whether an expression names a column."""
     if isinstance(expression, Field):
-        return expression.name == name
+        return scope[expression.name].name == name
     if isinstance(expression, tuple):
-        return any(mentions(part, name) for part in expression)
+        return any(mentions(part, name, scope) for part in expression)
     slots: tuple[str, ...] = getattr(expression, "__slots__", ())
-    return any(mentions(getattr(expression, slot), name) for slot in slots)
+    return any(mentions(getattr(expression, slot), name, scope) for slot in slots)

@@ -28,7 +28,7 @@ def bound_key(key: GroupKey, schema: Schema) -> BoundedKey:
                     "each; use a CASE that names ranges."
                 )
             keys = TRUTHS if column.kind is Kind.BOOLEAN else column.keys
-            return ColumnKey(key.name, name, column.kind, keys)
+            return ColumnKey(key.name, column.name, column.kind, keys)
         case Case(whens, otherwise):
             named = tuple((condition(when, schema), _named(then)) for when, then in whens)
             rest = None if otherwise == Constant(None) else _named(otherwise)

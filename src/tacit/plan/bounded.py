@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from tacit.core.column import Kind
 from tacit.core.keys import Key, Keys
+from tacit.plan.source import Source
 from tacit.plan.steps import Condition
 from tacit.plan.tally import Tally
 
@@ -38,14 +39,13 @@ BoundedKey = ColumnKey | CaseKey
 class BoundedPlan:
     """One bounded relation that feeds all tallies and the selection of keys.
 
-    Rows where ``unit`` is NULL, where the condition is not true, or where a key is NULL or not
+    Rows where the unit is NULL, where the condition is not true, or where a key is NULL or not
     public are dropped. Then each unit keeps at most ``max_groups`` groups, and in a group at
     most ``max_rows`` rows where a tally keeps rows; which ones is a function of the unit's own
     rows and a salt.
     """
 
-    dataset: str
-    unit: str
+    source: Source
     condition: Condition
     keys: tuple[BoundedKey, ...]
     max_groups: int

@@ -59,7 +59,7 @@ def number(expression: Expression, schema: Schema) -> Ranged:
         case Field(name):
             column = schema[name]
             grid = column.grid()
-            clamped = ColumnSteps(name, column.kind, grid)
+            clamped = ColumnSteps(column.name, column.kind, grid)
             return Ranged(clamped, grid.lowest, grid.highest, grid.step)
         case Constant(None):
             return Ranged(WholeSteps(None), 0, 0, Fraction(1))
@@ -86,12 +86,12 @@ def condition(expression: Expression, schema: Schema) -> Condition:
             return _compare(comparison, left, right, schema)
         case OneOf(Field(name), values):
             kind_of(expression, schema)
-            return ColumnOneOf(name, schema[name].kind, values)
+            return ColumnOneOf(schema[name].name, schema[name].kind, values)
         case OneOf(part, values):
             whole = [Compare(Comparison.EQUAL, part, Constant(value)) for value in values]
             return AnyOf(tuple(condition(each, schema) for each in whole))
         case IsNull(Field(name)):
-            return ColumnIsNull(name, schema[name].kind)
+            return ColumnIsNull(schema[name].name, schema[name].kind)
         case IsNull(part) if kind_of(part, schema) in NUMBERS:
             return StepsAreNull(number(part, schema).steps)
         case And(parts):
@@ -101,7 +101,7 @@ def condition(expression: Expression, schema: Schema) -> Condition:
         case Not(part):
             return NotSo(condition(part, schema))
         case Field(name) if schema[name].kind is Kind.BOOLEAN:
-            return ColumnIsTrue(name)
+            return ColumnIsTrue(schema[name].name)
         case Constant(bool() | None as truth):
             return Known(truth)
     raise InvalidValue("A condition is expected here, such as age > 30 or ward = 'north'.")
@@ -124,7 +124,8 @@ def _compare(
             return _compare_column(comparison.mirrored, schema[name], value)
         case Field(one), Field(other) if schema[one].kind is schema[other].kind:
             _ordered(comparison, schema[one])
-            return CompareColumns(comparison, one, other, schema[one].kind)
+            names = schema[one].name, schema[other].name
+            return CompareColumns(comparison, *names, schema[one].kind)
     if kind_of(left, schema) in NUMBERS and kind_of(right, schema) in NUMBERS:
         numbers = in_one_step([number(left, schema), number(right, schema)])
         return CompareSteps(comparison, numbers[0].steps, numbers[1].steps)

@@ -49,7 +49,7 @@ def read(aggregate: Aggregate, schema: Schema, max_rows: int, tallies: list[Tall
 def _present(argument: Expression, schema: Schema) -> Condition:
     match argument:
         case Field(name):
-            return NotSo(ColumnIsNull(name, schema[name].kind))
+            return NotSo(ColumnIsNull(schema[name].name, schema[name].kind))
         case _:
             return NotSo(StepsAreNull(number(argument, schema).steps))
 

@@ -33,10 +33,12 @@ def sensitivities(
     w = high - low (0 counts as a value), elsewhere by M in each of two groups.
 
     Example:
+        >>> from tacit.plan.source import Source
         >>> from tacit.plan.steps import AllOf, Known
         >>> from tacit.plan.tally import RowTally
         >>> rows = RowTally(Known(True), high=3)
-        >>> plan = BoundedPlan("visits", "patient", AllOf(()), (), 1, 3, (rows,))
+        >>> visits = Source("visits", (), "visits.patient")
+        >>> plan = BoundedPlan(visits, AllOf(()), (), 1, 3, (rows,))
         >>> [s.amount for s in sensitivities(plan, rows, Neighbours.ADD_REMOVE)]
         [Fraction(3, 1), Fraction(3, 1)]
     """

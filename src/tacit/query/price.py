@@ -24,7 +24,7 @@ def price(plan: Plan, catalog: Catalog, loss: Loss) -> Quote:
     """
     question = canonical(plan)
     bounded = bound(question.plan, catalog)
-    dataset = catalog.dataset(bounded.plan.dataset)
+    dataset = catalog.dataset(bounded.plan.source.dataset)
     population = catalog.population(dataset.population)
     groups = group_count(bounded.plan)
     if groups is None:

@@ -1,6 +1,6 @@
 """Run a paid question: the engine counts, mechanisms release, the rest is arithmetic."""
 
-from tacit.core.dataset import Dataset
+from tacit.core.catalog import Catalog
 from tacit.core.guarantee import Guarantee
 from tacit.core.release import Release, ReleasedColumn
 from tacit.engines.engine import Engine, public_groups
@@ -10,10 +10,10 @@ from tacit.query.quote import Quote
 
 
 def run(
-    quote: Quote, engine: Engine, dataset: Dataset, salt: bytes, gateway: Gateway
+    quote: Quote, engine: Engine, catalog: Catalog, salt: bytes, gateway: Gateway
 ) -> tuple[ReleasedColumn, ...]:
     """The released columns under the question's own names, in the order of its keys."""
-    table = engine.run(quote.bound.plan, dataset, salt)
+    table = engine.run(quote.bound.plan, catalog, salt)
     released = [
         [int(value) for value in part.mechanism.release(secret, part.sensitivity, gateway)]
         for part, secret in zip(quote.tallies, table.tallies, strict=True)

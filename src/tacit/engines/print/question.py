@@ -2,7 +2,9 @@
 
 from sqlglot import exp
 
+from tacit.core.catalog import Catalog
 from tacit.core.column import Kind
+from tacit.engines.print.join import JOINED, joined
 from tacit.engines.print.row import choose, clamped, column, condition, is_null, literal, steps
 from tacit.engines.print.stage import stages
 from tacit.plan.bounded import BoundedKey, BoundedPlan, CaseKey, ColumnKey
@@ -13,16 +15,15 @@ ROWS, RANKED, UNITS, CHOSEN = "tacit_rows", "tacit_ranked", "tacit_units", "taci
 UNIT, ROW_RANK, GROUP_RANK = "tacit_unit", "tacit_row", "tacit_group"
 
 
-def question(plan: BoundedPlan, table: tuple[str, ...], salt: bytes, dialect: str) -> str:
+def question(plan: BoundedPlan, catalog: Catalog, salt: bytes, dialect: str) -> str:
     """The statement that answers ``plan``: a column for each key, then one for each tally.
 
     Which rows and groups of a unit are kept is decided by a hash of the salt, the unit and the
     row's own columns: a function of the unit's own rows, sound for every salt.
     """
-    *schema, last = (exp.to_identifier(part, quoted=True) for part in table)
-    source = exp.Table(this=last, db=schema[-1] if schema else None)
-    relations = stages(plan, source)
-    relations[ROWS] = _rows(plan, list(relations)[-1] if relations else source)
+    relations = {JOINED: joined(plan.source, catalog)}
+    relations |= stages(plan, JOINED)
+    relations[ROWS] = _rows(plan, list(relations)[-1])
     if any(isinstance(tally, KeptTally) for tally in plan.tallies):
         relations[RANKED] = _ranked(plan, salt)
     relations[UNITS] = _units(plan, list(relations)[-1])
@@ -36,7 +37,7 @@ def question(plan: BoundedPlan, table: tuple[str, ...], salt: bytes, dialect: st
     return text
 
 
-def _rows(plan: BoundedPlan, source: exp.Table | str) -> exp.Select:
+def _rows(plan: BoundedPlan, source: str) -> exp.Select:
     """The rows that count, with their unit, their keys and what their tallies need of them."""
     values = [
         exp.alias_(_value(tally), f"v{place}")
@@ -46,9 +47,9 @@ def _rows(plan: BoundedPlan, source: exp.Table | str) -> exp.Select:
     keys = [exp.alias_(_key(key), f"k{place}") for place, key in enumerate(plan.keys)]
     public = [_is_public(key) for key in plan.keys if isinstance(key, ColumnKey) and key.keys]
     return (
-        exp.select(exp.alias_(column(plan.unit), UNIT), *keys, *values)
+        exp.select(exp.alias_(column(plan.source.unit), UNIT), *keys, *values)
         .from_(source)
-        .where(exp.not_(is_null(column(plan.unit))), condition(plan.condition), *public)
+        .where(exp.not_(is_null(column(plan.source.unit))), condition(plan.condition), *public)
     )
 
 

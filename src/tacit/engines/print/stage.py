@@ -26,15 +26,14 @@ HALF = Fraction(1, 2)
 STAGES = ("tacit_clamped", "tacit_scaled", "tacit_floored", "tacit_stepped")
 
 
-def stages(plan: BoundedPlan, source: exp.Table) -> dict[str, exp.Select]:
-    """The relations that add the steps of every column that ``plan`` computes with.
+def stages(plan: BoundedPlan, below: str) -> dict[str, exp.Select]:
+    """The relations above ``below`` that add the steps of every column computed with.
 
     Guarantee: what they compute cannot fail, is the index of the column's grid, and NULL where
     the column holds no finite number.
     """
     numbers = list(dict.fromkeys(_columns(plan)))
     made: dict[str, exp.Select] = {}
-    below: exp.Table | str = source
     for stage in STAGES if numbers else ():
         added = [
             exp.alias_(_at(stage, number), _name(stage, number), quoted=True)
