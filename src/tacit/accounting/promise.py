@@ -7,7 +7,10 @@ from tacit.core.budget import Budget
 from tacit.core.loss import Loss
 from tacit.core.measure import Measure
 from tacit.errors import InvalidValue
-from tacit.numeric.exact import Number, exact
+from tacit.numeric.exact import Number, ceil_to, exact, floor_to
+
+PRINTED = Fraction(1, 10**6)
+"""An epsilon that is printed for a rho is a multiple of this, rounded up."""
 
 
 def promised(loss: Loss, conversion_delta: Fraction) -> Loss:
@@ -19,13 +22,12 @@ def promised(loss: Loss, conversion_delta: Fraction) -> Loss:
     Kamath, Steinke 2020, proposition 12 (the conversion).
 
     Example:
-        >>> total = promised(Loss.zcdp("0.1", "1e-7"), Fraction(1, 10**6))
-        >>> round(float(total.amount), 3), total.delta
-        (2.142, Fraction(11, 10000000))
+        >>> print(promised(Loss.zcdp("0.1", "1e-7"), Fraction(1, 10**6)))
+        ε = 2.141939, δ = 0.0000011
     """
     if loss.measure is not Measure.ZCDP:
         return loss
-    epsilon = epsilon_of_rho(loss.amount, conversion_delta)
+    epsilon = ceil_to(epsilon_of_rho(loss.amount, conversion_delta), PRINTED)
     return Loss(Measure.APPROXIMATE, epsilon, loss.delta + conversion_delta)
 
 
@@ -41,7 +43,7 @@ def budget_within(epsilon: Number, delta: Number) -> Budget:
         >>> total.amount <= 3, total.delta
         (True, Fraction(1, 1000000))
     """
-    most, half = exact(epsilon), exact(delta) / 2
+    most, half = floor_to(exact(epsilon), PRINTED), exact(delta) / 2
     if most <= 0 or not 0 < half < Fraction(1, 2):
         raise InvalidValue(
             f"A budget has an epsilon above 0 and a delta between 0 and 1, not {epsilon!r} "

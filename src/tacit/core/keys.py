@@ -8,6 +8,9 @@ from tacit.errors import InvalidValue
 Key = str | int
 """What a group can be named by; dates are written as ISO 8601 text."""
 
+Group = tuple[Key, ...]
+"""The values of a group's keys, in the order of the question."""
+
 
 @dataclass(frozen=True, slots=True)
 class Keys:

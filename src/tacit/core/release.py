@@ -1,6 +1,6 @@
 """What leaves: noisy values with their intervals, what they cost, and the receipt."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -14,11 +14,15 @@ Interval = tuple[Fraction, Fraction]
 
 @dataclass(frozen=True, slots=True)
 class ReleasedColumn:
-    """Values under a name; noisy ones have an interval each, at the ``confidence`` stated."""
+    """Values under a name; noisy ones have an interval each, at the ``confidence`` stated.
+
+    Where nothing can be said about a value, such as a quotient by what may be 0, its interval
+    is None.
+    """
 
     name: str
     values: tuple[Fraction | Key | None, ...]
-    intervals: tuple[Interval, ...] = ()
+    intervals: tuple[Interval | None, ...] = ()
     confidence: Fraction | None = None
 
     def __post_init__(self) -> None:
@@ -60,15 +64,6 @@ class Release:
                 return column
         known = ", ".join(column.name for column in self.columns)
         raise UnknownName(f"There is no column {name!r}; there are {known}.")
-
-    def renamed(self, names: Sequence[tuple[str, str]]) -> "Release":
-        """The columns that ``names`` lists, as (new name, name here), in that order.
-
-        Guarantee: free, like everything that looks at what was released alone.
-        """
-        found = ((name, self[own]) for name, own in names)
-        columns = tuple(replace(column, name=name) for name, column in found)
-        return replace(self, columns=columns)
 
     def map(
         self, name: str, change: Callable[[Fraction | Key | None], Fraction | Key | None]

@@ -10,7 +10,7 @@ from tacit.core.keys import Key
 from tacit.core.loss import Loss
 from tacit.core.measure import Measure
 from tacit.core.population import Population
-from tacit.core.release import Release, ReleasedColumn
+from tacit.core.release import Interval, Release, ReleasedColumn
 from tacit.core.unit import Neighbours, PrivacyUnit
 from tacit.errors import InvalidValue
 
@@ -59,7 +59,7 @@ def _column(column: ReleasedColumn) -> dict[str, Any]:
     return {
         "name": column.name,
         "values": [_store(value) for value in column.values],
-        "intervals": [[str(low), str(high)] for low, high in column.intervals],
+        "intervals": [_ends(interval) for interval in column.intervals],
         "confidence": None if column.confidence is None else str(column.confidence),
     }
 
@@ -69,9 +69,17 @@ def _read(stored: dict[str, Any]) -> ReleasedColumn:
     return ReleasedColumn(
         stored["name"],
         tuple(_restore(value) for value in stored["values"]),
-        tuple((Fraction(low), Fraction(high)) for low, high in stored["intervals"]),
+        tuple(_interval(ends) for ends in stored["intervals"]),
         None if confidence is None else Fraction(confidence),
     )
+
+
+def _ends(interval: Interval | None) -> list[str] | None:
+    return None if interval is None else [str(end) for end in interval]
+
+
+def _interval(ends: list[str] | None) -> Interval | None:
+    return None if ends is None else (Fraction(ends[0]), Fraction(ends[1]))
 
 
 def _store(value: Fraction | Key | None) -> Any:

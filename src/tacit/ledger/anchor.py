@@ -16,9 +16,7 @@ from tacit.errors import InvalidValue, LedgerBroken
 from tacit.store.store import Store
 from tacit.store.tables import budgets, entries
 
-_HEADS = select(budgets.c.population, budgets.c.head_seq, budgets.c.head_hash).order_by(
-    budgets.c.population
-)
+_HEADS = select(budgets.c.population, budgets.c.head_seq, budgets.c.head_hash)
 _AT = select(entries.c.hash).where(
     entries.c.population == bindparam("at"), entries.c.seq == bindparam("place")
 )
@@ -68,7 +66,8 @@ class Anchor:
 def take_anchor(store: Store) -> Anchor:
     """Where all chains of ``store`` end now."""
     with store.reading() as work:
-        return Anchor(tuple(Head(*row) for row in work.all(_HEADS, {})))
+        # sorted here, since databases sort names in their own ways
+        return Anchor(tuple(Head(*row) for row in sorted(work.all(_HEADS, {}))))
 
 
 def check_anchor(store: Store, anchor: Anchor) -> None:
@@ -102,18 +101,30 @@ class AnchorFile:
         """The last anchor, or None where none was written."""
         if not self._path.exists():
             return None
-        lines = self._path.read_text().splitlines()
-        return Anchor.of(lines[-1]) if lines else None
+        return _last(self._path.read_text())
 
     def add(self, store: Store) -> Anchor:
         """Anchor ``store``; refused, and nothing written, where it is older than the last."""
         with self._path.open("a+") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            last = self.newest()
+            file.seek(0)
+            written = file.read()
+            last = _last(written)
             if last is not None:
                 check_anchor(store, last)
             anchor = take_anchor(store)
+            file.truncate(len(_whole(written)))  # lines are ASCII
             file.write(anchor.text + "\n")
             file.flush()
             os.fsync(file.fileno())
         return anchor
+
+
+def _last(written: str) -> Anchor | None:
+    lines = _whole(written).splitlines()
+    return Anchor.of(lines[-1]) if lines else None
+
+
+def _whole(written: str) -> str:
+    """What was written without a last line that a crash cut short: nobody was given it."""
+    return written[: written.rfind("\n") + 1]

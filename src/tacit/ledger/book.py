@@ -5,12 +5,8 @@ comes to the same sums, or says where they cannot be right.
 """
 
 from collections.abc import Iterable
-from fractions import Fraction
-from functools import lru_cache
 
-from tacit.core.measure import Measure
-from tacit.core.stored_event import decode as decode_event
-from tacit.errors import LedgerBroken, TacitError
+from tacit.errors import LedgerBroken
 from tacit.ledger.act import (
     Act,
     Approved,
@@ -26,8 +22,10 @@ from tacit.ledger.act import (
     QuotaSet,
 )
 from tacit.ledger.entry import GENESIS, Entry, follow
+from tacit.ledger.question import binding_of
+from tacit.ledger.rule import check_opening, countable, due, hash_in, require
 from tacit.ledger.stored_act import decode
-from tacit.ledger.units import NO_LIMIT, NO_UNITS, Units, price
+from tacit.ledger.units import NO_LIMIT, NO_UNITS, Units
 
 
 class Book:
@@ -44,8 +42,14 @@ class Book:
         self.spent_by: dict[str, Units] = {}
         self.groups: dict[str, set[str]] = {}
         self.proposals: dict[int, Proposed] = {}
-        self.charges: dict[int, str] = {}
+        self.requests: dict[tuple[str, bytes], bytes] = {}
+        """What each request stands for, by its principal and its key."""
+        self.shared: dict[str, Charged] = {}
+        """The charges that stand in the chains of other populations too, by their nonces."""
+        self.unanswered: dict[int, bytes] = {}
+        """The release of each charge that has no answer, by the place of the charge."""
         self.kept: dict[bytes, bytes] = {}
+        """The hash of each answer, by its release."""
 
     def read_all(self, entries: Iterable[Entry]) -> "Book":
         """This book after all of ``entries``."""
@@ -58,6 +62,8 @@ class Book:
         self.seq += 1
         if entry.seq != self.seq or entry.population != self.population:
             raise self.broken("another entry stands in its place")
+        if not entry.body.isascii():
+            raise self.broken("its text is not canonical")
         if follow(self.head, self.population, self.seq, entry.body).hash != entry.hash:
             raise self.broken("its hash does not follow from the entry before and its text")
         self.head = entry.hash
@@ -65,7 +71,7 @@ class Book:
             act = decode(entry.body)
             self._apply(act)
         except LedgerBroken as error:
-            raise self.broken(str(error)) from error
+            raise self.broken(str(error).rstrip(".")) from error
         return act  # type: ignore[return-value]
 
     def broken(self, why: str) -> LedgerBroken:
@@ -73,26 +79,26 @@ class Book:
         return LedgerBroken(f"Entry {self.seq} of {self.population!r}: {why}.")
 
     def _apply(self, act: Act | Decision) -> None:
-        _require((self.seq == 1) == isinstance(act, Opened), "a chain begins with its opening")
+        require((self.seq == 1) == isinstance(act, Opened), "a chain begins with its opening")
         match act:
             case Opened():
-                self.opened, self.cap = act, Units(act.amount, act.delta)
-                self.owners = set(act.owners)
-                _require(act.by in self.owners, "an owner opens a budget")
+                self._open(act)
             case Charged():
                 self._charge(act)
             case Kept(charge, release, answer, _):
-                paid = self.charges.pop(charge, None)
-                _require(paid == release, "an answer belongs to a charge")
-                key = _hash(release)
-                _require(key not in self.kept, "an answer is stored once")
-                self.kept[key] = _hash(answer)
+                key = hash_in(release)
+                paid = self.unanswered.pop(charge, None)
+                require(paid == key, "an answer belongs to a charge")
+                require(key not in self.kept, "an answer is stored once")
+                self.kept[key] = hash_in(answer)
             case QuotaSet(holder, amount, delta, by, _):
                 self._owner(by)
-                self.quotas[holder] = Units(amount, delta)
+                self.quotas[holder] = countable(Units(amount, delta), self._measure)
             case Joined(principal, group, by, _):
                 self._owner(by)
-                self.groups.setdefault(principal, set()).add(group)
+                joined = self.groups.setdefault(principal, set())
+                require(group not in joined, "an analyst joins a group once")
+                joined.add(group)
             case Proposed(decision, by, _):
                 self._owner(by)
                 if len(self.owners) == 1:
@@ -102,58 +108,58 @@ class Book:
             case Approved(proposal, by, _):
                 self._owner(by)
                 proposed = self.proposals.pop(proposal, None)
-                _require(proposed is not None, "an approval has a proposal")
+                require(proposed is not None, "an approval has a proposal")
                 if proposed is not None:
-                    _require(proposed.by != by, "a second owner approves")
+                    require(proposed.by in self.owners - {by}, "a second owner approves")
                     self._decide(proposed.decision)
             case _:
-                _require(False, "a decision stands in a proposal")
+                require(False, "a decision stands in a proposal")
+
+    def _open(self, act: Opened) -> None:
+        self.opened, self.cap = act, countable(Units(act.amount, act.delta), act.measure)
+        self.owners = set(act.owners)
+        check_opening(act)
 
     def _charge(self, act: Charged) -> None:
         cost = Units(act.amount, act.delta)
-        measure = self.opened.measure if self.opened else ""
-        due = _price(act.event, measure, act.price_delta)
-        _require(due <= cost, "a charge is at least the price of its event")
+        if self.opened is not None:
+            priced = due(act.event, self.opened, act.price_delta)
+            require(priced <= cost, "a charge is at least the price of its event")
+        require(self.population in act.populations, "a charge names whom it is about")
+        request, release = (act.principal, hash_in(act.request)), hash_in(act.release)
+        require(request not in self.requests, "a request is charged once")
+        require(release not in self.kept, "what was answered is not charged again")
         self.spent += cost
-        _require(self.spent <= self.cap, "the sum of charges stays within the cap")
+        require(self.spent <= self.cap, "the sum of charges stays within the cap")
         holders = (act.principal, *sorted(self.groups.get(act.principal, ())))
-        _require(act.holders == holders, "a charge counts for its analyst and their groups")
+        require(act.holders == holders, "a charge counts for its analyst and their groups")
         for holder in holders:
             total = self.spent_by.get(holder, NO_UNITS) + cost
-            _require(total <= self.quotas.get(holder, NO_LIMIT), "a quota holds")
+            require(total <= self.quotas.get(holder, NO_LIMIT), "a quota holds")
             self.spent_by[holder] = total
-        self.charges[self.seq] = act.release
+        self.requests[request] = binding_of(act.principal, act.populations, release)
+        self.unanswered[self.seq] = release
+        if len(act.populations) > 1:
+            require(act.nonce not in self.shared, "a charge stands in a chain once")
+            self.shared[act.nonce] = act
 
     def _decide(self, decision: Decision) -> None:
         match decision:
             case CapRaised(amount, delta, _):
-                self.cap += Units(amount, delta)
+                rise = Units(amount, delta)
+                require(rise != NO_UNITS, "a rise of a cap is more than nothing")
+                self.cap = countable(self.cap + rise, self._measure)
             case OwnerAdded(owner):
+                require(owner not in self.owners, "owners are named once")
                 self.owners.add(owner)
             case OwnerRemoved(owner):
-                self.owners.discard(owner)
-                _require(bool(self.owners), "the last owner stays")
+                require(owner in self.owners, "who is removed was an owner")
+                self.owners.remove(owner)
+                require(bool(self.owners), "the last owner stays")
+
+    @property
+    def _measure(self) -> str:
+        return self.opened.measure if self.opened else ""
 
     def _owner(self, by: str) -> None:
-        _require(by in self.owners, "an owner governs")
-
-
-def _require(holds: bool, rule: str) -> None:  # noqa: FBT001
-    if not holds:
-        raise LedgerBroken(f"it breaks the rule that {rule}")
-
-
-def _hash(text: str) -> bytes:
-    try:
-        return bytes.fromhex(text)
-    except ValueError as error:
-        raise LedgerBroken("it breaks the rule that a hash is hexadecimal") from error
-
-
-@lru_cache(maxsize=4096)
-def _price(event: str, measure: str, price_delta: str) -> Units:
-    """What an event costs by today's accounting."""
-    try:
-        return price(decode_event(event), Measure(measure), Fraction(price_delta))
-    except (TacitError, ValueError, ZeroDivisionError) as error:
-        raise LedgerBroken("it breaks the rule that an event has a price") from error
+        require(by in self.owners, "an owner governs")

@@ -28,7 +28,7 @@ def follow(previous: bytes, population: str, seq: int, body: str) -> Entry:
 
     Example:
         >>> follow(GENESIS, "patients", 1, "{}").hash.hex()[:16]
-        'ec30563cc8bee29e'
+        '68d1608efa4f8714'
     """
     name = population.encode()
     place = seq.to_bytes(8, "big") + len(name).to_bytes(4, "big") + name

@@ -4,17 +4,18 @@ from sqlalchemy import bindparam, delete, insert, select
 
 from tacit.core.budget import Budget
 from tacit.core.loss import Loss
+from tacit.core.measure import Measure
 from tacit.core.population import Population
 from tacit.errors import Conflict, InvalidValue, NotPermitted, UnknownName
-from tacit.ledger.act import Approved, Decision, Joined, Opened, Proposed, QuotaSet
-from tacit.ledger.budget_row import find_budget
+from tacit.ledger.act import Approved, CapRaised, Decision, Joined, Opened, Proposed, QuotaSet
+from tacit.ledger.budget_row import BudgetRow, find_budget
 from tacit.ledger.chain import ALL_TIME, append
 from tacit.ledger.decide import apply, owners_of
 from tacit.ledger.entry import GENESIS, Entry
-from tacit.ledger.quota import limit
+from tacit.ledger.quota import holders_of, limit
 from tacit.ledger.signature import Signature
 from tacit.ledger.stored_act import decode
-from tacit.ledger.units import NO_UNITS, Units
+from tacit.ledger.units import NO_LIMIT, NO_UNITS, Units
 from tacit.store.store import Store
 from tacit.store.tables import budgets, members, owners, proposals
 from tacit.store.work import Work
@@ -86,6 +87,8 @@ def propose(store: Store, population: str, decision: Decision, signed: Signature
     The entry's ``seq`` is what the second owner approves.
     """
     with store.writing() as work:
+        if isinstance(decision, CapRaised):
+            _check_rise(find_budget(work, population), Units(decision.amount, decision.delta))
         entry = append(work, population, Proposed(decision, signed.by, signed.at))
         if len(_owners(work, population, signed.by)) == 1:
             apply(work, population, decision)
@@ -99,13 +102,16 @@ def approve(store: Store, population: str, proposal: int, signed: Signature) -> 
     """Agree, as a second owner, to what the first one proposed."""
     with store.writing() as work:
         entry = append(work, population, Approved(proposal, signed.by, signed.at))
-        _owners(work, population, signed.by)
+        owners = _owners(work, population, signed.by)
         row = work.one(_PROPOSAL, {"at": population, "place": proposal})
         if row is None:
             raise UnknownName(f"There is no proposal {proposal} that waits for an approval.")
         proposed = decode(row[0])
-        if not isinstance(proposed, Proposed) or proposed.by == signed.by:
-            raise NotPermitted("A proposal is approved by another owner than its own.")
+        if not isinstance(proposed, Proposed) or proposed.by not in owners - {signed.by}:
+            raise NotPermitted(
+                "A proposal is approved by another owner than the one who made it, and while "
+                "both are owners."
+            )
         apply(work, population, proposed.decision)
         work.run(_SETTLE, {"at": population, "place": proposal})
         return entry
@@ -134,9 +140,19 @@ def join(store: Store, population: str, principal: str, group: str, signed: Sign
     with store.writing() as work:
         entry = append(work, population, Joined(principal, group, signed.by, signed.at))
         _owners(work, population, signed.by)
+        if group in holders_of(work, population, principal):
+            raise InvalidValue(f"{principal} is in {group} already.")
         values = {"population": population, "principal": principal, "holder": group}
         work.run(_JOIN, values)
         return entry
+
+
+def _check_rise(budget: BudgetRow, rise: Units) -> None:
+    """Refuse a rise of a cap that is none, or of something that the budget does not count."""
+    if not NO_UNITS <= rise <= NO_LIMIT or rise == NO_UNITS:
+        raise InvalidValue("A cap is raised by more than nothing, and by what can be counted.")
+    if rise.delta and budget.measure is Measure.PURE:
+        raise InvalidValue("A budget in epsilon has no delta that could be raised.")
 
 
 def _owners(work: Work, population: str, by: str) -> set[str]:

@@ -54,8 +54,8 @@ class Question:
         if not names or names != sorted(set(names)):
             raise InvalidValue("A question names its populations once each, in order.")
         for what, name in (("principal", self.principal), ("request", self.request)):
-            if not 0 < len(name) <= LONGEST_NAME:
-                raise InvalidValue(f"A {what} has 1 to {LONGEST_NAME} characters.")
+            if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
+                raise InvalidValue(f"A {what} has 1 to {LONGEST_NAME} printable characters.")
         if self.principal.startswith("@"):
             raise InvalidValue("A principal does not begin with @, which marks a group.")
         key = release_key_of(self, names)

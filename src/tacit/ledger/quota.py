@@ -8,12 +8,8 @@ from tacit.ledger.units import NO_LIMIT, Units
 from tacit.store.tables import holders, members
 from tacit.store.work import Work
 
-_GROUPS = (
-    select(members.c.holder)
-    .where(
-        members.c.population == bindparam("at"), members.c.principal == bindparam("principal")
-    )
-    .order_by(members.c.holder)
+_GROUPS = select(members.c.holder).where(
+    members.c.population == bindparam("at"), members.c.principal == bindparam("principal")
 )
 
 _new = upsert(holders)
@@ -68,4 +64,5 @@ def limit(work: Work, population: str, holder: str, cap: Units) -> None:
 def holders_of(work: Work, population: str, principal: str) -> tuple[str, ...]:
     """For whom a charge of ``principal`` counts: themselves, and each of their groups."""
     rows = work.all(_GROUPS, {"at": population, "principal": principal})
-    return (principal, *(holder for (holder,) in rows))
+    # sorted here, since databases disagree about the order of letters, and chains must not
+    return (principal, *sorted(holder for (holder,) in rows))

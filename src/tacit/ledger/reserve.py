@@ -12,7 +12,8 @@ from functools import lru_cache
 from sqlalchemy import bindparam, insert, select
 
 from tacit.core.event import Event, Numerics
-from tacit.core.stored_event import encode as event_text
+from tacit.core.measure import Measure
+from tacit.core.stored_event import encode as encode_event
 from tacit.errors import (
     AnswerLost,
     BudgetExceeded,
@@ -48,7 +49,11 @@ _ENTRY = select(entries.c.body, entries.c.hash).where(
     entries.c.population == bindparam("at"), entries.c.seq == bindparam("place")
 )
 
-encoded = lru_cache(maxsize=4096)(event_text)
+
+@lru_cache(maxsize=4096)
+def priced(event: Event, measure: Measure, delta: Fraction) -> tuple[Units, str]:
+    """What ``event`` takes from a budget, and its text; questions use few different events."""
+    return price(event, measure, delta), encode_event(event)
 
 
 def reserve(
@@ -112,7 +117,7 @@ def _charge(work: Work, question: Question, target: Target, nonce: bytes, now: i
     name = target.population.name
     budget = find_budget(work, name)
     budget.check(target.population)
-    cost = _cost(budget, target.event, question.price_delta)
+    cost, event = _cost(budget, target.event, question.price_delta)
     place = work.one(SPEND, {"at": name, "amount": cost.amount, "delta": cost.delta})
     if place is None:
         raise _exceeded(name, find_budget(work, name), cost)
@@ -125,7 +130,7 @@ def _charge(work: Work, question: Question, target: Target, nonce: bytes, now: i
         request=question.request_key.hex(),
         plan=question.plan.hex(),
         release=question.release_key.hex(),
-        event=encoded(target.event),
+        event=event,
         amount=cost.amount,
         delta=cost.delta,
         price_delta=str(question.price_delta),
@@ -136,13 +141,13 @@ def _charge(work: Work, question: Question, target: Target, nonce: bytes, now: i
     return write(work, name, place[0], place[1], encode(act))
 
 
-def _cost(budget: BudgetRow, event: Event, price_delta: Fraction) -> Units:
+def _cost(budget: BudgetRow, event: Event, price_delta: Fraction) -> tuple[Units, str]:
     if event.numerics is Numerics.IDEALISED and not budget.idealised:
         raise InvalidValue(
             "This question uses noise whose law holds for real numbers only, and the budget "
             "allows exact noise alone; choose another mechanism."
         )
-    return price(event, budget.measure, price_delta)
+    return priced(event, budget.measure, price_delta)
 
 
 def _own_charge(work: Work, question: Question, places: str) -> Charge:

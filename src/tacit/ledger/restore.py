@@ -1,22 +1,21 @@
 """Put an exported ledger into an empty store: nothing that was ever charged is forgotten."""
 
 from collections.abc import Iterable
-from hashlib import sha256
 
 from sqlalchemy import insert, select
 
-from tacit.errors import InvalidValue, LedgerBroken
+from tacit.errors import InvalidValue
 from tacit.ledger.act import Charged, Kept
 from tacit.ledger.anchor import Anchor
 from tacit.ledger.book import Book
 from tacit.ledger.chain import ALL_TIME
 from tacit.ledger.charge import receipt_of
+from tacit.ledger.compare import budget_in, limits_in
 from tacit.ledger.entry import Entry
 from tacit.ledger.export import Exported, read_export
 from tacit.ledger.question import binding_of
 from tacit.ledger.stored_act import decode, encode
-from tacit.ledger.units import NO_LIMIT, NO_UNITS
-from tacit.ledger.verify import verify
+from tacit.ledger.verify import verify_export
 from tacit.store.store import Store
 from tacit.store.tables import (
     answers,
@@ -42,13 +41,7 @@ def restore(store: Store, lines: Iterable[str], anchor: Anchor | None = None) ->
     stays charged, and its answer is lost.
     """
     exported = read_export(lines)
-    books = [verify(name, chain, anchor) for name, chain in exported.chains.items()]
-    for book in books:
-        for release, digest in book.kept.items():
-            if sha256(exported.answers.get(release, b"")).digest() != digest:
-                raise LedgerBroken(
-                    f"An answer about {book.population!r} is not as it was kept."
-                )
+    books = verify_export(exported, anchor)
     with store.writing() as work:
         if work.one(_ANY, {}) is not None:
             raise InvalidValue("A ledger is restored into an empty store, and this is not one.")
@@ -59,21 +52,19 @@ def restore(store: Store, lines: Iterable[str], anchor: Anchor | None = None) ->
 
 def _restore_book(work: Work, book: Book, chain: list[Entry]) -> None:
     """The rows of one population, which follow from its chain."""
-    name, opened = book.population, book.opened
-    if opened is None:
-        raise LedgerBroken(f"The chain of {name!r} is empty.")
+    name, shown = book.population, budget_in(book)
     budget = {
         "population": name,
         "period": ALL_TIME,
-        "unit": opened.unit,
-        "neighbours": opened.neighbours,
-        "measure": opened.measure,
-        "conversion_delta": opened.conversion_delta,
-        "idealised": opened.idealised,
-        "cap_amount": book.cap.amount,
-        "cap_delta": book.cap.delta,
-        "spent_amount": book.spent.amount,
-        "spent_delta": book.spent.delta,
+        "unit": shown.unit,
+        "neighbours": shown.neighbours,
+        "measure": shown.measure.value,
+        "conversion_delta": shown.conversion_delta,
+        "idealised": int(shown.idealised),
+        "cap_amount": shown.cap.amount,
+        "cap_delta": shown.cap.delta,
+        "spent_amount": shown.spent.amount,
+        "spent_delta": shown.spent.delta,
         "head_seq": book.seq,
         "head_hash": book.head,
     }
@@ -83,9 +74,7 @@ def _restore_book(work: Work, book: Book, chain: list[Entry]) -> None:
         work.run(_ENTRY, row)
     for owner in book.owners:
         work.run(_OWNER, {"population": name, "owner": owner})
-    for holder in book.quotas.keys() | book.spent_by.keys():
-        cap = book.quotas.get(holder, NO_LIMIT)
-        spent = book.spent_by.get(holder, NO_UNITS)
+    for holder, (cap, spent) in limits_in(book).items():
         row = {
             "population": name,
             "holder": holder,
@@ -113,10 +102,7 @@ def _restore_requests(work: Work, exported: Exported) -> None:
                 case Charged() as act:
                     charges.setdefault(act.nonce, (act, {}))[1][name] = entry
                     paid_by[name, entry.seq] = act.nonce
-                    if act.release not in newest or bytes.fromhex(act.release) not in (
-                        exported.answers
-                    ):
-                        newest[act.release] = act.nonce
+                    newest[act.release] = act.nonce
                 case Kept(charge, release, _, _):
                     newest[release] = paid_by[name, charge]
     receipts = {}

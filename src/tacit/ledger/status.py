@@ -7,6 +7,7 @@ from tacit.accounting.promise import promised
 from tacit.core.event import Event
 from tacit.core.loss import Loss
 from tacit.core.measure import Measure
+from tacit.errors import InvalidValue
 from tacit.ledger.budget_row import find_budget
 from tacit.ledger.units import Units, price
 from tacit.store.store import Store
@@ -59,8 +60,11 @@ class Status:
         """How many more questions with this event fit."""
         cost = price(event, self.measure, price_delta)
         left = self.cap_units - self.spent_units
-        fits = [left.amount // cost.amount] if cost.amount else []
-        return min([*fits, *([left.delta // cost.delta] if cost.delta else [])])
+        needed = ((left.amount, cost.amount), (left.delta, cost.delta))
+        fits = [have // need for have, need in needed if need]
+        if not fits:
+            raise InvalidValue("A question about nothing is free: any number of them fits.")
+        return min(fits)
 
 
 def status_of(store: Store, population: str) -> Status:

@@ -35,6 +35,8 @@ ACTS: dict[str, type[Act | Decision]] = {
 }
 """The stored name of each act. A name is never reused and never removed."""
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
+
 NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
 
 _NAMES: dict[type, str] = {act: name for name, act in ACTS.items()}
@@ -47,7 +49,7 @@ def encode(act: Act | Decision) -> str:
         >>> encode(OwnerAdded("ann"))
         '{"kind":"owner added","owner":"ann"}'
     """
-    return json.dumps(_store(act), sort_keys=True, separators=(",", ":"))
+    return _ENCODER.encode(_store(act))
 
 
 def decode(text: str) -> Act | Decision:
@@ -67,16 +69,16 @@ def decode(text: str) -> Act | Decision:
     return act
 
 
-def _store(value: object) -> Any:
-    match value:
-        case str():
-            return value
-        case int():
-            return str(value)
-        case tuple():
-            return list(value)
-    parts = {name: _store(getattr(value, name)) for name in _FIELDS[type(value)]}
-    return {"kind": _NAMES[type(value)], **parts}
+def _store(act: Act | Decision) -> dict[str, Any]:
+    stored: dict[str, Any] = {"kind": _NAMES[type(act)]}
+    for name in _FIELDS[type(act)]:
+        value = getattr(act, name)
+        if type(value) is int:
+            value = str(value)
+        elif type(value) in _NAMES:
+            value = _store(value)
+        stored[name] = value
+    return stored
 
 
 def _restore(stored: dict[str, Any]) -> Act | Decision:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import Self
 
 from tacit.accounting.composition import leaves
@@ -18,7 +17,7 @@ AMOUNT_UNITS = 10**12
 DELTA_UNITS = 10**18
 """Units in a delta of 1."""
 
-MOST = 2**62
+MOST = 2**62 - 1
 """No amount is larger, so that no sum or difference of two leaves 64 bits."""
 
 
@@ -40,13 +39,16 @@ class Units:
     def cost(cls, loss: Loss) -> Self:
         """What charging ``loss`` takes: rounded up."""
         return cls(
-            _checked(-(-loss.amount * AMOUNT_UNITS // 1)), -(-loss.delta * DELTA_UNITS // 1)
+            _checked(-(-loss.amount * AMOUNT_UNITS // 1)),
+            _checked(-(-loss.delta * DELTA_UNITS // 1)),
         )
 
     @classmethod
     def limit(cls, loss: Loss) -> Self:
         """What a cap of ``loss`` allows: rounded down."""
-        return cls(_checked(loss.amount * AMOUNT_UNITS // 1), loss.delta * DELTA_UNITS // 1)
+        return cls(
+            _checked(loss.amount * AMOUNT_UNITS // 1), _checked(loss.delta * DELTA_UNITS // 1)
+        )
 
     def loss(self, measure: Measure) -> Loss:
         """The loss that this many units are, exactly."""
@@ -69,7 +71,6 @@ NO_LIMIT = Units(MOST, MOST)
 """The quota of an analyst who has none: the population's cap still holds."""
 
 
-@lru_cache(maxsize=4096)
 def price(event: Event, measure: Measure, delta: Fraction) -> Units:
     """What ``event`` takes from a budget in ``measure``, rounded up.
 
@@ -86,5 +87,8 @@ def price(event: Event, measure: Measure, delta: Fraction) -> Units:
 
 def _checked(units: int) -> int:
     if units > MOST:
-        raise InvalidValue(f"A ledger counts up to {MOST // AMOUNT_UNITS}, and more was given.")
+        raise InvalidValue(
+            f"A ledger counts amounts up to {MOST // AMOUNT_UNITS} and deltas up to "
+            f"{MOST // DELTA_UNITS}, and more was given."
+        )
     return units

@@ -1,32 +1,20 @@
 """Walk a chain from its first entry, offline, and say whether it can be believed."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
-
-from sqlalchemy import bindparam, select
 
 from tacit.core.loss import Loss
 from tacit.core.measure import Measure
 from tacit.errors import LedgerBroken
+from tacit.ledger.act import Charged
 from tacit.ledger.anchor import Anchor
-from tacit.ledger.answer import stored_body
 from tacit.ledger.book import Book
-from tacit.ledger.budget_row import find_budget
-from tacit.ledger.chain import head_of, walk
+from tacit.ledger.chain import walk
+from tacit.ledger.compare import compare
 from tacit.ledger.entry import Entry
-from tacit.ledger.units import NO_LIMIT, Units
+from tacit.ledger.export import Exported
 from tacit.store.store import Store
-from tacit.store.tables import holders
-from tacit.store.work import Work
-
-_HOLDERS = select(
-    holders.c.holder,
-    holders.c.cap_amount,
-    holders.c.cap_delta,
-    holders.c.spent_amount,
-    holders.c.spent_delta,
-).where(holders.c.population == bindparam("at"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +60,7 @@ def verify_store(store: Store, population: str, anchor: Anchor | None = None) ->
     """The verdict on one population: its chain, and every sum that the store keeps of it."""
     with store.reading() as work:
         book = verify(population, walk(work, population), anchor)
-        _compare(work, book)
+        compare(work, book)
     measure = Measure(book.opened.measure) if book.opened else Measure.PURE
     anchored = anchor is not None and anchor.head(population) is not None
     return Verdict(
@@ -85,23 +73,39 @@ def verify_store(store: Store, population: str, anchor: Anchor | None = None) ->
     )
 
 
-def _compare(work: Work, book: Book) -> None:
-    """Refuse a store whose sums are not those of its chain."""
-    row = find_budget(work, book.population)
-    same = (row.cap, row.spent) == (book.cap, book.spent)
-    if not same or head_of(work, book.population) != (book.seq, book.head):
-        raise book.broken("the budget that the store shows is not what the chain adds up to")
-    kept = {
-        holder: (Units(*amounts[:2]), Units(*amounts[2:]))
-        for holder, *amounts in work.all(_HOLDERS, {"at": book.population})
-    }
-    read = {
-        holder: (book.quotas.get(holder, NO_LIMIT), book.spent_by.get(holder, Units(0, 0)))
-        for holder in book.quotas.keys() | book.spent_by.keys()
-    }
-    if kept != read:
-        raise book.broken("the quotas that the store shows are not those of the chain")
-    for release, answer in book.kept.items():
-        body = stored_body(work, release)
-        if body is None or sha256(body).digest() != answer:
-            raise book.broken("a stored answer is not the one that the chain tells of")
+def verify_export(exported: Exported, anchor: Anchor | None = None) -> list[Book]:
+    """The books of an export: each chain holds, and all agree with each other and the answers.
+
+    A charge on several populations stands in all of their chains, and an answer is there if
+    and only if the chains tell of it.
+    """
+    for head in anchor.heads if anchor else ():
+        if head.population not in exported.chains:
+            raise LedgerBroken(f"The chain of {head.population!r} was anchored, and is gone.")
+    books = {name: verify(name, chain, anchor) for name, chain in exported.chains.items()}
+    told = {release: hash_ for book in books.values() for release, hash_ in book.kept.items()}
+    for book in books.values():
+        for act in book.shared.values():
+            _compare_shared(book, act, books)
+    if told != {release: sha256(body).digest() for release, body in exported.answers.items()}:
+        raise LedgerBroken("The answers are not those that the chains tell of.")
+    return list(books.values())
+
+
+def _compare_shared(book: Book, act: Charged, books: dict[str, Book]) -> None:
+    release = bytes.fromhex(act.release)
+    for name in act.populations:
+        twin = books[name].shared.get(act.nonce) if name in books else None
+        if twin is None or _joint_part(twin) != _joint_part(act):
+            raise LedgerBroken(
+                f"A charge of {book.population!r} is not in the chain of {name!r} as well."
+            )
+        if books[name].kept.get(release) != book.kept.get(release):
+            raise LedgerBroken(
+                f"An answer about {book.population!r} and {name!r} is told of differently."
+            )
+
+
+def _joint_part(act: Charged) -> Charged:
+    """What the chains of all populations say alike of one charge."""
+    return replace(act, holders=(), event="", amount=0, delta=0)

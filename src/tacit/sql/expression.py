@@ -1,5 +1,6 @@
 """Expressions of SQL to those of a plan, one case a node."""
 
+from collections.abc import Callable
 from datetime import date
 from fractions import Fraction
 
@@ -14,8 +15,8 @@ from tacit.plan.expression import (
     Compare,
     Comparison,
     Constant,
+    Divide,
     Expression,
-    Field,
     IsNull,
     Not,
     OneOf,
@@ -39,24 +40,29 @@ OPERATIONS: dict[type[exp.Expr], Operation] = {
 }
 
 
-def expression(node: exp.Expr) -> Expression:
+Leaf = Callable[[exp.Expr], Expression | None]
+"""What a node stands for by itself, such as a column; None where its parts are looked at."""
+
+
+def expression(node: exp.Expr, leaf: Leaf) -> Expression:
     """The expression that ``node``, which was admitted, stands for."""
+    found = leaf(node)
+    if found is not None:
+        return found
     match node:
-        case exp.Column():
-            return Field(node.name)
         case exp.Literal() | exp.Boolean() | exp.Null() | exp.Cast() | exp.Neg():
-            return _constant(node)
+            return _constant(node, leaf)
         case exp.Paren():
-            return expression(node.this)
+            return expression(node.this, leaf)
         case exp.And():
-            return And((expression(node.this), expression(node.expression)))
+            return And((expression(node.this, leaf), expression(node.expression, leaf)))
         case exp.Or():
-            return Or((expression(node.this), expression(node.expression)))
+            return Or((expression(node.this, leaf), expression(node.expression, leaf)))
         case exp.Not():
-            return Not(expression(node.this))
+            return Not(expression(node.this, leaf))
         case exp.Between():
-            part = expression(node.this)
-            low, high = expression(node.args["low"]), expression(node.args["high"])
+            part = expression(node.this, leaf)
+            low, high = expression(node.args["low"], leaf), expression(node.args["high"], leaf)
             return And(
                 (
                     Compare(Comparison.AT_LEAST, part, low),
@@ -64,42 +70,47 @@ def expression(node: exp.Expr) -> Expression:
                 )
             )
         case exp.In():
-            return OneOf(expression(node.this), tuple(map(_value, node.expressions)))
+            return OneOf(
+                expression(node.this, leaf),
+                tuple(_value(each, leaf) for each in node.expressions),
+            )
         case exp.Is():
             if not isinstance(node.expression, exp.Null):
                 raise InvalidValue("IS is known as IS NULL and IS NOT NULL alone.")
-            return IsNull(expression(node.this))
+            return IsNull(expression(node.this, leaf))
         case exp.Case():
-            return _case(node)
+            return _case(node, leaf)
     if type(node) in COMPARISONS:
-        left, right = expression(node.this), expression(node.expression)
+        left, right = expression(node.this, leaf), expression(node.expression, leaf)
         return Compare(COMPARISONS[type(node)], left, right)
     if type(node) in OPERATIONS:
-        left, right = expression(node.this), expression(node.expression)
+        left, right = expression(node.this, leaf), expression(node.expression, leaf)
         return Arithmetic(OPERATIONS[type(node)], left, right)
+    if isinstance(node, exp.Div):
+        return Divide(expression(node.this, leaf), expression(node.expression, leaf))
     raise InvalidValue(f"{type(node).__name__.upper()} cannot stand here.")
 
 
-def _case(node: exp.Case) -> Case:
+def _case(node: exp.Case, leaf: Leaf) -> Case:
     subject = node.args.get("this")
     whens = []
     for when in node.args["ifs"]:
-        asked = expression(when.this)
+        asked = expression(when.this, leaf)
         if subject is not None:
-            asked = Compare(Comparison.EQUAL, expression(subject), asked)
-        whens.append((asked, expression(when.args["true"])))
+            asked = Compare(Comparison.EQUAL, expression(subject, leaf), asked)
+        whens.append((asked, expression(when.args["true"], leaf)))
     default = node.args.get("default")
-    return Case(tuple(whens), Constant(None) if default is None else expression(default))
+    return Case(tuple(whens), Constant(None) if default is None else expression(default, leaf))
 
 
-def _value(node: exp.Expr) -> Value:
-    match expression(node):
+def _value(node: exp.Expr, leaf: Leaf) -> Value:
+    match expression(node, leaf):
         case Constant(value) if value is not None:
             return value
     raise InvalidValue("IN takes values that are written out, without NULL.")
 
 
-def _constant(node: exp.Expr) -> Expression:
+def _constant(node: exp.Expr, leaf: Leaf) -> Expression:
     match node:
         case exp.Null():
             return Constant(None)
@@ -111,7 +122,7 @@ def _constant(node: exp.Expr) -> Expression:
             number = exact(str(node.this))
             return Constant(int(number) if number.denominator == 1 else number)
         case exp.Neg():
-            inner = expression(node.this)
+            inner = expression(node.this, leaf)
             if isinstance(inner, Constant) and isinstance(inner.value, int | Fraction):
                 return Constant(-inner.value)
             return Arithmetic(Operation.MULTIPLY, Constant(-1), inner)

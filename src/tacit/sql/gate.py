@@ -11,7 +11,17 @@ from tacit.errors import InvalidValue
 BINARY = frozenset({"this", "expression"})
 
 KNOWN: dict[type[exp.Expr], frozenset[str]] = {
-    exp.Select: frozenset({"expressions", "from_", "where", "group"}),
+    exp.Select: frozenset(
+        {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "with_"}
+    ),
+    exp.With: frozenset({"expressions"}),
+    exp.CTE: frozenset({"this", "alias"}),
+    exp.Subquery: frozenset({"this", "alias"}),
+    exp.Join: frozenset({"this", "on", "kind"}),
+    exp.Having: frozenset({"this"}),
+    exp.Order: frozenset({"expressions"}),
+    exp.Ordered: frozenset({"this", "desc", "nulls_first"}),
+    exp.Limit: frozenset({"expression"}),
     exp.From: frozenset({"this"}),
     exp.Table: frozenset({"this", "alias"}),
     exp.TableAlias: frozenset({"this"}),
@@ -51,6 +61,7 @@ KNOWN: dict[type[exp.Expr], frozenset[str]] = {
             exp.Add,
             exp.Sub,
             exp.Mul,
+            exp.Div,
         ),
         BINARY,
     ),

@@ -21,20 +21,27 @@ BUSY = {5, 6, "55P03", "57014"}
 CONSTRAINT = 19
 """SQLite's code of a rule that would be broken, whichever."""
 
+GONE = ("08", "57P")
+"""How PostgreSQL's codes begin when it shuts down or cannot be spoken to."""
+
 FATAL = {8, 10, 11, 13, 14, 26}
 """SQLite's codes of a disk that fails, fills up, or holds no database (any more)."""
 
 
 def failure_of(error: Exception, *, lost: bool) -> TacitError:
-    """Our error for the driver's ``error``; ``lost`` where the connection went with it."""
+    """Our error for the driver's ``error``; ``lost`` where the connection went with it.
+
+    A disk that failed in the middle of a commit tells as little as a lost connection: SQLite
+    finds a commit again whose sync failed, or does not.
+    """
     code = _code(error)
     if code in UNIQUE or code in AGAIN:
         return Conflict("Another writer was first; nothing was written.")
-    if lost:
+    if lost or is_fatal(error) or str(code).startswith(GONE):
         return ConnectionLost(
             "The store's database went away; ask again with the same key to learn what it did."
         )
-    if code in BUSY:
+    if code in BUSY or _primary(error) in BUSY:
         return StoreFailed("The store is busy; nothing was written. Ask again.")
     if code in REFUSED or _primary(error) == CONSTRAINT:
         return InternalError("The store refused to break one of its rules.")

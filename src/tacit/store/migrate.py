@@ -1,6 +1,7 @@
 """Bring a database to the tables of this version, once, however many processes ask for it."""
 
 from pathlib import Path
+from threading import Lock
 
 from alembic import command
 from alembic.config import Config
@@ -14,6 +15,9 @@ NEWEST = "0001"
 
 ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(7418121920030001)"
 """PostgreSQL's lock for whoever migrates; SQLite has one writer at a time anyway."""
+
+_one_thread = Lock()
+"""Alembic keeps what it works on in one place of the process."""
 
 
 def migrate(connection: Connection, begin: str) -> None:
@@ -33,7 +37,8 @@ def migrate(connection: Connection, begin: str) -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    with _one_thread:
+        command.upgrade(config, "head")
     connection.commit()
 
 

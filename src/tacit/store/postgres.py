@@ -1,6 +1,6 @@
 """A store for a team: PostgreSQL, shared by any number of processes and machines."""
 
-from sqlalchemy import create_engine, text
+from sqlalchemy import Engine, create_engine, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 
@@ -39,6 +39,15 @@ def open_postgres(address: URL) -> SqlStore:
         max_overflow=-1,
     )
     try:
+        _check_syncs(engine)
+    except BaseException:
+        engine.dispose()
+        raise
+    return SqlStore(engine, write=WRITE, read=READ)
+
+
+def _check_syncs(engine: Engine) -> None:
+    try:
         with engine.connect() as connection:
             syncs = connection.execute(
                 text("SELECT current_setting('fsync'), current_setting('full_page_writes')")
@@ -52,4 +61,3 @@ def open_postgres(address: URL) -> SqlStore:
             "This PostgreSQL runs without fsync or full_page_writes, so a charge could be lost "
             "after its answer has left; set both to on."
         )
-    return SqlStore(engine, write=WRITE, read=READ)

@@ -5,7 +5,9 @@ import stat
 from base64 import b64decode, b64encode
 from binascii import Error as NotBase64
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Self
 
 from cryptography.exceptions import InvalidTag
@@ -50,20 +52,14 @@ class SealingKey:
     @classmethod
     def from_file(cls, path: Path) -> Self:
         """The key in the file ``path``, made there where there is none."""
-        try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            mode = stat.S_IMODE(path.stat().st_mode)
-            if mode & 0o077:
-                raise InvalidValue(
-                    f"{path} may be read by others (mode {mode:o}); chmod 600 {path}"
-                ) from None
-        else:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(b64encode(fresh_bytes(KEY_BYTES)) + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
-        return cls(_decoded(path.read_text(), str(path)))
+        if not path.exists():
+            _make(path)
+        mode = stat.S_IMODE(path.stat().st_mode)
+        if mode & 0o077:
+            raise InvalidValue(
+                f"{path} may be read by others (mode {mode:o}); chmod 600 {path}"
+            )
+        return cls(_decoded(path.read_bytes(), str(path)))
 
     def seal(self, plain: bytes, place: bytes) -> bytes:
         """``plain``, unreadable to all but this key, for ``place`` alone."""
@@ -86,7 +82,22 @@ class SealingKey:
         raise SecretMisuse("A sealing key stays in its process.")
 
 
-def _decoded(text: str, place: str) -> bytes:
+def _make(path: Path) -> None:
+    """Put a new key at ``path``, whole and once, however many processes start at once."""
+    with NamedTemporaryFile(dir=path.parent, prefix=".key") as file:  # of mode 600
+        file.write(b64encode(fresh_bytes(KEY_BYTES)) + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+        with suppress(FileExistsError):  # another was first, and theirs is the key
+            os.link(file.name, path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _decoded(text: str | bytes, place: str) -> bytes:
     try:
         return b64decode(text.strip(), validate=True)
     except (NotBase64, ValueError) as error:

@@ -1,10 +1,12 @@
 """A store in one file, for one machine: SQLite, which syncs each commit to the disk."""
 
+import os
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import create_engine, event
 
+from tacit.errors import StoreFailed
 from tacit.store.store import SqlStore
 
 WAIT_SECONDS = 60
@@ -13,13 +15,14 @@ WAIT_SECONDS = 60
 CHECKPOINT_PAGES = 4000
 """How many pages the write-ahead log gathers before they go into the file, 16 MiB."""
 
+LOG = "journal_mode=WAL"
 PRAGMAS = (
-    "journal_mode=WAL",
     "synchronous=FULL",
     "fullfsync=ON",
     f"wal_autocheckpoint={CHECKPOINT_PAGES}",
     "cache_size=-65536",
     "trusted_schema=OFF",
+    "recursive_triggers=ON",  # INSERT OR REPLACE is a deletion too
 )
 
 
@@ -29,8 +32,11 @@ def open_sqlite(path: Path) -> SqlStore:
     Guarantee: a commit is on the disk when it returns, as far as the disk tells the truth.
     Reference: sqlite.org/pragma.html#pragma_synchronous, on FULL in WAL mode.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.touch(mode=0o600)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+    except OSError as error:
+        raise StoreFailed("The store's file can be neither made nor written.") from error
     engine = create_engine(
         f"sqlite:///{path.absolute()}",
         connect_args={
@@ -42,10 +48,38 @@ def open_sqlite(path: Path) -> SqlStore:
         pool_size=8,
         max_overflow=-1,
     )
-    event.listen(engine, "connect", _prepare)
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _: object) -> None:
+        try:
+            _prepare(connection, path.absolute().parent)
+        except BaseException:
+            connection.close()
+            raise
+
     return SqlStore(engine, write="BEGIN IMMEDIATE", read="BEGIN")
 
 
-def _prepare(connection: Any, _: object) -> None:
+def _prepare(connection: Any, folder: Path) -> None:
+    """Set the connection up; both faults that are looked for here, SQLite passes over."""
+    mode = connection.execute(f"PRAGMA {LOG}").fetchone()
+    if mode != ("wal",):
+        raise StoreFailed(
+            "The store's file takes no write-ahead log: its disk is failing, full or a "
+            "network's. Put it on a sound disk of this machine."
+        )
     for pragma in PRAGMAS:
         connection.execute(f"PRAGMA {pragma}").close()
+    try:
+        sync_folder(folder)
+    except OSError as error:
+        raise StoreFailed("The folder of the store's file cannot be synced.") from error
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring the names of the folder's files to the disk, so that a new log is found again."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

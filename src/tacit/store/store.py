@@ -2,15 +2,15 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import Protocol
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Protocol
 
-from sqlalchemy import Engine
+from sqlalchemy import Engine, PoolProxiedConnection
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.sql.expression import ClauseElement
 
-from tacit.errors import StoreFailed
+from tacit.errors import StoreFailed, TacitError
 from tacit.store.failure import failure_of, is_fatal
 from tacit.store.migrate import migrate
 from tacit.store.work import Printed, Work
@@ -50,10 +50,14 @@ class SqlStore:
             with engine.connect() as connection:
                 migrate(connection, write)
         except DBAPIError as error:
+            engine.dispose()
             raise StoreFailed(
                 "The store could not be opened: its database refused. Look at its address, "
                 "that its server runs, and that it may be written."
             ) from error
+        except BaseException:
+            engine.dispose()
+            raise
 
     def writing(self) -> AbstractContextManager[Work]:
         """A unit of work that writes; see `Store`."""
@@ -71,27 +75,37 @@ class SqlStore:
     def _work(self, begin: str) -> Iterator[Work]:
         self._usable()
         driver = self._engine.dialect.loaded_dbapi
+        connection = self._connect()
         try:
-            connection = self._engine.raw_connection()
-        except (DBAPIError, PoolTimeout, driver.Error) as error:
-            raise StoreFailed("The store's database does not answer; try again.") from error
-        cursor = connection.cursor()
-        try:
+            cursor = connection.cursor()
             cursor.execute(begin)
             yield Work(cursor, self._print)
             cursor.execute("COMMIT")
         except driver.Error as error:
-            # what the driver believes about this connection is of no use any more
-            connection.invalidate()
-            self._broken |= is_fatal(error)
-            lost = self._engine.dialect.is_disconnect(error, None, None)
-            raise failure_of(error, lost=lost) from error
+            raise self._failed(connection, error) from error
         except BaseException:
-            with suppress(driver.Error):
-                cursor.execute("ROLLBACK")
+            try:
+                connection.cursor().execute("ROLLBACK")
+            except driver.Error as error:
+                self._failed(connection, error)
             raise
         finally:
             connection.close()
+
+    def _connect(self) -> PoolProxiedConnection:
+        try:
+            return self._engine.raw_connection()
+        except (DBAPIError, PoolTimeout, self._engine.dialect.loaded_dbapi.Error) as error:
+            self._broken |= is_fatal(error)
+            raise StoreFailed("The store's database does not answer; try again.") from error
+
+    def _failed(self, connection: PoolProxiedConnection, error: Any) -> TacitError:
+        """What the driver's ``error`` means; its connection is of no use any more."""
+        # looked at first: once we closed it, every connection looks lost
+        lost = self._engine.dialect.is_disconnect(error, connection.dbapi_connection, None)
+        connection.invalidate()
+        self._broken |= is_fatal(error)
+        return failure_of(error, lost=lost)
 
     def _usable(self) -> None:
         if self._broken:

@@ -78,4 +78,4 @@ class Tokens:
 
 
 def _hash(token: str) -> bytes:
-    return sha256(token.encode()).digest()
+    return sha256(token.encode(errors="surrogatepass")).digest()

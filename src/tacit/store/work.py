@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, Protocol
 
 from sqlalchemy import Dialect
@@ -41,19 +42,26 @@ class Printed:
 
     text: str
     constants: Mapping[str, Any]
-    order: tuple[str, ...] | None
+    ordered: Callable[[Values], Any]
 
     @classmethod
     def of(cls, statement: ClauseElement, dialect: Dialect) -> "Printed":
         """``statement`` in the words of ``dialect``."""
         compiled = statement.compile(dialect=dialect)
-        order = getattr(compiled, "positiontup", None)
-        return cls(str(compiled), compiled.params, tuple(order) if order else None)
+        constants = {
+            name: value for name, value in compiled.params.items() if value is not None
+        }
+        order = getattr(compiled, "positiontup", None) or ()
+        match order:
+            case ():  # values go by name
+                return cls(str(compiled), constants, lambda values: values)
+            case (only,):
+                return cls(str(compiled), constants, lambda values: (values[only],))
+        return cls(str(compiled), constants, itemgetter(*order))
 
     def arguments(self, values: Values) -> Any:
         """``values`` as the driver wants them."""
-        given = {**self.constants, **values}
-        return given if self.order is None else [given[name] for name in self.order]
+        return self.ordered({**self.constants, **values} if self.constants else values)
 
 
 class Work:

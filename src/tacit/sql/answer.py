@@ -1,0 +1,133 @@
+"""What a SELECT answers: its keys, its measures, and what is done with them once released."""
+
+from sqlglot import exp
+
+from tacit.errors import InvalidValue
+from tacit.plan.aggregate import Aggregate
+from tacit.plan.expression import Constant, Expression, Field
+from tacit.plan.plan import GroupKey, Measure, Plan
+from tacit.plan.post import OrderBy, Output, Post
+from tacit.plan.relation import Relation
+from tacit.sql.aggregate import AGGREGATES, aggregate
+from tacit.sql.expression import expression
+from tacit.sql.names import Names
+
+
+class Answer:
+    """Gathers the keys and measures that the parts of a SELECT name, each once."""
+
+    def __init__(self, names: Names, unit: str) -> None:
+        self._names = names
+        self._unit = unit
+        self._keys: dict[Expression, str] = {}
+        self._measures: dict[Aggregate, str] = {}
+        self._aliases: dict[str, exp.Expr] = {}
+        self._open: set[str] = set()
+
+    def plan(self, select: exp.Select, relation: Relation) -> Plan:
+        """The plan of ``select`` over the rows of ``relation``."""
+        self._aliases = {
+            node.alias: node.this for node in select.expressions if isinstance(node, exp.Alias)
+        }
+        group = select.args.get("group")
+        for node in group.expressions if group is not None else ():
+            self._keys.setdefault(self._key(node), f"key {len(self._keys)}")
+        outputs = tuple(
+            Output(_name(node, place), self._released(_inner(node)))
+            for place, node in enumerate(select.expressions)
+        )
+        having = select.args.get("having")
+        order = select.args.get("order")
+        post = Post(
+            outputs,
+            None if having is None else self._released(having.this),
+            () if order is None else tuple(map(self._order, order.expressions)),
+            _limit(select),
+        )
+        keys = tuple(GroupKey(name, key) for key, name in self._keys.items())
+        measures = tuple(Measure(name, part) for part, name in self._measures.items())
+        return Plan(relation, keys, measures, post)
+
+    def _key(self, node: exp.Expr) -> Expression:
+        """A key of GROUP BY: a column of the rows, an expression, or the name of an output."""
+        if isinstance(node, exp.Literal):
+            raise InvalidValue("GROUP BY names its columns; a number says nothing.")
+        if isinstance(node, exp.Column) and not node.table and self._alias(node) is not None:
+            node = self._aliases[node.name]
+        return expression(node, self._names)
+
+    def _alias(self, node: exp.Column) -> exp.Expr | None:
+        """What an output of that name stands for, unless the rows have such a column."""
+        known = any(node.name in columns for columns in self._names.tables.values())
+        return None if known else self._aliases.get(node.name)
+
+    def _released(self, node: exp.Expr) -> Expression:
+        """An expression of what is released."""
+        return expression(node, self._leaf)
+
+    def _leaf(self, node: exp.Expr) -> Expression | None:
+        """Keys and aggregates stand for what is released under their names."""
+        if isinstance(node, AGGREGATES):
+            found = aggregate(node, self._names, self._unit)
+            return Field(self._measures.setdefault(found, f"measure {len(self._measures)}"))
+        if isinstance(node, exp.Column) and not node.table:
+            meant = self._alias(node)
+            if meant is not None:
+                return self._named(node.name, meant)
+        if isinstance(node, exp.Paren) or self._is_released(node):
+            return None
+        wanted = expression(node, self._names)
+        if wanted in self._keys:
+            return Field(self._keys[wanted])
+        if isinstance(wanted, Constant):
+            return wanted
+        if isinstance(node, exp.Column):
+            raise InvalidValue(f"{node.name!r} is neither an aggregate nor in GROUP BY.")
+        return None
+
+    def _is_released(self, node: exp.Expr) -> bool:
+        """Whether a part of ``node`` is an aggregate, or the name of an output."""
+        named = (
+            not column.table and self._alias(column) for column in node.find_all(exp.Column)
+        )
+        return node.find(*AGGREGATES) is not None or any(named)
+
+    def _named(self, name: str, meant: exp.Expr) -> Expression:
+        """What the output called ``name`` stands for; it cannot stand for itself."""
+        if name in self._open:
+            raise InvalidValue(f"{name!r} is defined by itself.")
+        self._open.add(name)
+        found = self._released(meant)
+        self._open.remove(name)
+        return found
+
+    def _order(self, node: exp.Expr) -> OrderBy:
+        if isinstance(node.this, exp.Literal):
+            raise InvalidValue("ORDER BY names its columns; a number says nothing.")
+        return OrderBy(self._released(node.this), bool(node.args.get("desc")))
+
+
+def _inner(node: exp.Expr) -> exp.Expr:
+    if isinstance(node, exp.Star):
+        raise InvalidValue("Rows are not released; ask for aggregates, such as COUNT(*).")
+    return node.this if isinstance(node, exp.Alias) else node
+
+
+def _name(node: exp.Expr, place: int) -> str:
+    """The name of a column of the answer."""
+    named = isinstance(node, exp.Alias | exp.Column)
+    return node.alias_or_name if named else f"column_{place + 1}"
+
+
+def _limit(select: exp.Select) -> int | None:
+    limit = select.args.get("limit")
+    if limit is None:
+        return None
+    number = limit.expression
+    if (
+        not isinstance(number, exp.Literal)
+        or number.is_string
+        or not str(number.this).isdigit()
+    ):
+        raise InvalidValue("LIMIT takes a whole number, written out.")
+    return int(number.this)

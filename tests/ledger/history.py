@@ -1,0 +1,56 @@
+"""A ledger in which everything happened that can happen, for tests of evidence."""
+
+from dataclasses import replace
+
+from asking import LEASE_MS, TENTH, answer, ask, open_pure, population
+
+from tacit.core.budget import Budget
+from tacit.core.loss import Loss
+from tacit.ledger.act import OwnerAdded, OwnerRemoved
+from tacit.ledger.charge import Charge
+from tacit.ledger.ledger import Ledger
+from tacit.ledger.question import Question, Target
+
+QUESTIONS = 24
+
+
+def joint(plan: str) -> Question:
+    """A question about patients and staff."""
+    targets = tuple(Target(population(name), TENTH) for name in ("patients", "staff"))
+    return replace(ask(plan), targets=targets)
+
+
+def charged(ledger: Ledger, question: Question) -> Charge:
+    """A charge whose answer has not come."""
+    paid = ledger.reserve(question, lease_ms=LEASE_MS)
+    assert isinstance(paid, Charge)
+    return paid
+
+
+def write_history(ledger: Ledger, questions: int = QUESTIONS) -> None:
+    """Entries of every kind, in the chains of two populations."""
+    two = ("olga", "omar")
+    ledger.open_budget(population(), Budget(Loss.pure("3")), two, by="olga")
+    open_pure(ledger, "1", "staff")
+    ledger.set_quota("patients", "ann", Loss.pure("1.5"), by="olga")
+    ledger.set_quota("patients", "@oncology", Loss.pure("2"), by="omar")
+    ledger.join("patients", "ann", "@oncology", by="omar")
+    for number in range(questions):
+        asker = ("ann", "bob", "cem")[number % 3]
+        question = ask(f"count {number}", principal=asker)
+        if number % 8 == 5:
+            ledger.abandon(charged(ledger, question))
+        else:
+            answer(ledger, question)
+        if number == questions // 2:
+            rise = ledger.raise_cap("patients", Loss.pure("0.5"), "a new study", by="olga")
+            ledger.approve("patients", rise.seq, by="omar")
+    answer(ledger, joint("both"))
+    ledger.abandon(charged(ledger, joint("both, lost")))
+    third = ledger.propose("patients", OwnerAdded("owen"), by="omar")
+    ledger.approve("patients", third.seq, by="olga")
+    gone = ledger.propose("patients", OwnerRemoved("omar"), by="owen")
+    ledger.approve("patients", gone.seq, by="olga")
+    ledger.raise_cap("patients", Loss.pure("9"), "nobody agreed to this", by="olga")
+    ledger.raise_cap("staff", Loss.pure("1"), "alone", by="olga")
+    answer(ledger, ask("the last"))

@@ -1,0 +1,155 @@
+"""Whoever can write to the database itself: the triggers refuse, and `verify` tells."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from conftest import Bar
+from history import write_history
+from sqlalchemy import Connection, create_engine, delete, insert, make_url, select, text
+from sqlalchemy.exc import DBAPIError
+
+from tacit.errors import LedgerBroken
+from tacit.ledger.ledger import Ledger
+from tacit.store.store import SqlStore
+from tacit.store.tables import metadata
+
+TAMPERINGS = {
+    "entries": (
+        "UPDATE entries SET body = replace(body, 'a', 'e') WHERE seq = 12",
+        "UPDATE entries SET hash = head_hash FROM budgets WHERE seq = 12",
+        "DELETE FROM entries WHERE seq = 12",
+        "DELETE FROM entries WHERE seq > 40",
+    ),
+    "budgets": (
+        "UPDATE budgets SET spent_amount = spent_amount - 1",
+        "UPDATE budgets SET spent_amount = 0",
+        "UPDATE budgets SET cap_amount = cap_amount + 1",
+        "UPDATE budgets SET cap_delta = 1",
+        "UPDATE budgets SET head_seq = head_seq - 1",
+        "UPDATE budgets SET unit = 'visit'",
+        "UPDATE budgets SET neighbours = 'replace one'",
+        "UPDATE budgets SET measure = 'rho with delta'",
+        "UPDATE budgets SET conversion_delta = '1/10'",
+        "UPDATE budgets SET idealised = 1",
+    ),
+    "holders": (
+        "UPDATE holders SET spent_amount = 0 WHERE holder = 'ann'",
+        "UPDATE holders SET cap_amount = cap_amount + 1 WHERE holder = '@oncology'",
+        "DELETE FROM holders WHERE holder = '@oncology'",
+        "INSERT INTO holders VALUES ('patients', 'eve', 0, 0, 0, 0)",
+    ),
+    "owners": (
+        "INSERT INTO owners VALUES ('patients', 'mallory')",
+        "DELETE FROM owners WHERE owner = 'owen'",
+    ),
+    "members": (
+        "DELETE FROM members WHERE principal = 'ann'",
+        "INSERT INTO members VALUES ('patients', 'bob', '@oncology')",
+    ),
+    "proposals": (
+        "DELETE FROM proposals",
+        "UPDATE proposals SET body = replace(body, 'nobody', 'everybody')",
+    ),
+    "requests": (
+        "DELETE FROM requests WHERE principal = 'bob'",
+        "UPDATE requests SET binding = request WHERE principal = 'bob'",
+    ),
+    "answers": (
+        "UPDATE answers SET body = receipt WHERE body IS NOT NULL",
+        "UPDATE answers SET body = NULL",
+        "UPDATE answers SET body = receipt WHERE body IS NULL",
+        "DELETE FROM answers",
+    ),
+}
+REFUSED = (
+    "UPDATE entries SET body = body",
+    "UPDATE entries SET hash = hash",
+    "DELETE FROM entries WHERE seq > 40",
+    "UPDATE answers SET body = receipt WHERE body IS NOT NULL",
+    "UPDATE answers SET body = NULL WHERE body IS NOT NULL",
+    "DELETE FROM answers",
+)
+
+
+@pytest.fixture
+def ledger(store: SqlStore) -> Ledger:
+    made = Ledger(store)
+    write_history(made)
+    return made
+
+
+@pytest.fixture
+def outside(store_address: str) -> Iterator[Connection]:
+    """A way into the database past all of our code."""
+    url = make_url(store_address)
+    drivers = {"sqlite": "sqlite", "postgresql": "postgresql+psycopg"}
+    engine = create_engine(url.set(drivername=drivers[url.drivername]))
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        yield connection
+    engine.dispose()
+
+
+@contextmanager
+def put_back(outside: Connection, name: str) -> Iterator[None]:
+    """Undo what is done to a table inside."""
+    table = metadata.tables[name]
+    before = [dict(row) for row in outside.execute(select(table)).mappings()]
+    yield
+    outside.execute(delete(table))
+    outside.execute(insert(table), before)
+
+
+def without_triggers(outside: Connection) -> None:
+    if outside.dialect.name == "sqlite":
+        found = outside.execute(text("SELECT name FROM sqlite_master WHERE type = 'trigger'"))
+        for (name,) in found.all():
+            outside.execute(text(f"DROP TRIGGER {name}"))
+    else:
+        for table in ("entries", "answers"):
+            outside.execute(text(f"ALTER TABLE {table} DISABLE TRIGGER ALL"))
+
+
+def believed(ledger: Ledger) -> bool:
+    try:
+        ledger.verify("patients")
+    except LedgerBroken:
+        return False
+    return True
+
+
+def test_every_change_behind_our_back_is_told(
+    ledger: Ledger, outside: Connection, bar: Bar
+) -> None:
+    without_triggers(outside)
+    told, tried = [], []
+    for table, statements in TAMPERINGS.items():
+        for statement in statements:
+            tried.append(statement)
+            with put_back(outside, table):
+                assert outside.execute(text(statement)).rowcount > 0, statement
+                told += [] if believed(ledger) else [statement]
+            assert believed(ledger), f"put back after {statement}"
+    figure = f"{len(told)} of {len(tried)}"
+    name = f"changes of the {outside.dialect.name} tables that verify tells of"
+    bar(name, figure, "all", told == tried)
+    assert told == tried
+
+
+@pytest.mark.parametrize("statement", REFUSED)
+def test_triggers_refuse_to_change_the_log(
+    ledger: Ledger, outside: Connection, statement: str
+) -> None:
+    with pytest.raises(DBAPIError, match=r"only added|written once"):
+        outside.execute(text(statement))
+    assert believed(ledger)
+    without_triggers(outside)
+    assert outside.execute(text(statement)).rowcount > 0
+
+
+def test_postgresql_refuses_to_empty_the_log(ledger: Ledger, outside: Connection) -> None:
+    if outside.dialect.name == "postgresql":
+        for table in ("entries", "answers"):
+            with pytest.raises(DBAPIError, match="only added"):
+                outside.execute(text(f"TRUNCATE {table}"))
+    assert believed(ledger)

@@ -1,0 +1,231 @@
+"""Stored answers: written once, never drawn again, and nobody waits for ever."""
+
+from collections.abc import Callable
+from threading import Event, Thread
+
+import pytest
+from asking import ask, open_pure
+from sqlalchemy import text
+
+from tacit.core.loss import Loss
+from tacit.errors import AnswerLost, AnswerPending, StoreFailed
+from tacit.ledger import answer as answers
+from tacit.ledger.charge import Answer, Charge
+from tacit.ledger.ledger import Ledger
+from tacit.ledger.reserve import reserve
+from tacit.store.store import SqlStore
+
+
+class Clock:
+    """A clock that the test turns."""
+
+    now = 1_000_000
+
+    def __call__(self) -> int:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def one_file(new_store: Callable[[str], str], opened: Callable[[str], SqlStore]) -> SqlStore:
+    return opened(new_store("sqlite"))
+
+
+@pytest.fixture
+def ledger(one_file: SqlStore, clock: Clock) -> Ledger:
+    ledger = Ledger(one_file, clock=clock)
+    open_pure(ledger)
+    return ledger
+
+
+def pay(ledger: Ledger, plan: str = "count", principal: str = "ann") -> Charge:
+    paid = ledger.reserve(ask(plan, principal=principal), lease_ms=1_000)
+    assert isinstance(paid, Charge)
+    return paid
+
+
+def test_an_answer_is_stored_once_and_the_first_one_stays(ledger: Ledger) -> None:
+    charge = pay(ledger)
+    first = ledger.keep(charge, b"first")
+    assert first == Answer(b"first", charge.receipt)
+    assert ledger.keep(charge, b"second") == first
+    assert ledger.released(ask("count")) == first
+    assert ledger.verify("patients").entries == 3
+
+
+def test_before_anybody_asked_there_is_no_answer(ledger: Ledger) -> None:
+    assert ledger.released(ask("count")) is None
+
+
+def test_while_somebody_answers_others_are_told_until_when(
+    ledger: Ledger, clock: Clock
+) -> None:
+    pay(ledger)
+    for principal in ("ann", "bob"):
+        with pytest.raises(AnswerPending, match="wait for its answer, which will cost") as told:
+            pay(ledger, principal=principal)
+        assert told.value.until == clock.now + 1_000
+    with pytest.raises(AnswerPending):
+        ledger.released(ask("count"))
+    assert ledger.status("patients").spent == Loss.pure("0.1")
+
+
+def test_after_the_lease_the_answer_is_lost_to_who_paid(ledger: Ledger, clock: Clock) -> None:
+    pay(ledger)
+    clock.now += 999
+    with pytest.raises(AnswerPending):
+        pay(ledger)
+    clock.now += 1
+    for _ in range(3):
+        with pytest.raises(AnswerLost, match=r"charged and its answer was lost.* new key"):
+            pay(ledger)
+    assert ledger.released(ask("count")) is None
+    assert ledger.status("patients").spent == Loss.pure("0.1")
+
+
+def test_after_the_lease_another_may_pay_for_a_draw_of_their_own(
+    ledger: Ledger, clock: Clock
+) -> None:
+    pay(ledger)
+    clock.now += 1_000
+    again = pay(ledger, principal="bob")
+    assert ledger.status("patients").spent == Loss.pure("0.2")
+    kept = ledger.keep(again, b"bob's")
+    # and then it is everybody's
+    assert ledger.reserve(ask("count"), lease_ms=1) == kept
+
+
+def test_a_late_answer_is_kept_where_nobody_took_its_place(
+    ledger: Ledger, clock: Clock
+) -> None:
+    charge = pay(ledger)
+    clock.now += 10**9
+    kept = ledger.keep(charge, b"late")
+    assert kept.body == b"late"
+    assert ledger.reserve(ask("count"), lease_ms=1) == kept
+
+
+def test_a_writer_whose_place_was_taken_gets_the_stored_bytes(
+    ledger: Ledger, clock: Clock
+) -> None:
+    slow = pay(ledger)
+    clock.now += 1_000
+    quick = pay(ledger, principal="bob")
+    stored = ledger.keep(quick, b"quick")
+    assert ledger.keep(slow, b"slow") == stored == Answer(b"quick", quick.receipt)
+    ledger.verify("patients")
+
+
+def test_a_writer_whose_place_was_taken_may_not_answer_first(
+    ledger: Ledger, clock: Clock
+) -> None:
+    slow = pay(ledger)
+    clock.now += 1_000
+    quick = pay(ledger, principal="bob")
+    with pytest.raises(AnswerLost):
+        ledger.keep(slow, b"slow")
+    assert ledger.keep(quick, b"quick").body == b"quick"
+
+
+def test_an_abandoned_charge_stays_charged_and_holds_nobody_up(ledger: Ledger) -> None:
+    charge = pay(ledger)
+    ledger.abandon(charge)
+    assert ledger.status("patients").spent == Loss.pure("0.1")
+    with pytest.raises(AnswerLost):
+        pay(ledger)
+    pay(ledger, principal="bob")
+    assert ledger.status("patients").spent == Loss.pure("0.2")
+
+
+def test_an_answer_that_is_stored_cannot_be_abandoned(ledger: Ledger) -> None:
+    charge = pay(ledger)
+    kept = ledger.keep(charge, b"42")
+    ledger.abandon(charge)
+    assert ledger.released(ask("count")) == kept
+
+
+def test_an_empty_answer_is_an_answer(ledger: Ledger) -> None:
+    assert ledger.keep(pay(ledger), b"").body == b""
+    assert ledger.released(ask("count")) is not None
+    ledger.verify("patients")
+
+
+@pytest.mark.parametrize("years", [-1, 1])
+def test_a_clock_that_jumps_changes_no_sum(ledger: Ledger, clock: Clock, years: int) -> None:
+    first = ledger.keep(pay(ledger), b"42")
+    clock.now += years * 365 * 86_400_000
+    clock.now = max(clock.now, 0)
+    assert ledger.reserve(ask("count"), lease_ms=1) == first
+    pay(ledger, "another")
+    assert ledger.status("patients").spent == Loss.pure("0.2")
+    ledger.verify("patients")
+
+
+def test_who_waits_gets_the_answer_when_it_comes(store: SqlStore) -> None:
+    ledger = Ledger(store)
+    open_pure(ledger)
+    charge = ledger.reserve(ask("count"), lease_ms=60_000)
+    assert isinstance(charge, Charge)
+    got: list[Answer] = []
+    started = Event()
+
+    def wait() -> None:
+        started.set()
+        got.append(ledger.wait(ask("count", principal="bob")))
+
+    waiting = Thread(target=wait)
+    waiting.start()
+    started.wait(10)
+    waiting.join(0.1)
+    assert got == []
+    kept = ledger.keep(charge, b"42")
+    waiting.join(10)
+    assert got == [kept]
+
+
+def test_who_waits_for_an_answer_that_never_comes_is_told(ledger: Ledger) -> None:
+    ledger.abandon(pay(ledger))
+    with pytest.raises(AnswerLost):
+        ledger.wait(ask("count", principal="bob"))
+    with pytest.raises(AnswerLost):
+        ledger.wait(ask("nobody asked this"))
+
+
+class Cut:
+    """A store whose connection is cut, by its server, in the first so many works."""
+
+    def __init__(self, store: SqlStore, times: int) -> None:
+        self._store = store
+        self._times = times
+
+    def reading(self) -> object:
+        return self._store.reading()
+
+    def writing(self) -> object:
+        self._times -= 1
+        if self._times >= 0:
+            with self._store.reading() as work:
+                work.one(text("SELECT pg_terminate_backend(pg_backend_pid())"), {})
+        return self._store.writing()
+
+
+def test_a_writer_that_was_cut_off_charges_and_stores_when_it_can(
+    new_store: Callable[[str], str], opened: Callable[[str], SqlStore]
+) -> None:
+    store = opened(new_store("postgresql"))
+    ledger = Ledger(store)
+    open_pure(ledger)
+    paid = reserve(Cut(store, 2), ask("count"), nonce=b"mine", now=0, until=1)  # type: ignore[arg-type]
+    assert isinstance(paid, Charge)
+    assert ledger.status("patients").spent == Loss.pure("0.1")
+    kept = answers.keep(Cut(store, 2), paid, b"42", now=0)  # type: ignore[arg-type]
+    assert ledger.released(ask("count")) == kept
+    with pytest.raises(StoreFailed, match="ask again with the same key"):
+        reserve(Cut(store, 10**6), ask("more"), nonce=b"mine", now=0, until=1)  # type: ignore[arg-type]
+    lost = pay(ledger, "another")
+    with pytest.raises(StoreFailed, match="the answer must not leave"):
+        answers.keep(Cut(store, 10**6), lost, b"43", now=0)  # type: ignore[arg-type]

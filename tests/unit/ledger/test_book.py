@@ -1,0 +1,196 @@
+"""The rules of a chain: a forger who makes all hashes follow is still held to each of them."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tacit.core.stored_event import encode as encode_event
+from tacit.errors import LedgerBroken
+from tacit.ledger.act import (
+    Act,
+    Approved,
+    CapRaised,
+    Charged,
+    Decision,
+    Joined,
+    Kept,
+    Opened,
+    OwnerAdded,
+    OwnerRemoved,
+    Proposed,
+    QuotaSet,
+)
+from tacit.ledger.book import Book
+from tacit.ledger.entry import GENESIS, Entry, follow
+from tacit.ledger.stored_act import encode
+from tacit.ledger.units import Units
+from tacit.testing.events import LEAVES
+
+TENTH, TRUNCATED, IDEALISED = (encode_event(LEAVES[place]) for place in (0, 2, 3))
+KEY, OTHER, HASH = "0a" * 32, "0b" * 32, "0c" * 32
+ONE, MOST = 10**12, 2**62
+
+OPENED = Opened(
+    unit="person",
+    neighbours="add or remove one",
+    measure="epsilon",
+    amount=ONE,
+    delta=0,
+    conversion_delta="0",
+    idealised=0,
+    owners=("olga", "omar"),
+    by="olga",
+    at=1,
+)
+PAID = Charged(
+    principal="ann",
+    holders=("ann",),
+    request=KEY,
+    plan=HASH,
+    release=KEY,
+    event=TENTH,
+    amount=ONE // 10,
+    delta=0,
+    price_delta="0",
+    populations=("patients",),
+    nonce="0d" * 16,
+    at=2,
+)
+AGAIN = replace(PAID, request=OTHER)
+KEPT = Kept(charge=2, release=KEY, answer=HASH, at=3)
+JOINED = Joined("ann", "@oncology", "olga", 2)
+RISE = CapRaised(ONE, 0, "why not")
+
+
+def proposed(decision: Decision, by: str = "olga") -> Proposed:
+    return Proposed(decision, by, 2)
+
+
+def chain(*acts: Act | Decision) -> list[Entry]:
+    made: list[Entry] = []
+    for act in acts:
+        previous = made[-1].hash if made else GENESIS
+        made.append(follow(previous, "patients", len(made) + 1, encode(act)))
+    return made
+
+
+def opened(**fields: Any) -> tuple[Act, ...]:
+    return (replace(OPENED, **fields),)
+
+
+def paid(**fields: Any) -> tuple[Act, ...]:
+    return OPENED, replace(PAID, **fields)
+
+
+SHARED = {"populations": ("patients", "staff")}
+ALONE = replace(OPENED, owners=("olga",))
+BROKEN: dict[str, list[tuple[Act | Decision, ...]]] = {
+    "a chain begins with its opening": [(PAID,), (OPENED, OPENED)],
+    "an owner opens a budget": [opened(by="ann")],
+    "owners are named once": [
+        opened(owners=("olga", "olga")),
+        (ALONE, proposed(OwnerAdded("olga"))),
+    ],
+    "a budget has a meaning": [
+        opened(measure="epsilons"),
+        opened(neighbours="nobody"),
+        opened(conversion_delta="1/10"),
+        opened(conversion_delta="1/0"),
+        opened(idealised=2),
+        opened(measure="rho with delta"),
+    ],
+    "a fraction is written in one way": [
+        opened(measure="rho with delta", conversion_delta="0.1"),
+    ],
+    "a limit is counted in 64 bits": [
+        opened(amount=MOST + 1),
+        (OPENED, QuotaSet("ann", MOST + 1, 0, "olga", 2)),
+        (ALONE, proposed(CapRaised(MOST, 0, ""))),
+    ],
+    "a pure loss has no delta": [
+        opened(delta=1),
+        (OPENED, QuotaSet("ann", 1, 1, "olga", 2)),
+        (ALONE, proposed(CapRaised(1, 1, ""))),
+    ],
+    "an event has a price": [paid(event="{}"), paid(price_delta="x"), paid(event=TRUNCATED)],
+    "a budget of exact noise holds no other": [
+        (
+            replace(OPENED, measure="epsilon with delta"),
+            replace(PAID, event=IDEALISED),
+        )
+    ],
+    "a charge is at least the price of its event": [paid(amount=ONE // 10 - 1)],
+    "a charge names whom it is about": [paid(populations=("staff",))],
+    "a request is charged once": [(OPENED, PAID, replace(PAID, release=OTHER))],
+    "what was answered is not charged again": [(OPENED, PAID, KEPT, AGAIN)],
+    "the sum of charges stays within the cap": [paid(amount=ONE + 1)],
+    "a charge counts for its analyst and their groups": [
+        (OPENED, JOINED, PAID),
+        paid(holders=("ann", "@oncology")),
+        paid(holders=()),
+    ],
+    "a quota holds": [(OPENED, QuotaSet("ann", ONE // 20, 0, "olga", 2), PAID)],
+    "a charge stands in a chain once": [
+        (OPENED, replace(PAID, **SHARED), replace(AGAIN, release=OTHER, **SHARED))
+    ],
+    "a hash is hexadecimal": [
+        paid(request="0A" * 32),
+        paid(release="key"),
+        paid(request="0a "),
+    ],
+    "an answer belongs to a charge": [
+        (OPENED, KEPT),
+        (OPENED, PAID, replace(KEPT, charge=3)),
+        (OPENED, PAID, replace(KEPT, release=OTHER)),
+        (OPENED, PAID, KEPT, KEPT),
+    ],
+    "an answer is stored once": [(OPENED, PAID, AGAIN, KEPT, replace(KEPT, charge=3))],
+    "an owner governs": [
+        (OPENED, replace(JOINED, by="ann")),
+        (OPENED, QuotaSet("ann", 1, 0, "ann", 2)),
+        (OPENED, proposed(RISE, by="ann")),
+        (OPENED, proposed(RISE), Approved(2, "ann", 3)),
+    ],
+    "an analyst joins a group once": [(OPENED, JOINED, JOINED)],
+    "an approval has a proposal": [
+        (OPENED, Approved(2, "omar", 3)),
+        (ALONE, proposed(RISE), Approved(2, "olga", 3)),
+    ],
+    "a second owner approves": [
+        (OPENED, proposed(RISE), Approved(2, "olga", 3)),
+        (
+            OPENED,
+            proposed(RISE, by="omar"),
+            proposed(OwnerRemoved("omar")),
+            Approved(3, "omar", 4),
+            Approved(2, "olga", 5),
+        ),
+    ],
+    "a rise of a cap is more than nothing": [(ALONE, proposed(CapRaised(0, 0, "")))],
+    "who is removed was an owner": [(ALONE, proposed(OwnerRemoved("ann")))],
+    "the last owner stays": [(ALONE, proposed(OwnerRemoved("olga")))],
+    "a decision stands in a proposal": [(OPENED, RISE)],
+}
+
+
+@pytest.mark.parametrize(
+    ("rule", "acts"), [(rule, acts) for rule, found in BROKEN.items() for acts in found]
+)
+def test_each_rule_is_held(rule: str, acts: tuple[Act, ...]) -> None:
+    *before, last = chain(*acts)
+    book = Book("patients").read_all(before)
+    with pytest.raises(
+        LedgerBroken, match=f"Entry {len(acts)} of 'patients': .*rule that {rule}"
+    ):
+        book.read(last)
+
+
+def test_what_keeps_the_rules_adds_up() -> None:
+    rise = (proposed(RISE), Approved(5, "omar", 3))
+    book = Book("patients").read_all(chain(OPENED, PAID, AGAIN, JOINED, *rise))
+    book.read(follow(book.head, "patients", 7, encode(replace(KEPT, charge=3))))
+    assert book.cap == Units(2 * ONE, 0)
+    assert book.spent == book.spent_by["ann"] == Units(ONE // 5, 0)
+    assert book.unanswered == {2: bytes.fromhex(KEY)}
+    assert book.kept == {bytes.fromhex(KEY): bytes.fromhex(HASH)}

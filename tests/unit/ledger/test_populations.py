@@ -1,0 +1,169 @@
+"""One charge on several populations: all of them, or none."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from threading import Thread
+
+import pytest
+from asking import TENTH, answer, ask, open_pure, population
+from sqlalchemy import text
+
+from tacit.core.loss import Loss
+from tacit.core.noise_event import LaplaceNoise
+from tacit.errors import BudgetExceeded, InvalidValue, UnknownName
+from tacit.ledger.charge import Charge
+from tacit.ledger.ledger import Ledger
+from tacit.ledger.question import Question, Target
+from tacit.store.store import SqlStore
+
+FIFTH = LaplaceNoise(sensitivity=Fraction(1), scale=Fraction(5))
+
+
+@pytest.fixture
+def ledger(store: SqlStore) -> Ledger:
+    return Ledger(store)
+
+
+def ask_both(plan: str, *, principal: str = "ann") -> Question:
+    """A question about patients and staff, which costs twice as much of the staff."""
+    one = ask(plan, principal=principal)
+    targets = (Target(population("patients"), TENTH), Target(population("staff"), FIFTH))
+    return Question(
+        targets=targets,
+        principal=one.principal,
+        request=one.request,
+        plan=one.plan,
+        loss=one.loss,
+        policy=one.policy,
+        epochs=one.epochs,
+    )
+
+
+def spent(ledger: Ledger) -> tuple[Loss, Loss]:
+    return ledger.status("patients").spent, ledger.status("staff").spent
+
+
+def entries(ledger: Ledger) -> list[int]:
+    return [ledger.verify(name).entries for name in ("patients", "staff")]
+
+
+def test_every_population_is_charged_its_own_price(ledger: Ledger) -> None:
+    open_pure(ledger)
+    open_pure(ledger, name="staff")
+    charge = ledger.reserve(ask_both("a"), lease_ms=1000)
+    assert isinstance(charge, Charge)
+    assert [entry.population for entry in charge.entries] == ["patients", "staff"]
+    assert charge.receipt not in {entry.hash for entry in charge.entries}
+    assert spent(ledger) == (Loss.pure("0.1"), Loss.pure("0.2"))
+    kept = ledger.keep(charge, b"42")
+    assert ledger.reserve(ask_both("a"), lease_ms=1000) == kept
+    assert spent(ledger) == (Loss.pure("0.1"), Loss.pure("0.2"))
+    assert entries(ledger) == [3, 3]
+
+
+def test_where_the_second_refuses_the_first_is_not_charged(ledger: Ledger) -> None:
+    open_pure(ledger)
+    open_pure(ledger, "0.3", name="staff")
+    answer(ledger, ask_both("a"))
+    with pytest.raises(BudgetExceeded, match=r"budget of 'staff': ε = 0\.1 is left of"):
+        answer(ledger, ask_both("b"))
+    assert spent(ledger) == (Loss.pure("0.1"), Loss.pure("0.2"))
+    assert entries(ledger) == [3, 3]
+
+
+def test_where_a_quota_of_the_second_refuses_the_first_is_not_charged(ledger: Ledger) -> None:
+    open_pure(ledger)
+    open_pure(ledger, name="staff")
+    ledger.set_quota("staff", "ann", Loss.pure("0.1"), by="olga")
+    with pytest.raises(BudgetExceeded, match="quota of ann on 'staff'"):
+        answer(ledger, ask_both("a"))
+    assert spent(ledger) == (Loss.pure(0), Loss.pure(0))
+    answer(ledger, ask_both("a", principal="bob"))
+    assert entries(ledger) == [3, 4]
+
+
+def test_where_the_second_is_unknown_the_first_is_not_charged(ledger: Ledger) -> None:
+    open_pure(ledger)
+    with pytest.raises(UnknownName, match="no budget for the population 'staff'"):
+        answer(ledger, ask_both("a"))
+    assert ledger.status("patients").spent == Loss.pure(0)
+    assert ledger.verify("patients").entries == 1
+
+
+def test_populations_that_are_out_of_order_never_reach_the_ledger() -> None:
+    one = ask("a")
+    backwards = (Target(population("staff"), FIFTH), Target(population("patients"), TENTH))
+    with pytest.raises(InvalidValue, match="in order"):
+        Question(backwards, "ann", "a", one.plan, one.loss, one.policy, one.epochs)
+
+
+def test_many_at_once_wait_for_each_other_and_none_is_stuck(ledger: Ledger) -> None:
+    open_pure(ledger, "100")
+    open_pure(ledger, "100", name="staff")
+    failures: list[BaseException] = []
+
+    def work(me: int) -> None:
+        for number in range(5):
+            plan = f"{me} {number}"
+            try:
+                answer(ledger, ask_both(plan) if number % 2 else ask(plan))
+                answer(ledger, ask(f"{plan} staff", of=population("staff")))
+            except BaseException as error:  # noqa: BLE001 - told below
+                failures.append(error)
+
+    workers = [Thread(target=work, args=(me,)) for me in range(6)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(60)
+    assert failures == []
+    assert spent(ledger) == (Loss.pure(3), Loss.pure("5.4"))
+    assert entries(ledger) == [1 + 2 * 30, 1 + 2 * (30 + 12)]
+
+
+# what the order of the locks is for: the other way round, one of the two must be told to stop
+def test_two_who_lock_in_different_orders_stand_in_each_others_way(
+    new_store: Callable[[str], str], opened: Callable[[str], SqlStore]
+) -> None:
+    store = opened(new_store("postgresql"))
+    for name in ("patients", "staff"):
+        open_pure(Ledger(store), name=name)
+    lock = text("SELECT 1 FROM budgets WHERE population = :name FOR UPDATE")
+    told: list[type[BaseException]] = []
+
+    def backwards() -> None:
+        try:
+            with store.writing() as work:
+                work.one(lock, {"name": "staff"})
+                work.one(lock, {"name": "patients"})
+        except Exception as error:  # noqa: BLE001 - which one is told is the server's choice
+            told.append(type(error))
+
+    def forwards() -> None:
+        try:
+            with store.writing() as work:
+                work.one(lock, {"name": "patients"})
+                other.start()
+                while not waiting(store):
+                    pass
+                work.one(lock, {"name": "staff"})
+        except Exception as error:  # noqa: BLE001
+            told.append(type(error))
+
+    other = Thread(target=backwards)
+    forwards()
+    other.join(30)
+    assert [kind.__name__ for kind in told] == ["Conflict"]
+
+
+def waiting(store: SqlStore) -> int:
+    """How many sessions of this database wait for a lock."""
+    with store.reading() as work:
+        (found,) = work.one(
+            text(
+                "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' "
+                "AND datname = current_database()"
+            ),
+            {},
+        ) or (0,)
+    return int(found)

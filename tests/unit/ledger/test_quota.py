@@ -1,0 +1,176 @@
+"""Quotas under a cap: whoever works together gains nothing."""
+
+from collections.abc import Callable
+from itertools import product
+
+import pytest
+from asking import answer, ask, open_pure
+from sqlalchemy import text
+from sqlalchemy.engine import make_url
+
+from tacit.core.loss import Loss
+from tacit.errors import BudgetExceeded, InvalidValue, NotPermitted, UnknownName
+from tacit.ledger.ledger import Ledger
+from tacit.ledger.quota import holders_of
+from tacit.store.open import open_store
+from tacit.store.store import SqlStore
+from tacit.testing.postgres_cluster import PostgresCluster
+
+TEN = [f"account {number}" for number in range(10)]
+
+
+@pytest.fixture
+def ledger(new_store: Callable[[str], str], opened: Callable[[str], SqlStore]) -> Ledger:
+    return Ledger(opened(new_store("sqlite")))
+
+
+def asked(ledger: Ledger, principal: str, plan: str) -> bool:
+    """Whether this analyst's question was answered."""
+    try:
+        answer(ledger, ask(plan, principal=principal))
+    except BudgetExceeded:
+        return False
+    return True
+
+
+def granted(ledger: Ledger, principals: list[str], each: int) -> int:
+    pairs = product(range(each), principals)
+    return sum(asked(ledger, who, f"{who} {number}") for number, who in pairs)
+
+
+def test_an_analyst_stays_within_their_quota(ledger: Ledger) -> None:
+    open_pure(ledger)
+    ledger.set_quota("patients", "ann", Loss.pure("0.2"), by="olga")
+    assert granted(ledger, ["ann"], 5) == 2
+    with pytest.raises(BudgetExceeded) as refused:
+        answer(ledger, ask("more"))
+    assert str(refused.value) == (
+        "The quota of ann on 'patients' does not hold this question. Ask for less, or ask an "
+        "owner to raise the quota."
+    )
+    assert ledger.status("patients").spent == Loss.pure("0.2")
+    assert granted(ledger, ["bob"], 5) == 5
+    ledger.verify("patients")
+
+
+def test_what_was_spent_before_counts_for_a_quota(ledger: Ledger) -> None:
+    open_pure(ledger)
+    assert granted(ledger, ["ann"], 3) == 3
+    ledger.set_quota("patients", "ann", Loss.pure("0.2"), by="olga")
+    assert not asked(ledger, "ann", "more")
+    ledger.set_quota("patients", "ann", Loss.pure("0.4"), by="olga")
+    assert asked(ledger, "ann", "more")
+    assert not asked(ledger, "ann", "and more")
+
+
+def test_a_larger_quota_is_still_under_the_cap(ledger: Ledger) -> None:
+    open_pure(ledger, "0.3")
+    ledger.set_quota("patients", "ann", Loss.pure(100), by="olga")
+    assert granted(ledger, ["ann"], 5) == 3
+
+
+def test_ten_accounts_of_one_person_never_pass_the_cap(ledger: Ledger) -> None:
+    open_pure(ledger, "0.7")
+    for account in TEN:
+        ledger.set_quota("patients", account, Loss.pure("0.2"), by="olga")
+    assert granted(ledger, TEN, 5) == 7
+    assert ledger.status("patients").left == Loss.pure(0)
+
+
+def test_ten_accounts_of_a_group_never_pass_its_quota(ledger: Ledger) -> None:
+    open_pure(ledger, "5")
+    ledger.set_quota("patients", "@lab", Loss.pure("0.3"), by="olga")
+    for account in TEN:
+        ledger.join("patients", account, "@lab", by="olga")
+    assert granted(ledger, TEN, 3) == 3
+    assert granted(ledger, ["somebody else"], 3) == 3
+    ledger.verify("patients")
+
+
+def test_without_the_group_they_would(ledger: Ledger) -> None:
+    open_pure(ledger, "5")
+    ledger.set_quota("patients", "@lab", Loss.pure("0.3"), by="olga")
+    assert granted(ledger, TEN, 3) == 30
+
+
+def test_what_a_member_asks_counts_for_every_group(ledger: Ledger) -> None:
+    open_pure(ledger, "5")
+    for group, quota in (("@lab", "0.3"), ("@visitors", "0.2")):
+        ledger.set_quota("patients", group, Loss.pure(quota), by="olga")
+        ledger.join("patients", "ann", group, by="olga")
+    assert granted(ledger, ["ann"], 5) == 2
+    with pytest.raises(BudgetExceeded, match="quota of @visitors"):
+        answer(ledger, ask("more"))
+
+
+def test_a_refused_question_counts_for_nobody(ledger: Ledger) -> None:
+    open_pure(ledger)
+    ledger.join("patients", "ann", "@lab", by="olga")
+    ledger.join("patients", "bob", "@lab", by="olga")
+    ledger.set_quota("patients", "@lab", Loss.pure("0.1"), by="olga")
+    assert granted(ledger, ["ann"], 3) == 1  # two refusals by the group, after ann was counted
+    ledger.set_quota("patients", "ann", Loss.pure("0.2"), by="olga")
+    ledger.set_quota("patients", "@lab", Loss.pure("0.2"), by="olga")
+    assert asked(ledger, "ann", "more")
+    assert ledger.status("patients").spent == Loss.pure("0.2")
+
+
+def test_a_quota_on_one_population_is_none_on_another(ledger: Ledger) -> None:
+    open_pure(ledger)
+    staff = open_pure(ledger, name="staff")
+    ledger.set_quota("patients", "ann", Loss.pure(0), by="olga")
+    assert not asked(ledger, "ann", "a")
+    answer(ledger, ask("a", of=staff))
+
+
+def test_owners_alone_set_quotas_and_groups(ledger: Ledger) -> None:
+    open_pure(ledger)
+    with pytest.raises(NotPermitted, match="ann does not own the budget of 'patients'"):
+        ledger.set_quota("patients", "ann", Loss.pure(9), by="ann")
+    with pytest.raises(NotPermitted, match="ann does not own"):
+        ledger.join("patients", "bob", "@lab", by="ann")
+    with pytest.raises(UnknownName, match="no budget for the population 'staff'"):
+        ledger.set_quota("staff", "ann", Loss.pure(9), by="olga")
+    with pytest.raises(UnknownName, match="no budget for the population 'staff'"):
+        ledger.join("staff", "ann", "@lab", by="olga")
+    assert ledger.verify("patients").entries == 1
+
+
+def test_a_quota_or_a_group_that_means_nothing_is_refused(ledger: Ledger) -> None:
+    open_pure(ledger)
+    with pytest.raises(InvalidValue, match="counts in the measure of its budget"):
+        ledger.set_quota("patients", "ann", Loss.zcdp("0.1"), by="olga")
+    with pytest.raises(InvalidValue, match="begins with @, as in @lab"):
+        ledger.join("patients", "ann", "lab", by="olga")
+    ledger.join("patients", "ann", "@lab", by="olga")
+    with pytest.raises(InvalidValue, match="ann is in @lab already"):
+        ledger.join("patients", "ann", "@lab", by="olga")
+    assert ledger.verify("patients").entries == 2
+
+
+def test_groups_are_in_one_order_whatever_language_the_database_speaks(
+    cluster: PostgresCluster,
+) -> None:
+    address = make_url(cluster.database("administration"))
+    administration = open_store(address.render_as_string())
+    connection = administration._engine.raw_connection()
+    connection.cursor().execute(
+        "CREATE DATABASE english TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en'"
+    )
+    connection.close()
+    administration.close()
+    store = open_store(address.set(database="english").render_as_string())
+    try:
+        ledger = Ledger(store)
+        open_pure(ledger)
+        for group in ("@b", "@A", "@C", "@a-d", "@ab"):
+            ledger.join("patients", "ann", group, by="olga")
+        with store.reading() as work:
+            spoken = work.all(text("SELECT holder FROM members ORDER BY holder"), {})
+            ours = holders_of(work, "patients", "ann")
+        assert [holder for (holder,) in spoken] != sorted(holder for (holder,) in spoken)
+        assert ours == ("ann", "@A", "@C", "@a-d", "@ab", "@b")
+        answer(ledger, ask("a"))
+        ledger.verify("patients")
+    finally:
+        store.close()
