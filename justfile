@@ -51,6 +51,34 @@ errata:
 campaign-histories count="100000":
     TACIT_HISTORIES={{ count }} uv run pytest tests/claims/test_accounting.py -k "opendp or optimistic"
 
+# the ledger on SQLite and PostgreSQL: races, crashes, faults, replays and tampering
+ledger *args:
+    uv run pytest tests/ledger "$@"
+
+# 64 processes for a budget of 1, 10 or 63 questions, 1,000 rounds of each on both stores
+campaign-race rounds="1000":
+    TACIT_RACE_ROUNDS={{ rounds }} uv run pytest tests/ledger/test_races.py
+
+# 10,000 kills of a writer; goes on where it stopped
+campaign-kill kills="10000" place=".campaign":
+    TACIT_KILLS={{ kills }} TACIT_CAMPAIGN={{ place }} uv run pytest tests/ledger/test_crashes.py -k killed
+
+# 10^4 histories of requests sent, lost, repeated and reordered
+campaign-requests count="10000":
+    TACIT_REPLAYS={{ count }} uv run pytest tests/ledger/test_replays.py -k one_charge
+
+# the price of a charge beside the bare database, and after a million others
+campaign-charges count="1000000":
+    TACIT_CHARGES={{ count }} uv run pytest -s benchmarks/bench_ledger.py
+
+# the same with 20,000 charges
+bench-ledger:
+    uv run pytest -s benchmarks/bench_ledger.py
+
+# every engine gives the integers of the reference, and neighbours show in nothing but noise
+engines *args:
+    uv run pytest -n auto tests/engines "$@"
+
 # build the locked environments of the systems that we measure against
 peers:
     for peer in {{ peers_dir }}/*/; do uv sync --quiet --locked --project "$peer" || exit 1; done

@@ -1,16 +1,38 @@
 """The path of a question through the ledger, on both stores."""
 
-import pytest
-from asking import answer, ask, open_pure
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from multiprocessing import get_context
+from threading import Thread
 
+import pytest
+from asking import PERSON, answer, ask, open_pure
+from sqlalchemy import text
+
+from tacit.core.budget import Budget
 from tacit.core.loss import Loss
+from tacit.core.population import Population
+from tacit.core.selection_event import KeySelection
+from tacit.errors import AnswerLost, BudgetExceeded, KeyReused, TacitError
+from tacit.ledger.charge import Answer, Charge
 from tacit.ledger.ledger import Ledger
+from tacit.ledger.question import Question
 from tacit.store.store import SqlStore
+from tacit.store.work import Work
+
+KEYS = KeySelection(epsilon=Fraction(1, 10), delta=Fraction(1, 10**7), max_keys=1)
 
 
 @pytest.fixture
 def ledger(store: SqlStore) -> Ledger:
     return Ledger(store)
+
+
+def spent(ledger: Ledger) -> Loss:
+    return ledger.status("patients").spent
 
 
 def test_asked_again_the_same_bytes_and_no_charge(ledger: Ledger) -> None:
@@ -20,3 +42,155 @@ def test_asked_again_the_same_bytes_and_no_charge(ledger: Ledger) -> None:
     by_another = answer(ledger, ask("count", principal="bob", request="mine"))
     assert first == again == by_another
     assert ledger.status("patients").spent == Loss.pure("0.1")
+
+
+def test_another_question_is_another_draw_and_another_charge(ledger: Ledger) -> None:
+    open_pure(ledger)
+    bodies = {answer(ledger, ask(plan)).body for plan in "abc"}
+    assert len(bodies) == 3
+    assert spent(ledger) == Loss.pure("0.3")
+
+
+def test_the_charge_stands_before_anything_runs(ledger: Ledger) -> None:
+    open_pure(ledger)
+    seen = {}
+    answer(ledger, ask("count"), lambda step: seen.update({step: spent(ledger)}))
+    charged = Loss.pure("0.1")
+    assert seen["before reserve"] == Loss.pure(0)
+    assert seen["before run"] == charged
+    assert seen["after run"] == seen["before keep"] == seen["after keep"] == charged
+
+
+@pytest.mark.parametrize("step", ["before run", "after run", "before keep"])
+def test_a_question_that_fails_stays_charged(ledger: Ledger, step: str) -> None:
+    open_pure(ledger)
+
+    def fail(reached: str) -> None:
+        if reached == step:
+            raise ArithmeticError
+
+    with pytest.raises(ArithmeticError):
+        answer(ledger, ask("count"), fail)
+    assert spent(ledger) == Loss.pure("0.1")
+
+
+def test_what_is_given_up_is_not_refunded(ledger: Ledger) -> None:
+    open_pure(ledger, "0.1")
+    charge = ledger.reserve(ask("count"), lease_ms=60_000)
+    assert isinstance(charge, Charge)
+    ledger.abandon(charge)
+    assert spent(ledger) == Loss.pure("0.1")
+    with pytest.raises(AnswerLost):
+        answer(ledger, ask("count"))
+    with pytest.raises(BudgetExceeded):
+        answer(ledger, ask("another"))
+
+
+def test_a_key_stands_for_one_question(ledger: Ledger) -> None:
+    open_pure(ledger)
+    first = answer(ledger, ask("count", request="key 1"))
+    answer(ledger, ask("sum", principal="bob", request="key 1"))
+    with pytest.raises(KeyReused, match="used for another question; take a new key for each"):
+        answer(ledger, ask("sum", request="key 1"))
+    assert answer(ledger, ask("count", request="key 1")) == first
+    assert spent(ledger) == Loss.pure("0.2")
+
+
+class KilledAfterItsFirstCommit:
+    """A store whose process dies as soon as one of its works is on the disk."""
+
+    def __init__(self, store: SqlStore) -> None:
+        self._store = store
+        self.reading = store.reading
+
+    @contextmanager
+    def writing(self) -> Iterator[Work]:
+        with self._store.writing() as work:
+            yield work
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def reserve_and_die(store: SqlStore) -> None:
+    dying = Ledger(KilledAfterItsFirstCommit(store))  # type: ignore[arg-type]
+    dying.reserve(ask("keys", event=KEYS), lease_ms=1)
+
+
+def test_a_charge_is_one_commit_its_epsilon_and_its_delta(
+    store: SqlStore, ledger: Ledger
+) -> None:
+    budget = Budget(Loss.approximate(1, "1e-6"))
+    ledger.open_budget(Population("patients", PERSON), budget, ("olga",), by="olga")
+    process = get_context("fork").Process(target=reserve_and_die, args=(store,))
+    process.start()
+    process.join(30)
+    assert process.exitcode == -signal.SIGKILL
+    assert spent(ledger) == Loss.approximate("0.1", "1e-7")
+    with pytest.raises(AnswerLost):
+        answer(ledger, ask("keys", event=KEYS))
+    ledger.verify("patients")
+
+
+WAITING = text(
+    "SELECT count(*) FROM pg_stat_activity "
+    "WHERE wait_event_type = 'Lock' AND datname = current_database()"
+)
+
+
+@pytest.fixture
+def team(new_store: Callable[[str], str], opened: Callable[[str], SqlStore]) -> SqlStore:
+    return opened(new_store("postgresql"))
+
+
+def at_once(store: SqlStore, *questions: Question) -> list[Answer | TacitError]:
+    """What each is told where all have read what they read first, and none has written."""
+    outcomes: list[Answer | TacitError] = []
+
+    def ask_for(question: Question) -> None:
+        try:
+            outcomes.append(answer(Ledger(store), question))
+        except TacitError as refused:
+            outcomes.append(refused)
+
+    asking = [Thread(target=ask_for, args=(question,)) for question in questions]
+    with store.writing() as work:
+        # all of them come to stand at the row that they would write
+        work.one(text("SELECT 1 FROM budgets FOR UPDATE"), {})
+        for one in asking:
+            one.start()
+        stand = (0,)
+        while stand < (len(asking),):
+            with store.reading() as looking:
+                stand = looking.one(WAITING, {}) or (0,)
+    for one in asking:
+        one.join(30)
+    return outcomes
+
+
+def test_two_who_both_saw_room_do_not_both_get_it(team: SqlStore) -> None:
+    ledger = Ledger(team)
+    open_pure(ledger, "0.1")
+    with team.writing() as work:  # the database's own rule would hide who decides
+        work.run(text("ALTER TABLE budgets DROP CONSTRAINT within_cap"), {})
+    outcomes = at_once(team, ask("a"), ask("b"))
+    granted = [outcome for outcome in outcomes if isinstance(outcome, Answer)]
+    refused = [outcome for outcome in outcomes if isinstance(outcome, BudgetExceeded)]
+    assert (len(granted), len(refused)) == (1, 1)
+    assert spent(ledger) == Loss.pure("0.1")
+
+
+def test_of_two_who_ask_the_same_at_once_one_pays_and_the_other_waits(team: SqlStore) -> None:
+    ledger = Ledger(team)
+    open_pure(ledger)
+    first, second = at_once(team, ask("a"), ask("a", principal="bob"))
+    assert isinstance(first, Answer)
+    assert first == second
+    assert spent(ledger) == Loss.pure("0.1")
+
+
+def test_one_who_sends_a_key_twice_at_once_pays_once(team: SqlStore) -> None:
+    ledger = Ledger(team)
+    open_pure(ledger)
+    first, second = at_once(team, ask("a"), ask("a"))
+    assert isinstance(first, Answer)
+    assert first == second
+    assert spent(ledger) == Loss.pure("0.1")

@@ -16,6 +16,15 @@ SETTINGS = {
     "idle_in_transaction_session_timeout": "30s",
 }
 
+NETWORK = {
+    "connect_timeout": 10,
+    # a server that vanished is noticed in a minute, not when the kernel gives up
+    "keepalives_idle": 20,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,
+}
+
 WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"
 READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
@@ -33,7 +42,7 @@ def open_postgres(address: URL) -> SqlStore:
     options = " ".join(f"-c {name}={value}" for name, value in SETTINGS.items())
     engine = create_engine(
         address.set(drivername="postgresql+psycopg"),
-        connect_args={"autocommit": True, "options": options},
+        connect_args={"autocommit": True, "options": options, **NETWORK},
         pool_reset_on_return=None,
         pool_size=8,
         max_overflow=-1,

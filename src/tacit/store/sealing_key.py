@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from tacit.errors import InvalidValue, LedgerBroken, SecretMisuse
 from tacit.numeric.entropy import fresh_bytes
+from tacit.store.sqlite import sync_folder
 
 VARIABLE = "TACIT_STATE_KEY"
 KEY_BYTES = 32
@@ -90,11 +91,7 @@ def _make(path: Path) -> None:
         os.fsync(file.fileno())
         with suppress(FileExistsError):  # another was first, and theirs is the key
             os.link(file.name, path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_folder(path.parent)
 
 
 def _decoded(text: str | bytes, place: str) -> bytes:

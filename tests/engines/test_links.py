@@ -1,0 +1,128 @@
+"""Joins along declared links: what they mean, and that one person stays one person."""
+
+from dataclasses import replace
+
+import pytest
+from hospital import PEOPLE, Patient, Visit, catalog, database, hospitals, patient, tables
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.audit.record import RecordingGateway
+from tacit.audit.replay import BrokenPromise, ReplayingGateway
+from tacit.core.dataset import Limits
+from tacit.core.loss import Loss
+from tacit.core.unit import Neighbours
+from tacit.core.unseal import unseal
+from tacit.engines.duckdb import DuckDB
+from tacit.engines.engine import SecretTable
+from tacit.engines.reference import Reference
+from tacit.errors import InvalidValue
+from tacit.numeric.entropy import SystemEntropy
+from tacit.plan.bound import bound
+from tacit.plan.canonical import canonical
+from tacit.plan.source import Beside, Source, assumptions, source_of
+from tacit.query.price import price
+from tacit.query.run import run
+from tacit.sql.parse import parse
+
+QUESTIONS = (
+    "SELECT ward, COUNT(*), AVG(age) FROM visits GROUP BY ward",
+    """SELECT COUNT(DISTINCT person), SUM(value) FROM labs
+    JOIN visits ON labs.visit = visits.id JOIN patients ON patients.id = visits.patient""",
+    """SELECT city, ward, SUM(value * age) FROM labs l JOIN visits v ON v.id = l.visit
+    JOIN patients p ON v.patient = p.id WHERE value > -3 GROUP BY ward, city""",
+    "SELECT city, COUNT(*) FROM patients p JOIN visits v ON p.id = v.patient GROUP BY city",
+    "SELECT COUNT(value) FROM labs WHERE value <> 0",
+    """WITH old AS (SELECT id, ward FROM visits WHERE age >= 60)
+    SELECT ward, COUNT(*) FROM old GROUP BY ward""",
+)
+SALT = b"salt"
+LIMITS = st.builds(Limits, st.integers(1, 2), st.integers(1, 3))
+questions = st.sampled_from(QUESTIONS)
+
+
+def opened(table: SecretTable) -> list[list[int]]:
+    return [unseal(tally).tolist() for tally in table.tallies]
+
+
+@given(hospitals, questions, LIMITS)
+def test_duckdb_joins_as_the_reference_does(
+    patients: tuple[Patient | None, ...], text: str, limits: Limits
+) -> None:
+    declared, found = catalog(limits), tables(patients)
+    plan = bound(canonical(parse(text, declared)).plan, declared).plan
+    ours = DuckDB(database(found)).run(plan, declared, SALT)
+    assert opened(ours) == opened(Reference(dict(found)).run(plan, declared, SALT))
+
+
+def replayed(
+    text: str,
+    limits: Limits,
+    neighbours: Neighbours,
+    sides: tuple[tuple[Patient | None, ...], tuple[Patient | None, ...]],
+) -> None:
+    declared = catalog(limits, neighbours)
+    quote = price(parse(text, declared), declared, Loss.zcdp("0.1"))
+    recording = RecordingGateway(SystemEntropy(b"charge"))
+    first = run(quote, Reference(dict(tables(sides[0]))), declared, SALT, recording)
+    replaying = ReplayingGateway(recording.calls)
+    second = run(quote, Reference(dict(tables(sides[1]))), declared, SALT, replaying)
+    replaying.finish()
+    assert first == second
+
+
+@given(hospitals, patient(PEOPLE[0]), patient(PEOPLE[0]), questions, LIMITS)
+def test_one_person_in_three_tables_shows_in_nothing_but_noise(
+    others: tuple[Patient | None, ...], one: Patient, other: Patient, text: str, limits: Limits
+) -> None:
+    replayed(text, limits, Neighbours.ADD_REMOVE, ((*others, one), others))
+    replayed(text, limits, Neighbours.REPLACE_ONE, ((*others, one), (*others, other)))
+
+
+def test_two_people_would_show() -> None:
+    visits = (Visit("north", 50, (5, 5)), Visit("north", 60, (5,)))
+    both = tuple(Patient(person, "Bern", visits) for person in PEOPLE[:2])
+    with pytest.raises(BrokenPromise):
+        replayed(QUESTIONS[0], Limits(1, 2), Neighbours.ADD_REMOVE, (both, ()))
+
+
+def test_a_question_follows_the_links_to_the_unit_by_itself() -> None:
+    declared = catalog(Limits(1, 1))
+    plan = parse("SELECT COUNT(*) FROM labs", declared)
+    source = source_of(plan.source, declared)
+    visits = Beside("visits", "labs.visit", "visits.id")
+    patients = Beside("patients", "visits.patient", "patients.id")
+    assert source == Source("labs", (visits, patients), "patients.person")
+    assert assumptions(source, declared) == ("visits.id is unique",)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "SELECT COUNT(*) FROM labs JOIN visits ON labs.value = visits.age",
+            "no declared link",
+        ),
+        ("SELECT COUNT(*) FROM labs JOIN patients ON labs.visit = patients.id", "no declared"),
+        ("SELECT COUNT(*) FROM visits a JOIN visits b ON a.id = b.id", "equates a column"),
+        ("SELECT COUNT(*) FROM visits LEFT JOIN patients ON patient = patients.id", "LEFT"),
+        ("SELECT COUNT(*) FROM visits, patients", "JOIN dataset ON"),
+        ("SELECT COUNT(*) FROM visits CROSS JOIN patients", "inner joins"),
+        ("SELECT COUNT(*) FROM labs JOIN visits USING (id)", "USING"),
+        ("SELECT COUNT(*) FROM labs JOIN visits ON visit = id AND 1 = 1", "JOIN dataset ON"),
+    ],
+)
+def test_any_other_join_is_refused(text: str, told: str) -> None:
+    with pytest.raises(InvalidValue, match=told):
+        parse(text, catalog(Limits(1, 1)))
+
+
+def test_a_link_into_another_population_cannot_be_declared() -> None:
+    declared = catalog(Limits(1, 1))
+    foreign = replace(declared.dataset("labs"), population="staff")
+    with pytest.raises(InvalidValue, match="share one population"):
+        replace(
+            declared,
+            populations=(*declared.populations, replace(declared.populations[0], name="staff")),
+            datasets=(*declared.datasets[:2], foreign),
+        )
