@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from contextlib import closing as closed_later
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import uuid4
 
@@ -54,11 +55,13 @@ def bar(record_property: Callable[[str, object], None]) -> Iterator[Bar]:
 
 
 @pytest.fixture(scope="session")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresCluster]:
+def cluster() -> Iterator[PostgresCluster]:
     """A private PostgreSQL on loopback, started when the first test asks for it."""
-    made = PostgresCluster(tmp_path_factory.mktemp("postgres"))
-    yield made
-    made.stop("immediate")
+    # outside pytest's own folder, which a second run closes to the server's user
+    with TemporaryDirectory(prefix="tacit-postgres-") as place:
+        made = PostgresCluster(Path(place))
+        yield made
+        made.stop("immediate")
 
 
 @pytest.fixture

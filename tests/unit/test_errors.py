@@ -55,6 +55,22 @@ def test_every_error_is_one_of_ours_and_of_the_kind_that_python_knows(name: str)
     assert set(python) == {BUILT_IN[name]} if name in BUILT_IN else python == []
 
 
-@pytest.mark.parametrize("name", KINDS)
+FIXED = {"AnswerPending": (1_000,), "AnswerLost": ()}
+"""Errors that have one text, and what they are given instead of it."""
+
+
+@pytest.mark.parametrize("name", sorted(KINDS.keys() - FIXED.keys()))
 def test_an_error_shows_its_text_and_nothing_more(name: str) -> None:
     assert str(KINDS[name]("declare the bounds of 'pay'")) == "declare the bounds of 'pay'"
+
+
+@pytest.mark.parametrize("name", FIXED)
+def test_an_error_of_one_text_says_what_was_charged_and_what_to_do(name: str) -> None:
+    told = str(KINDS[name](*FIXED[name]))
+    assert told.endswith(".")
+    assert "ask under a new key" in told if name == "AnswerLost" else "cost nothing" in told
+    assert "1000" not in told
+
+
+def test_who_waits_knows_until_when() -> None:
+    assert errors.AnswerPending(1_000).until == 1_000

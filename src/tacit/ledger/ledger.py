@@ -6,7 +6,7 @@ from collections.abc import Callable
 from tacit.core.budget import Budget
 from tacit.core.loss import Loss
 from tacit.core.population import Population
-from tacit.errors import AnswerLost, AnswerPending
+from tacit.errors import AnswerLost, AnswerPending, InvalidValue
 from tacit.ledger import answer, govern
 from tacit.ledger.act import CapRaised, Decision
 from tacit.ledger.anchor import Anchor, check_anchor
@@ -106,6 +106,8 @@ class Ledger:
 
     def raise_cap(self, population: str, amount: Loss, reason: str, *, by: str) -> Entry:
         """Raise a cap, or propose it where there is a second owner to agree."""
+        if amount.measure is not self.status(population).measure:
+            raise InvalidValue("A cap is raised in the measure of its budget.")
         units = Units.limit(amount)
         return self.propose(population, CapRaised(units.amount, units.delta, reason), by=by)
 

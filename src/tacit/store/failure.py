@@ -12,7 +12,7 @@ UNIQUE = {1555, 2067, "23505"}
 AGAIN = {"40001", "40P01"}
 """PostgreSQL's codes of a transaction that lost to another."""
 
-REFUSED = {"23514", "P0001"}
+REFUSED = {"23502", "23514", "P0001"}
 """PostgreSQL's codes of a check or a trigger that said no: the second lock held."""
 
 BUSY = {5, 6, "55P03", "57014"}

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import create_engine, event
+from sqlalchemy.engine import URL
 
 from tacit.errors import StoreFailed
 from tacit.store.store import SqlStore
@@ -38,7 +39,7 @@ def open_sqlite(path: Path) -> SqlStore:
     except OSError as error:
         raise StoreFailed("The store's file can be neither made nor written.") from error
     engine = create_engine(
-        f"sqlite:///{path.absolute()}",
+        URL.create("sqlite", database=str(path.absolute())),
         connect_args={
             "isolation_level": None,
             "timeout": WAIT_SECONDS,

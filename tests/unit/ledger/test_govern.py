@@ -187,3 +187,10 @@ def test_a_delta_is_raised_where_a_budget_has_one(ledger: Ledger) -> None:
     open_for(ledger, "olga", budget=Budget(Loss.approximate(1, "1e-6")))
     ledger.raise_cap("patients", Loss.approximate(0, "1e-6"), "keys", by="olga")
     assert cap(ledger) == Loss.approximate(1, "2e-6")
+
+
+def test_a_cap_is_raised_in_its_own_measure(ledger: Ledger) -> None:
+    open_pure(ledger)
+    with pytest.raises(InvalidValue, match="in the measure of its budget"):
+        ledger.raise_cap("patients", Loss.zcdp(1), "another measure", by="olga")
+    assert ledger.status("patients").cap == Loss.pure(1)

@@ -1,0 +1,112 @@
+"""A question as method calls: the same tree that SQL gives."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tacit.core.catalog import Catalog
+from tacit.errors import InvalidValue
+from tacit.frame.aggregate import Agg
+from tacit.frame.expression import Expr, col
+from tacit.plan.expression import Expression, Field
+from tacit.plan.plan import GroupKey, Measure, Plan
+from tacit.plan.post import OrderBy, Output, Post
+from tacit.plan.relation import Filter, Join, Relation, Scan, datasets
+from tacit.plan.rewrite import rewritten
+from tacit.plan.scope import scope_of
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of a dataset, to be filtered, joined and counted; nothing is read.
+
+    Example:
+        Table.of(catalog, "visits").where(col("age") > 30).group_by("ward").agg(n=count())
+    """
+
+    catalog: Catalog
+    relation: Relation
+    keys: tuple[tuple[str, Expression], ...] = ()
+
+    @classmethod
+    def of(cls, catalog: Catalog, dataset: str) -> "Table":
+        """All rows of ``dataset``."""
+        return cls(catalog, Scan(catalog.dataset(dataset).name))
+
+    def where(self, condition: Expr) -> "Table":
+        """The rows for which ``condition`` holds."""
+        return replace(self, relation=Filter(self.relation, self._resolved(condition)))
+
+    def join(self, dataset: str, *, left: str, right: str) -> "Table":
+        """Each row beside those of ``dataset`` whose ``right`` equals the row's ``left``."""
+        ours = self._resolved(col(left))
+        if not isinstance(ours, Field):
+            raise InvalidValue("A join equates two columns.")
+        return replace(self, relation=Join(self.relation, dataset, ours.name, right))
+
+    def group_by(self, *names: str, **expressions: Expr) -> "Table":
+        """Groups by columns, or by expressions under names of their own."""
+        plain = [(name, self._resolved(col(name))) for name in names]
+        named = [(name, self._resolved(part)) for name, part in expressions.items()]
+        return replace(self, keys=(*plain, *named))
+
+    def agg(self, **measures: Agg) -> "Answer":
+        """What is asked of each group, under the names of the answer's columns."""
+        made = tuple(
+            Measure(name, self._rewritten(part.aggregate)) for name, part in measures.items()
+        )
+        keys = tuple(GroupKey(name, key) for name, key in self.keys)
+        post = Post.showing(*(key.name for key in keys), *measures)
+        return Answer(Plan(self.relation, keys, made, post))
+
+    def _resolved(self, part: Expr) -> Expression:
+        resolved: Expression = self._rewritten(part.node)
+        return resolved
+
+    def _rewritten(self, node: Any) -> Any:
+        """``node`` with each column called by its dataset too."""
+        scope = scope_of(datasets(self.relation), self.catalog)
+        return rewritten(node, lambda field: Field(scope[field.name].name))
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A question, and what is done with its answer; ``plan`` is the tree."""
+
+    plan: Plan
+
+    def having(self, condition: Expr) -> "Answer":
+        """Only the groups whose released values meet ``condition``."""
+        return self._posted(having=self._meant(condition.node))
+
+    def order_by(self, name: str, *, descending: bool = False) -> "Answer":
+        """The groups in the order of one column of the answer."""
+        order = OrderBy(self._meant(Field(name)), descending)
+        return self._posted(order=(*self.plan.post.order, order))
+
+    def limit(self, count: int) -> "Answer":
+        """The first groups."""
+        return self._posted(limit=count)
+
+    def select(self, **outputs: Expr) -> "Answer":
+        """Other columns, computed from the released ones."""
+        made = tuple(Output(name, self._meant(part.node)) for name, part in outputs.items())
+        return self._posted(outputs=made)
+
+    def _meant(self, node: Expression) -> Expression:
+        """``node`` with the names of columns replaced by what they show."""
+        shown: Mapping[str, Expression] = {
+            output.name: output.expression for output in self.plan.post.outputs
+        }
+        found: Expression = rewritten(node, lambda field: _shown(shown, field))
+        return found
+
+    def _posted(self, **changes: Any) -> "Answer":
+        return Answer(replace(self.plan, post=replace(self.plan.post, **changes)))
+
+
+def _shown(shown: Mapping[str, Expression], field: Field) -> Expression:
+    if field.name not in shown:
+        known = ", ".join(shown)
+        raise InvalidValue(f"The answer has no column {field.name!r}; it has {known}.")
+    return shown[field.name]

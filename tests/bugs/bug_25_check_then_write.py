@@ -1,0 +1,47 @@
+"""TD-10, 25: whether a cost fits is looked up first, and written without a condition."""
+
+from collections.abc import Callable
+
+from sqlalchemy import bindparam, update
+
+from tacit.ledger import reserve
+from tacit.ledger.budget_row import BudgetRow, find_budget
+from tacit.ledger.entry import Entry
+from tacit.ledger.question import Question, Target
+from tacit.ledger.units import Units
+from tacit.store.tables import budgets
+from tacit.store.work import Work
+
+PLACE = "tacit.ledger.reserve:_charge"
+CAUGHT_BY = "tests/ledger/test_path.py::test_two_who_both_saw_room_do_not_both_get_it"
+SHOWN = "assert (2, 0) == (1, 1)"
+
+UNCONDITIONAL = (
+    update(budgets)
+    .where(budgets.c.population == bindparam("at"))
+    .values(
+        spent_amount=budgets.c.spent_amount + bindparam("amount"),
+        spent_delta=budgets.c.spent_delta + bindparam("delta"),
+        head_seq=budgets.c.head_seq + 1,
+    )
+    .returning(budgets.c.head_seq, budgets.c.head_hash)
+)
+
+Spend = Callable[[Work, Question, Target, bytes, int], Entry]
+
+
+def fits(budget: BudgetRow, cost: Units) -> bool:
+    return budget.spent + cost <= budget.cap
+
+
+def bug(original: Spend) -> Spend:
+    reserve.SPEND = UNCONDITIONAL
+
+    def charge(work: Work, question: Question, target: Target, nonce: bytes, now: int) -> Entry:
+        budget = find_budget(work, target.population.name)
+        cost, _ = reserve.priced(target.event, budget.measure, question.price_delta)
+        if not fits(budget, cost):
+            raise reserve._exceeded(target.population.name, budget, cost)
+        return original(work, question, target, nonce, now)
+
+    return charge

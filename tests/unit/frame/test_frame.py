@@ -1,0 +1,125 @@
+"""Method calls give the same tree as SQL."""
+
+from datetime import date
+
+import pytest
+from clinic import catalog as clinic
+from hospital import catalog as hospital
+
+from tacit.core.dataset import Limits
+from tacit.errors import InvalidValue, UnknownName
+from tacit.frame.aggregate import (
+    Agg,
+    count,
+    count_units,
+    deviation,
+    greatest,
+    least,
+    mean,
+    median,
+    quantile,
+    total,
+    variance,
+)
+from tacit.frame.expression import case, col
+from tacit.frame.table import Answer, Table
+from tacit.plan.canonical import canonical
+from tacit.sql.parse import parse
+
+CLINIC = clinic(Limits(1, 2))
+HOSPITAL = hospital(Limits(1, 2))
+VISITS = Table.of(CLINIC, "visits")
+
+SAME = [
+    ("SELECT COUNT(*) AS n FROM visits", VISITS.agg(n=count())),
+    (
+        (
+            "SELECT ward, COUNT(DISTINCT person) AS n, AVG(pay) AS pay FROM visits"
+            " WHERE age > 30 AND ward <> 'north' GROUP BY ward"
+        ),
+        VISITS.where((col("age") > 30) & (col("ward") != "north"))
+        .group_by("ward")
+        .agg(n=count_units(), pay=mean("pay")),
+    ),
+    (
+        (
+            "SELECT SUM(2 * age + 0.5) AS s, COUNT(pay) AS n FROM visits"
+            " WHERE NOT smoker OR day >= DATE '2026-01-31' OR age BETWEEN 1 AND 5"
+            " OR pay IS NULL OR ward IN ('north', 'south')"
+        ),
+        VISITS.where(
+            ~col("smoker")
+            | (col("day") >= date(2026, 1, 31))
+            | col("age").between(1, 5)
+            | col("pay").is_null()
+            | col("ward").is_in("north", "south")
+        ).agg(s=total(2 * col("age") + 0.5), n=count("pay")),
+    ),
+    (
+        (
+            "SELECT CASE WHEN age < 18 THEN 'child' ELSE 'adult' END AS who, COUNT(*) AS n"
+            " FROM visits GROUP BY who HAVING n > 10 ORDER BY n DESC, who LIMIT 3"
+        ),
+        VISITS.group_by(who=case((col("age") < 18, "child"), otherwise="adult"))
+        .agg(n=count())
+        .having(col("n") > 10)
+        .order_by("n", descending=True)
+        .order_by("who")
+        .limit(3),
+    ),
+    (
+        (
+            "SELECT city, SUM(value) / COUNT(*) AS mean FROM labs"
+            " JOIN visits ON visit = visits.id JOIN patients ON patient = patients.id"
+            " GROUP BY city"
+        ),
+        Table.of(HOSPITAL, "labs")
+        .join("visits", left="visit", right="id")
+        .join("patients", left="visits.patient", right="id")
+        .group_by("city")
+        .agg(s=total("value"), n=count())
+        .select(city=col("city"), mean=col("s") / col("n")),
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "frame"), SAME, ids=[text for text, _ in SAME])
+def test_a_frame_and_a_text_that_mean_the_same_are_the_same(text: str, frame: Answer) -> None:
+    catalog = HOSPITAL if "labs" in text else CLINIC
+    assert canonical(parse(text, catalog)) == canonical(frame.plan)
+
+
+@pytest.mark.parametrize(
+    ("function", "made"),
+    [
+        ("VAR_SAMP(pay)", variance("pay")),
+        ("VAR_POP(pay)", variance("pay", sample=False)),
+        ("STDDEV_SAMP(pay)", deviation("pay")),
+        ("STDDEV_POP(pay)", deviation("pay", sample=False)),
+        ("MEDIAN(pay)", median("pay")),
+        ("QUANTILE(pay, 0.9)", quantile("pay", 0.9)),
+        ("MIN(pay)", least("pay")),
+        ("MAX(pay)", greatest("pay")),
+    ],
+)
+def test_every_aggregate_has_a_call(function: str, made: Agg) -> None:
+    plan = parse(f"SELECT {function} AS x FROM visits", CLINIC)  # noqa: S608
+    assert canonical(plan) == canonical(VISITS.agg(x=made).plan)
+
+
+def test_another_question_is_another_tree() -> None:
+    one, other = VISITS.where(col("age") > 30), VISITS.where(col("age") >= 30)
+    assert canonical(one.agg(n=count()).plan) != canonical(other.agg(n=count()).plan)
+
+
+def test_what_is_not_there_is_told() -> None:
+    with pytest.raises(UnknownName, match="no column 'agee'"):
+        VISITS.where(col("agee") > 1)
+    with pytest.raises(UnknownName, match="no dataset 'visit'"):
+        Table.of(CLINIC, "visit")
+    with pytest.raises(InvalidValue, match="The answer has no column 'm'; it has n"):
+        VISITS.agg(n=count()).order_by("m")
+    with pytest.raises(InvalidValue, match=r"joined by & and \|"):
+        VISITS.where(col("age") > 1 and col("age") < 3)
+    with pytest.raises(InvalidValue, match="A list is no value"):
+        VISITS.where(col("age") == [1])

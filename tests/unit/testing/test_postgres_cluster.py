@@ -1,0 +1,60 @@
+"""The private PostgreSQL of the tests."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import psycopg
+import pytest
+
+from tacit.errors import MissingExtra
+from tacit.testing import postgres_cluster
+from tacit.testing.postgres_cluster import PostgresCluster
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder of our own: another run of pytest closes its folders to the server's user."""
+    with TemporaryDirectory(prefix="tacit-postgres-") as folder:
+        yield Path(folder)
+
+
+def test_a_cluster_keeps_what_was_committed_through_a_crash(
+    place: Path,
+) -> None:
+    cluster = PostgresCluster(place)
+    try:
+        first, second = cluster.database("first"), cluster.database("second")
+        with psycopg.connect(first) as connection:
+            connection.execute("CREATE TABLE kept AS SELECT 42 AS answer")
+            syncs = connection.execute("SELECT current_setting('fsync')").fetchone()
+        assert syncs == ("on",)
+        cluster.stop("immediate")
+        with pytest.raises(psycopg.OperationalError):
+            psycopg.connect(first)
+        cluster.start()
+        with psycopg.connect(first) as connection:
+            assert connection.execute("SELECT answer FROM kept").fetchone() == (42,)
+        with (
+            psycopg.connect(second) as connection,
+            pytest.raises(psycopg.errors.UndefinedTable),
+        ):
+            connection.execute("SELECT answer FROM kept")
+    finally:
+        cluster.stop("immediate")
+
+
+def test_it_listens_on_this_machine_alone(cluster: PostgresCluster) -> None:
+    address = cluster.database("alone")
+    assert address == f"postgresql://postgres@127.0.0.1:{cluster.port}/alone"
+    with psycopg.connect(address) as connection:
+        assert connection.execute("SHOW listen_addresses").fetchone() == ("127.0.0.1",)
+
+
+def test_without_its_programs_the_package_is_named(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres_cluster, "PROGRAMS", [])
+    monkeypatch.setenv("PATH", str(place))
+    with pytest.raises(MissingExtra, match="initdb is not here; install Debian's postgresql"):
+        PostgresCluster(place)
