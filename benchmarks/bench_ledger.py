@@ -1,0 +1,164 @@
+"""The price of a charge: beside the bare database in one run, and after a million others.
+
+The bare run sends the very statements that the ledger sent, with the values that the ledger
+computed, through the driver itself: the same transactions without our code.
+"""
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from fractions import Fraction
+from hashlib import sha256
+from itertools import count
+from typing import Any
+
+import psycopg
+import pytest
+from conftest import Bar
+from sqlalchemy.sql.expression import ClauseElement
+
+from tacit.core.budget import Budget
+from tacit.core.loss import Loss
+from tacit.core.noise_event import LaplaceNoise
+from tacit.core.population import Population
+from tacit.core.unit import PrivacyUnit
+from tacit.ledger.charge import Charge
+from tacit.ledger.ledger import Ledger
+from tacit.ledger.question import Question, Target
+from tacit.store.postgres import SETTINGS, WRITE
+from tacit.store.sqlite import PRAGMAS
+from tacit.store.store import SqlStore
+from tacit.store.work import Values, Work
+
+CHARGES = int(os.environ.get("TACIT_CHARGES", "20000"))
+SAMPLE = 10_000
+"""How many charges throughput is measured on."""
+
+FIRST_AND_LAST = CHARGES // 100
+
+PATIENTS = Population("patients", PrivacyUnit("person"))
+NOISE = LaplaceNoise(sensitivity=Fraction(1), scale=Fraction(10**6))
+
+NewStore = Callable[[str], str]
+Opened = Callable[[str], SqlStore]
+Script = list[list[tuple[str, Any]]]
+"""For each charge, its statements and their values."""
+
+
+def question(number: int) -> Question:
+    name = str(number)
+    return Question(
+        targets=(Target(PATIENTS, NOISE),),
+        principal="ann",
+        request=name,
+        plan=sha256(name.encode()).digest(),
+        loss=Loss.pure("0.000001"),
+        policy="1",
+        epochs=("visits 1",),
+    )
+
+
+def opened_ledger(store: SqlStore) -> Ledger:
+    ledger = Ledger(store)
+    ledger.open_budget(PATIENTS, Budget(Loss.pure(1000)), ("olga",), by="olga")
+    return ledger
+
+
+def charge(ledger: Ledger, questions: list[Question]) -> list[float]:
+    """Seconds of each charge."""
+    seconds = []
+    for asked in questions:
+        began = time.perf_counter()
+        paid = ledger.reserve(asked, lease_ms=60_000)
+        seconds.append(time.perf_counter() - began)
+        assert isinstance(paid, Charge)
+    return seconds
+
+
+@contextmanager
+def recording() -> Iterator[Script]:
+    """Keeps every statement that goes through a unit of work."""
+    script: Script = []
+    honest_init, honest_execute = Work.__init__, Work._execute
+
+    def init(self: Work, *arguments: Any) -> None:
+        honest_init(self, *arguments)
+        script.append([])
+
+    def execute(self: Work, statement: ClauseElement, values: Values) -> None:
+        printed = self._print(statement)
+        script[-1].append((printed.text, printed.arguments(values)))
+        honest_execute(self, statement, values)
+
+    Work.__init__, Work._execute = init, execute  # type: ignore[method-assign]
+    try:
+        yield script
+    finally:
+        Work.__init__, Work._execute = honest_init, honest_execute  # type: ignore[method-assign]
+
+
+def bare(address: str, script: Script) -> float:
+    """Seconds that the driver alone takes for ``script``."""
+    if address.startswith("sqlite"):
+        connection: Any = sqlite3.connect(
+            address.removeprefix("sqlite:///"), isolation_level=None
+        )
+        for pragma in PRAGMAS:
+            connection.execute(f"PRAGMA {pragma}").close()
+        begin = "BEGIN IMMEDIATE"
+    else:
+        options = " ".join(f"-c {name}={value}" for name, value in SETTINGS.items())
+        connection, begin = psycopg.connect(address, autocommit=True, options=options), WRITE
+    with closing(connection):
+        began = time.perf_counter()
+        for statements in script:
+            cursor = connection.cursor()
+            cursor.execute(begin)
+            for text, values in statements:
+                cursor.execute(text, values)
+                if cursor.description:
+                    cursor.fetchone()
+            cursor.execute("COMMIT")
+        return time.perf_counter() - began
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_charge_costs_little_more_than_its_transaction(
+    kind: str, new_store: NewStore, opened: Opened, bar: Bar
+) -> None:
+    questions = [question(number) for number in range(SAMPLE)]
+    recorded = opened_ledger(opened(new_store(kind)))
+    with recording() as script:
+        charge(recorded, questions)
+    ours = opened_ledger(opened(new_store(kind)))
+    address = new_store(kind)
+    opened_ledger(opened(address))
+    ours_seconds = bare_seconds = 0.0
+    for start in range(0, SAMPLE, 1000):  # in turns, so that both meet the same machine
+        part = slice(start, start + 1000)
+        ours_seconds += sum(charge(ours, questions[part]))
+        bare_seconds += bare(address, script[part])
+    ratio = bare_seconds / ours_seconds
+    rates = f"{SAMPLE / ours_seconds:.0f} and {SAMPLE / bare_seconds:.0f} charges a second"
+    bar(f"throughput on {kind} over the bare store's ({rates})", ratio, ">= 0.7", ratio >= 0.7)
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_the_last_charge_costs_what_the_first_one_did(
+    kind: str, new_store: NewStore, opened: Opened, bar: Bar
+) -> None:
+    ledger = opened_ledger(opened(new_store(kind)))
+    numbers = count()
+    seconds: list[float] = []
+    while len(seconds) < CHARGES:
+        part = min(10_000, CHARGES - len(seconds))
+        seconds += charge(ledger, [question(next(numbers)) for _ in range(part)])
+    first, last = (
+        sorted(part)[len(part) * 99 // 100]
+        for part in (seconds[:FIRST_AND_LAST], seconds[-FIRST_AND_LAST:])
+    )
+    name = f"p99 of the last 1% of {CHARGES} charges on {kind} over the first 1%'s"
+    shown = f"{last / first:.2f} ({first * 1e3:.2f} to {last * 1e3:.2f} ms)"
+    bar(name, shown, "<= 1.5", last <= 1.5 * first)
