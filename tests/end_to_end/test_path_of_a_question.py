@@ -18,6 +18,7 @@ from tacit.ledger.ledger import Ledger
 from tacit.ledger.question import Question, Target
 from tacit.mechanisms.gateway import LiveGateway
 from tacit.numeric.entropy import SystemEntropy
+from tacit.query.post import posted
 from tacit.query.price import price
 from tacit.query.run import released_by, run
 from tacit.sql.parse import parse
@@ -66,11 +67,11 @@ def ask(ledger: Ledger, engine: DuckDB, text: str, request: str, rho: str = "0.0
     )
     paid = ledger.reserve(question, lease_ms=60_000)
     if isinstance(paid, Answer):
-        return decode(paid.body).renamed(quote.question.names)
+        return posted(decode(paid.body), quote.question.post)
     gateway = LiveGateway(SystemEntropy(paid.receipt))
     columns = run(quote, engine, CLINIC, b"salt", gateway)
     release = released_by(quote, columns, paid.receipt)
-    return decode(ledger.keep(paid, encode(release)).body).renamed(quote.question.names)
+    return posted(decode(ledger.keep(paid, encode(release)).body), quote.question.post)
 
 
 def test_a_question_is_answered_near_the_truth(ledger: Ledger, engine: DuckDB) -> None:

@@ -16,10 +16,23 @@ from tacit.core.population import Population
 from tacit.core.schema import Schema
 from tacit.core.unit import Neighbours, PrivacyUnit
 from tacit.engines.meaning import Cell, Row
-from tacit.plan.aggregate import Aggregate, CountRows, CountUnits, CountValues, Mean, Sum
+from tacit.plan.aggregate import (
+    Aggregate,
+    CountRows,
+    CountUnits,
+    CountValues,
+    Deviation,
+    Greatest,
+    Least,
+    Mean,
+    Quantile,
+    Sum,
+    Variance,
+)
 from tacit.plan.expression import (
     And,
     Arithmetic,
+    Bin,
     Case,
     Compare,
     Comparison,
@@ -33,6 +46,7 @@ from tacit.plan.expression import (
     Or,
 )
 from tacit.plan.plan import GroupKey, Measure, Plan
+from tacit.plan.post import Post
 from tacit.plan.relation import Filter, Scan
 
 TABLE = ("visits",)
@@ -44,6 +58,8 @@ TYPES = {
     "cost": "DECIMAL(18, 2)",
     "smoker": "BOOLEAN",
     "day": "DATE",
+    "doctor": "VARCHAR",
+    "room": "BIGINT",
 }
 WARDS = ("north", "south", "it's", "")
 
@@ -63,6 +79,8 @@ CELLS: dict[str, st.SearchStrategy[Cell]] = {
     ),
     "smoker": st.one_of(st.none(), st.booleans()),
     "day": st.one_of(st.none(), st.dates(date(1900, 1, 1), date(2100, 1, 1))),
+    "doctor": st.one_of(st.none(), st.sampled_from(["who", "no", "", "it's", "no|", "Ärztin"])),
+    "room": st.one_of(st.none(), st.sampled_from([-(2**63), 2**63 - 1, 0, -1, 7])),
 }
 ROWS: st.SearchStrategy[Row] = st.fixed_dictionaries(CELLS)
 TABLES = st.lists(ROWS, max_size=25)
@@ -80,6 +98,8 @@ def catalog(limits: Limits, neighbours: Neighbours = Neighbours.ADD_REMOVE) -> C
             ),
             Column("smoker", Kind.BOOLEAN),
             Column("day", Kind.DATE),
+            Column("doctor", Kind.TEXT),
+            Column("room", Kind.INTEGER),
         )
     )
     visits = Dataset(
@@ -102,7 +122,7 @@ def database(rows: Sequence[Row]) -> duckdb.DuckDBPyConnection:
     for row in rows:
         connection.execute(
             f"INSERT INTO visits VALUES ({marks})",  # noqa: S608 - our own names
-            [row[name] for name in TYPES],
+            [row.get(name) for name in TYPES],
         )
     return connection
 
@@ -172,17 +192,27 @@ CONDITIONS = _conditions()
 KEYS: st.SearchStrategy[Expression] = st.one_of(
     st.just(Field("ward")),
     st.just(Field("smoker")),
+    st.sampled_from([Bin(Field("age"), 40), Bin(Field("pay"), 25), Bin(Field("cost"), 50)]),
     st.builds(
         lambda condition: Case(((condition, Constant("yes")),), Constant("no")), CONDITIONS
     ),
     st.builds(lambda condition: Case(((condition, Constant(1)),), Constant(None)), CONDITIONS),
 )
+SECRET_KEYS: st.SearchStrategy[Expression] = st.sampled_from(
+    [Field("doctor"), Field("room"), Field("day")]
+)
+"""Columns whose values nobody declared."""
 AGGREGATES: st.SearchStrategy[Aggregate] = st.one_of(
     st.just(CountRows()),
     st.just(CountUnits()),
     st.builds(CountValues, st.sampled_from([Field("pay"), Field("ward")])),
     st.builds(Sum, NUMBERS),
     st.builds(Mean, NUMBERS),
+    st.builds(Variance, NUMBERS, st.booleans()),
+    st.builds(Deviation, NUMBERS, st.booleans()),
+    st.builds(Quantile, NUMBERS, st.sampled_from([Fraction(1, 2), Fraction(9, 10)])),
+    st.builds(Least, NUMBERS),
+    st.builds(Greatest, NUMBERS),
     st.builds(
         lambda condition, number: Sum(Case(((condition, number),), Constant(None))),
         CONDITIONS,
@@ -193,11 +223,14 @@ LIMITS = st.builds(Limits, st.integers(1, 3), st.integers(1, 3))
 
 
 @st.composite
-def plans(draw: st.DrawFn) -> Plan:
+def plans(draw: st.DrawFn, secret: st.SearchStrategy[Expression] | None = None) -> Plan:
+    """Questions; one of the keys is drawn from ``secret`` where that is given."""
     source = Scan("visits")
     filtered = draw(st.one_of(st.just(source), st.builds(Filter, st.just(source), CONDITIONS)))
-    keys = draw(st.lists(KEYS, max_size=2, unique=True))
+    keys = draw(st.lists(KEYS, max_size=2 if secret is None else 1, unique=True))
+    if secret is not None:
+        keys.insert(draw(st.integers(0, len(keys))), draw(secret))
     aggregates = draw(st.lists(AGGREGATES, min_size=1, max_size=3))
     named = tuple(GroupKey(f"k{place}", key) for place, key in enumerate(keys))
     measures = tuple(Measure(f"m{place}", part) for place, part in enumerate(aggregates))
-    return Plan(filtered, named, measures, tuple(part.name for part in measures))
+    return Plan(filtered, named, measures, Post.showing(*(part.name for part in measures)))

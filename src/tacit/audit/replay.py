@@ -3,21 +3,27 @@
 One pair of runs shows a broken sensitivity, whatever the noise: run on D and record every
 opened batch and every release; run again on a neighbour D' with the recorded releases in place
 of new draws. The two runs must open as many batches, with the same draws and sensitivities, and
-batch by batch the exact values must lie within the sensitivity.
+batch by batch the exact values must lie within the sensitivity. The groups of a selection are
+secret, so its two batches are compared by name: a group that one of them does not have counts
+0 there.
 Reference: Cebere, Erb, Desfontaines, Bellet, Fitzsimons 2026 (record and replay).
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import assert_never
 
+import numpy as np
+
 from tacit.audit.record import Call
+from tacit.core.keys import Group
 from tacit.core.secret import Secret
 from tacit.core.sensitivity import Norm, Sensitivity
 from tacit.core.unseal import unseal
 from tacit.errors import InternalError
-from tacit.mechanisms.gateway import Draw
-from tacit.noise.integers import Integers
+from tacit.mechanisms.gateway import NOWHERE, Draw, Kept, kept
+from tacit.noise.integers import Integers, packed
 
 
 class BrokenPromise(InternalError):
@@ -38,6 +44,49 @@ class ReplayingGateway:
         self, secret: Secret[Integers], sensitivity: Sensitivity, draw: Draw
     ) -> Integers:
         """What was released on the first run, if the values opened now lie near enough."""
+        call, opened = self._next(sensitivity, draw), unseal(secret)
+        if call.groups is not None:
+            raise BrokenPromise(f"Batch {self.replayed} is no selection on the neighbour.")
+        if opened.shape != call.opened.shape:
+            raise BrokenPromise(f"Batch {self.replayed} has another length on the neighbour.")
+        self._near(call.opened, opened, sensitivity)
+        self.replayed += 1
+        return call.released.copy()
+
+    def select(
+        self,
+        groups: Secret[tuple[Group, ...]],
+        secret: Secret[Integers],
+        sensitivity: Sensitivity,
+        draw: Draw,
+    ) -> Kept:
+        """The groups kept on the first run, if the counts opened now lie near enough.
+
+        What is kept may be missing here: a group of one unit, that the neighbour is without.
+        """
+        call, named = self._next(sensitivity, draw), unseal(groups)
+        if call.groups is None:
+            raise BrokenPromise(f"Batch {self.replayed} is a selection on the neighbour alone.")
+        left, right = aligned(call.groups, call.opened, named, unseal(secret))
+        self._near(left, right, sensitivity)
+        # within the L2 sensitivity a unit could still count several times in one group
+        if square_distance(left, right, Norm.LINF) > 1:
+            raise BrokenPromise(f"Batch {self.replayed} counts a unit twice in one group.")
+        self.replayed += 1
+        found = kept(call.groups, call.released.copy())
+        places = {group: place for place, group in enumerate(named)}
+        here = [places.get(group, NOWHERE) for group in found.groups]
+        return replace(found, places=Secret(np.array(here, dtype=np.int64)))
+
+    def finish(self) -> None:
+        """Raise where the neighbour opened fewer batches than were recorded."""
+        if self.replayed != len(self.calls):
+            raise BrokenPromise(
+                f"The neighbour opens {self.replayed} batches of {len(self.calls)} recorded."
+            )
+
+    def _next(self, sensitivity: Sensitivity, draw: Draw) -> Call:
+        """The recorded call whose turn it is, if it was made in the same way."""
         if self.replayed == len(self.calls):
             raise BrokenPromise(
                 f"The neighbour opens more batches than the {self.replayed} recorded."
@@ -47,31 +96,41 @@ class ReplayingGateway:
             raise BrokenPromise(
                 f"Batch {self.replayed} has another draw or sensitivity on the neighbour."
             )
-        opened = unseal(secret)
-        if opened.shape != call.opened.shape:
-            raise BrokenPromise(f"Batch {self.replayed} has another length on the neighbour.")
-        moved = square_distance(call.opened, opened, sensitivity.norm)
+        return call
+
+    def _near(self, left: Integers, right: Integers, sensitivity: Sensitivity) -> None:
+        moved = square_distance(left, right, sensitivity.norm)
         if moved > sensitivity.square:
             raise BrokenPromise(
                 f"Batch {self.replayed} moves by the root of {moved}, "
                 f"and that of {sensitivity.square} was declared."
             )
-        self.replayed += 1
-        return call.released.copy()
 
-    def finish(self) -> None:
-        """Raise where the neighbour opened fewer batches than were recorded."""
-        if self.replayed != len(self.calls):
-            raise BrokenPromise(
-                f"The neighbour opens {self.replayed} batches of {len(self.calls)} recorded."
-            )
+
+def aligned(
+    left_groups: Sequence[Group], left: Integers, right_groups: Sequence[Group], right: Integers
+) -> tuple[Integers, Integers]:
+    """Two batches on the union of their groups, in one order; a group that is absent counts 0.
+
+    Example:
+        >>> aligned([("a",), ("b",)], np.array([5, 1]), [("a",)], np.array([5]))
+        (array([5, 1]), array([5, 0]))
+    """
+    one, other = (
+        dict(zip(groups, values.tolist(), strict=True))
+        for groups, values in ((left_groups, left), (right_groups, right))
+    )
+    if len(one) != len(left_groups) or len(other) != len(right_groups):
+        raise BrokenPromise("A selection lists a group twice.")
+    union = sorted(one.keys() | other.keys())
+    found = [packed([values.get(group, 0) for group in union]) for values in (one, other)]
+    return found[0], found[1]
 
 
 def square_distance(left: Integers, right: Integers, norm: Norm) -> Fraction:
     """The square of the distance between two batches, exactly.
 
     Example:
-        >>> import numpy as np
         >>> square_distance(np.array([0, 0]), np.array([3, 4]), Norm.L2)
         Fraction(25, 1)
     """

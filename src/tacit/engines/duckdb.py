@@ -3,7 +3,7 @@
 import duckdb
 
 from tacit.core.catalog import Catalog
-from tacit.engines.engine import SecretTable, sealed
+from tacit.engines.engine import SecretTable, boxed
 from tacit.engines.print.question import question
 from tacit.errors import InternalError
 from tacit.plan.bounded import BoundedPlan
@@ -39,6 +39,4 @@ class DuckDB:
             raise InternalError("The engine failed.") from error
         finally:
             cursor.close()
-        width = len(plan.keys)
-        rows = [(tuple(row[:width]), tuple(map(int, row[width:]))) for row in found]
-        return sealed(plan, rows)
+        return boxed(plan, found)

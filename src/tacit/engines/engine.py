@@ -1,16 +1,19 @@
 """The port to where the data lives: a bounded question in, secret integers out."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from tacit.core.catalog import Catalog
 from tacit.core.keys import Key
 from tacit.core.secret import Secret
+from tacit.engines.leaves import Leaf, nodes
 from tacit.noise.integers import Integers, packed
 from tacit.plan.bounded import BoundedPlan
+from tacit.plan.tally import TreeTally
 
 Group = tuple[Key, ...]
 """The values of a group's keys, in the order of the question."""
@@ -46,7 +49,7 @@ def public_groups(plan: BoundedPlan) -> tuple[Group, ...] | None:
     return tuple(product(*(key.keys.values for key in plan.keys if key.keys is not None)))
 
 
-def sealed(plan: BoundedPlan, rows: list[GroupRow]) -> SecretTable:
+def sealed(plan: BoundedPlan, rows: list[GroupRow], leaves: Sequence[Leaf] = ()) -> SecretTable:
     """What an engine found, in its box, in an order that tells nothing of the table's own."""
     groups = public_groups(plan)
     found = dict(rows)
@@ -56,4 +59,25 @@ def sealed(plan: BoundedPlan, rows: list[GroupRow]) -> SecretTable:
     tallies = tuple(Secret(packed(list(column))) for column in columns)
     if not order:
         tallies = tuple(Secret(np.zeros(0, dtype=np.int64)) for _ in plan.tallies)
+    tallies = tuple(
+        Secret(nodes(place, tally, order, leaves)) if isinstance(tally, TreeTally) else counts
+        for place, (tally, counts) in enumerate(zip(plan.tallies, tallies, strict=True))
+    )
     return SecretTable(Secret(order) if groups is None else None, tallies)
+
+
+def boxed(plan: BoundedPlan, found: Sequence[Sequence[Any]]) -> SecretTable:
+    """What the statement of `tacit.engines.print.question` found, in its box."""
+    keys, tallies = len(plan.keys), len(plan.tallies)
+    trees = {place for place, tally in enumerate(plan.tallies) if isinstance(tally, TreeTally)}
+    rows, leaves = [], []
+    for row in found:
+        group, counts = tuple(row[:keys]), tuple(map(int, row[-tallies:]))
+        cell = row[keys] if trees else -1
+        if cell < 0:
+            rows.append((group, counts))
+        else:
+            leaves += [
+                Leaf(place, group, cell, counts[place]) for place in trees if counts[place]
+            ]
+    return sealed(plan, rows, leaves)

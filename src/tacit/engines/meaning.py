@@ -25,6 +25,7 @@ from tacit.plan.steps import (
     CompareColumns,
     CompareSteps,
     Condition,
+    HalvedSteps,
     Known,
     NotSo,
     ProductSteps,
@@ -92,6 +93,9 @@ def steps(number: Steps, row: Row) -> int | None:
         case ProductSteps(left, right):
             one, other = steps(left, row), steps(right, row)
             return None if one is None or other is None else one * other
+        case HalvedSteps(part, times):
+            whole = steps(part, row)
+            return None if whole is None else whole // 2**times
         case CaseSteps(whens, otherwise):
             for condition, then in whens:
                 if truth(condition, row):

@@ -9,9 +9,10 @@ from tacit.core.column import Kind
 from tacit.core.keys import Key
 from tacit.engines.engine import Group, SecretTable, sealed
 from tacit.engines.joined import joined
+from tacit.engines.leaves import Leaf
 from tacit.engines.meaning import Row, steps, truth
 from tacit.plan.bounded import BoundedKey, BoundedPlan, CaseKey, ColumnKey
-from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, UnitTally
+from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, TreeTally, UnitTally
 
 
 class Reference:
@@ -29,13 +30,17 @@ class Reference:
                 continue
             units[unit][group].append(row)  # type: ignore[index]
         totals: dict[Group, list[int]] = {} if plan.keys else {(): [0] * len(plan.tallies)}
+        leaves: list[Leaf] = []
         for unit, groups in units.items():
             kept = sorted(groups, key=lambda group: (_mixed(salt, unit, *group), group))
             for group in kept[: plan.max_groups]:
-                added = _of_unit(plan, salt, unit, group, groups[group])
+                rows = groups[group]
+                kept_rows = _kept(plan, salt, unit, group, rows)
+                added = [_tally(tally, rows, kept_rows) for tally in plan.tallies]
+                leaves += _leaves(plan, group, kept_rows)
                 total = totals.setdefault(group, [0] * len(plan.tallies))
                 totals[group] = [a + b for a, b in zip(total, added, strict=True)]
-        return sealed(plan, [(group, tuple(total)) for group, total in totals.items()])
+        return sealed(plan, [(group, tuple(each)) for group, each in totals.items()], leaves)
 
 
 def _group(plan: BoundedPlan, row: Row) -> Group | None:
@@ -59,19 +64,30 @@ def _key(key: BoundedKey, row: Row) -> Key | None:
             return value if public and isinstance(value, str | int) else None
 
 
-def _of_unit(
+def _kept(
     plan: BoundedPlan, salt: bytes, unit: str | int, group: Group, rows: list[Row]
-) -> list[int]:
-    """What one unit adds to one of its groups."""
-    kept_tallies = [tally for tally in plan.tallies if isinstance(tally, KeptTally)]
+) -> list[Row]:
+    """The rows that one unit keeps in one of its groups."""
+    numbers = [tally.steps for tally in plan.tallies if isinstance(tally, KeptTally)]
+    numbers += [tally.cell for tally in plan.tallies if isinstance(tally, TreeTally)]
 
     def order(row: Row) -> tuple[str, tuple[tuple[bool, int], ...]]:
-        values = [steps(tally.steps, row) for tally in kept_tallies]
+        values = [steps(number, row) for number in numbers]
         texts = ["NULL" if value is None else value for value in values]
         return _mixed(salt, unit, *group, *texts), tuple((v is None, v or 0) for v in values)
 
-    kept = sorted(rows, key=order)[: plan.max_rows]
-    return [_tally(tally, rows, kept) for tally in plan.tallies]
+    return sorted(rows, key=order)[: plan.max_rows]
+
+
+def _leaves(plan: BoundedPlan, group: Group, kept: list[Row]) -> list[Leaf]:
+    """The cells that the kept rows fall into."""
+    return [
+        Leaf(place, group, cell, 1)
+        for place, tally in enumerate(plan.tallies)
+        if isinstance(tally, TreeTally)
+        for row in kept
+        if (cell := steps(tally.cell, row)) is not None
+    ]
 
 
 def _tally(tally: Tally, rows: list[Row], kept: list[Row]) -> int:
@@ -86,6 +102,8 @@ def _tally(tally: Tally, rows: list[Row], kept: list[Row]) -> int:
             return min(max(total, low), high)
         case KeptTally(number, _, _):
             return sum(value for row in kept if (value := steps(number, row)) is not None)
+        case TreeTally():
+            return 0  # its leaves are counted by themselves
 
 
 def _mixed(salt: bytes, *parts: Key) -> str:

@@ -5,13 +5,22 @@ so that it can run in this process, in an engine's workers, or under an audit th
 went in and replays what came out.
 """
 
+from dataclasses import dataclass
+from itertools import compress
 from typing import Protocol
 
+import numpy as np
+
+from tacit.core.keys import Group
 from tacit.core.secret import Secret
 from tacit.core.sensitivity import Sensitivity
 from tacit.core.unseal import unseal
+from tacit.errors import InternalError
 from tacit.noise.integers import Integers
 from tacit.numeric.entropy import Entropy
+
+NOWHERE = -1
+"""The place of a group that a table does not have: there, every tally is 0."""
 
 
 class Draw(Protocol):
@@ -20,6 +29,31 @@ class Draw(Protocol):
     def __call__(self, values: Integers, entropy: Entropy) -> Integers:
         """What is released for the exact ``values``."""
         ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kept:
+    """The groups that a selection released, in the order of their keys.
+
+    ``released`` holds what came out for each, above 0. Where they stand among all groups of the
+    table is secret.
+    """
+
+    groups: tuple[Group, ...]
+    released: Integers
+    places: Secret[Integers]
+
+    def of(self, tally: Secret[Integers], width: int = 1) -> Secret[Integers]:
+        """What ``tally`` holds for these groups and no others, still secret.
+
+        It has ``width`` integers for each group.
+
+        Guarantee: once the groups are released, its length is public, and one unit moves it by
+        no more than it moves ``tally``.
+        """
+        # a place of -1 is that of the zeros at the end
+        values = np.append(unseal(tally), np.zeros(width, dtype=np.int64))
+        return Secret(values.reshape(-1, width)[unseal(self.places)].ravel())
 
 
 class Gateway(Protocol):
@@ -31,12 +65,24 @@ class Gateway(Protocol):
         """What ``draw`` makes of a secret that one unit moves by ``sensitivity`` at most."""
         ...
 
+    def select(
+        self,
+        groups: Secret[tuple[Group, ...]],
+        secret: Secret[Integers],
+        sensitivity: Sensitivity,
+        draw: Draw,
+    ) -> Kept:
+        """Those of the ``groups`` for which ``draw`` makes a number above 0 of the secret.
+
+        A group that is not listed counts 0, and how many are listed is secret.
+        """
+        ...
+
 
 class LiveGateway:
     """The gateway of production: opens, draws, forgets.
 
     Example:
-        >>> import numpy as np
         >>> from fractions import Fraction
         >>> from tacit.core.proof import Rule
         >>> from tacit.core.sensitivity import Norm
@@ -63,3 +109,31 @@ class LiveGateway:
         """What ``draw`` makes of the secret."""
         del sensitivity  # the mechanism calibrated its draw to it, and an audit checks it
         return draw(unseal(secret), self._entropy)
+
+    def select(
+        self,
+        groups: Secret[tuple[Group, ...]],
+        secret: Secret[Integers],
+        sensitivity: Sensitivity,
+        draw: Draw,
+    ) -> Kept:
+        """The groups that ``draw`` keeps."""
+        return kept(unseal(groups), self.release(secret, sensitivity, draw))
+
+
+def kept(groups: tuple[Group, ...], released: Integers) -> Kept:
+    """Those of ``groups`` whose release is above 0, sorted: no order of the table's shows.
+
+    Example:
+        >>> kept((("b",), ("a",), ("c",)), np.array([7, 9, 0])).groups
+        (('a',), ('b',))
+    """
+    if len(groups) != released.size:
+        raise InternalError("A selection releases one number for each group.")
+    above = np.asarray(released > 0, dtype=np.bool_)
+    found = list(compress(groups, above.tolist()))
+    places = np.flatnonzero(above)
+    if found != sorted(found):
+        places = places[sorted(range(len(found)), key=found.__getitem__)]
+        found.sort()
+    return Kept(tuple(found), released[places], Secret(places))

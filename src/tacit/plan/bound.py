@@ -16,6 +16,7 @@ from tacit.plan.scope import Scope, scope_of
 from tacit.plan.source import source_of
 from tacit.plan.steps import AllOf
 from tacit.plan.tally import Tally, UnitTally
+from tacit.plan.tree import finest
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,8 @@ def bound(plan: Plan, catalog: Catalog) -> Bound:
         tallies.append(UnitTally())
     limits = catalog.dataset(source.dataset).limits
     readings = tuple(
-        read(measure.aggregate, scope, limits.max_rows, tallies) for measure in plan.measures
+        read(measure.aggregate, scope, limits.max_rows, tallies, finest(keys))
+        for measure in plan.measures
     )
     bounded = BoundedPlan(
         source=source,

@@ -7,14 +7,25 @@ from tacit.core.keys import Key, Keys
 from tacit.core.schema import Schema
 from tacit.errors import InvalidValue
 from tacit.plan.bounded import BoundedKey, CaseKey, ColumnKey
-from tacit.plan.expression import Case, Constant, Expression, Field
-from tacit.plan.on_grid import condition
+from tacit.plan.expression import (
+    Bin,
+    Case,
+    Compare,
+    Comparison,
+    Constant,
+    Expression,
+    Field,
+)
+from tacit.plan.on_grid import condition, number
 from tacit.plan.plan import GroupKey
 
 GROUPED = {Kind.TEXT, Kind.INTEGER, Kind.BOOLEAN, Kind.DATE}
 """Kinds that have groups; numbers with fractions are put into bins first."""
 
 TRUTHS = Keys((0, 1))
+
+MOST_BINS = 200
+"""Bins of one key; each is a comparison that every row goes through."""
 
 
 def bound_key(key: GroupKey, schema: Schema) -> BoundedKey:
@@ -25,7 +36,7 @@ def bound_key(key: GroupKey, schema: Schema) -> BoundedKey:
             if column.kind not in GROUPED:
                 raise InvalidValue(
                     f"Groups by {name!r}, a {column.kind.value} column, would hold one value "
-                    "each; use a CASE that names ranges."
+                    "each; use bins, as in FLOOR(x / 10) * 10, or a CASE that names ranges."
                 )
             keys = TRUTHS if column.kind is Kind.BOOLEAN else column.keys
             return ColumnKey(key.name, column.name, column.kind, keys)
@@ -34,9 +45,31 @@ def bound_key(key: GroupKey, schema: Schema) -> BoundedKey:
             rest = None if otherwise == Constant(None) else _named(otherwise)
             values = [value for _, value in named] + ([] if rest is None else [rest])
             return CaseKey(key.name, named, rest, Keys(tuple(dict.fromkeys(values))))
+        case Bin(part, width):
+            return bound_key(GroupKey(key.name, _bins(part, width, schema)), schema)
     raise InvalidValue(
-        "Groups are made by a column, or by a CASE whose values are written out."
+        "Groups are made by a column, by bins of a number, as in FLOOR(x / 10) * 10, or by a "
+        "CASE whose values are written out."
     )
+
+
+def _bins(part: Expression, width: int, schema: Schema) -> Case:
+    """The bins that the bounds of a number reach; what lies beyond is in the first or last."""
+    value = number(part, schema)
+    first, last = (end * value.step // width for end in (value.low, value.high))
+    if last - first >= MOST_BINS:
+        raise InvalidValue(
+            f"Bins {width} wide are {last - first + 1} within the bounds, and {MOST_BINS} are "
+            "the most; make them wider."
+        )
+    starts = [place * width for place in range(first, last + 1)]
+    below = [
+        (Compare(Comparison.LESS, part, Constant(start + width)), Constant(start))
+        for start in starts[:-1]
+    ]
+    # a comparison with NULL is not true, so that NULL has no bin
+    rest = Compare(Comparison.AT_LEAST, part, Constant(starts[-1]))
+    return Case((*below, (rest, Constant(starts[-1]))), Constant(None))
 
 
 def _named(expression: Expression) -> Key:

@@ -1,28 +1,31 @@
 """Equal questions made equal: the names and the order that an analyst chose are put aside."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import date
 from enum import Enum
 from fractions import Fraction
+from functools import partial
 from hashlib import sha256
 from typing import Any, TypeVar
 
-from tacit.errors import InternalError
-from tacit.plan.expression import And, Compare, OneOf, Or
+from tacit.errors import InternalError, InvalidValue
+from tacit.plan.expression import And, Compare, Field, OneOf, Or
 from tacit.plan.plan import GroupKey, Measure, Plan
+from tacit.plan.post import Post
 from tacit.plan.relation import Filter
+from tacit.plan.rewrite import rewritten
 
 Node = TypeVar("Node")
 
 
 @dataclass(frozen=True, slots=True)
 class Canonical:
-    """A question under names of its own, and how the analyst's columns are called there."""
+    """A question under names of its own, and what the analyst wants done with its answer."""
 
     plan: Plan
-    names: tuple[tuple[str, str], ...]
+    post: Post
 
     @property
     def hash(self) -> bytes:
@@ -45,11 +48,17 @@ def canonical(plan: Plan) -> Canonical:
         _normal(plan.source),
         tuple(GroupKey(name, part) for part, name in key_names.items()),
         tuple(Measure(name, part) for part, name in measure_names.items()),
-        (*key_names.values(), *measure_names.values()),
+        Post.showing(*key_names.values(), *measure_names.values()),
     )
     called = {name: key_names[part] for name, part in keys.items()}
     called |= {name: measure_names[part] for name, part in measures.items()}
-    return Canonical(made, tuple((name, called[name]) for name in plan.shown))
+    return Canonical(made, rewritten(plan.post, partial(_called, called)))
+
+
+def _called(names: Mapping[str, str], field: Field) -> Field:
+    if field.name not in names:
+        raise InvalidValue(f"The answer has no column {field.name!r}.")
+    return Field(names[field.name])
 
 
 def text(node: object) -> str:

@@ -115,6 +115,29 @@ class Arithmetic:
 
 
 @dataclass(frozen=True, slots=True)
+class Divide:
+    """A quotient of released values, NULL where the divisor is 0; rows are not divided."""
+
+    left: "Expression"
+    right: "Expression"
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Where the bin starts that a number lies in: bins are ``width`` wide, and one starts at 0.
+
+    It names groups alone: its bins are those that the number's bounds reach.
+    """
+
+    part: "Expression"
+    width: int
+
+    def __post_init__(self) -> None:
+        if self.width < 1:
+            raise InvalidValue(f"A bin is a whole number wide, from 1 on, not {self.width}.")
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """The value beside the first condition that holds, or else another."""
 
@@ -122,4 +145,17 @@ class Case:
     otherwise: "Expression"
 
 
-Expression = Field | Constant | Compare | OneOf | IsNull | And | Or | Not | Arithmetic | Case
+Expression = (
+    Field
+    | Constant
+    | Compare
+    | OneOf
+    | IsNull
+    | And
+    | Or
+    | Not
+    | Arithmetic
+    | Divide
+    | Bin
+    | Case
+)

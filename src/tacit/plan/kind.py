@@ -9,9 +9,11 @@ from tacit.errors import InvalidValue
 from tacit.plan.expression import (
     And,
     Arithmetic,
+    Bin,
     Case,
     Compare,
     Constant,
+    Divide,
     Expression,
     Field,
     IsNull,
@@ -61,6 +63,13 @@ def kind_of(expression: Expression, schema: Schema) -> Kind | None:
                 if kind_of(part, schema) not in NUMBERS:
                     raise InvalidValue(f"{operation.value} takes numbers.")
             return _number(kind_of(left, schema), kind_of(right, schema))
+        case Divide():
+            raise InvalidValue(
+                "The values of a row are not divided; divide what is released, as in "
+                "SUM(x) / COUNT(*)."
+            )
+        case Bin():
+            raise InvalidValue("Bins name groups; put them into GROUP BY.")
         case Case(whens, otherwise):
             for condition, _ in whens:
                 _condition(condition, schema)

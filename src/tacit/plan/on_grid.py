@@ -60,7 +60,8 @@ def number(expression: Expression, schema: Schema) -> Ranged:
             column = schema[name]
             grid = column.grid()
             clamped = ColumnSteps(column.name, column.kind, grid)
-            return Ranged(clamped, grid.lowest, grid.highest, grid.step)
+            rounding = grid.rounding_error(rows=1) if column.kind is Kind.FLOAT else Fraction(0)
+            return Ranged(clamped, grid.lowest, grid.highest, grid.step, rounding)
         case Constant(None):
             return Ranged(WholeSteps(None), 0, 0, Fraction(1))
         case Constant(bool()):
@@ -75,7 +76,8 @@ def number(expression: Expression, schema: Schema) -> Ranged:
             steps = [value.steps for value in values]
             pairs = tuple(zip(conditions, steps[:-1], strict=True))
             low, high = min(v.low for v in values), max(v.high for v in values)
-            return Ranged(CaseSteps(pairs, steps[-1]), low, high, values[0].step)
+            rounding = max(value.rounding for value in values)
+            return Ranged(CaseSteps(pairs, steps[-1]), low, high, values[0].step, rounding)
     raise InvalidValue("A number is expected here.")
 
 

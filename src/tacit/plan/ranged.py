@@ -5,7 +5,7 @@ from fractions import Fraction
 from math import gcd, lcm
 
 from tacit.errors import InvalidValue
-from tacit.plan.steps import ProductSteps, Steps, SumSteps, WholeSteps
+from tacit.plan.steps import HalvedSteps, ProductSteps, Steps, SumSteps, WholeSteps
 
 ROOM = 2**62
 """No number of steps reaches this, so that 64 bits hold it, and 128 any sum of a table."""
@@ -14,6 +14,9 @@ ROOM = 2**62
 @dataclass(frozen=True, slots=True)
 class Ranged:
     """Steps of a known size, and the range that they never leave.
+
+    ``rounding`` is how far the steps can be from the number itself, in its own units: floats
+    are rounded to their grid.
 
     Guarantee: for every row an engine that computes the steps stays within the range, and the
     range within 62 bits; intermediate results too.
@@ -28,6 +31,7 @@ class Ranged:
     low: int
     high: int
     step: Fraction
+    rounding: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
         if max(abs(self.low), abs(self.high)) >= ROOM:
@@ -45,15 +49,45 @@ class Ranged:
     def __add__(self, other: "Ranged") -> "Ranged":
         one, two = in_one_step([self, other])
         steps = SumSteps(one.steps, two.steps)
-        return Ranged(steps, one.low + two.low, one.high + two.high, one.step)
+        rounding = one.rounding + two.rounding
+        return Ranged(steps, one.low + two.low, one.high + two.high, one.step, rounding)
 
     def __mul__(self, other: "Ranged") -> "Ranged":
         ends = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
         steps = ProductSteps(self.steps, other.steps)
-        return Ranged(steps, min(ends), max(ends), self.step * other.step)
+        rounding = self.size * other.rounding + other.size * self.rounding
+        rounding += self.rounding * other.rounding
+        return Ranged(steps, min(ends), max(ends), self.step * other.step, rounding)
 
     def __sub__(self, other: "Ranged") -> "Ranged":
         return self + Ranged.constant(Fraction(-1)) * other
+
+    @property
+    def size(self) -> Fraction:
+        """How far the number can lie from 0, in its own units."""
+        return max(abs(self.low), abs(self.high)) * self.step
+
+    def above(self, start: int) -> "Ranged":
+        """The same number counted from ``start`` steps on."""
+        steps = SumSteps(self.steps, WholeSteps(-start))
+        low, high = self.low - start, self.high - start
+        return Ranged(steps, low, high, self.step, self.rounding)
+
+    def halved(self, times: int) -> "Ranged":
+        """The same number, never below 0, in steps twice as large ``times`` times; to nearest.
+
+        Example:
+            >>> age = Ranged(WholeSteps(11), 0, 120, Fraction(1)).halved(3)
+            >>> age.high, age.step, age.rounding
+            (15, Fraction(8, 1), Fraction(4, 1))
+        """
+        if not times:
+            return self
+        half = 2 ** (times - 1)
+        near = self.above(-half)
+        rounding = self.rounding + half * self.step
+        steps, step = HalvedSteps(near.steps, times), self.step * 2**times
+        return Ranged(steps, near.low >> times, near.high >> times, step, rounding)
 
     def refined(self, step: Fraction) -> "Ranged":
         """The same number in smaller steps, of which its own is a multiple."""
@@ -63,10 +97,11 @@ class Ranged:
         low, high = self.low * factor, self.high * factor
         match self.steps:
             case WholeSteps(None):
-                return Ranged(self.steps, low, high, step)
+                return Ranged(self.steps, low, high, step, self.rounding)
             case WholeSteps(int() as whole):
                 return Ranged(WholeSteps(whole * factor), low, high, step)
-        return Ranged(ProductSteps(WholeSteps(factor), self.steps), low, high, step)
+        steps = ProductSteps(WholeSteps(factor), self.steps)
+        return Ranged(steps, low, high, step, self.rounding)
 
 
 def in_one_step(values: list[Ranged]) -> list[Ranged]:

@@ -7,7 +7,7 @@ from tacit.core.proof import Rule
 from tacit.core.sensitivity import Norm, Sensitivity
 from tacit.core.unit import Neighbours
 from tacit.plan.bounded import BoundedPlan
-from tacit.plan.tally import Tally
+from tacit.plan.tally import Tally, TreeTally
 
 
 def group_count(plan: BoundedPlan) -> int | None:
@@ -30,7 +30,8 @@ def sensitivities(
     Guarantee: for every pair of neighbouring tables, in the integers that the engine returns.
     Adding or removing a unit changes at most k groups, each by at most M = max(|low|, |high|).
     Replacing one is a removal and an addition: where both meet in a group it moves by at most
-    w = high - low (0 counts as a value), elsewhere by M in each of two groups.
+    w = high - low (0 counts as a value), elsewhere by M in each of two groups. A tree is moved
+    so in each of its levels: at most M rows leave one node, and as many join another.
 
     Example:
         >>> from tacit.plan.source import Source
@@ -47,6 +48,9 @@ def sensitivities(
     width = max(0, tally.high) - min(0, tally.low)
     facts = (f"max_groups={groups}", f"low={tally.low}", f"high={tally.high}")
     unit = Rule("a unit adds between low and high to a group", facts[1:])
+    levels = tally.levels if isinstance(tally, TreeTally) else 1
+    if isinstance(tally, TreeTally):
+        unit = Rule("each kept row adds 1 to one node a level", (f"levels={levels}",), (unit,))
     if neighbours is Neighbours.ADD_REMOVE:
         rule = Rule("a unit is in at most max_groups groups", facts[:1], (unit,))
         total, square = groups * most, groups * most**2
@@ -54,6 +58,6 @@ def sensitivities(
         rule = Rule("a unit leaves its groups and another joins its own", facts[:1], (unit,))
         total, square = 2 * groups * most, groups * max(width**2, 2 * most**2)
     return (
-        Sensitivity.of(total, Norm.L1, rule),
-        Sensitivity(Fraction(square), Norm.L2, rule),
+        Sensitivity.of(levels * total, Norm.L1, rule),
+        Sensitivity(Fraction(levels * square), Norm.L2, rule),
     )

@@ -45,6 +45,14 @@ class ProductSteps:
 
 
 @dataclass(frozen=True, slots=True)
+class HalvedSteps:
+    """A number of steps, never below 0, halved ``times`` times and rounded down."""
+
+    steps: "Steps"
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
 class CaseSteps:
     """The steps beside the first condition that holds, or else others."""
 
@@ -153,4 +161,4 @@ Condition = (
     | AnyOf
     | NotSo
 )
-Steps = ColumnSteps | WholeSteps | SumSteps | ProductSteps | CaseSteps
+Steps = ColumnSteps | WholeSteps | SumSteps | ProductSteps | HalvedSteps | CaseSteps

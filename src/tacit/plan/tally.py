@@ -54,4 +54,35 @@ class KeptTally:
     high: int
 
 
-Tally = UnitTally | RowTally | TotalTally | KeptTally
+@dataclass(frozen=True, slots=True)
+class TreeTally:
+    """The kept rows of a unit, at most ``high``, counted in every node of a tree above a grid.
+
+    ``cell`` is the place on the grid, from 0 on, and a row where it is NULL counts for nothing.
+    Level i has ``branching**i`` nodes, and the last is the grid; a row adds 1 to one node of
+    each level.
+    """
+
+    cell: Steps
+    levels: int
+    branching: int
+    high: int
+    low: int = 0
+
+    @property
+    def cells(self) -> int:
+        """The places of the grid."""
+        return int(self.branching**self.levels)
+
+    @property
+    def nodes(self) -> int:
+        """The counts of a tree."""
+        return sum(self.branching**level for level in range(1, self.levels + 1))
+
+
+Tally = UnitTally | RowTally | TotalTally | KeptTally | TreeTally
+
+
+def width(tally: Tally) -> int:
+    """How many integers a tally has for each group."""
+    return tally.nodes if isinstance(tally, TreeTally) else 1

@@ -1,19 +1,25 @@
 """The price of a question, from public facts alone."""
 
 from tacit.accounting.price import loss_of
+from tacit.choose import keys
+from tacit.choose.keys import choose_keys
 from tacit.choose.noise import choose_noise
 from tacit.core.catalog import Catalog
 from tacit.core.event import Composed
 from tacit.core.loss import Loss
+from tacit.core.measure import Measure
 from tacit.core.sensitivity import Norm
+from tacit.core.unit import Neighbours
 from tacit.errors import InternalError, InvalidValue
 from tacit.mechanisms.gaussian import Gaussian
 from tacit.plan.bound import bound
+from tacit.plan.bounded import BoundedPlan, ColumnKey
 from tacit.plan.canonical import canonical
 from tacit.plan.plan import Plan
 from tacit.plan.sensitivity import group_count, sensitivities
+from tacit.plan.tally import Tally
 from tacit.query.quote import PricedTally, Quote
-from tacit.query.share import shares
+from tacit.query.share import losses, shares
 
 
 def price(plan: Plan, catalog: Catalog, loss: Loss) -> Quote:
@@ -26,18 +32,49 @@ def price(plan: Plan, catalog: Catalog, loss: Loss) -> Quote:
     bounded = bound(question.plan, catalog)
     dataset = catalog.dataset(bounded.plan.source.dataset)
     population = catalog.population(dataset.population)
-    groups = group_count(bounded.plan)
-    if groups is None:
-        secret = next(key.name for key in bounded.plan.keys if key.keys is None)
-        raise InvalidValue(f"The groups of {secret!r} are not public; declare its keys.")
-    tallies = []
-    for tally, share in zip(bounded.plan.tallies, shares(bounded), strict=True):
-        part = Loss(loss.measure, loss.amount * share, loss.delta * share)
-        moved = sensitivities(bounded.plan, tally, population.unit.neighbours)
-        mechanism = choose_noise(moved, groups, part).mechanism
-        norm = Norm.L2 if isinstance(mechanism, Gaussian) else Norm.L1
-        tallies.append(PricedTally(mechanism, next(s for s in moved if s.norm is norm)))
+    neighbours = population.unit.neighbours
+    parts = losses(bounded, loss)
+    tallies, delta = [], parts[-1].delta
+    if group_count(bounded.plan) is None:
+        counted = shares(bounded)[0] > 0
+        tallies.append(selection_for(bounded.plan, parts[0], neighbours, counted=counted))
+        delta = keys.price_delta(parts[0])
+    for tally, part in list(zip(bounded.plan.tallies, parts, strict=True))[len(tallies) :]:
+        tallies.append(noise_for(bounded.plan, tally, part, neighbours))
     event = Composed(tuple(part.mechanism.event(part.sensitivity) for part in tallies))
-    if not loss_of(event, loss.measure, loss.delta) <= loss:
+    if not loss_of(event, loss.measure, delta) <= loss:
         raise InternalError("A quote costs more than was asked for.")
-    return Quote(question, bounded, population, tuple(tallies), event, loss)
+    return Quote(question, bounded, population, tuple(tallies), event, loss, delta)
+
+
+def noise_for(
+    plan: BoundedPlan, tally: Tally, loss: Loss, neighbours: Neighbours
+) -> PricedTally:
+    """The noise with the least error for ``tally`` within ``loss``."""
+    moved = sensitivities(plan, tally, neighbours)
+    # Gaussian noise has an epsilon only at a delta
+    curved = loss.measure is Measure.APPROXIMATE and not loss.delta
+    known = [part for part in moved if part.norm is Norm.L1] if curved else moved
+    mechanism = choose_noise(known, group_count(plan) or 1, loss).mechanism
+    norm = Norm.L2 if isinstance(mechanism, Gaussian) else Norm.L1
+    return PricedTally(mechanism, next(part for part in moved if part.norm is norm))
+
+
+def selection_for(
+    plan: BoundedPlan, loss: Loss, neighbours: Neighbours, *, counted: bool
+) -> PricedTally:
+    """The selection of the groups of ``plan`` within ``loss``, by its first tally."""
+    if not loss.delta:
+        secret = " and ".join(repr(name) for name in secret_columns(plan))
+        raise InvalidValue(
+            f"The groups of {secret} are not public, and which there are cannot be released "
+            "without a delta; ask with one, such as 1e-6, or declare the keys."
+        )
+    moved = sensitivities(plan, plan.tallies[0], neighbours)
+    once = next(part for part in moved if part.norm is Norm.L2)
+    return PricedTally(choose_keys(once, loss, counted=counted).mechanism, once)
+
+
+def secret_columns(plan: BoundedPlan) -> list[str]:
+    """The columns whose values are not public, among those that groups are made by."""
+    return [key.column for key in plan.keys if isinstance(key, ColumnKey) and key.keys is None]

@@ -10,6 +10,8 @@ from tacit.core.sensitivity import Sensitivity
 from tacit.mechanisms.mechanism import Mechanism
 from tacit.plan.bound import Bound
 from tacit.plan.canonical import Canonical
+from tacit.plan.sensitivity import group_count
+from tacit.query.survival import survival
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,11 @@ class PricedTally:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A question with its price: what is charged, and how well it will be answered."""
+    """A question with its price: what is charged, and how well it will be answered.
+
+    Under (epsilon, delta) a leaf of the event without an epsilon of its own is read off its
+    curve at ``price_delta``. Where the keys are not public, the first tally selects them.
+    """
 
     question: Canonical
     bound: Bound
@@ -34,3 +40,13 @@ class Quote:
     tallies: tuple[PricedTally, ...]
     event: Composed
     loss: Loss
+    price_delta: Fraction = Fraction(0)
+
+    @property
+    def survival(self) -> tuple[tuple[Fraction, int], ...]:
+        """Probabilities, each with the least units of a group that is released so often.
+
+        None are stated where the keys are public: then every group is there.
+        """
+        public = group_count(self.bound.plan) is not None
+        return () if public else survival(self.tallies[0].mechanism)

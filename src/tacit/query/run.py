@@ -1,10 +1,16 @@
 """Run a paid question: the engine counts, mechanisms release, the rest is arithmetic."""
 
+from operator import itemgetter
+
 from tacit.core.catalog import Catalog
 from tacit.core.guarantee import Guarantee
+from tacit.core.keys import Group
 from tacit.core.release import Release, ReleasedColumn
-from tacit.engines.engine import Engine, public_groups
+from tacit.engines.engine import Engine, SecretTable, public_groups
+from tacit.errors import InternalError
 from tacit.mechanisms.gateway import Gateway
+from tacit.mechanisms.select import select
+from tacit.plan.tally import width
 from tacit.query.column import column_of
 from tacit.query.quote import Quote
 
@@ -13,15 +19,10 @@ def run(
     quote: Quote, engine: Engine, catalog: Catalog, salt: bytes, gateway: Gateway
 ) -> tuple[ReleasedColumn, ...]:
     """The released columns under the question's own names, in the order of its keys."""
-    table = engine.run(quote.bound.plan, catalog, salt)
-    released = [
-        [int(value) for value in part.mechanism.release(secret, part.sensitivity, gateway)]
-        for part, secret in zip(quote.tallies, table.tallies, strict=True)
-    ]
+    groups, released = release(quote, engine.run(quote.bound.plan, catalog, salt), gateway)
     plan = quote.question.plan
-    groups = public_groups(quote.bound.plan) or ()
     keys = [
-        ReleasedColumn(key.name, tuple(group[place] for group in groups))
+        ReleasedColumn(key.name, tuple(map(itemgetter(place), groups)))
         for place, key in enumerate(plan.keys)
     ]
     measures = [
@@ -29,6 +30,32 @@ def run(
         for measure, reading in zip(plan.measures, quote.bound.readings, strict=True)
     ]
     return (*keys, *measures)
+
+
+def release(
+    quote: Quote, table: SecretTable, gateway: Gateway
+) -> tuple[tuple[Group, ...], list[list[int]]]:
+    """The groups of the answer, and for each tally its integers with noise, group by group.
+
+    Where the keys are not public the first tally selects the groups, and of the others only
+    what belongs to these is opened.
+    """
+    priced, secrets = quote.tallies, table.tallies
+    groups, selected = public_groups(quote.bound.plan), []
+    if groups is None:
+        if table.groups is None:
+            raise InternalError("An engine tells which groups it found, where they are secret.")
+        first, *priced_rest = priced
+        chosen = select(first.mechanism, table.groups, secrets[0], first.sensitivity, gateway)
+        groups, selected = chosen.groups, [chosen.released.tolist()]
+        widths = [width(tally) for tally in quote.bound.plan.tallies[1:]]
+        priced = tuple(priced_rest)
+        secrets = tuple(map(chosen.of, secrets[1:], widths))
+    noisy = [
+        part.mechanism.release(secret, part.sensitivity, gateway).tolist()
+        for part, secret in zip(priced, secrets, strict=True)
+    ]
+    return groups, [*selected, *noisy]
 
 
 def released_by(quote: Quote, columns: tuple[ReleasedColumn, ...], receipt: bytes) -> Release:

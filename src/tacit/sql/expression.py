@@ -11,6 +11,7 @@ from tacit.numeric.exact import exact
 from tacit.plan.expression import (
     And,
     Arithmetic,
+    Bin,
     Case,
     Compare,
     Comparison,
@@ -80,6 +81,8 @@ def expression(node: exp.Expr, leaf: Leaf) -> Expression:
             return IsNull(expression(node.this, leaf))
         case exp.Case():
             return _case(node, leaf)
+    if isinstance(node, exp.Floor) or isinstance(_plain(node.this), exp.Floor):
+        return _bin(node, leaf)
     if type(node) in COMPARISONS:
         left, right = expression(node.this, leaf), expression(node.expression, leaf)
         return Compare(COMPARISONS[type(node)], left, right)
@@ -89,6 +92,23 @@ def expression(node: exp.Expr, leaf: Leaf) -> Expression:
     if isinstance(node, exp.Div):
         return Divide(expression(node.this, leaf), expression(node.expression, leaf))
     raise InvalidValue(f"{type(node).__name__.upper()} cannot stand here.")
+
+
+def _plain(node: object) -> object:
+    """What parentheses hold."""
+    return _plain(node.this) if isinstance(node, exp.Paren) else node
+
+
+def _bin(node: exp.Expr, leaf: Leaf) -> Bin:
+    """FLOOR(x / width) * width."""
+    floor = _plain(node.this)
+    divided = _plain(floor.this) if isinstance(floor, exp.Floor) else None
+    if isinstance(node, exp.Mul) and isinstance(divided, exp.Div):
+        widths = expression(divided.expression, leaf), expression(node.expression, leaf)
+        match widths:
+            case Constant(int() as width), Constant(int() as times) if width == times:
+                return Bin(expression(divided.this, leaf), width)
+    raise InvalidValue("FLOOR is known in bins alone: FLOOR(x / 10) * 10, from a whole number.")
 
 
 def _case(node: exp.Case, leaf: Leaf) -> Case:

@@ -34,7 +34,25 @@ KNOWN: dict[type[exp.Expr], frozenset[str]] = {
     exp.Count: frozenset({"this", "big_int"}),
     exp.Distinct: frozenset({"expressions"}),
     exp.Sum: frozenset({"this"}),
-    exp.Avg: frozenset({"this"}),
+    **dict.fromkeys(
+        (
+            exp.Avg,
+            exp.Variance,
+            exp.VariancePop,
+            exp.Stddev,
+            exp.StddevSamp,
+            exp.StddevPop,
+            exp.Median,
+            exp.Min,
+            exp.Max,
+            exp.Floor,
+        ),
+        frozenset({"this"}),
+    ),
+    exp.Quantile: frozenset({"this", "quantile"}),
+    exp.PercentileCont: BINARY,
+    exp.PercentileDisc: BINARY,
+    exp.WithinGroup: BINARY,
     exp.Literal: frozenset({"this", "is_string"}),
     exp.Boolean: frozenset({"this"}),
     exp.Null: frozenset(),
@@ -68,9 +86,21 @@ KNOWN: dict[type[exp.Expr], frozenset[str]] = {
 }
 
 
+ADVICE: dict[type[exp.Expr], str] = {
+    exp.WidthBucket: "Bins are written FLOOR(x / 10) * 10, with one width and from 0 on.",
+    exp.IntDiv: "Rows are not divided; bins are written FLOOR(x / 10) * 10.",
+    exp.ApproxQuantile: "Every quantile has noise here: write QUANTILE(x, 0.9).",
+    exp.Mode: "The most frequent value is the greatest of COUNT(*) by that column.",
+}
+"""What to write instead of what is often tried."""
+
+
 def admit(tree: exp.Expr) -> None:
     """Refuse a tree that holds a node or an argument which is not known."""
     for node in tree.walk():
+        advice = ADVICE.get(type(node))
+        if advice is not None:
+            raise InvalidValue(advice)
         allowed = KNOWN.get(type(node))
         name = type(node).__name__.upper()
         if allowed is None:
@@ -80,5 +110,7 @@ def admit(tree: exp.Expr) -> None:
             )
         given = {key for key, value in node.args.items() if value not in (None, False, [], ())}
         if given - allowed:
-            part = min(given - allowed).rstrip("_").upper()
+            key = min(given - allowed)
+            value = node.args[key]
+            part = value if isinstance(value, str) else key.rstrip("_").upper()
             raise InvalidValue(f"{part} in {name} is not part of the language; leave it out.")

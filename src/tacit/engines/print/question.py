@@ -5,18 +5,23 @@ from sqlglot import exp
 from tacit.core.catalog import Catalog
 from tacit.core.column import Kind
 from tacit.engines.print.join import JOINED, joined
+from tacit.engines.print.rank import mixed, ranked
 from tacit.engines.print.row import choose, clamped, column, condition, is_null, literal, steps
 from tacit.engines.print.stage import stages
 from tacit.plan.bounded import BoundedKey, BoundedPlan, CaseKey, ColumnKey
 from tacit.plan.sensitivity import group_count
-from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, UnitTally
+from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, TreeTally, UnitTally
 
 ROWS, RANKED, UNITS, CHOSEN = "tacit_rows", "tacit_ranked", "tacit_units", "tacit_chosen"
 UNIT, ROW_RANK, GROUP_RANK = "tacit_unit", "tacit_row", "tacit_group"
+CELL = "tacit_cell"
 
 
 def question(plan: BoundedPlan, catalog: Catalog, salt: bytes, dialect: str) -> str:
     """The statement that answers ``plan``: a column for each key, then one for each tally.
+
+    Where a tally is a tree, a column before the tallies holds a cell: rows of a group where it
+    is not below 0 count a leaf.
 
     Which rows and groups of a unit are kept is decided by a hash of the salt, the unit and the
     row's own columns: a function of the unit's own rows, sound for every salt.
@@ -24,13 +29,15 @@ def question(plan: BoundedPlan, catalog: Catalog, salt: bytes, dialect: str) -> 
     relations = {JOINED: joined(plan.source, catalog)}
     relations |= stages(plan, JOINED)
     relations[ROWS] = _rows(plan, list(relations)[-1])
-    if any(isinstance(tally, KeptTally) for tally in plan.tallies):
+    if any(isinstance(tally, KeptTally | TreeTally) for tally in plan.tallies):
         relations[RANKED] = _ranked(plan, salt)
     relations[UNITS] = _units(plan, list(relations)[-1])
     groups = group_count(plan)
     if groups is None or groups > plan.max_groups:
         relations[CHOSEN] = _chosen(plan, salt)
-    query = _sums(plan, list(relations)[-1])
+    sums = _sums(plan, list(relations)[-1])
+    leaves = [_leaves(plan, place) for place in _trees(plan)]
+    query: exp.Query = exp.union(sums, *leaves, distinct=False) if leaves else sums
     for name, relation in relations.items():
         query = query.with_(name, as_=relation)
     text: str = query.sql(dialect=dialect, comments=False)
@@ -56,12 +63,22 @@ def _rows(plan: BoundedPlan, source: str) -> exp.Select:
 def _ranked(plan: BoundedPlan, salt: bytes) -> exp.Select:
     """The rows, with their place among those of their unit in their group."""
     kept = [
-        f"v{place}" for place, tally in enumerate(plan.tallies) if isinstance(tally, KeptTally)
+        f"v{place}"
+        for kind in (KeptTally, TreeTally)
+        for place, tally in enumerate(plan.tallies)
+        if isinstance(tally, kind)
     ]
     names = _key_names(plan)
-    order = [_mixed(salt, [UNIT, *names, *kept]), *map(column, kept)]
-    rank = _row_number([UNIT, *names], order)
-    return exp.select("*", exp.alias_(rank, ROW_RANK)).from_(ROWS)
+    order = [mixed(salt, [UNIT, *names, *kept]), *map(column, kept)]
+    rank = ranked(exp.RowNumber(), [UNIT, *names], order)
+    query = exp.select("*", exp.alias_(rank, ROW_RANK)).from_(ROWS)
+    if _trees(plan):
+        # the rows of a group share its place among those of their unit, which `_chosen` finds
+        order = [mixed(salt, [UNIT, *names]), *map(column, names)]
+        rank = ranked(exp.DenseRank(), [UNIT], order)
+        query = query.select(exp.alias_(rank, GROUP_RANK))
+    there = [exp.not_(is_null(column(name))) for name in names]
+    return query.where(*there) if there else query
 
 
 def _units(plan: BoundedPlan, source: str) -> exp.Select:
@@ -79,8 +96,8 @@ def _units(plan: BoundedPlan, source: str) -> exp.Select:
 def _chosen(plan: BoundedPlan, salt: bytes) -> exp.Select:
     """What each unit adds, with the place of the group among its own."""
     names = _key_names(plan)
-    order = [_mixed(salt, [UNIT, *names]), *map(column, names)]
-    rank = _row_number([UNIT], order)
+    order = [mixed(salt, [UNIT, *names]), *map(column, names)]
+    rank = ranked(exp.RowNumber(), [UNIT], order)
     return exp.select("*", exp.alias_(rank, GROUP_RANK)).from_(UNITS)
 
 
@@ -91,12 +108,37 @@ def _sums(plan: BoundedPlan, source: str) -> exp.Select:
         exp.func("COALESCE", exp.Sum(this=column(f"t{place}")), literal(0))
         for place in range(len(plan.tallies))
     ]
-    query = exp.select(*names, *sums).from_(source)
+    no_cell = [exp.alias_(literal(-1), CELL)] if _trees(plan) else []
+    query = exp.select(*names, *no_cell, *sums).from_(source)
     if source == CHOSEN:
         query = query.where(
             exp.LTE(this=column(GROUP_RANK), expression=literal(plan.max_groups))
         )
     return query.group_by(*names) if names else query
+
+
+def _leaves(plan: BoundedPlan, place: int) -> exp.Select:
+    """The cells of a tree that kept rows fall into, and how many, beside no other tally."""
+    cell = column(f"v{place}")
+    groups = [*map(column, _key_names(plan)), cell]
+    counts = [
+        exp.Count(this=exp.Star()) if other == place else literal(0)
+        for other in range(len(plan.tallies))
+    ]
+    return (
+        exp.select(*groups, *counts)
+        .from_(RANKED)
+        .where(
+            exp.LTE(this=column(ROW_RANK), expression=literal(plan.max_rows)),
+            exp.LTE(this=column(GROUP_RANK), expression=literal(plan.max_groups)),
+            exp.not_(is_null(cell)),
+        )
+        .group_by(*groups)
+    )
+
+
+def _trees(plan: BoundedPlan) -> list[int]:
+    return [place for place, tally in enumerate(plan.tallies) if isinstance(tally, TreeTally)]
 
 
 def _key_names(plan: BoundedPlan) -> list[str]:
@@ -129,6 +171,8 @@ def _value(tally: Tally) -> exp.Expr:
             return choose([(condition(wanted), literal(1))], literal(0))
         case TotalTally(number, _, _) | KeptTally(number, _, _):
             return steps(number)
+        case TreeTally():
+            return steps(tally.cell)
         case UnitTally():
             return literal(1)
 
@@ -139,6 +183,8 @@ def _of_unit(tally: Tally, place: int, max_rows: int) -> exp.Expr:
     match tally:
         case UnitTally():
             return literal(1)
+        case TreeTally():
+            return literal(0)
         case KeptTally():
             first = exp.LTE(this=column(ROW_RANK), expression=literal(max_rows))
             total = exp.Sum(this=choose([(first, value)], None))
@@ -147,22 +193,3 @@ def _of_unit(tally: Tally, place: int, max_rows: int) -> exp.Expr:
             total = exp.Sum(this=value)
             inside = clamped(total, literal(low), literal(high))
             return exp.func("COALESCE", inside, literal(0))
-
-
-def _mixed(salt: bytes, names: list[str]) -> exp.Expr:
-    """The hash that orders a unit's own rows or groups."""
-    text: exp.Expr = exp.Literal.string(salt.hex())
-    for name in names:
-        part = exp.func(
-            "COALESCE", exp.cast(column(name), "VARCHAR"), exp.Literal.string("NULL")
-        )
-        text = exp.DPipe(this=text, expression=exp.Literal.string("|"), safe=True)
-        text = exp.DPipe(this=text, expression=part, safe=True)
-    return exp.func("MD5", text)
-
-
-def _row_number(partition: list[str], order: list[exp.Expr]) -> exp.Expr:
-    ordered = exp.Order(expressions=[exp.Ordered(this=part) for part in order])
-    return exp.Window(
-        this=exp.RowNumber(), partition_by=[column(name) for name in partition], order=ordered
-    )

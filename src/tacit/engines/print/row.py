@@ -25,6 +25,7 @@ from tacit.plan.steps import (
     CompareColumns,
     CompareSteps,
     Condition,
+    HalvedSteps,
     Known,
     NotSo,
     ProductSteps,
@@ -102,6 +103,10 @@ def steps(number: Steps) -> exp.Expr:
             return exp.paren(exp.Add(this=steps(left), expression=steps(right)))
         case ProductSteps(left, right):
             return exp.paren(exp.Mul(this=steps(left), expression=steps(right)))
+        case HalvedSteps(part, times):
+            # a shift of what is never below 0: engines divide integers each in its own way
+            shift = exp.BitwiseRightShift(this=steps(part), expression=literal(times))
+            return exp.paren(shift)
         case CaseSteps(whens, otherwise):
             pairs = [(condition(when), steps(then)) for when, then in whens]
             return choose(pairs, steps(otherwise))

@@ -1,0 +1,65 @@
+"""What Tacit itself does with a million groups: to select them, and to add noise."""
+
+from time import thread_time
+
+import numpy as np
+import pytest
+from clinic import catalog
+from conftest import Bar
+
+from tacit.core.catalog import Catalog
+from tacit.core.dataset import Limits
+from tacit.core.loss import Loss
+from tacit.core.secret import Secret
+from tacit.engines.engine import SecretTable
+from tacit.mechanisms.gateway import LiveGateway
+from tacit.numeric.entropy import SystemEntropy
+from tacit.plan.aggregate import Aggregate, CountRows, CountUnits, Sum
+from tacit.plan.bounded import BoundedPlan
+from tacit.plan.expression import Field
+from tacit.plan.plan import GroupKey, Measure, Plan
+from tacit.plan.post import Post
+from tacit.plan.relation import Scan
+from tacit.query.price import price
+from tacit.query.run import release
+
+GROUPS = 10**6
+SECONDS = 1.0
+DECLARED = catalog(Limits(max_groups=3, max_rows=2))
+
+
+def question(*aggregates: Aggregate) -> Plan:
+    measures = tuple(Measure(f"m{place}", part) for place, part in enumerate(aggregates))
+    key = GroupKey("room", Field("room"))
+    return Plan(Scan("visits"), (key,), measures, Post.showing("room"))
+
+
+class Counted:
+    """An engine that has counted already: what it costs to count is its own."""
+
+    def __init__(self, groups: int) -> None:
+        self._groups = tuple((place,) for place in range(groups))
+
+    def run(self, plan: BoundedPlan, declared: Catalog, salt: bytes) -> SecretTable:
+        del declared, salt
+        counts = tuple(Secret(np.full(len(self._groups), 5000)) for _ in plan.tallies)
+        return SecretTable(Secret(self._groups), counts)
+
+
+@pytest.mark.parametrize(
+    "aggregates",
+    [(CountUnits(),), (CountRows(),), (CountRows(), Sum(Field("age")))],
+    ids=["units", "rows", "rows and a sum"],
+)
+def test_a_million_groups(aggregates: tuple[Aggregate, ...], bar: Bar) -> None:
+    quote = price(question(*aggregates), DECLARED, Loss.zcdp("0.1", "1e-6"))
+    table = Counted(GROUPS).run(quote.bound.plan, DECLARED, b"salt")
+    times, lengths = [], set()
+    for _ in range(3):
+        began = thread_time()
+        groups, released = release(quote, table, LiveGateway(SystemEntropy(b"bench")))
+        times.append(thread_time() - began)
+        lengths |= {len(groups), *map(len, released)}
+    named = " and ".join(type(part).__name__ for part in aggregates)
+    ok = min(times) < SECONDS and lengths == {GROUPS}
+    bar(f"seconds to select 10^6 groups and add noise, {named}", min(times), f"< {SECONDS}", ok)

@@ -1,0 +1,41 @@
+from fractions import Fraction
+
+import numpy as np
+from clinic import catalog
+
+from tacit.core.dataset import Limits
+from tacit.plan.bound import bound
+from tacit.query.share import MEAN_SHARE, SQUARES_SHARE, TOTAL_SHARE, shares
+from tacit.sql.parse import parse
+
+CLINIC = catalog(Limits(1, 1))
+
+
+def found(sql: str) -> list[Fraction]:
+    text = f"SELECT {sql} FROM visits"  # noqa: S608
+    return shares(bound(parse(text, CLINIC), CLINIC))
+
+
+def test_equal_parts_for_what_was_asked() -> None:
+    assert found("COUNT(*), SUM(age)") == [Fraction(1, 2), Fraction(1, 2)]
+    assert found("MEDIAN(age), COUNT(*)") == [Fraction(1, 2), Fraction(1, 2)]
+
+
+def test_what_shares_a_tally_adds_to_it() -> None:
+    assert found("MIN(age), MAX(age), MEDIAN(age)") == [1]
+    both = found("AVG(age), VARIANCE(age)")
+    assert len(both) == 3
+    assert sum(both) == 1
+    assert sorted(both) == [Fraction(1, 5), Fraction(1, 5), Fraction(3, 5)]
+
+
+def test_no_other_shares_make_a_mean_or_a_variance_much_better() -> None:
+    """By how much each total moves the answer, a quarter of the half range off the centre."""
+    for moves, chosen in (
+        ((1, 1 / 4), (TOTAL_SHARE, 1 - TOTAL_SHARE)),
+        ((1 / 2, 1 / 2, 7 / 24), (SQUARES_SHARE, MEAN_SHARE, 1 - SQUARES_SHARE - MEAN_SHARE)),
+    ):
+        own = sum(move**2 / float(share) for move, share in zip(moves, chosen, strict=True))
+        tried = np.random.default_rng(1).dirichlet(np.ones(len(moves)), 20_000)
+        best = (np.array(moves) ** 2 / tried).sum(axis=1).min()
+        assert own <= 1.02 * best

@@ -1,0 +1,117 @@
+from fractions import Fraction
+
+import pytest
+from clinic import catalog
+
+from tacit.core.dataset import Limits
+from tacit.core.loss import Loss
+from tacit.errors import InvalidValue
+from tacit.plan.aggregate import Aggregate, Deviation, Greatest, Least, Quantile, Variance
+from tacit.plan.expression import Bin, Field
+from tacit.query.price import price
+from tacit.sql.parse import parse
+
+CLINIC = catalog(Limits(1, 1))
+AGE = Field("visits.age")
+
+
+def asked(sql: str) -> Aggregate:
+    plan = parse(f"SELECT {sql} AS found FROM visits", CLINIC)  # noqa: S608
+    return plan.measures[0].aggregate
+
+
+@pytest.mark.parametrize(
+    ("sql", "wanted"),
+    [
+        ("VARIANCE(age)", Variance(AGE, sample=True)),
+        ("VAR_SAMP(age)", Variance(AGE, sample=True)),
+        ("VAR_POP(age)", Variance(AGE, sample=False)),
+        ("STDDEV(age)", Deviation(AGE, sample=True)),
+        ("STDDEV_SAMP(age)", Deviation(AGE, sample=True)),
+        ("STDDEV_POP(age)", Deviation(AGE, sample=False)),
+        ("MEDIAN(age)", Quantile(AGE, Fraction(1, 2))),
+        ("QUANTILE(age, 0.25)", Quantile(AGE, Fraction(1, 4))),
+        ("QUANTILE_CONT(age, 0.25)", Quantile(AGE, Fraction(1, 4))),
+        ("QUANTILE_DISC(age, 0.25)", Quantile(AGE, Fraction(1, 4))),
+        ("PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY age)", Quantile(AGE, Fraction(9, 10))),
+        (
+            "PERCENTILE_DISC(0.9) WITHIN GROUP (ORDER BY age DESC)",
+            Quantile(AGE, Fraction(1, 10)),
+        ),
+        ("MIN(age)", Least(AGE)),
+        ("MAX(age)", Greatest(AGE)),
+    ],
+)
+def test_every_spelling_of_an_aggregate_is_read(sql: str, wanted: Aggregate) -> None:
+    assert asked(sql) == wanted
+
+
+@pytest.mark.parametrize(
+    ("sql", "advice"),
+    [
+        ("QUANTILE(age)", "QUANTILE\\(x, 0.9\\)"),
+        ("QUANTILE(age, 1)", "MIN and MAX"),
+        ("QUANTILE(age, pay)", "one number"),
+        ("QUANTILE_CONT(age, [0.1, 0.2])", "not part of the language"),
+        ("PERCENTILE_CONT(0.5)", "WITHIN GROUP"),
+        ("PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age, pay)", "ORDER BY x"),
+        ("APPROX_QUANTILE(age, 0.5)", "QUANTILE\\(x, 0.9\\)"),
+        ("MODE(age)", "COUNT"),
+        ("MAX(age, 3)", "leave it out"),
+        ("VARIANCE(DISTINCT age)", "cannot stand here"),
+        ("MEDIAN(ward)", "texts"),
+        ("COUNT(*), FLOOR(age / 10) AS decade", "FLOOR\\(x / 10\\) \\* 10"),
+    ],
+)
+def test_what_is_not_known_is_refused_with_advice(sql: str, advice: str) -> None:
+    with pytest.raises(InvalidValue, match=advice):
+        price(parse(f"SELECT {sql} FROM visits", CLINIC), CLINIC, Loss.zcdp(1))  # noqa: S608
+
+
+@pytest.mark.parametrize("written", ["FLOOR(age / 30) * 30", "(FLOOR((age) / 30)) * 30"])
+def test_bins_are_keys_that_the_bounds_name(written: str) -> None:
+    text = f"SELECT {written} AS bin, COUNT(*) AS n FROM visits GROUP BY {written}"  # noqa: S608
+    plan = parse(text, CLINIC)
+    assert plan.keys[0].expression == Bin(AGE, 30)
+    keys = price(plan, CLINIC, Loss.zcdp(1)).bound.plan.keys[0].keys
+    assert keys is not None
+    assert keys.values == (0, 30, 60, 90, 120)
+
+
+def test_bins_below_zero_start_below_it() -> None:
+    text = "SELECT FLOOR(cost / 25) * 25 AS bin, COUNT(*) FROM visits GROUP BY bin"
+    keys = price(parse(text, CLINIC), CLINIC, Loss.zcdp(1)).bound.plan.keys[0].keys
+    assert keys is not None
+    assert keys.values == (-25, 0, 25, 50, 75)
+
+
+@pytest.mark.parametrize(
+    ("written", "advice"),
+    [
+        ("FLOOR(age / 10)", "FLOOR\\(x / 10\\) \\* 10"),
+        ("FLOOR(age / 10) * 20", "FLOOR\\(x / 10\\) \\* 10"),
+        ("10 * FLOOR(age / 10)", "FLOOR\\(x / 10\\) \\* 10"),
+        ("FLOOR(age / 0) * 0", "whole number wide"),
+        ("FLOOR(age / 0.5) * 0.5", "whole number"),
+        ("WIDTH_BUCKET(age, 0, 100, 5)", "FLOOR\\(x / 10\\) \\* 10"),
+        ("age // 10", "FLOOR\\(x / 10\\) \\* 10"),
+        ("age / 10", "not divided|column"),
+        ("FLOOR(ward / 10) * 10", "texts"),
+    ],
+)
+def test_other_ways_to_bin_are_refused_with_advice(written: str, advice: str) -> None:
+    text = f"SELECT {written} AS bin, COUNT(*) AS n FROM visits GROUP BY {written}"  # noqa: S608
+    with pytest.raises(InvalidValue, match=advice):
+        price(parse(text, CLINIC), CLINIC, Loss.zcdp(1))
+
+
+def test_a_bin_is_no_number_to_compute_with() -> None:
+    text = "SELECT SUM(FLOOR(age / 10) * 10) FROM visits"
+    with pytest.raises(InvalidValue, match="number is expected"):
+        price(parse(text, CLINIC), CLINIC, Loss.zcdp(1))
+
+
+def test_too_many_bins_are_refused() -> None:
+    text = "SELECT FLOOR((age * 10) / 1) * 1 AS bin, COUNT(*) FROM visits GROUP BY bin"
+    with pytest.raises(InvalidValue, match="wider"):
+        price(parse(text, CLINIC), CLINIC, Loss.zcdp(1))
