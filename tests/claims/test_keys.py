@@ -214,7 +214,7 @@ def test_asked_in_duckdb_no_more_people_show_than_delta(
     assert isinstance(selection, kind)
     exact = any_of(selection, max_groups)
     assert exact <= float(DELTA) * (1 + 1e-12)
-    rooms = 2 * max_groups  # more than count
+    rooms = 3 * max_groups  # more than count
     engine = lonely(rooms)
     honest = people_shown(quote, engine, limits, rooms)
     # a lie: people keep all of their rooms

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 from tacit.accounting.ball import ball_scale
 from tacit.accounting.calibrate import calibrate
@@ -40,9 +41,13 @@ def choose_noise(
         >>> type(choose_noise(known, 10, Loss.zcdp("0.1")).mechanism).__name__
         'Gaussian'
     """
+    known = {sensitivity.norm for sensitivity in sensitivities}
+    # under rho, Gaussian noise of an L2 sensitivity is always below Laplace noise of an L1
+    beaten = {Norm.L1} if loss.measure is Measure.ZCDP and Norm.L2 in known else set()
     found = [
         candidate
         for sensitivity in sensitivities
+        if sensitivity.norm not in beaten
         for candidate in _candidates(sensitivity, dimensions, loss, idealised=idealised)
     ]
     if not found:
@@ -59,7 +64,7 @@ def _candidates(
     size, square = sensitivity.amount, sensitivity.square
     match sensitivity.norm:
         case Norm.L1:
-            scale = calibrate(lambda x: LaplaceNoise(size, x), loss)
+            scale = size * _laplace_scale(loss)
             yield Candidate(Laplace(scale), 2 * dimensions * scale**2)
         case Norm.LINF:
             scale = calibrate(lambda x: CubeNoise(size, x, dimensions), loss)
@@ -67,14 +72,26 @@ def _candidates(
             if (dimensions + 60) * scale <= LARGEST_TABLE:
                 yield Candidate(Cube(scale, dimensions), error)
         case Norm.L2:
-            if loss.measure is not Measure.PURE:
-                variance = calibrate(lambda x: GaussianNoise(square, x), loss, loss.delta)
+            if loss.measure is Measure.ZCDP or loss.delta:
+                variance = square * _gaussian_variance(loss)
                 yield Candidate(Gaussian(variance), dimensions * variance)
             if idealised:
                 scale = _ball_scale(square, dimensions, loss)
                 yield Candidate(
                     Ball(scale, dimensions), dimensions * (dimensions + 1) * scale**2
                 )
+
+
+@lru_cache(maxsize=256)
+def _laplace_scale(loss: Loss) -> Fraction:
+    """The scale at a sensitivity of 1; it grows with the sensitivity, and the loss stays."""
+    return calibrate(lambda x: LaplaceNoise(Fraction(1), x), loss)
+
+
+@lru_cache(maxsize=256)
+def _gaussian_variance(loss: Loss) -> Fraction:
+    """The variance at a sensitivity of 1; it grows with the square of the sensitivity."""
+    return calibrate(lambda x: GaussianNoise(Fraction(1), x), loss, loss.delta)
 
 
 def _ball_scale(square: Fraction, dimensions: int, loss: Loss) -> Fraction:

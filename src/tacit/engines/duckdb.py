@@ -40,3 +40,8 @@ class DuckDB:
         finally:
             cursor.close()
         return boxed(plan, found)
+
+
+def open_duckdb(path: str) -> DuckDB:
+    """The engine over the database file at ``path``, which it only reads."""
+    return DuckDB(duckdb.connect(path, read_only=True))

@@ -31,6 +31,7 @@ from tacit.plan.steps import (
     ProductSteps,
     Steps,
     StepsAreNull,
+    StepsOneOf,
     SumSteps,
     WholeSteps,
 )
@@ -66,6 +67,9 @@ def truth(condition: Condition, row: Row) -> bool | None:
             return _compared(comparison, steps(one, row), steps(other, row))
         case StepsAreNull(number):
             return steps(number, row) is None
+        case StepsOneOf(number, whole):
+            count = steps(number, row)
+            return None if count is None else count in whole
         case ColumnIsNull(name, _):
             return _value(row[name]) is None
         case ColumnOneOf(name, kind, values):

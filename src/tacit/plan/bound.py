@@ -1,11 +1,12 @@
 """Bound a question: contribution limits, clamps, and where its keys come from."""
 
 from dataclasses import dataclass
+from math import prod
 
 from tacit.core.catalog import Catalog
 from tacit.errors import InvalidValue
 from tacit.plan.bound_key import bound_key
-from tacit.plan.bounded import BoundedPlan
+from tacit.plan.bounded import BoundedKey, BoundedPlan
 from tacit.plan.expression import Expression, Field
 from tacit.plan.on_grid import condition
 from tacit.plan.plan import Plan
@@ -17,6 +18,12 @@ from tacit.plan.source import source_of
 from tacit.plan.steps import AllOf
 from tacit.plan.tally import Tally, UnitTally
 from tacit.plan.tree import finest
+
+MOST_MEASURES = 100
+"""Aggregates of one question."""
+
+MOST_GROUPS = 10**7
+"""Public groups of one answer: ten seconds of noise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +43,7 @@ def bound(plan: Plan, catalog: Catalog) -> Bound:
     scope = scope_of(source.datasets, catalog)
     _without_unit(source.unit, plan, scope)
     keys = tuple(bound_key(key, scope) for key in plan.keys)
+    _not_too_many(plan, keys)
     tallies: list[Tally] = []
     if any(key.keys is None for key in keys):
         tallies.append(UnitTally())
@@ -53,6 +61,15 @@ def bound(plan: Plan, catalog: Catalog) -> Bound:
         tallies=tuple(tallies),
     )
     return Bound(bounded, readings)
+
+
+def _not_too_many(plan: Plan, keys: tuple[BoundedKey, ...]) -> None:
+    """Refuse an answer that nobody could hold: every public group is in it."""
+    if len(plan.measures) > MOST_MEASURES:
+        raise InvalidValue(f"A question asks for at most {MOST_MEASURES} aggregates.")
+    groups = prod(len(key.keys.values) for key in keys if key.keys is not None)
+    if groups > MOST_GROUPS:
+        raise InvalidValue(f"An answer has at most {MOST_GROUPS} groups; ask for fewer keys.")
 
 
 def _filters(relation: Relation) -> list[Expression]:

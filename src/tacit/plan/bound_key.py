@@ -18,6 +18,7 @@ from tacit.plan.expression import (
 )
 from tacit.plan.on_grid import condition, number
 from tacit.plan.plan import GroupKey
+from tacit.plan.size import LARGEST_QUESTION, size
 
 GROUPED = {Kind.TEXT, Kind.INTEGER, Kind.BOOLEAN, Kind.DATE}
 """Kinds that have groups; numbers with fractions are put into bins first."""
@@ -62,6 +63,8 @@ def _bins(part: Expression, width: int, schema: Schema) -> Case:
             f"Bins {width} wide are {last - first + 1} within the bounds, and {MOST_BINS} are "
             "the most; make them wider."
         )
+    if (last - first + 1) * size(part) > LARGEST_QUESTION:
+        raise InvalidValue("So many bins of a number that is so much to compute are too many.")
     starts = [place * width for place in range(first, last + 1)]
     below = [
         (Compare(Comparison.LESS, part, Constant(start + width)), Constant(start))

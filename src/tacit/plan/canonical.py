@@ -14,8 +14,9 @@ from tacit.errors import InternalError, InvalidValue
 from tacit.plan.expression import And, Compare, Field, OneOf, Or
 from tacit.plan.plan import GroupKey, Measure, Plan
 from tacit.plan.post import Post
-from tacit.plan.relation import Filter
+from tacit.plan.relation import Filter, Join
 from tacit.plan.rewrite import rewritten
+from tacit.plan.size import not_too_large
 
 Node = TypeVar("Node")
 
@@ -40,6 +41,7 @@ def canonical(plan: Plan) -> Canonical:
     their text, each once. What this does not see as equal is charged twice, which costs budget
     and no privacy.
     """
+    not_too_large(plan)
     keys = {key.name: _normal(key.expression) for key in plan.keys}
     measures = {part.name: _normal(part.aggregate) for part in plan.measures}
     key_names = _numbered("key", keys.values())
@@ -96,6 +98,8 @@ def _normal(node: Node) -> Node:
     """``node`` in its canonical form, from the leaves up."""
     if isinstance(node, tuple):
         return tuple(_normal(part) for part in node)  # type: ignore[return-value]
+    if isinstance(node, Fraction) and node.denominator == 1:
+        return int(node)  # type: ignore[return-value]
     if not is_dataclass(node) or isinstance(node, type):
         return node
     parts = {field.name: _normal(getattr(node, field.name)) for field in fields(node)}
@@ -111,6 +115,10 @@ def _normal(node: Node) -> Node:
             return OneOf(part, _sorted(values))  # type: ignore[return-value]
         case Filter(Filter(source, below), above):
             return _normal(Filter(source, And((below, above))))  # type: ignore[return-value]
+        case Join(Filter(source, wanted), dataset, one, other):
+            # which rows are dropped first is all the same
+            join = Join(source, dataset, one, other)
+            return _normal(Filter(join, wanted))  # type: ignore[return-value]
     return made  # type: ignore[no-any-return]
 
 

@@ -22,6 +22,7 @@ from tacit.plan.expression import (
     Or,
     Value,
 )
+from tacit.plan.scope import Released
 
 NUMBERS = {Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT}
 
@@ -45,8 +46,9 @@ def kind_of(expression: Expression, schema: Schema) -> Kind | None:
             _comparable(kind_of(left, schema), kind_of(right, schema))
             return Kind.BOOLEAN
         case OneOf(part, values):
+            kind = kind_of(part, schema)
             for value in values:
-                _comparable(kind_of(part, schema), kind_of_value(value))
+                _comparable(kind, kind_of_value(value))
             return Kind.BOOLEAN
         case IsNull(part):
             kind_of(part, schema)
@@ -59,10 +61,15 @@ def kind_of(expression: Expression, schema: Schema) -> Kind | None:
             _condition(part, schema)
             return Kind.BOOLEAN
         case Arithmetic(operation, left, right):
-            for part in (left, right):
-                if kind_of(part, schema) not in NUMBERS:
-                    raise InvalidValue(f"{operation.value} takes numbers.")
-            return _number(kind_of(left, schema), kind_of(right, schema))
+            # each once: twice at every level would double at every level
+            one, other = kind_of(left, schema), kind_of(right, schema)
+            if not {one, other} <= NUMBERS | {None}:
+                raise InvalidValue(f"{operation.value} takes numbers.")
+            return _number(one, other)
+        case Divide(left, right) if isinstance(schema, Released):
+            if not {kind_of(left, schema), kind_of(right, schema)} <= NUMBERS | {None}:
+                raise InvalidValue("/ takes numbers.")
+            return Kind.FLOAT
         case Divide():
             raise InvalidValue(
                 "The values of a row are not divided; divide what is released, as in "

@@ -40,6 +40,7 @@ from tacit.plan.steps import (
     Known,
     NotSo,
     StepsAreNull,
+    StepsOneOf,
     WholeSteps,
 )
 
@@ -86,12 +87,9 @@ def condition(expression: Expression, schema: Schema) -> Condition:
     match expression:
         case Compare(comparison, left, right):
             return _compare(comparison, left, right, schema)
-        case OneOf(Field(name), values):
-            kind_of(expression, schema)
-            return ColumnOneOf(schema[name].name, schema[name].kind, values)
         case OneOf(part, values):
-            whole = [Compare(Comparison.EQUAL, part, Constant(value)) for value in values]
-            return AnyOf(tuple(condition(each, schema) for each in whole))
+            kind_of(expression, schema)  # refuses what is not comparable
+            return _one_of(part, values, schema)
         case IsNull(Field(name)):
             return ColumnIsNull(schema[name].name, schema[name].kind)
         case IsNull(part) if kind_of(part, schema) in NUMBERS:
@@ -111,6 +109,17 @@ def condition(expression: Expression, schema: Schema) -> Condition:
 
 def _thens(whens: tuple[tuple[Expression, Expression], ...]) -> list[Expression]:
     return [then for _, then in whens]
+
+
+def _one_of(part: Expression, values: tuple[Value, ...], schema: Schema) -> Condition:
+    if isinstance(part, Field):
+        column = schema[part.name]
+        for value in values:
+            _compare_column(Comparison.EQUAL, column, value)
+        return ColumnOneOf(column.name, column.kind, values)
+    listed = [number(Constant(value), schema) for value in values]
+    asked, *whole = in_one_step([number(part, schema), *listed])
+    return StepsOneOf(asked.steps, tuple(value.low for value in whole))
 
 
 def _compare(

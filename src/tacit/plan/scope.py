@@ -1,4 +1,4 @@
-"""Which columns a question can name: those of the datasets that it reads."""
+"""Which columns can be named: those of the datasets that a question reads, or its answer's."""
 
 from dataclasses import dataclass, replace
 
@@ -28,6 +28,11 @@ class Scope(Schema):
             raise UnknownName(f"{name!r} can be any of {choices}; write which.")
         known = ", ".join(column.name for column in self.columns)
         raise UnknownName(f"There is no column {name!r}; there are {known}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Released(Schema):
+    """Columns that were released: what is computed of them looks at nothing else."""
 
 
 def scope_of(names: tuple[str, ...], catalog: Catalog) -> Scope:

@@ -97,6 +97,14 @@ class StepsAreNull:
 
 
 @dataclass(frozen=True, slots=True)
+class StepsOneOf:
+    """Whether a number is one of a list of equal steps."""
+
+    steps: "Steps"
+    values: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ColumnOneOf:
     """Whether a column is one of a list."""
 
@@ -153,6 +161,7 @@ Condition = (
     | CompareColumns
     | CompareSteps
     | StepsAreNull
+    | StepsOneOf
     | ColumnOneOf
     | ColumnIsNull
     | ColumnIsTrue

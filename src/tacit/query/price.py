@@ -16,7 +16,9 @@ from tacit.plan.bound import bound
 from tacit.plan.bounded import BoundedPlan, ColumnKey
 from tacit.plan.canonical import canonical
 from tacit.plan.plan import Plan
+from tacit.plan.post_kind import check_post
 from tacit.plan.sensitivity import group_count, sensitivities
+from tacit.plan.source import assumptions
 from tacit.plan.tally import Tally
 from tacit.query.quote import PricedTally, Quote
 from tacit.query.share import losses, shares
@@ -30,6 +32,8 @@ def price(plan: Plan, catalog: Catalog, loss: Loss) -> Quote:
     """
     question = canonical(plan)
     bounded = bound(question.plan, catalog)
+    names = tuple(measure.name for measure in question.plan.measures)
+    check_post(question.post, bounded.plan.keys, names)
     dataset = catalog.dataset(bounded.plan.source.dataset)
     population = catalog.population(dataset.population)
     neighbours = population.unit.neighbours
@@ -39,12 +43,14 @@ def price(plan: Plan, catalog: Catalog, loss: Loss) -> Quote:
         counted = shares(bounded)[0] > 0
         tallies.append(selection_for(bounded.plan, parts[0], neighbours, counted=counted))
         delta = keys.price_delta(parts[0])
-    for tally, part in list(zip(bounded.plan.tallies, parts, strict=True))[len(tallies) :]:
+    rest = slice(len(tallies), None)
+    for tally, part in zip(bounded.plan.tallies[rest], parts[rest], strict=True):
         tallies.append(noise_for(bounded.plan, tally, part, neighbours))
     event = Composed(tuple(part.mechanism.event(part.sensitivity) for part in tallies))
     if not loss_of(event, loss.measure, delta) <= loss:
         raise InternalError("A quote costs more than was asked for.")
-    return Quote(question, bounded, population, tuple(tallies), event, loss, delta)
+    assumed = assumptions(bounded.plan.source, catalog)
+    return Quote(question, bounded, population, tuple(tallies), event, loss, delta, assumed)
 
 
 def noise_for(

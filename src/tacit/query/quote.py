@@ -41,6 +41,7 @@ class Quote:
     event: Composed
     loss: Loss
     price_delta: Fraction = Fraction(0)
+    assumptions: tuple[str, ...] = ()
 
     @property
     def survival(self) -> tuple[tuple[Fraction, int], ...]:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from tacit.core.release import Interval
 from tacit.errors import InternalError
+from tacit.noise.integers import Integers, packed
 from tacit.plan.reading import Cells, ExtremeReading, QuantileReading
 from tacit.plan.tally import TreeTally
 from tacit.query.quote import Quote
@@ -72,10 +73,9 @@ def tree_of(quote: Quote, place: int) -> TreeTally:
     return tally
 
 
-def _each(released: list[int], nodes: int) -> Iterator[NDArray[np.int64]]:
+def _each(released: list[int], nodes: int) -> Iterator[Integers]:
     """The trees of the groups, one after the other."""
-    trees = np.array(released, dtype=np.int64).reshape(-1, nodes)
-    yield from trees
+    yield from packed(released).reshape(-1, nodes)
 
 
 def _above(cells: Numbers, part: Fraction) -> Numbers:

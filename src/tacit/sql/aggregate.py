@@ -51,6 +51,8 @@ def aggregate(node: exp.Expr, leaf: Leaf, unit: str) -> Aggregate:
             if counted != [Field(unit)]:
                 raise InvalidValue(f"COUNT(DISTINCT ...) counts units: COUNT(DISTINCT {unit}).")
             return CountUnits()
+        case exp.Count() if node.args.get("this") is None:
+            raise InvalidValue("COUNT says of what: COUNT(*) counts rows.")
         case exp.Count():
             return CountValues(expression(node.this, leaf))
         case exp.Sum():

@@ -1,5 +1,7 @@
 """What a SELECT answers: its keys, its measures, and what is done with them once released."""
 
+import re
+
 from sqlglot import exp
 
 from tacit.errors import InvalidValue
@@ -8,9 +10,12 @@ from tacit.plan.expression import Constant, Expression, Field
 from tacit.plan.plan import GroupKey, Measure, Plan
 from tacit.plan.post import OrderBy, Output, Post
 from tacit.plan.relation import Relation
+from tacit.plan.size import LARGEST_PART, not_too_large
 from tacit.sql.aggregate import AGGREGATES, aggregate
 from tacit.sql.expression import expression
 from tacit.sql.names import Names
+
+WHOLE = re.compile("[0-9]{1,18}")
 
 
 class Answer:
@@ -22,7 +27,7 @@ class Answer:
         self._keys: dict[Expression, str] = {}
         self._measures: dict[Aggregate, str] = {}
         self._aliases: dict[str, exp.Expr] = {}
-        self._open: set[str] = set()
+        self._shown: dict[str, Expression] = {}
 
     def plan(self, select: exp.Select, relation: Relation) -> Plan:
         """The plan of ``select`` over the rows of ``relation``."""
@@ -33,8 +38,7 @@ class Answer:
         for node in group.expressions if group is not None else ():
             self._keys.setdefault(self._key(node), f"key {len(self._keys)}")
         outputs = tuple(
-            Output(_name(node, place), self._released(_inner(node)))
-            for place, node in enumerate(select.expressions)
+            self._output(node, place) for place, node in enumerate(select.expressions)
         )
         having = select.args.get("having")
         order = select.args.get("order")
@@ -50,11 +54,19 @@ class Answer:
 
     def _key(self, node: exp.Expr) -> Expression:
         """A key of GROUP BY: a column of the rows, an expression, or the name of an output."""
-        if isinstance(node, exp.Literal):
-            raise InvalidValue("GROUP BY names its columns; a number says nothing.")
         if isinstance(node, exp.Column) and not node.table and self._alias(node) is not None:
             node = self._aliases[node.name]
-        return expression(node, self._names)
+        found = expression(node, self._names)
+        if isinstance(found, Constant):
+            raise InvalidValue("GROUP BY names its columns; a constant says nothing.")
+        return found
+
+    def _output(self, node: exp.Expr, place: int) -> Output:
+        """A column of the answer; those after it can name it."""
+        made = Output(_name(node, place), self._released(_inner(node)))
+        if isinstance(node, exp.Alias):
+            self._shown[made.name] = made.expression
+        return made
 
     def _alias(self, node: exp.Column) -> exp.Expr | None:
         """What an output of that name stands for, unless the rows have such a column."""
@@ -70,10 +82,8 @@ class Answer:
         if isinstance(node, AGGREGATES):
             found = aggregate(node, self._names, self._unit)
             return Field(self._measures.setdefault(found, f"measure {len(self._measures)}"))
-        if isinstance(node, exp.Column) and not node.table:
-            meant = self._alias(node)
-            if meant is not None:
-                return self._named(node.name, meant)
+        if isinstance(node, exp.Column) and not node.table and self._alias(node) is not None:
+            return self._named(node.name)
         if isinstance(node, exp.Paren) or self._is_released(node):
             return None
         wanted = expression(node, self._names)
@@ -92,19 +102,17 @@ class Answer:
         )
         return node.find(*AGGREGATES) is not None or any(named)
 
-    def _named(self, name: str, meant: exp.Expr) -> Expression:
+    def _named(self, name: str) -> Expression:
         """What the output called ``name`` stands for; it cannot stand for itself."""
-        if name in self._open:
-            raise InvalidValue(f"{name!r} is defined by itself.")
-        self._open.add(name)
-        found = self._released(meant)
-        self._open.remove(name)
-        return found
+        if name not in self._shown:
+            raise InvalidValue(f"{name!r} is not known yet; a column names those before it.")
+        return not_too_large(self._shown[name], LARGEST_PART)
 
     def _order(self, node: exp.Expr) -> OrderBy:
-        if isinstance(node.this, exp.Literal):
-            raise InvalidValue("ORDER BY names its columns; a number says nothing.")
-        return OrderBy(self._released(node.this), bool(node.args.get("desc")))
+        wanted = self._released(node.this)
+        if isinstance(wanted, Constant):
+            raise InvalidValue("ORDER BY names its columns; a constant says nothing.")
+        return OrderBy(wanted, bool(node.args.get("desc")))
 
 
 def _inner(node: exp.Expr) -> exp.Expr:
@@ -124,10 +132,7 @@ def _limit(select: exp.Select) -> int | None:
     if limit is None:
         return None
     number = limit.expression
-    if (
-        not isinstance(number, exp.Literal)
-        or number.is_string
-        or not str(number.this).isdigit()
-    ):
-        raise InvalidValue("LIMIT takes a whole number, written out.")
+    plain = isinstance(number, exp.Literal) and not number.is_string
+    if not plain or not WHOLE.fullmatch(str(number.this)):
+        raise InvalidValue("LIMIT takes a whole number, written out in at most 18 digits.")
     return int(number.this)

@@ -1,5 +1,6 @@
 """Expressions of SQL to those of a plan, one case a node."""
 
+import re
 from collections.abc import Callable
 from datetime import date
 from fractions import Fraction
@@ -25,6 +26,7 @@ from tacit.plan.expression import (
     Or,
     Value,
 )
+from tacit.plan.size import LARGEST_PART, not_too_large
 
 COMPARISONS: dict[type[exp.Expr], Comparison] = {
     exp.EQ: Comparison.EQUAL,
@@ -39,6 +41,9 @@ OPERATIONS: dict[type[exp.Expr], Operation] = {
     exp.Sub: Operation.SUBTRACT,
     exp.Mul: Operation.MULTIPLY,
 }
+
+DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
+LARGEST_NUMBER = 10**40
 
 
 Leaf = Callable[[exp.Expr], Expression | None]
@@ -62,7 +67,7 @@ def expression(node: exp.Expr, leaf: Leaf) -> Expression:
         case exp.Not():
             return Not(expression(node.this, leaf))
         case exp.Between():
-            part = expression(node.this, leaf)
+            part = not_too_large(expression(node.this, leaf), LARGEST_PART)
             low, high = expression(node.args["low"], leaf), expression(node.args["high"], leaf)
             return And(
                 (
@@ -106,6 +111,8 @@ def _bin(node: exp.Expr, leaf: Leaf) -> Bin:
     if isinstance(node, exp.Mul) and isinstance(divided, exp.Div):
         widths = expression(divided.expression, leaf), expression(node.expression, leaf)
         match widths:
+            case Constant(bool()), _:
+                pass
             case Constant(int() as width), Constant(int() as times) if width == times:
                 return Bin(expression(divided.this, leaf), width)
     raise InvalidValue("FLOOR is known in bins alone: FLOOR(x / 10) * 10, from a whole number.")
@@ -113,11 +120,13 @@ def _bin(node: exp.Expr, leaf: Leaf) -> Bin:
 
 def _case(node: exp.Case, leaf: Leaf) -> Case:
     subject = node.args.get("this")
+    # once, and shared: it is repeated in every condition
+    part = None if subject is None else expression(subject, leaf)
     whens = []
     for when in node.args["ifs"]:
         asked = expression(when.this, leaf)
-        if subject is not None:
-            asked = Compare(Comparison.EQUAL, expression(subject, leaf), asked)
+        if part is not None:
+            asked = Compare(Comparison.EQUAL, not_too_large(part, LARGEST_PART), asked)
         whens.append((asked, expression(when.args["true"], leaf)))
     default = node.args.get("default")
     return Case(tuple(whens), Constant(None) if default is None else expression(default, leaf))
@@ -139,18 +148,32 @@ def _constant(node: exp.Expr, leaf: Leaf) -> Expression:
         case exp.Literal() if node.is_string:
             return Constant(str(node.this))
         case exp.Literal():
-            number = exact(str(node.this))
-            return Constant(int(number) if number.denominator == 1 else number)
+            return Constant(_number(str(node.this)))
         case exp.Neg():
             inner = expression(node.this, leaf)
-            if isinstance(inner, Constant) and isinstance(inner.value, int | Fraction):
-                return Constant(-inner.value)
+            match inner:
+                case Constant(bool()):
+                    raise InvalidValue("- takes numbers.")
+                case Constant(int() | Fraction() as value):
+                    return Constant(-value)
             return Arithmetic(Operation.MULTIPLY, Constant(-1), inner)
-        case exp.Cast() if node.to.this is exp.DType.DATE and isinstance(
-            node.this, exp.Literal
-        ):
-            try:
-                return Constant(date.fromisoformat(str(node.this.this)))
-            except ValueError as error:
-                raise InvalidValue("A day is written DATE '2026-01-31'.") from error
+        case exp.Cast() if node.to.this is exp.DType.DATE and node.this.is_string:
+            return Constant(_day(str(node.this.this)))
     raise InvalidValue("CAST is known for days alone, as DATE '2026-01-31'.")
+
+
+def _number(written: str) -> int | Fraction:
+    number = exact(written)
+    if max(abs(number.numerator), number.denominator) >= LARGEST_NUMBER:
+        raise InvalidValue("A number has at most 40 digits.")
+    return int(number) if number.denominator == 1 else number
+
+
+def _day(written: str) -> date:
+    try:
+        # one way to write a day, not all those of ISO 8601
+        if DAY.fullmatch(written):
+            return date.fromisoformat(written)
+    except ValueError:
+        pass  # told below
+    raise InvalidValue("A day is written DATE '2026-01-31'.")

@@ -8,6 +8,9 @@ from sqlglot import exp
 
 from tacit.errors import InvalidValue
 
+LONGEST_NAME = 100
+"""Characters of a name, which an error may repeat."""
+
 BINARY = frozenset({"this", "expression"})
 
 KNOWN: dict[type[exp.Expr], frozenset[str]] = {
@@ -20,7 +23,7 @@ KNOWN: dict[type[exp.Expr], frozenset[str]] = {
     exp.Join: frozenset({"this", "on", "kind"}),
     exp.Having: frozenset({"this"}),
     exp.Order: frozenset({"expressions"}),
-    exp.Ordered: frozenset({"this", "desc", "nulls_first"}),
+    exp.Ordered: frozenset({"this", "desc"}),
     exp.Limit: frozenset({"expression"}),
     exp.From: frozenset({"this"}),
     exp.Table: frozenset({"this", "alias"}),
@@ -105,12 +108,17 @@ def admit(tree: exp.Expr) -> None:
         name = type(node).__name__.upper()
         if allowed is None:
             raise InvalidValue(
-                f"{name} is not part of the language, which has SELECT, FROM one dataset, "
-                "WHERE and GROUP BY."
+                f"{name} is not part of the language, which has SELECT, WITH, FROM, JOIN, "
+                "WHERE, GROUP BY, HAVING, ORDER BY and LIMIT."
             )
+        needed = (key for key, required in node.arg_types.items() if required)
+        if any(node.args.get(key) is None for key in needed):
+            raise InvalidValue(f"Something is missing in {name}.")
+        if isinstance(node, exp.Identifier) and not 0 < len(node.name) <= LONGEST_NAME:
+            raise InvalidValue(f"A name has 1 to {LONGEST_NAME} characters.")
         given = {key for key, value in node.args.items() if value not in (None, False, [], ())}
         if given - allowed:
             key = min(given - allowed)
             value = node.args[key]
-            part = value if isinstance(value, str) else key.rstrip("_").upper()
+            part = value[:LONGEST_NAME] if isinstance(value, str) else key.rstrip("_").upper()
             raise InvalidValue(f"{part} in {name} is not part of the language; leave it out.")

@@ -1,5 +1,7 @@
 """SQL text to a plan. The text itself goes no further than this file."""
 
+import re
+
 from sqlglot import exp
 from sqlglot import parse as read
 from sqlglot.errors import SqlglotError
@@ -11,6 +13,9 @@ from tacit.plan.source import source_of
 from tacit.sql.answer import Answer
 from tacit.sql.gate import admit
 from tacit.sql.rows import rows_of
+
+ODD = re.compile("[\0\ud800-\udfff]")
+"""What ends a text early for some readers, and what is no text for others."""
 
 LONGEST_TEXT = 20_000
 """Characters of a question."""
@@ -31,8 +36,10 @@ def parse(text: str, catalog: Catalog) -> Plan:
 
 
 def _select(text: str) -> exp.Select:
-    if len(text) > LONGEST_TEXT or "\0" in text:
-        raise InvalidValue(f"A question has at most {LONGEST_TEXT} characters, and no NUL.")
+    if len(text) > LONGEST_TEXT or ODD.search(text):
+        raise InvalidValue(
+            f"A question has at most {LONGEST_TEXT} characters, and no NUL or half a character."
+        )
     try:
         statements = [tree for tree in read(text, read="duckdb") if tree is not None]
     except (SqlglotError, RecursionError) as error:

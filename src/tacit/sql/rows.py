@@ -11,10 +11,11 @@ from sqlglot import exp
 
 from tacit.core.catalog import Catalog
 from tacit.errors import InvalidValue
-from tacit.plan.expression import Field
+from tacit.plan.expression import Expression, Field
 from tacit.plan.relation import Filter, Join, Relation, Scan
+from tacit.plan.size import LARGEST_PART, not_too_large
 from tacit.sql.expression import expression
-from tacit.sql.names import Columns, Names
+from tacit.sql.names import Names
 
 Below = Mapping[str, exp.Select]
 """The queries that WITH names."""
@@ -33,9 +34,10 @@ def rows_of(select: exp.Select, catalog: Catalog, below: Below) -> Rows:
     source = select.args.get("from_")
     if source is None:
         raise InvalidValue("A question says FROM which dataset it asks.")
-    rows = _table(source.this, catalog, _with(select, below))
+    below = _with(select, below)
+    rows = _table(source.this, catalog, below)
     for join in select.args.get("joins") or ():
-        rows = _joined(rows, join, catalog)
+        rows = _joined(rows, join, catalog, below)
     where = select.args.get("where")
     if where is not None:
         wanted = expression(where.this, rows.names)
@@ -83,27 +85,32 @@ def _taken_in(query: exp.Select, alias: str, catalog: Catalog, below: Below) -> 
         if query.args.get(part) is not None:
             raise InvalidValue(f"{part.upper()} in a query below is not built yet.")
     rows = rows_of(query, catalog, below)
-    columns: dict[str, object] = {}
-    for node in query.expressions:
-        if isinstance(node, exp.Star):
-            for found in rows.names.tables.values():
-                columns |= found
-            continue
-        if not isinstance(node, exp.Alias | exp.Column):
-            raise InvalidValue("Columns of a query below have names; name each with AS.")
-        inner = node.this if isinstance(node, exp.Alias) else node
-        columns[node.alias_or_name] = expression(inner, rows.names)
-    named: Columns = columns  # type: ignore[assignment]
-    return Rows(rows.relation, Names({alias: named}))
+    named = [pair for node in query.expressions for pair in _columns(node, rows.names)]
+    columns = dict(named)
+    if len(columns) != len(named):
+        raise InvalidValue("Columns of a query below have distinct names; name each with AS.")
+    return Rows(rows.relation, Names({alias: columns}))
 
 
-def _joined(rows: Rows, join: exp.Join, catalog: Catalog) -> Rows:
+def _columns(node: exp.Expr, names: Names) -> list[tuple[str, Expression]]:
+    """What one part of a SELECT below calls its columns, and what they stand for."""
+    if isinstance(node, exp.Star):
+        return [pair for columns in names.tables.values() for pair in columns.items()]
+    if not isinstance(node, exp.Alias | exp.Column):
+        raise InvalidValue("Columns of a query below have names; name each with AS.")
+    inner = node.this if isinstance(node, exp.Alias) else node
+    return [(node.alias_or_name, not_too_large(expression(inner, names), LARGEST_PART))]
+
+
+def _joined(rows: Rows, join: exp.Join, catalog: Catalog, below: Below) -> Rows:
     """One more dataset, by an equation of two columns."""
     if join.args.get("kind") not in {None, "", "INNER"}:
         raise InvalidValue("Joins are inner joins: JOIN ... ON a.x = b.y.")
     table, on = join.this, join.args.get("on")
     if not isinstance(table, exp.Table) or not isinstance(on, exp.EQ):
         raise InvalidValue("A dataset is joined by JOIN dataset ON a.x = b.y.")
+    if table.name in below:
+        raise InvalidValue(f"{table.name!r} is a query here, and only datasets are joined.")
     right = _table(table, catalog, {})
     names = rows.names
     for name, columns in right.names.tables.items():

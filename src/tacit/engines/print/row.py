@@ -31,6 +31,7 @@ from tacit.plan.steps import (
     ProductSteps,
     Steps,
     StepsAreNull,
+    StepsOneOf,
     SumSteps,
     WholeSteps,
 )
@@ -81,6 +82,9 @@ def condition(wanted: Condition) -> exp.Expr:
             return compare(comparison, steps(one), steps(other))
         case StepsAreNull(number):
             return is_null(steps(number))
+        case StepsOneOf(number, whole):
+            listed = list(map(literal, whole))
+            return exp.paren(exp.In(this=steps(number), expressions=listed))
         case ColumnIsNull(name, kind):
             return is_null(finite(name, kind))
         case ColumnOneOf(name, kind, values):

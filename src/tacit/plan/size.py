@@ -1,0 +1,65 @@
+"""How large a question may be: whoever walks one must come back, and soon."""
+
+from dataclasses import is_dataclass
+from typing import Any, TypeVar
+
+from tacit.errors import InvalidValue
+
+Node = TypeVar("Node")
+
+LARGEST_QUESTION = 5_000
+"""Nodes of a plan."""
+
+LARGEST_PART = 200
+"""Nodes of a part that is named or repeated, since names of names would double at each."""
+
+DEEPEST = 100
+"""Nodes above a node."""
+
+
+def not_too_large(node: Node, most: int = LARGEST_QUESTION) -> Node:
+    """``node`` itself; refused where it has more than ``most`` nodes, or is nested too deeply.
+
+    No more than ``most`` nodes are looked at, however large the tree is.
+
+    Example:
+        >>> from tacit.plan.expression import Constant, Not
+        >>> not_too_large(Not(Constant(True)), most=2)
+        Not(part=Constant(value=True))
+    """
+    seen = 0
+    level: list[Any] = [node]
+    for _ in range(DEEPEST):
+        below: list[Any] = []
+        for each in level:
+            below += _parts(each)
+            seen += 1
+            if seen > most:
+                raise InvalidValue(
+                    f"This question has a part of more than {most} operations once all that "
+                    "it names is written out; ask for less at once."
+                )
+        if not below:
+            return node
+        level = below
+    raise InvalidValue("This question is nested too deeply.")
+
+
+def size(node: object) -> int:
+    """The nodes of a tree."""
+    return 1 + sum(map(size, _parts(node)))
+
+
+def _parts(node: object) -> list[Any]:
+    """The nodes right below a node; what is no node, such as a name, counts for nothing."""
+    if isinstance(node, tuple):
+        held: Any = node
+    else:
+        held = [getattr(node, slot) for slot in getattr(node, "__slots__", ())]
+    found: list[Any] = []
+    for part in held:
+        if isinstance(part, tuple):
+            found += _parts(part)
+        elif is_dataclass(part):
+            found.append(part)
+    return found

@@ -1,0 +1,131 @@
+"""Everything below the line in one child process: a paid question in, release bytes out.
+
+No secret crosses a process: the child prices the plan again from public facts, asks the engine,
+draws the noise, and sends back what may leave. What goes wrong there has one text.
+"""
+
+import json
+import resource
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from tacit.core.catalog import Catalog
+from tacit.core.loss import Loss
+from tacit.core.measure import Measure
+from tacit.core.stored_release import encode
+from tacit.engines.engine import Engine
+from tacit.errors import InternalError
+from tacit.mechanisms.gateway import LiveGateway
+from tacit.numeric.entropy import SystemEntropy
+from tacit.plan.canonical import text
+from tacit.plan.stored_plan import decode
+from tacit.query.price import price
+from tacit.query.quote import Quote
+from tacit.query.run import released_by, run
+
+StartEngine = Callable[[str], Engine]
+"""Opens an engine at an address, in the child; found by its name there."""
+
+READY, ANSWERED, FAILED = b"ready", b"+", b"-"
+START_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What a child process may use: public limits, the same for every table."""
+
+    memory_bytes: int
+    seconds: float
+
+
+class Worker:
+    """A child process with an engine of its own, started again where it died."""
+
+    def __init__(
+        self, start: StartEngine, address: str, catalog: Catalog, allowed: Allowed
+    ) -> None:
+        self._given = (start, address, catalog, allowed)
+        self._child: tuple[BaseProcess, Connection] | None = None
+
+    def answer(self, quote: Quote, salt: bytes, receipt: bytes) -> bytes:
+        """The bytes of the release that the charge of ``receipt`` paid for.
+
+        One opaque error stands for all that can go wrong: a row, a limit or a bug.
+        """
+        loss = quote.loss
+        request = {
+            "plan": text(quote.question.plan),
+            "loss": [loss.measure.value, str(loss.amount), str(loss.delta)],
+            "salt": salt.hex(),
+            "receipt": receipt.hex(),
+        }
+        try:
+            _, pipe = self._running()
+            pipe.send_bytes(json.dumps(request).encode())
+            if pipe.poll(self._given[-1].seconds):
+                reply = pipe.recv_bytes()
+                if reply.startswith(ANSWERED):
+                    return reply[1:]
+                raise InternalError("The question failed below the line.")
+        except (OSError, EOFError) as error:
+            self.close()
+            raise InternalError("The question failed below the line.") from error
+        self.close()
+        raise InternalError("The question failed below the line.")
+
+    def close(self) -> None:
+        """End the child process; the next question starts another."""
+        if self._child is not None:
+            process, pipe = self._child
+            self._child = None
+            process.kill()
+            process.join()
+            pipe.close()
+
+    def _running(self) -> tuple[BaseProcess, Connection]:
+        if self._child is None:
+            ours, theirs = get_context("spawn").Pipe()
+            process = get_context("spawn").Process(
+                target=serve, args=(theirs, *self._given), daemon=True
+            )
+            process.start()
+            theirs.close()
+            self._child = process, ours
+            if not ours.poll(START_SECONDS) or ours.recv_bytes() != READY:
+                raise EOFError
+        return self._child
+
+
+def serve(
+    pipe: Connection, start: StartEngine, address: str, catalog: Catalog, allowed: Allowed
+) -> None:
+    """What the child does: one question after the other, until the pipe ends."""
+    resource.setrlimit(resource.RLIMIT_AS, (allowed.memory_bytes, allowed.memory_bytes))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core dump would hold the table
+    engine = start(address)
+    pipe.send_bytes(READY)
+    while True:
+        try:
+            request = json.loads(pipe.recv_bytes())
+        except EOFError:
+            return
+        try:
+            reply = ANSWERED + _answer(request, engine, catalog)
+        except Exception:  # noqa: BLE001 - whatever it was, it is told in one wording
+            reply = FAILED
+        pipe.send_bytes(reply)
+
+
+def _answer(request: dict[str, Any], engine: Engine, catalog: Catalog) -> bytes:
+    measure, amount, delta = request["loss"]
+    loss = Loss(Measure(measure), Fraction(amount), Fraction(delta))
+    quote = price(decode(request["plan"]), catalog, loss)
+    receipt = bytes.fromhex(request["receipt"])
+    gateway = LiveGateway(SystemEntropy(receipt))
+    columns = run(quote, engine, catalog, bytes.fromhex(request["salt"]), gateway)
+    return encode(released_by(quote, columns, receipt))

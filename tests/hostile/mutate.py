@@ -1,0 +1,152 @@
+"""Strings near the language, each made from its number alone."""
+
+import re
+from collections.abc import Sequence
+from hashlib import shake_256
+
+QUESTIONS = (
+    "SELECT COUNT(*) FROM visits",
+    "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward",
+    "SELECT COUNT(DISTINCT person), AVG(pay) FROM visits WHERE age > 30",
+    "SELECT SUM(2 * age - 0.5) AS s FROM visits WHERE NOT smoker OR pay IS NULL",
+    "SELECT FLOOR(age / 10) * 10 AS a, COUNT(*) FROM visits GROUP BY a ORDER BY a LIMIT 3",
+    "SELECT CASE WHEN age < 18 THEN 'c' ELSE 'a' END AS w, SUM(cost) FROM visits GROUP BY w",
+    "SELECT ward, SUM(age) / COUNT(*) AS m FROM visits GROUP BY ward HAVING m > 3",
+    "SELECT MEDIAN(age), MAX(pay), QUANTILE(age, 0.9) FROM visits WHERE ward IN ('it''s', '')",
+    "SELECT VAR_SAMP(age), STDDEV_POP(pay) FROM visits WHERE day >= DATE '2020-02-29'",
+    "SELECT COUNT(age) FROM visits v WHERE v.age BETWEEN 1 AND -5 AND (v.cost <> 9.99)",
+    "WITH t AS (SELECT age AS a, ward FROM visits WHERE smoker) SELECT SUM(a) FROM t",
+    "SELECT COUNT(*) FROM (SELECT * FROM visits WHERE pay = 1e2) AS q WHERE q.age = 3",
+    "SELECT CASE age WHEN 1 THEN 2 END AS k, COUNT(*) FROM visits GROUP BY k",
+)
+"""What is changed; each is a question that is understood."""
+
+
+def words(text: str) -> tuple[str, ...]:
+    """The words of a text."""
+    return tuple(text.split())
+
+
+TABLES = words("visits v t q other")
+NAMES = words('person ward age pay cost smoker day doctor room a n m k v.age "age" visits.pay')
+NUMBERS = words(
+    """0 1 2 3 10 17 100 0.5 0.25 .5 5. 1e3 1e-9 1e400 007 1_000 9.990
+    9223372036854775807 9223372036854775808 0.1234567890123456789012345678901"""
+)
+TEXTS = (*words("'north' '' 'it''s' 'a\\' 'NULL' 'é😀' '--' '/*' ';'"), "' x '", "'\n'")
+ADDING = words("+ - * /")
+COMPARING = words("= <> < <= > >=")
+JOINING = words("AND OR")
+FUNCTIONS = words(
+    """COUNT SUM AVG MIN MAX MEDIAN VARIANCE VAR_POP VAR_SAMP STDDEV STDDEV_POP STDDEV_SAMP
+    sum Avg mean quantile QUANTILE FLOOR"""
+)
+ALIKE = (TABLES, NAMES, NUMBERS, TEXTS, ADDING, COMPARING, JOINING, FUNCTIONS)
+"""Words that can stand where another of them stands."""
+
+PARTS = (
+    *("(age + 1)", "COUNT(*)", "SUM(age)", "(pay > 0.5)", "age IS NULL", "ward = 'north'"),
+    *("CASE WHEN smoker THEN age ELSE 0 END", "CASE ward WHEN '' THEN 1 END", "NULL", "TRUE"),
+    *("FLOOR(age / 10) * 10", "FLOOR(pay / 5) * 5", "DATE '2020-02-29'", "-age", "(-1)"),
+    *("NOT smoker", "age IN (1, 2)", "age NOT IN (3)", "pay BETWEEN 0 AND age", "-(2 - age)"),
+    *("COUNT(DISTINCT person)", "AVG(pay)", "QUANTILE(age, 0.25)", "MAX(cost) - MIN(cost)"),
+    *("PERCENTILE_CONT(0.75) WITHIN GROUP (ORDER BY age DESC)", "age - (age - 1)", "1 / 0"),
+)
+"""What can stand where a value stands."""
+
+WORDS = (
+    *words(
+        """SELECT FROM WHERE GROUP BY HAVING ORDER LIMIT WITH AS JOIN ON AND OR NOT IN IS
+        NULL TRUE FALSE CASE WHEN THEN ELSE END BETWEEN LIKE DISTINCT ALL UNION EXCEPT
+        DESC ASC OVER PARTITION FILTER USING CROSS LEFT LATERAL OFFSET QUALIFY ROLLUP
+        CAST TRY_CAST EXISTS VALUES INTERVAL DATE EXCLUDE REPLACE COLUMNS ANY WITHIN
+        random now read_csv error strptime struct_pack unnest getenv query_table other
+        ( ) ( ) , . * ; : :: || ? $1 @x # -- /* */ [ ] { } -> % ^ ~ & | ! != == <=> //
+        E'\\n' $$x$$ X'00' 'x'::DATE `age` [age] "" 0x1F ILIKE GLOB COLLATE NULLS"""
+    ),
+    *(word for alike in ALIKE for word in alike),
+    *PARTS,
+)
+ODD = (
+    "'\"`\\;()*,.-/ \n\t\r_$@#:?[]{}<>=!|&^~%0e9\0\x1a\ufeff\u200b\u2028\u00a0"
+    "\u0430\u0435\uff33\uff05\ufb00\u0130\u0131\u00b2\u0663\u00e9\U0001f600\ud800\U000e0041"
+)
+TOKEN = re.compile(r"\s+|'(?:[^']|'')*'|[\w.]+|[<>=!|:]+|.", re.DOTALL)
+
+
+class Choices:
+    """Choices that a number makes, always the same."""
+
+    def __init__(self, number: int) -> None:
+        self._bytes = iter(shake_256(f"tacit fuzz {number}".encode()).digest(400))
+
+    def below(self, most: int) -> int:
+        """A number from 0 on, below ``most``; which is more likely does not matter here."""
+        high, low = next(self._bytes, 0), next(self._bytes, 0)
+        return (256 * high + low) % most
+
+    def one(self, items: Sequence[str]) -> str:
+        """One of several."""
+        return items[self.below(len(items))]
+
+
+def string(number: int) -> str:
+    """The string of that number: mostly changed questions, and some noise."""
+    choices = Choices(number)
+    question = choices.one(QUESTIONS)
+    way = choices.below(20)
+    if way == 0:
+        return "".join(chr(choices.below(0x3000)) for _ in range(choices.below(60)))
+    if way == 1:
+        return " ".join(choices.one(WORDS) for _ in range(choices.below(30)))
+    if way < 4:
+        return _characters(question, choices)
+    if way < 7:
+        return _tokens(question, choices)
+    return _alike(question, choices)
+
+
+def _alike(question: str, choices: Choices) -> str:
+    """Words changed to others of their kind, or to whole expressions."""
+    tokens: list[str] = TOKEN.findall(question)
+    places = [place for place, token in enumerate(tokens) if _kind(token) is not None]
+    for _ in range(1 + choices.below(3)):
+        place = places[choices.below(len(places))]
+        kind = _kind(tokens[place]) or PARTS
+        value = kind in (NAMES, NUMBERS, TEXTS)
+        tokens[place] = choices.one(PARTS if value and choices.below(3) == 0 else kind)
+    return "".join(tokens)
+
+
+def _kind(token: str) -> tuple[str, ...] | None:
+    return next((words for words in ALIKE if token in words), None)
+
+
+def _tokens(question: str, choices: Choices) -> str:
+    """Words put in, left out, repeated or taken from another question."""
+    tokens: list[str] = TOKEN.findall(question)
+    for _ in range(1 + choices.below(4)):
+        place, what = choices.below(len(tokens)), choices.below(8)
+        if what < 3:
+            tokens[place] = choices.one(WORDS)
+        elif what < 5:
+            tokens[place:place] = [" ", choices.one(WORDS), " "]
+        elif what == 5:
+            tokens[place : place + 1 + choices.below(3)] = []
+        elif what == 6:
+            tokens[place:place] = tokens[place : place + 1 + choices.below(9)]
+        else:
+            other: list[str] = TOKEN.findall(choices.one(QUESTIONS))
+            start = choices.below(len(other))
+            tokens[place : place + 1] = other[start : start + 1 + choices.below(9)]
+        tokens = tokens or [" "]
+    return "".join(tokens)
+
+
+def _characters(question: str, choices: Choices) -> str:
+    text = question
+    for _ in range(1 + choices.below(3)):
+        place, what = choices.below(len(text) + 1), choices.below(3)
+        odd = choices.one(ODD)
+        text = text[:place] + ("" if what == 0 else odd) + text[place + (what != 1) :]
+    return text

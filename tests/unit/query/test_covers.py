@@ -1,0 +1,29 @@
+import re
+
+import pytest
+from clinic import catalog
+
+from tacit.core.dataset import Limits
+from tacit.plan.bound import bound
+from tacit.query.covers import covers
+from tacit.sql.parse import parse
+
+CLINIC = catalog(Limits(1, 1))
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("COUNT(*)", "the exact total of this table"),
+        ("AVG(age)", "the exact mean of this table"),
+        ("VAR_POP(age)", "the exact variance of this table, after its rows were bounded"),
+        ("STDDEV(age)", "standard deviation of this table, after .* bounded, as of a sample"),
+        ("QUANTILE(age, 0.9)", "the 0.9 quantile of this table"),
+        ("MIN(age)", "the least value .* at the released one or below it"),
+        ("MAX(age)", "the greatest value .* at the released one or above it"),
+    ],
+)
+def test_an_interval_says_what_it_covers(sql: str, said: str) -> None:
+    text = f"SELECT {sql} FROM visits"  # noqa: S608
+    (reading,) = bound(parse(text, CLINIC), CLINIC).readings
+    assert re.search(said, covers(reading))
