@@ -3,9 +3,11 @@
 import duckdb
 
 from tacit.core.catalog import Catalog
+from tacit.engines.duckdb_types import check_types
 from tacit.engines.engine import SecretTable, boxed
+from tacit.engines.print.join import columns
 from tacit.engines.print.question import question
-from tacit.errors import InternalError
+from tacit.errors import InternalError, InvalidValue
 from tacit.plan.bounded import BoundedPlan
 
 LOCKS = (
@@ -28,6 +30,19 @@ class DuckDB:
         self._connection = connection
         for lock in LOCKS:
             connection.execute(lock)
+
+    def check(self, catalog: Catalog) -> None:
+        """Refuse a catalogue whose tables are not there, or of other types; no row is read."""
+        for dataset in catalog.datasets:
+            with self._connection.cursor() as cursor:
+                try:
+                    cursor.execute(columns(dataset.name, catalog, dialect="duckdb"))
+                except duckdb.Error as error:
+                    raise InvalidValue(
+                        f"{dataset.name!r} has no table here with the columns declared."
+                    ) from error
+                types = [str(kind) for _, kind, *_ in cursor.description]
+            check_types(dataset, dict(zip(dataset.schema.names, types, strict=True)))
 
     def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
         """The secret answer to ``plan``."""

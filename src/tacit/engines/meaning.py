@@ -4,7 +4,7 @@ Truth has three values as in SQL: None is unknown. An engine is right where it a
 """
 
 from collections.abc import Callable, Mapping
-from datetime import date
+from datetime import date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
 from math import isfinite
@@ -125,6 +125,8 @@ def _beside(kind: Kind, value: object) -> object:
     """A constant as it is compared with a column: with floats, as the nearest float."""
     if isinstance(value, bool | int | Fraction):
         return Fraction(float(value)) if kind is Kind.FLOAT else Fraction(value)
+    if kind is Kind.TIMESTAMP and isinstance(value, date):
+        return datetime.combine(value, time())
     return value
 
 

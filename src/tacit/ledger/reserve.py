@@ -75,12 +75,20 @@ def reserve(
                 return _reserve(work, question, nonce, now, until)
         except (Conflict, ConnectionLost):
             continue
+        except BudgetExceeded:
+            # whoever took the last of the budget may have paid for this very question
+            with store.reading() as work:
+                paid = _paid_before(work, question, nonce, now)
+            if paid is None:
+                raise
+            return paid
     raise StoreFailed("The store's database does not answer; ask again with the same key.")
 
 
-def _reserve(
-    work: Work, question: Question, nonce: bytes, now: int, until: int
-) -> Charge | Answer:
+def _paid_before(
+    work: Work, question: Question, nonce: bytes, now: int
+) -> Charge | Answer | None:
+    """What this request, or this question, was paid for before; None where it was not."""
     known = work.one(_KNOWN, {"who": question.principal, "key": question.request_key})
     if known is not None:
         binding, charged_by, places = known
@@ -96,6 +104,15 @@ def _reserve(
         return stored
     if known is not None:
         raise AnswerLost
+    return None
+
+
+def _reserve(
+    work: Work, question: Question, nonce: bytes, now: int, until: int
+) -> Charge | Answer:
+    paid = _paid_before(work, question, nonce, now)
+    if paid is not None:
+        return paid
     lines = tuple(_charge(work, question, target, nonce, now) for target in question.targets)
     charge = Charge(lines, question.release_key)
     claim(work, charge, now, until)

@@ -51,6 +51,10 @@ OPERATIONS: dict[Operation, Callable[[Ranged, Ranged], Ranged]] = {
 }
 
 
+DECIMALS = 10**18
+"""What a decimal in a question is a whole part of."""
+
+
 def number(expression: Expression, schema: Schema) -> Ranged:
     """``expression`` in steps, with its range.
 
@@ -60,6 +64,8 @@ def number(expression: Expression, schema: Schema) -> Ranged:
         case Field(name):
             column = schema[name]
             grid = column.grid()
+            if column.kind not in NUMBERS:
+                raise InvalidValue(f"{column.name!r} holds {column.kind.value}s, not numbers.")
             clamped = ColumnSteps(column.name, column.kind, grid)
             rounding = grid.rounding_error(rows=1) if column.kind is Kind.FLOAT else Fraction(0)
             return Ranged(clamped, grid.lowest, grid.highest, grid.step, rounding)
@@ -145,8 +151,8 @@ def _compare(
 
 def _compare_column(comparison: Comparison, column: Column, value: Value) -> Condition:
     _ordered(comparison, column)
-    if isinstance(value, int | Fraction) and abs(Fraction(value)) >= ROOM:
-        raise InvalidValue("A number in a comparison has at most 62 bits.")
+    if isinstance(value, int | Fraction):
+        _comparable(Fraction(value), column)
     if column.kind is Kind.INTEGER and isinstance(value, Fraction):
         # engines compare integers with integers exactly, and with fractions in their own ways
         below = value.__floor__()
@@ -157,6 +163,14 @@ def _compare_column(comparison: Comparison, column: Column, value: Value) -> Con
             comparison, column.name, column.kind, -(-value // 1) if up else below
         )
     return CompareColumn(comparison, column.name, column.kind, value)
+
+
+def _comparable(value: Fraction, column: Column) -> None:
+    """Refuse a number that an engine could not put beside every value of a column."""
+    if abs(value) >= ROOM:
+        raise InvalidValue("A number in a comparison has at most 62 bits.")
+    if column.kind is Kind.DECIMAL and DECIMALS % value.denominator:
+        raise InvalidValue("A number beside a decimal has at most 18 digits after the point.")
 
 
 def _ordered(comparison: Comparison, column: Column) -> None:

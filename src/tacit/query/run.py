@@ -60,7 +60,5 @@ def release(
 
 def released_by(quote: Quote, columns: tuple[ReleasedColumn, ...], receipt: bytes) -> Release:
     """The release that the charge of ``receipt`` paid for."""
-    guarantee = Guarantee(
-        quote.population, quote.loss, quote.assumptions, quote.event.numerics
-    )
+    guarantee = Guarantee(quote.population, quote.loss, quote.assumptions, quote.event.numerics)
     return Release(columns, guarantee, receipt)

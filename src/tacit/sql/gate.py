@@ -98,6 +98,12 @@ ADVICE: dict[type[exp.Expr], str] = {
 """What to write instead of what is often tried."""
 
 
+INCOMPLETE: dict[type[exp.Expr], str] = {
+    exp.Quantile: "A quantile is written QUANTILE(x, 0.9).",
+}
+"""What to write instead of a part of it."""
+
+
 def admit(tree: exp.Expr) -> None:
     """Refuse a tree that holds a node or an argument which is not known."""
     for node in tree.walk():
@@ -113,7 +119,7 @@ def admit(tree: exp.Expr) -> None:
             )
         needed = (key for key, required in node.arg_types.items() if required)
         if any(node.args.get(key) is None for key in needed):
-            raise InvalidValue(f"Something is missing in {name}.")
+            raise InvalidValue(INCOMPLETE.get(type(node), f"Something is missing in {name}."))
         if isinstance(node, exp.Identifier) and not 0 < len(node.name) <= LONGEST_NAME:
             raise InvalidValue(f"A name has 1 to {LONGEST_NAME} characters.")
         given = {key for key, value in node.args.items() if value not in (None, False, [], ())}

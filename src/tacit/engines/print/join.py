@@ -23,6 +23,13 @@ def joined(source: Source, catalog: Catalog) -> exp.Select:
     return query
 
 
+def columns(dataset: str, catalog: Catalog, dialect: str) -> str:
+    """The statement that finds the declared columns of a table, and no row."""
+    names = [_column(dataset, name) for name in catalog.dataset(dataset).schema.names]
+    text: str = exp.select(*names).from_(_table(dataset, catalog)).limit(0).sql(dialect=dialect)
+    return text
+
+
 def _split(name: str) -> tuple[str, str]:
     dataset, _, column = name.partition(".")
     return dataset, column

@@ -1,0 +1,17 @@
+"""All written attacks, by class."""
+
+import engine_attacks
+import function_attacks
+import person_attacks
+import shape_attacks
+import size_attacks
+import text_attacks
+
+ATTACKS = (
+    *engine_attacks.ATTACKS,
+    *text_attacks.ATTACKS,
+    *shape_attacks.ATTACKS,
+    *function_attacks.ATTACKS,
+    *person_attacks.ATTACKS,
+    *size_attacks.ATTACKS,
+)
