@@ -27,9 +27,9 @@ types:
 floors:
     uv run lint-imports
 
-# everything but the claims: unit tests, contracts and doctests, with branch coverage
+# unit tests, contracts, engines and doctests, with branch coverage
 test *args:
-    uv run pytest -n auto --cov --cov-report=term-missing:skip-covered tests/unit tests/contracts tests/end_to_end src "$@"
+    uv run pytest -n auto --cov --cov-report=term-missing:skip-covered tests/unit tests/contracts tests/end_to_end tests/engines src "$@"
 
 # the statistical claims at their real size, each with the lie that it rejects
 claims *args:
@@ -75,9 +75,25 @@ campaign-charges count="1000000":
 bench-ledger:
     uv run pytest -s benchmarks/bench_ledger.py
 
+# 500 written attacks and 10^5 fuzzed questions: refused or understood, and nothing else
+hostile *args:
+    uv run pytest -n auto tests/hostile "$@"
+
+# 10^6 fuzzed questions
+campaign-fuzz count="1000000":
+    TACIT_FUZZ={{ count }} uv run pytest -n auto tests/hostile/test_fuzz.py
+
+# selection and noise for 10^6 groups, and the time from text to price
+bench-query:
+    uv run pytest -s benchmarks/bench_query.py
+
 # every engine gives the integers of the reference, and neighbours show in nothing but noise
 engines *args:
     uv run pytest -n auto tests/engines "$@"
+
+# the same on the oldest DuckDB that we support
+engines-oldest *args:
+    uv run --with "duckdb>=1.5,<2" python -m pytest -n auto tests/engines "$@"
 
 # build the locked environments of the systems that we measure against
 peers:

@@ -184,8 +184,9 @@ def database(found: Sequence[Row]) -> duckdb.DuckDBPyConnection:
     columns = ", ".join(f'"{name}" {physical}' for name, physical in TYPES.items())
     connection.execute(f"CREATE TABLE specials ({columns})")
     marks = ", ".join("?" for _ in TYPES)
-    connection.executemany(
-        f"INSERT INTO specials VALUES ({marks})",  # noqa: S608 - our own names
-        [[_bound(row[name]) for name in TYPES] for row in found],
-    )
+    for row in found:
+        connection.execute(
+            f"INSERT INTO specials VALUES ({marks})",  # noqa: S608 - our own names
+            [_bound(row[name]) for name in TYPES],
+        )
     return connection

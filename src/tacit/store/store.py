@@ -1,8 +1,9 @@
 """The port to the one database: units of work, durable when they end."""
 
 import os
+from collections import deque
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, Protocol
 
 from sqlalchemy import Engine, PoolProxiedConnection
@@ -14,6 +15,22 @@ from tacit.errors import StoreFailed, TacitError
 from tacit.store.failure import failure_of, is_fatal
 from tacit.store.migrate import migrate
 from tacit.store.work import Printed, Work
+
+
+class _Process:
+    """How many forks lie between this process and the first: told without a system call."""
+
+    forks = 0
+
+    def forked(self) -> None:
+        self.forks += 1
+
+
+_process = _Process()
+os.register_at_fork(after_in_child=_process.forked)
+
+_of_parents: list[PoolProxiedConnection] = []
+"""Connections that a forked child was born with: held, so that nothing here closes them."""
 
 
 class Store(Protocol):
@@ -43,8 +60,9 @@ class SqlStore:
         self._engine = engine
         self._write = write
         self._read = read
-        self._home = os.getpid()
+        self._home = _process.forks
         self._broken = False
+        self._idle: deque[PoolProxiedConnection] = deque()
         self._printed: dict[ClauseElement, Printed] = {}
         try:
             with engine.connect() as connection:
@@ -69,30 +87,39 @@ class SqlStore:
 
     def close(self) -> None:
         """Let go of the database; a store that was closed opens again when it is used."""
-        self._engine.dispose(close=self._home == os.getpid())
+        self._let_go(close=self._home == _process.forks)
 
     @contextmanager
     def _work(self, begin: str) -> Iterator[Work]:
         self._usable()
         driver = self._engine.dialect.loaded_dbapi
         connection = self._connect()
+        sound = True
         try:
             cursor = connection.cursor()
             cursor.execute(begin)
             yield Work(cursor, self._print)
             cursor.execute("COMMIT")
         except driver.Error as error:
+            sound = False
             raise self._failed(connection, error) from error
         except BaseException:
             try:
                 connection.cursor().execute("ROLLBACK")
             except driver.Error as error:
+                sound = False
                 self._failed(connection, error)
             raise
         finally:
-            connection.close()
+            if sound:
+                self._idle.append(connection)
+            else:
+                connection.close()
 
     def _connect(self) -> PoolProxiedConnection:
+        """A connection that nobody uses: going back to the pool each time costs too much."""
+        with suppress(IndexError):
+            return self._idle.pop()
         try:
             return self._engine.raw_connection()
         except (DBAPIError, PoolTimeout, self._engine.dialect.loaded_dbapi.Error) as error:
@@ -113,10 +140,20 @@ class SqlStore:
                 "The disk failed under this store. Nothing more is written through it: look at "
                 "the disk, and open the store again."
             )
-        if self._home != os.getpid():
+        if self._home != _process.forks:
             # a forked child must not speak on its parent's connections
-            self._engine.dispose(close=False)
-            self._home = os.getpid()
+            self._let_go(close=False)
+            self._home = _process.forks
+
+    def _let_go(self, *, close: bool) -> None:
+        """Forget all connections; those of another process are left to it."""
+        idle, self._idle = self._idle, deque()
+        if close:
+            for connection in idle:
+                connection.close()
+        else:
+            _of_parents.extend(idle)
+        self._engine.dispose(close=close)
 
     def _print(self, statement: ClauseElement) -> Printed:
         printed = self._printed.get(statement)

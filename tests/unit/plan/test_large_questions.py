@@ -1,0 +1,111 @@
+"""What is too much to compute, to hold or to show is told before the charge."""
+
+# ruff: noqa: E501, S608 - a question is a line
+
+from dataclasses import replace
+from fractions import Fraction
+from time import process_time
+
+import pytest
+from clinic import catalog
+
+from tacit.core.bounds import Bounds
+from tacit.core.catalog import Catalog
+from tacit.core.dataset import Limits
+from tacit.core.loss import Loss
+from tacit.core.schema import Schema
+from tacit.errors import InvalidValue, TacitError
+from tacit.plan.expression import Compare, Comparison, Constant, Field
+from tacit.plan.on_grid import condition
+from tacit.plan.steps import StepsOneOf
+from tacit.query.price import price
+from tacit.query.quote import Quote
+from tacit.sql.parse import parse
+
+CLINIC = catalog(Limits(1, 2))
+SCHEMA = CLINIC.dataset("visits").schema
+COUNT = "SELECT COUNT(*) FROM visits"
+
+
+def quoted(text: str, declared: Catalog = CLINIC) -> Quote:
+    return price(parse(text, declared), declared, Loss.zcdp("0.1"))
+
+
+REFUSED = [
+    (
+        f"{COUNT} GROUP BY "
+        + ", ".join(f"CASE WHEN age > {i} THEN 1 ELSE 0 END" for i in range(24)),
+        "at most 10000000 groups",
+    ),
+    (
+        "SELECT " + ", ".join(f"SUM(age + {number})" for number in range(101)) + " FROM visits",
+        "at most 100 aggregates",
+    ),
+    (f"{COUNT} GROUP BY FLOOR(({'age + ' * 60}age) / 50) * 50", "So many bins"),
+    (f"{COUNT} GROUP BY FLOOR(age * age / 1) * 1", "make them wider"),
+    (f"{COUNT} WHERE cost > 0.0000000000000000001", "at most 18 digits after the point"),
+    (f"{COUNT} WHERE cost IN (4611686018427387904)", "at most 62 bits"),
+    (f"{COUNT} WHERE age IN (0.5)", "holds whole numbers"),
+    (f"{COUNT} WHERE CASE WHEN smoker THEN ward END IN ('north')", "A number is expected"),
+    ("SELECT COUNT(*) + 'a' FROM visits", r"\+ takes numbers"),
+    ("SELECT COUNT(*) / 'a' FROM visits", "/ takes numbers"),
+    ("SELECT ward / 2, COUNT(*) FROM visits GROUP BY ward", "/ takes numbers"),
+    (f"{COUNT} HAVING COUNT(*)", "HAVING is a condition"),
+    (f"{COUNT} HAVING COUNT(*) > 'a'", "not compared with a"),
+    (f"{COUNT} ORDER BY CASE WHEN COUNT(*) > 3 THEN 'a' ELSE 1 END", "of one kind"),
+    ("SELECT COUNT(*), DATE '2020-01-01' AS d FROM visits", "A day is shown as text"),
+    ("SELECT ward, COUNT(*) FROM visits GROUP BY ward HAVING ward > 3", "not compared with a"),
+    ("SELECT smoker, COUNT(*) FROM visits GROUP BY smoker HAVING smoker", "HAVING is a"),
+]
+
+
+@pytest.mark.parametrize(("text", "told"), REFUSED, ids=[text[:70] for text, _ in REFUSED])
+def test_it_is_refused_without_a_charge(text: str, told: str) -> None:
+    with pytest.raises(InvalidValue, match=told):
+        quoted(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT ward, SUM(age) / COUNT(*) AS m FROM visits GROUP BY ward HAVING m > 3 ORDER BY m",
+        "SELECT CASE WHEN age > 3 THEN 1 END AS k, COUNT(*) FROM visits GROUP BY k HAVING k = 1",
+        "SELECT smoker, COUNT(*) FROM visits GROUP BY smoker HAVING smoker = 1 AND NULL IS NULL",
+        "SELECT COUNT(*) * NULL FROM visits WHERE age + NULL > 3",
+    ],
+)
+def test_what_makes_sense_has_a_price(text: str) -> None:
+    assert quoted(text).loss == Loss.zcdp("0.1")
+
+
+def test_a_long_sum_is_looked_at_once_at_each_level() -> None:
+    start = process_time()
+    quoted(f"{COUNT} WHERE age{' + 1' * 80} > 3")
+    assert process_time() - start < 2  # twice at each level would be for ever
+
+
+def test_a_list_beside_a_computed_number_names_the_number_once() -> None:
+    wanted = parse(f"{COUNT} WHERE age + 0.5 IN (1.5, 2.5, 3)", CLINIC).source
+    made = condition(wanted.condition, Schema(_qualified()))  # type: ignore[union-attr]
+    assert isinstance(made, StepsOneOf)
+    assert made.values == (3, 5, 6)
+
+
+def _qualified() -> tuple:  # type: ignore[type-arg]
+    return tuple(replace(column, name=f"visits.{column.name}") for column in SCHEMA.columns)
+
+
+def test_a_day_with_bounds_is_still_no_number() -> None:
+    columns = tuple(
+        replace(column, bounds=Bounds.of(0, 9)) if column.name == "day" else column
+        for column in SCHEMA.columns
+    )
+    visits = replace(CLINIC.dataset("visits"), schema=Schema(columns))
+    with pytest.raises(InvalidValue, match="holds dates, not numbers"):
+        quoted("SELECT SUM(day) FROM visits", replace(CLINIC, datasets=(visits,)))
+
+
+def test_a_third_beside_a_decimal_is_refused_too() -> None:
+    third = Compare(Comparison.LESS, Field("cost"), Constant(Fraction(1, 3)))
+    with pytest.raises(TacitError, match="18 digits"):
+        condition(third, SCHEMA)
