@@ -91,7 +91,7 @@ TRAPS = (
     Trap(
         "Not, And, Or",
         "COUNT(*) FROM specials WHERE NOT (ubig < 9 AND big > 3 OR flag)",
-        "COUNT(*) FROM specials WHERE NOT (CAST(ubig - 7 AS UTINYINT) < 9)",
+        "COUNT(*) FROM specials WHERE NOT (CAST(ubig - 7 AS UTINYINT) * 2 < 9)",
         "ubig",
         0,
     ),
