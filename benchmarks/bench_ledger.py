@@ -37,8 +37,6 @@ CHARGES = int(os.environ.get("TACIT_CHARGES", "20000"))
 SAMPLE = 10_000
 """How many charges throughput is measured on."""
 
-FIRST_AND_LAST = CHARGES // 100
-
 PATIENTS = Population("patients", PrivacyUnit("person"))
 NOISE = LaplaceNoise(sensitivity=Fraction(1), scale=Fraction(10**6))
 
@@ -89,7 +87,7 @@ def recording() -> Iterator[Script]:
         script.append([])
 
     def execute(self: Work, statement: ClauseElement, values: Values) -> None:
-        printed = self._print(statement)
+        printed = self._prints[statement]
         script[-1].append((printed.text, printed.arguments(values)))
         honest_execute(self, statement, values)
 
@@ -153,16 +151,27 @@ def test_a_charge_costs_little_more_than_its_transaction(
 def test_the_last_charge_costs_what_the_first_one_did(
     kind: str, new_store: NewStore, opened: Opened, bar: Bar
 ) -> None:
-    ledger = opened_ledger(opened(new_store(kind)))
-    numbers = count()
-    seconds: list[float] = []
-    while len(seconds) < CHARGES:
-        part = min(10_000, CHARGES - len(seconds))
-        seconds += charge(ledger, [question(next(numbers)) for _ in range(part)])
-    first, last = (
-        sorted(part)[len(part) * 99 // 100]
-        for part in (seconds[:FIRST_AND_LAST], seconds[-FIRST_AND_LAST:])
-    )
+    """The last 1% of a long history, in turns with the first 1% of a new one.
+
+    A disk's slowest syncs differ by more within minutes than what is measured here.
+    """
+    long, short = (opened_ledger(opened(new_store(kind))) for _ in range(2))
+    numbers, part = count(), CHARGES // 100
+    before: list[float] = []
+    while len(before) < CHARGES - part:
+        size = min(10_000, CHARGES - part - len(before))
+        before += charge(long, [question(next(numbers)) for _ in range(size)])
+    first: list[float] = []
+    last: list[float] = []
+    while len(last) < part:
+        size = min(100, part - len(last))
+        first += charge(short, [question(next(numbers)) for _ in range(size)])
+        last += charge(long, [question(next(numbers)) for _ in range(size)])
+    low, high = (sorted(seconds)[part * 99 // 100] for seconds in (first, last))
+    earlier = sorted(before[:part])[part * 99 // 100]
     name = f"p99 of the last 1% of {CHARGES} charges on {kind} over the first 1%'s"
-    shown = f"{last / first:.2f} ({first * 1e3:.2f} to {last * 1e3:.2f} ms)"
-    bar(name, shown, "<= 1.5", last <= 1.5 * first)
+    shown = (
+        f"{high / low:.2f} ({low * 1e3:.2f} to {high * 1e3:.2f} ms in turns; "
+        f"{earlier * 1e3:.2f} ms when this history began)"
+    )
+    bar(name, shown, "<= 1.5", high <= 1.5 * low)

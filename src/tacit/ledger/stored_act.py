@@ -2,7 +2,9 @@
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import fields
+from json.encoder import encode_basestring_ascii as quoted
 from typing import Any, get_args, get_origin, get_type_hints
 
 from tacit.errors import LedgerBroken
@@ -35,8 +37,6 @@ ACTS: dict[str, type[Act | Decision]] = {
 }
 """The stored name of each act. A name is never reused and never removed."""
 
-_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
-
 NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
 
 _NAMES: dict[type, str] = {act: name for name, act in ACTS.items()}
@@ -49,7 +49,7 @@ def encode(act: Act | Decision) -> str:
         >>> encode(OwnerAdded("ann"))
         '{"kind":"owner added","owner":"ann"}'
     """
-    return _ENCODER.encode(_store(act))
+    return "{" + ",".join(_parts(act)) + "}"
 
 
 def decode(text: str) -> Act | Decision:
@@ -69,16 +69,17 @@ def decode(text: str) -> Act | Decision:
     return act
 
 
-def _store(act: Act | Decision) -> dict[str, Any]:
-    stored: dict[str, Any] = {"kind": _NAMES[type(act)]}
-    for name in _FIELDS[type(act)]:
-        value = getattr(act, name)
-        if type(value) is int:
-            value = str(value)
+def _parts(act: Act | Decision) -> Iterator[str]:
+    """The fields of an act in the order of their names, as JSON in ASCII without spaces."""
+    kind = type(act)
+    for name, key in _ORDER[kind]:
+        value: Any = _NAMES[kind] if name == "kind" else getattr(act, name)
+        if type(value) is tuple:
+            yield f"{key}[{','.join(map(quoted, value))}]"
         elif type(value) in _NAMES:
-            value = _store(value)
-        stored[name] = value
-    return stored
+            yield key + encode(value)
+        else:
+            yield key + quoted(str(value))
 
 
 def _restore(stored: dict[str, Any]) -> Act | Decision:
@@ -109,3 +110,9 @@ def _declared(act: type[Act | Decision]) -> dict[str, object]:
 
 _FIELDS: dict[type, dict[str, object]] = {act: _declared(act) for act in ACTS.values()}
 """The fields of each act, and their types."""
+
+_ORDER = {
+    act: [(name, f"{quoted(name)}:") for name in sorted([*declared, "kind"])]
+    for act, declared in _FIELDS.items()
+}
+"""The fields of each act in the order of their names, and their keys as JSON."""

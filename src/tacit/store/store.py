@@ -9,12 +9,11 @@ from typing import Any, Protocol
 from sqlalchemy import Engine, PoolProxiedConnection
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.sql.expression import ClauseElement
 
 from tacit.errors import StoreFailed, TacitError
 from tacit.store.failure import failure_of, is_fatal
 from tacit.store.migrate import migrate
-from tacit.store.work import Printed, Work
+from tacit.store.work import Prints, Work
 
 
 class _Process:
@@ -63,7 +62,7 @@ class SqlStore:
         self._home = _process.forks
         self._broken = False
         self._idle: deque[PoolProxiedConnection] = deque()
-        self._printed: dict[ClauseElement, Printed] = {}
+        self._prints = Prints(engine.dialect)
         try:
             with engine.connect() as connection:
                 migrate(connection, write)
@@ -98,7 +97,7 @@ class SqlStore:
         try:
             cursor = connection.cursor()
             cursor.execute(begin)
-            yield Work(cursor, self._print)
+            yield Work(cursor, self._prints)
             cursor.execute("COMMIT")
         except driver.Error as error:
             sound = False
@@ -154,9 +153,3 @@ class SqlStore:
         else:
             _of_parents.extend(idle)
         self._engine.dispose(close=close)
-
-    def _print(self, statement: ClauseElement) -> Printed:
-        printed = self._printed.get(statement)
-        if printed is None:
-            printed = self._printed[statement] = Printed.of(statement, self._engine.dialect)
-        return printed

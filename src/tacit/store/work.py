@@ -64,18 +64,30 @@ class Printed:
         return self.ordered({**self.constants, **values} if self.constants else values)
 
 
+class Prints(dict[ClauseElement, Printed]):
+    """Statements as the text of one dialect, each printed when it is first used."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        super().__init__()
+        self._dialect = dialect
+
+    def __missing__(self, statement: ClauseElement) -> Printed:
+        printed = self[statement] = Printed.of(statement, self._dialect)
+        return printed
+
+
 class Work:
     """Runs statements on the driver itself, printed once by SQLAlchemy.
 
     Going through SQLAlchemy for each statement costs several times the transaction
-    (decision 21), and a charge is made of eight of them.
+    (decision 21), and a charge is made of ten of them.
     """
 
-    __slots__ = ("_cursor", "_print")
+    __slots__ = ("_cursor", "_prints")
 
-    def __init__(self, cursor: Cursor, printer: Callable[[ClauseElement], Printed]) -> None:
+    def __init__(self, cursor: Cursor, prints: Prints) -> None:
         self._cursor = cursor
-        self._print = printer
+        self._prints = prints
 
     def run(self, statement: ClauseElement, values: Values) -> int:
         """Run a statement; how many rows it wrote."""
@@ -85,14 +97,15 @@ class Work:
     def one(self, statement: ClauseElement, values: Values) -> Row | None:
         """The first row of a statement, or None."""
         self._execute(statement, values)
-        row = self._cursor.fetchone()
-        return None if row is None else tuple(row)
+        row: Row | None = self._cursor.fetchone()
+        return row
 
     def all(self, statement: ClauseElement, values: Values) -> list[Row]:
         """All rows of a statement."""
         self._execute(statement, values)
-        return [tuple(row) for row in self._cursor.fetchall()]
+        rows: list[Row] = self._cursor.fetchall()
+        return rows
 
     def _execute(self, statement: ClauseElement, values: Values) -> None:
-        printed = self._print(statement)
+        printed = self._prints[statement]
         self._cursor.execute(printed.text, printed.arguments(values))
