@@ -51,7 +51,7 @@ def test_every_connection_syncs_each_commit(store: SqlStore) -> None:
 
 
 def test_the_log_is_written_back_after_a_bounded_number_of_pages(store: SqlStore) -> None:
-    assert pragma(store, "wal_autocheckpoint") == 4000
+    assert pragma(store, "wal_autocheckpoint") == 30_000
 
 
 def test_only_its_owner_reads_the_file_and_its_log(store: SqlStore, place: Path) -> None:
