@@ -83,7 +83,7 @@ hostile *args:
 campaign-fuzz count="1000000":
     TACIT_FUZZ={{ count }} uv run pytest -n auto tests/hostile/test_fuzz.py
 
-# selection and noise for 10^6 groups, and the time from text to price
+# selection and noise for 10^6 groups
 bench-query:
     uv run pytest -s benchmarks/bench_query.py
 

@@ -8,15 +8,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from tacit.core.catalog import Catalog
-from tacit.core.keys import Key
+from tacit.core.keys import Group
 from tacit.core.secret import Secret
 from tacit.engines.leaves import Leaf, nodes
 from tacit.noise.integers import Integers, packed
 from tacit.plan.bounded import BoundedPlan
 from tacit.plan.tally import TreeTally
-
-Group = tuple[Key, ...]
-"""The values of a group's keys, in the order of the question."""
 
 GroupRow = tuple[Group, tuple[int, ...]]
 """One group, and its tallies, exact: it exists between an engine and its box."""

@@ -3,13 +3,11 @@
 Truth has three values as in SQL: None is unknown. An engine is right where it agrees with this.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
 from math import isfinite
-from operator import eq, ge, gt, le, lt, ne
-from typing import Any
 
 from tacit.core.column import Kind
 from tacit.plan.expression import Comparison
@@ -40,15 +38,6 @@ Cell = bool | int | float | Decimal | str | date | None
 """What a table holds."""
 
 Row = Mapping[str, Cell]
-
-COMPARISONS: dict[Comparison, Callable[[Any, Any], bool]] = {
-    Comparison.EQUAL: eq,
-    Comparison.UNEQUAL: ne,
-    Comparison.LESS: lt,
-    Comparison.AT_MOST: le,
-    Comparison.MORE: gt,
-    Comparison.AT_LEAST: ge,
-}
 
 
 def truth(condition: Condition, row: Row) -> bool | None:
@@ -133,7 +122,7 @@ def _beside(kind: Kind, value: object) -> object:
 def _compared(comparison: Comparison, left: object, right: object) -> bool | None:
     if left is None or right is None:
         return None
-    return COMPARISONS[comparison](left, right)
+    return comparison.holds(left, right)
 
 
 def _all(truths: list[bool | None]) -> bool | None:

@@ -6,8 +6,8 @@ from hashlib import md5
 
 from tacit.core.catalog import Catalog
 from tacit.core.column import Kind
-from tacit.core.keys import Key
-from tacit.engines.engine import Group, SecretTable, sealed
+from tacit.core.keys import Group, Key
+from tacit.engines.engine import SecretTable, sealed
 from tacit.engines.joined import joined
 from tacit.engines.leaves import Leaf
 from tacit.engines.meaning import Row, steps, truth

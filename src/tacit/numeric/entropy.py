@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from numpy.typing import NDArray
 
 from tacit.errors import SecretMisuse
+from tacit.numeric.forks import forks
 
 Words = NDArray[np.uint64]
 """Independent uniform integers below two to the ``word_bits``."""
@@ -81,7 +82,7 @@ class SystemEntropy:
 
         Made anew in a child process, which inherits its parent's memory.
         """
-        here = (os.getpid(), _process.forks)
+        here = (os.getpid(), forks.count)
         if getattr(self._local, "home", None) != here:
             self._local.cipher = _keyed(self._charge)
             self._local.home = here
@@ -97,22 +98,6 @@ def fresh_bytes(count: int) -> bytes:
         32
     """
     return os.urandom(count)
-
-
-class _Process:
-    """How many forks lie between this process and the first.
-
-    A reused process id cannot fool it.
-    """
-
-    forks = 0
-
-    def forked(self) -> None:
-        self.forks += 1
-
-
-_process = _Process()
-os.register_at_fork(after_in_child=_process.forked)
 
 
 def _keyed(charge: bytes) -> CipherContext:

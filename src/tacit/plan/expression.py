@@ -4,10 +4,13 @@ None of these can fail, whatever a row holds, so that no row can be told by its 
 carried as SQL carries it: a comparison with NULL is unknown, and what is unknown is not true.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
 from fractions import Fraction
+from operator import eq, ge, gt, le, lt, ne
+from typing import Any
 
 from tacit.errors import InvalidValue
 
@@ -39,10 +42,24 @@ class Comparison(Enum):
     MORE = ">"
     AT_LEAST = ">="
 
+    def holds(self, left: Any, right: Any) -> bool:
+        """Whether two values that can be compared stand in this relation."""
+        return bool(_FUNCTIONS[self](left, right))
+
     @property
     def mirrored(self) -> "Comparison":
         """The same comparison with its sides exchanged."""
         return Comparison(self.value.translate(str.maketrans("<>", "><")).replace("><", "<>"))
+
+
+_FUNCTIONS: dict[Comparison, Callable[[Any, Any], Any]] = {
+    Comparison.EQUAL: eq,
+    Comparison.UNEQUAL: ne,
+    Comparison.LESS: lt,
+    Comparison.AT_MOST: le,
+    Comparison.MORE: gt,
+    Comparison.AT_LEAST: ge,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from operator import add, eq, ge, gt, le, lt, mul, ne, sub
+from operator import add, mul, sub
 from typing import Any
 
 from tacit.core.release import Release, ReleasedColumn
@@ -12,7 +12,6 @@ from tacit.plan.expression import (
     Arithmetic,
     Case,
     Compare,
-    Comparison,
     Constant,
     Divide,
     Expression,
@@ -33,14 +32,6 @@ OPERATIONS: dict[Operation, Callable[[Estimate, Estimate], Estimate]] = {
     Operation.ADD: add,
     Operation.SUBTRACT: sub,
     Operation.MULTIPLY: mul,
-}
-COMPARISONS: dict[Comparison, Callable[[Any, Any], bool]] = {
-    Comparison.EQUAL: eq,
-    Comparison.UNEQUAL: ne,
-    Comparison.LESS: lt,
-    Comparison.AT_MOST: le,
-    Comparison.MORE: gt,
-    Comparison.AT_LEAST: ge,
 }
 
 
@@ -94,7 +85,7 @@ def _truth(condition: Expression, row: Row) -> bool | None:
                 return None
             if isinstance(one, str) is not isinstance(other, str):
                 raise InvalidValue("Text is compared with text, and numbers with numbers.")
-            return COMPARISONS[comparison](one, other)
+            return comparison.holds(one, other)
         case OneOf(part, values):
             value = estimate(part, row).value
             return None if value is None else value in values

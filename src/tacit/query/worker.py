@@ -7,6 +7,7 @@ draws the noise, and sends back what may leave. What goes wrong there has one te
 import json
 import resource
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from multiprocessing import get_context
@@ -64,19 +65,10 @@ class Worker:
             "salt": salt.hex(),
             "receipt": receipt.hex(),
         }
-        try:
-            _, pipe = self._running()
-            pipe.send_bytes(json.dumps(request).encode())
-            if pipe.poll(self._given[-1].seconds):
-                reply = pipe.recv_bytes()
-                if reply.startswith(ANSWERED):
-                    return reply[1:]
-                raise InternalError("The question failed below the line.")
-        except (OSError, EOFError) as error:
-            self.close()
-            raise InternalError("The question failed below the line.") from error
-        self.close()
-        raise InternalError("The question failed below the line.")
+        reply = self._asked(json.dumps(request).encode())
+        if not reply.startswith(ANSWERED):
+            raise InternalError("The question failed below the line.")
+        return reply.removeprefix(ANSWERED)
 
     def close(self) -> None:
         """End the child process; the next question starts another."""
@@ -86,6 +78,16 @@ class Worker:
             process.kill()
             process.join()
             pipe.close()
+
+    def _asked(self, request: bytes) -> bytes:
+        """What the child replies; a child that died or is late is ended, and has failed."""
+        with suppress(OSError, EOFError):
+            _, pipe = self._running()
+            pipe.send_bytes(request)
+            if pipe.poll(self._given[-1].seconds):
+                return pipe.recv_bytes()
+        self.close()
+        return FAILED
 
     def _running(self) -> tuple[BaseProcess, Connection]:
         if self._child is None:

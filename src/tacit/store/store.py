@@ -1,6 +1,5 @@
 """The port to the one database: units of work, durable when they end."""
 
-import os
 from collections import deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -11,22 +10,10 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from tacit.errors import StoreFailed, TacitError
+from tacit.numeric.forks import forks
 from tacit.store.failure import failure_of, is_fatal
 from tacit.store.migrate import migrate
 from tacit.store.work import Prints, Work
-
-
-class _Process:
-    """How many forks lie between this process and the first: told without a system call."""
-
-    forks = 0
-
-    def forked(self) -> None:
-        self.forks += 1
-
-
-_process = _Process()
-os.register_at_fork(after_in_child=_process.forked)
 
 _of_parents: list[PoolProxiedConnection] = []
 """Connections that a forked child was born with: held, so that nothing here closes them."""
@@ -59,7 +46,7 @@ class SqlStore:
         self._engine = engine
         self._write = write
         self._read = read
-        self._home = _process.forks
+        self._home = forks.count
         self._broken = False
         self._idle: deque[PoolProxiedConnection] = deque()
         self._prints = Prints(engine.dialect)
@@ -86,7 +73,7 @@ class SqlStore:
 
     def close(self) -> None:
         """Let go of the database; a store that was closed opens again when it is used."""
-        self._let_go(close=self._home == _process.forks)
+        self._let_go(close=self._home == forks.count)
 
     @contextmanager
     def _work(self, begin: str) -> Iterator[Work]:
@@ -139,10 +126,10 @@ class SqlStore:
                 "The disk failed under this store. Nothing more is written through it: look at "
                 "the disk, and open the store again."
             )
-        if self._home != _process.forks:
+        if self._home != forks.count:
             # a forked child must not speak on its parent's connections
             self._let_go(close=False)
-            self._home = _process.forks
+            self._home = forks.count
 
     def _let_go(self, *, close: bool) -> None:
         """Forget all connections; those of another process are left to it."""

@@ -6,7 +6,8 @@ import threading
 import numpy as np
 import pytest
 
-from tacit.numeric.entropy import SystemEntropy, _process
+from tacit.numeric.entropy import SystemEntropy
+from tacit.numeric.forks import forks
 
 CHARGE = b"the hash of a charge"
 
@@ -84,7 +85,7 @@ def test_a_fork_draws_differently() -> None:
 def test_the_cipher_is_kept_until_a_fork_and_made_anew_after_it() -> None:
     stream = SystemEntropy(CHARGE)
     ciphers = [stream._cipher(), stream._cipher()]
-    _process.forked()
+    forks.forked()
     ciphers.append(stream._cipher())
     assert ciphers[0] is ciphers[1]
     assert ciphers[1] is not ciphers[2]
