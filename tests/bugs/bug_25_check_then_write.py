@@ -39,7 +39,7 @@ def bug(original: Spend) -> Spend:
 
     def charge(work: Work, question: Question, target: Target, nonce: bytes, now: int) -> Entry:
         budget = find_budget(work, target.population.name)
-        cost, _ = reserve.priced(target.event, budget.measure, question.price_delta)
+        cost, _ = reserve.priced(target.event, budget.kind, question.price_delta)
         if not fits(budget, cost):
             raise reserve._exceeded(target.population.name, budget, cost)
         return original(work, question, target, nonce, now)

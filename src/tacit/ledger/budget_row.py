@@ -1,6 +1,6 @@
 """A population's budget as the store holds it."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlalchemy import bindparam, select
 
@@ -25,17 +25,36 @@ _FIND = select(
 ).where(budgets.c.population == bindparam("at"), budgets.c.period == ALL_TIME)
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetRow:
-    """What is fixed about a budget, what it allows, and what was spent."""
+class BudgetRow(NamedTuple):
+    """What is fixed about a budget, what it allows, and what was spent.
+
+    The row as the database gives it: each charge reads one, and looks at a few of its fields.
+    """
 
     unit: str
     neighbours: str
-    measure: Measure
+    kind: str
     conversion_delta: str
-    idealised: bool
-    cap: Units
-    spent: Units
+    idealised: int
+    cap_amount: int
+    cap_delta: int
+    spent_amount: int
+    spent_delta: int
+
+    @property
+    def measure(self) -> Measure:
+        """In which measure the budget counts."""
+        return Measure(self.kind)
+
+    @property
+    def cap(self) -> Units:
+        """What may be spent."""
+        return Units(self.cap_amount, self.cap_delta)
+
+    @property
+    def spent(self) -> Units:
+        """What was spent."""
+        return Units(self.spent_amount, self.spent_delta)
 
     def check(self, population: Population) -> None:
         """Refuse a population that protects other people than this budget counts for."""
@@ -53,13 +72,4 @@ def find_budget(work: Work, population: str) -> BudgetRow:
     row = work.one(_FIND, {"at": population})
     if row is None:
         raise UnknownName(f"There is no budget for the population {population!r}; open one.")
-    unit, neighbours, measure, conversion, idealised, *amounts = row
-    return BudgetRow(
-        unit,
-        neighbours,
-        Measure(measure),
-        conversion,
-        bool(idealised),
-        Units(*amounts[:2]),
-        Units(*amounts[2:]),
-    )
+    return BudgetRow._make(row)

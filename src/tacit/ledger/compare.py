@@ -4,7 +4,6 @@ from hashlib import sha256
 
 from sqlalchemy import bindparam, select
 
-from tacit.core.measure import Measure
 from tacit.ledger.answer import stored_body
 from tacit.ledger.book import Book
 from tacit.ledger.budget_row import BudgetRow, find_budget
@@ -69,11 +68,13 @@ def budget_in(book: Book) -> BudgetRow:
     return BudgetRow(
         unit=opened.unit,
         neighbours=opened.neighbours,
-        measure=Measure(opened.measure),
+        kind=opened.measure,
         conversion_delta=opened.conversion_delta,
-        idealised=bool(opened.idealised),
-        cap=book.cap,
-        spent=book.spent,
+        idealised=opened.idealised,
+        cap_amount=book.cap.amount,
+        cap_delta=book.cap.delta,
+        spent_amount=book.spent.amount,
+        spent_delta=book.spent.delta,
     )
 
 

@@ -51,9 +51,9 @@ _ENTRY = select(entries.c.body, entries.c.hash).where(
 
 
 @lru_cache(maxsize=4096)
-def priced(event: Event, measure: Measure, delta: Fraction) -> tuple[Units, str]:
+def priced(event: Event, measure: str, delta: Fraction) -> tuple[Units, str]:
     """What ``event`` takes from a budget, and its text; questions use few different events."""
-    return price(event, measure, delta), encode_event(event)
+    return price(event, Measure(measure), delta), encode_event(event)
 
 
 def reserve(
@@ -113,7 +113,7 @@ def _reserve(
     paid = _paid_before(work, question, nonce, now)
     if paid is not None:
         return paid
-    lines = tuple(_charge(work, question, target, nonce, now) for target in question.targets)
+    lines = tuple([_charge(work, question, target, nonce, now) for target in question.targets])
     charge = Charge(lines, question.release_key)
     claim(work, charge, now, until)
     work.run(
@@ -123,7 +123,7 @@ def _reserve(
             "request": question.request_key,
             "binding": question.binding,
             "nonce": nonce,
-            "places": " ".join(str(line.seq) for line in lines),
+            "places": " ".join([str(line.seq) for line in lines]),
         },
     )
     return charge
@@ -164,7 +164,7 @@ def _cost(budget: BudgetRow, event: Event, price_delta: Fraction) -> tuple[Units
             "This question uses noise whose law holds for real numbers only, and the budget "
             "allows exact noise alone; choose another mechanism."
         )
-    return priced(event, budget.measure, price_delta)
+    return priced(event, budget.kind, price_delta)
 
 
 def _own_charge(work: Work, question: Question, places: str) -> Charge:

@@ -2,9 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import fields
 from json.encoder import encode_basestring_ascii as quoted
+from operator import attrgetter
 from typing import Any, get_args, get_origin, get_type_hints
 
 from tacit.errors import LedgerBroken
@@ -37,9 +38,10 @@ ACTS: dict[str, type[Act | Decision]] = {
 }
 """The stored name of each act. A name is never reused and never removed."""
 
-NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
+Form = tuple[str, Callable[[Any], tuple[Any, ...]], tuple[Callable[[Any], str], ...]]
+"""The text of an act with a place for each value, its values, and how each is written."""
 
-_NAMES: dict[type, str] = {act: name for name, act in ACTS.items()}
+NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
 
 
 def encode(act: Act | Decision) -> str:
@@ -49,7 +51,10 @@ def encode(act: Act | Decision) -> str:
         >>> encode(OwnerAdded("ann"))
         '{"kind":"owner added","owner":"ann"}'
     """
-    return "{" + ",".join(_parts(act)) + "}"
+    text, values, writers = _FORMS[type(act)]
+    return text % tuple(
+        [write(value) for write, value in zip(writers, values(act), strict=True)]
+    )
 
 
 def decode(text: str) -> Act | Decision:
@@ -67,19 +72,6 @@ def decode(text: str) -> Act | Decision:
     if not canonical:
         raise LedgerBroken("This is not the canonical text of an entry.")
     return act
-
-
-def _parts(act: Act | Decision) -> Iterator[str]:
-    """The fields of an act in the order of their names, as JSON in ASCII without spaces."""
-    kind = type(act)
-    for name, key in _ORDER[kind]:
-        value: Any = _NAMES[kind] if name == "kind" else getattr(act, name)
-        if type(value) is tuple:
-            yield f"{key}[{','.join(map(quoted, value))}]"
-        elif type(value) in _NAMES:
-            yield key + encode(value)
-        else:
-            yield key + quoted(str(value))
 
 
 def _restore(stored: dict[str, Any]) -> Act | Decision:
@@ -108,11 +100,28 @@ def _declared(act: type[Act | Decision]) -> dict[str, object]:
     return {field.name: hints[field.name] for field in fields(act)}
 
 
+def _form(kind: str, declared: dict[str, object]) -> Form:
+    """The keys in order, ``kind`` among them, as JSON in ASCII without spaces."""
+    names = sorted(declared)
+    places = dict.fromkeys(names, "%s") | {"kind": quoted(kind)}
+    text = ",".join(f"{quoted(name)}:{places[name]}" for name in sorted(places))
+    values = attrgetter(*names) if len(names) > 1 else lambda act: (getattr(act, names[0]),)
+    return "{" + text + "}", values, tuple(_writer(declared[name]) for name in names)
+
+
+def _writer(declared: object) -> Callable[[Any], str]:
+    """How the values of a field are written."""
+    if declared is str:
+        return quoted
+    if declared is int:
+        return '"{}"'.format
+    if get_origin(declared) is tuple:
+        return lambda parts: f"[{','.join(map(quoted, parts))}]"
+    return encode
+
+
 _FIELDS: dict[type, dict[str, object]] = {act: _declared(act) for act in ACTS.values()}
 """The fields of each act, and their types."""
 
-_ORDER = {
-    act: [(name, f"{quoted(name)}:") for name in sorted([*declared, "kind"])]
-    for act, declared in _FIELDS.items()
-}
-"""The fields of each act in the order of their names, and their keys as JSON."""
+_FORMS = {act: _form(name, _FIELDS[act]) for name, act in ACTS.items()}
+"""How each act is written."""

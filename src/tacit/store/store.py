@@ -1,8 +1,7 @@
 """The port to the one database: units of work, durable when they end."""
 
 from collections import deque
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from typing import Any, Protocol
 
 from sqlalchemy import Engine, PoolProxiedConnection
@@ -13,9 +12,12 @@ from tacit.errors import StoreFailed, TacitError
 from tacit.numeric.forks import forks
 from tacit.store.failure import failure_of, is_fatal
 from tacit.store.migrate import migrate
-from tacit.store.work import Prints, Work
+from tacit.store.work import Cursor, Prints, Work
 
-_of_parents: list[PoolProxiedConnection] = []
+Seat = tuple[PoolProxiedConnection, Cursor]
+"""A connection and the cursor that speaks on it."""
+
+_of_parents: list[Seat] = []
 """Connections that a forked child was born with: held, so that nothing here closes them."""
 
 
@@ -48,7 +50,8 @@ class SqlStore:
         self._read = read
         self._home = forks.count
         self._broken = False
-        self._idle: deque[PoolProxiedConnection] = deque()
+        self._idle: deque[Seat] = deque()
+        self._driver_error = engine.dialect.loaded_dbapi.Error
         self._prints = Prints(engine.dialect)
         try:
             with engine.connect() as connection:
@@ -65,57 +68,57 @@ class SqlStore:
 
     def writing(self) -> AbstractContextManager[Work]:
         """A unit of work that writes; see `Store`."""
-        return self._work(self._write)
+        return UnitOfWork(self, self._write)
 
     def reading(self) -> AbstractContextManager[Work]:
         """A unit of work that reads; see `Store`."""
-        return self._work(self._read)
+        return UnitOfWork(self, self._read)
 
     def close(self) -> None:
         """Let go of the database; a store that was closed opens again when it is used."""
         self._let_go(close=self._home == forks.count)
 
-    @contextmanager
-    def _work(self, begin: str) -> Iterator[Work]:
+    def begin(self, statement: str) -> tuple[Seat, Work]:
+        """Begin a unit of work by ``statement``; `UnitOfWork` calls this, and ends it."""
         self._usable()
-        driver = self._engine.dialect.loaded_dbapi
-        connection = self._connect()
-        sound = True
+        seat = self._connect()
+        cursor = seat[1]
         try:
-            cursor = connection.cursor()
-            cursor.execute(begin)
-            yield Work(cursor, self._prints)
-            cursor.execute("COMMIT")
-        except driver.Error as error:
-            sound = False
-            raise self._failed(connection, error) from error
-        except BaseException:
-            try:
-                connection.cursor().execute("ROLLBACK")
-            except driver.Error as error:
-                sound = False
-                self._failed(connection, error)
-            raise
-        finally:
-            if sound:
-                self._idle.append(connection)
-            else:
-                connection.close()
+            cursor.execute(statement)
+        except self._driver_error as error:
+            raise self._failed(seat, error) from error
+        return seat, Work(cursor, self._prints)
 
-    def _connect(self) -> PoolProxiedConnection:
+    def end(self, seat: Seat, error: BaseException | None) -> None:
+        """Commit, or, where the work stopped at ``error``, roll back."""
+        if isinstance(error, self._driver_error):
+            raise self._failed(seat, error) from error
+        try:
+            seat[1].execute("COMMIT" if error is None else "ROLLBACK")
+        except self._driver_error as fault:
+            failure = self._failed(seat, fault)
+            if error is None:
+                raise failure from fault
+        else:
+            self._idle.append(seat)
+
+    def _connect(self) -> Seat:
         """A connection that nobody uses: going back to the pool each time costs too much."""
         with suppress(IndexError):
             return self._idle.pop()
         try:
-            return self._engine.raw_connection()
-        except (DBAPIError, PoolTimeout, self._engine.dialect.loaded_dbapi.Error) as error:
+            connection = self._engine.raw_connection()
+            return connection, connection.cursor()
+        except (DBAPIError, PoolTimeout, self._driver_error) as error:
             self._broken |= is_fatal(error)
             raise StoreFailed("The store's database does not answer; try again.") from error
 
-    def _failed(self, connection: PoolProxiedConnection, error: Any) -> TacitError:
+    def _failed(self, seat: Seat, error: Any) -> TacitError:
         """What the driver's ``error`` means; its connection is of no use any more."""
+        connection, cursor = seat
         # looked at first: once we closed it, every connection looks lost
         lost = self._engine.dialect.is_disconnect(error, connection.dbapi_connection, None)
+        cursor.close()  # an open one would keep SQLite's connection half alive
         connection.invalidate()
         self._broken |= is_fatal(error)
         return failure_of(error, lost=lost)
@@ -135,8 +138,28 @@ class SqlStore:
         """Forget all connections; those of another process are left to it."""
         idle, self._idle = self._idle, deque()
         if close:
-            for connection in idle:
+            for connection, _ in idle:
                 connection.close()
         else:
             _of_parents.extend(idle)
         self._engine.dispose(close=close)
+
+
+class UnitOfWork:
+    """What `SqlStore.writing` and `SqlStore.reading` give.
+
+    A class and no generator: a charge is short enough for the difference to count.
+    """
+
+    __slots__ = ("_begin", "_seat", "_store")
+
+    def __init__(self, store: SqlStore, begin: str) -> None:
+        self._store = store
+        self._begin = begin
+
+    def __enter__(self) -> Work:
+        self._seat, work = self._store.begin(self._begin)
+        return work
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        self._store.end(self._seat, error)

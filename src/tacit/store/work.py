@@ -1,6 +1,6 @@
 """One unit of work in the store: statements that happen together, or not at all."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Protocol
@@ -35,14 +35,17 @@ class Cursor(Protocol):
         """All rows that are left."""
         ...
 
+    def close(self) -> object:
+        """Let go of the connection."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """A statement as the text of one dialect, and where its values go."""
+    """A statement as the text of one dialect, and its values as the driver wants them."""
 
     text: str
-    constants: Mapping[str, Any]
-    ordered: Callable[[Values], Any]
+    arguments: Callable[[Values], Any]
 
     @classmethod
     def of(cls, statement: ClauseElement, dialect: Dialect) -> "Printed":
@@ -51,17 +54,19 @@ class Printed:
         constants = {
             name: value for name, value in compiled.params.items() if value is not None
         }
-        order = getattr(compiled, "positiontup", None) or ()
-        match order:
-            case ():  # values go by name
-                return cls(str(compiled), constants, lambda values: values)
-            case (only,):
-                return cls(str(compiled), constants, lambda values: (values[only],))
-        return cls(str(compiled), constants, itemgetter(*order))
+        ordered = _ordered(getattr(compiled, "positiontup", None) or ())
+        if constants:
+            return cls(str(compiled), lambda values: ordered({**constants, **values}))
+        return cls(str(compiled), ordered)
 
-    def arguments(self, values: Values) -> Any:
-        """``values`` as the driver wants them."""
-        return self.ordered({**self.constants, **values} if self.constants else values)
+
+def _ordered(names: Sequence[str]) -> Callable[[Values], Any]:
+    match names:
+        case ():  # values go by name
+            return lambda values: values
+        case (only,):
+            return lambda values: (values[only],)
+    return itemgetter(*names)
 
 
 class Prints(dict[ClauseElement, Printed]):
@@ -91,21 +96,20 @@ class Work:
 
     def run(self, statement: ClauseElement, values: Values) -> int:
         """Run a statement; how many rows it wrote."""
-        self._execute(statement, values)
+        printed = self._prints[statement]
+        self._cursor.execute(printed.text, printed.arguments(values))
         return self._cursor.rowcount
 
     def one(self, statement: ClauseElement, values: Values) -> Row | None:
         """The first row of a statement, or None."""
-        self._execute(statement, values)
+        printed = self._prints[statement]
+        self._cursor.execute(printed.text, printed.arguments(values))
         row: Row | None = self._cursor.fetchone()
         return row
 
     def all(self, statement: ClauseElement, values: Values) -> list[Row]:
         """All rows of a statement."""
-        self._execute(statement, values)
-        rows: list[Row] = self._cursor.fetchall()
-        return rows
-
-    def _execute(self, statement: ClauseElement, values: Values) -> None:
         printed = self._prints[statement]
         self._cursor.execute(printed.text, printed.arguments(values))
+        rows: list[Row] = self._cursor.fetchall()
+        return rows
