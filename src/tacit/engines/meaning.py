@@ -104,7 +104,7 @@ def _value(cell: Cell) -> Fraction | str | date | None:
     match cell:
         case None | str() | date():
             return cell
-        case float() if not isfinite(cell):
+        case float() | Decimal() if not isfinite(cell):
             return None
         case bool() | int() | float() | Decimal():
             return Fraction(cell)

@@ -26,7 +26,7 @@ def question(plan: BoundedPlan, catalog: Catalog, salt: bytes, dialect: str) -> 
     Which rows and groups of a unit are kept is decided by a hash of the salt, the unit and the
     row's own columns: a function of the unit's own rows, sound for every salt.
     """
-    relations = {JOINED: joined(plan.source, catalog)}
+    relations = {JOINED: joined(plan.source, catalog, dialect)}
     relations |= stages(plan, JOINED)
     relations[ROWS] = _rows(plan, list(relations)[-1])
     if any(isinstance(tally, KeptTally | TreeTally) for tally in plan.tallies):

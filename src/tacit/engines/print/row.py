@@ -6,6 +6,7 @@ holds.
 
 from datetime import date
 from fractions import Fraction
+from hashlib import sha256
 from sys import float_info
 
 from sqlglot import exp
@@ -36,6 +37,9 @@ from tacit.plan.steps import (
     WholeSteps,
 )
 
+LONGEST_NAME = 63
+"""Bytes of a name that PostgreSQL keeps."""
+
 COMPARISONS: dict[Comparison, type[exp.Binary]] = {
     Comparison.EQUAL: exp.EQ,
     Comparison.UNEQUAL: exp.NEQ,
@@ -47,8 +51,20 @@ COMPARISONS: dict[Comparison, type[exp.Binary]] = {
 
 
 def column(name: str) -> exp.Expr:
-    """A column by its name, quoted."""
-    return exp.column(exp.to_identifier(name, quoted=True))
+    """A column of one of our own relations by its name, quoted."""
+    return exp.column(named(name))
+
+
+def named(name: str) -> exp.Identifier:
+    """``name``, quoted; a hash of it where PostgreSQL would cut it, and take two for one.
+
+    Example:
+        >>> named("visits.age").sql(), len(named("x" * 64).sql())
+        ('"visits.age"', 40)
+    """
+    if len(name.encode()) > LONGEST_NAME:
+        name = f"tacit_{sha256(name.encode()).hexdigest()[:32]}"
+    return exp.to_identifier(name, quoted=True)
 
 
 def literal(value: Value | None) -> exp.Expr:

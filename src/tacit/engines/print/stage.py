@@ -15,6 +15,7 @@ from tacit.engines.print.row import (
     double,
     finite,
     literal,
+    named,
     staged,
 )
 from tacit.errors import InternalError
@@ -36,8 +37,7 @@ def stages(plan: BoundedPlan, below: str) -> dict[str, exp.Select]:
     made: dict[str, exp.Select] = {}
     for stage in STAGES if numbers else ():
         added = [
-            exp.alias_(_at(stage, number), _name(stage, number), quoted=True)
-            for number in numbers
+            exp.alias_(_at(stage, number), named(_name(stage, number))) for number in numbers
         ]
         made[stage] = exp.select("*", *added).from_(below)
         below = stage
@@ -80,7 +80,10 @@ def _at(stage: str, number: ColumnSteps) -> exp.Expr:
             return exp.Mul(this=last, expression=literal(1 / grid.step))
         case "tacit_scaled", Kind.FLOAT if last:
             # a power of two: exact
-            return exp.Mul(this=last, expression=double(float(1 / grid.step)))
+            scaled = exp.Mul(this=last, expression=double(float(1 / grid.step)))
+            return (
+                scaled if grid.step <= 1 else _unless_tiny(last, float(grid.step / 4), scaled)
+            )
         case (("tacit_scaled" | "tacit_floored"), Kind.INTEGER) if last:
             return last
         case "tacit_floored", Kind.DECIMAL | Kind.FLOAT if last:
@@ -90,6 +93,18 @@ def _at(stage: str, number: ColumnSteps) -> exp.Expr:
         case "tacit_stepped", Kind.DECIMAL | Kind.FLOAT if last:
             return clamped(_nearest(number, last), low, high)
     raise InternalError(f"A {kind.value} column has no steps.")
+
+
+def _unless_tiny(value: exp.Expr, tiny: float, scaled: exp.Expr) -> exp.Expr:
+    """``scaled``, and 0 for the nearest to 0, where a product of floats may vanish.
+
+    PostgreSQL fails then; the step that is nearest is the same.
+    """
+    near = exp.and_(
+        compare(Comparison.MORE, value, double(-tiny)),
+        compare(Comparison.LESS, value, double(tiny)),
+    )
+    return choose([(near, double(0.0))], scaled)
 
 
 def _nearest(number: ColumnSteps, floor: exp.Expr) -> exp.Expr:
