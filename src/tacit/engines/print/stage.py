@@ -7,6 +7,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from tacit.core.column import Kind
+from tacit.core.day import EPOCH, day_of
 from tacit.engines.print.row import (
     choose,
     clamped,
@@ -73,6 +74,9 @@ def _at(stage: str, number: ColumnSteps) -> exp.Expr:
             # to whole numbers around the range, so that nothing overflows
             around = grid.lower.__floor__(), grid.upper.__ceil__()
             return clamped(column(number.name), *map(literal, around))
+        case "tacit_clamped", Kind.DATE:
+            days = map(day_of, (grid.lowest, grid.highest))
+            return clamped(column(number.name), *map(literal, days))
         case "tacit_clamped", Kind.FLOAT:
             around_float = float(grid.lower), float(grid.upper)
             return clamped(finite(number.name, kind), *map(double, around_float))
@@ -81,12 +85,15 @@ def _at(stage: str, number: ColumnSteps) -> exp.Expr:
         case "tacit_scaled", Kind.FLOAT if last:
             # a power of two: exact
             return exp.Mul(this=last, expression=double(float(1 / grid.step)))
-        case (("tacit_scaled" | "tacit_floored"), Kind.INTEGER) if last:
+        case (("tacit_scaled" | "tacit_floored"), Kind.INTEGER | Kind.DATE) if last:
             return last
         case "tacit_floored", Kind.DECIMAL | Kind.FLOAT if last:
             return exp.Floor(this=last)
         case "tacit_stepped", Kind.INTEGER if last:
             return exp.cast(last, "BIGINT")
+        case "tacit_stepped", Kind.DATE if last:
+            since = exp.DateDiff(this=last, expression=literal(EPOCH), unit=exp.var("DAY"))
+            return exp.cast(since, "BIGINT")
         case "tacit_stepped", Kind.DECIMAL | Kind.FLOAT if last:
             return clamped(_nearest(number, last), low, high)
     raise InternalError(f"A {kind.value} column has no steps.")
