@@ -4,7 +4,7 @@ from sqlglot import exp
 
 from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
-from tacit.engines.print.row import named
+from tacit.engines.print.row import identifier
 from tacit.plan.source import Source
 
 JOINED = "tacit_joined"
@@ -13,7 +13,7 @@ JOINED = "tacit_joined"
 def joined(source: Source, catalog: Catalog, dialect: str) -> exp.Select:
     """Every declared column of every table, under a name that no other has."""
     columns = [
-        exp.alias_(_cell(name, column, dialect), named(f"{name}.{column.name}"))
+        exp.alias_(_cell(name, column, dialect), identifier(f"{name}.{column.name}"))
         for name in source.datasets
         for column in catalog.dataset(name).schema.columns
     ]

@@ -7,6 +7,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from tacit.core.column import Kind
+from tacit.core.day import EPOCH, day_of
 from tacit.engines.print.row import (
     choose,
     clamped,
@@ -14,8 +15,8 @@ from tacit.engines.print.row import (
     compare,
     double,
     finite,
+    identifier,
     literal,
-    named,
     staged,
 )
 from tacit.errors import InternalError
@@ -37,7 +38,8 @@ def stages(plan: BoundedPlan, below: str) -> dict[str, exp.Select]:
     made: dict[str, exp.Select] = {}
     for stage in STAGES if numbers else ():
         added = [
-            exp.alias_(_at(stage, number), named(_name(stage, number))) for number in numbers
+            exp.alias_(_at(stage, number), identifier(_name(stage, number)))
+            for number in numbers
         ]
         made[stage] = exp.select("*", *added).from_(below)
         below = stage
@@ -73,6 +75,9 @@ def _at(stage: str, number: ColumnSteps) -> exp.Expr:
             # to whole numbers around the range, so that nothing overflows
             around = grid.lower.__floor__(), grid.upper.__ceil__()
             return clamped(column(number.name), *map(literal, around))
+        case "tacit_clamped", Kind.DATE:
+            days = map(day_of, (grid.lowest, grid.highest))
+            return clamped(column(number.name), *map(literal, days))
         case "tacit_clamped", Kind.FLOAT:
             around_float = float(grid.lower), float(grid.upper)
             return clamped(finite(number.name, kind), *map(double, around_float))
@@ -84,12 +89,15 @@ def _at(stage: str, number: ColumnSteps) -> exp.Expr:
             return (
                 scaled if grid.step <= 1 else _unless_tiny(last, float(grid.step / 4), scaled)
             )
-        case (("tacit_scaled" | "tacit_floored"), Kind.INTEGER) if last:
+        case (("tacit_scaled" | "tacit_floored"), Kind.INTEGER | Kind.DATE) if last:
             return last
         case "tacit_floored", Kind.DECIMAL | Kind.FLOAT if last:
             return exp.Floor(this=last)
         case "tacit_stepped", Kind.INTEGER if last:
             return exp.cast(last, "BIGINT")
+        case "tacit_stepped", Kind.DATE if last:
+            since = exp.DateDiff(this=last, expression=literal(EPOCH), unit=exp.var("DAY"))
+            return exp.cast(since, "BIGINT")
         case "tacit_stepped", Kind.DECIMAL | Kind.FLOAT if last:
             return clamped(_nearest(number, last), low, high)
     raise InternalError(f"A {kind.value} column has no steps.")
