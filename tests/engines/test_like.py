@@ -35,7 +35,7 @@ SLOWEST = 3.0
 @given(st.text(ODD, max_size=8), st.lists(st.text(ODD, max_size=8), max_size=8))
 def test_a_pattern_matches_what_it_matches_in_duckdb(pattern: str, texts: list[str]) -> None:
     found = CONNECTION.execute(
-        "SELECT t FROM UNNEST(?) AS u(t) WHERE t LIKE ?", [texts, pattern]
+        "SELECT t FROM UNNEST(?::TEXT[]) AS u(t) WHERE t LIKE ?", [texts, pattern]
     )
     assert sorted(matching(pattern, texts)) == sorted(text for (text,) in found.fetchall())
 
