@@ -18,6 +18,9 @@ QUESTIONS = (
     "WITH t AS (SELECT age AS a, ward FROM visits WHERE smoker) SELECT SUM(a) FROM t",
     "SELECT COUNT(*) FROM (SELECT * FROM visits WHERE pay = 1e2) AS q WHERE q.age = 3",
     "SELECT CASE age WHEN 1 THEN 2 END AS k, COUNT(*) FROM visits GROUP BY k",
+    "SELECT AVG(n) FROM (SELECT person, SUM(age) AS n FROM visits GROUP BY person) WHERE n > 0",
+    """WITH t AS (SELECT person, ward, MAX(age) AS m, COUNT(*) AS n FROM visits WHERE pay > 1
+    GROUP BY person, ward HAVING n > 1) SELECT ward, AVG(m), COUNT(n) FROM t GROUP BY ward""",
 )
 """What is changed; each is a question that is understood."""
 

@@ -24,6 +24,7 @@ from tacit.plan.steps import (
     CompareSteps,
     Condition,
     HalvedSteps,
+    HeldSteps,
     Known,
     NotSo,
     ProductSteps,
@@ -94,6 +95,9 @@ def steps(number: Steps, row: Row) -> int | None:
                 if truth(condition, row):
                     return steps(then, row)
             return steps(otherwise, row)
+        case HeldSteps(name):
+            held = row[name]
+            return held if isinstance(held, int) else None
         case ColumnSteps(name, _, grid):
             found = _value(row[name])
             return grid.index(found) if isinstance(found, Fraction) else None

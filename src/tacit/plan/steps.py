@@ -22,6 +22,13 @@ class ColumnSteps:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldSteps:
+    """A column that holds steps already, in the range that they were gathered in."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class WholeSteps:
     """A constant number of steps; None is NULL."""
 
@@ -170,4 +177,4 @@ Condition = (
     | AnyOf
     | NotSo
 )
-Steps = ColumnSteps | WholeSteps | SumSteps | ProductSteps | HalvedSteps | CaseSteps
+Steps = ColumnSteps | HeldSteps | WholeSteps | SumSteps | ProductSteps | HalvedSteps | CaseSteps

@@ -26,6 +26,7 @@ from tacit.plan.steps import (
     CompareSteps,
     Condition,
     HalvedSteps,
+    HeldSteps,
     Known,
     NotSo,
     ProductSteps,
@@ -114,6 +115,8 @@ def steps(number: Steps) -> exp.Expr:
         case CaseSteps(whens, otherwise):
             pairs = [(condition(when), steps(then)) for when, then in whens]
             return choose(pairs, steps(otherwise))
+        case HeldSteps(name):
+            return column(name)
         case ColumnSteps():
             return column(staged(number))
 
