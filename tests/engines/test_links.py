@@ -35,6 +35,12 @@ QUESTIONS = (
     "SELECT COUNT(value) FROM labs WHERE value <> 0",
     """WITH old AS (SELECT id, ward FROM visits WHERE age >= 60)
     SELECT ward, COUNT(*) FROM old GROUP BY ward""",
+    """SELECT AVG(s), COUNT(*) FROM (SELECT person, SUM(value) AS s, MAX(age) AS a FROM labs
+    JOIN visits ON visit = visits.id JOIN patients ON patient = patients.id GROUP BY person)
+    WHERE a > 20""",
+    """WITH t AS (SELECT person, ward, city, COUNT(*) AS n FROM visits v
+    JOIN patients p ON v.patient = p.id GROUP BY person, ward, city)
+    SELECT city, AVG(n), MAX(n) FROM t GROUP BY city""",
 )
 SALT = b"salt"
 LIMITS = st.builds(Limits, st.integers(1, 2), st.integers(1, 3))
@@ -110,6 +116,15 @@ def test_a_question_follows_the_links_to_the_unit_by_itself() -> None:
         ("SELECT COUNT(*) FROM visits CROSS JOIN patients", "inner joins"),
         ("SELECT COUNT(*) FROM labs JOIN visits USING (id)", "USING"),
         ("SELECT COUNT(*) FROM labs JOIN visits ON visit = id AND 1 = 1", "JOIN dataset ON"),
+        (
+            "SELECT AVG(n) FROM (SELECT patient, COUNT(*) AS n FROM visits GROUP BY patient)",
+            "GROUP BY patients.person",
+        ),
+        (
+            """SELECT AVG(n) FROM (SELECT person, COUNT(*) AS n FROM patients GROUP BY person) t
+            JOIN visits v ON t.person = v.patient""",
+            "inside that query",
+        ),
     ],
 )
 def test_any_other_join_is_refused(text: str, told: str) -> None:

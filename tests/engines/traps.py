@@ -131,6 +131,28 @@ TRAPS = (
         "5881580-07-10",
     ),
     Trap(
+        "PerUnit of sums",
+        "AVG(t) FROM (SELECT person, SUM(huge) AS t FROM specials GROUP BY person)",
+        "AVG(t) FROM (SELECT person, SUM(huge)::BIGINT AS t FROM specials GROUP BY person)",
+        "huge",
+        2**127 - 2**64,
+    ),
+    Trap(
+        "PerUnit of means",
+        "AVG(t) FROM (SELECT person, AVG(double) AS t FROM specials GROUP BY person)",
+        "AVG(t) FROM (SELECT person, AVG(double)::INT AS t FROM specials GROUP BY person)",
+        "double",
+        float("inf"),
+    ),
+    Trap(
+        "PerUnit of counts",
+        "SUM(n) FROM (SELECT person, label, COUNT(double) AS n FROM specials"
+        " GROUP BY person, label HAVING MIN(fine) > -3)",
+        "SUM(n) FROM (SELECT person, label::INT AS n FROM specials)",
+        "label",
+        "SECRET-hiv+",
+    ),
+    Trap(
         "Divide", "SUM(big) / COUNT(*)", "SUM(1 // CAST(label AS INT))", "label", "SECRET-hiv+"
     ),
 )

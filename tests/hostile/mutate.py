@@ -21,6 +21,9 @@ QUESTIONS = (
     "SELECT SUM(EXTRACT(DOW FROM day)), AVG(until - DATE '2020-02-29') FROM visits",
     "SELECT COUNT(*) FROM visits WHERE ward LIKE 'n%' AND NOT ward NOT LIKE '%_h' OR age = 1",
     "SELECT CASE age WHEN 1 THEN 2 END AS k, COUNT(*) FROM visits GROUP BY k",
+    "SELECT AVG(n) FROM (SELECT person, SUM(age) AS n FROM visits GROUP BY person) WHERE n > 0",
+    """WITH t AS (SELECT person, ward, MAX(age) AS m, COUNT(*) AS n FROM visits WHERE pay > 1
+    GROUP BY person, ward HAVING n > 1) SELECT ward, AVG(m), COUNT(n) FROM t GROUP BY ward""",
 )
 """What is changed; each is a question that is understood."""
 

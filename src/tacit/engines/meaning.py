@@ -25,6 +25,7 @@ from tacit.plan.steps import (
     CompareSteps,
     Condition,
     HalvedSteps,
+    HeldSteps,
     Known,
     NotSo,
     PartSteps,
@@ -96,6 +97,9 @@ def steps(number: Steps, row: Row) -> int | None:
                 if truth(condition, row):
                     return steps(then, row)
             return steps(otherwise, row)
+        case HeldSteps(name):
+            held = row[name]
+            return held if isinstance(held, int) else None
         case PartSteps(day, which):
             days = steps(day, row)
             return None if days is None else which.of(day_of(days))

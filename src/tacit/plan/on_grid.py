@@ -26,6 +26,7 @@ from tacit.plan.expression import (
     Or,
     Value,
 )
+from tacit.plan.held import Held
 from tacit.plan.kind import NUMBERS, kind_of
 from tacit.plan.like import like
 from tacit.plan.ranged import ROOM, Ranged, in_one_step
@@ -67,6 +68,8 @@ def number(expression: Expression, schema: Schema) -> Ranged:
     match expression:
         case Field(name):
             column = schema[name]
+            if isinstance(column, Held):
+                return column.value
             grid = column.grid()
             if column.kind not in NUMBERS:
                 raise InvalidValue(f"{column.name!r} holds {column.kind.value}s, not numbers.")
@@ -108,7 +111,7 @@ def condition(expression: Expression, schema: Schema) -> Condition:
             return _one_of(part, values, schema)
         case Like():
             return like(expression, schema)
-        case IsNull(Field(name)):
+        case IsNull(Field(name)) if not _held(schema, name):
             return ColumnIsNull(schema[name].name, schema[name].kind)
         case IsNull(part) if kind_of(part, schema) in NUMBERS:
             return StepsAreNull(number(part, schema).steps)
@@ -130,7 +133,7 @@ def _thens(whens: tuple[tuple[Expression, Expression], ...]) -> list[Expression]
 
 
 def _one_of(part: Expression, values: tuple[Value, ...], schema: Schema) -> Condition:
-    if isinstance(part, Field):
+    if isinstance(part, Field) and not _held(schema, part.name):
         column = schema[part.name]
         for value in values:
             _compare_column(Comparison.EQUAL, column, value)
@@ -147,11 +150,13 @@ def _compare(
     match left, right:
         case (Constant(None), _) | (_, Constant(None)):
             return Known(None)
-        case Field(name), Constant(value) if value is not None:
+        case Field(name), Constant(value) if value is not None and not _held(schema, name):
             return _compare_column(comparison, schema[name], value)
-        case Constant(value), Field(name) if value is not None:
+        case Constant(value), Field(name) if value is not None and not _held(schema, name):
             return _compare_column(comparison.mirrored, schema[name], value)
-        case Field(one), Field(other) if schema[one].kind is schema[other].kind:
+        case Field(one), Field(other) if schema[one].kind is schema[other].kind and not _held(
+            schema, one, other
+        ):
             _ordered(comparison, schema[one])
             names = schema[one].name, schema[other].name
             return CompareColumns(comparison, *names, schema[one].kind)
@@ -159,6 +164,11 @@ def _compare(
         numbers = in_one_step([number(left, schema), number(right, schema)])
         return CompareSteps(comparison, numbers[0].steps, numbers[1].steps)
     raise InvalidValue("Compare a column with a value, two columns of one kind, or numbers.")
+
+
+def _held(schema: Schema, *names: str) -> bool:
+    """Whether a column holds steps, which are compared as numbers are."""
+    return any(isinstance(schema[name], Held) for name in names)
 
 
 def _compare_column(comparison: Comparison, column: Column, value: Value) -> Condition:

@@ -17,6 +17,7 @@ from tacit.plan.aggregate import (
     Variance,
 )
 from tacit.plan.expression import Expression, Field
+from tacit.plan.held import Held
 from tacit.plan.moment import mean, variance
 from tacit.plan.on_grid import number
 from tacit.plan.reading import Cells, ExtremeReading, QuantileReading, Reading, TotalReading
@@ -53,7 +54,7 @@ def read(
         case CountRows():
             return TotalReading(place(RowTally(Known(True), max_rows)), one)
         case CountValues(argument):
-            return TotalReading(place(RowTally(_present(argument, schema), max_rows)), one)
+            return TotalReading(place(RowTally(present(argument, schema), max_rows)), one)
         case Sum(argument):
             value = number(argument, schema)
             low, high = min(0, value.low * max_rows), max(0, value.high * max_rows)
@@ -78,9 +79,10 @@ def read(
             return ExtremeReading(found, True, cells)
 
 
-def _present(argument: Expression, schema: Schema) -> Condition:
+def present(argument: Expression, schema: Schema) -> Condition:
+    """Whether ``argument`` is not NULL."""
     match argument:
-        case Field(name):
+        case Field(name) if not isinstance(schema[name], Held):
             column = schema[name]
             return NotSo(ColumnIsNull(column.name, column.kind))
         case _:

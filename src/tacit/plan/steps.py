@@ -26,6 +26,13 @@ class ColumnSteps:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldSteps:
+    """A column that holds steps already, in the range that they were gathered in."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class WholeSteps:
     """A constant number of steps; None is NULL."""
 
@@ -182,4 +189,13 @@ Condition = (
     | AnyOf
     | NotSo
 )
-Steps = ColumnSteps | WholeSteps | SumSteps | ProductSteps | HalvedSteps | PartSteps | CaseSteps
+Steps = (
+    ColumnSteps
+    | HeldSteps
+    | WholeSteps
+    | SumSteps
+    | ProductSteps
+    | HalvedSteps
+    | PartSteps
+    | CaseSteps
+)

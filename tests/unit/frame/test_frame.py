@@ -83,6 +83,28 @@ SAME = [
     ),
     (
         (
+            "SELECT ward, AVG(s) AS m FROM (SELECT person, ward, SUM(cost) AS s, COUNT(*) AS n"
+            " FROM visits WHERE age > 3 GROUP BY person, ward HAVING n > 1) GROUP BY ward"
+        ),
+        VISITS.where(col("age") > 3)
+        .group_by("ward")
+        .per_unit(cost=total("cost"), visits=count())
+        .where(col("visits") > 1)
+        .group_by("ward")
+        .agg(m=mean("cost")),
+    ),
+    (
+        (
+            "SELECT MAX(n) AS m FROM (SELECT person, MIN(n) AS n FROM (SELECT person, doctor,"
+            " COUNT(age) AS n FROM visits GROUP BY doctor, person) GROUP BY person)"
+        ),
+        VISITS.group_by("doctor")
+        .per_unit(n=count("age"))
+        .per_unit(least=least("n"))
+        .agg(m=greatest("least")),
+    ),
+    (
+        (
             "SELECT city, SUM(value) / COUNT(*) AS mean FROM labs"
             " JOIN visits ON visit = visits.id JOIN patients ON patient = patients.id"
             " GROUP BY city"
@@ -139,3 +161,12 @@ def test_what_is_not_there_is_told() -> None:
         VISITS.where(col("age") == [1])
     with pytest.raises(InvalidValue, match="A datetime is no value"):
         VISITS.where(col("day") == datetime(2020, 1, 1))  # noqa: DTZ001
+    with pytest.raises(InvalidValue, match="grouped by columns"):
+        VISITS.group_by(k=col("age") + 1).per_unit(n=count())
+    with pytest.raises(
+        UnknownName, match=r"no column 'age'; there are visits\.person, below\.n"
+    ):
+        VISITS.per_unit(n=count()).where(col("age") > 1)
+    labs = Table.of(HOSPITAL, "labs").per_unit(n=count())
+    with pytest.raises(InvalidValue, match="join 'patients' there"):
+        labs.agg(n=total("n"))

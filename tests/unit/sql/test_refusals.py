@@ -71,7 +71,22 @@ REFUSALS = [
     ("SELECT COUNT(*) FROM visits WHERE ward GLOB 'a*'", "Patterns are written with LIKE"),
     ("SELECT COUNT(*) FROM (SELECT age, age FROM visits)", "distinct names"),
     ("SELECT COUNT(*) FROM (SELECT age + 1 FROM visits)", "have names"),
-    ("SELECT COUNT(*) FROM (SELECT ward FROM visits GROUP BY ward)", "not built yet"),
+    ("SELECT COUNT(*) FROM (SELECT ward FROM visits GROUP BY ward)", "GROUP BY visits.person"),
+    ("SELECT SUM(n) FROM (SELECT COUNT(*) AS n FROM visits)", "GROUP BY visits.person"),
+    ("SELECT SUM(n) FROM (SELECT COUNT(*) FROM visits GROUP BY person)", "name each with AS"),
+    (
+        "SELECT SUM(n) FROM (SELECT age, COUNT(*) AS n FROM visits GROUP BY person)",
+        "'age' is neither",
+    ),
+    (
+        "SELECT SUM(n) FROM (SELECT person, COUNT(*) AS n FROM visits GROUP BY person, age + 1)",
+        "names columns of its datasets",
+    ),
+    (
+        "SELECT SUM(n) FROM (SELECT person AS n, COUNT(*) AS n FROM visits GROUP BY person)",
+        "distinct names",
+    ),
+    ("SELECT COUNT(*) FROM (SELECT age FROM visits LIMIT 3)", "LIMIT in a query below"),
     ("WITH t AS (SELECT 1 UNION SELECT 2) SELECT COUNT(*) FROM t", "UNION"),
     (
         "WITH t AS (WITH u AS (SELECT * FROM visits) SELECT * FROM u) SELECT COUNT(*) FROM t",

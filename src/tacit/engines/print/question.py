@@ -3,7 +3,7 @@
 from sqlglot import exp
 
 from tacit.core.catalog import Catalog
-from tacit.engines.print.join import JOINED, joined
+from tacit.engines.print.gather import rows
 from tacit.engines.print.key import is_public, named
 from tacit.engines.print.rank import mixed, ranked
 from tacit.engines.print.row import choose, clamped, column, condition, is_null, literal, steps
@@ -26,8 +26,8 @@ def question(plan: BoundedPlan, catalog: Catalog, salt: bytes, dialect: str) -> 
     Which rows and groups of a unit are kept is decided by a hash of the salt, the unit and the
     row's own columns: a function of the unit's own rows, sound for every salt.
     """
-    relations = {JOINED: joined(plan.source, catalog, dialect)}
-    relations |= stages(plan, JOINED)
+    relations = rows(plan.source, catalog, dialect)
+    relations |= stages((plan.condition, plan.keys, plan.tallies), list(relations)[-1])
     relations[ROWS] = _rows(plan, list(relations)[-1])
     if any(isinstance(tally, KeptTally | TreeTally) for tally in plan.tallies):
         relations[RANKED] = _ranked(plan, salt)

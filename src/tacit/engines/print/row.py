@@ -29,6 +29,7 @@ from tacit.plan.steps import (
     CompareSteps,
     Condition,
     HalvedSteps,
+    HeldSteps,
     Known,
     NotSo,
     PartSteps,
@@ -133,6 +134,8 @@ def steps(number: Steps) -> exp.Expr:
         case CaseSteps(whens, otherwise):
             pairs = [(condition(when), steps(then)) for when, then in whens]
             return choose(pairs, steps(otherwise))
+        case HeldSteps(name):
+            return column(name)
         case PartSteps(day, Part.WEEKDAY):
             # engines number the days of a week each in its own way
             return after_monday(day, more=1)

@@ -20,7 +20,6 @@ from tacit.engines.print.row import (
     staged,
 )
 from tacit.errors import InternalError
-from tacit.plan.bounded import BoundedPlan
 from tacit.plan.expression import Comparison
 from tacit.plan.steps import ColumnSteps
 
@@ -28,21 +27,23 @@ HALF = Fraction(1, 2)
 STAGES = ("tacit_clamped", "tacit_scaled", "tacit_floored", "tacit_stepped")
 
 
-def stages(plan: BoundedPlan, below: str) -> dict[str, exp.Select]:
-    """The relations above ``below`` that add the steps of every column computed with.
+def stages(node: object, below: str, level: str = "") -> dict[str, exp.Select]:
+    """The relations above ``below`` that add the steps of every column ``node`` computes with.
+
+    Their names end in ``level``.
 
     Guarantee: what they compute cannot fail, is the index of the column's grid, and NULL where
     the column holds no finite number.
     """
-    numbers = list(dict.fromkeys(_columns(plan)))
+    numbers = list(dict.fromkeys(_columns(node)))
     made: dict[str, exp.Select] = {}
     for stage in STAGES if numbers else ():
         added = [
             exp.alias_(_at(stage, number), identifier(_name(stage, number)))
             for number in numbers
         ]
-        made[stage] = exp.select("*", *added).from_(below)
-        below = stage
+        made[f"{stage}{level}"] = exp.select("*", *added).from_(below)
+        below = f"{stage}{level}"
     return made
 
 
