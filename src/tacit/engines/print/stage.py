@@ -39,7 +39,7 @@ def stages(plan: BoundedPlan, below: str) -> dict[str, exp.Select]:
             exp.alias_(_at(stage, number), _name(stage, number), quoted=True)
             for number in numbers
         ]
-        made[stage] = exp.select("*", *added).from_(below)
+        made[stage] = exp.select("*", *added, copy=False).from_(below, copy=False)
         below = stage
     return made
 
