@@ -9,6 +9,7 @@ from choices import Choices
 
 from tacit.core.bounds import Bounds
 from tacit.core.column import Column, Kind
+from tacit.core.day import day_of
 from tacit.core.keys import Key, Keys
 from tacit.engines.meaning import Cell
 
@@ -26,6 +27,10 @@ BOUNDS: dict[Kind, tuple[Bounds, ...]] = {
     Kind.FLOAT: (
         *(Bounds.of("-0.1", 100), Bounds.of(0, 1), Bounds.of("0.25", "0.25")),
         *(Bounds.of(-(10**6), 10**6), Bounds.of(-3, "-0.3"), Bounds.of("1e-9", "2e-9")),
+    ),
+    Kind.DATE: (
+        *(Bounds.days(DAYS[0], DAYS[2]), Bounds.days(DAYS[1], DAYS[1])),
+        Bounds.days(date(1969, 12, 30), date(1970, 1, 5)),
     ),
 }
 """Ranges around 0 and away from it, wide and of one point."""
@@ -63,7 +68,7 @@ EXTREME: dict[Kind, tuple[Cell, ...]] = {
 def column(name: str, choices: Choices) -> Column:
     """A column: sometimes with bounds and keys, and sometimes without."""
     kind = choices.one((*Kind, Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT, Kind.TEXT))
-    bounded = kind in BOUNDS and not choices.once_in(8)
+    bounded = kind in BOUNDS and not choices.once_in(2 if kind is Kind.DATE else 8)
     keyed = kind in KEYS and choices.once_in(3)
     return Column(
         name,
@@ -90,19 +95,21 @@ def declared(column: Column) -> tuple[Cell, ...]:
     if column.keys is not None:
         dated = column.kind is Kind.DATE
         return tuple(date.fromisoformat(str(k)) if dated else k for k in column.keys.values)
-    if column.bounds is None:
-        return ()
-    ends = column.bounds.lower, column.bounds.upper
-    match column.kind:
-        case Kind.INTEGER:
-            return tuple(int(end) + more for end in ends for more in (-1, 0, 1))
+    return () if column.bounds is None else _near(column.kind, column.bounds)
+
+
+def _near(kind: Kind, bounds: Bounds) -> tuple[Cell, ...]:
+    """The ends of an interval, and what lies close to them."""
+    ends = bounds.lower, bounds.upper
+    match kind:
         case Kind.DECIMAL:
-            whole = [round(end * 100) for end in ends]
-            return tuple(Decimal(f"{w + more}e-2") for w in whole for more in (-1, 0, 1))
+            hundredths = [round(end * 100) + more for end in ends for more in (-1, 0, 1)]
+            return tuple(Decimal(f"{whole}e-2") for whole in hundredths)
         case Kind.FLOAT:
             near = [float(end) for end in ends]
             return (*near, *(nextafter(end, way) for end in near for way in (-inf, inf)))
-    return ()
+    whole = [int(end) + more for end in ends for more in (-1, 0, 1)]
+    return tuple(map(day_of, whole)) if kind is Kind.DATE else tuple(whole)
 
 
 def own_cell(kind: Kind, place: int) -> Cell:

@@ -10,6 +10,7 @@ from choices import Choices
 from made_column import ORDINARY
 
 from tacit.core.column import Kind
+from tacit.plan.calendar import Part
 from tacit.plan.expression import (
     And,
     Arithmetic,
@@ -17,9 +18,11 @@ from tacit.plan.expression import (
     Compare,
     Comparison,
     Constant,
+    DatePart,
     Expression,
     Field,
     IsNull,
+    Like,
     Not,
     OneOf,
     Operation,
@@ -35,6 +38,7 @@ CONSTANTS = (
     *(Constant(7), Constant(Fraction("-0.25")), Constant(None)),
 )
 CONSTANTS_AFTER = (Constant(0), Constant(3), Constant(Fraction("-2.5")), Constant(None))
+PATTERNS = ("n%", "%", "_", "%t_%", "it's", "x%", "%|_", "NULL", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,8 @@ class Maker:
         """A number."""
         if self.depth > 1 and not self.choices.once_in(3):
             return self.choices.one(NUMBER_NODES)(self.below())
+        if self.choices.once_in(8):
+            return of_days(self)
         names = self.names(*NUMBERS, bounded=True)
         if names and not self.choices.once_in(5):
             return self.field(names)
@@ -88,6 +94,17 @@ class Maker:
 
 def arithmetic(make: Maker) -> Expression:
     return Arithmetic(make.choices.one(tuple(Operation)), make.number(), make.number())
+
+
+def of_days(make: Maker) -> Expression:
+    """A part of a day, or the days from one to another."""
+    days, bounded = make.names(Kind.DATE), make.names(Kind.DATE, bounded=True)
+    if bounded and make.choices.once_in(2):
+        other = make.choices.one([*map(Field, bounded), Constant(make.value(Kind.DATE))])
+        return Arithmetic(Operation.SUBTRACT, make.field(bounded), other)
+    if days:
+        return DatePart(make.choices.one(tuple(Part)), make.field(days))
+    return make.choices.one(CONSTANTS)
 
 
 def case_number(make: Maker) -> Expression:
@@ -139,6 +156,11 @@ def column_one_of(make: Maker) -> Expression:
     return OneOf(Field(name), tuple(dict.fromkeys(values)))
 
 
+def like(make: Maker) -> Expression:
+    keyed = [name for name in make.names(Kind.TEXT) if make.scope[name].keys is not None]
+    return Like(make.field(keyed), make.choices.one(PATTERNS)) if keyed else truth(make)
+
+
 def column_is_null(make: Maker) -> Expression:
     return IsNull(make.field(make.names(*Kind)))
 
@@ -154,7 +176,7 @@ def truth(make: Maker) -> Expression:
 Node = Callable[[Maker], Expression]
 NUMBER_NODES: tuple[Node, ...] = (arithmetic, arithmetic, case_number)
 CONDITION_LEAVES: tuple[Node, ...] = (
-    *(compare_value, compare_value, compare_value, column_one_of, column_is_null, truth),
+    *(compare_value, compare_value, compare_value, column_one_of, column_is_null, truth, like),
 )
 CONDITION_NODES: tuple[Node, ...] = (
     *(both, either, opposite, compare_numbers, number_is_null, number_one_of),

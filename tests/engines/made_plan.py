@@ -24,6 +24,7 @@ from tacit.plan.aggregate import (
     Variance,
 )
 from tacit.plan.bound_key import GROUPED
+from tacit.plan.calendar import Part, Span
 from tacit.plan.expression import (
     Arithmetic,
     Bin,
@@ -31,10 +32,12 @@ from tacit.plan.expression import (
     Compare,
     Comparison,
     Constant,
+    DatePart,
     Divide,
     Expression,
     Field,
     Operation,
+    Period,
 )
 from tacit.plan.plan import GroupKey, Measure, Plan
 from tacit.plan.post import OrderBy, Output, Post
@@ -98,7 +101,12 @@ def _keys(make: Maker) -> list[Expression]:
 
 
 def _key(make: Maker) -> Expression:
-    which = make.choices.below(8)
+    which = make.choices.below(10)
+    days = make.names(Kind.DATE)
+    if which == 9 and days:
+        return Period(make.choices.one(tuple(Span)), make.field(days))
+    if which == 8 and days:
+        return DatePart(make.choices.one(tuple(Part)), make.field(days))
     if which == 0:
         return Bin(make.number(), make.choices.one((7, 40, 25)))
     if which == 1:

@@ -5,7 +5,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from clinic import LIMITS, ROWS, SECRET_KEYS, TABLE, TABLES, catalog, database, plans
+from clinic import LIMITS, ROWS, TABLE, TABLES, catalog, database, plans
+from clinic_questions import SECRET_KEYS
 from engines_over import duckdb_over
 from hypothesis import assume, given
 from hypothesis import strategies as st

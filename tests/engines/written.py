@@ -100,6 +100,23 @@ CLINIC: dict[str, tuple[str, ...]] = {
         "SELECT COUNT(*) FROM visits WHERE day BETWEEN DATE '1999-12-31' AND DATE '2024-06-01'",
         "SELECT COUNT(*) FROM visits WHERE day IS NOT NULL AND day <> DATE '2000-02-29'",
     ),
+    "parts of days and periods": (
+        "SELECT SUM(YEAR(until)), AVG(MONTH(until)), SUM(DAY(until)) FROM visits",
+        "SELECT SUM(EXTRACT(QUARTER FROM day)), MAX(EXTRACT(DOW FROM day)) FROM visits",
+        "SELECT AVG(until - DATE '2020-02-29'), SUM(until - until) FROM visits",
+        "SELECT COUNT(*) FROM visits WHERE MONTH(day) = 2 OR YEAR(until) < 2020",
+        "SELECT DATE_TRUNC('year', day) AS k, COUNT(*) FROM visits GROUP BY k",
+        "SELECT DATE_TRUNC('month', until) AS k, SUM(age) FROM visits GROUP BY k",
+        "SELECT DATE_TRUNC('week', day) AS k, AVG(age) FROM visits GROUP BY k",
+        "SELECT DATE_TRUNC('quarter', day) AS k, COUNT(*) FROM visits GROUP BY k",
+        "SELECT DAYOFWEEK(day) AS k, ward, COUNT(*) FROM visits GROUP BY k, ward",
+    ),
+    "patterns": (
+        "SELECT COUNT(*) FROM visits WHERE ward LIKE 'n%'",
+        "SELECT COUNT(*) FROM visits WHERE ward NOT LIKE '%o_th'",
+        "SELECT COUNT(*) FROM visits WHERE NOT ward LIKE 'nothing' OR smoker",
+        "SELECT SUM(CASE WHEN ward LIKE '%''_' THEN age END) FROM visits",
+    ),
     "unknown": (
         "SELECT COUNT(*) FROM visits WHERE pay IS NULL",
         "SELECT COUNT(*) FROM visits WHERE pay IS NOT NULL",

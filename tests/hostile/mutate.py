@@ -17,6 +17,9 @@ QUESTIONS = (
     "SELECT COUNT(age) FROM visits v WHERE v.age BETWEEN 1 AND -5 AND (v.cost <> 9.99)",
     "WITH t AS (SELECT age AS a, ward FROM visits WHERE smoker) SELECT SUM(a) FROM t",
     "SELECT COUNT(*) FROM (SELECT * FROM visits WHERE pay = 1e2) AS q WHERE q.age = 3",
+    "SELECT DATE_TRUNC('month', until) k, COUNT(*) FROM visits WHERE DAY(day) < 3 GROUP BY k",
+    "SELECT SUM(EXTRACT(DOW FROM day)), AVG(until - DATE '2020-02-29') FROM visits",
+    "SELECT COUNT(*) FROM visits WHERE ward LIKE 'n%' AND NOT ward NOT LIKE '%_h' OR age = 1",
     "SELECT CASE age WHEN 1 THEN 2 END AS k, COUNT(*) FROM visits GROUP BY k",
 )
 """What is changed; each is a question that is understood."""
@@ -28,7 +31,9 @@ def words(text: str) -> tuple[str, ...]:
 
 
 TABLES = words("visits v t q other")
-NAMES = words('person ward age pay cost smoker day doctor room a n m k v.age "age" visits.pay')
+NAMES = words(
+    'person ward age pay cost smoker day until doctor room a n m k v.age "age" visits.pay'
+)
 NUMBERS = words(
     """0 1 2 3 10 17 100 0.5 0.25 .5 5. 1e3 1e-9 1e400 007 1_000 9.990
     9223372036854775807 9223372036854775808 0.1234567890123456789012345678901"""
@@ -39,7 +44,7 @@ COMPARING = words("= <> < <= > >=")
 JOINING = words("AND OR")
 FUNCTIONS = words(
     """COUNT SUM AVG MIN MAX MEDIAN VARIANCE VAR_POP VAR_SAMP STDDEV STDDEV_POP STDDEV_SAMP
-    sum Avg mean quantile QUANTILE FLOOR"""
+    sum Avg mean quantile QUANTILE FLOOR YEAR MONTH DAY DAYOFWEEK"""
 )
 ALIKE = (TABLES, NAMES, NUMBERS, TEXTS, ADDING, COMPARING, JOINING, FUNCTIONS)
 """Words that can stand where another of them stands."""
@@ -51,6 +56,8 @@ PARTS = (
     *("NOT smoker", "age IN (1, 2)", "age NOT IN (3)", "pay BETWEEN 0 AND age", "-(2 - age)"),
     *("COUNT(DISTINCT person)", "AVG(pay)", "QUANTILE(age, 0.25)", "MAX(cost) - MIN(cost)"),
     *("PERCENTILE_CONT(0.75) WITHIN GROUP (ORDER BY age DESC)", "age - (age - 1)", "1 / 0"),
+    *("MONTH(day)", "EXTRACT(YEAR FROM until)", "DATE_TRUNC('week', day)", "until - day"),
+    *("ward LIKE '%o%'", "ward NOT LIKE '_'", "DATE_TRUNC('year', until)"),
 )
 """What can stand where a value stands."""
 

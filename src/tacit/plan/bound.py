@@ -8,6 +8,7 @@ from tacit.errors import InvalidValue
 from tacit.plan.bound_key import bound_key
 from tacit.plan.bounded import BoundedKey, BoundedPlan
 from tacit.plan.expression import Expression, Field
+from tacit.plan.like import not_too_many_patterns
 from tacit.plan.on_grid import condition
 from tacit.plan.plan import Plan
 from tacit.plan.read import read
@@ -42,6 +43,7 @@ def bound(plan: Plan, catalog: Catalog) -> Bound:
     source = source_of(plan.source, catalog)
     scope = scope_of(source.datasets, catalog)
     _without_unit(source.unit, plan, scope)
+    not_too_many_patterns(plan, scope)
     keys = tuple(bound_key(key, scope) for key in plan.keys)
     _not_too_many(plan, keys)
     tallies: list[Tally] = []

@@ -14,7 +14,7 @@ from tacit.mechanisms.mechanism import Mechanism
 from tacit.mechanisms.tree_quantile import TreeQuantile
 from tacit.mechanisms.truncated_geometric_keys import TruncatedGeometricKeys
 from tacit.numeric.exact import sqrt_bounds
-from tacit.query.price import noise_for, secret_columns
+from tacit.query.price import noise_for, to_declare
 from tacit.query.quote import Quote
 from tacit.query.share import shares
 
@@ -46,8 +46,8 @@ def advice_on(quote: Quote) -> tuple[Advice, ...]:
 
 def _declared_keys(quote: Quote) -> Iterator[Advice]:
     """With public keys nothing is spent on selecting groups, and none is left out."""
-    plan, columns = quote.bound.plan, secret_columns(quote.bound.plan)
-    if not columns:
+    plan, change = quote.bound.plan, to_declare(quote.bound.plan)
+    if not change:
         return
     smaller, parts, loss = [Fraction(0)], shares(quote.bound), quote.loss
     delta = loss.delta / sum(part > 0 for part in parts)
@@ -58,8 +58,7 @@ def _declared_keys(quote: Quote) -> Iterator[Advice]:
             declared = noise_for(plan, plan.tallies[place], whole, neighbours)
             now = quote.tallies[place].mechanism
             smaller.append(1 - sqrt_bounds(variance(declared.mechanism) / variance(now))[1])
-    names = " and ".join(repr(name) for name in columns)
-    yield Advice(f"declare the keys of {names}", max(smaller))
+    yield Advice(change, max(smaller))
 
 
 def variance(mechanism: Mechanism) -> Fraction:

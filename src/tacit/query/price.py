@@ -13,7 +13,7 @@ from tacit.core.unit import Neighbours
 from tacit.errors import InternalError, InvalidValue
 from tacit.mechanisms.gaussian import Gaussian
 from tacit.plan.bound import bound
-from tacit.plan.bounded import BoundedPlan, ColumnKey
+from tacit.plan.bounded import BoundedPlan, ColumnKey, PeriodKey
 from tacit.plan.canonical import canonical
 from tacit.plan.plan import Plan
 from tacit.plan.post_kind import check_post
@@ -71,16 +71,22 @@ def selection_for(
 ) -> PricedTally:
     """The selection of the groups of ``plan`` within ``loss``, by its first tally."""
     if not loss.delta:
-        secret = " and ".join(repr(name) for name in secret_columns(plan))
         raise InvalidValue(
-            f"The groups of {secret} are not public, and which there are cannot be released "
-            "without a delta; ask with one, such as 1e-6, or declare the keys."
+            "The groups of this question are not public, and which there are cannot be "
+            f"released without a delta; ask with one, such as 1e-6, or {to_declare(plan)}."
         )
     moved = sensitivities(plan, plan.tallies[0], neighbours)
     once = next(part for part in moved if part.norm is Norm.L2)
     return PricedTally(choose_keys(once, loss, counted=counted).mechanism, once)
 
 
-def secret_columns(plan: BoundedPlan) -> list[str]:
-    """The columns whose values are not public, among those that groups are made by."""
-    return [key.column for key in plan.keys if isinstance(key, ColumnKey) and key.keys is None]
+def to_declare(plan: BoundedPlan) -> str:
+    """What the owner can declare so that all groups are public; empty where they are."""
+    parts = []
+    for key in plan.keys:
+        match key:
+            case ColumnKey(_, name, _, None):
+                parts.append(f"the keys of {name!r}")
+            case PeriodKey(_, day, _, None):
+                parts.append(f"the bounds of {day.name!r}")
+    return f"declare {' and '.join(parts)}" if parts else ""

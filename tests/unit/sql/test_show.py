@@ -50,6 +50,12 @@ TEXTS = (
     "SELECT COUNT(*) FROM visits WHERE (age > 3) = (pay > 4) OR day <> DATE '2020-02-29'",
     "SELECT COUNT(*) FROM visits WHERE ward = '; -- \\ \" $$ é' OR TRUE OR NULL",
     'SELECT COUNT(*) * 1 / (SUM(age) / (2 * 3)) - 1 AS "a; ""b" FROM visits',
+    "SELECT EXTRACT(DOW FROM day) AS d, DATE_TRUNC('quarter', until) AS q, COUNT(*) FROM visits GROUP BY d, q",
+    "SELECT SUM(YEAR(until) * MONTH(day)), MAX(until - DATE '2020-01-01') FROM visits WHERE DAY(day) IN (1, 31)",
+    "SELECT DAYOFMONTH(day) + 1 AS d, QUARTER(day) AS q, COUNT(*) FROM visits GROUP BY DAYOFMONTH(day), q",
+    "SELECT COUNT(*) FROM visits WHERE ward LIKE '%''_\\' OR NOT ward LIKE '' AND (ward NOT LIKE 'a') = smoker",
+    "SELECT COUNT(*) FROM visits WHERE DAY(age IS NULL) < 3 OR MONTH(NOT (age > 3)) > YEAR(CASE WHEN smoker THEN day END)",
+    "WITH t AS (SELECT DATE_TRUNC('month', day) AS m, day FROM visits) SELECT m, COUNT(DAY(day)) FROM t GROUP BY m",
     "WITH t AS (SELECT age + 1 AS a FROM visits WHERE smoker) SELECT SUM(a * a) FROM t WHERE a > 2",
 )
 LINKED = (
