@@ -1,8 +1,8 @@
 """Strings near the language, each made from its number alone."""
 
 import re
-from collections.abc import Sequence
-from hashlib import shake_256
+
+from choices import Choices
 
 QUESTIONS = (
     "SELECT COUNT(*) FROM visits",
@@ -84,25 +84,9 @@ ODD = (
 TOKEN = re.compile(r"\s+|'(?:[^']|'')*'|[\w.]+|[<>=!|:]+|.", re.DOTALL)
 
 
-class Choices:
-    """Choices that a number makes, always the same."""
-
-    def __init__(self, number: int) -> None:
-        self._bytes = iter(shake_256(f"tacit fuzz {number}".encode()).digest(400))
-
-    def below(self, most: int) -> int:
-        """A number from 0 on, below ``most``; which is more likely does not matter here."""
-        high, low = next(self._bytes, 0), next(self._bytes, 0)
-        return (256 * high + low) % most
-
-    def one(self, items: Sequence[str]) -> str:
-        """One of several."""
-        return items[self.below(len(items))]
-
-
 def string(number: int) -> str:
     """The string of that number: mostly changed questions, and some noise."""
-    choices = Choices(number)
+    choices = Choices(f"tacit fuzz {number}")
     question = choices.one(QUESTIONS)
     way = choices.below(20)
     if way == 0:

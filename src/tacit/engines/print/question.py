@@ -39,7 +39,8 @@ def question(plan: BoundedPlan, catalog: Catalog, salt: bytes, dialect: str) -> 
     leaves = [_leaves(plan, place) for place in _trees(plan)]
     query: exp.Query = exp.union(sums, *leaves, distinct=False) if leaves else sums
     for name, relation in relations.items():
-        query = query.with_(name, as_=relation)
+        # shared, not copied: the tree is copied once where its text is made
+        query = query.with_(name, as_=relation, copy=False)
     text: str = query.sql(dialect=dialect, comments=False)
     return text
 

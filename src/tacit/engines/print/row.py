@@ -169,13 +169,13 @@ def choose(pairs: list[tuple[exp.Expr, exp.Expr]], otherwise: exp.Expr | None) -
     """A CASE."""
     case = exp.Case()
     for when, then in pairs:
-        case = case.when(when, then)
-    return exp.paren(case.else_(otherwise or exp.null()))
+        case = case.when(when, then, copy=False)
+    return exp.paren(case.else_(otherwise or exp.null(), copy=False), copy=False)
 
 
 def compare(comparison: Comparison, left: exp.Expr, right: exp.Expr) -> exp.Expr:
     """A comparison."""
-    return exp.paren(COMPARISONS[comparison](this=left, expression=right))
+    return exp.paren(COMPARISONS[comparison](this=left, expression=right), copy=False)
 
 
 def is_null(part: exp.Expr) -> exp.Expr:

@@ -42,7 +42,7 @@ def stages(node: object, below: str, level: str = "") -> dict[str, exp.Select]:
             exp.alias_(_at(stage, number), identifier(_name(stage, number)))
             for number in numbers
         ]
-        made[f"{stage}{level}"] = exp.select("*", *added).from_(below)
+        made[f"{stage}{level}"] = exp.select("*", *added, copy=False).from_(below, copy=False)
         below = f"{stage}{level}"
     return made
 
