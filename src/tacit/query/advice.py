@@ -8,6 +8,7 @@ from tacit.core.loss import Loss
 from tacit.errors import InternalError
 from tacit.mechanisms.gaussian import Gaussian
 from tacit.mechanisms.gaussian_keys import GaussianKeys
+from tacit.mechanisms.grid_quantile import GridQuantile
 from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.laplace_keys import LaplaceKeys
 from tacit.mechanisms.mechanism import Mechanism
@@ -68,6 +69,8 @@ def variance(mechanism: Mechanism) -> Fraction:
             return square
         case Laplace(scale):
             return 2 * scale**2
+        case GridQuantile(_, rate):
+            return 2 / rate**2  # in ranks, far from the ends of a table
         case LaplaceKeys(epsilon, _, max_keys) | TruncatedGeometricKeys(epsilon, _, max_keys):
             return 2 * (max_keys / epsilon) ** 2
     raise InternalError(f"The noise of {type(mechanism).__name__} has no variance here.")

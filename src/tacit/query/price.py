@@ -4,6 +4,7 @@ from tacit.accounting.price import loss_of
 from tacit.choose import keys
 from tacit.choose.keys import choose_keys
 from tacit.choose.noise import choose_noise
+from tacit.choose.quantile import choose_quantile
 from tacit.core.catalog import Catalog
 from tacit.core.event import Composed
 from tacit.core.loss import Loss
@@ -17,9 +18,9 @@ from tacit.plan.bounded import BoundedPlan, ColumnKey, PeriodKey
 from tacit.plan.canonical import canonical
 from tacit.plan.plan import Plan
 from tacit.plan.post_kind import check_post
-from tacit.plan.sensitivity import group_count, sensitivities
+from tacit.plan.sensitivity import group_count, groups_touched, sensitivities
 from tacit.plan.source import assumptions
-from tacit.plan.tally import Tally
+from tacit.plan.tally import Tally, TreeTally
 from tacit.query.quote import PricedTally, Quote
 from tacit.query.share import losses, shares
 
@@ -56,8 +57,15 @@ def price(plan: Plan, catalog: Catalog, loss: Loss) -> Quote:
 def noise_for(
     plan: BoundedPlan, tally: Tally, loss: Loss, neighbours: Neighbours
 ) -> PricedTally:
-    """The noise with the least error for ``tally`` within ``loss``."""
+    """The noise or the choice with the least error for ``tally`` within ``loss``."""
     moved = sensitivities(plan, tally, neighbours)
+    if isinstance(tally, TreeTally) and tally.quantile is not None:
+        rows, groups = (
+            next(part for part in moved if part.norm is Norm.L1),
+            groups_touched(plan),
+        )
+        chosen = choose_quantile(rows, tally.quantile, tally.cells, groups, loss)
+        return PricedTally(chosen, rows)
     # Gaussian noise has an epsilon only at a delta
     curved = loss.measure is Measure.APPROXIMATE and not loss.delta
     known = [part for part in moved if part.norm is Norm.L1] if curved else moved
