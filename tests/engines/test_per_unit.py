@@ -189,6 +189,16 @@ def test_a_person_without_end_overflows_nothing() -> None:
     assert sorted(found) == [[1], [2**61], [2**61]]
 
 
+def test_what_is_known_without_the_data_is_not_asked() -> None:
+    """Where a person has one row, everybody's count is 1."""
+    declared = catalog(Limits(1, 1))
+    text = "SELECT AVG(n) FROM (SELECT person, COUNT(*) AS n FROM visits GROUP BY person)"
+    with pytest.raises(InvalidValue, match="one value alone"):
+        bound(parse(text, declared), declared)
+    declared = catalog(Limits(1, 2))
+    assert bound(parse(text, declared), declared).plan.max_rows == 1
+
+
 def test_one_row_a_person_is_bounded_by_one() -> None:
     declared = catalog(Limits(3, 5))
     once = bound(parse(f"SELECT AVG(total) FROM {TOTALS}", declared), declared).plan

@@ -20,9 +20,12 @@ def rows(source: Source, catalog: Catalog, level: str = "") -> Relations:
 
     Guarantee: what they compute cannot fail, whatever the rows hold.
     """
-    if source.gathered is not None:
-        return _gathered(source.gathered, catalog, f"{level}_below")
-    return {f"{JOINED}{level}": joined(source, catalog)}
+    if source.gathered is None:
+        return {f"{JOINED}{level}": joined(source, catalog)}
+    made = _gathered(source.gathered, catalog, f"{level}_below")
+    if source.beside:
+        made[f"{JOINED}{level}"] = joined(source, catalog, list(made)[-1])
+    return made
 
 
 def _gathered(relation: Gathered, catalog: Catalog, level: str) -> Relations:
