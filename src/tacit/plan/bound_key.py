@@ -37,7 +37,7 @@ def bound_key(key: GroupKey, schema: Schema) -> BoundedKey:
             column = schema[name]
             if isinstance(column, Held) and column.keys is None:
                 raise InvalidValue(
-                    f"A number of a query below makes groups where it is whole, and has at most "
+                    "A number of a query below makes groups where it is whole, and has at most "
                     f"{MOST_KEYS} values; use bins, as in FLOOR(x / 10) * 10."
                 )
             if column.kind not in GROUPED:
