@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from clinic import CONDITIONS, NUMBERS
+from clinic_questions import CONDITIONS, NUMBERS
 from hypothesis import strategies as st
 
 from tacit.plan.aggregate import (

@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from hospital import PEOPLE, Patient, Visit, catalog, database, hospitals, patient, tables
+from engines_over import duckdb_over
+from hospital import PEOPLE, Patient, Visit, catalog, hospitals, patient, tables
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +14,6 @@ from tacit.core.dataset import Limits
 from tacit.core.loss import Loss
 from tacit.core.unit import Neighbours
 from tacit.core.unseal import unseal
-from tacit.engines.duckdb import DuckDB
 from tacit.engines.engine import SecretTable
 from tacit.engines.reference import Reference
 from tacit.errors import InvalidValue
@@ -69,7 +69,7 @@ def test_duckdb_joins_as_the_reference_does(
 ) -> None:
     declared, found = catalog(limits), tables(patients)
     plan = bound(canonical(parse(text, declared)).plan, declared).plan
-    ours = DuckDB(database(found)).run(plan, declared, SALT)
+    ours = duckdb_over(declared, found).run(plan, declared, SALT)
     assert opened(ours) == opened(Reference(dict(found)).run(plan, declared, SALT))
 
 

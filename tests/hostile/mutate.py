@@ -1,8 +1,8 @@
 """Strings near the language, each made from its number alone."""
 
 import re
-from collections.abc import Sequence
-from hashlib import shake_256
+
+from choices import Choices
 
 QUESTIONS = (
     "SELECT COUNT(*) FROM visits",
@@ -17,6 +17,9 @@ QUESTIONS = (
     "SELECT COUNT(age) FROM visits v WHERE v.age BETWEEN 1 AND -5 AND (v.cost <> 9.99)",
     "WITH t AS (SELECT age AS a, ward FROM visits WHERE smoker) SELECT SUM(a) FROM t",
     "SELECT COUNT(*) FROM (SELECT * FROM visits WHERE pay = 1e2) AS q WHERE q.age = 3",
+    "SELECT DATE_TRUNC('month', until) k, COUNT(*) FROM visits WHERE DAY(day) < 3 GROUP BY k",
+    "SELECT SUM(EXTRACT(DOW FROM day)), AVG(until - DATE '2020-02-29') FROM visits",
+    "SELECT COUNT(*) FROM visits WHERE ward LIKE 'n%' AND NOT ward NOT LIKE '%_h' OR age = 1",
     "SELECT CASE age WHEN 1 THEN 2 END AS k, COUNT(*) FROM visits GROUP BY k",
     "SELECT AVG(n) FROM (SELECT person, SUM(age) AS n FROM visits GROUP BY person) WHERE n > 0",
     "SELECT side, AVG(rate) FROM visits v LEFT JOIN places p ON v.ward = p.named GROUP BY side",
@@ -33,7 +36,7 @@ def words(text: str) -> tuple[str, ...]:
 
 TABLES = words("visits v t q other places p")
 NAMES = words(
-    """person ward age pay cost smoker day doctor room a n m k v.age "age" visits.pay
+    """person ward age pay cost smoker day until doctor room a n m k v.age "age" visits.pay
     side rate named number p.named"""
 )
 NUMBERS = words(
@@ -46,7 +49,7 @@ COMPARING = words("= <> < <= > >=")
 JOINING = words("AND OR")
 FUNCTIONS = words(
     """COUNT SUM AVG MIN MAX MEDIAN VARIANCE VAR_POP VAR_SAMP STDDEV STDDEV_POP STDDEV_SAMP
-    sum Avg mean quantile QUANTILE FLOOR"""
+    sum Avg mean quantile QUANTILE FLOOR YEAR MONTH DAY DAYOFWEEK"""
 )
 ALIKE = (TABLES, NAMES, NUMBERS, TEXTS, ADDING, COMPARING, JOINING, FUNCTIONS)
 """Words that can stand where another of them stands."""
@@ -58,6 +61,8 @@ PARTS = (
     *("NOT smoker", "age IN (1, 2)", "age NOT IN (3)", "pay BETWEEN 0 AND age", "-(2 - age)"),
     *("COUNT(DISTINCT person)", "AVG(pay)", "QUANTILE(age, 0.25)", "MAX(cost) - MIN(cost)"),
     *("PERCENTILE_CONT(0.75) WITHIN GROUP (ORDER BY age DESC)", "age - (age - 1)", "1 / 0"),
+    *("MONTH(day)", "EXTRACT(YEAR FROM until)", "DATE_TRUNC('week', day)", "until - day"),
+    *("ward LIKE '%o%'", "ward NOT LIKE '_'", "DATE_TRUNC('year', until)"),
 )
 """What can stand where a value stands."""
 
@@ -81,25 +86,9 @@ ODD = (
 TOKEN = re.compile(r"\s+|'(?:[^']|'')*'|[\w.]+|[<>=!|:]+|.", re.DOTALL)
 
 
-class Choices:
-    """Choices that a number makes, always the same."""
-
-    def __init__(self, number: int) -> None:
-        self._bytes = iter(shake_256(f"tacit fuzz {number}".encode()).digest(400))
-
-    def below(self, most: int) -> int:
-        """A number from 0 on, below ``most``; which is more likely does not matter here."""
-        high, low = next(self._bytes, 0), next(self._bytes, 0)
-        return (256 * high + low) % most
-
-    def one(self, items: Sequence[str]) -> str:
-        """One of several."""
-        return items[self.below(len(items))]
-
-
 def string(number: int) -> str:
     """The string of that number: mostly changed questions, and some noise."""
-    choices = Choices(number)
+    choices = Choices(f"tacit fuzz {number}")
     question = choices.one(QUESTIONS)
     way = choices.below(20)
     if way == 0:

@@ -10,6 +10,7 @@ from fractions import Fraction
 from math import isfinite
 
 from tacit.core.column import Kind
+from tacit.core.day import day_of, number_of
 from tacit.plan.expression import Comparison
 from tacit.plan.steps import (
     AllOf,
@@ -27,6 +28,7 @@ from tacit.plan.steps import (
     HeldSteps,
     Known,
     NotSo,
+    PartSteps,
     ProductSteps,
     Steps,
     StepsAreNull,
@@ -98,8 +100,13 @@ def steps(number: Steps, row: Row) -> int | None:
         case HeldSteps(name):
             held = row[name]
             return held if isinstance(held, int) else None
-        case ColumnSteps(name, _, grid):
+        case PartSteps(day, which):
+            days = steps(day, row)
+            return None if days is None else which.of(day_of(days))
+        case ColumnSteps(name, kind, grid):
             found = _value(row[name])
+            if kind is Kind.DATE and isinstance(found, date):
+                return grid.index(Fraction(number_of(found)))
             return grid.index(found) if isinstance(found, Fraction) else None
 
 
@@ -108,7 +115,7 @@ def _value(cell: Cell) -> Fraction | str | date | None:
     match cell:
         case None | str() | date():
             return cell
-        case float() if not isfinite(cell):
+        case float() | Decimal() if not isfinite(cell):
             return None
         case bool() | int() | float() | Decimal():
             return Fraction(cell)

@@ -10,6 +10,7 @@ from tacit.plan.bound_key import bound_key
 from tacit.plan.bounded import BoundedKey, BoundedPlan
 from tacit.plan.expression import Field
 from tacit.plan.gather import gather
+from tacit.plan.like import not_too_many_patterns
 from tacit.plan.plan import Plan
 from tacit.plan.read import read
 from tacit.plan.reading import Reading
@@ -41,6 +42,7 @@ def bound(plan: Plan, catalog: Catalog) -> Bound:
     rows = gather(plan.source, catalog)
     scope, limits = rows.scope, rows.limits
     _without_unit(rows.source.unit, plan, scope)
+    not_too_many_patterns(plan, scope)
     keys = tuple(bound_key(key, scope) for key in plan.keys)
     _not_too_many(plan, keys)
     tallies: list[Tally] = []

@@ -7,6 +7,7 @@ from operator import add, mul, sub
 from tacit.core.column import Column, Kind
 from tacit.core.schema import Schema
 from tacit.errors import InvalidValue
+from tacit.plan.days import day_column, day_part, days_between
 from tacit.plan.expression import (
     And,
     Arithmetic,
@@ -14,9 +15,11 @@ from tacit.plan.expression import (
     Compare,
     Comparison,
     Constant,
+    DatePart,
     Expression,
     Field,
     IsNull,
+    Like,
     Not,
     OneOf,
     Operation,
@@ -25,6 +28,7 @@ from tacit.plan.expression import (
 )
 from tacit.plan.held import Held
 from tacit.plan.kind import NUMBERS, kind_of
+from tacit.plan.like import like
 from tacit.plan.ranged import ROOM, Ranged, in_one_step
 from tacit.plan.steps import (
     AllOf,
@@ -78,6 +82,12 @@ def number(expression: Expression, schema: Schema) -> Ranged:
             pass
         case Constant(int() | Fraction() as value):
             return Ranged.constant(Fraction(value))
+        case DatePart(part, day):
+            return day_part(part, day_column(day, schema))
+        case Arithmetic(Operation.SUBTRACT, left, right) if (
+            found := days_between(left, right, schema)
+        ) is not None:
+            return found
         case Arithmetic(operation, left, right):
             return OPERATIONS[operation](number(left, schema), number(right, schema))
         case Case(whens, otherwise):
@@ -99,6 +109,8 @@ def condition(expression: Expression, schema: Schema) -> Condition:
         case OneOf(part, values):
             kind_of(expression, schema)  # refuses what is not comparable
             return _one_of(part, values, schema)
+        case Like():
+            return like(expression, schema)
         case IsNull(Field(name)) if not _held(schema, name):
             return ColumnIsNull(schema[name].name, schema[name].kind)
         case IsNull(part) if kind_of(part, schema) in NUMBERS:

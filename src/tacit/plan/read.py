@@ -23,7 +23,7 @@ from tacit.plan.on_grid import number
 from tacit.plan.reading import Cells, ExtremeReading, QuantileReading, Reading, TotalReading
 from tacit.plan.steps import ColumnIsNull, Condition, Known, NotSo, StepsAreNull
 from tacit.plan.tally import RowTally, Tally, TotalTally, UnitTally
-from tacit.plan.tree import FINEST, tree
+from tacit.plan.tree import FINEST, grid, tree
 
 
 def read(
@@ -35,7 +35,7 @@ def read(
 ) -> Reading:
     """How ``aggregate`` is read; the tallies that it needs are added where they are missing.
 
-    ``most`` is how often the range of a number may be halved where it is put on a tree.
+    ``most`` is how often the range of a number may be halved where it is put on a grid.
     """
 
     def place(tally: Tally) -> int:
@@ -69,8 +69,9 @@ def read(
             value = number(argument, schema)
             return variance(value, max_rows, place, sample=sample, root=True)
         case Quantile(argument, fraction):
-            found, cells = planted(argument)
-            return QuantileReading(found, fraction, cells)
+            value = number(argument, schema)
+            counts, cells = grid(value, max_rows, most, fraction)
+            return QuantileReading(place(counts), fraction, cells)
         case Least(argument):
             found, cells = planted(argument)
             return ExtremeReading(found, False, cells)

@@ -1,6 +1,6 @@
 """Method calls give the same tree as SQL."""
 
-from datetime import date
+from datetime import date, datetime
 
 import pytest
 from clinic import catalog as clinic
@@ -23,6 +23,7 @@ from tacit.frame.aggregate import (
 )
 from tacit.frame.expression import case, col
 from tacit.frame.table import Answer, Table
+from tacit.plan.calendar import Part, Span
 from tacit.plan.canonical import canonical
 from tacit.sql.parse import parse
 
@@ -66,6 +67,19 @@ SAME = [
         .order_by("n", descending=True)
         .order_by("who")
         .limit(3),
+    ),
+    (
+        (
+            "SELECT DATE_TRUNC('week', day) AS week, SUM(YEAR(until)) AS years,"
+            " AVG(until - DATE '2020-01-01') AS days FROM visits"
+            " WHERE EXTRACT(DOW FROM day) = 0 AND ward NOT LIKE 'no%' GROUP BY week"
+        ),
+        VISITS.where((col("day").part(Part.WEEKDAY) == 0) & ~col("ward").like("no%"))
+        .group_by(week=col("day").period(Span.WEEKS))
+        .agg(
+            years=total(col("until").part(Part.YEAR)),
+            days=mean(col("until") - date(2020, 1, 1)),
+        ),
     ),
     (
         (
@@ -167,6 +181,8 @@ def test_what_is_not_there_is_told() -> None:
         VISITS.where(col("age") > 1 and col("age") < 3)
     with pytest.raises(InvalidValue, match="A list is no value"):
         VISITS.where(col("age") == [1])
+    with pytest.raises(InvalidValue, match="A datetime is no value"):
+        VISITS.where(col("day") == datetime(2020, 1, 1))  # noqa: DTZ001
     with pytest.raises(InvalidValue, match="grouped by columns"):
         VISITS.group_by(k=col("age") + 1).per_unit(n=count())
     with pytest.raises(

@@ -4,7 +4,16 @@ from sqlglot import exp
 
 from tacit.core.catalog import Catalog
 from tacit.engines.print.join import JOINED, joined
-from tacit.engines.print.row import choose, clamped, column, condition, is_null, literal, steps
+from tacit.engines.print.row import (
+    choose,
+    clamped,
+    column,
+    condition,
+    identifier,
+    is_null,
+    literal,
+    steps,
+)
 from tacit.engines.print.stage import stages
 from tacit.plan.of_unit import CountOf, GreatestOf, LeastOf, MeanOf, OfUnit, SumOf
 from tacit.plan.source import Gathered, Source
@@ -15,21 +24,21 @@ Relations = dict[str, exp.Select]
 """Relations by name, each above the one before it."""
 
 
-def rows(source: Source, catalog: Catalog, level: str = "") -> Relations:
+def rows(source: Source, catalog: Catalog, dialect: str, level: str = "") -> Relations:
     """The relations of which the last holds the rows of ``source``; ``level`` ends their names.
 
     Guarantee: what they compute cannot fail, whatever the rows hold.
     """
     if source.gathered is None:
-        return {f"{JOINED}{level}": joined(source, catalog)}
-    made = _gathered(source.gathered, catalog, f"{level}_below")
+        return {f"{JOINED}{level}": joined(source, catalog, dialect)}
+    made = _gathered(source.gathered, catalog, dialect, f"{level}_below")
     if source.beside:
-        made[f"{JOINED}{level}"] = joined(source, catalog, list(made)[-1])
+        made[f"{JOINED}{level}"] = joined(source, catalog, dialect, list(made)[-1])
     return made
 
 
-def _gathered(relation: Gathered, catalog: Catalog, level: str) -> Relations:
-    made = rows(relation.source, catalog, level)
+def _gathered(relation: Gathered, catalog: Catalog, dialect: str, level: str) -> Relations:
+    made = rows(relation.source, catalog, dialect, level)
     values = [value for _, value in relation.values]
     made |= stages((relation.condition, *values), list(made)[-1], level)
     unit = relation.source.unit
@@ -41,7 +50,7 @@ def _gathered(relation: Gathered, catalog: Catalog, level: str) -> Relations:
         .where(exp.not_(is_null(column(unit))), condition(relation.condition))
     )
     found = [
-        exp.alias_(exp.cast(_of_unit(value, column(f"v{place}")), "BIGINT"), name, quoted=True)
+        exp.alias_(exp.cast(_of_unit(value, column(f"v{place}")), "BIGINT"), identifier(name))
         for place, (name, value) in enumerate(relation.values)
     ]
     made[f"{GATHERED}{level}"] = (

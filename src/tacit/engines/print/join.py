@@ -3,31 +3,36 @@
 from sqlglot import exp
 
 from tacit.core.catalog import Catalog
+from tacit.core.column import Column, Kind
+from tacit.engines.print.row import identifier
 from tacit.plan.source import Source
 
 JOINED = "tacit_joined"
 
 
-def joined(source: Source, catalog: Catalog, gathered: str | None = None) -> exp.Select:
+def joined(
+    source: Source, catalog: Catalog, dialect: str, gathered: str | None = None
+) -> exp.Select:
     """Every declared column of every table, under a name that no other has.
 
     Where rows were ``gathered`` the relation of that name stands in place of the first table.
     """
     beside = {each.dataset for each in source.beside}
     if gathered is None:
-        query = exp.select(*_columns(source.dataset, catalog))
+        query = exp.select(*_cells(source.dataset, catalog, dialect))
         query = query.from_(_table(source.dataset, catalog))
     else:
         everything = exp.Column(this=exp.Star(), table=exp.to_identifier(gathered))
         query = exp.select(everything).from_(gathered)
     for each in source.beside:
         dataset, name = _split(each.left)
-        is_gathered = gathered is not None and dataset not in beside
-        left = _column(gathered or "", each.left) if is_gathered else _column(dataset, name)
+        left = _column(dataset, name)
+        if gathered is not None and dataset not in beside:
+            left = exp.column(identifier(each.left), table=exp.to_identifier(gathered))
         equal = exp.EQ(this=left, expression=_column(*_split(each.right)))
         kind = "left" if each.outer else "inner"
         query = query.join(_table(each.dataset, catalog), on=equal, join_type=kind)
-        query = query.select(*_columns(each.dataset, catalog))
+        query = query.select(*_cells(each.dataset, catalog, dialect))
     return query
 
 
@@ -38,11 +43,19 @@ def columns(dataset: str, catalog: Catalog, dialect: str) -> str:
     return text
 
 
-def _columns(dataset: str, catalog: Catalog) -> list[exp.Expr]:
+def _cells(dataset: str, catalog: Catalog, dialect: str) -> list[exp.Expr]:
     return [
-        exp.alias_(_column(dataset, name), f"{dataset}.{name}", quoted=True)
-        for name in catalog.table(dataset).schema.names
+        exp.alias_(_cell(dataset, column, dialect), identifier(f"{dataset}.{column.name}"))
+        for column in catalog.table(dataset).schema.columns
     ]
+
+
+def _cell(dataset: str, column: Column, dialect: str) -> exp.Expr:
+    """A column of a table; decimals of PostgreSQL can be no number, which is NULL here."""
+    found = _column(dataset, column.name)
+    if column.kind is Kind.DECIMAL and dialect == "postgres":
+        return exp.func("NULLIF", found, exp.cast(exp.Literal.string("NaN"), "DECIMAL"))
+    return found
 
 
 def _split(name: str) -> tuple[str, str]:
