@@ -48,7 +48,7 @@ def _duckdb() -> tuple[DuckDB, duckdb.DuckDBPyConnection]:
 def duckdb_over(catalog: Catalog, tables: Tables) -> Engine:
     """DuckDB, in memory."""
     engine, connection = _duckdb()
-    for dataset in catalog.datasets:
+    for dataset in catalog.tables:
         table = ".".join(map(_quoted, dataset.location.table))
         columns = [f"{_quoted(c.name)} {DUCKDB_TYPES[c.kind]}" for c in dataset.schema.columns]
         connection.execute(f"CREATE OR REPLACE TABLE {table} ({', '.join(columns)})")

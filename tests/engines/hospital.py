@@ -1,4 +1,7 @@
-"""Three linked tables: patients name the person, visits lead to patients, labs to visits."""
+"""Three linked tables: patients name the person, visits lead to patients, labs to visits.
+
+Beside them is a public table, which says where a ward is, once, twice or never.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +15,7 @@ from tacit.core.column import Column, Kind
 from tacit.core.dataset import Dataset, Epoch, Limits, Link, Location, UnitColumn
 from tacit.core.keys import Keys
 from tacit.core.population import Population
+from tacit.core.public_table import PublicTable
 from tacit.core.schema import Schema
 from tacit.core.unit import Neighbours, PrivacyUnit
 from tacit.engines.meaning import Cell, Row
@@ -24,7 +28,15 @@ TYPES = {
     "patients": {"id": "BIGINT", "person": "VARCHAR", "city": "VARCHAR"},
     "visits": {"id": "BIGINT", "patient": "BIGINT", "ward": "VARCHAR", "age": "BIGINT"},
     "labs": {"visit": "BIGINT", "value": "BIGINT"},
+    "regions": {"ward": "VARCHAR", "region": "VARCHAR", "beds": "BIGINT"},
 }
+REGIONS: tuple[Row, ...] = (
+    {"ward": "north", "region": "hills", "beds": 30},
+    {"ward": "north", "region": "coast", "beds": -7},
+    {"ward": "north", "region": "coast", "beds": -7},
+    {"ward": "elsewhere", "region": None, "beds": None},
+    {"ward": None, "region": "hills", "beds": 2**63 - 1},
+)
 
 Tables = Mapping[tuple[str, ...], Sequence[Row]]
 
@@ -57,6 +69,20 @@ def catalog(limits: Limits, neighbours: Neighbours = Neighbours.ADD_REMOVE) -> C
                 Link("visit", "visits", "id"),
                 Column("visit", Kind.INTEGER),
                 Column("value", Kind.INTEGER, bounds=Bounds.of(-5, 5)),
+            ),
+        ),
+        (
+            PublicTable(
+                "regions",
+                Schema(
+                    (
+                        Column("ward", Kind.TEXT),
+                        Column("region", Kind.TEXT, keys=Keys(("hills", "coast"))),
+                        Column("beds", Kind.INTEGER, bounds=Bounds.of(0, 50)),
+                    )
+                ),
+                Location("here", ("regions",)),
+                Epoch("1"),
             ),
         ),
     )
@@ -97,7 +123,7 @@ hospitals = st.tuples(*(st.one_of(st.none(), patient(person)) for person in PEOP
 
 
 def tables(patients: Sequence[Patient | None]) -> Tables:
-    """The three tables; a person's numbers are their own, whoever else is there."""
+    """The tables; a person's numbers are their own, whoever else is there."""
     rows: dict[str, list[dict[str, Cell]]] = {"patients": [], "visits": [], "labs": []}
     for each in patients:
         if each is None:
@@ -110,7 +136,7 @@ def tables(patients: Sequence[Patient | None]) -> Tables:
                 {"id": code, "patient": number, "ward": visit.ward, "age": visit.age}
             )
             rows["labs"] += [{"visit": code, "value": value} for value in visit.labs]
-    return {(name,): found for name, found in rows.items()}
+    return {("regions",): REGIONS} | {(name,): found for name, found in rows.items()}
 
 
 def database(found: Tables) -> duckdb.DuckDBPyConnection:
@@ -119,7 +145,7 @@ def database(found: Tables) -> duckdb.DuckDBPyConnection:
         columns = ", ".join(f'"{column}" {kind}' for column, kind in types.items())
         connection.execute(f"CREATE TABLE {name} ({columns})")
         marks = ", ".join("?" for _ in types)
-        for row in found[(name,)]:
+        for row in found.get((name,), ()):
             connection.execute(
                 f"INSERT INTO {name} VALUES ({marks})",  # noqa: S608 - our own names
                 [row[column] for column in types],

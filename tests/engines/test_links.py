@@ -38,9 +38,21 @@ QUESTIONS = (
     """SELECT AVG(s), COUNT(*) FROM (SELECT person, SUM(value) AS s, MAX(age) AS a FROM labs
     JOIN visits ON visit = visits.id JOIN patients ON patient = patients.id GROUP BY person)
     WHERE a > 20""",
-    """WITH t AS (SELECT person, ward, city, COUNT(*) AS n FROM visits v
+    """WITH t AS (SELECT person, ward, city, COUNT(age) AS n FROM visits v
     JOIN patients p ON v.patient = p.id GROUP BY person, ward, city)
     SELECT city, AVG(n), MAX(n) FROM t GROUP BY city""",
+    """SELECT region, COUNT(*), AVG(beds + age) FROM visits v JOIN regions r ON v.ward = r.ward
+    GROUP BY region""",
+    """SELECT SUM(beds * value), COUNT(beds), MEDIAN(beds) FROM labs JOIN visits ON visit = id
+    LEFT JOIN regions ON regions.ward = visits.ward WHERE region IS NULL OR beds > 3""",
+    """SELECT AVG(most) FROM (SELECT person, MAX(beds) AS most FROM visits v
+    LEFT JOIN regions r ON v.ward = r.ward JOIN patients p ON p.id = v.patient GROUP BY person)
+    WHERE most >= 0""",
+    """SELECT region, AVG(n), SUM(beds) FROM (SELECT person, ward, COUNT(age) AS n FROM visits v
+    JOIN patients p ON v.patient = p.id GROUP BY person, ward) t
+    JOIN regions r ON t.ward = r.ward WHERE n < 3 GROUP BY region""",
+    """SELECT COUNT(*), COUNT(region) FROM (SELECT person, COUNT(*) AS n FROM patients
+    GROUP BY person) t LEFT JOIN regions r ON t.n = r.beds""",
 )
 SALT = b"salt"
 LIMITS = st.builds(Limits, st.integers(1, 2), st.integers(1, 3))
@@ -102,6 +114,14 @@ def test_a_question_follows_the_links_to_the_unit_by_itself() -> None:
     assert assumptions(source, declared) == ("visits.id is unique",)
 
 
+def test_that_a_public_table_is_about_nobody_is_told_wherever_it_is_joined() -> None:
+    declared = catalog(Limits(2, 2))
+    for text in QUESTIONS:
+        quote = price(parse(text, declared), declared, Loss.zcdp("0.1"))
+        told = "regions is about nobody" in quote.assumptions
+        assert told == ("regions" in text)
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -124,6 +144,19 @@ def test_a_question_follows_the_links_to_the_unit_by_itself() -> None:
             """SELECT AVG(n) FROM (SELECT person, COUNT(*) AS n FROM patients GROUP BY person) t
             JOIN visits v ON t.person = v.patient""",
             "inside that query",
+        ),
+        ("SELECT COUNT(*) FROM regions", "public table, with nobody to protect"),
+        (
+            "SELECT COUNT(*) FROM regions r JOIN visits v ON r.ward = v.ward",
+            "join it to a dataset, which comes first",
+        ),
+        ("SELECT COUNT(*) FROM visits RIGHT JOIN regions r ON r.ward = visits.ward", "inner"),
+        ("SELECT COUNT(*) FROM visits v JOIN regions r ON r.ward <> v.ward", "JOIN dataset ON"),
+        ("SELECT COUNT(*) FROM visits v JOIN regions r ON r.ward = r.region", "ON equates"),
+        (
+            """SELECT COUNT(*) FROM visits v JOIN regions r ON r.ward = v.ward
+            JOIN regions s ON s.ward = v.ward""",
+            "joins a table once",
         ),
     ],
 )

@@ -189,6 +189,29 @@ def test_a_person_without_end_overflows_nothing() -> None:
     assert sorted(found) == [[1], [2**61], [2**61]]
 
 
+def test_what_is_known_without_the_data_is_not_asked() -> None:
+    """Where a person has one row, everybody's count is 1."""
+    declared = catalog(Limits(1, 1))
+    text = "SELECT AVG(n) FROM (SELECT person, COUNT(*) AS n FROM visits GROUP BY person)"
+    with pytest.raises(InvalidValue, match="one value alone"):
+        bound(parse(text, declared), declared)
+    declared = catalog(Limits(1, 2))
+    assert bound(parse(text, declared), declared).plan.max_rows == 1
+
+
+def test_a_count_names_its_own_groups_where_they_are_few() -> None:
+    text = (
+        "SELECT n, COUNT(*) FROM (SELECT COUNT(*) AS n FROM visits GROUP BY person) GROUP BY n"
+    )
+    few = catalog(Limits(1, 3))
+    keys = bound(parse(text, few), few).plan.keys[0].keys
+    assert keys is not None
+    assert keys.values == (1, 2, 3)
+    many = catalog(Limits(1, 201))
+    with pytest.raises(InvalidValue, match="at most 200 values; use bins"):
+        bound(parse(text, many), many)
+
+
 def test_one_row_a_person_is_bounded_by_one() -> None:
     declared = catalog(Limits(3, 5))
     once = bound(parse(f"SELECT AVG(total) FROM {TOTALS}", declared), declared).plan

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from time import process_time
 
-import clinic
+import public
 
 from tacit.core.catalog import Catalog
 from tacit.core.dataset import Limits
@@ -21,7 +21,7 @@ from tacit.query.run import released_by, run
 from tacit.sql.parse import parse
 from tacit.sql.show import show
 
-CLINIC = clinic.catalog(Limits(2, 3))
+CLINIC = public.catalog(Limits(2, 3))
 SLOWEST = 3.0
 """Seconds of one string."""
 
@@ -42,7 +42,7 @@ class Fuzz:
     broken: list[str] = field(default_factory=list)
     slow: list[str] = field(default_factory=list)
     _seen: set[bytes] = field(default_factory=set)
-    _engine: DuckDB = field(default_factory=lambda: DuckDB(clinic.database([])))
+    _engine: DuckDB = field(default_factory=lambda: DuckDB(public.database([], [])))
 
     def check(self, text: str) -> None:
         """One string."""

@@ -22,6 +22,7 @@ QUESTIONS = (
     "SELECT COUNT(*) FROM visits WHERE ward LIKE 'n%' AND NOT ward NOT LIKE '%_h' OR age = 1",
     "SELECT CASE age WHEN 1 THEN 2 END AS k, COUNT(*) FROM visits GROUP BY k",
     "SELECT AVG(n) FROM (SELECT person, SUM(age) AS n FROM visits GROUP BY person) WHERE n > 0",
+    "SELECT side, AVG(rate) FROM visits v LEFT JOIN places p ON v.ward = p.named GROUP BY side",
     """WITH t AS (SELECT person, ward, MAX(age) AS m, COUNT(*) AS n FROM visits WHERE pay > 1
     GROUP BY person, ward HAVING n > 1) SELECT ward, AVG(m), COUNT(n) FROM t GROUP BY ward""",
 )
@@ -33,9 +34,10 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-TABLES = words("visits v t q other")
+TABLES = words("visits v t q other places p")
 NAMES = words(
-    'person ward age pay cost smoker day until doctor room a n m k v.age "age" visits.pay'
+    """person ward age pay cost smoker day until doctor room a n m k v.age "age" visits.pay
+    side rate named number p.named"""
 )
 NUMBERS = words(
     """0 1 2 3 10 17 100 0.5 0.25 .5 5. 1e3 1e-9 1e400 007 1_000 9.990

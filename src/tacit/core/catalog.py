@@ -1,9 +1,10 @@
-"""All populations and datasets that an owner has declared."""
+"""All populations, datasets and public tables that an owner has declared."""
 
 from dataclasses import dataclass
 
 from tacit.core.dataset import Dataset, Link
 from tacit.core.population import Population
+from tacit.core.public_table import PublicTable
 from tacit.errors import InvalidValue, UnknownName
 
 
@@ -19,9 +20,10 @@ class Catalog:
 
     populations: tuple[Population, ...]
     datasets: tuple[Dataset, ...]
+    public: tuple[PublicTable, ...] = ()
 
     def __post_init__(self) -> None:
-        for names in ([p.name for p in self.populations], [d.name for d in self.datasets]):
+        for names in ([p.name for p in self.populations], [t.name for t in self.tables]):
             if len(set(names)) != len(names):
                 raise InvalidValue(f"Names are distinct; these are {', '.join(names)}.")
         for dataset in self.datasets:
@@ -41,8 +43,27 @@ class Catalog:
         for dataset in self.datasets:
             if dataset.name == name:
                 return dataset
+        if self.is_public(name):
+            raise InvalidValue(
+                f"{name!r} is a public table, with nobody to protect: ask the database that "
+                "holds it, or join it to a dataset, which comes first."
+            )
         known = ", ".join(dataset.name for dataset in self.datasets)
         raise UnknownName(f"There is no dataset {name!r}; there are: {known}.")
+
+    @property
+    def tables(self) -> tuple[Dataset | PublicTable, ...]:
+        """All that may be read: datasets and public tables."""
+        return (*self.datasets, *self.public)
+
+    def is_public(self, name: str) -> bool:
+        """Whether a public table is called so."""
+        return any(table.name == name for table in self.public)
+
+    def table(self, name: str) -> Dataset | PublicTable:
+        """The dataset or the public table of that name."""
+        found = (table for table in self.public if table.name == name)
+        return next(found, None) or self.dataset(name)
 
     def path_to_unit(self, name: str) -> tuple[Dataset, ...]:
         """The datasets from ``name`` to the one whose rows name the unit, both included."""

@@ -47,7 +47,7 @@ class DuckDB:
 
     def check(self, catalog: Catalog) -> None:
         """Refuse a catalogue whose tables are not there, or of other types; no row is read."""
-        for dataset in catalog.datasets:
+        for dataset in catalog.tables:
             with self._connection.cursor() as cursor:
                 try:
                     cursor.execute(columns(dataset.name, catalog, dialect="duckdb"))

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from tacit.core.catalog import Catalog
 from tacit.engines.gathered import gathered
 from tacit.engines.meaning import Row
-from tacit.plan.source import Source
+from tacit.plan.source import Beside, Source
 
 Tables = Mapping[tuple[str, ...], Sequence[Row]]
 """Rows by the place of their table."""
@@ -15,7 +15,7 @@ def joined(source: Source, catalog: Catalog, tables: Tables) -> list[Row]:
     """The rows of ``source``, with their columns called dataset.column."""
 
     def rows_of(name: str) -> list[Row]:
-        rows = tables[catalog.dataset(name).location.table]
+        rows = tables[catalog.table(name).location.table]
         return [{f"{name}.{column}": cell for column, cell in row.items()} for row in rows]
 
     if source.gathered is None:
@@ -24,10 +24,17 @@ def joined(source: Source, catalog: Catalog, tables: Tables) -> list[Row]:
         found = gathered(source.gathered, joined(source.gathered.source, catalog, tables))
     for beside in source.beside:
         others = rows_of(beside.dataset)
+        names = catalog.table(beside.dataset).schema.names
+        nothing: Row = dict.fromkeys(f"{beside.dataset}.{name}" for name in names)
         found = [
             {**row, **other}
             for row in found
-            for other in others
-            if row[beside.left] is not None and row[beside.left] == other[beside.right]
+            for other in _partners(row, beside, others) or ([nothing] if beside.outer else [])
         ]
     return found
+
+
+def _partners(row: Row, beside: Beside, others: Sequence[Row]) -> list[Row]:
+    """The rows that belong beside ``row``."""
+    wanted = row[beside.left]
+    return [other for other in others if wanted is not None and wanted == other[beside.right]]

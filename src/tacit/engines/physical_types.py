@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from tacit.core.column import Kind
 from tacit.core.dataset import Dataset
+from tacit.core.public_table import PublicTable
 from tacit.errors import InvalidValue
 
 Types = Mapping[Kind, re.Pattern[str]]
@@ -14,7 +15,7 @@ MOST_BEFORE, MOST_AFTER = 20, 18
 """Digits of a decimal around its point: 38 hold any two of them side by side."""
 
 
-def check_types(dataset: Dataset, types: Mapping[str, str], known: Types) -> None:
+def check_types(dataset: Dataset | PublicTable, types: Mapping[str, str], known: Types) -> None:
     """Refuse a dataset whose kinds are not those of the table, by the types of its columns.
 
     Any other type would let an engine fail on one row and not on another.

@@ -64,7 +64,7 @@ class Postgres:
         try:
             with self._cursor() as cursor:
                 check_role(cursor, catalog)
-                for dataset in catalog.datasets:
+                for dataset in catalog.tables:
                     cursor.execute(columns(dataset.name, catalog, dialect="postgres"))
                     types = [str(column.type_display) for column in cursor.description or ()]
                     check_types(

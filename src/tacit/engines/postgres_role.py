@@ -5,6 +5,7 @@ from typing import Any, Protocol
 from tacit.core.catalog import Catalog
 from tacit.core.column import Kind
 from tacit.core.dataset import Dataset
+from tacit.core.public_table import PublicTable
 from tacit.errors import InvalidValue
 
 QUIET = {
@@ -47,7 +48,7 @@ def reader(role: str, catalog: Catalog) -> tuple[str, ...]:
         'CREATE ROLE "tacit" LOGIN NOINHERIT'
     """
     name = _quoted(role)
-    tables = [_table(dataset) for dataset in catalog.datasets]
+    tables = [_table(dataset) for dataset in catalog.tables]
     return (
         f"CREATE ROLE {name} LOGIN NOINHERIT",
         f"ALTER ROLE {name} SET default_transaction_read_only = on",
@@ -74,11 +75,11 @@ def check_role(cursor: Cursor, catalog: Catalog) -> None:
                 f"The server would log questions: {setting} is {found}. As a superuser: "
                 f"ALTER ROLE ... SET {setting} = '{quiet}'."
             )
-    for dataset in catalog.datasets:
+    for dataset in catalog.tables:
         _check_table(cursor, dataset)
 
 
-def _check_table(cursor: Cursor, dataset: Dataset) -> None:
+def _check_table(cursor: Cursor, dataset: Dataset | PublicTable) -> None:
     table = _table(dataset)
     (writes,) = cursor.execute("SELECT has_table_privilege(%s, %s)", (table, WRITES)).fetchone()
     if writes:
@@ -99,7 +100,7 @@ def _check_table(cursor: Cursor, dataset: Dataset) -> None:
         )
 
 
-def _table(dataset: Dataset) -> str:
+def _table(dataset: Dataset | PublicTable) -> str:
     *schema, last = dataset.location.table
     return ".".join(_quoted(part) for part in [*schema[-1:], last])
 

@@ -15,6 +15,7 @@ from tacit.plan.post import OrderBy, Output, Post
 from tacit.plan.relation import (
     Filter,
     Join,
+    JoinPublic,
     PerUnit,
     Relation,
     Scan,
@@ -47,11 +48,20 @@ class Table:
         """The rows for which ``condition`` holds."""
         return replace(self, relation=Filter(self.relation, self._resolved(condition)))
 
-    def join(self, dataset: str, *, left: str, right: str) -> "Table":
-        """Each row beside those of ``dataset`` whose ``right`` equals the row's ``left``."""
+    def join(self, dataset: str, *, left: str, right: str, outer: bool = False) -> "Table":
+        """Each row beside those of ``dataset`` whose ``right`` equals the row's ``left``.
+
+        Rows without any are dropped; where the join is ``outer`` they stay, beside NULLs, which
+        is for public tables.
+        """
         ours = self._resolved(col(left))
         if not isinstance(ours, Field):
             raise InvalidValue("A join equates two columns.")
+        if self.catalog.is_public(dataset):
+            public = JoinPublic(self.relation, dataset, ours.name, right, outer)
+            return replace(self, relation=public)
+        if outer:
+            raise InvalidValue(f"An outer join is for public tables; {dataset!r} is none.")
         return replace(self, relation=Join(self.relation, dataset, ours.name, right))
 
     def group_by(self, *names: str, **expressions: Expr) -> "Table":

@@ -53,6 +53,7 @@ def bound(plan: Plan, catalog: Catalog) -> Bound:
         read(measure.aggregate, scope, max_rows, tallies, finest(keys))
         for measure in plan.measures
     )
+    _not_settled(tallies)
     bounded = BoundedPlan(
         source=rows.source,
         condition=rows.condition,
@@ -71,6 +72,15 @@ def _not_too_many(plan: Plan, keys: tuple[BoundedKey, ...]) -> None:
     groups = prod(len(key.keys.values) for key in keys if key.keys is not None)
     if groups > MOST_GROUPS:
         raise InvalidValue(f"An answer has at most {MOST_GROUPS} groups; ask for fewer keys.")
+
+
+def _not_settled(tallies: list[Tally]) -> None:
+    """Refuse a number that is known without the data: noise would be added to nothing."""
+    if any(tally.low == tally.high == 0 for tally in tallies):
+        raise InvalidValue(
+            "A number in this question has one value alone within the declared bounds and "
+            "limits, so that there is nothing to ask; widen them, or leave it out."
+        )
 
 
 def _max_rows(plan: Plan, scope: Scope, limits: Limits) -> int:

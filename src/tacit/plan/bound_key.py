@@ -21,6 +21,7 @@ from tacit.plan.expression import (
     Field,
     Period,
 )
+from tacit.plan.held import MOST_KEYS, Held
 from tacit.plan.on_grid import condition, number
 from tacit.plan.plan import GroupKey
 from tacit.plan.size import LARGEST_QUESTION, size
@@ -42,6 +43,11 @@ def bound_key(key: GroupKey, schema: Schema) -> BoundedKey:
     match key.expression:
         case Field(name):
             column = schema[name]
+            if isinstance(column, Held) and column.keys is None:
+                raise InvalidValue(
+                    "A number of a query below makes groups where it is whole, and has at most "
+                    f"{MOST_KEYS} values; use bins, as in FLOOR(x / 10) * 10."
+                )
             if column.kind not in GROUPED:
                 raise InvalidValue(
                     f"Groups by {name!r}, a {column.kind.value} column, would hold one value "

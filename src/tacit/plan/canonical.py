@@ -14,7 +14,16 @@ from tacit.errors import InternalError, InvalidValue
 from tacit.plan.expression import And, Compare, Field, OneOf, Or
 from tacit.plan.plan import GroupKey, Measure, Plan
 from tacit.plan.post import Post
-from tacit.plan.relation import BELOW, Filter, Join, PerUnit, Relation, Scan, UnitValue
+from tacit.plan.relation import (
+    BELOW,
+    Filter,
+    Join,
+    JoinPublic,
+    PerUnit,
+    Relation,
+    Scan,
+    UnitValue,
+)
 from tacit.plan.rewrite import rewritten
 from tacit.plan.size import not_too_large
 
@@ -77,6 +86,9 @@ def _settled(relation: Relation) -> tuple[Relation, dict[str, str]]:
         case Join(source, dataset, left, right):
             found, names = _settled(source)
             return Join(found, dataset, names.get(left, left), right), names
+        case JoinPublic(source, table, left, right, outer):
+            found, names = _settled(source)
+            return JoinPublic(found, table, names.get(left, left), right, outer), names
         case PerUnit(source, keys, values):
             found, names = _settled(source)
             change = partial(_renamed, names)
@@ -153,6 +165,9 @@ def _normal(node: Node) -> Node:
             # which rows are dropped first is all the same
             join = Join(source, dataset, one, other)
             return _normal(Filter(join, wanted))  # type: ignore[return-value]
+        case JoinPublic(Filter(source, wanted), table, one, other, outer):
+            public = JoinPublic(source, table, one, other, outer)
+            return _normal(Filter(public, wanted))  # type: ignore[return-value]
     return made  # type: ignore[no-any-return]
 
 

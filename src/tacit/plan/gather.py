@@ -47,6 +47,11 @@ def gather(relation: Relation, catalog: Catalog) -> Rows:
     else:
         gathered, scope, limits = _gathered(below, source.unit, catalog)
         source = replace(source, gathered=gathered)
+        public = scope_of(tuple(each.dataset for each in source.beside), catalog)
+        scope = Scope((*scope.columns, *public.columns))
+    for each in source.beside:
+        if catalog.is_public(each.dataset):
+            _alike(scope[each.left], scope[each.right])
     wanted = AllOf(tuple(condition(part, scope) for part in filters(relation)))
     return Rows(source, scope, wanted, limits)
 
@@ -71,6 +76,15 @@ def _gathered(relation: PerUnit, unit: str, catalog: Catalog) -> tuple[Gathered,
     gathered = Gathered(rows.source, rows.condition, keys, tuple(values))
     most = rows.limits.max_groups if keys else 1
     return gathered, Scope((*columns, *held)), Limits(most, most)
+
+
+def _alike(left: Column, right: Column) -> None:
+    """Refuse to equate columns that engines compare each in their own way, or not at all."""
+    if left.kind is not right.kind or left.kind not in GROUPED:
+        raise InvalidValue(
+            f"{left.name} is {left.kind.value} and {right.name} is {right.kind.value}; a join "
+            "equates columns of one kind: text, whole numbers, truths or days."
+        )
 
 
 def _names_unit(relation: PerUnit, unit: str) -> None:

@@ -40,6 +40,21 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True)
+class JoinPublic:
+    """Rows of ``source``, each beside those of a public table whose ``right`` is its ``left``.
+
+    ``left`` is a column of ``source``, as dataset.column. A row that has none beside it is
+    dropped, or stays beside NULLs where the join is ``outer``.
+    """
+
+    source: "Relation"
+    table: str
+    left: str
+    right: str
+    outer: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class UnitValue:
     """An aggregate of one unit's own rows, under the name of its column."""
 
@@ -60,11 +75,11 @@ class PerUnit:
     values: tuple[UnitValue, ...]
 
 
-Relation = Scan | Filter | Join | PerUnit
+Relation = Scan | Filter | Join | JoinPublic | PerUnit
 
 
 def datasets(relation: Relation) -> tuple[str, ...]:
-    """The names of the datasets that ``relation`` reads, in order.
+    """The names of the datasets and public tables that ``relation`` reads, in order.
 
     Example:
         >>> datasets(Filter(Join(Scan("visits"), "patients", "visits.patient", "id"), True))
@@ -75,7 +90,7 @@ def datasets(relation: Relation) -> tuple[str, ...]:
             return (dataset,)
         case Filter(source, _) | PerUnit(source, _, _):
             return datasets(source)
-        case Join(source, dataset, _, _):
+        case Join(source, dataset, _, _) | JoinPublic(source, dataset, _, _, _):
             return (*datasets(source), dataset)
 
 
@@ -84,7 +99,7 @@ def per_unit_in(relation: Relation) -> PerUnit | None:
     match relation:
         case Scan():
             return None
-        case Filter(source, _) | Join(source, _, _, _):
+        case Filter(source, _) | Join(source, _, _, _) | JoinPublic(source, _, _, _, _):
             return per_unit_in(source)
         case PerUnit():
             return relation
@@ -97,5 +112,5 @@ def filters(relation: Relation) -> list[Expression]:
             return []
         case Filter(source, wanted):
             return [*filters(source), wanted]
-        case Join(source, _, _, _):
+        case Join(source, _, _, _) | JoinPublic(source, _, _, _, _):
             return filters(source)

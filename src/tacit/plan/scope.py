@@ -36,11 +36,11 @@ class Released(Schema):
 
 
 def scope_of(names: tuple[str, ...], catalog: Catalog) -> Scope:
-    """The columns of the datasets ``names``."""
+    """The columns of the tables ``names``."""
     return Scope(
         tuple(
             replace(column, name=f"{name}.{column.name}")
             for name in names
-            for column in catalog.dataset(name).schema.columns
+            for column in catalog.table(name).schema.columns
         )
     )

@@ -6,17 +6,21 @@ from tacit.core.catalog import Catalog
 from tacit.core.dataset import Link, UnitColumn
 from tacit.errors import InvalidValue
 from tacit.plan.of_unit import OfUnit
-from tacit.plan.relation import Filter, Join, PerUnit, Relation, Scan, per_unit_in
+from tacit.plan.relation import Filter, Join, JoinPublic, PerUnit, Relation, Scan, per_unit_in
 from tacit.plan.steps import Condition
 
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """Another table's rows, beside those whose ``left`` equals their ``right``."""
+    """Another table's rows, beside those whose ``left`` equals their ``right``.
+
+    Rows without any stay, beside NULLs, where the join is ``outer``.
+    """
 
     dataset: str
     left: str
     right: str
+    outer: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,8 @@ class Source:
     @property
     def datasets(self) -> tuple[str, ...]:
         """All tables, in order."""
-        return (self.dataset, *(each.dataset for each in self.beside))
+        below = (self.dataset,) if self.gathered is None else self.gathered.source.datasets
+        return (*below, *(each.dataset for each in self.beside))
 
 
 def source_of(relation: Relation, catalog: Catalog) -> Source:
@@ -61,16 +66,17 @@ def source_of(relation: Relation, catalog: Catalog) -> Source:
     """
     below = per_unit_in(relation)
     if below is not None:
-        _not_joined(relation)
         lowest = source_of(below.source, catalog)
-        return Source(lowest.dataset, (), lowest.unit)
+        public = tuple(_beside_units(join, catalog) for join in _joined(relation)[1])
+        return Source(lowest.dataset, public, lowest.unit)
     first, joins = _joined(relation)
-    named = {first, *(join.dataset for join in joins)}
-    if len(named) != len(joins) + 1:
-        raise InvalidValue("A question joins a dataset once.")
-    if len({catalog.dataset(name).population for name in named}) > 1:
-        raise InvalidValue("A question joins datasets of one population.")
     beside = tuple(_beside(join, catalog) for join in joins)
+    named = {first, *(each.dataset for each in beside)}
+    if len(named) != len(joins) + 1:
+        raise InvalidValue("A question joins a table once.")
+    private = [name for name in named if not catalog.is_public(name)]
+    if len({catalog.dataset(name).population for name in private}) > 1:
+        raise InvalidValue("A question joins datasets of one population.")
     child = first
     while True:
         way = catalog.dataset(child).unit
@@ -87,11 +93,14 @@ def source_of(relation: Relation, catalog: Catalog) -> Source:
 
 
 def assumptions(source: Source, catalog: Catalog) -> tuple[str, ...]:
-    """What the owner says and no engine keeps: that a link leads to one row."""
+    """What the owner says and no engine keeps: that a link leads to one row, or about whom."""
     found: list[str] = []
     if source.gathered is not None:
         found += assumptions(source.gathered.source, catalog)
     for each in source.beside:
+        if catalog.is_public(each.dataset):
+            found.append(f"{each.dataset} is about nobody")
+            continue
         child, column = each.left.split(".", 1)
         way = catalog.dataset(child).unit
         if isinstance(way, Link) and (way.parent, way.column) == (each.dataset, column):
@@ -109,30 +118,36 @@ def _reverse(each: Beside, catalog: Catalog) -> list[str]:
     return []
 
 
-def _not_joined(relation: Relation) -> None:
-    match relation:
-        case Join(_, dataset, _, _):
-            raise InvalidValue(
-                f"{dataset!r} is joined to the rows of a query below that aggregates; join it "
-                "inside that query, and add the columns that you need to its GROUP BY."
-            )
-        case Filter(source, _):
-            _not_joined(source)
-
-
-def _joined(relation: Relation) -> tuple[str, list[Join]]:
+def _joined(relation: Relation) -> tuple[str, list[Join | JoinPublic]]:
+    """The table that a relation begins with, and the joins above it; of units, only these."""
     match relation:
         case Scan(dataset):
             return dataset, []
-        case Filter(source, _) | PerUnit(source, _, _):
+        case PerUnit():
+            return "", []
+        case Filter(source, _):
             return _joined(source)
-        case Join(source, _, _, _):
+        case Join(source, _, _, _) | JoinPublic(source, _, _, _, _):
             first, joins = _joined(source)
             return first, [*joins, relation]
 
 
-def _beside(join: Join, catalog: Catalog) -> Beside:
-    """A join that follows a link, in either direction, or equates the unit; no other."""
+def _beside_units(join: Join | JoinPublic, catalog: Catalog) -> Beside:
+    """A public table beside rows of units; no other."""
+    if isinstance(join, Join):
+        raise InvalidValue(
+            f"{join.dataset!r} is joined to the rows of a query below that aggregates; join it "
+            "inside that query, and add the columns that you need to its GROUP BY."
+        )
+    return _beside(join, catalog)
+
+
+def _beside(join: Join | JoinPublic, catalog: Catalog) -> Beside:
+    """A join that follows a link, in either direction, equates the unit, or is public."""
+    if isinstance(join, JoinPublic):
+        if not catalog.is_public(join.table):
+            raise InvalidValue(f"{join.table!r} is no public table.")
+        return Beside(join.table, join.left, f"{join.table}.{join.right}", join.outer)
     child, column = join.left.split(".", 1)
     for one, one_column, other, other_column in (
         (child, column, join.dataset, join.right),

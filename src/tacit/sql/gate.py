@@ -21,7 +21,7 @@ KNOWN: dict[type[exp.Expr], frozenset[str]] = {
     exp.With: frozenset({"expressions"}),
     exp.CTE: frozenset({"this", "alias"}),
     exp.Subquery: frozenset({"this", "alias"}),
-    exp.Join: frozenset({"this", "on", "kind"}),
+    exp.Join: frozenset({"this", "on", "kind", "side"}),
     exp.Having: frozenset({"this"}),
     exp.Order: frozenset({"expressions"}),
     exp.Ordered: frozenset({"this", "desc"}),

@@ -1,4 +1,4 @@
-"""Where a SELECT's rows come from: datasets, joins along links, and queries below.
+"""Where a SELECT's rows come from: datasets, joins, and queries below.
 
 A query below that only names, computes and filters rows is taken in: what it calls a column is
 replaced by what that stands for. One that aggregates does so for each unit.
@@ -12,7 +12,7 @@ from sqlglot import exp
 from tacit.core.catalog import Catalog
 from tacit.errors import InvalidValue
 from tacit.plan.expression import Expression, Field
-from tacit.plan.relation import Filter, Join, Relation, Scan
+from tacit.plan.relation import Filter, Join, JoinPublic, Relation, Scan
 from tacit.plan.size import LARGEST_PART, not_too_large
 from tacit.plan.source import source_of
 from tacit.sql.expression import expression
@@ -112,24 +112,38 @@ def _columns(node: exp.Expr, names: Names) -> list[tuple[str, Expression]]:
 
 
 def _joined(rows: Rows, join: exp.Join, catalog: Catalog, below: Below) -> Rows:
-    """One more dataset, by an equation of two columns."""
-    if join.args.get("kind") not in {None, "", "INNER"}:
-        raise InvalidValue("Joins are inner joins: JOIN ... ON a.x = b.y.")
+    """One more table, by an equation of two columns."""
     table, on = join.this, join.args.get("on")
+    outer = _outer(join)
     if not isinstance(table, exp.Table) or not isinstance(on, exp.EQ):
         raise InvalidValue("A dataset is joined by JOIN dataset ON a.x = b.y.")
     if table.name in below:
         raise InvalidValue(f"{table.name!r} is a query here, and only datasets are joined.")
-    right = _table(table, catalog, {})
-    names = rows.names
-    for name, columns in right.names.tables.items():
-        names = names.beside(name, columns)
+    public = catalog.is_public(table.name)
+    if outer and not public:
+        raise InvalidValue(
+            f"LEFT JOIN is for public tables, and {table.name!r} is none; write JOIN."
+        )
+    found = catalog.table(table.name)
+    columns = {name: Field(f"{found.name}.{name}") for name in found.schema.names}
+    names = rows.names.beside(table.alias or table.name, columns)
     sides = [expression(side, names) for side in (on.this, on.expression)]
-    dataset = right.relation.dataset if isinstance(right.relation, Scan) else ""
     fields = [side.name for side in sides if isinstance(side, Field)]
-    ours = [name for name in fields if name.startswith(f"{dataset}.")]
+    ours = [name for name in fields if name.startswith(f"{found.name}.")]
     theirs = [name for name in fields if name not in ours]
     if len(ours) != 1 or len(theirs) != 1:
         raise InvalidValue("ON equates a column of the joined dataset with one before it.")
-    joined = Join(rows.relation, dataset, theirs[0], ours[0].partition(".")[2])
-    return Rows(joined, names)
+    left, right = theirs[0], ours[0].partition(".")[2]
+    if public:
+        return Rows(JoinPublic(rows.relation, found.name, left, right, outer), names)
+    return Rows(Join(rows.relation, found.name, left, right), names)
+
+
+def _outer(join: exp.Join) -> bool:
+    """Whether rows without a partner stay."""
+    side, kind = join.args.get("side") or "", join.args.get("kind") or ""
+    if side == "LEFT" and kind in {"", "OUTER"}:
+        return True
+    if side or kind not in {"", "INNER"}:
+        raise InvalidValue("Joins are inner joins: JOIN ... ON a.x = b.y.")
+    return False

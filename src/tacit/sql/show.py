@@ -5,7 +5,16 @@ from sqlglot import exp
 from tacit.core.catalog import Catalog
 from tacit.plan.expression import Expression, Field
 from tacit.plan.plan import Plan
-from tacit.plan.relation import BELOW, Filter, Join, PerUnit, Relation, Scan, per_unit_in
+from tacit.plan.relation import (
+    BELOW,
+    Filter,
+    Join,
+    JoinPublic,
+    PerUnit,
+    Relation,
+    Scan,
+    per_unit_in,
+)
 from tacit.plan.source import source_of
 from tacit.sql.show_aggregate import rows, show_aggregate
 from tacit.sql.show_expression import Shown, all_of, column, show_expression
@@ -64,10 +73,10 @@ def _from(relation: Relation, unit: str) -> exp.Select:
     table = _table(first.dataset) if isinstance(first, Scan) else _below(first, unit)
     select = exp.select().from_(table, copy=False)
     for join in joins:
-        equal = exp.EQ(
-            this=shown(Field(join.left)), expression=column(join.right, join.dataset)
-        )
-        select = select.join(_table(join.dataset), on=equal, copy=False)
+        name = join.table if isinstance(join, JoinPublic) else join.dataset
+        equal = exp.EQ(this=shown(Field(join.left)), expression=column(join.right, name))
+        outer = "left" if isinstance(join, JoinPublic) and join.outer else None
+        select = select.join(_table(name), on=equal, join_type=outer, copy=False)
     if wanted:
         select = select.where(all_of([show_expression(each, shown) for each in wanted]))
     return select
@@ -89,14 +98,14 @@ def _below(relation: PerUnit, unit: str) -> exp.Subquery:
 
 def _taken_apart(
     relation: Relation,
-) -> tuple[Scan | PerUnit, list[Join], list[Expression]]:
+) -> tuple[Scan | PerUnit, list[Join | JoinPublic], list[Expression]]:
     match relation:
         case Scan() | PerUnit():
             return relation, [], []
         case Filter(source, condition):
             first, joins, wanted = _taken_apart(source)
             return first, joins, [*wanted, condition]
-        case Join(source, _, _, _):
+        case Join(source, _, _, _) | JoinPublic(source, _, _, _, _):
             first, joins, wanted = _taken_apart(source)
             return first, [*joins, relation], wanted
 

@@ -1,4 +1,4 @@
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
@@ -6,6 +6,7 @@ from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
 from tacit.core.dataset import Dataset, Epoch, Limits, Link, Location, UnitColumn
 from tacit.core.population import Population
+from tacit.core.public_table import PublicTable
 from tacit.core.schema import Schema
 from tacit.core.unit import PrivacyUnit
 from tacit.errors import InvalidValue, UnknownName
@@ -110,3 +111,36 @@ def test_a_catalog_is_frozen() -> None:
     catalog = Catalog((PATIENTS,), (PEOPLE,))
     with pytest.raises(FrozenInstanceError):
         catalog.datasets = ()
+
+
+REGIONS = PublicTable(
+    "regions",
+    Schema((Column("id", Kind.INTEGER),)),
+    Location("warehouse", ("regions",)),
+    Epoch("1"),
+)
+
+
+def test_a_public_table_is_found_and_is_no_dataset() -> None:
+    catalog = Catalog((PATIENTS,), (PEOPLE,), (REGIONS,))
+    assert catalog.table("regions") == REGIONS
+    assert catalog.table("people") == PEOPLE
+    assert catalog.tables == (PEOPLE, REGIONS)
+    assert catalog.is_public("regions")
+    assert not catalog.is_public("people")
+    with pytest.raises(InvalidValue, match="public table, with nobody to protect"):
+        catalog.dataset("regions")
+    with pytest.raises(UnknownName, match="no dataset 'towns'; there are: people"):
+        catalog.table("towns")
+
+
+def test_a_public_table_has_a_name_of_its_own() -> None:
+    with pytest.raises(InvalidValue, match="Names are distinct"):
+        Catalog((PATIENTS,), (PEOPLE,), (replace(REGIONS, name="people"),))
+    with pytest.raises(InvalidValue, match="needs a name"):
+        replace(REGIONS, name=" ")
+
+
+def test_nobody_is_found_by_way_of_a_public_table() -> None:
+    with pytest.raises(InvalidValue, match="'regions' is a public table"):
+        Catalog((PATIENTS,), (table("visits", link("regions")),), (REGIONS,))

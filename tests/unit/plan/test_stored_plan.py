@@ -1,7 +1,9 @@
 import pytest
 from clinic import plans
 from hypothesis import given
+from hypothesis import strategies as st
 from per_unit import unit_plans
+from public import public_plans
 
 from tacit.errors import InvalidValue
 from tacit.plan.canonical import text
@@ -14,8 +16,8 @@ def test_a_plan_is_read_back_as_it_was(plan: Plan) -> None:
     assert decode(text(plan)) == plan
 
 
-@given(unit_plans())
-def test_a_plan_about_units_is_read_back_as_it_was(plan: Plan) -> None:
+@given(st.one_of(unit_plans(), public_plans()))
+def test_a_plan_about_units_or_public_tables_is_read_back_as_it_was(plan: Plan) -> None:
     assert decode(text(plan)) == plan
 
 
@@ -37,13 +39,5 @@ def test_spaces_are_not_canonical() -> None:
 
 
 def test_every_node_has_a_name() -> None:
-    assert {
-        "Scan",
-        "Join",
-        "PerUnit",
-        "Plan",
-        "Post",
-        "Field",
-        "Divide",
-        "Mean",
-    } <= NODES.keys()
+    relations = {"Scan", "Filter", "Join", "JoinPublic", "PerUnit", "UnitValue"}
+    assert relations | {"Plan", "Post", "Field", "Divide", "Mean"} <= NODES.keys()

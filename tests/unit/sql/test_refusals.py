@@ -23,7 +23,7 @@ REFUSALS = [
     ("SELECT * FROM visits", "Rows are not released"),
     ("SELECT ward FROM visits GROUP BY ward", "at least one aggregate"),
     ("SELECT DISTINCT ward, COUNT(*) FROM visits GROUP BY ward", "DISTINCT in SELECT"),
-    ("SELECT COUNT(*) FROM visits LEFT JOIN visits v ON TRUE", "LEFT in JOIN"),
+    ("SELECT COUNT(*) FROM visits LEFT JOIN visits v ON v.age = 3", "LEFT JOIN is for public"),
     ("SELECT WIDTH_BUCKET(age, 0, 9, 3), COUNT(*) FROM visits", "Bins are written"),
     ("SELECT QUANTILE(age) FROM visits", r"written QUANTILE\(x, 0.9\)"),
     ("SELECT QUANTILE(age, 'a') FROM visits", "as one number"),

@@ -4,6 +4,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from clinic import catalog as clinic
@@ -11,6 +12,8 @@ from clinic import plans
 from hospital import catalog as hospital
 from hypothesis import assume, given
 from per_unit import unit_plans
+from public import catalog as places
+from public import public_plans
 
 from tacit.core.catalog import Catalog
 from tacit.core.dataset import Limits
@@ -29,12 +32,13 @@ from tacit.plan.expression import (
     Or,
 )
 from tacit.plan.plan import Plan
-from tacit.plan.relation import Filter, Join, Scan
+from tacit.plan.relation import Filter, Join, Scan, per_unit_in
 from tacit.plan.rewrite import rewritten
 from tacit.sql.parse import parse
 from tacit.sql.show import show
 
 CLINIC, HOSPITAL = clinic(Limits(1, 2)), hospital(Limits(1, 2))
+PLACES = places(Limits(1, 2))
 LABS = "labs JOIN visits ON visit = visits.id JOIN patients ON patients.id = visits.patient"
 TEXTS = (
     "SELECT COUNT(*) FROM visits",
@@ -67,6 +71,10 @@ LINKED = (
     f"SELECT COUNT(DISTINCT person) FROM {LABS}",
     "SELECT COUNT(*) FROM (SELECT * FROM visits WHERE age > 3) AS v JOIN patients ON patient = patients.id",
     f"SELECT city, AVG(s) FROM (SELECT person, city, SUM(value) AS s FROM {LABS} GROUP BY person, city) GROUP BY city",
+    "SELECT region, SUM(beds) FROM visits v LEFT JOIN regions r ON r.ward = v.ward WHERE beds > 3 GROUP BY region",
+    "SELECT COUNT(*) FROM (SELECT * FROM visits WHERE age > 3) AS v JOIN regions r ON r.ward = v.ward",
+    "SELECT region, AVG(n) FROM (SELECT person, ward, COUNT(*) AS n FROM visits JOIN patients p ON patient = p.id GROUP BY person, ward) t JOIN regions r ON r.ward = t.ward WHERE n > 1 GROUP BY region",
+    "SELECT COUNT(region) FROM (SELECT person, COUNT(*) AS n FROM patients GROUP BY person) t LEFT JOIN regions r ON t.n = r.beds",
     "SELECT city, COUNT(*) FROM patients p JOIN visits v ON p.id = v.patient GROUP BY city",
 )
 ALL = [(text, CLINIC) for text in TEXTS] + [(text, HOSPITAL) for text in LINKED]
@@ -82,15 +90,20 @@ def test_a_text_is_said_again(text: str, catalog: Catalog) -> None:
     assert said_again(parse(text, catalog), catalog)
 
 
-@given(plans())
-def test_a_plan_is_said_and_understood(plan: Plan) -> None:
-    def called(field: Field) -> Expression:
-        return Field(f"visits.{field.name}")
+def _called(plan: Plan) -> dict[str, Any]:
+    """The parts of a plan, with each column called by its dataset too."""
 
-    rows = {
+    def called(field: Field) -> Expression:
+        return field if "." in field.name else Field(f"visits.{field.name}")
+
+    return {
         part: rewritten(getattr(plan, part), called) for part in ("source", "keys", "measures")
     }
-    resolved = replace(plan, **rows)
+
+
+@given(plans())
+def test_a_plan_is_said_and_understood(plan: Plan) -> None:
+    resolved = replace(plan, **_called(plan))
     try:
         show(resolved, CLINIC)
     except InvalidValue:
@@ -105,6 +118,17 @@ def test_a_plan_about_units_is_said_and_understood(plan: Plan) -> None:
     except InvalidValue:
         assume(False)  # a third has no end as a decimal
     assert said_again(plan, CLINIC)
+
+
+@given(public_plans())
+def test_a_plan_beside_a_public_table_is_said_and_understood(plan: Plan) -> None:
+    if per_unit_in(plan.source) is None:
+        plan = replace(plan, **_called(plan))
+    try:
+        show(plan, PLACES)
+    except InvalidValue:
+        assume(False)  # a third has no end as a decimal
+    assert said_again(plan, PLACES)
 
 
 def filtered(condition: Expression) -> Plan:

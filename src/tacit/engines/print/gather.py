@@ -29,9 +29,12 @@ def rows(source: Source, catalog: Catalog, dialect: str, level: str = "") -> Rel
 
     Guarantee: what they compute cannot fail, whatever the rows hold.
     """
-    if source.gathered is not None:
-        return _gathered(source.gathered, catalog, dialect, f"{level}_below")
-    return {f"{JOINED}{level}": joined(source, catalog, dialect)}
+    if source.gathered is None:
+        return {f"{JOINED}{level}": joined(source, catalog, dialect)}
+    made = _gathered(source.gathered, catalog, dialect, f"{level}_below")
+    if source.beside:
+        made[f"{JOINED}{level}"] = joined(source, catalog, dialect, list(made)[-1])
+    return made
 
 
 def _gathered(relation: Gathered, catalog: Catalog, dialect: str, level: str) -> Relations:

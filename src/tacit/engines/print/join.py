@@ -10,26 +10,44 @@ from tacit.plan.source import Source
 JOINED = "tacit_joined"
 
 
-def joined(source: Source, catalog: Catalog, dialect: str) -> exp.Select:
-    """Every declared column of every table, under a name that no other has."""
-    columns = [
-        exp.alias_(_cell(name, column, dialect), identifier(f"{name}.{column.name}"))
-        for name in source.datasets
-        for column in catalog.dataset(name).schema.columns
-    ]
-    query = exp.select(*columns).from_(_table(source.dataset, catalog))
-    for beside in source.beside:
-        left, right = _split(beside.left), _split(beside.right)
-        equal = exp.EQ(this=_column(*left), expression=_column(*right))
-        query = query.join(_table(beside.dataset, catalog), on=equal, join_type="inner")
+def joined(
+    source: Source, catalog: Catalog, dialect: str, gathered: str | None = None
+) -> exp.Select:
+    """Every declared column of every table, under a name that no other has.
+
+    Where rows were ``gathered`` the relation of that name stands in place of the first table.
+    """
+    beside = {each.dataset for each in source.beside}
+    if gathered is None:
+        query = exp.select(*_cells(source.dataset, catalog, dialect))
+        query = query.from_(_table(source.dataset, catalog))
+    else:
+        everything = exp.Column(this=exp.Star(), table=exp.to_identifier(gathered))
+        query = exp.select(everything).from_(gathered)
+    for each in source.beside:
+        dataset, name = _split(each.left)
+        left = _column(dataset, name)
+        if gathered is not None and dataset not in beside:
+            left = exp.column(identifier(each.left), table=exp.to_identifier(gathered))
+        equal = exp.EQ(this=left, expression=_column(*_split(each.right)))
+        kind = "left" if each.outer else "inner"
+        query = query.join(_table(each.dataset, catalog), on=equal, join_type=kind)
+        query = query.select(*_cells(each.dataset, catalog, dialect))
     return query
 
 
 def columns(dataset: str, catalog: Catalog, dialect: str) -> str:
     """The statement that finds the declared columns of a table, and no row."""
-    names = [_column(dataset, name) for name in catalog.dataset(dataset).schema.names]
+    names = [_column(dataset, name) for name in catalog.table(dataset).schema.names]
     text: str = exp.select(*names).from_(_table(dataset, catalog)).limit(0).sql(dialect=dialect)
     return text
+
+
+def _cells(dataset: str, catalog: Catalog, dialect: str) -> list[exp.Expr]:
+    return [
+        exp.alias_(_cell(dataset, column, dialect), identifier(f"{dataset}.{column.name}"))
+        for column in catalog.table(dataset).schema.columns
+    ]
 
 
 def _cell(dataset: str, column: Column, dialect: str) -> exp.Expr:
@@ -52,7 +70,7 @@ def _column(dataset: str, column: str) -> exp.Expr:
 
 
 def _table(dataset: str, catalog: Catalog) -> exp.Expr:
-    parts = catalog.dataset(dataset).location.table
+    parts = catalog.table(dataset).location.table
     *schema, last = (exp.to_identifier(part, quoted=True) for part in parts)
     table = exp.Table(this=last, db=schema[-1] if schema else None)
     return exp.alias_(table, exp.to_identifier(dataset, quoted=True), table=True)
