@@ -1,11 +1,13 @@
 """TD-10, 15; OpenDP 2949: units are bounded in finer groups, which are merged afterwards."""
 
 from collections.abc import Callable
+from itertools import islice
 
 from sqlglot import exp
 
 from tacit.engines.print.row import column
 from tacit.plan.bounded import BoundedPlan
+from tacit.plan.tally import UnitTally
 
 PLACE = "tacit.engines.print.question:_units"
 CAUGHT_BY = (
@@ -20,6 +22,11 @@ Units = Callable[[BoundedPlan, str], exp.Select]
 def bug(original: Units) -> Units:
     def units(plan: BoundedPlan, source: str) -> exp.Select:
         # a row for each unit, group and value, of which only unit and group are left
-        return original(plan, source).group_by(column("v0"))
+        values = (
+            column(f"v{place}")
+            for place, tally in enumerate(plan.tallies)
+            if not isinstance(tally, UnitTally)
+        )
+        return original(plan, source).group_by(*islice(values, 1))
 
     return units
