@@ -95,6 +95,14 @@ engines *args:
 engines-oldest *args:
     uv run --with "duckdb>=1.5,<2" python -m pytest -n auto tests/engines "$@"
 
+# record and replay on 10^5 generated triples of tables, neighbours and questions; goes on where it stopped
+campaign-replay count="100000" place=".campaign":
+    TACIT_TRIPLES={{ count }} TACIT_CAMPAIGN={{ place }} uv run pytest -n auto -s tests/engines/test_neighbours.py -k nothing_but_noise
+
+# one of these triples, by its number: what it is, and what comes of it
+replay number:
+    TACIT_TRIPLE={{ number }} uv run pytest -s tests/engines/test_neighbours.py -k by_its_number
+
 # build the locked environments of the systems that we measure against
 peers:
     for peer in {{ peers_dir }}/*/; do uv sync --quiet --locked --project "$peer" || exit 1; done

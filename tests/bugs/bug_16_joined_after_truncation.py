@@ -11,7 +11,7 @@ from tacit.engines.print.row import literal
 from tacit.plan.source import Source
 from tacit.plan.tally import Tally
 
-PLACE = "tacit.engines.print.question:joined"
+PLACE = "tacit.engines.print.gather:joined"
 CAUGHT_BY = (
     "tests/engines/test_written_neighbours.py"
     "::test_a_person_shows_in_nothing_but_noise[many rows of another table-duckdb]"
@@ -19,7 +19,7 @@ CAUGHT_BY = (
 SHOWN = "BrokenPromise: Batch 0 moves by the root of"
 MANY = 10**9
 
-Joined = Callable[[Source, Catalog], exp.Select]
+Joined = Callable[[Source, Catalog, str], exp.Select]
 
 
 def bug(original: Joined) -> Joined:
@@ -31,12 +31,12 @@ def bug(original: Joined) -> Joined:
 
     question._of_unit = of_bounded_unit
 
-    def joined(source: Source, catalog: Catalog) -> exp.Select:
+    def joined(source: Source, catalog: Catalog, dialect: str) -> exp.Select:
         dataset = catalog.dataset(source.dataset)
         rank = ranked(exp.RowNumber(), [dataset.unit.column], [exp.null()])
         first = exp.select("*").from_(exp.to_table(dataset.location.table[-1]))
         first = first.qualify(exp.LTE(this=rank, expression=literal(dataset.limits.max_rows)))
-        query = original(source, catalog)
+        query = original(source, catalog, dialect)
         query.set("from_", exp.From(this=first.subquery(source.dataset)))
         return query
 

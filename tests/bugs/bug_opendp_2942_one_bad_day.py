@@ -8,7 +8,7 @@ from tacit.core.column import Kind
 from tacit.engines.print.row import column
 from tacit.plan.bounded import BoundedKey, ColumnKey
 
-PLACE = "tacit.engines.print.question:_key"
+PLACE = "tacit.engines.print.question:named"
 CAUGHT_BY = (
     "tests/engines/test_written_neighbours.py"
     "::test_a_person_shows_in_nothing_but_noise[a day far away-duckdb]"
@@ -19,11 +19,11 @@ Key = Callable[[BoundedKey], exp.Expr]
 
 
 def bug(original: Key) -> Key:
-    def key(wanted: BoundedKey) -> exp.Expr:
+    def named(wanted: BoundedKey) -> exp.Expr:
         match wanted:
             case ColumnKey(_, name, Kind.DATE, _):
                 moment = exp.cast(column(name), exp.DataType.build("TIMESTAMP_NS", "duckdb"))
                 return exp.cast(exp.cast(moment, "DATE"), "VARCHAR")
         return original(wanted)
 
-    return key
+    return named

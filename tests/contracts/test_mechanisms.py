@@ -36,6 +36,7 @@ FEW = 20_000
 MAY_BE_ZERO = {
     "Quantile.probability": "the least value",
     "TreeQuantile.probability": "the same",
+    "GridQuantile.confidence": "nothing is promised",
 }
 MAY_BE_CERTAIN = {"TruncatedLaplace": "the noise has an end"}
 

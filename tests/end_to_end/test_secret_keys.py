@@ -77,7 +77,9 @@ def test_groups_of_many_are_named_and_the_delta_is_charged(ledger: Ledger) -> No
 
 
 def test_without_a_delta_nothing_is_charged_and_the_refusal_helps(ledger: Ledger) -> None:
-    with pytest.raises(InvalidValue, match=r"'visits.doctor' are not public.*declare the keys"):
+    with pytest.raises(
+        InvalidValue, match=r"are not public.*declare the keys of 'visits.doctor'"
+    ):
         ask(ledger, TEXT, Loss.zcdp("0.05"))
     assert ledger.status("patients").spent == Loss.zcdp(0)
 

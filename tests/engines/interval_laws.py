@@ -8,13 +8,12 @@ from scipy.stats import norm
 from tacit.core.unseal import unseal
 from tacit.engines.engine import SecretTable
 from tacit.mechanisms.gaussian import Gaussian
-from tacit.plan.reading import MeanReading, QuantileReading, VarianceReading
-from tacit.plan.tally import TreeTally
+from tacit.mechanisms.grid_quantile import GridQuantile, reaches
+from tacit.plan.reading import MeanReading, QuantileReading, TotalReading, VarianceReading
 from tacit.query.quote import Quote
 
 DRAWS = 100_000
 CONFIDENCE = 0.95
-BLOCKS = 40
 
 
 def deviation(quote: Quote, place: int) -> float:
@@ -32,9 +31,14 @@ def bell(sigma: float) -> tuple[np.ndarray, np.ndarray]:
 
 def gaussian_within(quote: Quote) -> float:
     """The least probability of an integer reach that is 95% or more."""
-    places, chances = bell(deviation(quote, 0))
-    within = (chances[np.abs(places) <= reach].sum() for reach in range(places.size))
-    return float(next(chance for chance in within if chance >= CONFIDENCE))
+    return within(deviation(quote, 0))[1]
+
+
+def within(sigma: float) -> tuple[int, float]:
+    """The least integer reach whose probability is 95% or more, and that probability."""
+    places, weights = bell(sigma)
+    found = ((reach, float(weights[np.abs(places) <= reach].sum())) for reach in range(10**9))
+    return next((reach, chance) for reach, chance in found if chance >= CONFIDENCE)
 
 
 def ratio_law(quote: Quote, table: SecretTable) -> float:
@@ -54,6 +58,30 @@ def ratio_law(quote: Quote, table: SecretTable) -> float:
 
     middle = quotient * bottoms
     inside = up_to(middle + reach) - up_to(np.ceil(middle - reach) - 1)
+    return float((inside * bottom_chances).sum())
+
+
+def quotient_law(quote: Quote, table: SecretTable) -> float:
+    """The chance that a sum over a count, each at an end of its own interval, holds theirs."""
+    readings = quote.bound.readings
+    places = [part.tally for part in readings if isinstance(part, TotalReading)]
+    assert len(places) == len(readings) == 2
+    (tops, top_chances), (bottoms, bottom_chances) = (
+        bell(deviation(quote, place)) for place in places
+    )
+    total, count = (float(unseal(table.tallies[place])[0]) for place in places)
+    top_reach, bottom_reach = (within(deviation(quote, place))[0] for place in places)
+    reached = np.cumsum(top_chances)
+
+    def up_to(ends: np.ndarray) -> np.ndarray:
+        where = np.clip(np.floor(ends).astype(int) - tops[0], -1, tops.size - 1)
+        return np.where(where < 0, 0.0, reached[where])
+
+    # noisy totals t and counts b with (t - r) / (b + s) <= quotient <= (t + r) / (b - s)
+    noisy, quotient = count + bottoms, total / count
+    most = quotient * (noisy + bottom_reach) + top_reach - total
+    least = quotient * (noisy - bottom_reach) - top_reach - total
+    inside = up_to(most) - up_to(np.ceil(least) - 1)
     return float((inside * bottom_chances).sum())
 
 
@@ -123,33 +151,35 @@ def roots(
 
 
 def median_law(quote: Quote, table: SecretTable) -> float:
-    """By draws of rounded normals, cells by least squares, and their covariance by algebra."""
+    """The chance of every cell and every reach around it, in floats, by their definitions."""
     reading = quote.bound.readings[0]
     assert isinstance(reading, QuantileReading)
-    tally = quote.bound.plan.tallies[reading.tree]
-    assert isinstance(tally, TreeTally)
-    design = np.vstack(
-        [
-            np.kron(
-                np.eye(tally.branching**level),
-                np.ones((1, tally.cells // tally.branching**level)),
-            )
-            for level in range(1, tally.levels + 1)
-        ]
-    )
-    part = float(reading.fraction)
-    # ranks less a part of all, as a linear map of the noisy nodes
-    ranks = (np.tri(tally.cells) - part) @ np.linalg.pinv(design)
-    sigma = deviation(quote, reading.tree)
-    reach = norm.ppf(1 - (1 - CONFIDENCE) / 2) * sigma * np.sqrt((ranks**2).sum(axis=1)) + 1
-    nodes = unseal(table.tallies[reading.tree])
-    cells = nodes[-tally.cells :].cumsum()
-    exact = int(np.argmax(cells >= part * cells[-1]))
-    rng, held = np.random.default_rng(6), 0
-    for _ in range(BLOCKS):
-        noise = np.rint(rng.normal(0, sigma, (1000, nodes.size)))
-        above = (nodes + noise) @ ranks.T
-        low = (above >= -reach).argmax(axis=1)
-        high = tally.cells - (above < reach)[:, ::-1].argmax(axis=1)
-        held += int(((low <= exact) & (exact <= high)).sum())
-    return held / (1000 * BLOCKS)
+    mechanism = quote.tallies[reading.tree].mechanism
+    assert isinstance(mechanism, GridQuantile)
+    counts = unseal(table.tallies[reading.tree])
+    values = np.repeat(np.arange(counts.size), counts)
+    wanted = float(reading.fraction) * values.size
+    exact = np.quantile(values, float(reading.fraction))
+    least = np.array([(values < cell).sum() for cell in range(counts.size)])
+    most = least + counts
+    held = 0.0
+    cells = chances(float(mechanism.rate), least - wanted, wanted - most)
+    for cell, chance in enumerate(cells):
+        around = reaches(counts.size)
+        low = np.array([max(cell - reach, 0) for reach in around])
+        high = np.array([min(cell + reach, counts.size - 1) for reach in around])
+        before = np.where(low > 0, wanted - least[low], np.inf)
+        after = np.where(high < counts.size - 1, most[high] - wanted, np.inf)
+        inside = np.minimum(before, after)
+        shorter = np.concatenate([[-np.inf], inside[:-1]])
+        wide = chances(
+            float(mechanism.reach_rate), shorter - mechanism.margin, mechanism.margin - inside
+        )
+        held += chance * wide[(low <= exact) & (exact <= high)].sum()
+    return float(held)
+
+
+def chances(rate: float, above: np.ndarray, below: np.ndarray) -> np.ndarray:
+    """Of outcomes so far above or below what is wanted, by the exponential mechanism."""
+    weights = np.exp(-rate * np.maximum(np.maximum(above, below), 0))
+    return weights / weights.sum()

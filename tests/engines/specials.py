@@ -39,6 +39,8 @@ TYPES = {
     "flag": "BOOLEAN",
     "day": "DATE",
     "moment": "TIMESTAMP",
+    "until": "DATE",
+    "tag": "VARCHAR",
 }
 
 
@@ -71,21 +73,8 @@ FLOATS: list[Cell] = [
 ]
 TEXTS: list[Cell] = [
     *(None, "", " ", "NULL", "null", "0", "1e400", "nan", "north", "it's", '"', "\\", "%", "_"),
-    *(
-        "a\nb",
-        "\t",
-        "\r\n",
-        "é",
-        "e\u0301",
-        "😀",
-        "\u202e",
-        "\ufeff",
-        "ß",
-        "İ",
-        "--",
-        "/*",
-        ";",
-    ),
+    *("a\nb", "\t", "\r\n", "é", "e\u0301", "😀", "\u202e", "\ufeff", "ß", "İ"),
+    *("--", "/*", ";"),
     *("x" * 100_000, "DATE '2020-01-01'", "{}", "[1]", "true", "a|b", "|", "SECRET-hiv+"),
 ]
 DAYS: list[Cell] = [
@@ -124,6 +113,8 @@ VALUES: dict[str, list[Cell]] = {
     "flag": [None, True, False],
     "day": DAYS,
     "moment": MOMENTS,
+    "until": DAYS,
+    "tag": TEXTS,
 }
 NUMBERS = {
     Kind.INTEGER: ("tiny", "big", "huge", "ubig"),
@@ -135,7 +126,11 @@ OTHERS = {
     "flag": Kind.BOOLEAN,
     "day": Kind.DATE,
     "moment": Kind.TIMESTAMP,
+    "until": Kind.DATE,
+    "tag": Kind.TEXT,
 }
+UNTIL = Bounds.days(date(1969, 12, 31), date(2020, 2, 29))
+TAGS = Keys(("", " ", "NULL", "%", "_", "\\", "a\nb", "é", "e\u0301", "😀", "north", "it's"))
 
 
 def rows() -> list[Row]:
@@ -160,7 +155,9 @@ def catalog(limits: Limits, neighbours: Neighbours = Neighbours.ADD_REMOVE) -> C
         Column("person", Kind.TEXT),
         Column("place", Kind.INTEGER, keys=Keys(tuple(range(PLACES)))),
         *numbers,
-        *(Column(name, kind) for name, kind in OTHERS.items()),
+        *(Column(name, kind) for name, kind in OTHERS.items() if name not in {"until", "tag"}),
+        Column("until", Kind.DATE, bounds=UNTIL),
+        Column("tag", Kind.TEXT, keys=TAGS),
     )
     specials = Dataset(
         "specials",

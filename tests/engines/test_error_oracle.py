@@ -1,18 +1,19 @@
 """A row on which naive SQL fails gives the same bytes as its absence, node by node."""
 
-from dataclasses import dataclass
+from datetime import date
 
 import duckdb
 import pytest
 import specials
 from conftest import Bar
+from traps import TRAPS, Trap
 
 from tacit.audit.record import RecordingGateway
 from tacit.audit.replay import ReplayingGateway
 from tacit.core.dataset import Limits
 from tacit.core.loss import Loss
 from tacit.engines.duckdb import DuckDB
-from tacit.engines.meaning import Cell, Row
+from tacit.engines.meaning import Row
 from tacit.errors import InternalError
 from tacit.mechanisms.gateway import Gateway
 from tacit.numeric.entropy import SystemEntropy
@@ -33,93 +34,9 @@ ORDINARY: Row = dict.fromkeys(specials.TYPES) | {
     "double": 0.5,
     "label": "12",
     "flag": True,
+    "until": date(2020, 1, 1),
+    "tag": "north",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Trap:
-    """A node, our question with it, what naive SQL would run, and the row that it fails on."""
-
-    node: str
-    ours: str
-    naive: str
-    column: str
-    cell: Cell
-
-
-TRAPS = (
-    Trap("Add", "SUM(big + 1)", "MAX(big + 1)", "big", 2**63 - 1),
-    Trap("Subtract", "SUM(big - 1)", "SUM(big - 1)", "big", -(2**63)),
-    Trap("Multiply", "SUM(big * 2)", "SUM(big * 2)", "big", 2**62),
-    Trap("Multiply by -1", "SUM(-big)", "SUM(-big)", "big", -(2**63)),
-    Trap("Multiply decimals", "SUM(fine * 2)", "SUM(fine * 2.00)", "fine", "9" * 20),
-    Trap("Sum", "SUM(huge)", "CAST(SUM(huge) AS BIGINT)", "huge", 2**127 - 2**64),
-    Trap("Sum of floats", "SUM(double)", "CAST(SUM(double) AS BIGINT)", "double", 1e300),
-    Trap("Sum and NaN", "SUM(single)", "CAST(SUM(single) AS BIGINT)", "single", float("nan")),
-    Trap("Mean", "AVG(huge)", "CAST(AVG(huge) AS BIGINT)", "huge", 2**127 - 2**64),
-    Trap("Variance", "VARIANCE(double)", "CAST(VARIANCE(double) AS BIGINT)", "double", 1.7e308),
-    Trap(
-        "Deviation", "STDDEV(double)", "CAST(STDDEV(double) AS BIGINT)", "double", float("inf")
-    ),
-    Trap("Quantile", "MEDIAN(double)", "MEDIAN(CAST(double AS INT))", "double", float("nan")),
-    Trap("Least", "MIN(double)", "CAST(MIN(double) AS INT)", "double", float("-inf")),
-    Trap("Greatest", "MAX(double)", "CAST(MAX(double) AS INT)", "double", float("inf")),
-    Trap("CountValues", "COUNT(label)", "COUNT(CAST(label AS INT))", "label", "SECRET-hiv+"),
-    Trap("CountRows", "COUNT(*)", "SUM(CAST(label AS INT))", "label", "SECRET-hiv+"),
-    Trap("CountUnits", "COUNT(DISTINCT person)", "SUM(label::INT)", "label", "SECRET-hiv+"),
-    Trap(
-        "Compare",
-        "COUNT(*) FROM specials WHERE label = '12'",
-        "COUNT(*) FROM specials WHERE label = 12",
-        "label",
-        "x",
-    ),
-    Trap(
-        "OneOf",
-        "COUNT(*) FROM specials WHERE label IN ('12')",
-        "COUNT(*) FROM specials WHERE label IN (12)",
-        "label",
-        "x",
-    ),
-    Trap(
-        "Compare decimals",
-        "COUNT(*) FROM specials WHERE fine > 0.000000000000000001",
-        "COUNT(*) FROM specials WHERE fine > 0.00000000000000000000000000000000001",
-        "fine",
-        "9" * 20,
-    ),
-    Trap(
-        "Not, And, Or",
-        "COUNT(*) FROM specials WHERE NOT (ubig < 9 AND big > 3 OR flag)",
-        "COUNT(*) FROM specials WHERE NOT (CAST(ubig - 7 AS UTINYINT) * 2 < 9)",
-        "ubig",
-        0,
-    ),
-    Trap(
-        "IsNull",
-        "COUNT(*) FROM specials WHERE double IS NULL",
-        "COUNT(*) FROM specials WHERE CAST(double AS INT) IS NULL",
-        "double",
-        float("inf"),
-    ),
-    Trap(
-        "Case",
-        "SUM(CASE WHEN big > 3 THEN big ELSE 0 END)",
-        "SUM(CASE WHEN big > 3 THEN big * 4 ELSE 0 END)",
-        "big",
-        2**62,
-    ),
-    Trap(
-        "Bin",
-        "COUNT(*) FROM specials GROUP BY FLOOR(double / 10) * 10",
-        "COUNT(*) FROM specials GROUP BY CAST(FLOOR(double / 10) AS INT) * 10",
-        "double",
-        1e300,
-    ),
-    Trap(
-        "Divide", "SUM(big) / COUNT(*)", "SUM(1 // CAST(label AS INT))", "label", "SECRET-hiv+"
-    ),
-)
 
 
 def statement(part: str) -> str:

@@ -55,6 +55,24 @@ KINDS: dict[Kind, tuple[str, ...]] = {
     Kind.DATE: ("{0} > DATE '2020-02-29'", "{0} = DATE '0001-01-01'", "{0} IS NULL"),
     Kind.TIMESTAMP: ("{0} >= DATE '2020-02-29'", "{0} = DATE '2020-02-29'", "{0} IS NULL"),
 }
+DATES = ("MONTH({0}) IN (2, 12)", "DAYOFWEEK({0}) = 0", "NOT DAY({0}) < 29", "QUARTER({0}) > 1")
+NAMED: dict[str, tuple[str, ...]] = {
+    "day": DATES,
+    "until": (
+        *DATES,
+        "EXTRACT(YEAR FROM {0}) = 1970",
+        "{0} - DATE '2000-01-01' > 0",
+        "({0} - DATE '2000-01-01') IS NULL",
+    ),
+    "tag": tuple(
+        f"{{0}} {word} '{pattern}'"
+        for word in ("LIKE", "NOT LIKE")
+        for pattern in ("", "%", "_", "n%h", "%''%", "_%_", "\\", "nothing", "%%a_b%")
+    ),
+}
+"""Conditions that only some columns of a kind know."""
+PARTS = ("QUARTER", "MONTH", "DAY", "DAYOFWEEK")
+SPANS = ("year", "quarter", "month", "week", "day")
 COLUMNS = [(name, kind) for kind, names in NUMBERS.items() for name in names]
 COLUMNS += list(OTHERS.items())
 
@@ -64,7 +82,7 @@ def questions(name: str, kind: Kind) -> list[str]:
     numeric = kind in NUMBERS
     asked = [*TOTALS, *COMPUTED] if numeric else ["COUNT({0})"]
     lists = [", ".join(asked), *(TREES if numeric else ())]
-    where = [*(CONDITIONS if numeric else ()), *KINDS[kind]]
+    where = [*(CONDITIONS if numeric else ()), *KINDS[kind], *NAMED.get(name, ())]
     texts = [f"SELECT place, {part} FROM specials GROUP BY place" for part in lists]
     texts += [f"SELECT COUNT(*) FROM specials WHERE {part}" for part in where]
     texts += [
@@ -73,6 +91,11 @@ def questions(name: str, kind: Kind) -> list[str]:
     ]
     if numeric:
         texts.append(f"SELECT FLOOR({name} / 7) * 7 AS k, COUNT(*) FROM specials GROUP BY k")
+    if kind is Kind.DATE:
+        parts = [f"{part}({name})" for part in (*PARTS, *["YEAR"] * (name == "until"))]
+        texts += [f"SELECT place, SUM({part}) FROM specials GROUP BY place" for part in parts]
+        keys = [*parts, *(f"DATE_TRUNC('{span}', {name})" for span in SPANS)]
+        texts += [f"SELECT {key} AS k, COUNT(*) FROM specials GROUP BY k" for key in keys]
     if kind in {Kind.INTEGER, Kind.TEXT, Kind.BOOLEAN, Kind.DATE}:
         texts.append(f"SELECT {name}, COUNT(*) FROM specials GROUP BY {name}")
     same = [other for other, theirs in COLUMNS if theirs is kind and other != name]

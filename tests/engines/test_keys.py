@@ -5,7 +5,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from clinic import LIMITS, ROWS, SECRET_KEYS, TABLE, TABLES, catalog, database, plans
+from clinic import LIMITS, ROWS, TABLE, TABLES, catalog, database, plans
+from clinic_questions import SECRET_KEYS
+from engines_over import duckdb_over
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -66,7 +68,7 @@ def test_duckdb_finds_the_same_groups_and_integers_as_the_reference(
     except InvalidValue:
         assume(False)
         raise
-    found = DuckDB(database(rows)).run(wanted, declared, SALT)
+    found = duckdb_over(declared, {TABLE: rows}).run(wanted, declared, SALT)
     assert opened(found) == opened(Reference({TABLE: rows}).run(wanted, declared, SALT))
 
 

@@ -1,6 +1,7 @@
 """DuckDB and the reference find the same integers, whatever the table and the question."""
 
-from clinic import LIMITS, ROWS, TABLE, TABLES, catalog, database, plans
+from clinic import LIMITS, ROWS, TABLE, TABLES, catalog, plans
+from engines_over import duckdb_over
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -10,7 +11,6 @@ from tacit.core.dataset import Limits
 from tacit.core.loss import Loss
 from tacit.core.unit import Neighbours
 from tacit.core.unseal import unseal
-from tacit.engines.duckdb import DuckDB
 from tacit.engines.engine import SecretTable
 from tacit.engines.meaning import Row
 from tacit.engines.reference import Reference
@@ -42,7 +42,7 @@ def test_duckdb_finds_the_same_integers_as_the_reference(
 ) -> None:
     wanted = bounded(plan, limits).plan
     declared = catalog(limits)
-    found = DuckDB(database(rows)).run(wanted, declared, SALT)
+    found = duckdb_over(declared, {TABLE: rows}).run(wanted, declared, SALT)
     assert opened(found) == opened(Reference({TABLE: rows}).run(wanted, declared, SALT))
 
 

@@ -8,11 +8,11 @@ import pytest
 from clinic import TABLE, catalog, database
 
 from tacit.audit.record import RecordingGateway
-from tacit.audit.replay import BrokenPromise, ReplayingGateway
+from tacit.audit.replay import BrokenPromise, ReplayingGateway, square_distance
 from tacit.core.catalog import Catalog
 from tacit.core.dataset import Limits
 from tacit.core.loss import Loss
-from tacit.core.sensitivity import Sensitivity
+from tacit.core.sensitivity import Norm, Sensitivity
 from tacit.core.unit import Neighbours
 from tacit.core.unseal import unseal
 from tacit.engines.duckdb import DuckDB
@@ -78,20 +78,32 @@ def test_the_person_moves_a_tree_by_all_that_was_declared() -> None:
         for rows in ([*OTHERS, *THEIRS], OTHERS)
     )
     for place, part in enumerate(quote.tallies):
-        moved = unseal(with_them.tallies[place]) - unseal(without.tallies[place])
-        assert int((moved**2).sum()) == part.sensitivity.square
+        left, right = (unseal(table.tallies[place]) for table in (with_them, without))
+        moved = square_distance(left, right, part.sensitivity.norm)
+        assert moved == part.sensitivity.square
 
 
 def test_levels_that_are_forgotten_are_found() -> None:
-    quote, declared = quoted(MEDIANS)
+    quote, declared = quoted("SELECT ward, MIN(age), MAX(pay) FROM visits GROUP BY ward")
     lies = []
     for part, tally in zip(quote.tallies, quote.bound.plan.tallies, strict=True):
         assert isinstance(tally, TreeTally)
+        assert tally.levels > 1
         moved = part.sensitivity
         flat = Sensitivity(moved.square / tally.levels, moved.norm, moved.proof)
         lies.append(PricedTally(part.mechanism, flat))
     with pytest.raises(BrokenPromise):
         replayed(replace(quote, tallies=tuple(lies)), declared)
+
+
+@pytest.mark.parametrize("lie", [1, 2])
+def test_a_unit_with_fewer_rows_or_groups_than_it_has_is_found(lie: int) -> None:
+    quote, declared = quoted("SELECT ward, MEDIAN(age) FROM visits GROUP BY ward")
+    (part,) = quote.tallies
+    assert part.sensitivity.norm is Norm.L1
+    moved = Sensitivity.of(part.sensitivity.amount - lie, Norm.L1, part.sensitivity.proof)
+    with pytest.raises(BrokenPromise):
+        replayed(replace(quote, tallies=(PricedTally(part.mechanism, moved),)), declared)
 
 
 class AllRows:

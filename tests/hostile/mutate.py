@@ -1,8 +1,8 @@
 """Strings near the language, each made from its number alone."""
 
 import re
-from collections.abc import Sequence
-from hashlib import shake_256
+
+from choices import Choices
 
 QUESTIONS = (
     "SELECT COUNT(*) FROM visits",
@@ -17,7 +17,13 @@ QUESTIONS = (
     "SELECT COUNT(age) FROM visits v WHERE v.age BETWEEN 1 AND -5 AND (v.cost <> 9.99)",
     "WITH t AS (SELECT age AS a, ward FROM visits WHERE smoker) SELECT SUM(a) FROM t",
     "SELECT COUNT(*) FROM (SELECT * FROM visits WHERE pay = 1e2) AS q WHERE q.age = 3",
+    "SELECT DATE_TRUNC('month', until) k, COUNT(*) FROM visits WHERE DAY(day) < 3 GROUP BY k",
+    "SELECT SUM(EXTRACT(DOW FROM day)), AVG(until - DATE '2020-02-29') FROM visits",
+    "SELECT COUNT(*) FROM visits WHERE ward LIKE 'n%' AND NOT ward NOT LIKE '%_h' OR age = 1",
     "SELECT CASE age WHEN 1 THEN 2 END AS k, COUNT(*) FROM visits GROUP BY k",
+    "SELECT AVG(n) FROM (SELECT person, SUM(age) AS n FROM visits GROUP BY person) WHERE n > 0",
+    """WITH t AS (SELECT person, ward, MAX(age) AS m, COUNT(*) AS n FROM visits WHERE pay > 1
+    GROUP BY person, ward HAVING n > 1) SELECT ward, AVG(m), COUNT(n) FROM t GROUP BY ward""",
 )
 """What is changed; each is a question that is understood."""
 
@@ -28,7 +34,9 @@ def words(text: str) -> tuple[str, ...]:
 
 
 TABLES = words("visits v t q other")
-NAMES = words('person ward age pay cost smoker day doctor room a n m k v.age "age" visits.pay')
+NAMES = words(
+    'person ward age pay cost smoker day until doctor room a n m k v.age "age" visits.pay'
+)
 NUMBERS = words(
     """0 1 2 3 10 17 100 0.5 0.25 .5 5. 1e3 1e-9 1e400 007 1_000 9.990
     9223372036854775807 9223372036854775808 0.1234567890123456789012345678901"""
@@ -39,7 +47,7 @@ COMPARING = words("= <> < <= > >=")
 JOINING = words("AND OR")
 FUNCTIONS = words(
     """COUNT SUM AVG MIN MAX MEDIAN VARIANCE VAR_POP VAR_SAMP STDDEV STDDEV_POP STDDEV_SAMP
-    sum Avg mean quantile QUANTILE FLOOR"""
+    sum Avg mean quantile QUANTILE FLOOR YEAR MONTH DAY DAYOFWEEK"""
 )
 ALIKE = (TABLES, NAMES, NUMBERS, TEXTS, ADDING, COMPARING, JOINING, FUNCTIONS)
 """Words that can stand where another of them stands."""
@@ -51,6 +59,8 @@ PARTS = (
     *("NOT smoker", "age IN (1, 2)", "age NOT IN (3)", "pay BETWEEN 0 AND age", "-(2 - age)"),
     *("COUNT(DISTINCT person)", "AVG(pay)", "QUANTILE(age, 0.25)", "MAX(cost) - MIN(cost)"),
     *("PERCENTILE_CONT(0.75) WITHIN GROUP (ORDER BY age DESC)", "age - (age - 1)", "1 / 0"),
+    *("MONTH(day)", "EXTRACT(YEAR FROM until)", "DATE_TRUNC('week', day)", "until - day"),
+    *("ward LIKE '%o%'", "ward NOT LIKE '_'", "DATE_TRUNC('year', until)"),
 )
 """What can stand where a value stands."""
 
@@ -74,25 +84,9 @@ ODD = (
 TOKEN = re.compile(r"\s+|'(?:[^']|'')*'|[\w.]+|[<>=!|:]+|.", re.DOTALL)
 
 
-class Choices:
-    """Choices that a number makes, always the same."""
-
-    def __init__(self, number: int) -> None:
-        self._bytes = iter(shake_256(f"tacit fuzz {number}".encode()).digest(400))
-
-    def below(self, most: int) -> int:
-        """A number from 0 on, below ``most``; which is more likely does not matter here."""
-        high, low = next(self._bytes, 0), next(self._bytes, 0)
-        return (256 * high + low) % most
-
-    def one(self, items: Sequence[str]) -> str:
-        """One of several."""
-        return items[self.below(len(items))]
-
-
 def string(number: int) -> str:
     """The string of that number: mostly changed questions, and some noise."""
-    choices = Choices(number)
+    choices = Choices(f"tacit fuzz {number}")
     question = choices.one(QUESTIONS)
     way = choices.below(20)
     if way == 0:

@@ -102,6 +102,67 @@ ATTACKS = (
         "WITH t AS (SELECT age FROM visits) SELECT SUM(pay) FROM t",
         "SELECT SUM(v.age) FROM (SELECT * FROM visits v) AS w",
     ),
+    *refused(
+        "T14 units in a query below",
+        "SELECT SUM(n) FROM (SELECT ward, SUM(age) AS n FROM visits GROUP BY ward)",
+        "SELECT SUM(n) FROM (SELECT SUM(age) AS n FROM visits)",
+        "SELECT SUM(n) FROM (SELECT COUNT(*) AS n FROM visits HAVING n > 3)",
+        "SELECT SUM(n) FROM (SELECT ward AS person, SUM(age) AS n FROM visits GROUP BY ward)",
+        "SELECT SUM(n) FROM (SELECT SUM(age) AS n FROM (SELECT ward AS person, age FROM visits)"
+        " GROUP BY person)",
+        "SELECT SUM(n) FROM (SELECT SUM(age) AS n FROM visits GROUP BY person || 'x')",
+        "SELECT SUM(n) FROM (SELECT SUM(age) AS n FROM visits GROUP BY (person))"
+        " GROUP BY person",
+        "SELECT SUM(n) FROM (SELECT SUM(age) AS n FROM visits"
+        " GROUP BY CASE WHEN TRUE THEN person END)",
+        "SELECT p, AVG(n) FROM (SELECT person AS p, SUM(age) AS n FROM visits GROUP BY p)"
+        " GROUP BY p",
+        "SELECT CASE p WHEN 'ann' THEN n END AS k, COUNT(*) FROM"
+        " (SELECT person AS p, SUM(age) AS n FROM visits GROUP BY p) GROUP BY k",
+        "SELECT SUM(age) FROM (SELECT person, COUNT(*) AS n FROM visits GROUP BY person)",
+        "SELECT SUM(n) FROM (SELECT person, COUNT(DISTINCT person) AS n FROM visits"
+        " GROUP BY person)",
+        "SELECT SUM(n) FROM (SELECT person, MEDIAN(age) AS n FROM visits GROUP BY person)",
+        "SELECT SUM(n) FROM (SELECT person, SUM(SUM(age)) AS n FROM visits GROUP BY person)",
+        "SELECT SUM(n) FROM (SELECT person, MAX(person) AS n FROM visits GROUP BY person)",
+        "SELECT SUM(n) FROM (SELECT person, SUM(room) AS n FROM visits GROUP BY person)",
+        "SELECT SUM(n) FROM (SELECT person, SUM(age) / COUNT(*) AS n FROM visits"
+        " GROUP BY person)",
+        "SELECT SUM(n) FROM (SELECT person, pay, COUNT(*) AS n FROM visits"
+        " GROUP BY person, pay)",
+        "SELECT SUM(n) FROM (SELECT person, COUNT(*) AS n FROM visits GROUP BY person"
+        " ORDER BY n LIMIT 1)",
+        "SELECT SUM(n) FROM (SELECT person, SUM(age * age * age * age * age * age * age * age"
+        " * age * age) AS n FROM visits GROUP BY person)",
+        'SELECT SUM("below"."value_0") FROM visits',
+        "SELECT SUM(value_0) FROM (SELECT person, SUM(age) AS n FROM visits GROUP BY person)",
+        "SELECT SUM(n) FROM (SELECT * FROM visits GROUP BY person)",
+        "SELECT SUM(n) FROM (SELECT person, SUM(age) AS n FROM visits GROUP BY ALL)",
+        "SELECT SUM(n) FROM visits JOIN (SELECT person, COUNT(*) AS n FROM visits"
+        " GROUP BY person) t ON visits.person = t.person",
+        "SELECT SUM(n) FROM (SELECT person, COUNT(*) AS n FROM visits GROUP BY person) t"
+        " JOIN visits v ON v.person = t.person",
+    ),
+    *refused(
+        "T14 units in a query below, by a link",
+        "SELECT SUM(n) FROM (SELECT patient, COUNT(*) AS n FROM visits GROUP BY patient)",
+        "SELECT SUM(n) FROM (SELECT id, COUNT(*) AS n FROM patients GROUP BY id)",
+        "SELECT SUM(n) FROM (SELECT person, COUNT(*) AS n FROM labs GROUP BY person)",
+        catalog="hospital",
+    ),
+    *harmless(
+        "T14 a name that is the unit's stands for the unit",
+        "SELECT SUM(n) FROM (SELECT SUM(age) AS n FROM visits GROUP BY person)",
+        "SELECT SUM(n) FROM (SELECT 'a' AS person, SUM(age) AS n FROM visits GROUP BY person)",
+    ),
+    *harmless(
+        "T14 a person's own rows",
+        "SELECT AVG(n) FROM (SELECT person, SUM(age) AS n FROM visits GROUP BY person)",
+        "SELECT AVG(x) FROM (SELECT person, SUM(age) AS x FROM visits GROUP BY person) AS t",
+        "WITH t AS (SELECT SUM(age) AS n, COUNT(*) AS m FROM visits GROUP BY visits.person)"
+        ", u AS (SELECT n FROM t) SELECT AVG(n) FROM (SELECT SUM(age) AS n FROM visits v"
+        " GROUP BY v.person) q",
+    ),
     *harmless(
         "T15 a filter on the unit counts nobody but the rows that it names",
         "SELECT COUNT(*) FROM visits WHERE age > 3",

@@ -1,10 +1,12 @@
 """Closed public intervals, and where the knowledge of them comes from."""
 
 from dataclasses import dataclass
+from datetime import date
 from enum import Enum
 from fractions import Fraction
 from typing import Self
 
+from tacit.core.day import number_of
 from tacit.errors import InvalidValue
 from tacit.numeric.exact import Number, exact
 
@@ -44,6 +46,16 @@ class Bounds:
     ) -> Self:
         """Bounds from plain numbers."""
         return cls(exact(lower), exact(upper), provenance)
+
+    @classmethod
+    def days(cls, first: date, last: date, provenance: Provenance = Provenance.PUBLIC) -> Self:
+        """Bounds of a column of days, both included.
+
+        Example:
+            >>> Bounds.days(date(2026, 1, 1), date(2026, 12, 31)).width
+            Fraction(364, 1)
+        """
+        return cls(Fraction(number_of(first)), Fraction(number_of(last)), provenance)
 
     @property
     def width(self) -> Fraction:

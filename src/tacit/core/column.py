@@ -5,6 +5,7 @@ from enum import Enum
 from fractions import Fraction
 
 from tacit.core.bounds import Bounds
+from tacit.core.day import FIRST, LAST
 from tacit.core.keys import Keys
 from tacit.errors import InvalidValue, MissingBound
 from tacit.numeric.grid import Grid
@@ -53,6 +54,14 @@ class Column:
                 f"Column {self.name!r}: a decimal column, and no other, has a step, above 0."
             )
 
+        if self.bounds is not None and self.kind is Kind.DATE:
+            ends = self.bounds.lower, self.bounds.upper
+            if any(end.denominator != 1 or not FIRST <= end <= LAST for end in ends):
+                raise InvalidValue(
+                    f"Column {self.name!r}: bounds of days are whole days of the years 1 to "
+                    "9999; write Bounds.days(date(2020, 1, 1), date(2029, 12, 31))."
+                )
+
     def grid(self) -> Grid:
         """The integers that this column becomes before anything is summed."""
         if self.kind in {Kind.TEXT, Kind.BOOLEAN}:
@@ -60,9 +69,11 @@ class Column:
                 f"Column {self.name!r} holds {self.kind.value}s, which have no sum."
             )
         if self.bounds is None:
+            days = "days(date(2020, 1, 1), date(2029, 12, 31))"
+            example = days if self.kind is Kind.DATE else "of(0, 100)"
             raise MissingBound(
                 f"Column {self.name!r} has no bounds; declare them, such as "
-                f"Column({self.name!r}, ..., bounds=Bounds.of(0, 100))."
+                f"Column({self.name!r}, ..., bounds=Bounds.{example})."
             )
         lower, upper = self.bounds.lower, self.bounds.upper
         if self.kind is Kind.FLOAT:

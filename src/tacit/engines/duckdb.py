@@ -1,10 +1,13 @@
 """DuckDB: Parquet files and tables on one machine, in this process."""
 
+import re
+
 import duckdb
 
 from tacit.core.catalog import Catalog
-from tacit.engines.duckdb_types import check_types
+from tacit.core.column import Kind
 from tacit.engines.engine import SecretTable, boxed
+from tacit.engines.physical_types import Types, check_types
 from tacit.engines.print.join import columns
 from tacit.engines.print.question import question
 from tacit.errors import InternalError, InvalidValue
@@ -17,6 +20,17 @@ LOCKS = (
     "SET lock_configuration = true",
 )
 """No file, no network, no extension and no setting can be reached from a statement."""
+
+TYPES: Types = {
+    Kind.BOOLEAN: re.compile("BOOLEAN"),
+    Kind.INTEGER: re.compile("U?(TINYINT|SMALLINT|INTEGER|BIGINT)|HUGEINT"),
+    Kind.DECIMAL: re.compile(r"DECIMAL\((?P<digits>\d+),(?P<after>\d+)\)"),
+    Kind.FLOAT: re.compile("FLOAT|DOUBLE"),
+    Kind.TEXT: re.compile("VARCHAR"),
+    Kind.DATE: re.compile("DATE"),
+    Kind.TIMESTAMP: re.compile("TIMESTAMP"),
+}
+"""Not UHUGEINT, whose values do not fit beside a negative number; no labels, no time zones."""
 
 
 class DuckDB:
@@ -42,7 +56,7 @@ class DuckDB:
                         f"{dataset.name!r} has no table here with the columns declared."
                     ) from error
                 types = [str(kind) for _, kind, *_ in cursor.description]
-            check_types(dataset, dict(zip(dataset.schema.names, types, strict=True)))
+            check_types(dataset, dict(zip(dataset.schema.names, types, strict=True)), TYPES)
 
     def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
         """The secret answer to ``plan``."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from tacit.core.catalog import Catalog
+from tacit.engines.gathered import gathered
 from tacit.engines.meaning import Row
 from tacit.plan.source import Source
 
@@ -17,7 +18,10 @@ def joined(source: Source, catalog: Catalog, tables: Tables) -> list[Row]:
         rows = tables[catalog.dataset(name).location.table]
         return [{f"{name}.{column}": cell for column, cell in row.items()} for row in rows]
 
-    found = rows_of(source.dataset)
+    if source.gathered is None:
+        found = rows_of(source.dataset)
+    else:
+        found = gathered(source.gathered, joined(source.gathered.source, catalog, tables))
     for beside in source.beside:
         others = rows_of(beside.dataset)
         found = [

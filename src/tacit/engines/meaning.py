@@ -10,6 +10,7 @@ from fractions import Fraction
 from math import isfinite
 
 from tacit.core.column import Kind
+from tacit.core.day import day_of, number_of
 from tacit.plan.expression import Comparison
 from tacit.plan.steps import (
     AllOf,
@@ -24,8 +25,10 @@ from tacit.plan.steps import (
     CompareSteps,
     Condition,
     HalvedSteps,
+    HeldSteps,
     Known,
     NotSo,
+    PartSteps,
     ProductSteps,
     Steps,
     StepsAreNull,
@@ -94,8 +97,16 @@ def steps(number: Steps, row: Row) -> int | None:
                 if truth(condition, row):
                     return steps(then, row)
             return steps(otherwise, row)
-        case ColumnSteps(name, _, grid):
+        case HeldSteps(name):
+            held = row[name]
+            return held if isinstance(held, int) else None
+        case PartSteps(day, which):
+            days = steps(day, row)
+            return None if days is None else which.of(day_of(days))
+        case ColumnSteps(name, kind, grid):
             found = _value(row[name])
+            if kind is Kind.DATE and isinstance(found, date):
+                return grid.index(Fraction(number_of(found)))
             return grid.index(found) if isinstance(found, Fraction) else None
 
 
@@ -104,7 +115,7 @@ def _value(cell: Cell) -> Fraction | str | date | None:
     match cell:
         case None | str() | date():
             return cell
-        case float() if not isfinite(cell):
+        case float() | Decimal() if not isfinite(cell):
             return None
         case bool() | int() | float() | Decimal():
             return Fraction(cell)

@@ -6,12 +6,13 @@ from hashlib import md5
 
 from tacit.core.catalog import Catalog
 from tacit.core.column import Kind
+from tacit.core.day import day_of
 from tacit.core.keys import Group, Key
 from tacit.engines.engine import SecretTable, sealed
 from tacit.engines.joined import joined
 from tacit.engines.leaves import Leaf
 from tacit.engines.meaning import Row, steps, truth
-from tacit.plan.bounded import BoundedKey, BoundedPlan, CaseKey, ColumnKey
+from tacit.plan.bounded import BoundedKey, BoundedPlan, CaseKey, ColumnKey, PeriodKey
 from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, TreeTally, UnitTally
 
 
@@ -54,6 +55,9 @@ def _key(key: BoundedKey, row: Row) -> Key | None:
     match key:
         case CaseKey(_, whens, otherwise, _):
             return next((name for when, name in whens if truth(when, row)), otherwise)
+        case PeriodKey(_, day, span, _):
+            days = steps(day, row)
+            return None if days is None else span.start(day_of(days)).isoformat()
         case ColumnKey(_, name, kind, keys):
             value: object = row[name]
             if kind is Kind.DATE and value is not None:

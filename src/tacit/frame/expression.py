@@ -1,11 +1,12 @@
 """Columns in Python: operators that build the expressions of a plan."""
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from fractions import Fraction
 
 from tacit.errors import InvalidValue
 from tacit.numeric.exact import exact
+from tacit.plan.calendar import Part, Span
 from tacit.plan.expression import (
     And,
     Arithmetic,
@@ -13,14 +14,17 @@ from tacit.plan.expression import (
     Compare,
     Comparison,
     Constant,
+    DatePart,
     Divide,
     Expression,
     Field,
     IsNull,
+    Like,
     Not,
     OneOf,
     Operation,
     Or,
+    Period,
     Value,
 )
 
@@ -105,6 +109,18 @@ class Expr:
         """Whether the value is one of ``values``."""
         return Expr(OneOf(self.node, tuple(_value(value) for value in values)))
 
+    def like(self, pattern: str) -> "Expr":
+        """Whether the value is a declared key that looks like ``pattern``, as 'no%' does."""
+        return Expr(Like(self.node, pattern))
+
+    def part(self, part: Part) -> "Expr":
+        """A part of a day, such as its month."""
+        return Expr(DatePart(part, self.node))
+
+    def period(self, span: Span) -> "Expr":
+        """Where the period starts that a day lies in: what groups are named by."""
+        return Expr(Period(span, self.node))
+
     def _compare(self, comparison: Comparison, other: object) -> "Expr":
         return Expr(Compare(comparison, self.node, wrapped(other).node))
 
@@ -132,6 +148,8 @@ def wrapped(value: object) -> Expr:
 
 def _value(value: object) -> Value:
     match value:
+        case datetime():
+            pass  # a moment is no day
         case bool() | int() | str() | date():
             return value
         case float() | Fraction():

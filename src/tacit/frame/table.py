@@ -9,9 +9,19 @@ from tacit.errors import InvalidValue
 from tacit.frame.aggregate import Agg
 from tacit.frame.expression import Expr, col
 from tacit.plan.expression import Expression, Field
+from tacit.plan.gather import gather
 from tacit.plan.plan import GroupKey, Measure, Plan
 from tacit.plan.post import OrderBy, Output, Post
-from tacit.plan.relation import Filter, Join, Relation, Scan, datasets
+from tacit.plan.relation import (
+    Filter,
+    Join,
+    PerUnit,
+    Relation,
+    Scan,
+    UnitValue,
+    datasets,
+    per_unit_in,
+)
 from tacit.plan.rewrite import rewritten
 from tacit.plan.scope import scope_of
 
@@ -59,13 +69,29 @@ class Table:
         post = Post.showing(*(key.name for key in keys), *measures)
         return Answer(Plan(self.relation, keys, made, post))
 
+    def per_unit(self, **values: Agg) -> "Table":
+        """A row for each unit and group: aggregates of the unit's own rows, under names."""
+        fields = [key for _, key in self.keys if isinstance(key, Field)]
+        if len(fields) != len(self.keys):
+            raise InvalidValue("Rows of units are grouped by columns, and by no expressions.")
+        made = tuple(
+            UnitValue(name, self._rewritten(part.aggregate)) for name, part in values.items()
+        )
+        keys = tuple(field.name for field in fields)
+        return Table(self.catalog, PerUnit(self.relation, keys, made))
+
     def _resolved(self, part: Expr) -> Expression:
         resolved: Expression = self._rewritten(part.node)
         return resolved
 
     def _rewritten(self, node: Any) -> Any:
         """``node`` with each column called by its dataset too."""
-        scope = scope_of(datasets(self.relation), self.catalog)
+        named = per_unit_in(self.relation) is None
+        scope = (
+            scope_of(datasets(self.relation), self.catalog)
+            if named
+            else gather(self.relation, self.catalog).scope
+        )
         return rewritten(node, lambda field: Field(scope[field.name].name))
 
 

@@ -4,18 +4,18 @@ from dataclasses import dataclass
 from math import prod
 
 from tacit.core.catalog import Catalog
+from tacit.core.dataset import Limits
 from tacit.errors import InvalidValue
 from tacit.plan.bound_key import bound_key
 from tacit.plan.bounded import BoundedKey, BoundedPlan
-from tacit.plan.expression import Expression, Field
-from tacit.plan.on_grid import condition
+from tacit.plan.expression import Field
+from tacit.plan.gather import gather
+from tacit.plan.like import not_too_many_patterns
 from tacit.plan.plan import Plan
 from tacit.plan.read import read
 from tacit.plan.reading import Reading
-from tacit.plan.relation import Filter, Join, Relation, Scan
-from tacit.plan.scope import Scope, scope_of
-from tacit.plan.source import source_of
-from tacit.plan.steps import AllOf
+from tacit.plan.relation import per_unit_in
+from tacit.plan.scope import Scope
 from tacit.plan.tally import Tally, UnitTally
 from tacit.plan.tree import finest
 
@@ -39,25 +39,26 @@ def bound(plan: Plan, catalog: Catalog) -> Bound:
 
     Guarantee: a function of the question and the catalog alone: no data is read.
     """
-    source = source_of(plan.source, catalog)
-    scope = scope_of(source.datasets, catalog)
-    _without_unit(source.unit, plan, scope)
+    rows = gather(plan.source, catalog)
+    scope, limits = rows.scope, rows.limits
+    _without_unit(rows.source.unit, plan, scope)
+    not_too_many_patterns(plan, scope)
     keys = tuple(bound_key(key, scope) for key in plan.keys)
     _not_too_many(plan, keys)
     tallies: list[Tally] = []
     if any(key.keys is None for key in keys):
         tallies.append(UnitTally())
-    limits = catalog.dataset(source.dataset).limits
+    max_rows = _max_rows(plan, scope, limits)
     readings = tuple(
-        read(measure.aggregate, scope, limits.max_rows, tallies, finest(keys))
+        read(measure.aggregate, scope, max_rows, tallies, finest(keys))
         for measure in plan.measures
     )
     bounded = BoundedPlan(
-        source=source,
-        condition=AllOf(tuple(condition(part, scope) for part in _filters(plan.source))),
+        source=rows.source,
+        condition=rows.condition,
         keys=keys,
         max_groups=limits.max_groups if keys else 1,
-        max_rows=limits.max_rows,
+        max_rows=max_rows,
         tallies=tuple(tallies),
     )
     return Bound(bounded, readings)
@@ -72,15 +73,14 @@ def _not_too_many(plan: Plan, keys: tuple[BoundedKey, ...]) -> None:
         raise InvalidValue(f"An answer has at most {MOST_GROUPS} groups; ask for fewer keys.")
 
 
-def _filters(relation: Relation) -> list[Expression]:
-    """The conditions of a relation, from the bottom up."""
-    match relation:
-        case Scan():
-            return []
-        case Filter(source, wanted):
-            return [*_filters(source), wanted]
-        case Join(source, _, _, _):
-            return _filters(source)
+def _max_rows(plan: Plan, scope: Scope, limits: Limits) -> int:
+    """The rows of a unit in a group: one, where the keys are those that it has one row by."""
+    below = per_unit_in(plan.source)
+    if below is None:
+        return limits.max_rows
+    fields = [key.expression for key in plan.keys]
+    named = {scope[field.name].name for field in fields if isinstance(field, Field)}
+    return 1 if named >= {scope[key].name for key in below.keys} else limits.max_rows
 
 
 def _without_unit(unit: str, plan: Plan, scope: Scope) -> None:

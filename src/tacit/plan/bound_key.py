@@ -2,19 +2,24 @@
 
 from fractions import Fraction
 
-from tacit.core.column import Kind
+from tacit.core.column import Column, Kind
+from tacit.core.day import day_of
 from tacit.core.keys import Key, Keys
 from tacit.core.schema import Schema
 from tacit.errors import InvalidValue
-from tacit.plan.bounded import BoundedKey, CaseKey, ColumnKey
+from tacit.plan.bounded import BoundedKey, CaseKey, ColumnKey, PeriodKey
+from tacit.plan.calendar import Span
+from tacit.plan.days import clamped_days, day_column
 from tacit.plan.expression import (
     Bin,
     Case,
     Compare,
     Comparison,
     Constant,
+    DatePart,
     Expression,
     Field,
+    Period,
 )
 from tacit.plan.on_grid import condition, number
 from tacit.plan.plan import GroupKey
@@ -24,6 +29,9 @@ GROUPED = {Kind.TEXT, Kind.INTEGER, Kind.BOOLEAN, Kind.DATE}
 """Kinds that have groups; numbers with fractions are put into bins first."""
 
 TRUTHS = Keys((0, 1))
+
+MOST_PERIODS = 50_000
+"""Periods of one key, such as the days of 137 years."""
 
 MOST_BINS = 200
 """Bins of one key; each is a comparison that every row goes through."""
@@ -48,10 +56,29 @@ def bound_key(key: GroupKey, schema: Schema) -> BoundedKey:
             return CaseKey(key.name, named, rest, Keys(tuple(dict.fromkeys(values))))
         case Bin(part, width):
             return bound_key(GroupKey(key.name, _bins(part, width, schema)), schema)
+        case DatePart():
+            return bound_key(GroupKey(key.name, Bin(key.expression, 1)), schema)
+        case Period(span, day):
+            column = day_column(day, schema)
+            return PeriodKey(key.name, clamped_days(column), span, _periods(span, column))
     raise InvalidValue(
-        "Groups are made by a column, by bins of a number, as in FLOOR(x / 10) * 10, or by a "
-        "CASE whose values are written out."
+        "Groups are made by a column, by bins of a number, as in FLOOR(x / 10) * 10, by dates, "
+        "as in MONTH(day) or DATE_TRUNC('month', day), or by a CASE whose values are written "
+        "out."
     )
+
+
+def _periods(span: Span, column: Column) -> Keys | None:
+    """The periods that the bounds of days reach; nobody knows them where there are none."""
+    if column.bounds is None:
+        return None
+    first, last = day_of(column.grid().lowest), day_of(column.grid().highest)
+    if (last - first).days > MOST_PERIODS * span.longest:
+        raise InvalidValue(
+            f"So many {span.name.lower()} within the bounds of {column.name!r} are more than "
+            f"{MOST_PERIODS}; ask for longer periods."
+        )
+    return Keys(tuple(start.isoformat() for start in span.starts(first, last)))
 
 
 def _bins(part: Expression, width: int, schema: Schema) -> Case:

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from tacit.core.column import Kind
 from tacit.core.keys import Key, Keys
+from tacit.plan.calendar import Span
 from tacit.plan.source import Source
-from tacit.plan.steps import Condition
+from tacit.plan.steps import ColumnSteps, Condition
 from tacit.plan.tally import Tally
 
 
@@ -32,7 +33,20 @@ class CaseKey:
     keys: Keys
 
 
-BoundedKey = ColumnKey | CaseKey
+@dataclass(frozen=True, slots=True)
+class PeriodKey:
+    """Groups by the period of a clamped day; each is named by the day that it starts on.
+
+    Where ``keys`` is None the periods are secret, until a selection releases some.
+    """
+
+    name: str
+    day: ColumnSteps
+    span: Span
+    keys: Keys | None
+
+
+BoundedKey = ColumnKey | CaseKey | PeriodKey
 
 
 @dataclass(frozen=True, slots=True)

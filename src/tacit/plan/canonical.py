@@ -14,7 +14,7 @@ from tacit.errors import InternalError, InvalidValue
 from tacit.plan.expression import And, Compare, Field, OneOf, Or
 from tacit.plan.plan import GroupKey, Measure, Plan
 from tacit.plan.post import Post
-from tacit.plan.relation import Filter, Join
+from tacit.plan.relation import BELOW, Filter, Join, PerUnit, Relation, Scan, UnitValue
 from tacit.plan.rewrite import rewritten
 from tacit.plan.size import not_too_large
 
@@ -42,6 +42,7 @@ def canonical(plan: Plan) -> Canonical:
     and no privacy.
     """
     not_too_large(plan)
+    plan = settled(plan)
     keys = {key.name: _normal(key.expression) for key in plan.keys}
     measures = {part.name: _normal(part.aggregate) for part in plan.measures}
     key_names = _numbered("key", keys.values())
@@ -55,6 +56,39 @@ def canonical(plan: Plan) -> Canonical:
     called = {name: key_names[part] for name, part in keys.items()}
     called |= {name: measure_names[part] for name, part in measures.items()}
     return Canonical(made, rewritten(plan.post, partial(_called, called)))
+
+
+def settled(plan: Plan) -> Plan:
+    """``plan`` with the values of units under names that follow from what they are."""
+    source, names = _settled(plan.source)
+    change = partial(_renamed, names)
+    keys, measures = rewritten(plan.keys, change), rewritten(plan.measures, change)
+    return Plan(source, keys, measures, plan.post)
+
+
+def _settled(relation: Relation) -> tuple[Relation, dict[str, str]]:
+    """``relation``, and what the values of units are called above it."""
+    match relation:
+        case Scan():
+            return relation, {}
+        case Filter(source, wanted):
+            found, names = _settled(source)
+            return Filter(found, rewritten(wanted, partial(_renamed, names))), names
+        case Join(source, dataset, left, right):
+            found, names = _settled(source)
+            return Join(found, dataset, names.get(left, left), right), names
+        case PerUnit(source, keys, values):
+            found, names = _settled(source)
+            change = partial(_renamed, names)
+            meant = {v.name: _normal(rewritten(v.aggregate, change)) for v in values}
+            made = _numbered("value", meant.values())
+            settled_values = tuple(UnitValue(name, part) for part, name in made.items())
+            called = {f"{BELOW}.{v}": f"{BELOW}.{made[part]}" for v, part in meant.items()}
+            return PerUnit(found, _sorted(keys), settled_values), called
+
+
+def _renamed(names: Mapping[str, str], field: Field) -> Field:
+    return Field(names.get(field.name, field.name))
 
 
 def _called(names: Mapping[str, str], field: Field) -> Field:

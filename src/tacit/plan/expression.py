@@ -13,6 +13,7 @@ from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
 from tacit.errors import InvalidValue
+from tacit.plan.calendar import Part, Span
 
 Value = bool | int | Fraction | str | date
 """What an analyst may write: truth, a number, text or a day."""
@@ -81,6 +82,17 @@ class OneOf:
     def __post_init__(self) -> None:
         if not self.values:
             raise InvalidValue("IN needs at least one value.")
+
+
+@dataclass(frozen=True, slots=True)
+class Like:
+    """Whether a value is one of its column's declared keys that look like ``pattern``.
+
+    % stands for any text, _ for one character. Unknown where the value is NULL.
+    """
+
+    part: "Expression"
+    pattern: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +167,22 @@ class Bin:
 
 
 @dataclass(frozen=True, slots=True)
+class DatePart:
+    """A part of a day, which is clamped to the bounds of its column, or to years 1 to 9999."""
+
+    part: Part
+    day: "Expression"
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """Where the period starts that a day, clamped likewise, lies in. It names groups alone."""
+
+    span: Span
+    day: "Expression"
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """The value beside the first condition that holds, or else another."""
 
@@ -162,17 +190,5 @@ class Case:
     otherwise: "Expression"
 
 
-Expression = (
-    Field
-    | Constant
-    | Compare
-    | OneOf
-    | IsNull
-    | And
-    | Or
-    | Not
-    | Arithmetic
-    | Divide
-    | Bin
-    | Case
-)
+Truth = Compare | OneOf | Like | IsNull | And | Or | Not
+Expression = Field | Constant | Truth | Arithmetic | Divide | Bin | DatePart | Period | Case

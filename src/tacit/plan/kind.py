@@ -6,6 +6,7 @@ from fractions import Fraction
 from tacit.core.column import Kind
 from tacit.core.schema import Schema
 from tacit.errors import InvalidValue
+from tacit.plan.days import day_column
 from tacit.plan.expression import (
     And,
     Arithmetic,
@@ -13,15 +14,20 @@ from tacit.plan.expression import (
     Case,
     Compare,
     Constant,
+    DatePart,
     Divide,
     Expression,
     Field,
     IsNull,
+    Like,
     Not,
     OneOf,
+    Operation,
     Or,
+    Period,
     Value,
 )
+from tacit.plan.like import declared_keys
 from tacit.plan.scope import Released
 
 NUMBERS = {Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT}
@@ -50,6 +56,9 @@ def kind_of(expression: Expression, schema: Schema) -> Kind | None:
             for value in values:
                 _comparable(kind, kind_of_value(value))
             return Kind.BOOLEAN
+        case Like(part, _):
+            declared_keys(part, schema)
+            return Kind.BOOLEAN
         case IsNull(part):
             kind_of(part, schema)
             return Kind.BOOLEAN
@@ -63,8 +72,11 @@ def kind_of(expression: Expression, schema: Schema) -> Kind | None:
         case Arithmetic(operation, left, right):
             # each once: twice at every level would double at every level
             one, other = kind_of(left, schema), kind_of(right, schema)
+            if operation is Operation.SUBTRACT and {one, other} == {Kind.DATE}:
+                return Kind.INTEGER
             if not {one, other} <= NUMBERS | {None}:
-                raise InvalidValue(f"{operation.value} takes numbers.")
+                days = ", or two days" if operation is Operation.SUBTRACT else ""
+                raise InvalidValue(f"{operation.value} takes numbers{days}.")
             return _number(one, other)
         case Divide(left, right) if isinstance(schema, Released):
             if not {kind_of(left, schema), kind_of(right, schema)} <= NUMBERS | {None}:
@@ -77,6 +89,11 @@ def kind_of(expression: Expression, schema: Schema) -> Kind | None:
             )
         case Bin():
             raise InvalidValue("Bins name groups; put them into GROUP BY.")
+        case DatePart(_, day):
+            day_column(day, schema)
+            return Kind.INTEGER
+        case Period():
+            raise InvalidValue("DATE_TRUNC names groups; put it into GROUP BY.")
         case Case(whens, otherwise):
             for condition, _ in whens:
                 _condition(condition, schema)

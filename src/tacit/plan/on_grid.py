@@ -7,6 +7,7 @@ from operator import add, mul, sub
 from tacit.core.column import Column, Kind
 from tacit.core.schema import Schema
 from tacit.errors import InvalidValue
+from tacit.plan.days import day_column, day_part, days_between
 from tacit.plan.expression import (
     And,
     Arithmetic,
@@ -14,16 +15,20 @@ from tacit.plan.expression import (
     Compare,
     Comparison,
     Constant,
+    DatePart,
     Expression,
     Field,
     IsNull,
+    Like,
     Not,
     OneOf,
     Operation,
     Or,
     Value,
 )
+from tacit.plan.held import Held
 from tacit.plan.kind import NUMBERS, kind_of
+from tacit.plan.like import like
 from tacit.plan.ranged import ROOM, Ranged, in_one_step
 from tacit.plan.steps import (
     AllOf,
@@ -63,6 +68,8 @@ def number(expression: Expression, schema: Schema) -> Ranged:
     match expression:
         case Field(name):
             column = schema[name]
+            if isinstance(column, Held):
+                return column.value
             grid = column.grid()
             if column.kind not in NUMBERS:
                 raise InvalidValue(f"{column.name!r} holds {column.kind.value}s, not numbers.")
@@ -75,6 +82,12 @@ def number(expression: Expression, schema: Schema) -> Ranged:
             pass
         case Constant(int() | Fraction() as value):
             return Ranged.constant(Fraction(value))
+        case DatePart(part, day):
+            return day_part(part, day_column(day, schema))
+        case Arithmetic(Operation.SUBTRACT, left, right) if (
+            found := days_between(left, right, schema)
+        ) is not None:
+            return found
         case Arithmetic(operation, left, right):
             return OPERATIONS[operation](number(left, schema), number(right, schema))
         case Case(whens, otherwise):
@@ -96,7 +109,9 @@ def condition(expression: Expression, schema: Schema) -> Condition:
         case OneOf(part, values):
             kind_of(expression, schema)  # refuses what is not comparable
             return _one_of(part, values, schema)
-        case IsNull(Field(name)):
+        case Like():
+            return like(expression, schema)
+        case IsNull(Field(name)) if not _held(schema, name):
             return ColumnIsNull(schema[name].name, schema[name].kind)
         case IsNull(part) if kind_of(part, schema) in NUMBERS:
             return StepsAreNull(number(part, schema).steps)
@@ -118,7 +133,7 @@ def _thens(whens: tuple[tuple[Expression, Expression], ...]) -> list[Expression]
 
 
 def _one_of(part: Expression, values: tuple[Value, ...], schema: Schema) -> Condition:
-    if isinstance(part, Field):
+    if isinstance(part, Field) and not _held(schema, part.name):
         column = schema[part.name]
         for value in values:
             _compare_column(Comparison.EQUAL, column, value)
@@ -135,11 +150,13 @@ def _compare(
     match left, right:
         case (Constant(None), _) | (_, Constant(None)):
             return Known(None)
-        case Field(name), Constant(value) if value is not None:
+        case Field(name), Constant(value) if value is not None and not _held(schema, name):
             return _compare_column(comparison, schema[name], value)
-        case Constant(value), Field(name) if value is not None:
+        case Constant(value), Field(name) if value is not None and not _held(schema, name):
             return _compare_column(comparison.mirrored, schema[name], value)
-        case Field(one), Field(other) if schema[one].kind is schema[other].kind:
+        case Field(one), Field(other) if schema[one].kind is schema[other].kind and not _held(
+            schema, one, other
+        ):
             _ordered(comparison, schema[one])
             names = schema[one].name, schema[other].name
             return CompareColumns(comparison, *names, schema[one].kind)
@@ -147,6 +164,11 @@ def _compare(
         numbers = in_one_step([number(left, schema), number(right, schema)])
         return CompareSteps(comparison, numbers[0].steps, numbers[1].steps)
     raise InvalidValue("Compare a column with a value, two columns of one kind, or numbers.")
+
+
+def _held(schema: Schema, *names: str) -> bool:
+    """Whether a column holds steps, which are compared as numbers are."""
+    return any(isinstance(schema[name], Held) for name in names)
 
 
 def _compare_column(comparison: Comparison, column: Column, value: Value) -> Condition:

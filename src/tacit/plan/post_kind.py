@@ -2,7 +2,7 @@
 
 from tacit.core.column import Column, Kind
 from tacit.errors import InvalidValue
-from tacit.plan.bounded import BoundedKey, CaseKey
+from tacit.plan.bounded import BoundedKey, CaseKey, PeriodKey
 from tacit.plan.kind import kind_of
 from tacit.plan.post import Post
 from tacit.plan.scope import Released
@@ -25,4 +25,6 @@ def _released(key: BoundedKey) -> Kind:
     """Groups are named by text, as days are, or by whole numbers, as truths are."""
     if isinstance(key, CaseKey):
         return Kind.TEXT if isinstance(key.keys.values[0], str) else Kind.INTEGER
+    if isinstance(key, PeriodKey):
+        return Kind.TEXT
     return Kind.TEXT if key.kind in {Kind.TEXT, Kind.DATE} else Kind.INTEGER

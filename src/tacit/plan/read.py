@@ -17,12 +17,13 @@ from tacit.plan.aggregate import (
     Variance,
 )
 from tacit.plan.expression import Expression, Field
+from tacit.plan.held import Held
 from tacit.plan.moment import mean, variance
 from tacit.plan.on_grid import number
 from tacit.plan.reading import Cells, ExtremeReading, QuantileReading, Reading, TotalReading
 from tacit.plan.steps import ColumnIsNull, Condition, Known, NotSo, StepsAreNull
 from tacit.plan.tally import RowTally, Tally, TotalTally, UnitTally
-from tacit.plan.tree import FINEST, tree
+from tacit.plan.tree import FINEST, grid, tree
 
 
 def read(
@@ -34,7 +35,7 @@ def read(
 ) -> Reading:
     """How ``aggregate`` is read; the tallies that it needs are added where they are missing.
 
-    ``most`` is how often the range of a number may be halved where it is put on a tree.
+    ``most`` is how often the range of a number may be halved where it is put on a grid.
     """
 
     def place(tally: Tally) -> int:
@@ -53,7 +54,7 @@ def read(
         case CountRows():
             return TotalReading(place(RowTally(Known(True), max_rows)), one)
         case CountValues(argument):
-            return TotalReading(place(RowTally(_present(argument, schema), max_rows)), one)
+            return TotalReading(place(RowTally(present(argument, schema), max_rows)), one)
         case Sum(argument):
             value = number(argument, schema)
             low, high = min(0, value.low * max_rows), max(0, value.high * max_rows)
@@ -68,8 +69,9 @@ def read(
             value = number(argument, schema)
             return variance(value, max_rows, place, sample=sample, root=True)
         case Quantile(argument, fraction):
-            found, cells = planted(argument)
-            return QuantileReading(found, fraction, cells)
+            value = number(argument, schema)
+            counts, cells = grid(value, max_rows, most, fraction)
+            return QuantileReading(place(counts), fraction, cells)
         case Least(argument):
             found, cells = planted(argument)
             return ExtremeReading(found, False, cells)
@@ -78,9 +80,10 @@ def read(
             return ExtremeReading(found, True, cells)
 
 
-def _present(argument: Expression, schema: Schema) -> Condition:
+def present(argument: Expression, schema: Schema) -> Condition:
+    """Whether ``argument`` is not NULL."""
     match argument:
-        case Field(name):
+        case Field(name) if not isinstance(schema[name], Held):
             column = schema[name]
             return NotSo(ColumnIsNull(column.name, column.kind))
         case _:

@@ -2,7 +2,11 @@
 
 from dataclasses import dataclass
 
+from tacit.plan.aggregate import Aggregate
 from tacit.plan.expression import Expression
+
+BELOW = "below"
+"""Where values of units are found: above `PerUnit`, one is called below.name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +39,28 @@ class Join:
     right: str
 
 
-Relation = Scan | Filter | Join
+@dataclass(frozen=True, slots=True)
+class UnitValue:
+    """An aggregate of one unit's own rows, under the name of its column."""
+
+    name: str
+    aggregate: Aggregate
+
+
+@dataclass(frozen=True, slots=True)
+class PerUnit:
+    """A row for each unit, and for each group of its rows by ``keys``: aggregates of these.
+
+    ``keys`` are columns of ``source``, as dataset.column; the unit is one without being named.
+    Above it there are the unit and the keys under their own names, and the values.
+    """
+
+    source: "Relation"
+    keys: tuple[str, ...]
+    values: tuple[UnitValue, ...]
+
+
+Relation = Scan | Filter | Join | PerUnit
 
 
 def datasets(relation: Relation) -> tuple[str, ...]:
@@ -48,7 +73,29 @@ def datasets(relation: Relation) -> tuple[str, ...]:
     match relation:
         case Scan(dataset):
             return (dataset,)
-        case Filter(source, _):
+        case Filter(source, _) | PerUnit(source, _, _):
             return datasets(source)
         case Join(source, dataset, _, _):
             return (*datasets(source), dataset)
+
+
+def per_unit_in(relation: Relation) -> PerUnit | None:
+    """The rows of units that ``relation`` filters or joins; None where it reads datasets."""
+    match relation:
+        case Scan():
+            return None
+        case Filter(source, _) | Join(source, _, _, _):
+            return per_unit_in(source)
+        case PerUnit():
+            return relation
+
+
+def filters(relation: Relation) -> list[Expression]:
+    """The conditions on the rows of ``relation``, from the bottom up; not those of units."""
+    match relation:
+        case Scan() | PerUnit():
+            return []
+        case Filter(source, wanted):
+            return [*filters(source), wanted]
+        case Join(source, _, _, _):
+            return filters(source)

@@ -1,5 +1,6 @@
 """How large a question may be: whoever walks one must come back, and soon."""
 
+from collections.abc import Iterator
 from dataclasses import is_dataclass
 from typing import Any, TypeVar
 
@@ -43,6 +44,14 @@ def not_too_large(node: Node, most: int = LARGEST_QUESTION) -> Node:
             return node
         level = below
     raise InvalidValue("This question is nested too deeply.")
+
+
+def every(node: object, kind: type[Node]) -> Iterator[Node]:
+    """The nodes of one kind in a tree."""
+    if isinstance(node, kind):
+        yield node
+    for part in _parts(node):
+        yield from every(part, kind)
 
 
 def size(node: object) -> int:

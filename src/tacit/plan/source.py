@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from tacit.core.catalog import Catalog
 from tacit.core.dataset import Link, UnitColumn
 from tacit.errors import InvalidValue
-from tacit.plan.relation import Filter, Join, Relation, Scan
+from tacit.plan.of_unit import OfUnit
+from tacit.plan.relation import Filter, Join, PerUnit, Relation, Scan, per_unit_in
+from tacit.plan.steps import Condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,15 +20,31 @@ class Beside:
 
 
 @dataclass(frozen=True, slots=True)
+class Gathered:
+    """A row for each unit, and each of its groups by ``keys``, NULL among them.
+
+    Only rows of ``source`` that name a unit and meet ``condition`` count. The columns are the
+    unit, the keys, and the values in steps, each under its name.
+    """
+
+    source: "Source"
+    condition: Condition
+    keys: tuple[str, ...]
+    values: tuple[tuple[str, OfUnit], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """A table, the tables beside it, and the column that names the unit of each joined row.
 
-    Columns are called dataset.column throughout.
+    Columns are called dataset.column throughout. Where rows were ``gathered`` these are read in
+    place of the table, which lies below them.
     """
 
     dataset: str
     beside: tuple[Beside, ...]
     unit: str
+    gathered: Gathered | None = None
 
     @property
     def datasets(self) -> tuple[str, ...]:
@@ -38,8 +56,14 @@ def source_of(relation: Relation, catalog: Catalog) -> Source:
     """The tables that ``relation`` names, and those on the way to the unit.
 
     Guarantee: every joined row belongs to one unit, and is a function of that unit's rows,
-    where the links are what the owner declared.
+    where the links are what the owner declared. What is gathered is added by
+    `tacit.plan.gather`.
     """
+    below = per_unit_in(relation)
+    if below is not None:
+        _not_joined(relation)
+        lowest = source_of(below.source, catalog)
+        return Source(lowest.dataset, (), lowest.unit)
     first, joins = _joined(relation)
     named = {first, *(join.dataset for join in joins)}
     if len(named) != len(joins) + 1:
@@ -64,7 +88,9 @@ def source_of(relation: Relation, catalog: Catalog) -> Source:
 
 def assumptions(source: Source, catalog: Catalog) -> tuple[str, ...]:
     """What the owner says and no engine keeps: that a link leads to one row."""
-    found = []
+    found: list[str] = []
+    if source.gathered is not None:
+        found += assumptions(source.gathered.source, catalog)
     for each in source.beside:
         child, column = each.left.split(".", 1)
         way = catalog.dataset(child).unit
@@ -83,11 +109,22 @@ def _reverse(each: Beside, catalog: Catalog) -> list[str]:
     return []
 
 
+def _not_joined(relation: Relation) -> None:
+    match relation:
+        case Join(_, dataset, _, _):
+            raise InvalidValue(
+                f"{dataset!r} is joined to the rows of a query below that aggregates; join it "
+                "inside that query, and add the columns that you need to its GROUP BY."
+            )
+        case Filter(source, _):
+            _not_joined(source)
+
+
 def _joined(relation: Relation) -> tuple[str, list[Join]]:
     match relation:
         case Scan(dataset):
             return dataset, []
-        case Filter(source, _):
+        case Filter(source, _) | PerUnit(source, _, _):
             return _joined(source)
         case Join(source, _, _, _):
             first, joins = _joined(source)

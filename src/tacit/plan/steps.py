@@ -9,16 +9,27 @@ from dataclasses import dataclass
 
 from tacit.core.column import Kind
 from tacit.numeric.grid import Grid
+from tacit.plan.calendar import Part
 from tacit.plan.expression import Comparison, Value
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnSteps:
-    """A column clamped to its bounds, in steps of its grid; what is no number is NULL."""
+    """A column clamped to its bounds, in steps of its grid; what is no number is NULL.
+
+    Days are counted from 1970-01-01 on.
+    """
 
     name: str
     kind: Kind
     grid: Grid
+
+
+@dataclass(frozen=True, slots=True)
+class HeldSteps:
+    """A column that holds steps already, in the range that they were gathered in."""
+
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +61,14 @@ class HalvedSteps:
 
     steps: "Steps"
     times: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartSteps:
+    """A part of a clamped day."""
+
+    day: ColumnSteps
+    part: Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,4 +189,13 @@ Condition = (
     | AnyOf
     | NotSo
 )
-Steps = ColumnSteps | WholeSteps | SumSteps | ProductSteps | HalvedSteps | CaseSteps
+Steps = (
+    ColumnSteps
+    | HeldSteps
+    | WholeSteps
+    | SumSteps
+    | ProductSteps
+    | HalvedSteps
+    | PartSteps
+    | CaseSteps
+)

@@ -7,6 +7,7 @@ from typing import Any
 
 from tacit.errors import InvalidValue
 from tacit.plan import aggregate, expression, plan, post, relation
+from tacit.plan.calendar import Part, Span
 from tacit.plan.canonical import text
 from tacit.plan.expression import Comparison, Operation
 from tacit.plan.plan import Plan
@@ -19,9 +20,10 @@ NODES: dict[str, type] = {
 }
 """Every class that a plan is made of, by its name."""
 
-CHOICES: dict[str, Comparison | Operation] = {
-    choice.name: choice for choices in (Comparison, Operation) for choice in choices
+CHOICES: dict[str, Comparison | Operation | Part | Span] = {
+    choice.name: choice for choices in (Comparison, Operation, Part, Span) for choice in choices
 }
+"""No two have one name, which is all that a text holds of them."""
 
 
 def decode(stored: str) -> Plan:

@@ -5,6 +5,7 @@ that a unit adds between ``low`` and ``high``, whatever its rows hold.
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from tacit.errors import InternalError
 from tacit.plan.steps import Condition, Steps
@@ -60,7 +61,7 @@ class TreeTally:
 
     ``cell`` is the place on the grid, from 0 on, and a row where it is NULL counts for nothing.
     Level i has ``branching**i`` nodes, and the last is the grid; a row adds 1 to one node of
-    each level.
+    each level. Where a ``quantile`` is chosen from the counts there is no level but the grid.
     """
 
     cell: Steps
@@ -68,6 +69,7 @@ class TreeTally:
     branching: int
     high: int
     low: int = 0
+    quantile: Fraction | None = None
 
     @property
     def cells(self) -> int:

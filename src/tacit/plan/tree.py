@@ -1,11 +1,12 @@
 """The shape of a tree of counts: a public grid over a number's range, and the nodes above."""
 
+from fractions import Fraction
 from math import prod
 
 from tacit.plan.bounded import BoundedKey
 from tacit.plan.ranged import Ranged
 from tacit.plan.reading import Cells
-from tacit.plan.steps import HalvedSteps
+from tacit.plan.steps import HalvedSteps, Steps
 from tacit.plan.tally import TreeTally
 
 FINEST = 12
@@ -14,8 +15,8 @@ FINEST = 12
 SECRET_FINEST = 8
 """The same where the groups are secret, and so is how many trees there will be."""
 
-MOST_NODES = 2**22
-"""Noisy counts of one tree tally in all groups together: about a second of noise."""
+MOST_NODES = 2**20
+"""Counts of one tree in all groups together: a second of noise, or some of choosing."""
 
 BRANCHINGS = (1, 2, 3, 4)
 """Halvings of one level: from 2 to 16 children."""
@@ -52,10 +53,24 @@ def tree(value: Ranged, max_rows: int, most: int) -> tuple[TreeTally, Cells]:
 
     ``most`` is how often its range may be halved.
     """
-    whole = value.above(value.low)
-    wanted = max(1, whole.high.bit_length())
+    wanted = max(1, (value.high - value.low).bit_length())
     each, levels = shape(min(wanted, most))
-    times = max(0, wanted - each * levels)
-    cell = HalvedSteps(whole.steps, times) if times else whole.steps
-    cells = Cells(value.low, value.high, 2**times, value.step, value.rounding)
+    cell, cells = _placed(value, max(0, wanted - each * levels))
     return TreeTally(cell, levels, 2**each, max_rows), cells
+
+
+def grid(
+    value: Ranged, max_rows: int, most: int, quantile: Fraction
+) -> tuple[TreeTally, Cells]:
+    """The counts of ``value`` on such a grid alone, from which a ``quantile`` is chosen."""
+    whole = value.high - value.low
+    times = max(0, whole.bit_length() - most)
+    cell, cells = _placed(value, times)
+    return TreeTally(cell, 1, (whole >> times) + 1, max_rows, quantile=quantile), cells
+
+
+def _placed(value: Ranged, times: int) -> tuple[Steps, Cells]:
+    """The cell of a number, whose steps are halved ``times`` times, and what it stands for."""
+    whole = value.above(value.low)
+    cell = HalvedSteps(whole.steps, times) if times else whole.steps
+    return cell, Cells(value.low, value.high, 2**times, value.step, value.rounding)

@@ -8,13 +8,14 @@ from tacit.core.loss import Loss
 from tacit.errors import InternalError
 from tacit.mechanisms.gaussian import Gaussian
 from tacit.mechanisms.gaussian_keys import GaussianKeys
+from tacit.mechanisms.grid_quantile import GridQuantile
 from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.laplace_keys import LaplaceKeys
 from tacit.mechanisms.mechanism import Mechanism
 from tacit.mechanisms.tree_quantile import TreeQuantile
 from tacit.mechanisms.truncated_geometric_keys import TruncatedGeometricKeys
 from tacit.numeric.exact import sqrt_bounds
-from tacit.query.price import noise_for, secret_columns
+from tacit.query.price import noise_for, to_declare
 from tacit.query.quote import Quote
 from tacit.query.share import shares
 
@@ -46,8 +47,8 @@ def advice_on(quote: Quote) -> tuple[Advice, ...]:
 
 def _declared_keys(quote: Quote) -> Iterator[Advice]:
     """With public keys nothing is spent on selecting groups, and none is left out."""
-    plan, columns = quote.bound.plan, secret_columns(quote.bound.plan)
-    if not columns:
+    plan, change = quote.bound.plan, to_declare(quote.bound.plan)
+    if not change:
         return
     smaller, parts, loss = [Fraction(0)], shares(quote.bound), quote.loss
     delta = loss.delta / sum(part > 0 for part in parts)
@@ -58,8 +59,7 @@ def _declared_keys(quote: Quote) -> Iterator[Advice]:
             declared = noise_for(plan, plan.tallies[place], whole, neighbours)
             now = quote.tallies[place].mechanism
             smaller.append(1 - sqrt_bounds(variance(declared.mechanism) / variance(now))[1])
-    names = " and ".join(repr(name) for name in columns)
-    yield Advice(f"declare the keys of {names}", max(smaller))
+    yield Advice(change, max(smaller))
 
 
 def variance(mechanism: Mechanism) -> Fraction:
@@ -69,6 +69,8 @@ def variance(mechanism: Mechanism) -> Fraction:
             return square
         case Laplace(scale):
             return 2 * scale**2
+        case GridQuantile(_, rate):
+            return 2 / rate**2  # in ranks, far from the ends of a table
         case LaplaceKeys(epsilon, _, max_keys) | TruncatedGeometricKeys(epsilon, _, max_keys):
             return 2 * (max_keys / epsilon) ** 2
     raise InternalError(f"The noise of {type(mechanism).__name__} has no variance here.")

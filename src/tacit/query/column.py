@@ -17,8 +17,9 @@ from tacit.plan.reading import (
     VarianceReading,
 )
 from tacit.query.moment import Found, means, variances
+from tacit.query.quantile import quantiles
 from tacit.query.quote import Quote
-from tacit.query.tree import extremes, quantiles
+from tacit.query.tree import extremes
 
 CONFIDENCE = Fraction(19, 20)
 """How often an interval holds the exact value of the table after bounding, at least."""

@@ -7,6 +7,7 @@ from fractions import Fraction
 from tacit.core.release import Interval
 from tacit.errors import InvalidValue
 from tacit.plan.reading import (
+    Cells,
     ExtremeReading,
     MeanReading,
     QuantileReading,
@@ -15,6 +16,7 @@ from tacit.plan.reading import (
     VarianceReading,
 )
 from tacit.query.column import CONFIDENCE, column_of
+from tacit.query.quantile import quantile_of
 from tacit.query.quote import Quote
 from tacit.query.rank import RankNoise
 from tacit.query.tree import tree_of
@@ -61,9 +63,9 @@ def _expected(name: str, reading: Reading, quote: Quote, sizes: tuple[int, ...])
             errors = [(high - low) / 2 for low, high in found]
             return Expected(name, by_size=tuple(zip(sizes, errors, strict=True)))
         case QuantileReading() | ExtremeReading():
-            return Expected(
-                name, by_size=tuple((size, _of_rank(reading, quote, size)) for size in sizes)
-            )
+            ranks = _ranks(reading, quote)
+            apart = tuple((size, _apart(reading.cells, ranks, size)) for size in sizes)
+            return Expected(name, by_size=apart)
 
 
 def _intervals(reading: Reading, quote: Quote, made: list[list[int]]) -> list[Interval]:
@@ -88,14 +90,17 @@ def _even(
     return made
 
 
-def _of_rank(reading: QuantileReading | ExtremeReading, quote: Quote, size: int) -> Fraction:
-    """How far values lie apart whose ranks noise does not tell apart."""
-    noise = RankNoise.of(quote.tallies[reading.tree].mechanism, tree_of(quote, reading.tree))
+def _ranks(reading: QuantileReading | ExtremeReading, quote: Quote) -> Fraction:
+    """How many ranks noise does not tell apart."""
     if isinstance(reading, QuantileReading):
-        reaches = noise.reaches(reading.fraction, (1 - CONFIDENCE) / 2) + 1
-    else:
-        reaches = noise.reaches(Fraction(int(reading.greatest)), 1 - CONFIDENCE)
-    cells = reading.cells
+        # a reach is half as long again as the one before
+        return quantile_of(quote, reading).margin * Fraction(3, 2)
+    noise = RankNoise.of(quote.tallies[reading.tree].mechanism, tree_of(quote, reading.tree))
+    reaches = noise.reaches(Fraction(int(reading.greatest)), 1 - CONFIDENCE)
+    return Fraction(float(reaches.max()))
+
+
+def _apart(cells: Cells, ranks: Fraction, size: int) -> Fraction:
+    """How far values lie apart whose ranks are so far apart among ``size`` values."""
     whole = (cells.high - cells.low) * cells.step
-    beyond = whole * Fraction(float(reaches.max())) / size + cells.steps * cells.step
-    return min(whole, beyond)
+    return min(whole, whole * ranks / size + cells.steps * cells.step)

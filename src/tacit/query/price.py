@@ -4,6 +4,7 @@ from tacit.accounting.price import loss_of
 from tacit.choose import keys
 from tacit.choose.keys import choose_keys
 from tacit.choose.noise import choose_noise
+from tacit.choose.quantile import choose_quantile
 from tacit.core.catalog import Catalog
 from tacit.core.event import Composed
 from tacit.core.loss import Loss
@@ -13,13 +14,13 @@ from tacit.core.unit import Neighbours
 from tacit.errors import InternalError, InvalidValue
 from tacit.mechanisms.gaussian import Gaussian
 from tacit.plan.bound import bound
-from tacit.plan.bounded import BoundedPlan, ColumnKey
+from tacit.plan.bounded import BoundedPlan, ColumnKey, PeriodKey
 from tacit.plan.canonical import canonical
 from tacit.plan.plan import Plan
 from tacit.plan.post_kind import check_post
-from tacit.plan.sensitivity import group_count, sensitivities
+from tacit.plan.sensitivity import group_count, groups_touched, sensitivities
 from tacit.plan.source import assumptions
-from tacit.plan.tally import Tally
+from tacit.plan.tally import Tally, TreeTally
 from tacit.query.quote import PricedTally, Quote
 from tacit.query.share import losses, shares
 
@@ -56,8 +57,15 @@ def price(plan: Plan, catalog: Catalog, loss: Loss) -> Quote:
 def noise_for(
     plan: BoundedPlan, tally: Tally, loss: Loss, neighbours: Neighbours
 ) -> PricedTally:
-    """The noise with the least error for ``tally`` within ``loss``."""
+    """The noise or the choice with the least error for ``tally`` within ``loss``."""
     moved = sensitivities(plan, tally, neighbours)
+    if isinstance(tally, TreeTally) and tally.quantile is not None:
+        rows, groups = (
+            next(part for part in moved if part.norm is Norm.L1),
+            groups_touched(plan),
+        )
+        chosen = choose_quantile(rows, tally.quantile, tally.cells, groups, loss)
+        return PricedTally(chosen, rows)
     # Gaussian noise has an epsilon only at a delta
     curved = loss.measure is Measure.APPROXIMATE and not loss.delta
     known = [part for part in moved if part.norm is Norm.L1] if curved else moved
@@ -71,16 +79,22 @@ def selection_for(
 ) -> PricedTally:
     """The selection of the groups of ``plan`` within ``loss``, by its first tally."""
     if not loss.delta:
-        secret = " and ".join(repr(name) for name in secret_columns(plan))
         raise InvalidValue(
-            f"The groups of {secret} are not public, and which there are cannot be released "
-            "without a delta; ask with one, such as 1e-6, or declare the keys."
+            "The groups of this question are not public, and which there are cannot be "
+            f"released without a delta; ask with one, such as 1e-6, or {to_declare(plan)}."
         )
     moved = sensitivities(plan, plan.tallies[0], neighbours)
     once = next(part for part in moved if part.norm is Norm.L2)
     return PricedTally(choose_keys(once, loss, counted=counted).mechanism, once)
 
 
-def secret_columns(plan: BoundedPlan) -> list[str]:
-    """The columns whose values are not public, among those that groups are made by."""
-    return [key.column for key in plan.keys if isinstance(key, ColumnKey) and key.keys is None]
+def to_declare(plan: BoundedPlan) -> str:
+    """What the owner can declare so that all groups are public; empty where they are."""
+    parts = []
+    for key in plan.keys:
+        match key:
+            case ColumnKey(_, name, _, None):
+                parts.append(f"the keys of {name!r}")
+            case PeriodKey(_, day, _, None):
+                parts.append(f"the bounds of {day.name!r}")
+    return f"declare {' and '.join(parts)}" if parts else ""

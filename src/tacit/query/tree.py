@@ -1,4 +1,4 @@
-"""Quantiles, the least and the greatest off a released tree, with what they can be."""
+"""The least and the greatest off a released tree, with what they can be."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -9,34 +9,12 @@ from numpy.typing import NDArray
 from tacit.core.release import Interval
 from tacit.errors import InternalError
 from tacit.noise.integers import Integers, packed
-from tacit.plan.reading import Cells, ExtremeReading, QuantileReading
+from tacit.plan.reading import Cells, ExtremeReading
 from tacit.plan.tally import TreeTally
 from tacit.query.quote import Quote
 from tacit.query.rank import RankNoise
 
 Numbers = NDArray[np.float64]
-
-
-def quantiles(
-    reading: QuantileReading, quote: Quote, released: list[list[int]], confidence: Fraction
-) -> Iterator[tuple[Fraction, Interval]]:
-    """The quantile of each group, and where that of the kept rows lies.
-
-    Where G(cell) is the number of rows up to a cell less their part of all rows, the quantile
-    is the first cell whose G is not below 0, and the one before it has a G below. Noise hides
-    neither by more than its reach but with half of the doubt each. A rank more covers every
-    usual meaning of a quantile between two rows.
-    """
-    tally = tree_of(quote, reading.tree)
-    noise = RankNoise.of(quote.tallies[reading.tree].mechanism, tally)
-    reach = noise.reaches(reading.fraction, (1 - confidence) / 2) + 1
-    for tree in _each(released[reading.tree], tally.nodes):
-        counts = noise.reader.consistent(tree)
-        above = _above(counts[-1], reading.fraction)
-        cell = noise.reader.quantiles(tree, [reading.fraction])[0]
-        low = _first(above >= -reach)
-        high = tally.cells - _first((above < reach)[::-1])
-        yield _shown(reading.cells, cell, (min(low, cell), max(high, cell)))
 
 
 def extremes(
@@ -56,20 +34,20 @@ def extremes(
         above = _above(noise.reader.consistent(tree)[-1], part)
         if reading.greatest:
             cell = min(_first(-above <= reach), last)
-            yield _shown(reading.cells, cell, (cell, last))
+            yield shown(reading.cells, cell, (cell, last))
         else:
             # rows before a cell: those up to the one before it
             before = np.concatenate([[0.0], above[:-1]])
             limit = np.concatenate([[0.0], reach[:-1]])
             cell = last - min(_first((before <= limit)[::-1]), last)
-            yield _shown(reading.cells, cell, (0, cell))
+            yield shown(reading.cells, cell, (0, cell))
 
 
 def tree_of(quote: Quote, place: int) -> TreeTally:
     """The tree at ``place``."""
     tally = quote.bound.plan.tallies[place]
     if not isinstance(tally, TreeTally):
-        raise InternalError("A quantile is read off a tree.")
+        raise InternalError("An extreme is read off a tree.")
     return tally
 
 
@@ -90,7 +68,7 @@ def _first(wanted: NDArray[np.bool_]) -> int:
     return int(wanted.argmax()) if wanted.any() else wanted.size
 
 
-def _shown(cells: Cells, cell: int, around: tuple[int, int]) -> tuple[Fraction, Interval]:
+def shown(cells: Cells, cell: int, around: tuple[int, int]) -> tuple[Fraction, Interval]:
     """The middle of a cell, and the range from one cell to another."""
     value = (cells.least(cell) + cells.greatest(cell)) / 2
     low, high = cells.least(around[0]), cells.greatest(around[1])

@@ -17,16 +17,20 @@ from tacit.plan.expression import (
     Compare,
     Comparison,
     Constant,
+    DatePart,
     Divide,
     Expression,
     IsNull,
+    Like,
     Not,
     OneOf,
     Operation,
     Or,
+    Period,
     Value,
 )
 from tacit.plan.size import LARGEST_PART, not_too_large
+from tacit.sql.day import part_of, span_of
 
 COMPARISONS: dict[type[exp.Expr], Comparison] = {
     exp.EQ: Comparison.EQUAL,
@@ -86,6 +90,14 @@ def expression(node: exp.Expr, leaf: Leaf) -> Expression:
             return IsNull(expression(node.this, leaf))
         case exp.Case():
             return _case(node, leaf)
+        case exp.Like():
+            asked = Like(expression(node.this, leaf), _pattern(node.expression))
+            return Not(asked) if node.args.get("negate") else asked
+        case exp.TimestampTrunc():
+            return Period(span_of(node), expression(node.this, leaf))
+    taken = part_of(node)
+    if taken is not None:
+        return DatePart(taken[0], expression(taken[1], leaf))
     if isinstance(node, exp.Floor) or isinstance(_plain(node.this), exp.Floor):
         return _bin(node, leaf)
     if type(node) in COMPARISONS:
@@ -137,6 +149,12 @@ def _value(node: exp.Expr, leaf: Leaf) -> Value:
         case Constant(value) if value is not None:
             return value
     raise InvalidValue("IN takes values that are written out, without NULL.")
+
+
+def _pattern(node: exp.Expr) -> str:
+    if isinstance(node, exp.Literal) and node.is_string:
+        return str(node.this)
+    raise InvalidValue("LIKE takes a pattern that is written out, as in ward LIKE 'no%'.")
 
 
 def _constant(node: exp.Expr, leaf: Leaf) -> Expression:

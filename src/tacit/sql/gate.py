@@ -7,6 +7,7 @@ unknown. Arguments count as much as nodes: GROUP BY ALL and FROM other.t are arg
 from sqlglot import exp
 
 from tacit.errors import InvalidValue
+from tacit.sql.day import FUNCTIONS
 
 LONGEST_NAME = 100
 """Characters of a name, which an error may repeat."""
@@ -49,9 +50,13 @@ KNOWN: dict[type[exp.Expr], frozenset[str]] = {
             exp.Min,
             exp.Max,
             exp.Floor,
+            *FUNCTIONS,
+            exp.Var,
         ),
         frozenset({"this"}),
     ),
+    exp.Extract: BINARY,
+    exp.TimestampTrunc: frozenset({"this", "unit"}),
     exp.Quantile: frozenset({"this", "quantile"}),
     exp.PercentileCont: BINARY,
     exp.PercentileDisc: BINARY,
@@ -66,6 +71,7 @@ KNOWN: dict[type[exp.Expr], frozenset[str]] = {
     exp.Not: frozenset({"this"}),
     exp.Between: frozenset({"this", "low", "high"}),
     exp.In: frozenset({"this", "expressions"}),
+    exp.Like: BINARY | {"negate"},
     exp.Is: BINARY,
     exp.Case: frozenset({"this", "ifs", "default"}),
     exp.If: frozenset({"this", "true"}),
@@ -94,6 +100,10 @@ ADVICE: dict[type[exp.Expr], str] = {
     exp.IntDiv: "Rows are not divided; bins are written FLOOR(x / 10) * 10.",
     exp.ApproxQuantile: "Every quantile has noise here: write QUANTILE(x, 0.9).",
     exp.Mode: "The most frequent value is the greatest of COUNT(*) by that column.",
+    exp.ILike: "LIKE tells capitals from small letters; list the values with IN.",
+    exp.Escape: "LIKE has no ESCAPE: % and _ are what they are; list the values with IN.",
+    exp.Glob: "Patterns are written with LIKE: % for any text, _ for one character.",
+    exp.SimilarTo: "Patterns are written with LIKE: % for any text, _ for one character.",
 }
 """What to write instead of what is often tried."""
 

@@ -1,7 +1,7 @@
 """Where a SELECT's rows come from: datasets, joins along links, and queries below.
 
 A query below that only names, computes and filters rows is taken in: what it calls a column is
-replaced by what that stands for.
+replaced by what that stands for. One that aggregates does so for each unit.
 """
 
 from collections.abc import Mapping
@@ -14,8 +14,10 @@ from tacit.errors import InvalidValue
 from tacit.plan.expression import Expression, Field
 from tacit.plan.relation import Filter, Join, Relation, Scan
 from tacit.plan.size import LARGEST_PART, not_too_large
+from tacit.plan.source import source_of
 from tacit.sql.expression import expression
 from tacit.sql.names import Names
+from tacit.sql.per_unit import UnitRows, aggregates
 
 Below = Mapping[str, exp.Select]
 """The queries that WITH names."""
@@ -81,10 +83,17 @@ def _table(node: exp.Expr, catalog: Catalog, below: Below) -> Rows:
 
 def _taken_in(query: exp.Select, alias: str, catalog: Catalog, below: Below) -> Rows:
     """A query below, taken in: its rows, under the names that it gives."""
-    for part in ("group", "having", "order", "limit"):
+    for part in ("order", "limit"):
         if query.args.get(part) is not None:
-            raise InvalidValue(f"{part.upper()} in a query below is not built yet.")
+            raise InvalidValue(
+                f"{part.upper()} in a query below chooses among the rows of all; write it at "
+                "the end of the question, for what is released."
+            )
     rows = rows_of(query, catalog, below)
+    if aggregates(query):
+        unit = source_of(rows.relation, catalog).unit
+        relation, found = UnitRows(rows.relation, rows.names, unit).read(query)
+        return Rows(relation, Names({alias: found}))
     named = [pair for node in query.expressions for pair in _columns(node, rows.names)]
     columns = dict(named)
     if len(columns) != len(named):

@@ -16,7 +16,7 @@ from tacit.plan.aggregate import (
     Variance,
 )
 from tacit.plan.expression import Expression, Field
-from tacit.sql.show_expression import column, literal, show_expression
+from tacit.sql.show_expression import Shown, column, literal, show_expression
 
 
 def rows(field: Field) -> exp.Expr:
@@ -25,30 +25,30 @@ def rows(field: Field) -> exp.Expr:
     return column(name, table) if dot else column(field.name)
 
 
-def show_aggregate(aggregate: Aggregate, unit: str) -> exp.Expr:
+def show_aggregate(aggregate: Aggregate, unit: str, shown: Shown = rows) -> exp.Expr:
     """The call of ``aggregate``; ``unit`` is the column that names the unit."""
+
+    def of(argument: Expression) -> exp.Expr:
+        return show_expression(argument, shown)
+
     match aggregate:
         case CountRows():
             return exp.Count(this=exp.Star())
         case CountUnits():
-            return exp.Count(this=exp.Distinct(expressions=[rows(Field(unit))]))
+            return exp.Count(this=exp.Distinct(expressions=[shown(Field(unit))]))
         case CountValues(argument):
-            return exp.Count(this=_of(argument))
+            return exp.Count(this=of(argument))
         case Sum(argument):
-            return exp.Sum(this=_of(argument))
+            return exp.Sum(this=of(argument))
         case Mean(argument):
-            return exp.Avg(this=_of(argument))
+            return exp.Avg(this=of(argument))
         case Variance(argument, sample):
-            return (exp.Variance if sample else exp.VariancePop)(this=_of(argument))
+            return (exp.Variance if sample else exp.VariancePop)(this=of(argument))
         case Deviation(argument, sample):
-            return (exp.StddevSamp if sample else exp.StddevPop)(this=_of(argument))
+            return (exp.StddevSamp if sample else exp.StddevPop)(this=of(argument))
         case Quantile(argument, fraction):
-            return exp.Quantile(this=_of(argument), quantile=literal(fraction))
+            return exp.Quantile(this=of(argument), quantile=literal(fraction))
         case Least(argument):
-            return exp.Min(this=_of(argument))
+            return exp.Min(this=of(argument))
         case Greatest(argument):
-            return exp.Max(this=_of(argument))
-
-
-def _of(argument: Expression) -> exp.Expr:
-    return show_expression(argument, rows)
+            return exp.Max(this=of(argument))

@@ -15,13 +15,16 @@ from tacit.plan.expression import (
     Case,
     Compare,
     Constant,
+    DatePart,
     Divide,
     Expression,
     Field,
     IsNull,
+    Like,
     Not,
     OneOf,
     Or,
+    Period,
     Value,
 )
 from tacit.sql.expression import COMPARISONS, OPERATIONS
@@ -36,7 +39,7 @@ BINDING: dict[type[exp.Expr], int] = {
     exp.Or: ORING,
     exp.And: ANDING,
     exp.Not: DENYING,
-    **dict.fromkeys((*COMPARISONS, exp.Is, exp.In), COMPARING),
+    **dict.fromkeys((*COMPARISONS, exp.Is, exp.In, exp.Like), COMPARING),
     **dict.fromkeys((exp.Add, exp.Sub), ADDING),
     **dict.fromkeys((exp.Mul, exp.Div), MULTIPLYING),
 }
@@ -69,6 +72,15 @@ def show_expression(part: Expression, shown: Shown) -> exp.Expr:
             listed = [literal(value) for value in values]
             tested = _above(COMPARING, show_expression(inner, shown))
             return exp.In(this=tested, expressions=listed)
+        case Like(inner, pattern):
+            tested = _above(COMPARING, show_expression(inner, shown))
+            return exp.Like(this=tested, expression=literal(pattern))
+        case DatePart(which, day):
+            taken = _above(MULTIPLYING, show_expression(day, shown))
+            return exp.Extract(this=exp.var(which.value), expression=taken)
+        case Period(span, day):
+            taken = _above(MULTIPLYING, show_expression(day, shown))
+            return exp.TimestampTrunc(this=taken, unit=exp.var(span.value))
         case IsNull(inner):
             tested = _above(COMPARING, show_expression(inner, shown))
             return exp.Is(this=tested, expression=exp.null())

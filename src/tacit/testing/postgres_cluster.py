@@ -24,6 +24,7 @@ class PostgresCluster:
     def __init__(self, place: Path) -> None:
         self._data = place / "data"
         self._place = place
+        self.log = place / "log"
         self.port = _free_port()
         self._hand_over()
         self._run("initdb", "-D", self._data, "-U", SERVANT, "-A", "trust", "--no-sync")
@@ -33,9 +34,16 @@ class PostgresCluster:
         """Start it, or start it again after `stop`."""
         settings = " ".join(f"-c {setting}" for setting in SETTINGS.split())
         sockets = f"-c port={self.port} -c unix_socket_directories={self._place}"
-        log = self._place / "log"
         self._run(
-            "pg_ctl", "-D", self._data, "-l", log, "-w", "-o", f"{settings} {sockets}", "start"
+            "pg_ctl",
+            "-D",
+            self._data,
+            "-l",
+            self.log,
+            "-w",
+            "-o",
+            f"{settings} {sockets}",
+            "start",
         )
 
     def stop(self, mode: str = "fast") -> None:

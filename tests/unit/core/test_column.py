@@ -1,10 +1,12 @@
 from dataclasses import FrozenInstanceError
+from datetime import date
 from fractions import Fraction
 
 import pytest
 
 from tacit.core.bounds import Bounds
 from tacit.core.column import Column, Kind
+from tacit.core.day import FIRST, LAST, day_of, number_of
 from tacit.core.keys import Keys
 from tacit.errors import InvalidValue, MissingBound
 from tacit.numeric.grid import Grid
@@ -27,6 +29,21 @@ def test_a_float_column_gets_a_fine_grid() -> None:
     grid = Column("height", Kind.FLOAT, bounds=AGES).grid()
     assert grid == Grid.fine(Fraction(0), Fraction(120))
     assert grid != Column("height", Kind.INTEGER, bounds=AGES).grid()
+
+
+def test_days_have_bounds_of_days() -> None:
+    year = Bounds.days(date(2026, 1, 1), date(2026, 12, 31))
+    grid = Column("day", Kind.DATE, bounds=year).grid()
+    assert (grid.highest - grid.lowest, day_of(grid.lowest)) == (364, date(2026, 1, 1))
+    assert [number_of(day_of(number)) for number in (FIRST, 0, LAST)] == [FIRST, 0, LAST]
+    Column("day", Kind.DATE, bounds=Bounds.days(date.min, date.max))
+    for lower, upper in ((FIRST - 1, 0), (0, LAST + 1), (0, "0.5")):
+        with pytest.raises(
+            InvalidValue, match=r"whole days of the years 1 to 9999.*Bounds\.days"
+        ):
+            Column("day", Kind.DATE, bounds=Bounds.of(lower, upper))
+    with pytest.raises(MissingBound, match=r"bounds=Bounds\.days"):
+        Column("day", Kind.DATE).grid()
 
 
 def test_a_column_without_bounds_says_how_to_declare_them() -> None:

@@ -1,6 +1,6 @@
 """Method calls give the same tree as SQL."""
 
-from datetime import date
+from datetime import date, datetime
 
 import pytest
 from clinic import catalog as clinic
@@ -23,6 +23,7 @@ from tacit.frame.aggregate import (
 )
 from tacit.frame.expression import case, col
 from tacit.frame.table import Answer, Table
+from tacit.plan.calendar import Part, Span
 from tacit.plan.canonical import canonical
 from tacit.sql.parse import parse
 
@@ -66,6 +67,41 @@ SAME = [
         .order_by("n", descending=True)
         .order_by("who")
         .limit(3),
+    ),
+    (
+        (
+            "SELECT DATE_TRUNC('week', day) AS week, SUM(YEAR(until)) AS years,"
+            " AVG(until - DATE '2020-01-01') AS days FROM visits"
+            " WHERE EXTRACT(DOW FROM day) = 0 AND ward NOT LIKE 'no%' GROUP BY week"
+        ),
+        VISITS.where((col("day").part(Part.WEEKDAY) == 0) & ~col("ward").like("no%"))
+        .group_by(week=col("day").period(Span.WEEKS))
+        .agg(
+            years=total(col("until").part(Part.YEAR)),
+            days=mean(col("until") - date(2020, 1, 1)),
+        ),
+    ),
+    (
+        (
+            "SELECT ward, AVG(s) AS m FROM (SELECT person, ward, SUM(cost) AS s, COUNT(*) AS n"
+            " FROM visits WHERE age > 3 GROUP BY person, ward HAVING n > 1) GROUP BY ward"
+        ),
+        VISITS.where(col("age") > 3)
+        .group_by("ward")
+        .per_unit(cost=total("cost"), visits=count())
+        .where(col("visits") > 1)
+        .group_by("ward")
+        .agg(m=mean("cost")),
+    ),
+    (
+        (
+            "SELECT MAX(n) AS m FROM (SELECT person, MIN(n) AS n FROM (SELECT person, doctor,"
+            " COUNT(age) AS n FROM visits GROUP BY doctor, person) GROUP BY person)"
+        ),
+        VISITS.group_by("doctor")
+        .per_unit(n=count("age"))
+        .per_unit(least=least("n"))
+        .agg(m=greatest("least")),
     ),
     (
         (
@@ -123,3 +159,14 @@ def test_what_is_not_there_is_told() -> None:
         VISITS.where(col("age") > 1 and col("age") < 3)
     with pytest.raises(InvalidValue, match="A list is no value"):
         VISITS.where(col("age") == [1])
+    with pytest.raises(InvalidValue, match="A datetime is no value"):
+        VISITS.where(col("day") == datetime(2020, 1, 1))  # noqa: DTZ001
+    with pytest.raises(InvalidValue, match="grouped by columns"):
+        VISITS.group_by(k=col("age") + 1).per_unit(n=count())
+    with pytest.raises(
+        UnknownName, match=r"no column 'age'; there are visits\.person, below\.n"
+    ):
+        VISITS.per_unit(n=count()).where(col("age") > 1)
+    labs = Table.of(HOSPITAL, "labs").per_unit(n=count())
+    with pytest.raises(InvalidValue, match="join 'patients' there"):
+        labs.agg(n=total("n"))

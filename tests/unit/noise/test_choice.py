@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.noise.choice import Exponentials, _powers, choose
+from tacit.noise.choice import (
+    Exponentials,
+    ManyEqual,
+    ManyExponentials,
+    _powers,
+    choose,
+    choose_each,
+)
 from tacit.noise.law import _certain, thresholds
 from tacit.noise.weights import Categorical
 from tacit.numeric.entropy import Entropy, SystemEntropy
@@ -88,6 +95,23 @@ def test_a_word_that_cannot_decide_is_read_on() -> None:
         assert entropy.used == 2
     decided = ScriptedEntropy([third - 1, 0])
     assert (choose(decided, Categorical((1, 1, 1))), decided.used) == (0, 1)
+
+
+@given(st.lists(st.lists(st.integers(-40, 40), min_size=3, max_size=3), min_size=1), RATES)
+def test_many_rows_are_drawn_as_each_alone(scores: list[list[int]], rate: Fraction) -> None:
+    words = np.random.default_rng(len(scores)).integers(2**63, size=len(scores)).tolist()
+    many = choose_each(ScriptedEntropy(words), ManyExponentials(rate, np.array(scores)))
+    for row, word, outcome in zip(scores, words, many.tolist(), strict=True):
+        assert choose(ScriptedEntropy([word]), Exponentials(rate, np.array(row))) == outcome
+
+
+def test_of_many_rows_those_that_a_word_cannot_decide_are_read_on() -> None:
+    marks, third = np.ones((3, 3), dtype=np.bool_), 2**64 // 3
+    entropy = ScriptedEntropy([third, 0, third, 0, 2**64 - 1])
+    assert choose_each(entropy, ManyEqual(marks)).tolist() == [0, 0, 1]
+    assert entropy.used == 5
+    law = ManyExponentials(Fraction(1), np.zeros((2, 3), dtype=np.int64))
+    assert choose_each(ScriptedEntropy([third, 0, 0]), law).tolist() == [0, 0]
 
 
 def test_an_outcome_without_weight_is_never_drawn() -> None:

@@ -1,6 +1,7 @@
 import pytest
 from clinic import plans
 from hypothesis import given
+from per_unit import unit_plans
 
 from tacit.errors import InvalidValue
 from tacit.plan.canonical import text
@@ -10,6 +11,11 @@ from tacit.plan.stored_plan import NODES, decode
 
 @given(plans())
 def test_a_plan_is_read_back_as_it_was(plan: Plan) -> None:
+    assert decode(text(plan)) == plan
+
+
+@given(unit_plans())
+def test_a_plan_about_units_is_read_back_as_it_was(plan: Plan) -> None:
     assert decode(text(plan)) == plan
 
 
@@ -31,4 +37,13 @@ def test_spaces_are_not_canonical() -> None:
 
 
 def test_every_node_has_a_name() -> None:
-    assert {"Scan", "Join", "Plan", "Post", "Field", "Divide", "Mean"} <= NODES.keys()
+    assert {
+        "Scan",
+        "Join",
+        "PerUnit",
+        "Plan",
+        "Post",
+        "Field",
+        "Divide",
+        "Mean",
+    } <= NODES.keys()

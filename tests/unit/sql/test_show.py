@@ -10,6 +10,7 @@ from clinic import catalog as clinic
 from clinic import plans
 from hospital import catalog as hospital
 from hypothesis import assume, given
+from per_unit import unit_plans
 
 from tacit.core.catalog import Catalog
 from tacit.core.dataset import Limits
@@ -50,12 +51,22 @@ TEXTS = (
     "SELECT COUNT(*) FROM visits WHERE (age > 3) = (pay > 4) OR day <> DATE '2020-02-29'",
     "SELECT COUNT(*) FROM visits WHERE ward = '; -- \\ \" $$ é' OR TRUE OR NULL",
     'SELECT COUNT(*) * 1 / (SUM(age) / (2 * 3)) - 1 AS "a; ""b" FROM visits',
+    "SELECT EXTRACT(DOW FROM day) AS d, DATE_TRUNC('quarter', until) AS q, COUNT(*) FROM visits GROUP BY d, q",
+    "SELECT SUM(YEAR(until) * MONTH(day)), MAX(until - DATE '2020-01-01') FROM visits WHERE DAY(day) IN (1, 31)",
+    "SELECT DAYOFMONTH(day) + 1 AS d, QUARTER(day) AS q, COUNT(*) FROM visits GROUP BY DAYOFMONTH(day), q",
+    "SELECT COUNT(*) FROM visits WHERE ward LIKE '%''_\\' OR NOT ward LIKE '' AND (ward NOT LIKE 'a') = smoker",
+    "SELECT COUNT(*) FROM visits WHERE DAY(age IS NULL) < 3 OR MONTH(NOT (age > 3)) > YEAR(CASE WHEN smoker THEN day END)",
+    "WITH t AS (SELECT DATE_TRUNC('month', day) AS m, day FROM visits) SELECT m, COUNT(DAY(day)) FROM t GROUP BY m",
+    "SELECT AVG(total) FROM (SELECT person, SUM(cost) AS total FROM visits GROUP BY person)",
+    "SELECT ward, AVG(t), COUNT(DISTINCT p) FROM (SELECT person AS p, ward, MAX(age) - MIN(age) AS t FROM visits WHERE smoker GROUP BY p, ward HAVING COUNT(*) > 1) WHERE t > 0.5 GROUP BY ward",
+    "WITH t AS (SELECT person, doctor, COUNT(pay) AS n FROM visits GROUP BY person, doctor), u AS (SELECT person, MAX(n) AS n FROM t WHERE doctor <> 'x' GROUP BY person) SELECT n, COUNT(*) FROM u GROUP BY n",
     "WITH t AS (SELECT age + 1 AS a FROM visits WHERE smoker) SELECT SUM(a * a) FROM t WHERE a > 2",
 )
 LINKED = (
     f"SELECT city, SUM(value * age) FROM {LABS} WHERE value > -3 GROUP BY city",
     f"SELECT COUNT(DISTINCT person) FROM {LABS}",
     "SELECT COUNT(*) FROM (SELECT * FROM visits WHERE age > 3) AS v JOIN patients ON patient = patients.id",
+    f"SELECT city, AVG(s) FROM (SELECT person, city, SUM(value) AS s FROM {LABS} GROUP BY person, city) GROUP BY city",
     "SELECT city, COUNT(*) FROM patients p JOIN visits v ON p.id = v.patient GROUP BY city",
 )
 ALL = [(text, CLINIC) for text in TEXTS] + [(text, HOSPITAL) for text in LINKED]
@@ -85,6 +96,15 @@ def test_a_plan_is_said_and_understood(plan: Plan) -> None:
     except InvalidValue:
         assume(False)  # a third has no end as a decimal
     assert said_again(resolved, CLINIC)
+
+
+@given(unit_plans())
+def test_a_plan_about_units_is_said_and_understood(plan: Plan) -> None:
+    try:
+        show(plan, CLINIC)
+    except InvalidValue:
+        assume(False)  # a third has no end as a decimal
+    assert said_again(plan, CLINIC)
 
 
 def filtered(condition: Expression) -> Plan:

@@ -3,17 +3,19 @@
 from sqlglot import exp
 
 from tacit.core.catalog import Catalog
+from tacit.core.column import Column, Kind
+from tacit.engines.print.row import identifier
 from tacit.plan.source import Source
 
 JOINED = "tacit_joined"
 
 
-def joined(source: Source, catalog: Catalog) -> exp.Select:
+def joined(source: Source, catalog: Catalog, dialect: str) -> exp.Select:
     """Every declared column of every table, under a name that no other has."""
     columns = [
-        exp.alias_(_column(name, column), f"{name}.{column}", quoted=True)
+        exp.alias_(_cell(name, column, dialect), identifier(f"{name}.{column.name}"))
         for name in source.datasets
-        for column in catalog.dataset(name).schema.names
+        for column in catalog.dataset(name).schema.columns
     ]
     query = exp.select(*columns).from_(_table(source.dataset, catalog))
     for beside in source.beside:
@@ -28,6 +30,14 @@ def columns(dataset: str, catalog: Catalog, dialect: str) -> str:
     names = [_column(dataset, name) for name in catalog.dataset(dataset).schema.names]
     text: str = exp.select(*names).from_(_table(dataset, catalog)).limit(0).sql(dialect=dialect)
     return text
+
+
+def _cell(dataset: str, column: Column, dialect: str) -> exp.Expr:
+    """A column of a table; decimals of PostgreSQL can be no number, which is NULL here."""
+    found = _column(dataset, column.name)
+    if column.kind is Kind.DECIMAL and dialect == "postgres":
+        return exp.func("NULLIF", found, exp.cast(exp.Literal.string("NaN"), "DECIMAL"))
+    return found
 
 
 def _split(name: str) -> tuple[str, str]:

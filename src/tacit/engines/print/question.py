@@ -3,12 +3,12 @@
 from sqlglot import exp
 
 from tacit.core.catalog import Catalog
-from tacit.core.column import Kind
-from tacit.engines.print.join import JOINED, joined
+from tacit.engines.print.gather import rows
+from tacit.engines.print.key import is_public, named
 from tacit.engines.print.rank import mixed, ranked
 from tacit.engines.print.row import choose, clamped, column, condition, is_null, literal, steps
 from tacit.engines.print.stage import stages
-from tacit.plan.bounded import BoundedKey, BoundedPlan, CaseKey, ColumnKey
+from tacit.plan.bounded import BoundedPlan, ColumnKey
 from tacit.plan.sensitivity import group_count
 from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, TreeTally, UnitTally
 
@@ -26,8 +26,8 @@ def question(plan: BoundedPlan, catalog: Catalog, salt: bytes, dialect: str) -> 
     Which rows and groups of a unit are kept is decided by a hash of the salt, the unit and the
     row's own columns: a function of the unit's own rows, sound for every salt.
     """
-    relations = {JOINED: joined(plan.source, catalog)}
-    relations |= stages(plan, JOINED)
+    relations = rows(plan.source, catalog, dialect)
+    relations |= stages((plan.condition, plan.keys, plan.tallies), list(relations)[-1])
     relations[ROWS] = _rows(plan, list(relations)[-1])
     if any(isinstance(tally, KeptTally | TreeTally) for tally in plan.tallies):
         relations[RANKED] = _ranked(plan, salt)
@@ -39,7 +39,8 @@ def question(plan: BoundedPlan, catalog: Catalog, salt: bytes, dialect: str) -> 
     leaves = [_leaves(plan, place) for place in _trees(plan)]
     query: exp.Query = exp.union(sums, *leaves, distinct=False) if leaves else sums
     for name, relation in relations.items():
-        query = query.with_(name, as_=relation)
+        # shared, not copied: the tree is copied once where its text is made
+        query = query.with_(name, as_=relation, copy=False)
     text: str = query.sql(dialect=dialect, comments=False)
     return text
 
@@ -51,8 +52,8 @@ def _rows(plan: BoundedPlan, source: str) -> exp.Select:
         for place, tally in enumerate(plan.tallies)
         if not isinstance(tally, UnitTally)
     ]
-    keys = [exp.alias_(_key(key), f"k{place}") for place, key in enumerate(plan.keys)]
-    public = [_is_public(key) for key in plan.keys if isinstance(key, ColumnKey) and key.keys]
+    keys = [exp.alias_(named(key), f"k{place}") for place, key in enumerate(plan.keys)]
+    public = [is_public(key) for key in plan.keys if isinstance(key, ColumnKey) and key.keys]
     return (
         exp.select(exp.alias_(column(plan.source.unit), UNIT), *keys, *values)
         .from_(source)
@@ -143,25 +144,6 @@ def _trees(plan: BoundedPlan) -> list[int]:
 
 def _key_names(plan: BoundedPlan) -> list[str]:
     return [f"k{place}" for place in range(len(plan.keys))]
-
-
-def _key(key: BoundedKey) -> exp.Expr:
-    match key:
-        case CaseKey(_, whens, otherwise, _):
-            pairs = [(condition(when), literal(name)) for when, name in whens]
-            return choose(pairs, literal(otherwise))
-        case ColumnKey(_, name, Kind.BOOLEAN, _):
-            not_so = exp.not_(exp.paren(column(name)))
-            return choose([(column(name), literal(1)), (not_so, literal(0))], None)
-        case ColumnKey(_, name, Kind.DATE, _):
-            return exp.cast(column(name), "VARCHAR")
-        case ColumnKey(_, name, _, _):
-            return column(name)
-
-
-def _is_public(key: ColumnKey) -> exp.Expr:
-    values = key.keys.values if key.keys else ()
-    return exp.In(this=_key(key), expressions=[literal(value) for value in values])
 
 
 def _value(tally: Tally) -> exp.Expr:

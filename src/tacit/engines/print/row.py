@@ -1,17 +1,20 @@
 """What is computed from one row: each node has one printed form, which all engines agree on.
 
-They are comparisons, CASE, integer arithmetic and FLOOR; nothing here can fail, whatever a row
-holds.
+They are comparisons, CASE, integer arithmetic, FLOOR, and EXTRACT of days of the years 1 to
+9999; nothing here can fail, whatever a row holds.
 """
 
 from datetime import date
 from fractions import Fraction
+from hashlib import sha256
 from sys import float_info
 
 from sqlglot import exp
 
 from tacit.core.column import Kind
+from tacit.core.day import FIRST
 from tacit.numeric.exact import plain
+from tacit.plan.calendar import Part
 from tacit.plan.expression import Comparison, Value
 from tacit.plan.steps import (
     AllOf,
@@ -26,8 +29,10 @@ from tacit.plan.steps import (
     CompareSteps,
     Condition,
     HalvedSteps,
+    HeldSteps,
     Known,
     NotSo,
+    PartSteps,
     ProductSteps,
     Steps,
     StepsAreNull,
@@ -35,6 +40,9 @@ from tacit.plan.steps import (
     SumSteps,
     WholeSteps,
 )
+
+LONGEST_NAME = 63
+"""Bytes of a name that PostgreSQL keeps."""
 
 COMPARISONS: dict[Comparison, type[exp.Binary]] = {
     Comparison.EQUAL: exp.EQ,
@@ -47,8 +55,20 @@ COMPARISONS: dict[Comparison, type[exp.Binary]] = {
 
 
 def column(name: str) -> exp.Expr:
-    """A column by its name, quoted."""
-    return exp.column(exp.to_identifier(name, quoted=True))
+    """A column of one of our own relations by its name, quoted."""
+    return exp.column(identifier(name))
+
+
+def identifier(name: str) -> exp.Identifier:
+    """``name``, quoted; a hash of it where PostgreSQL would cut it, and take two for one.
+
+    Example:
+        >>> identifier("visits.age").sql(), len(identifier("x" * 64).sql())
+        ('"visits.age"', 40)
+    """
+    if len(name.encode()) > LONGEST_NAME:
+        name = f"tacit_{sha256(name.encode()).hexdigest()[:32]}"
+    return exp.to_identifier(name, quoted=True)
 
 
 def literal(value: Value | None) -> exp.Expr:
@@ -114,8 +134,30 @@ def steps(number: Steps) -> exp.Expr:
         case CaseSteps(whens, otherwise):
             pairs = [(condition(when), steps(then)) for when, then in whens]
             return choose(pairs, steps(otherwise))
+        case HeldSteps(name):
+            return column(name)
+        case PartSteps(day, Part.WEEKDAY):
+            # engines number the days of a week each in its own way
+            return after_monday(day, more=1)
+        case PartSteps(day, part):
+            extracted = exp.Extract(this=exp.var(part.value), expression=clamped_day(day))
+            return exp.cast(extracted, "BIGINT")
         case ColumnSteps():
             return column(staged(number))
+
+
+def after_monday(day: ColumnSteps, more: int = 0) -> exp.Expr:
+    """How many days ``more`` days after a clamped day are after a Monday, from 0 to 6.
+
+    The first day of the calendar is a Monday, and none is before it.
+    """
+    since = exp.Add(this=steps(day), expression=literal(more - FIRST))
+    return exp.paren(exp.Mod(this=exp.paren(since), expression=literal(7)))
+
+
+def clamped_day(day: ColumnSteps) -> exp.Expr:
+    """A clamped day as a day, once `tacit.engines.print.stage` has made it."""
+    return column(f"tacit_clamped_{day.name}")
 
 
 def staged(number: ColumnSteps) -> str:
@@ -127,13 +169,13 @@ def choose(pairs: list[tuple[exp.Expr, exp.Expr]], otherwise: exp.Expr | None) -
     """A CASE."""
     case = exp.Case()
     for when, then in pairs:
-        case = case.when(when, then)
-    return exp.paren(case.else_(otherwise or exp.null()))
+        case = case.when(when, then, copy=False)
+    return exp.paren(case.else_(otherwise or exp.null(), copy=False), copy=False)
 
 
 def compare(comparison: Comparison, left: exp.Expr, right: exp.Expr) -> exp.Expr:
     """A comparison."""
-    return exp.paren(COMPARISONS[comparison](this=left, expression=right))
+    return exp.paren(COMPARISONS[comparison](this=left, expression=right), copy=False)
 
 
 def is_null(part: exp.Expr) -> exp.Expr:

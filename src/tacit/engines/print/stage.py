@@ -7,6 +7,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from tacit.core.column import Kind
+from tacit.core.day import EPOCH, day_of
 from tacit.engines.print.row import (
     choose,
     clamped,
@@ -14,11 +15,11 @@ from tacit.engines.print.row import (
     compare,
     double,
     finite,
+    identifier,
     literal,
     staged,
 )
 from tacit.errors import InternalError
-from tacit.plan.bounded import BoundedPlan
 from tacit.plan.expression import Comparison
 from tacit.plan.steps import ColumnSteps
 
@@ -26,21 +27,23 @@ HALF = Fraction(1, 2)
 STAGES = ("tacit_clamped", "tacit_scaled", "tacit_floored", "tacit_stepped")
 
 
-def stages(plan: BoundedPlan, below: str) -> dict[str, exp.Select]:
-    """The relations above ``below`` that add the steps of every column computed with.
+def stages(node: object, below: str, level: str = "") -> dict[str, exp.Select]:
+    """The relations above ``below`` that add the steps of every column ``node`` computes with.
+
+    Their names end in ``level``.
 
     Guarantee: what they compute cannot fail, is the index of the column's grid, and NULL where
     the column holds no finite number.
     """
-    numbers = list(dict.fromkeys(_columns(plan)))
+    numbers = list(dict.fromkeys(_columns(node)))
     made: dict[str, exp.Select] = {}
     for stage in STAGES if numbers else ():
         added = [
-            exp.alias_(_at(stage, number), _name(stage, number), quoted=True)
+            exp.alias_(_at(stage, number), identifier(_name(stage, number)))
             for number in numbers
         ]
-        made[stage] = exp.select("*", *added).from_(below)
-        below = stage
+        made[f"{stage}{level}"] = exp.select("*", *added, copy=False).from_(below, copy=False)
+        below = f"{stage}{level}"
     return made
 
 
@@ -73,6 +76,9 @@ def _at(stage: str, number: ColumnSteps) -> exp.Expr:
             # to whole numbers around the range, so that nothing overflows
             around = grid.lower.__floor__(), grid.upper.__ceil__()
             return clamped(column(number.name), *map(literal, around))
+        case "tacit_clamped", Kind.DATE:
+            days = map(day_of, (grid.lowest, grid.highest))
+            return clamped(column(number.name), *map(literal, days))
         case "tacit_clamped", Kind.FLOAT:
             around_float = float(grid.lower), float(grid.upper)
             return clamped(finite(number.name, kind), *map(double, around_float))
@@ -80,16 +86,34 @@ def _at(stage: str, number: ColumnSteps) -> exp.Expr:
             return exp.Mul(this=last, expression=literal(1 / grid.step))
         case "tacit_scaled", Kind.FLOAT if last:
             # a power of two: exact
-            return exp.Mul(this=last, expression=double(float(1 / grid.step)))
-        case (("tacit_scaled" | "tacit_floored"), Kind.INTEGER) if last:
+            scaled = exp.Mul(this=last, expression=double(float(1 / grid.step)))
+            return (
+                scaled if grid.step <= 1 else _unless_tiny(last, float(grid.step / 4), scaled)
+            )
+        case (("tacit_scaled" | "tacit_floored"), Kind.INTEGER | Kind.DATE) if last:
             return last
         case "tacit_floored", Kind.DECIMAL | Kind.FLOAT if last:
             return exp.Floor(this=last)
         case "tacit_stepped", Kind.INTEGER if last:
             return exp.cast(last, "BIGINT")
+        case "tacit_stepped", Kind.DATE if last:
+            since = exp.DateDiff(this=last, expression=literal(EPOCH), unit=exp.var("DAY"))
+            return exp.cast(since, "BIGINT")
         case "tacit_stepped", Kind.DECIMAL | Kind.FLOAT if last:
             return clamped(_nearest(number, last), low, high)
     raise InternalError(f"A {kind.value} column has no steps.")
+
+
+def _unless_tiny(value: exp.Expr, tiny: float, scaled: exp.Expr) -> exp.Expr:
+    """``scaled``, and 0 for the nearest to 0, where a product of floats may vanish.
+
+    PostgreSQL fails then; the step that is nearest is the same.
+    """
+    near = exp.and_(
+        compare(Comparison.MORE, value, double(-tiny)),
+        compare(Comparison.LESS, value, double(tiny)),
+    )
+    return choose([(near, double(0.0))], scaled)
 
 
 def _nearest(number: ColumnSteps, floor: exp.Expr) -> exp.Expr:

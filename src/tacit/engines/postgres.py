@@ -1,0 +1,97 @@
+"""PostgreSQL: tables where they are, read by a role that can do nothing else."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+
+from tacit.core.catalog import Catalog
+from tacit.core.column import Kind
+from tacit.engines.engine import SecretTable, boxed
+from tacit.engines.physical_types import Types, check_types
+from tacit.engines.postgres_role import check_role
+from tacit.engines.print.join import columns
+from tacit.engines.print.question import question
+from tacit.errors import InternalError, InvalidValue
+from tacit.plan.bounded import BoundedPlan
+
+SETTINGS = {
+    "default_transaction_read_only": "on",
+    "search_path": "public",
+    "client_encoding": "UTF8",
+    "DateStyle": "ISO",
+    "TimeZone": "UTC",
+    "standard_conforming_strings": "on",
+    "transform_null_equals": "off",
+    "lock_timeout": "10s",
+    "jit": "off",
+}
+"""What every session is set to, whatever the role and the database say."""
+
+TYPES: Types = {
+    Kind.BOOLEAN: re.compile("bool"),
+    Kind.INTEGER: re.compile("int[248]"),
+    Kind.DECIMAL: re.compile(r"numeric\((?P<digits>\d+), ?(?P<after>\d+)\)"),
+    Kind.FLOAT: re.compile("float[48]"),
+    Kind.TEXT: re.compile(r"text|varchar(\(\d+\))?"),
+    Kind.DATE: re.compile("date"),
+    Kind.TIMESTAMP: re.compile("timestamp"),
+}
+"""Not char(n), which takes texts of different lengths for equal; no time zones."""
+
+
+class Postgres:
+    """An engine over a PostgreSQL database; each question has a session of its own.
+
+    Guarantee: only statements that `tacit.engines.print` made are run, each in a transaction
+    that may only read; what goes wrong has one text, since PostgreSQL's own may hold a value of
+    a row.
+    """
+
+    def __init__(self, address: str, *, timeout_seconds: int = 600) -> None:
+        self._address = address
+        settings = SETTINGS | {"statement_timeout": f"{timeout_seconds}s"}
+        self._options = " ".join(f"-c {name}={value}" for name, value in settings.items())
+
+    def check(self, catalog: Catalog) -> None:
+        """Refuse a catalogue whose tables are not there, or of other types; no row is read.
+
+        A role that may do more than read, and a server that would log what it is asked, are
+        refused too.
+        """
+        try:
+            with self._cursor() as cursor:
+                check_role(cursor, catalog)
+                for dataset in catalog.datasets:
+                    cursor.execute(columns(dataset.name, catalog, dialect="postgres"))
+                    types = [str(column.type_display) for column in cursor.description or ()]
+                    check_types(
+                        dataset, dict(zip(dataset.schema.names, types, strict=True)), TYPES
+                    )
+        except psycopg.ProgrammingError as error:
+            raise InvalidValue(
+                "A dataset has no table here with the columns declared, or its role may not "
+                "read it; see the tables' names, and GRANT SELECT."
+            ) from error
+        except psycopg.Error as error:
+            raise InvalidValue(
+                "The engine's PostgreSQL does not answer; look at its address and that it runs."
+            ) from error
+
+    def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
+        """The secret answer to ``plan``."""
+        text = question(plan, catalog, salt, dialect="postgres")
+        try:
+            with self._cursor() as cursor:
+                found = cursor.execute(text.encode()).fetchall()
+        except psycopg.Error as error:
+            raise InternalError("The engine failed.") from error
+        return boxed(plan, found)
+
+    @contextmanager
+    def _cursor(self) -> Iterator[psycopg.Cursor[Any]]:
+        connected = psycopg.connect(self._address, options=self._options, connect_timeout=10)
+        with connected as connection, connection.cursor() as cursor:
+            yield cursor

@@ -1,0 +1,109 @@
+"""The role that Tacit reads by: what an owner makes it, and what is refused."""
+
+from typing import Any, Protocol
+
+from tacit.core.catalog import Catalog
+from tacit.core.column import Kind
+from tacit.core.dataset import Dataset
+from tacit.errors import InvalidValue
+
+QUIET = {
+    "log_statement": "none",
+    "log_min_duration_statement": "-1",
+    "log_min_duration_sample": "-1",
+    "log_transaction_sample_rate": "0",
+    "log_min_error_statement": "panic",
+    "log_duration": "off",
+    "debug_print_parse": "off",
+    "debug_print_rewritten": "off",
+    "debug_print_plan": "off",
+}
+"""With these nothing of a question comes into the server's log, whether it fails or not."""
+
+WRITES = "INSERT, UPDATE, DELETE, TRUNCATE"
+
+
+class Cursor(Protocol):
+    """The part of psycopg's cursor that is used here."""
+
+    def execute(self, query: Any, params: Any = ..., /) -> Any:
+        """Run one statement."""
+        ...
+
+    def fetchone(self) -> Any:
+        """The next row, or None."""
+        ...
+
+    def fetchall(self) -> Any:
+        """All rows that are left."""
+        ...
+
+
+def reader(role: str, catalog: Catalog) -> tuple[str, ...]:
+    """The statements by which a superuser makes ``role`` one that Tacit may read by.
+
+    Example:
+        >>> reader("tacit", Catalog((), ()))[0]
+        'CREATE ROLE "tacit" LOGIN NOINHERIT'
+    """
+    name = _quoted(role)
+    tables = [_table(dataset) for dataset in catalog.datasets]
+    return (
+        f"CREATE ROLE {name} LOGIN NOINHERIT",
+        f"ALTER ROLE {name} SET default_transaction_read_only = on",
+        *(f"ALTER ROLE {name} SET {setting} = '{value}'" for setting, value in QUIET.items()),
+        *(f"GRANT SELECT ON {table} TO {name}" for table in tables),
+    )
+
+
+def check_role(cursor: Cursor, catalog: Catalog) -> None:
+    """Refuse a role that may do more than read, and a server that logs what it is asked."""
+    (encoding,) = cursor.execute("SELECT current_setting('server_encoding')").fetchone()
+    if encoding != "UTF8":
+        raise InvalidValue(f"The database's encoding is {encoding}; only UTF8 is supported.")
+    (mighty,) = cursor.execute(
+        "SELECT rolsuper OR rolbypassrls OR rolcreaterole FROM pg_roles"
+        " WHERE rolname = current_user"
+    ).fetchone()
+    if mighty:
+        raise InvalidValue("Tacit reads by a plain role; this one is a superuser, or near it.")
+    for setting, quiet in QUIET.items():
+        (found,) = cursor.execute("SELECT current_setting(%s, true)", (setting,)).fetchone()
+        if found is not None and found != quiet:
+            raise InvalidValue(
+                f"The server would log questions: {setting} is {found}. As a superuser: "
+                f"ALTER ROLE ... SET {setting} = '{quiet}'."
+            )
+    for dataset in catalog.datasets:
+        _check_table(cursor, dataset)
+
+
+def _check_table(cursor: Cursor, dataset: Dataset) -> None:
+    table = _table(dataset)
+    (writes,) = cursor.execute("SELECT has_table_privilege(%s, %s)", (table, WRITES)).fetchone()
+    if writes:
+        raise InvalidValue(
+            f"Tacit's role may write {dataset.name!r}; REVOKE {WRITES} ON {table}."
+        )
+    named = [column.name for column in dataset.schema.columns if column.kind is Kind.TEXT]
+    loose = cursor.execute(
+        "SELECT attname FROM pg_attribute JOIN pg_collation ON attcollation = pg_collation.oid"
+        " WHERE attrelid = %s::regclass AND attname = ANY(%s) AND NOT collisdeterministic",
+        (table, named),
+    ).fetchall()
+    if loose:
+        # two units whose names such a collation takes for equal would share one bound
+        raise InvalidValue(
+            f"{dataset.name}.{loose[0][0]} has a collation that takes different texts for "
+            "equal; only deterministic ones are supported."
+        )
+
+
+def _table(dataset: Dataset) -> str:
+    *schema, last = dataset.location.table
+    return ".".join(_quoted(part) for part in [*schema[-1:], last])
+
+
+def _quoted(name: str) -> str:
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"'

@@ -1,0 +1,75 @@
+"""The engines that are held against the reference, each over tables that it is given.
+
+An engine joins by one function here, which takes a catalogue and its tables and gives the
+engine that holds them.
+"""
+
+from collections.abc import Callable
+from decimal import Decimal
+from functools import cache
+
+import duckdb
+
+from tacit.core.catalog import Catalog
+from tacit.core.column import Kind
+from tacit.engines.duckdb import DuckDB
+from tacit.engines.engine import Engine
+from tacit.engines.joined import Tables
+from tacit.engines.meaning import Cell
+from tacit.engines.reference import Reference
+
+Over = Callable[[Catalog, Tables], Engine]
+"""The engine over some tables; what it held before is gone."""
+
+DUCKDB_TYPES = {
+    Kind.BOOLEAN: "BOOLEAN",
+    Kind.INTEGER: "BIGINT",
+    Kind.DECIMAL: "DECIMAL(18,2)",
+    Kind.FLOAT: "DOUBLE",
+    Kind.TEXT: "VARCHAR",
+    Kind.DATE: "DATE",
+    Kind.TIMESTAMP: "TIMESTAMP",
+}
+
+
+def reference(catalog: Catalog, tables: Tables) -> Engine:
+    """The meaning itself."""
+    del catalog
+    return Reference(dict(tables))
+
+
+@cache
+def _duckdb() -> tuple[DuckDB, duckdb.DuckDBPyConnection]:
+    """One database for all tables: to open one takes longer than to ask it."""
+    connection = duckdb.connect(config={"threads": 1})
+    return DuckDB(connection), connection
+
+
+def duckdb_over(catalog: Catalog, tables: Tables) -> Engine:
+    """DuckDB, in memory."""
+    engine, connection = _duckdb()
+    for dataset in catalog.datasets:
+        table = ".".join(map(_quoted, dataset.location.table))
+        columns = [f"{_quoted(c.name)} {DUCKDB_TYPES[c.kind]}" for c in dataset.schema.columns]
+        connection.execute(f"CREATE OR REPLACE TABLE {table} ({', '.join(columns)})")
+        rows = tables[dataset.location.table]
+        if rows:
+            one = f"({', '.join('?' for _ in columns)})"
+            cells = [_given(row[name]) for row in rows for name in dataset.schema.names]
+            many = ", ".join([one] * len(rows))
+            connection.execute(f"INSERT INTO {table} VALUES {many}", cells)  # noqa: S608
+    return engine
+
+
+ENGINES: dict[str, Over] = {"duckdb": duckdb_over}
+
+VERSIONS = {"duckdb": f"DuckDB {duckdb.__version__}"}
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _given(cell: Cell) -> Cell:
+    """Decimals as text, which is read to the last digit."""
+    return format(cell, "f") if isinstance(cell, Decimal) else cell

@@ -1,0 +1,48 @@
+"""Catalogues that choices make: one to three tables, and the ways from their rows to a person.
+
+Every table has an ``id``, a column that leads to the person, and columns of any kind; names are
+shared between tables, and some have to be quoted.
+"""
+
+from choices import Choices
+from made_column import column
+
+from tacit.core.catalog import Catalog
+from tacit.core.column import Column, Kind
+from tacit.core.dataset import Dataset, Epoch, Limits, Link, Location, UnitColumn
+from tacit.core.population import Population
+from tacit.core.schema import Schema
+from tacit.core.unit import Neighbours, PrivacyUnit
+
+TABLES = ("people", "order", "it's")
+NAMES = ("age", "group", 'a "b"', "Maß", "x")
+UNIT, ID, UP = "person", "id", "up"
+
+
+def catalog(choices: Choices) -> Catalog:
+    """A catalogue of one population."""
+    unit, number = (choices.one((Kind.TEXT, Kind.INTEGER)) for _ in range(2))
+    datasets: list[Dataset] = []
+    for name in TABLES[: 1 + choices.below(len(TABLES))]:
+        way = _way(datasets, choices)
+        to_unit = not isinstance(way, Link) or way.parent_column == UNIT
+        columns = (
+            Column(ID, number),
+            Column(way.column, unit if to_unit else number),
+            *(column(NAMES[place], choices) for place in range(1 + choices.below(len(NAMES)))),
+        )
+        limits = Limits(1 + choices.below(3), 1 + choices.below(4))
+        where = Location("here", (name,))
+        datasets.append(Dataset(name, "all", Schema(columns), way, limits, where, Epoch("1")))
+    neighbours = choices.one(tuple(Neighbours))
+    return Catalog((Population("all", PrivacyUnit("person", neighbours)),), tuple(datasets))
+
+
+def _way(above: list[Dataset], choices: Choices) -> UnitColumn | Link:
+    """To the person by a column, by a link, or by a link that holds the person itself."""
+    if not above or choices.once_in(4):
+        return UnitColumn(UNIT)
+    parent = choices.one(above)
+    if isinstance(parent.unit, UnitColumn) and choices.once_in(4):
+        return Link(UP, parent.name, UNIT)
+    return Link(UP, parent.name, ID, unique_by_constraint=choices.once_in(2))

@@ -1,0 +1,169 @@
+"""Questions that choices make over a catalogue: joins, conditions, keys and aggregates."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+from choices import Choices
+from made_expression import CONSTANTS_AFTER, Maker
+
+from tacit.core.catalog import Catalog
+from tacit.core.column import Kind
+from tacit.core.dataset import Link, UnitColumn
+from tacit.plan.aggregate import (
+    Aggregate,
+    CountRows,
+    CountUnits,
+    CountValues,
+    Deviation,
+    Greatest,
+    Least,
+    Mean,
+    Quantile,
+    Sum,
+    Variance,
+)
+from tacit.plan.bound_key import GROUPED
+from tacit.plan.calendar import Part, Span
+from tacit.plan.expression import (
+    Arithmetic,
+    Bin,
+    Case,
+    Compare,
+    Comparison,
+    Constant,
+    DatePart,
+    Divide,
+    Expression,
+    Field,
+    Operation,
+    Period,
+)
+from tacit.plan.plan import GroupKey, Measure, Plan
+from tacit.plan.post import OrderBy, Output, Post
+from tacit.plan.relation import Filter, Join, Relation, Scan, datasets
+from tacit.plan.scope import scope_of
+
+DEEPEST = 6
+
+
+def plan(catalog: Catalog, choices: Choices) -> Plan:
+    """A question; some are refused, as what people write is."""
+    depth = 1 + choices.below(DEEPEST)
+
+    def make(names: tuple[str, ...]) -> Maker:
+        return Maker(scope_of(names, catalog), choices, depth)
+
+    source: Relation = Scan(choices.one(catalog.datasets).name)
+    for _ in range(choices.below(len(catalog.datasets))):
+        source = _filtered(source, make)
+        joins = _joins(source, catalog)
+        source = choices.one(joins) if joins else source
+    source = _filtered(source, make)
+    over = make(datasets(source))
+    keys = [GroupKey(f"k{place}", part) for place, part in enumerate(_keys(over))]
+    measures = choices.some(1, 3, lambda place: Measure(f"m{place}", aggregate(over)))
+    names = [part.name for part in (*keys, *measures)]
+    return Plan(source, tuple(keys), tuple(measures), _post(names, len(keys), choices))
+
+
+def _filtered(source: Relation, make: Callable[[tuple[str, ...]], Maker]) -> Relation:
+    over = make(datasets(source))
+    # deep conditions are false of nearly all rows
+    shallow = replace(over, depth=1 + over.choices.below(over.depth))
+    return Filter(source, shallow.condition()) if over.choices.once_in(4) else source
+
+
+def _joins(source: Relation, catalog: Catalog) -> list[Join]:
+    """Every join that adds a table: along a link, either way, or by the person."""
+    found = []
+    for left in datasets(source):
+        for right in {each.name for each in catalog.datasets} - set(datasets(source)):
+            pairs = [
+                *_equal(left, right, catalog),
+                *map(reversed, _equal(right, left, catalog)),
+            ]
+            for one, other in pairs:
+                found.append(Join(source, right, f"{left}.{one}", other))
+    return sorted(found, key=repr)
+
+
+def _equal(child: str, parent: str, catalog: Catalog) -> list[tuple[str, str]]:
+    """The columns that may be equated on the way from one table to another."""
+    way, above = catalog.dataset(child).unit, catalog.dataset(parent).unit
+    if isinstance(way, Link):
+        return [(way.column, way.parent_column)] if way.parent == parent else []
+    return [(way.column, above.column)] if isinstance(above, UnitColumn) else []
+
+
+def _keys(make: Maker) -> list[Expression]:
+    return list(dict.fromkeys(make.choices.some(0, 2, lambda _: _key(make))))
+
+
+def _key(make: Maker) -> Expression:
+    which = make.choices.below(10)
+    days = make.names(Kind.DATE)
+    if which == 9 and days:
+        return Period(make.choices.one(tuple(Span)), make.field(days))
+    if which == 8 and days:
+        return DatePart(make.choices.one(tuple(Part)), make.field(days))
+    if which == 0:
+        return Bin(make.number(), make.choices.one((7, 40, 25)))
+    if which == 1:
+        return Case(((make.condition(), Constant("yes")),), Constant("no"))
+    if which == 2:
+        thens = [(make.condition(), Constant(place)) for place in range(2)]
+        return Case(tuple(thens), Constant(None))
+    return make.field([name for name in make.names(*GROUPED) if not name.endswith(".id")])
+
+
+def _value(make: Maker) -> Aggregate:
+    part = make.field(make.names(*Kind)) if make.choices.once_in(2) else make.number()
+    return CountValues(part)
+
+
+AGGREGATES: tuple[Callable[[Maker], Aggregate], ...] = (
+    lambda _: CountRows(),
+    lambda _: CountUnits(),
+    _value,
+    lambda make: Sum(make.number()),
+    lambda make: Mean(make.number()),
+    lambda make: Variance(make.number(), make.choices.once_in(2)),
+    lambda make: Deviation(make.number(), make.choices.once_in(2)),
+    lambda make: Quantile(make.number(), make.choices.one((Fraction(1, 2), Fraction(9, 10)))),
+    lambda make: Least(make.number()),
+    lambda make: Greatest(make.number()),
+)
+"""What can be asked of a group; a new aggregate is one more line."""
+
+
+def aggregate(make: Maker) -> Aggregate:
+    """Something asked of each group."""
+    return make.choices.one(AGGREGATES)(make)
+
+
+def _post(names: list[str], keys: int, choices: Choices) -> Post:
+    """What is done with the answer: computed columns, HAVING, an order and a limit."""
+    measures = names[keys:]
+
+    def computed(_: int) -> Expression:
+        one, other = Field(choices.one(measures)), choices.one(CONSTANTS_AFTER)
+        return choices.one(
+            (
+                *(one, Divide(one, Field(choices.one(measures))), Divide(one, other)),
+                *(Arithmetic(choices.one(tuple(Operation)), one, other),),
+            )
+        )
+
+    outputs = [Output(name, Field(name)) for name in names]
+    outputs += [
+        Output(f"c{place}", part) for place, part in enumerate(choices.some(0, 2, computed))
+    ]
+    having = None
+    if choices.once_in(3):
+        having = Compare(
+            choices.one(tuple(Comparison)), computed(0), choices.one(CONSTANTS_AFTER)
+        )
+    order = choices.some(0, 2, lambda _: OrderBy(Field(choices.one(names)), choices.once_in(2)))
+    limit = choices.below(4) if choices.once_in(4) else None
+    return Post(tuple(outputs), having, tuple(order), limit)

@@ -1,0 +1,129 @@
+"""Written questions give the same integers on every engine, over tables that are hard."""
+
+from collections.abc import Callable, Iterator
+
+import clinic
+import hospital
+import pytest
+from choices import Choices
+from conftest import Bar
+from engines_over import ENGINES, VERSIONS, Over, duckdb_over, reference
+from made_people import person, together
+from neighbouring import SALT, opened
+from nodes import COMPUTED, LANGUAGE, nodes
+from sqlglot import exp
+from written import CLINIC, HOSPITAL
+
+from tacit.core.catalog import Catalog
+from tacit.core.dataset import Limits
+from tacit.engines.joined import Tables
+from tacit.engines.print import row, stage
+from tacit.plan.bound import bound
+from tacit.plan.canonical import canonical
+from tacit.plan.steps import ColumnSteps
+from tacit.sql.parse import parse
+
+TIGHT, WIDE = Limits(max_groups=2, max_rows=3), Limits(max_groups=9, max_rows=50)
+"""Where contributions are bounded, and where every row still counts."""
+
+CORPORA = (
+    (clinic.catalog, [text for group in CLINIC.values() for text in group]),
+    (hospital.catalog, [text for group in HOSPITAL.values() for text in group]),
+)
+PEOPLE = range(-1, 9)
+STYLES, MOST_ROWS = 4, 6
+
+
+def crowd(catalog: Catalog) -> Tables:
+    """People of all kinds in all tables, and rows that belong to nobody."""
+    choices = Choices("tacit written")
+    places = [place for place in PEOPLE for _ in range(STYLES)]
+    people = [person(catalog, place, MOST_ROWS, choices) for place in places]
+    return together(catalog, people, choices)
+
+
+def nobody(catalog: Catalog) -> Tables:
+    return {dataset.location.table: [] for dataset in catalog.datasets}
+
+
+def unequal(over: Over) -> Iterator[tuple[bytes, str | None]]:
+    """Each question, by its hash, and its text where an engine finds other integers."""
+    for declared, texts in CORPORA:
+        for limits, people in ((TIGHT, crowd), (WIDE, crowd), (WIDE, nobody)):
+            catalog = declared(limits)
+            tables = people(catalog)
+            engines = [each(catalog, tables) for each in (over, reference)]
+            for text in texts:
+                question = canonical(parse(text, catalog))
+                plan = bound(question.plan, catalog).plan
+                one, other = (opened(engine.run(plan, catalog, SALT)) for engine in engines)
+                yield question.hash, None if one == other else text
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_written_questions_mean_the_same(name: str, bar: Bar) -> None:
+    found = list(unequal(ENGINES[name]))
+    wrong = [text for _, text in found if text is not None]
+    assert not wrong, wrong[:3]
+    plans = len({key for key, _ in found})
+    bar(f"written plans with equal integers on {VERSIONS[name]}", plans, ">= 100", plans >= 100)
+
+
+def test_every_node_is_written_somewhere() -> None:
+    seen: set[str] = set()
+    for declared, texts in CORPORA:
+        catalog = declared(TIGHT)
+        for text in texts:
+            question = canonical(parse(text, catalog))
+            seen |= nodes((question.plan, question.post, bound(question.plan, catalog).plan))
+    assert seen >= LANGUAGE | COMPUTED
+
+
+def test_the_crowd_is_hard() -> None:
+    """Every kind of cell that engines disagree about, and rows of all and of nobody."""
+    rows = crowd(clinic.catalog(TIGHT))[clinic.TABLE]
+    cells = {str(cell) for each in rows if each["person"] is not None for cell in each.values()}
+    assert cells >= {"None", "nan", "inf", "-inf", "-0.0", str(2**63 - 1), str(-(2**63))}
+    assert cells >= {"9999999999999999.99", "0001-01-01", "9999-12-31", "", "it's", "😀", "|"}
+    people = [each["person"] for each in rows]
+    assert None in people
+    assert len(people) > 3 * len(set(people))
+
+
+def any_float(name: str, kind: object) -> exp.Expr:
+    """A lie: infinities and NaN are compared as an engine likes."""
+    del kind
+    return row.column(name)
+
+
+def rounded_down(number: ColumnSteps, floor: exp.Expr) -> exp.Expr:
+    """A lie: steps are rounded down."""
+    del number
+    return exp.cast(floor, "BIGINT")
+
+
+def missing_is_low(value: exp.Expr, low: exp.Expr, high: exp.Expr) -> exp.Expr:
+    """A lie: what is missing is clamped too."""
+    above = row.compare(row.Comparison.MORE, value, high)
+    inside = row.compare(row.Comparison.AT_LEAST, value, low)
+    return row.choose([(above, high), (inside, value)], low)
+
+
+@pytest.mark.parametrize(
+    ("places", "lie"),
+    [
+        ((row, stage), any_float),
+        ((stage,), rounded_down),
+        ((stage,), missing_is_low),
+    ],
+    ids=lambda part: getattr(part, "__name__", ""),
+)
+def test_another_meaning_is_found(
+    places: tuple[object, ...],
+    lie: Callable[..., exp.Expr],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told = {any_float: "finite", rounded_down: "_nearest", missing_is_low: "clamped"}[lie]
+    for place in places:
+        monkeypatch.setattr(place, told, lie)
+    assert any(text is not None for _, text in unequal(duckdb_over))

@@ -1,0 +1,75 @@
+"""A catalogue, two neighbouring databases and a priced question, made from a number alone."""
+
+from dataclasses import dataclass
+
+from choices import Choices
+from made_catalog import catalog
+from made_people import person, together
+from made_plan import plan
+
+from tacit.core.catalog import Catalog
+from tacit.core.loss import Loss
+from tacit.core.unit import Neighbours
+from tacit.engines.joined import Tables
+from tacit.errors import InternalError, TacitError
+from tacit.query.price import price
+from tacit.query.quote import Quote
+
+LOSSES = (
+    *(Loss.zcdp("0.1"), Loss.pure(1), Loss.pure("0.01"), Loss.zcdp("0.01", "1e-6")),
+    *(Loss.zcdp("0.5", "0.3"), Loss.zcdp("0.5", "0.3"), Loss.zcdp(2, "0.5")),
+    *(Loss.zcdp(20, "0.9"), Loss.zcdp("0.1", "1e-6"), Loss.approximate(2, "0.3")),
+)
+"""Large deltas, so that small groups are often kept; (epsilon, delta) is slow to price."""
+
+NOBODY, LAST = -1, 8
+"""Places among the names: rows of nobody, and whoever comes instead of the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Triple:
+    """What a number stands for; ``refused`` questions were made before one that has a price."""
+
+    number: int
+    catalog: Catalog
+    before: Tables
+    after: Tables
+    quote: Quote
+    refused: int
+
+
+def triple(number: int) -> Triple:
+    """The triple of that number."""
+    choices = Choices(f"tacit triple {number}")
+    declared = catalog(choices)
+    quote, refused = _priced(declared, choices)
+    before, after = _neighbours(declared, choices)
+    return Triple(number, declared, before, after, quote, refused)
+
+
+def _priced(declared: Catalog, choices: Choices) -> tuple[Quote, int]:
+    refused = 0
+    while True:
+        try:
+            return price(plan(declared, choices), declared, choices.one(LOSSES)), refused
+        except InternalError:
+            raise
+        except TacitError:
+            refused += 1
+
+
+def _neighbours(declared: Catalog, choices: Choices) -> tuple[Tables, Tables]:
+    """Two databases that differ in all rows of one person, each in an order of its own."""
+    alone = len(declared.datasets) == 1
+    crowd = [
+        person(declared, place, 5 if alone else 3, choices)
+        for place in (NOBODY, *range(1, 1 + choices.below(LAST - 1)))
+    ]
+    most = choices.one((4, 8, 60)) if alone else choices.one((3, 8))
+    them = [person(declared, 0, most, choices)]
+    instead = []
+    if declared.populations[0].unit.neighbours is Neighbours.REPLACE_ONE:
+        instead = [person(declared, choices.one((0, LAST)), most, choices)]
+    sides = [together(declared, [*crowd, *people], choices) for people in (them, instead)]
+    before, after = choices.shuffled(sides)
+    return before, after
