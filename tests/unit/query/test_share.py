@@ -30,7 +30,7 @@ def test_what_shares_a_tally_adds_to_it() -> None:
     both = found("AVG(age), VARIANCE(age)")
     assert len(both) == 3
     assert sum(both) == 1
-    assert sorted(both) == [Fraction(1, 5), Fraction(1, 5), Fraction(3, 5)]
+    assert sorted(both) == [Fraction(1, 5), Fraction(3, 10), Fraction(1, 2)]
 
 
 def test_a_mean_pays_for_its_sum_and_its_count() -> None:
@@ -42,9 +42,9 @@ def test_a_mean_pays_for_its_sum_and_its_count() -> None:
 
 
 def test_no_other_shares_make_a_mean_or_a_variance_much_better() -> None:
-    """By how much each total moves the answer, a quarter of the half range off the centre."""
+    """By how much each total moves the answer, so far off the centre as is said there."""
     for moves, chosen in (
-        ((1, 1 / 4), (TOTAL_SHARE, 1 - TOTAL_SHARE)),
+        ((1, 2 / 3), (TOTAL_SHARE, 1 - TOTAL_SHARE)),
         ((1 / 2, 1 / 2, 7 / 24), (SQUARES_SHARE, MEAN_SHARE, 1 - SQUARES_SHARE - MEAN_SHARE)),
     ):
         own = sum(move**2 / float(share) for move, share in zip(moves, chosen, strict=True))
