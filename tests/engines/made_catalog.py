@@ -11,12 +11,15 @@ from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
 from tacit.core.dataset import Dataset, Epoch, Limits, Link, Location, UnitColumn
 from tacit.core.population import Population
+from tacit.core.public_table import PublicTable
 from tacit.core.schema import Schema
 from tacit.core.unit import Neighbours, PrivacyUnit
 
 TABLES = ("people", "order", "it's")
 NAMES = ("age", "group", 'a "b"', "Maß", "x")
 UNIT, ID, UP = "person", "id", "up"
+PLACES = "places"
+EQUATED = (Kind.TEXT, Kind.INTEGER, Kind.DATE, Kind.BOOLEAN)
 
 
 def catalog(choices: Choices) -> Catalog:
@@ -35,7 +38,16 @@ def catalog(choices: Choices) -> Catalog:
         where = Location("here", (name,))
         datasets.append(Dataset(name, "all", Schema(columns), way, limits, where, Epoch("1")))
     neighbours = choices.one(tuple(Neighbours))
-    return Catalog((Population("all", PrivacyUnit("person", neighbours)),), tuple(datasets))
+    public = (_places(choices),) if choices.once_in(4) else ()
+    people = Population("all", PrivacyUnit("person", neighbours))
+    return Catalog((people,), tuple(datasets), public)
+
+
+def _places(choices: Choices) -> PublicTable:
+    """A public table, with a column of each kind that a join can equate."""
+    columns = [Column(f"of {kind.value}", kind) for kind in EQUATED]
+    columns.append(column(NAMES[0], choices))
+    return PublicTable(PLACES, Schema(tuple(columns)), Location("here", (PLACES,)), Epoch("1"))
 
 
 def _way(above: list[Dataset], choices: Choices) -> UnitColumn | Link:

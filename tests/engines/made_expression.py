@@ -29,6 +29,7 @@ from tacit.plan.expression import (
     Or,
     Value,
 )
+from tacit.plan.held import Held
 from tacit.plan.kind import NUMBERS
 from tacit.plan.scope import Scope
 
@@ -58,7 +59,8 @@ class Maker:
         return [
             column.name
             for column in self.scope.columns
-            if column.kind in kinds and (column.bounds is not None or not bounded)
+            if column.kind in kinds
+            and (not bounded or column.bounds is not None or isinstance(column, Held))
         ]
 
     def field(self, names: Sequence[str]) -> Field:

@@ -21,6 +21,8 @@ NAMES: dict[Kind, tuple[Cell, ...]] = {
 
 PUSHED: dict[Kind, Cell] = {Kind.INTEGER: 2**62, Kind.DECIMAL: 10**9, Kind.FLOAT: 1e300}
 
+PUBLIC_ROWS = 6
+
 ROOM = 1000
 """Numbers of rows that one person has for their own."""
 
@@ -58,13 +60,19 @@ def person(
 
 
 def together(catalog: Catalog, people: list[Rows], choices: Choices) -> Tables:
-    """The tables that hold the rows of ``people``, in some order."""
-    return {
-        dataset.location.table: choices.shuffled(
-            [row for rows in people for row in rows[dataset.name]]
-        )
+    """The tables that hold the rows of ``people``, and the public ones, in some order."""
+    found = {
+        dataset.location.table: [row for rows in people for row in rows[dataset.name]]
         for dataset in catalog.datasets
     }
+    for public in catalog.public:
+        # the same whoever the people are
+        same = Choices(public.name)
+        found[public.location.table] = [
+            {column.name: any_cell(column, same) for column in public.schema.columns}
+            for _ in range(PUBLIC_ROWS)
+        ]
+    return {table: choices.shuffled(rows) for table, rows in found.items()}
 
 
 def _number(number: int, choices: Choices) -> int | None:

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from choices import Choices
 from made_expression import CONSTANTS_AFTER, Maker
+from made_relation import beside_public, per_unit
 
 from tacit.core.catalog import Catalog
 from tacit.core.column import Kind
@@ -39,10 +40,10 @@ from tacit.plan.expression import (
     Operation,
     Period,
 )
+from tacit.plan.gather import gather
 from tacit.plan.plan import GroupKey, Measure, Plan
 from tacit.plan.post import OrderBy, Output, Post
 from tacit.plan.relation import Filter, Join, Relation, Scan, datasets
-from tacit.plan.scope import scope_of
 
 DEEPEST = 6
 
@@ -51,24 +52,28 @@ def plan(catalog: Catalog, choices: Choices) -> Plan:
     """A question; some are refused, as what people write is."""
     depth = 1 + choices.below(DEEPEST)
 
-    def make(names: tuple[str, ...]) -> Maker:
-        return Maker(scope_of(names, catalog), choices, depth)
+    def make(source: Relation) -> Maker:
+        return Maker(gather(source, catalog).scope, choices, depth)
 
     source: Relation = Scan(choices.one(catalog.datasets).name)
     for _ in range(choices.below(len(catalog.datasets))):
         source = _filtered(source, make)
         joins = _joins(source, catalog)
         source = choices.one(joins) if joins else source
+    if catalog.public and choices.once_in(2):
+        source = beside_public(make(source), source)
     source = _filtered(source, make)
-    over = make(datasets(source))
+    while choices.once_in(8):
+        source = _filtered(per_unit(make(source), source), make)
+    over = make(source)
     keys = [GroupKey(f"k{place}", part) for place, part in enumerate(_keys(over))]
     measures = choices.some(1, 3, lambda place: Measure(f"m{place}", aggregate(over)))
     names = [part.name for part in (*keys, *measures)]
     return Plan(source, tuple(keys), tuple(measures), _post(names, len(keys), choices))
 
 
-def _filtered(source: Relation, make: Callable[[tuple[str, ...]], Maker]) -> Relation:
-    over = make(datasets(source))
+def _filtered(source: Relation, make: Callable[[Relation], Maker]) -> Relation:
+    over = make(source)
     # deep conditions are false of nearly all rows
     shallow = replace(over, depth=1 + over.choices.below(over.depth))
     return Filter(source, shallow.condition()) if over.choices.once_in(4) else source

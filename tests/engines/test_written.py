@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 import clinic
 import hospital
+import public
 import pytest
 from choices import Choices
 from conftest import Bar
@@ -12,7 +13,7 @@ from made_people import in_turn, person, together
 from neighbouring import SALT, opened
 from nodes import COMPUTED, LANGUAGE, nodes
 from sqlglot import exp
-from written import CLINIC, HOSPITAL
+from written import BESIDE_PLACES, CLINIC, HOSPITAL, PER_PERSON
 
 from tacit.core.catalog import Catalog
 from tacit.core.dataset import Limits
@@ -27,7 +28,8 @@ TIGHT, WIDE = Limits(max_groups=2, max_rows=3), Limits(max_groups=9, max_rows=50
 """Where contributions are bounded, and where every row still counts."""
 
 CORPORA = (
-    (clinic.catalog, [text for group in CLINIC.values() for text in group]),
+    (clinic.catalog, [*(text for group in CLINIC.values() for text in group), *PER_PERSON]),
+    (public.catalog, BESIDE_PLACES),
     (hospital.catalog, [text for group in HOSPITAL.values() for text in group]),
 )
 PEOPLE = range(-1, 9)
@@ -47,7 +49,7 @@ def crowd(catalog: Catalog) -> Tables:
 
 
 def nobody(catalog: Catalog) -> Tables:
-    return {dataset.location.table: [] for dataset in catalog.datasets}
+    return {table.location.table: [] for table in catalog.tables}
 
 
 def unequal(over: Over) -> Iterator[tuple[bytes, str | None]]:

@@ -184,6 +184,28 @@ CLINIC: dict[str, tuple[str, ...]] = {
     ),
 }
 
+BESIDE_PLACES = (
+    "SELECT side, COUNT(*) FROM visits JOIN places ON ward = named GROUP BY side",
+    "SELECT SUM(rate * age) FROM visits LEFT JOIN places ON room = number",
+    "SELECT AVG(rate) FROM visits JOIN places ON day = since WHERE open OR side IS NULL",
+    "SELECT doctor, COUNT(*) FROM visits LEFT JOIN places ON smoker = open GROUP BY doctor",
+)
+"""Beside a public table."""
+
+
+PER_PERSON = (
+    "SELECT AVG(total) FROM (SELECT person, SUM(cost) AS total FROM visits GROUP BY person)",
+    """SELECT n, COUNT(*) FROM (SELECT person, COUNT(*) AS n FROM visits GROUP BY person)
+    GROUP BY n""",
+    """SELECT ward, AVG(m), MEDIAN(m) FROM (SELECT person, ward, MAX(age) AS m FROM visits
+    WHERE age > 3 GROUP BY person, ward) WHERE m < 100 GROUP BY ward""",
+    """WITH t AS (SELECT person, doctor, COUNT(pay) AS n FROM visits GROUP BY person, doctor),
+    u AS (SELECT person, MAX(n) AS n FROM t WHERE doctor <> 'x' GROUP BY person)
+    SELECT SUM(n), COUNT(*) FROM u""",
+    "SELECT AVG(m) FROM (SELECT person, AVG(pay) AS m FROM visits GROUP BY person)",
+)
+"""About what each person's own rows add up to."""
+
 HOSPITAL: dict[str, tuple[str, ...]] = {
     "one table of three": (
         "SELECT COUNT(*) FROM patients",
