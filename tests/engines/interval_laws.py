@@ -8,7 +8,8 @@ from scipy.stats import norm
 from tacit.core.unseal import unseal
 from tacit.engines.engine import SecretTable
 from tacit.mechanisms.gaussian import Gaussian
-from tacit.mechanisms.grid_quantile import GridQuantile, reaches
+from tacit.mechanisms.grid_quantile import GridQuantile
+from tacit.mechanisms.grid_ranks import reaches
 from tacit.plan.reading import MeanReading, QuantileReading, TotalReading, VarianceReading
 from tacit.query.quote import Quote
 

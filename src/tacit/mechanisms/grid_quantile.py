@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
 
@@ -14,16 +13,15 @@ from tacit.errors import InvalidValue
 from tacit.mechanisms.confidence import valid_confidence
 from tacit.mechanisms.exponential import check_choice, shortfall
 from tacit.mechanisms.gateway import Gateway
-from tacit.noise.choice import ManyEqual, ManyExponentials, Wide, choose_each
+from tacit.mechanisms.grid_ranks import cell_scores, reach_scores, reaches
+from tacit.noise.choice import Wide
+from tacit.noise.choices import ManyEqual, ManyExponentials, choose_each
 from tacit.noise.geometric import Geometric
 from tacit.noise.integers import Integers
 from tacit.numeric.entropy import Entropy
 
 BLOCK = 2**16
 """Cells that are weighed at once: a few megabytes of integers."""
-
-FAR = 2**200
-"""More ranks than any table has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,58 +152,3 @@ class ChooseCells:
         ticks = Geometric(1 / rate).draw(entropy, scores.size).reshape(scores.shape)
         gaps = scores.max(axis=1, keepdims=True) - scores
         return choose_each(entropy, ManyEqual((ticks >= gaps).astype(np.bool_)))
-
-
-def cell_scores(counts: Wide, probability: Fraction) -> Wide:
-    """Minus each cell's distance to the wanted rank, times the probability's denominator.
-
-    Example:
-        >>> cell_scores(np.array([[1, 0, 2, 0]], dtype=object), Fraction(1, 2)).tolist()
-        [[-1, -1, 0, -3]]
-    """
-    least, most = _ranks(counts, probability)
-    scores: Wide = -np.maximum(np.maximum(least, -most), 0)
-    return scores
-
-
-def reach_scores(counts: Wide, probability: Fraction, cell: Integers, margin: int) -> Wide:
-    """Minus how far each reach around ``cell`` is from the first with a margin, in the same.
-
-    A reach is the first where it holds ``margin`` ranks to either side of the wanted one, and
-    the one before it does not; all where it meets an end of the grid.
-
-    Example:
-        >>> rows = np.array([[1, 1, 1, 1, 1]], dtype=object)
-        >>> reach_scores(rows, Fraction(1, 2), np.array([2]), margin=1)[0, :3].tolist()
-        [-1, 0, -1]
-    """
-    least, most = _ranks(counts, probability)
-    around, last = np.array(reaches(counts.shape[1])), counts.shape[1] - 1
-    low, high = np.maximum(cell[:, None] - around, 0), np.minimum(cell[:, None] + around, last)
-    before = np.where(low == 0, FAR, -np.take_along_axis(least, low, axis=1))
-    after = np.where(high == last, FAR, np.take_along_axis(most, high, axis=1))
-    held, enough = np.minimum(before, after), margin * probability.denominator
-    shorter = np.concatenate([np.full((len(held), 1), -FAR, dtype=object), held[:, :-1]], 1)
-    scores: Wide = -np.maximum(np.maximum(shorter - enough, enough - held), 0)
-    return scores
-
-
-def _ranks(counts: Wide, probability: Fraction) -> tuple[Wide, Wide]:
-    """By cell, the rows before it and up to it, less the wanted rank, in parts of a row."""
-    rows = np.cumsum(counts, axis=1)
-    most = rows * probability.denominator - rows[:, -1:] * probability.numerator
-    return most - counts * probability.denominator, most
-
-
-@lru_cache(maxsize=256)
-def reaches(cells: int) -> tuple[int, ...]:
-    """How many cells to either side a reach may hold, half as many again each; then all.
-
-    Example:
-        >>> reaches(1), reaches(3)
-        ((0,), (0, 1, 2))
-    """
-    found = [0]
-    while found[-1] < cells - 1:
-        found.append(min(max(found[-1] + 1, found[-1] * 3 // 2), cells - 1))
-    return tuple(found)

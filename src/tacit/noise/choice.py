@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tacit.noise.geometric import DIGIT_BITS
 from tacit.noise.integers import INT64_BITS, Integers
 from tacit.noise.law import GUARD_BITS, Law, Weights
-from tacit.noise.weights import Categorical, Decay
+from tacit.noise.weights import Decay
 from tacit.numeric.entropy import Entropy
 
 Wide = NDArray[Any]
@@ -42,63 +42,8 @@ class Exponentials:
         largest = max(self.base) if self.base else 1
         unit = precision + largest.bit_length()
         base = np.array(self.base or [1] * self.scores.size, dtype=object) << unit
-        lower, upper = _bounds(self.rate, self.scores, base, unit, largest)
+        lower, upper = exponential_bounds(self.rate, self.scores, base, unit, largest)
         return Weights(lower.tolist(), upper.tolist())
-
-
-@dataclass(frozen=True, slots=True)
-class ManyExponentials:
-    """A law for each row of ``scores``: outcome k with weight ``exp(rate * scores[row, k])``.
-
-    Guarantee: that of `Exponentials`.
-    """
-
-    rate: Fraction
-    scores: Integers = field(repr=False)
-
-    def bounds(self, precision: int) -> tuple[Wide, Wide]:
-        """Lower and upper bounds on the weights, as shares of that of a row's best score."""
-        one = np.full(self.scores.shape, 1 << precision, dtype=object)
-        return _bounds(self.rate, self.scores, one, precision, 1)
-
-    def row(self, place: int) -> Law:
-        """The law of one row."""
-        return Exponentials(self.rate, self.scores[place])
-
-
-@dataclass(frozen=True, slots=True)
-class ManyEqual:
-    """A law for each row of ``marks``: one of those outcomes that are marked, uniformly."""
-
-    marks: NDArray[np.bool_] = field(repr=False)
-
-    def bounds(self, precision: int) -> tuple[Wide, Wide]:
-        """The marks themselves, exact at every precision."""
-        del precision
-        parts = self.marks.astype(np.int64).astype(object)
-        return parts, parts
-
-    def row(self, place: int) -> Law:
-        """The law of one row."""
-        return Categorical(tuple(self.marks[place].astype(np.int64).tolist()))
-
-
-def choose_each(entropy: Entropy, law: ManyExponentials | ManyEqual) -> Integers:
-    """One outcome of each row, as `choose` makes it, for many rows at once.
-
-    Example:
-        >>> from tacit.testing.entropy import ScriptedEntropy
-        >>> law = ManyExponentials(Fraction(1), np.array([[0, 3], [0, 3]]))
-        >>> choose_each(ScriptedEntropy([0, 2**63]), law).tolist()
-        [0, 1]
-    """
-    bits = entropy.word_bits
-    lower, upper = law.bounds(bits + GUARD_BITS)
-    words = entropy.words(len(lower)).astype(object)
-    reached = _decided_each(lower, upper, words[:, None], bits)
-    for place in np.flatnonzero(reached < 0).tolist():
-        reached[place] = _further(entropy, law.row(place), int(words[place]), bits)
-    return reached
 
 
 def choose(entropy: Entropy, law: Law) -> int:
@@ -117,10 +62,10 @@ def choose(entropy: Entropy, law: Law) -> int:
         >>> choose(ScriptedEntropy([0]), law), choose(ScriptedEntropy([2**63]), law)
         (0, 1)
     """
-    return _further(entropy, law, 0, 0)
+    return chosen_further(entropy, law, 0, 0)
 
 
-def _further(entropy: Entropy, law: Law, leading: int, bits: int) -> int:
+def chosen_further(entropy: Entropy, law: Law, leading: int, bits: int) -> int:
     """The outcome of a U that begins with ``leading``, which has so many bits."""
     while True:
         leading = leading << entropy.word_bits | int(entropy.words(1)[0])
@@ -146,17 +91,7 @@ def _decided(weights: Weights, leading: int, bits: int) -> int | None:
     return reached if reached + missed == len(weights.lower) else None
 
 
-def _decided_each(lower: Wide, upper: Wide, leading: Wide, bits: int) -> Integers:
-    """What `_decided` finds for each row, and -1 where that is None."""
-    lower, upper = np.cumsum(lower, axis=1), np.cumsum(upper, axis=1)
-    above, least = upper[:, -1:] - upper, lower[:, -1:] - lower
-    missed = ((leading + 1) * (lower + above) <= lower << bits).sum(axis=1)
-    reached = (leading * (upper + least) >= upper << bits).sum(axis=1)
-    decided: Integers = np.where(reached + missed == lower.shape[1], reached, -1)
-    return decided
-
-
-def _bounds(
+def exponential_bounds(
     rate: Fraction, scores: Integers, base: Wide, unit: int, largest: int
 ) -> tuple[Wide, Wide]:
     """Bounds on ``base * exp(-rate * gap)``, the gap that to the best score of a row."""

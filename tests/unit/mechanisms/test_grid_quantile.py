@@ -13,7 +13,8 @@ from tacit.core.secret import Secret
 from tacit.core.selection_event import ExponentialSelection, PermuteAndFlipSelection
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import LiveGateway
-from tacit.mechanisms.grid_quantile import GridQuantile, cell_scores, reach_scores, reaches
+from tacit.mechanisms.grid_quantile import GridQuantile
+from tacit.mechanisms.grid_ranks import cell_scores, reach_scores, reaches
 from tacit.numeric.entropy import SystemEntropy
 from tacit.testing.mechanism import l1, l2
 

@@ -6,14 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.noise.choice import (
-    Exponentials,
-    ManyEqual,
-    ManyExponentials,
-    _powers,
-    choose,
-    choose_each,
-)
+from tacit.noise.choice import Exponentials, _powers, choose
+from tacit.noise.choices import ManyEqual, ManyExponentials, choose_each
 from tacit.noise.law import _certain, thresholds
 from tacit.noise.weights import Categorical
 from tacit.numeric.entropy import Entropy, SystemEntropy
