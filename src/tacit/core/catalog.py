@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from tacit.core.column import Column
 from tacit.core.dataset import Dataset, Link
 from tacit.core.population import Population
 from tacit.core.public_table import PublicTable
@@ -26,9 +27,16 @@ class Catalog:
         for names in ([p.name for p in self.populations], [t.name for t in self.tables]):
             if len(set(names)) != len(names):
                 raise InvalidValue(f"Names are distinct; these are {', '.join(names)}.")
+        naming: dict[str, Column] = {}
         for dataset in self.datasets:
             self.population(dataset.population)
-            self.path_to_unit(dataset.name)
+            last = self.path_to_unit(dataset.name)[-1]
+            unit = last.schema[last.unit.column]
+            if naming.setdefault(dataset.population, unit).kind is not unit.kind:
+                raise InvalidValue(
+                    f"The units of {dataset.population!r} are named by text in one dataset and "
+                    "by whole numbers in another; name them in one way."
+                )
 
     def population(self, name: str) -> Population:
         """The population of that name."""
@@ -71,7 +79,13 @@ class Catalog:
         while isinstance(path[-1].unit, Link):
             link, child = path[-1].unit, path[-1]
             parent = self.dataset(link.parent)
-            parent.schema[link.parent_column]  # refuses a column that is not declared
+            above = parent.schema[link.parent_column]  # refuses a column that is not declared
+            if above.kind is not child.schema[link.column].kind:
+                # an engine would cast one to the other, and fail on some rows
+                raise InvalidValue(
+                    f"{child.name}.{link.column} links to {parent.name}.{above.name}, which is "
+                    f"{above.kind.value}; the two ends of a link are of one kind."
+                )
             if parent in path:
                 raise InvalidValue(
                     f"The links of {name!r} lead in a circle through {parent.name!r}."

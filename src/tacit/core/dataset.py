@@ -2,8 +2,12 @@
 
 from dataclasses import dataclass
 
+from tacit.core.column import Kind
 from tacit.core.schema import Schema
 from tacit.errors import InvalidValue
+
+NAMING = (Kind.TEXT, Kind.INTEGER)
+"""Kinds that a unit can be named by: those of which all engines know which are equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,4 +99,10 @@ class Dataset:
     def __post_init__(self) -> None:
         if not self.name.strip():
             raise InvalidValue("A dataset needs a name.")
-        self.schema[self.unit.column]  # refuses a column that is not declared
+        column = self.schema[self.unit.column]  # refuses a column that is not declared
+        if column.kind not in NAMING:
+            # NaN is one name to some engines and many to others, and bounds hold for each
+            raise InvalidValue(
+                f"{self.name}.{column.name} leads to the unit and is {column.kind.value}; "
+                "units are named by text or by whole numbers."
+            )

@@ -100,6 +100,20 @@ def test_a_link_needs_a_declared_parent_and_its_column() -> None:
         Catalog((PATIENTS,), (PEOPLE, table("visits", link("people", "name"))))
 
 
+def test_the_ends_of_a_link_are_of_one_kind() -> None:
+    """An engine casts the one to the other, and fails where a row holds no number."""
+    texts = Schema((Column("id", Kind.TEXT), Column("parent", Kind.TEXT)))
+    named = replace(VISITS, schema=texts)
+    with pytest.raises(InvalidValue, match=r"visits\.parent links to people\.id, which is"):
+        Catalog((PATIENTS,), (PEOPLE, named))
+
+
+def test_units_are_named_in_one_way() -> None:
+    other = replace(PEOPLE, name="staff", schema=Schema((Column("id", Kind.TEXT),)))
+    with pytest.raises(InvalidValue, match="named by text in one dataset and by whole numbers"):
+        Catalog((PATIENTS,), (PEOPLE, other))
+
+
 def test_names_are_distinct_among_populations_and_among_datasets() -> None:
     with pytest.raises(InvalidValue, match="distinct; these are patients, patients"):
         Catalog((PATIENTS, PATIENTS), ())

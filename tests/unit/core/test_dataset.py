@@ -35,6 +35,14 @@ def test_the_way_to_the_unit_begins_at_a_declared_column(unit: UnitColumn | Link
         replace(VISITS, unit=unit)
 
 
+@pytest.mark.parametrize("kind", [Kind.FLOAT, Kind.BOOLEAN, Kind.DATE, Kind.TIMESTAMP])
+def test_a_unit_is_named_by_text_or_whole_numbers(kind: Kind) -> None:
+    """NaN would be one person to one engine, and several to another."""
+    schema = Schema((Column("patient", kind), Column("ward", Kind.TEXT)))
+    with pytest.raises(InvalidValue, match="units are named by text or by whole numbers"):
+        replace(VISITS, schema=schema)
+
+
 def test_a_link_may_begin_at_any_declared_column() -> None:
     assert replace(VISITS, unit=Link("ward", "wards", "id")).unit.column == "ward"
 
