@@ -8,7 +8,7 @@ import pytest
 from choices import Choices
 from conftest import Bar
 from engines_over import ENGINES, VERSIONS, Over, duckdb_over, reference
-from made_people import person, together
+from made_people import in_turn, person, together
 from neighbouring import SALT, opened
 from nodes import COMPUTED, LANGUAGE, nodes
 from sqlglot import exp
@@ -31,7 +31,7 @@ CORPORA = (
     (hospital.catalog, [text for group in HOSPITAL.values() for text in group]),
 )
 PEOPLE = range(-1, 9)
-STYLES, MOST_ROWS = 4, 6
+STYLES, MOST_ROWS = 2, 6
 
 
 def crowd(catalog: Catalog) -> Tables:
@@ -39,6 +39,10 @@ def crowd(catalog: Catalog) -> Tables:
     choices = Choices("tacit written")
     places = [place for place in PEOPLE for _ in range(STYLES)]
     people = [person(catalog, place, MOST_ROWS, choices) for place in places]
+    people += [
+        person(catalog, place, MOST_ROWS, choices, in_turn(MOST_ROWS * place))
+        for place in range(len(PEOPLE) - 1)
+    ]
     return together(catalog, people, choices)
 
 
