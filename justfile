@@ -83,6 +83,10 @@ hostile *args:
 campaign-fuzz count="1000000":
     TACIT_FUZZ={{ count }} uv run pytest -n auto tests/hostile/test_fuzz.py
 
+# the error at equal loss and equal bounds, beside OpenDP, Tumult's formulas and PipelineDP
+bench-accuracy:
+    uv run pytest -n auto --dist loadgroup benchmarks/bench_accuracy.py
+
 # selection and noise for 10^6 groups
 bench-query:
     uv run pytest -s benchmarks/bench_query.py

@@ -1,14 +1,28 @@
-"""A pytest plugin that seeds one bug before any test is imported.
+"""Seed one bug, and run tests with it in a process of their own.
 
-The environment variable ``TACIT_SEEDED_BUG`` names a module beside this one. It says where the
-bug goes (``PLACE``: a module, a colon, an attribute), what goes there instead (``bug``, given
-what stands there), which test must fail (``CAUGHT_BY``) and what the failure must say
-(``SHOWN``), so that a bug which merely crashes does not count as caught.
+A bug is a module beside this one. It says where it goes (``PLACE``: a module, a colon, an
+attribute), what goes there instead (``bug``, given what stands there), which test must fail
+(``CAUGHT_BY``) and what the failure must say (``SHOWN``), so that a bug which merely crashes
+does not count as caught.
 """
 
 import os
+import sys
 from importlib import import_module
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import ModuleType
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+
+ROOT = Path(__file__).parents[2]
+OTHERS = [
+    *("pytest", "hypothesis.strategies", "numpy", "scipy.stats", "cryptography.fernet"),
+    *("sqlalchemy.dialects.postgresql", "alembic.command", "psycopg", "duckdb", "sqlglot"),
+]
+"""What processes have loaded when they are forked: other people's code, and none of ours."""
 
 
 class PlaceIsGone(Exception):
@@ -29,5 +43,36 @@ def seed(bug: ModuleType) -> None:
     setattr(holder, name, bug.bug(original))
 
 
-if "TACIT_SEEDED_BUG" in os.environ:
-    seed(import_module(os.environ["TACIT_SEEDED_BUG"]))
+def run(*tests: str, bug: str | None = None) -> tuple[int | None, str]:
+    """How pytest ends in a new process, with the bug or without, and what it says."""
+    context = get_context("forkserver")
+    context.set_forkserver_preload(OTHERS)
+    with TemporaryDirectory(prefix="tacit-bug-") as place:
+        said = Path(place) / "said"
+        process = context.Process(target=_pytest, args=(tests, bug, said))
+        process.start()
+        process.join()
+        return process.exitcode, said.read_text()
+
+
+def _pytest(tests: tuple[str, ...], bug: str | None, said: Path) -> None:
+    """What the new process does: before any test is imported, the bug is seeded."""
+    output = os.open(said, os.O_WRONLY | os.O_CREAT)
+    os.dup2(output, sys.stdout.fileno())
+    os.dup2(output, sys.stderr.fileno())
+    os.chdir(ROOT)
+    # the same examples each time, and a failure need not be made small
+    settings.register_profile(
+        "seeded",
+        max_examples=200,
+        deadline=None,
+        derandomize=True,
+        phases=[Phase.explicit, Phase.generate],
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    os.environ["TACIT_HYPOTHESIS_PROFILE"] = "seeded"
+    if bug:
+        seed(import_module(bug))
+    # plugins that were loaded before are as good as new
+    loaded = "ignore:Module already imported:pytest.PytestAssertRewriteWarning"
+    sys.exit(pytest.main(["-p", "no:cacheprovider", "-W", loaded, "-q", *tests]))

@@ -3,18 +3,15 @@
 Numbers are those of the list TD-10 of the threat model.
 """
 
-import os
-import subprocess
-import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 from conftest import Bar
+from seeding import run
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
 PASSED, FAILED = 0, 1
 
 
@@ -30,38 +27,33 @@ def load(path: Path) -> ModuleType:
 BUGS = {path.stem: load(path) for path in sorted(HERE.glob("bug_*.py"))}
 
 
-def run(test: str, bug: str | None) -> subprocess.CompletedProcess[str]:
-    """One test in a fresh interpreter, with the bug or without."""
-    environment = {key: value for key, value in os.environ.items() if "COV" not in key}
-    environment |= {"PYTHONPATH": str(HERE), "TACIT_HYPOTHESIS_PROFILE": "ci"}
-    if bug:
-        environment["TACIT_SEEDED_BUG"] = bug
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "seeding", "-p", "no:cacheprovider", "-q", test],
-        cwd=ROOT,
-        check=False,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env=environment,
-    )
+# one interpreter a file: what bugs share is run once without them
+NAMED = {
+    place: sorted({bug.CAUGHT_BY for bug in BUGS.values() if bug.CAUGHT_BY.startswith(place)})
+    for place in {bug.CAUGHT_BY.partition("::")[0] for bug in BUGS.values()}
+}
+
+
+@pytest.mark.parametrize("place", sorted(NAMED))
+def test_without_a_bug_the_tests_that_catch_them_pass(place: str) -> None:
+    ended, said = run(*NAMED[place])
+    assert ended == PASSED, said
+    assert f"{len(NAMED[place])} passed" in said
 
 
 @pytest.mark.parametrize("name", BUGS)
 def test_a_seeded_bug_is_caught_by_its_test(name: str, bar: Bar) -> None:
     bug = BUGS[name]
-    honest = run(bug.CAUGHT_BY, bug=None)
-    assert honest.returncode == PASSED, honest.stdout
-    seeded = run(bug.CAUGHT_BY, bug=name)
-    assert seeded.returncode == FAILED, seeded.stdout
+    ended, said = run(bug.CAUGHT_BY, bug=name)
+    assert ended == FAILED, said
     # the `bar` fixture tells what falls short after its test, which pytest calls an error
-    assert any(f"{word} {bug.CAUGHT_BY}" in seeded.stdout for word in ("FAILED", "ERROR"))
-    assert bug.SHOWN in seeded.stdout, seeded.stdout
+    assert any(f"{word} {bug.CAUGHT_BY}" in said for word in ("FAILED", "ERROR"))
+    assert bug.SHOWN in said, said
     test = bug.CAUGHT_BY.split("::")[-1]
     bar(f"{name.replace('_', ' ')}, seeded and", "caught", f"caught by {test}", True)
 
 
 def test_a_bug_whose_place_is_gone_is_told() -> None:
-    done = run(BUGS["bug_27_float_accumulator"].CAUGHT_BY, bug="gone")
-    assert done.returncode not in {PASSED, FAILED}
-    assert "gone replaces tacit.core.loss:Loss.no_such_method, which is gone" in done.stdout
+    _, said = run(BUGS["bug_27_float_accumulator"].CAUGHT_BY, bug="gone")
+    assert "gone replaces tacit.core.loss:Loss.no_such_method, which is gone" in said
+    assert "passed" not in said

@@ -86,7 +86,7 @@ class Maker:
         """A value of a kind, as a question writes it."""
         found = self.choices.one(ORDINARY[kind])
         if isinstance(found, Decimal | float):
-            return Fraction(found).limit_denominator(100)
+            return Fraction(round(found * 100), 100)
         if isinstance(found, date):
             return date(found.year, found.month, found.day)
         return found if found is not None else 0

@@ -28,14 +28,23 @@ Rows = dict[str, list[Row]]
 """The rows of one person, by table."""
 
 
-def person(catalog: Catalog, place: int, most: int, choices: Choices) -> Rows:
-    """All rows of the person at ``place`` among the names; from -1 on down they have none."""
+Style = Callable[[Column, int, Choices], Cell]
+"""How a person fills the cells of a table: by column, and by the number of the row."""
+
+
+def person(
+    catalog: Catalog, place: int, most: int, choices: Choices, style: Style | None = None
+) -> Rows:
+    """All rows of the person at ``place`` among the names; from -1 on down they have none.
+
+    They have at most ``most`` rows in a table, and as many where their style is given.
+    """
     found: Rows = {}
     for dataset in catalog.datasets:
-        cell = _style(choices)
+        cell = style or _style(choices)
         found[dataset.name] = []
         rows = 0 if choices.once_in(8) else 1 + choices.below(most)
-        for number in range(rows):
+        for number in range(rows if style is None else most):
             way = _leading(dataset, place, found, choices)
             row: dict[str, Cell] = {
                 column.name: cell(column, number, choices) for column in dataset.schema.columns
@@ -82,7 +91,15 @@ def _leading(dataset: Dataset, place: int, found: Rows, choices: Choices) -> Cel
     return choices.one([*ids, *ids, *ids, *ids, None, _own_id(kind, place, ROOM - 1)])
 
 
-Style = Callable[[Column, int, Choices], Cell]
+def in_turn(first: int) -> Style:
+    """All cells that there are, one after the other, from the one at ``first`` on."""
+
+    def cell(column: Column, number: int, choices: Choices) -> Cell:
+        del choices
+        cells = (*EXTREME[column.kind], None, *ORDINARY[column.kind], *declared(column))
+        return cells[(first + number) % len(cells)]
+
+    return cell
 
 
 def _style(choices: Choices) -> Style:

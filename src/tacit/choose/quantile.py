@@ -1,6 +1,7 @@
 """How to choose a quantile on a grid: what it and its interval get of a loss."""
 
 from fractions import Fraction
+from functools import lru_cache
 
 from tacit.accounting.calibrate import calibrate
 from tacit.core.event import Repeated
@@ -32,14 +33,19 @@ def choose_quantile(
         >>> round(float(median.rate), 3), median.flips
         (0.975, False)
     """
-    flips = loss.measure is not Measure.ZCDP
-    kind = PermuteAndFlipSelection if flips else ExponentialSelection
     moved = sensitivity.in_norm(Norm.L1).amount / max_groups
     moved *= 2 * max(probability, 1 - probability)
-
-    def rate(share: Fraction) -> Fraction:
-        part = Loss(loss.measure, loss.amount * share)
-        return 1 / (calibrate(lambda x: Repeated(kind(1 / x), max_groups), part) * moved)
-
-    chosen, reached = rate(1 - REACH_SHARE), rate(REACH_SHARE)
+    parts = (loss.amount * (1 - REACH_SHARE), loss.amount * REACH_SHARE)
+    chosen, reached = (
+        1 / (moved * _scale(Loss(loss.measure, part), max_groups)) for part in parts
+    )
+    flips = loss.measure is not Measure.ZCDP
     return GridQuantile(probability, chosen, reached, cells, max_groups, flips)
+
+
+@lru_cache(maxsize=256)
+def _scale(loss: Loss, times: int) -> Fraction:
+    """The inverse of what one of so many selections may spread weights by."""
+    exponential = loss.measure is Measure.ZCDP
+    kind = ExponentialSelection if exponential else PermuteAndFlipSelection
+    return calibrate(lambda x: Repeated(kind(1 / x), times), loss)

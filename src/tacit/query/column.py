@@ -16,6 +16,7 @@ from tacit.plan.reading import (
     TotalReading,
     VarianceReading,
 )
+from tacit.query.kept import kept_count
 from tacit.query.moment import Found, means, variances
 from tacit.query.quantile import quantiles
 from tacit.query.quote import Quote
@@ -41,6 +42,12 @@ def column_of(
 def _found(reading: Reading, quote: Quote, released: list[list[int]]) -> Iterator[Found]:
     match reading:
         case TotalReading(tally, step, rounding):
+            kept = kept_count(quote.tallies[tally].mechanism, CONFIDENCE)
+            if kept is not None:
+                for units in released[tally]:
+                    low, high = kept.interval(units)
+                    yield units * step, (low * step, high * step)
+                return
             reach = quote.tallies[tally].error(CONFIDENCE) * step + MOST_ROWS * rounding
             for total in released[tally]:
                 yield total * step, (total * step - reach, total * step + reach)

@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 
 from tacit.errors import InternalError
@@ -41,29 +42,40 @@ def kept_with(mechanism: Mechanism) -> Callable[[int], Fraction]:
         >>> [round(float(law(units)), 3) for units in (0, 1, 14, 15)]
         [0.0, 0.0, 0.269, 0.731]
     """
-    match mechanism:
-        case OptimalKeys():
-            return mechanism.probability
-        case TruncatedGeometricKeys(epsilon, _, max_keys):
-            reach = mechanism.reach
-            return _passing(reach + 1, lambda m: _cut_tail(epsilon / max_keys, reach, m))
-        case LaplaceKeys(epsilon, _, max_keys):
-            return _passing(mechanism.threshold, lambda m: _tail(epsilon / max_keys, m))
-        case GaussianKeys(variance, _, _):
-            return _passing(mechanism.threshold, GaussianTail(variance, FINE).at)
-    raise InternalError(f"{type(mechanism).__name__} does not select groups.")
+    if isinstance(mechanism, OptimalKeys):
+        return mechanism.probability
+    law = noise_tail(mechanism)
+    if law is None:
+        raise InternalError(f"{type(mechanism).__name__} does not select groups.")
+    return law.passes
 
 
-def _passing(threshold: int, tail: Callable[[int], Fraction]) -> Callable[[int], Fraction]:
-    """P(units + noise >= threshold), where ``tail(m)`` is P(noise >= m) for m from 1 up."""
+@dataclass(frozen=True, slots=True)
+class NoiseTail:
+    """A threshold, and P(noise >= m) for m from 1 up, of symmetric noise that has to pass."""
 
-    def probability(units: int) -> Fraction:
+    threshold: int
+    tail: Callable[[int], Fraction]
+
+    def passes(self, units: int) -> Fraction:
+        """With which probability a group of so many units passes; one of none never does."""
         if units < 1:
             return Fraction(0)
-        missing = threshold - units
-        return tail(missing) if missing > 0 else 1 - tail(1 - missing)  # noise is symmetric
+        missing = self.threshold - units
+        return self.tail(missing) if missing > 0 else 1 - self.tail(1 - missing)
 
-    return probability
+
+def noise_tail(mechanism: Mechanism) -> NoiseTail | None:
+    """The threshold and the noise of a selection; None where nothing is selected so."""
+    match mechanism:
+        case TruncatedGeometricKeys(epsilon, _, max_keys):
+            reach = mechanism.reach
+            return NoiseTail(reach + 1, lambda m: _cut_tail(epsilon / max_keys, reach, m))
+        case LaplaceKeys(epsilon, _, max_keys):
+            return NoiseTail(mechanism.threshold, lambda m: _tail(epsilon / max_keys, m))
+        case GaussianKeys(variance, _, _):
+            return NoiseTail(mechanism.threshold, GaussianTail(variance, FINE).at)
+    return None
 
 
 def _tail(epsilon: Fraction, size: int) -> Fraction:

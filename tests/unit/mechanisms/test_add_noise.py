@@ -37,6 +37,11 @@ def test_each_value_is_released_with_its_own_noise_exactly(
     assert not same_integers(released, values, noise + 1)
 
 
+def test_equal_values_have_their_own_noise() -> None:
+    released = AddNoise(COIN)(np.array([5, 5, 5]), ScriptedEntropy([HEADS, TAILS, HEADS]))
+    assert released.tolist() == [6, 5, 6]
+
+
 @pytest.mark.parametrize("value", [2**63 - 1, 2**62, -(2**62)])
 def test_a_value_near_the_edge_of_64_bits_does_not_wrap(value: int) -> None:
     edge = np.array([value, 5], dtype=np.int64)

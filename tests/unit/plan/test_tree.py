@@ -12,7 +12,7 @@ from tacit.plan.bounded import ColumnKey
 from tacit.plan.ranged import Ranged
 from tacit.plan.steps import ColumnSteps
 from tacit.plan.tally import TreeTally, width
-from tacit.plan.tree import BRANCHINGS, MOST_NODES, finest, shape, tree
+from tacit.plan.tree import BRANCHINGS, MOST_NODES, finest, grid, shape, tree
 
 
 def number(low: int, high: int) -> Ranged:
@@ -31,8 +31,25 @@ def test_a_number_lies_in_its_cell(low: int, size: int, most: int, data: st.Data
     assert cells.least(cell) <= clamped <= cells.greatest(cell)
 
 
+@given(st.integers(-1000, 1000), st.integers(0, 100_000), st.integers(1, 12), st.data())
+def test_a_number_lies_in_its_cell_of_a_grid(
+    low: int, size: int, most: int, data: st.DataObject
+) -> None:
+    made, cells = grid(number(low, low + size), 1, most, Fraction(1, 2))
+    assert made.levels == 1
+    assert made.cells <= 2**most
+    value = data.draw(st.integers(low - 5, low + size + 5))
+    cell = steps(made.cell, {"x": value})
+    clamped = min(max(value, low), low + size)
+    assert cell is not None
+    assert 0 <= cell < made.cells
+    assert cells.least(cell) <= clamped <= cells.greatest(cell)
+    assert cells.greatest(made.cells - 1) == low + size
+
+
 def test_a_number_that_is_null_has_no_cell() -> None:
     assert steps(tree(number(0, 10), 1, 12)[0].cell, {"x": None}) is None
+    assert steps(grid(number(0, 10), 1, 12, Fraction(1, 2))[0].cell, {"x": None}) is None
 
 
 def test_a_short_range_has_a_cell_for_each_number() -> None:

@@ -1,0 +1,23 @@
+"""TD-10, 12; OpenDP 2937: a sum believed to be wide has 32 bits, and wraps."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tacit.noise.integers import Integers
+
+PLACE = "tacit.engines.engine:packed"
+CAUGHT_BY = (
+    "tests/engines/test_written_neighbours.py"
+    "::test_a_person_shows_in_nothing_but_noise[a sum beyond 31 bits-duckdb]"
+)
+SHOWN = f"BrokenPromise: Batch 0 moves by the root of {(2**32 - 1200000120) ** 2}"
+
+Packed = Callable[[list[int]], Integers]
+
+
+def bug(original: Packed) -> Packed:
+    def packed(numbers: list[int]) -> Integers:
+        return original(numbers).astype(np.int32).astype(np.int64)
+
+    return packed

@@ -1,0 +1,24 @@
+"""TD-10, 13; OpenDP 2941: a clamped number is cast to a float of 32 bits, beyond its bounds."""
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from tacit.plan.tally import Tally
+
+PLACE = "tacit.engines.print.question:_of_unit"
+CAUGHT_BY = (
+    "tests/engines/test_written_neighbours.py"
+    "::test_a_person_shows_in_nothing_but_noise[a sum beyond 31 bits-duckdb]"
+)
+# 1200000128 is the nearest such float to 1200000120
+SHOWN = f"BrokenPromise: Batch 0 moves by the root of {1200000128**2}"
+
+OfUnit = Callable[[Tally, int, int], exp.Expr]
+
+
+def bug(original: OfUnit) -> OfUnit:
+    def of_unit(tally: Tally, place: int, max_rows: int) -> exp.Expr:
+        return exp.cast(original(tally, place, max_rows), "FLOAT")
+
+    return of_unit

@@ -1,0 +1,43 @@
+"""TD-10, 16: rows are bounded in their own table, and a join multiplies them (Uber FLEX 1)."""
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from tacit.core.catalog import Catalog
+from tacit.engines.print import question
+from tacit.engines.print.rank import ranked
+from tacit.engines.print.row import literal
+from tacit.plan.source import Source
+from tacit.plan.tally import Tally
+
+PLACE = "tacit.engines.print.gather:joined"
+CAUGHT_BY = (
+    "tests/engines/test_written_neighbours.py"
+    "::test_a_person_shows_in_nothing_but_noise[many rows of another table-duckdb]"
+)
+SHOWN = "BrokenPromise: Batch 0 moves by the root of"
+MANY = 10**9
+
+Joined = Callable[[Source, Catalog, str], exp.Select]
+
+
+def bug(original: Joined) -> Joined:
+    of_unit = question._of_unit
+
+    def of_bounded_unit(tally: Tally, place: int, max_rows: int) -> exp.Expr:
+        del max_rows
+        return of_unit(tally, place, MANY)
+
+    question._of_unit = of_bounded_unit
+
+    def joined(source: Source, catalog: Catalog, dialect: str) -> exp.Select:
+        dataset = catalog.dataset(source.dataset)
+        rank = ranked(exp.RowNumber(), [dataset.unit.column], [exp.null()])
+        first = exp.select("*").from_(exp.to_table(dataset.location.table[-1]))
+        first = first.qualify(exp.LTE(this=rank, expression=literal(dataset.limits.max_rows)))
+        query = original(source, catalog, dialect)
+        query.set("from_", exp.From(this=first.subquery(source.dataset)))
+        return query
+
+    return joined

@@ -1,0 +1,31 @@
+"""TD-10, 17: each row that names no person is a person of its own."""
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from tacit.engines.print.question import UNIT
+from tacit.plan.bounded import BoundedPlan
+
+PLACE = "tacit.engines.print.question:_rows"
+CAUGHT_BY = (
+    "tests/engines/test_written_neighbours.py"
+    "::test_a_person_shows_in_nothing_but_noise[rows that name nobody-duckdb]"
+)
+SHOWN = "BrokenPromise: Batch 0 moves by the root of 100, and that of 1 was declared."
+
+Rows = Callable[[BoundedPlan, str], exp.Select]
+
+
+def bug(original: Rows) -> Rows:
+    def rows(plan: BoundedPlan, source: str) -> exp.Select:
+        query = original(plan, source)
+        unit, *others = query.expressions
+        numbered = exp.Window(this=exp.RowNumber())
+        named = exp.func("COALESCE", unit.this, exp.cast(numbered, "VARCHAR"))
+        is_there, *conditions = query.args["where"].this.flatten()
+        assert "IS NULL" in is_there.sql()
+        query = query.select(exp.alias_(named, UNIT), *others, append=False)
+        return query.where(*conditions, append=False)
+
+    return rows
