@@ -2,7 +2,7 @@
 
 from dataclasses import fields, is_dataclass
 
-from tacit.plan import bounded, steps, tally
+from tacit.plan import bounded, of_unit, source, steps, tally
 from tacit.plan.stored_plan import NODES
 
 LANGUAGE = frozenset(name for name, found in NODES.items() if is_dataclass(found))
@@ -10,7 +10,7 @@ LANGUAGE = frozenset(name for name, found in NODES.items() if is_dataclass(found
 
 COMPUTED = frozenset(
     name
-    for module in (bounded, steps, tally)
+    for module in (bounded, of_unit, source, steps, tally)
     for name, found in vars(module).items()
     if is_dataclass(found) and found.__module__ == module.__name__
 )

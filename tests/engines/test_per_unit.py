@@ -194,9 +194,18 @@ def test_what_is_known_without_the_data_is_not_asked() -> None:
     declared = catalog(Limits(1, 1))
     text = "SELECT AVG(n) FROM (SELECT person, COUNT(*) AS n FROM visits GROUP BY person)"
     with pytest.raises(InvalidValue, match="one value alone"):
-        bound(parse(text, declared), declared)
+        price(parse(text, declared), declared, Loss.zcdp(1))
     declared = catalog(Limits(1, 2))
-    assert bound(parse(text, declared), declared).plan.max_rows == 1
+    assert price(parse(text, declared), declared, Loss.zcdp(1)).bound.plan.max_rows == 1
+
+
+def test_a_pattern_stands_below_where_its_column_is_seen() -> None:
+    declared = catalog(Limits(1, 2))
+    text = (
+        "SELECT AVG(n) FROM (SELECT person, SUM(age) AS n FROM visits WHERE ward LIKE 'n%'"
+        " GROUP BY person)"
+    )
+    assert bound(parse(text, declared), declared).plan.source.gathered is not None
 
 
 def test_a_count_names_its_own_groups_where_they_are_few() -> None:

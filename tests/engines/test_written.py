@@ -57,7 +57,8 @@ def unequal(over: Over) -> Iterator[tuple[bytes, str | None]]:
     for declared, texts in CORPORA:
         for limits, people in ((TIGHT, crowd), (WIDE, crowd), (WIDE, nobody)):
             catalog = declared(limits)
-            tables = people(catalog)
+            public = {table.location.table: hospital.REGIONS for table in catalog.public}
+            tables = {**people(catalog), **public}
             engines = [each(catalog, tables) for each in (over, reference)]
             for text in texts:
                 question = canonical(parse(text, catalog))

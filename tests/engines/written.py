@@ -235,4 +235,25 @@ HOSPITAL: dict[str, tuple[str, ...]] = {
         """SELECT CASE WHEN value > 0 THEN 'up' ELSE 'down' END AS k, STDDEV(age) FROM labs
         JOIN visits ON visit = visits.id GROUP BY k""",
     ),
+    "people of three tables": (
+        """SELECT AVG(s), COUNT(*) FROM (SELECT person, SUM(value) AS s, MAX(age) AS a FROM labs
+        JOIN visits ON visit = visits.id JOIN patients ON patient = patients.id GROUP BY person)
+        WHERE a > 20""",
+        """WITH t AS (SELECT person, ward, city, COUNT(*) AS n, AVG(age) AS a FROM visits v
+        JOIN patients p ON v.patient = p.id GROUP BY person, ward, city HAVING MIN(age) > 1)
+        SELECT city, SUM(n), MEDIAN(a) FROM t WHERE n IN (1, 2) OR a IS NULL GROUP BY city""",
+        """SELECT n, COUNT(*) FROM (SELECT person, MAX(n) AS n FROM (SELECT person, ward,
+        COUNT(age) AS n FROM visits v JOIN patients p ON v.patient = p.id GROUP BY person, ward)
+        GROUP BY person) GROUP BY n""",
+    ),
+    "a public table": (
+        """SELECT region, COUNT(*), AVG(beds + age) FROM visits v
+        JOIN regions r ON v.ward = r.ward GROUP BY region""",
+        """SELECT SUM(beds * value), COUNT(beds), MEDIAN(beds) FROM labs
+        JOIN visits ON visit = id LEFT JOIN regions ON regions.ward = visits.ward
+        WHERE region IS NULL OR beds > 3""",
+        """SELECT region, SUM(n), SUM(beds) FROM (SELECT person, ward, COUNT(*) AS n
+        FROM visits v JOIN patients p ON v.patient = p.id GROUP BY person, ward) t
+        LEFT JOIN regions r ON t.ward = r.ward WHERE n < 3 GROUP BY region""",
+    ),
 }

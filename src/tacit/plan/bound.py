@@ -15,7 +15,7 @@ from tacit.plan.plan import Plan
 from tacit.plan.read import read
 from tacit.plan.reading import Reading
 from tacit.plan.relation import per_unit_in
-from tacit.plan.scope import Scope
+from tacit.plan.scope import Scope, scope_of
 from tacit.plan.tally import Tally, UnitTally
 from tacit.plan.tree import finest
 
@@ -42,7 +42,9 @@ def bound(plan: Plan, catalog: Catalog) -> Bound:
     rows = gather(plan.source, catalog)
     scope, limits = rows.scope, rows.limits
     _without_unit(rows.source.unit, plan, scope)
-    not_too_many_patterns(plan, scope)
+    # patterns stand below too, where other columns are seen
+    tables = tuple(dict.fromkeys(rows.source.datasets))
+    not_too_many_patterns(plan, scope_of(tables, catalog))
     keys = tuple(bound_key(key, scope) for key in plan.keys)
     _not_too_many(plan, keys)
     tallies: list[Tally] = []
@@ -53,7 +55,6 @@ def bound(plan: Plan, catalog: Catalog) -> Bound:
         read(measure.aggregate, scope, max_rows, tallies, finest(keys))
         for measure in plan.measures
     )
-    _not_settled(tallies)
     bounded = BoundedPlan(
         source=rows.source,
         condition=rows.condition,
@@ -72,15 +73,6 @@ def _not_too_many(plan: Plan, keys: tuple[BoundedKey, ...]) -> None:
     groups = prod(len(key.keys.values) for key in keys if key.keys is not None)
     if groups > MOST_GROUPS:
         raise InvalidValue(f"An answer has at most {MOST_GROUPS} groups; ask for fewer keys.")
-
-
-def _not_settled(tallies: list[Tally]) -> None:
-    """Refuse a number that is known without the data: noise would be added to nothing."""
-    if any(tally.low == tally.high == 0 for tally in tallies):
-        raise InvalidValue(
-            "A number in this question has one value alone within the declared bounds and "
-            "limits, so that there is nothing to ask; widen them, or leave it out."
-        )
 
 
 def _max_rows(plan: Plan, scope: Scope, limits: Limits) -> int:

@@ -58,6 +58,11 @@ def noise_for(
     plan: BoundedPlan, tally: Tally, loss: Loss, neighbours: Neighbours
 ) -> PricedTally:
     """The noise or the choice with the least error for ``tally`` within ``loss``."""
+    if tally.low == tally.high == 0:
+        raise InvalidValue(
+            "A number in this question has one value alone within the declared bounds and "
+            "limits, so that there is nothing to ask; widen them, or leave it out."
+        )
     moved = sensitivities(plan, tally, neighbours)
     if isinstance(tally, TreeTally) and tally.quantile is not None:
         rows, groups = (
