@@ -20,6 +20,7 @@ from tacit.errors import InvalidValue
 from tacit.numeric.entropy import SystemEntropy
 from tacit.plan.bound import bound
 from tacit.plan.canonical import canonical
+from tacit.plan.relation import JoinPublic, Scan
 from tacit.plan.source import Beside, Source, assumptions, source_of
 from tacit.query.price import price
 from tacit.query.run import run
@@ -163,6 +164,13 @@ def test_that_a_public_table_is_about_nobody_is_told_wherever_it_is_joined() -> 
 def test_any_other_join_is_refused(text: str, told: str) -> None:
     with pytest.raises(InvalidValue, match=told):
         parse(text, catalog(Limits(1, 1)))
+
+
+def test_a_join_by_a_table_that_is_not_there_is_refused() -> None:
+    # no text can say this, and trees that are built by hand can
+    public = JoinPublic(Scan("visits"), "regions", "patients.city", "ward")
+    with pytest.raises(InvalidValue, match=r"patients\.city, whose table is not joined before"):
+        source_of(public, catalog(Limits(1, 1)))
 
 
 def test_a_link_into_another_population_cannot_be_declared() -> None:

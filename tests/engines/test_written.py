@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 
 import clinic
 import hospital
-import public
 import pytest
 from choices import Choices
 from conftest import Bar
@@ -13,7 +12,7 @@ from made_people import in_turn, person, together
 from neighbouring import SALT, opened
 from nodes import COMPUTED, LANGUAGE, nodes
 from sqlglot import exp
-from written import BESIDE_PLACES, CLINIC, HOSPITAL, PER_PERSON
+from written import CLINIC, HOSPITAL, PER_PERSON
 
 from tacit.core.catalog import Catalog
 from tacit.core.dataset import Limits
@@ -29,7 +28,6 @@ TIGHT, WIDE = Limits(max_groups=2, max_rows=3), Limits(max_groups=9, max_rows=50
 
 CORPORA = (
     (clinic.catalog, [*(text for group in CLINIC.values() for text in group), *PER_PERSON]),
-    (public.catalog, BESIDE_PLACES),
     (hospital.catalog, [text for group in HOSPITAL.values() for text in group]),
 )
 PEOPLE = range(-1, 9)

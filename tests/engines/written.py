@@ -184,14 +184,6 @@ CLINIC: dict[str, tuple[str, ...]] = {
     ),
 }
 
-BESIDE_PLACES = (
-    "SELECT side, COUNT(*) FROM visits JOIN places ON ward = named GROUP BY side",
-    "SELECT SUM(rate * age) FROM visits LEFT JOIN places ON room = number",
-    "SELECT AVG(rate) FROM visits JOIN places ON day = since WHERE open OR side IS NULL",
-    "SELECT doctor, COUNT(*) FROM visits LEFT JOIN places ON smoker = open GROUP BY doctor",
-)
-"""Beside a public table."""
-
 
 PER_PERSON = (
     "SELECT AVG(total) FROM (SELECT person, SUM(cost) AS total FROM visits GROUP BY person)",

@@ -71,6 +71,7 @@ def source_of(relation: Relation, catalog: Catalog) -> Source:
         return Source(lowest.dataset, public, lowest.unit)
     first, joins = _joined(relation)
     beside = tuple(_beside(join, catalog) for join in joins)
+    _in_order(first, beside)
     named = {first, *(each.dataset for each in beside)}
     if len(named) != len(joins) + 1:
         raise InvalidValue("A question joins a table once.")
@@ -130,6 +131,17 @@ def _joined(relation: Relation) -> tuple[str, list[Join | JoinPublic]]:
         case Join(source, _, _, _) | JoinPublic(source, _, _, _, _):
             first, joins = _joined(source)
             return first, [*joins, relation]
+
+
+def _in_order(first: str, beside: tuple[Beside, ...]) -> None:
+    """Refuse a join by a column of a table that is not there yet."""
+    there = {first}
+    for each in beside:
+        if each.left.partition(".")[0] not in there:
+            raise InvalidValue(
+                f"{each.dataset!r} is joined by {each.left}, whose table is not joined before it."
+            )
+        there.add(each.dataset)
 
 
 def _beside_units(join: Join | JoinPublic, catalog: Catalog) -> Beside:
