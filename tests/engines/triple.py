@@ -12,6 +12,8 @@ from tacit.core.loss import Loss
 from tacit.core.unit import Neighbours
 from tacit.engines.joined import Tables
 from tacit.errors import InternalError, TacitError
+from tacit.plan.sensitivity import group_count
+from tacit.plan.tally import width
 from tacit.query.price import price
 from tacit.query.quote import Quote
 
@@ -21,6 +23,9 @@ LOSSES = (
     *(Loss.zcdp(20, "0.9"), Loss.zcdp("0.1", "1e-6"), Loss.approximate(2, "0.3")),
 )
 """Large deltas, so that small groups are often kept; (epsilon, delta) is slow to price."""
+
+MOST_INTEGERS = 20_000
+"""What an answer is made of at most: trees for thousands of weeks take a minute to compare."""
 
 NOBODY, LAST = -1, 8
 """Places among the names: rows of nobody, and whoever comes instead of the first."""
@@ -51,11 +56,15 @@ def _priced(declared: Catalog, choices: Choices) -> tuple[Quote, int]:
     refused = 0
     while True:
         try:
-            return price(plan(declared, choices), declared, choices.one(LOSSES)), refused
+            quote = price(plan(declared, choices), declared, choices.one(LOSSES))
         except InternalError:
             raise
         except TacitError:
             refused += 1
+            continue
+        bounded = quote.bound.plan
+        if (group_count(bounded) or 1) * sum(map(width, bounded.tallies)) <= MOST_INTEGERS:
+            return quote, refused
 
 
 def _neighbours(declared: Catalog, choices: Choices) -> tuple[Tables, Tables]:
