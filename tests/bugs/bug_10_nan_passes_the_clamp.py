@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from tacit.core.column import Kind
 from tacit.engines.print import stage
-from tacit.engines.print.row import choose, column, compare, double
+from tacit.engines.print.word import choose, column, compare, double
 from tacit.plan.expression import Comparison
 
 PLACE = "tacit.engines.print.stage:clamped"

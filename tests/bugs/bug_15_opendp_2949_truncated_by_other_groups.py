@@ -5,7 +5,7 @@ from itertools import islice
 
 from sqlglot import exp
 
-from tacit.engines.print.row import column
+from tacit.engines.print.word import column
 from tacit.plan.bounded import BoundedPlan
 from tacit.plan.tally import UnitTally
 

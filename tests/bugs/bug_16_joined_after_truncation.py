@@ -7,7 +7,7 @@ from sqlglot import exp
 from tacit.core.catalog import Catalog
 from tacit.engines.print import question
 from tacit.engines.print.rank import ranked
-from tacit.engines.print.row import literal
+from tacit.engines.print.word import literal
 from tacit.plan.source import Source
 from tacit.plan.tally import Tally
 

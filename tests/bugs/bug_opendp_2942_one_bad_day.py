@@ -5,7 +5,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from tacit.core.column import Kind
-from tacit.engines.print.row import column
+from tacit.engines.print.word import column
 from tacit.plan.bounded import BoundedKey, ColumnKey
 
 PLACE = "tacit.engines.print.question:named"

@@ -8,6 +8,9 @@ from tacit.core.population import Population
 from tacit.core.public_table import PublicTable
 from tacit.errors import InvalidValue, UnknownName
 
+RESERVED = "below"
+"""What questions call the rows of a query below that aggregates."""
+
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
@@ -27,6 +30,13 @@ class Catalog:
         for names in ([p.name for p in self.populations], [t.name for t in self.tables]):
             if len(set(names)) != len(names):
                 raise InvalidValue(f"Names are distinct; these are {', '.join(names)}.")
+        for table in self.tables:
+            if "." in table.name or table.name == RESERVED:
+                # columns are called table.column, and those of a query below below.column
+                raise InvalidValue(
+                    f"A table is called {table.name!r}; names have no dot, and are not "
+                    f"{RESERVED!r}."
+                )
         naming: dict[str, Column] = {}
         for dataset in self.datasets:
             self.population(dataset.population)

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from fractions import Fraction
 from operator import add, mul, sub
 
-from tacit.core.column import Column, Kind
+from tacit.core.column import Kind
 from tacit.core.schema import Schema
 from tacit.errors import InvalidValue
+from tacit.plan.column_beside import compare_column, ordered
 from tacit.plan.days import day_column, day_part, days_between
 from tacit.plan.expression import (
     And,
@@ -29,7 +30,7 @@ from tacit.plan.expression import (
 from tacit.plan.held import Held
 from tacit.plan.kind import NUMBERS, kind_of
 from tacit.plan.like import like
-from tacit.plan.ranged import ROOM, Ranged, in_one_step
+from tacit.plan.ranged import Ranged, in_one_step
 from tacit.plan.steps import (
     AllOf,
     AnyOf,
@@ -38,7 +39,6 @@ from tacit.plan.steps import (
     ColumnIsTrue,
     ColumnOneOf,
     ColumnSteps,
-    CompareColumn,
     CompareColumns,
     CompareSteps,
     Condition,
@@ -54,10 +54,6 @@ OPERATIONS: dict[Operation, Callable[[Ranged, Ranged], Ranged]] = {
     Operation.SUBTRACT: sub,
     Operation.MULTIPLY: mul,
 }
-
-
-DECIMALS = 10**18
-"""What a decimal in a question is a whole part of."""
 
 
 def number(expression: Expression, schema: Schema) -> Ranged:
@@ -136,7 +132,7 @@ def _one_of(part: Expression, values: tuple[Value, ...], schema: Schema) -> Cond
     if isinstance(part, Field) and not _held(schema, part.name):
         column = schema[part.name]
         for value in values:
-            _compare_column(Comparison.EQUAL, column, value)
+            compare_column(Comparison.EQUAL, column, value)
         return ColumnOneOf(column.name, column.kind, values)
     listed = [number(Constant(value), schema) for value in values]
     asked, *whole = in_one_step([number(part, schema), *listed])
@@ -151,13 +147,13 @@ def _compare(
         case (Constant(None), _) | (_, Constant(None)):
             return Known(None)
         case Field(name), Constant(value) if value is not None and not _held(schema, name):
-            return _compare_column(comparison, schema[name], value)
+            return compare_column(comparison, schema[name], value)
         case Constant(value), Field(name) if value is not None and not _held(schema, name):
-            return _compare_column(comparison.mirrored, schema[name], value)
+            return compare_column(comparison.mirrored, schema[name], value)
         case Field(one), Field(other) if schema[one].kind is schema[other].kind and not _held(
             schema, one, other
         ):
-            _ordered(comparison, schema[one])
+            ordered(comparison, schema[one])
             names = schema[one].name, schema[other].name
             return CompareColumns(comparison, *names, schema[one].kind)
     if kind_of(left, schema) in NUMBERS and kind_of(right, schema) in NUMBERS:
@@ -169,36 +165,3 @@ def _compare(
 def _held(schema: Schema, *names: str) -> bool:
     """Whether a column holds steps, which are compared as numbers are."""
     return any(isinstance(schema[name], Held) for name in names)
-
-
-def _compare_column(comparison: Comparison, column: Column, value: Value) -> Condition:
-    _ordered(comparison, column)
-    if isinstance(value, int | Fraction):
-        _comparable(Fraction(value), column)
-    if column.kind is Kind.INTEGER and isinstance(value, Fraction):
-        # engines compare integers with integers exactly, and with fractions in their own ways
-        below = value.__floor__()
-        if comparison in {Comparison.EQUAL, Comparison.UNEQUAL} and below != value:
-            raise InvalidValue(f"{column.name!r} holds whole numbers, and {value} is none.")
-        up = comparison in {Comparison.LESS, Comparison.AT_LEAST}
-        return CompareColumn(
-            comparison, column.name, column.kind, -(-value // 1) if up else below
-        )
-    return CompareColumn(comparison, column.name, column.kind, value)
-
-
-def _comparable(value: Fraction, column: Column) -> None:
-    """Refuse a number that an engine could not put beside every value of a column."""
-    if abs(value) >= ROOM:
-        raise InvalidValue("A number in a comparison has at most 62 bits.")
-    if column.kind is Kind.DECIMAL and DECIMALS % value.denominator:
-        raise InvalidValue("A number beside a decimal has at most 18 digits after the point.")
-
-
-def _ordered(comparison: Comparison, column: Column) -> None:
-    """Refuse an order where engines have none, or each its own."""
-    equality = comparison in {Comparison.EQUAL, Comparison.UNEQUAL}
-    if column.kind in {Kind.TEXT, Kind.BOOLEAN} and not equality:
-        raise InvalidValue(
-            f"{column.name!r} holds {column.kind.value}s, which are compared by = and <> alone."
-        )

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
+from tacit.core.catalog import RESERVED
 from tacit.plan.aggregate import Aggregate
 from tacit.plan.expression import Expression
 
-BELOW = "below"
+BELOW = RESERVED
 """Where values of units are found: above `PerUnit`, one is called below.name."""
 
 

@@ -139,7 +139,7 @@ def _in_order(first: str, beside: tuple[Beside, ...]) -> None:
     for each in beside:
         if each.left.partition(".")[0] not in there:
             raise InvalidValue(
-                f"{each.dataset!r} is joined by {each.left}, whose table is not joined before it."
+                f"{each.dataset!r} is joined by {each.left}, whose table is not joined before."
             )
         there.add(each.dataset)
 

@@ -189,13 +189,5 @@ Condition = (
     | AnyOf
     | NotSo
 )
-Steps = (
-    ColumnSteps
-    | HeldSteps
-    | WholeSteps
-    | SumSteps
-    | ProductSteps
-    | HalvedSteps
-    | PartSteps
-    | CaseSteps
-)
+OfRow = ColumnSteps | HeldSteps | WholeSteps | PartSteps
+Steps = OfRow | SumSteps | ProductSteps | HalvedSteps | CaseSteps

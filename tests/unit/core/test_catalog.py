@@ -158,3 +158,9 @@ def test_a_public_table_has_a_name_of_its_own() -> None:
 def test_nobody_is_found_by_way_of_a_public_table() -> None:
     with pytest.raises(InvalidValue, match="'regions' is a public table"):
         Catalog((PATIENTS,), (table("visits", link("regions")),), (REGIONS,))
+
+
+@pytest.mark.parametrize("name", ["visits.2026", "below"])
+def test_a_name_that_would_be_taken_for_another_is_refused(name: str) -> None:
+    with pytest.raises(InvalidValue, match="names have no dot, and are not 'below'"):
+        Catalog((PATIENTS,), (table(name, UnitColumn("id")),))

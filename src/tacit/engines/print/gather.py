@@ -4,17 +4,9 @@ from sqlglot import exp
 
 from tacit.core.catalog import Catalog
 from tacit.engines.print.join import JOINED, joined
-from tacit.engines.print.row import (
-    choose,
-    clamped,
-    column,
-    condition,
-    identifier,
-    is_null,
-    literal,
-    steps,
-)
+from tacit.engines.print.row import condition, steps
 from tacit.engines.print.stage import stages
+from tacit.engines.print.word import choose, clamped, column, identifier, is_null, literal
 from tacit.plan.of_unit import CountOf, GreatestOf, LeastOf, MeanOf, OfUnit, SumOf
 from tacit.plan.source import Gathered, Source
 

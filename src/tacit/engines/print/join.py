@@ -4,7 +4,7 @@ from sqlglot import exp
 
 from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
-from tacit.engines.print.row import identifier
+from tacit.engines.print.word import identifier
 from tacit.plan.source import Source
 
 JOINED = "tacit_joined"

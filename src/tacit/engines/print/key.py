@@ -3,16 +3,8 @@
 from sqlglot import exp
 
 from tacit.core.column import Kind
-from tacit.engines.print.row import (
-    after_monday,
-    choose,
-    clamped_day,
-    column,
-    compare,
-    condition,
-    literal,
-    steps,
-)
+from tacit.engines.print.row import after_monday, clamped_day, condition, steps
+from tacit.engines.print.word import choose, column, compare, literal
 from tacit.plan.bounded import BoundedKey, CaseKey, ColumnKey, PeriodKey
 from tacit.plan.calendar import Part, Span
 from tacit.plan.expression import Comparison

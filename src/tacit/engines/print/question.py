@@ -6,8 +6,9 @@ from tacit.core.catalog import Catalog
 from tacit.engines.print.gather import rows
 from tacit.engines.print.key import is_public, named
 from tacit.engines.print.rank import mixed, ranked
-from tacit.engines.print.row import choose, clamped, column, condition, is_null, literal, steps
+from tacit.engines.print.row import condition, steps
 from tacit.engines.print.stage import stages
+from tacit.engines.print.word import choose, clamped, column, is_null, literal
 from tacit.plan.bounded import BoundedPlan, ColumnKey
 from tacit.plan.sensitivity import group_count
 from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, TreeTally, UnitTally

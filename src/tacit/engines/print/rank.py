@@ -2,7 +2,7 @@
 
 from sqlglot import exp
 
-from tacit.engines.print.row import column
+from tacit.engines.print.word import column
 
 
 def mixed(salt: bytes, names: list[str]) -> exp.Expr:

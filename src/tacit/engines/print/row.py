@@ -4,16 +4,14 @@ They are comparisons, CASE, integer arithmetic, FLOOR, and EXTRACT of days of th
 9999; nothing here can fail, whatever a row holds.
 """
 
-from datetime import date
 from fractions import Fraction
-from hashlib import sha256
 from sys import float_info
 
 from sqlglot import exp
 
 from tacit.core.column import Kind
 from tacit.core.day import FIRST
-from tacit.numeric.exact import plain
+from tacit.engines.print.word import choose, column, compare, double, is_null, literal
 from tacit.plan.calendar import Part
 from tacit.plan.expression import Comparison, Value
 from tacit.plan.steps import (
@@ -40,51 +38,6 @@ from tacit.plan.steps import (
     SumSteps,
     WholeSteps,
 )
-
-LONGEST_NAME = 63
-"""Bytes of a name that PostgreSQL keeps."""
-
-COMPARISONS: dict[Comparison, type[exp.Binary]] = {
-    Comparison.EQUAL: exp.EQ,
-    Comparison.UNEQUAL: exp.NEQ,
-    Comparison.LESS: exp.LT,
-    Comparison.AT_MOST: exp.LTE,
-    Comparison.MORE: exp.GT,
-    Comparison.AT_LEAST: exp.GTE,
-}
-
-
-def column(name: str) -> exp.Expr:
-    """A column of one of our own relations by its name, quoted."""
-    return exp.column(identifier(name))
-
-
-def identifier(name: str) -> exp.Identifier:
-    """``name``, quoted; a hash of it where PostgreSQL would cut it, and take two for one.
-
-    Example:
-        >>> identifier("visits.age").sql(), len(identifier("x" * 64).sql())
-        ('"visits.age"', 40)
-    """
-    if len(name.encode()) > LONGEST_NAME:
-        name = f"tacit_{sha256(name.encode()).hexdigest()[:32]}"
-    return exp.to_identifier(name, quoted=True)
-
-
-def literal(value: Value | None) -> exp.Expr:
-    """A constant."""
-    match value:
-        case None:
-            return exp.null()
-        case bool():
-            return exp.true() if value else exp.false()
-        case int() | Fraction():
-            number = exp.Literal.number(plain(abs(Fraction(value))))
-            return exp.paren(exp.Neg(this=number)) if value < 0 else number
-        case str():
-            return exp.Literal.string(value)
-        case date():
-            return exp.cast(exp.Literal.string(value.isoformat()), "DATE")
 
 
 def condition(wanted: Condition) -> exp.Expr:
@@ -165,34 +118,6 @@ def staged(number: ColumnSteps) -> str:
     return f"tacit_steps_{number.name}"
 
 
-def choose(pairs: list[tuple[exp.Expr, exp.Expr]], otherwise: exp.Expr | None) -> exp.Expr:
-    """A CASE."""
-    case = exp.Case()
-    for when, then in pairs:
-        case = case.when(when, then, copy=False)
-    return exp.paren(case.else_(otherwise or exp.null(), copy=False), copy=False)
-
-
-def compare(comparison: Comparison, left: exp.Expr, right: exp.Expr) -> exp.Expr:
-    """A comparison."""
-    return exp.paren(COMPARISONS[comparison](this=left, expression=right), copy=False)
-
-
-def is_null(part: exp.Expr) -> exp.Expr:
-    """Whether a value is NULL."""
-    return exp.paren(exp.Is(this=part, expression=exp.null()))
-
-
-def clamped(value: exp.Expr, low: exp.Expr, high: exp.Expr) -> exp.Expr:
-    """The nearest value inside; what compares with nothing, such as NULL, is NULL."""
-    above = compare(Comparison.MORE, value, high)
-    below = compare(Comparison.LESS, value, low)
-    inside = exp.and_(
-        compare(Comparison.AT_LEAST, value, low), compare(Comparison.AT_MOST, value, high)
-    )
-    return choose([(inside, value), (above, high), (below, low)], None)
-
-
 def finite(name: str, kind: Kind) -> exp.Expr:
     """A column as it is; a float that is not finite is NULL: engines differ on its order."""
     if kind is not Kind.FLOAT:
@@ -209,9 +134,3 @@ def _beside(kind: Kind, value: Value) -> exp.Expr:
     if kind is Kind.FLOAT and isinstance(value, int | Fraction):
         return double(float(value))
     return literal(value)
-
-
-def double(value: float) -> exp.Expr:
-    """A float that every engine reads to the same bits."""
-    number = exp.cast(exp.Literal.number(repr(abs(value))), "DOUBLE")
-    return exp.paren(exp.Neg(this=number)) if value < 0 else number

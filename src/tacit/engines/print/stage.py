@@ -8,16 +8,15 @@ from sqlglot import exp
 
 from tacit.core.column import Kind
 from tacit.core.day import EPOCH, day_of
-from tacit.engines.print.row import (
+from tacit.engines.print.row import finite, staged
+from tacit.engines.print.word import (
     choose,
     clamped,
     column,
     compare,
     double,
-    finite,
     identifier,
     literal,
-    staged,
 )
 from tacit.errors import InternalError
 from tacit.plan.expression import Comparison
