@@ -87,7 +87,7 @@ campaign-fuzz count="1000000":
 bench-accuracy:
     uv run pytest -n auto --dist loadgroup benchmarks/bench_accuracy.py
 
-# selection and noise for 10^6 groups
+# from text to price, and selection and noise for 10^6 groups
 bench-query:
     uv run pytest -s benchmarks/bench_query.py
 

@@ -1,17 +1,22 @@
-"""What Tacit itself does with a million groups: to select them, and to add noise."""
+"""What Tacit itself costs: from a text to its price, and with a million groups."""
 
+from contextlib import suppress
+from statistics import median
 from time import thread_time
 
+import hospital
 import numpy as np
 import pytest
 from clinic import catalog
 from conftest import Bar
+from written import CLINIC, HOSPITAL, PER_PERSON
 
 from tacit.core.catalog import Catalog
 from tacit.core.dataset import Limits
 from tacit.core.loss import Loss
 from tacit.core.secret import Secret
 from tacit.engines.engine import SecretTable
+from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import LiveGateway
 from tacit.numeric.entropy import SystemEntropy
 from tacit.plan.aggregate import Aggregate, CountRows, CountUnits, Sum
@@ -22,6 +27,7 @@ from tacit.plan.post import Post
 from tacit.plan.relation import Scan
 from tacit.query.price import price
 from tacit.query.run import release
+from tacit.sql.parse import parse
 
 GROUPS = 10**6
 SECONDS = 1.0
@@ -63,3 +69,22 @@ def test_a_million_groups(aggregates: tuple[Aggregate, ...], bar: Bar) -> None:
     named = " and ".join(type(part).__name__ for part in aggregates)
     ok = min(times) < SECONDS and lengths == {GROUPS}
     bar(f"seconds to select 10^6 groups and add noise, {named}", min(times), f"< {SECONDS}", ok)
+
+
+def test_a_price_comes_at_once(bar: Bar) -> None:
+    """Every written question, from its text to its quote, when it is first seen."""
+    loss, limits = Loss.zcdp("0.1", "1e-6"), Limits(max_groups=3, max_rows=2)
+    corpora = (
+        (DECLARED, [*(text for group in CLINIC.values() for text in group), *PER_PERSON]),
+        (hospital.catalog(limits), [text for group in HOSPITAL.values() for text in group]),
+    )
+    times = []
+    for declared, texts in corpora:
+        for text in texts:
+            began = thread_time()
+            with suppress(InvalidValue):  # some ask for what has no noise, as SUM(NULL) has
+                price(parse(text, declared), declared, loss)
+                times.append(1000 * (thread_time() - began))
+    shown = f"{median(times):.1f} (longest {max(times):.0f})"
+    name = f"ms from text to quote, median of {len(times)} written questions"
+    bar(name, shown, "<= 20", median(times) <= 20)
