@@ -27,9 +27,9 @@ types:
 floors:
     uv run lint-imports
 
-# unit tests, contracts, engines and doctests, with branch coverage
+# unit tests, contracts, engines and doctests, with branch coverage; `just replays` is the rest
 test *args:
-    uv run pytest -n auto --cov --cov-report=term-missing:skip-covered tests/unit tests/contracts tests/end_to_end tests/engines src "$@"
+    uv run pytest -n auto --cov --cov-report=term-missing:skip-covered --ignore tests/engines/test_neighbours.py tests/unit tests/contracts tests/end_to_end tests/engines src "$@"
 
 # the statistical claims at their real size, each with the lie that it rejects
 claims *args:
@@ -95,7 +95,11 @@ bench-query:
 engines *args:
     uv run pytest -n auto tests/engines "$@"
 
-# the same on the oldest DuckDB that we support
+# 2,000 neighbours of generated people in generated tables, and the lies that they catch
+replays *args:
+    uv run pytest -n auto tests/engines/test_neighbours.py "$@"
+
+# every engine, on the oldest DuckDB that we support
 engines-oldest *args:
     uv run --with "duckdb>=1.5,<2" python -m pytest -n auto tests/engines "$@"
 

@@ -9,6 +9,7 @@ from decimal import Decimal
 from functools import cache
 
 import duckdb
+from postgres_over import postgres_over
 
 from tacit.core.catalog import Catalog
 from tacit.core.column import Kind
@@ -61,9 +62,9 @@ def duckdb_over(catalog: Catalog, tables: Tables) -> Engine:
     return engine
 
 
-ENGINES: dict[str, Over] = {"duckdb": duckdb_over}
+ENGINES: dict[str, Over] = {"duckdb": duckdb_over, "postgresql": postgres_over}
 
-VERSIONS = {"duckdb": f"DuckDB {duckdb.__version__}"}
+VERSIONS = {"duckdb": f"DuckDB {duckdb.__version__}", "postgresql": "PostgreSQL"}
 
 
 def _quoted(name: str) -> str:

@@ -46,7 +46,7 @@ def test_a_neighbour_shows_in_nothing_but_noise(part: int, bar: Bar) -> None:
     bar(f"{named}: triples", figures.triples, f">= {wanted}", figures.triples >= wanted)
     for name, count in figures.compared.items():
         shown = f"generated plans with equal integers on {VERSIONS[name]}, {where}"
-        equal, least = count - len(figures.unequal), wanted // ONE_OF
+        equal, least = count - len(figures.unequal), wanted // ONE_OF[name]
         bar(shown, equal, f">= {least}", equal >= least)
     bar(f"{named}: told apart", len(figures.apart), "0", not figures.apart)
     missing = sorted((LANGUAGE | COMPUTED) - figures.nodes.keys())

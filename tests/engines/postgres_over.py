@@ -1,0 +1,72 @@
+"""PostgreSQL over tables that it is given, on a private server that ends with the process."""
+
+import atexit
+import shutil
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import psycopg
+
+from tacit.core.catalog import Catalog
+from tacit.core.column import Kind
+from tacit.engines.engine import Engine
+from tacit.engines.joined import Tables
+from tacit.engines.postgres import Postgres
+from tacit.engines.postgres_role import reader
+from tacit.testing.postgres_cluster import PostgresCluster
+
+ROLE = "tacit"
+TYPES = {
+    Kind.BOOLEAN: "boolean",
+    Kind.INTEGER: "bigint",
+    Kind.DECIMAL: "numeric(18, 2)",
+    Kind.FLOAT: "double precision",
+    Kind.TEXT: "text",
+    Kind.DATE: "date",
+    Kind.TIMESTAMP: "timestamp",
+}
+
+
+@cache
+def _server() -> tuple[Postgres, psycopg.Connection[Any]]:
+    """The engine, by a role that only reads, and the connection of whoever owns the tables."""
+    place = Path(mkdtemp(prefix="tacit-postgres-"))
+    cluster = PostgresCluster(place)
+    address = cluster.database("people")
+    owner = psycopg.connect(address, autocommit=True)
+
+    @atexit.register
+    def _end() -> None:
+        owner.close()
+        cluster.stop("immediate")
+        shutil.rmtree(place, ignore_errors=True)
+
+    for statement in reader(ROLE, Catalog((), ())):
+        owner.execute(statement.encode())
+    owner.execute(f"ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO {ROLE}".encode())
+    return Postgres(address.replace("postgres@", f"{ROLE}@")), owner
+
+
+def postgres_over(catalog: Catalog, tables: Tables) -> Engine:
+    """PostgreSQL, with tables that nobody has to sync."""
+    engine, owner = _server()
+    with owner.cursor() as cursor:
+        for each in catalog.tables:
+            table = ".".join(map(_quoted, each.location.table))
+            columns = [f"{_quoted(c.name)} {TYPES[c.kind]}" for c in each.schema.columns]
+            cursor.execute(f"DROP TABLE IF EXISTS {table}".encode())
+            cursor.execute(f"CREATE UNLOGGED TABLE {table} ({', '.join(columns)})".encode())
+            marks = ", ".join(["%s"] * len(columns))
+            rows = [
+                [row[name] for name in each.schema.names] for row in tables[each.location.table]
+            ]
+            if rows:
+                insert = f"INSERT INTO {table} VALUES ({marks})"  # noqa: S608 - our own names
+                cursor.executemany(insert.encode(), rows)
+    return engine
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
