@@ -23,6 +23,7 @@ from tacit.query.column import column_of
 from tacit.query.price import price
 from tacit.query.quote import Quote
 from tacit.query.run import release
+from tacit.query.share import TOTAL_SHARE
 from tacit.sql.parse import parse
 
 pytestmark = pytest.mark.claim
@@ -82,7 +83,8 @@ def test_group_means_have_the_error_of_their_formula(
         smoker = key == "yes"
         ages = [row["age"] for row in ROWS if row["smoker"] is smoker]
         truth = sum(ages) / len(ages)
-        above, below = sum_factor * 60 / sqrt(1.6 * rho), count_factor / sqrt(0.4 * rho)
+        above = sum_factor * 60 / sqrt(2 * TOTAL_SHARE * rho)
+        below = count_factor / sqrt(2 * (1 - TOTAL_SHARE) * rho)
         formula = sqrt(above**2 + (truth - 60) ** 2 * below**2) / len(ages)
         error = sqrt(((found[:, place] - truth) ** 2).mean())
         bar(
