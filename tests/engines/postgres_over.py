@@ -35,7 +35,8 @@ def _server() -> tuple[Postgres, psycopg.Connection[Any]]:
     place = Path(mkdtemp(prefix="tacit-postgres-"))
     cluster = PostgresCluster(place)
     address = cluster.database("people")
-    owner = psycopg.connect(address, autocommit=True)
+    # nothing prepared: tables of one name have other types each time
+    owner = psycopg.connect(address, autocommit=True, prepare_threshold=None)
 
     @atexit.register
     def _end() -> None:
