@@ -10,6 +10,7 @@ from functools import cache
 
 import duckdb
 from postgres_over import postgres_over
+from table_text import written
 
 from tacit.core.catalog import Catalog
 from tacit.core.column import Kind
@@ -50,8 +51,7 @@ def duckdb_over(catalog: Catalog, tables: Tables) -> Engine:
     """DuckDB, in memory."""
     engine, connection = _duckdb()
     for dataset in catalog.tables:
-        table = ".".join(map(_quoted, dataset.location.table))
-        columns = [f"{_quoted(c.name)} {DUCKDB_TYPES[c.kind]}" for c in dataset.schema.columns]
+        table, columns = written(dataset, DUCKDB_TYPES)
         connection.execute(f"CREATE OR REPLACE TABLE {table} ({', '.join(columns)})")
         rows = tables[dataset.location.table]
         if rows:
@@ -65,10 +65,6 @@ def duckdb_over(catalog: Catalog, tables: Tables) -> Engine:
 ENGINES: dict[str, Over] = {"duckdb": duckdb_over, "postgresql": postgres_over}
 
 VERSIONS = {"duckdb": f"DuckDB {duckdb.__version__}", "postgresql": "PostgreSQL"}
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _given(cell: Cell) -> Cell:

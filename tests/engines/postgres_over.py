@@ -8,6 +8,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 import psycopg
+from table_text import written
 
 from tacit.core.catalog import Catalog
 from tacit.core.column import Kind
@@ -55,8 +56,7 @@ def postgres_over(catalog: Catalog, tables: Tables) -> Engine:
     engine, owner = _server()
     with owner.cursor() as cursor:
         for each in catalog.tables:
-            table = ".".join(map(_quoted, each.location.table))
-            columns = [f"{_quoted(c.name)} {TYPES[c.kind]}" for c in each.schema.columns]
+            table, columns = written(each, TYPES)
             cursor.execute(f"DROP TABLE IF EXISTS {table}".encode())
             cursor.execute(f"CREATE UNLOGGED TABLE {table} ({', '.join(columns)})".encode())
             marks = ", ".join(["%s"] * len(columns))
@@ -67,7 +67,3 @@ def postgres_over(catalog: Catalog, tables: Tables) -> Engine:
                 insert = f"INSERT INTO {table} VALUES ({marks})"  # noqa: S608 - our own names
                 cursor.executemany(insert.encode(), rows)
     return engine
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -4,14 +4,13 @@ from clinic import LIMITS, ROWS, TABLE, TABLES, catalog, plans
 from engines_over import duckdb_over
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from neighbouring import opened
 
 from tacit.audit.record import RecordingGateway
 from tacit.audit.replay import ReplayingGateway
 from tacit.core.dataset import Limits
 from tacit.core.loss import Loss
 from tacit.core.unit import Neighbours
-from tacit.core.unseal import unseal
-from tacit.engines.engine import SecretTable
 from tacit.engines.meaning import Row
 from tacit.engines.reference import Reference
 from tacit.errors import InvalidValue
@@ -30,10 +29,6 @@ def bounded(plan: Plan, limits: Limits) -> Bound:
     except InvalidValue:
         assume(False)
         raise
-
-
-def opened(table: SecretTable) -> list[list[int]]:
-    return [unseal(tally).tolist() for tally in table.tallies]
 
 
 @given(TABLES, plans(), LIMITS)

@@ -10,6 +10,7 @@ import pytest
 from clinic import LIMITS, ROWS, TABLE, TABLES, TYPES, catalog, database
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from neighbouring import opened
 from per_unit import unit_plans
 
 from tacit.audit.record import RecordingGateway
@@ -21,7 +22,6 @@ from tacit.core.dataset import Limits
 from tacit.core.loss import Loss
 from tacit.core.schema import Schema
 from tacit.core.unit import Neighbours
-from tacit.core.unseal import unseal
 from tacit.engines.duckdb import DuckDB
 from tacit.engines.engine import SecretTable
 from tacit.engines.meaning import Row
@@ -41,10 +41,6 @@ from tacit.sql.parse import parse
 SALT = b"salt"
 TOTALS = "(SELECT person, SUM(age) AS total FROM visits GROUP BY person)"
 BY_WARD = "(SELECT person, ward, SUM(age) AS total FROM visits GROUP BY person, ward)"
-
-
-def opened(table: SecretTable) -> list[list[int]]:
-    return [unseal(tally).tolist() for tally in table.tallies]
 
 
 @given(TABLES, unit_plans(), LIMITS)
@@ -185,7 +181,7 @@ def test_a_person_without_end_overflows_nothing() -> None:
     naive = "SELECT CAST(SUM(age) AS BIGINT) FROM visits GROUP BY person"
     with pytest.raises(duckdb.Error):
         connection.execute(naive).fetchall()
-    found = opened(DuckDB(connection).run(wanted, declared, SALT))
+    _, found = opened(DuckDB(connection).run(wanted, declared, SALT))
     assert sorted(found) == [[1], [2**61], [2**61]]
 
 

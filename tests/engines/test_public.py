@@ -8,6 +8,7 @@ from clinic import LIMITS, ROWS, TABLE, TABLES
 from clinic import TYPES as VISITS
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from neighbouring import opened
 from public import PLACE, PLACES, TYPES, catalog, database, public_plans
 
 from tacit.audit.record import RecordingGateway
@@ -16,7 +17,6 @@ from tacit.core.catalog import Catalog
 from tacit.core.dataset import Limits
 from tacit.core.loss import Loss
 from tacit.core.unit import Neighbours
-from tacit.core.unseal import unseal
 from tacit.engines.duckdb import DuckDB
 from tacit.engines.engine import SecretTable
 from tacit.engines.joined import Tables
@@ -33,10 +33,6 @@ from tacit.query.run import run
 from tacit.sql.parse import parse
 
 SALT = b"salt"
-
-
-def opened(table: SecretTable) -> list[list[int]]:
-    return [unseal(tally).tolist() for tally in table.tallies]
 
 
 @given(TABLES, PLACES, public_plans(), LIMITS)

@@ -12,7 +12,7 @@ from made_people import in_turn, person, together
 from neighbouring import SALT, opened
 from nodes import COMPUTED, LANGUAGE, nodes
 from sqlglot import exp
-from written import CLINIC, HOSPITAL, PER_PERSON
+from written import CLINIC, HOSPITAL
 
 from tacit.core.catalog import Catalog
 from tacit.core.dataset import Limits
@@ -27,7 +27,7 @@ TIGHT, WIDE = Limits(max_groups=2, max_rows=3), Limits(max_groups=9, max_rows=50
 """Where contributions are bounded, and where every row still counts."""
 
 CORPORA = (
-    (clinic.catalog, [*(text for group in CLINIC.values() for text in group), *PER_PERSON]),
+    (clinic.catalog, [text for group in CLINIC.values() for text in group]),
     (hospital.catalog, [text for group in HOSPITAL.values() for text in group]),
 )
 PEOPLE = range(-1, 9)

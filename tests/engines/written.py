@@ -182,21 +182,20 @@ CLINIC: dict[str, tuple[str, ...]] = {
         FROM visits) AS t GROUP BY k""",
         'SELECT v."room" AS "The room", COUNT(*) FROM visits AS v GROUP BY v."room"',
     ),
+    "each person": (
+        "SELECT AVG(total) FROM (SELECT person, SUM(cost) total FROM visits GROUP BY person)",
+        """SELECT n, COUNT(*) FROM (SELECT person, COUNT(*) AS n FROM visits GROUP BY person)
+        GROUP BY n""",
+        """SELECT ward, AVG(m), MEDIAN(m) FROM (SELECT person, ward, MAX(age) AS m FROM visits
+        WHERE age > 3 GROUP BY person, ward) WHERE m < 100 GROUP BY ward""",
+        """WITH t AS (SELECT person, doctor, COUNT(pay) AS n FROM visits
+        GROUP BY person, doctor),
+        u AS (SELECT person, MAX(n) AS n FROM t WHERE doctor <> 'x' GROUP BY person)
+        SELECT SUM(n), COUNT(*) FROM u""",
+        "SELECT AVG(m) FROM (SELECT person, AVG(pay) AS m FROM visits GROUP BY person)",
+    ),
 }
 
-
-PER_PERSON = (
-    "SELECT AVG(total) FROM (SELECT person, SUM(cost) AS total FROM visits GROUP BY person)",
-    """SELECT n, COUNT(*) FROM (SELECT person, COUNT(*) AS n FROM visits GROUP BY person)
-    GROUP BY n""",
-    """SELECT ward, AVG(m), MEDIAN(m) FROM (SELECT person, ward, MAX(age) AS m FROM visits
-    WHERE age > 3 GROUP BY person, ward) WHERE m < 100 GROUP BY ward""",
-    """WITH t AS (SELECT person, doctor, COUNT(pay) AS n FROM visits GROUP BY person, doctor),
-    u AS (SELECT person, MAX(n) AS n FROM t WHERE doctor <> 'x' GROUP BY person)
-    SELECT SUM(n), COUNT(*) FROM u""",
-    "SELECT AVG(m) FROM (SELECT person, AVG(pay) AS m FROM visits GROUP BY person)",
-)
-"""About what each person's own rows add up to."""
 
 HOSPITAL: dict[str, tuple[str, ...]] = {
     "one table of three": (

@@ -23,6 +23,7 @@ from tacit.core.sensitivity import Norm, Sensitivity
 from tacit.core.unseal import unseal
 from tacit.errors import InternalError
 from tacit.mechanisms.gateway import NOWHERE, Draw, Kept, kept
+from tacit.mechanisms.grid_quantile import ChooseCells
 from tacit.noise.integers import Integers, packed
 
 
@@ -50,6 +51,8 @@ class ReplayingGateway:
         if opened.shape != call.opened.shape:
             raise BrokenPromise(f"Batch {self.replayed} has another length on the neighbour.")
         self._near(call.opened, opened, sensitivity)
+        if isinstance(draw, ChooseCells):
+            self._near_in_each_group(call.opened, opened, sensitivity, draw)
         self.replayed += 1
         return call.released.copy()
 
@@ -105,6 +108,17 @@ class ReplayingGateway:
                 f"Batch {self.replayed} moves by the root of {moved}, "
                 f"and that of {sensitivity.square} was declared."
             )
+
+    def _near_in_each_group(
+        self, left: Integers, right: Integers, sensitivity: Sensitivity, draw: ChooseCells
+    ) -> None:
+        """A choice pays for each group by itself: within the sum, one could move by it all."""
+        most = sensitivity.amount / draw.max_groups
+        for one, other in zip(
+            left.reshape(-1, draw.cells), right.reshape(-1, draw.cells), strict=True
+        ):
+            if square_distance(one, other, Norm.L1) > most**2:
+                raise BrokenPromise(f"Batch {self.replayed} moves more than {most} in a group.")
 
 
 def aligned(

@@ -104,7 +104,9 @@ class GridQuantile:
     ) -> Integers:
         """For each group the place of a cell, and then that of a reach."""
         rates = self.rate, self.reach_rate
-        draw = ChooseCells(self.probability, rates, self.margin, self.cells, self.flips)
+        draw = ChooseCells(
+            self.probability, rates, self.margin, self.cells, self.max_groups, self.flips
+        )
         return gateway.release(secret, sensitivity.in_norm(Norm.L1), draw)
 
     def error(self, confidence: Fraction) -> Fraction:
@@ -120,6 +122,7 @@ class ChooseCells:
     rates: tuple[Fraction, Fraction]
     margin: int
     cells: int
+    max_groups: int
     flips: bool
 
     def __call__(self, values: Integers, entropy: Entropy) -> Integers:

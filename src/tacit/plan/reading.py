@@ -68,7 +68,7 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class QuantileReading:
-    """The value that a part of the rows do not pass, off a tree of counts."""
+    """The value that a part of the rows do not pass, chosen on a grid: a tree of one level."""
 
     tree: int
     fraction: Fraction
