@@ -1,8 +1,8 @@
 """Audits of mechanisms whose worst event attains less than their loss, or that have a delta.
 
-What an honest mechanism would show is computed beforehand, from its exact curve and for draws as
-unlucky as one in ten thousand; the audit must show nine tenths of that, and never more than the
-claim.
+What an honest mechanism would show is computed beforehand, from its exact curve, and for draws
+as unlucky as one in ten thousand; the audit must show nine tenths of that, and never more than
+the claim.
 """
 
 from fractions import Fraction
