@@ -3,6 +3,7 @@
 from sqlglot import exp
 
 from tacit.core.catalog import Catalog
+from tacit.engines.print.dialect import said
 from tacit.engines.print.gather import rows
 from tacit.engines.print.key import is_public, named
 from tacit.engines.print.rank import mixed, ranked
@@ -42,8 +43,7 @@ def question(plan: BoundedPlan, catalog: Catalog, salt: bytes, dialect: str) -> 
     for name, relation in relations.items():
         # shared, not copied: the tree is copied once where its text is made
         query = query.with_(name, as_=relation, copy=False)
-    text: str = query.sql(dialect=dialect, comments=False)
-    return text
+    return said(query, dialect)
 
 
 def _rows(plan: BoundedPlan, source: str) -> exp.Select:
