@@ -5,6 +5,8 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import engines_over
+import postgres_over
 import pytest
 from engines_over import ENGINES
 from sqlglot import exp, parse_one
@@ -103,17 +105,35 @@ def test_every_name_is_quoted_where_others_are_folded() -> None:
     assert not all(node.quoted for node in lie.find_all(exp.Identifier))
 
 
-SHARED = (
+IN_POSTGRESQL = (
     dialects.wide_sums("DECIMAL(38, 0)"),
     dialects.exact_division,
+    dialects.exact_constants,
     dialects.floats_by_text,
 )
 
 
-def test_the_words_of_others_mean_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What can be said in PostgreSQL too is said there, and found to be so."""
-    monkeypatch.setitem(dialects.WORDS, "postgres", SHARED)
+def test_the_words_of_others_mean_the_same_in_postgresql(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(dialects.WORDS, "postgres", IN_POSTGRESQL)
+    _, owner = postgres_over._server()
+    owner.execute("CREATE DOMAIN bigdecimal AS numeric")
     assert list(EngineContract(ENGINES["postgresql"]).unequal()) == []
+    owner.execute("DROP DOMAIN bigdecimal")
+
+
+@pytest.mark.parametrize(("days", "wrong"), [("days", False), ("days - 1", True)])
+def test_a_day_less_some_days_means_the_same_in_duckdb(
+    *, days: str, wrong: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Trino's function is made there; one that is a day off is found."""
+    monkeypatch.setitem(dialects.WORDS, "duckdb", (dialects.days_before,))
+    _, connection = engines_over._duckdb()
+    connection.execute(f"CREATE MACRO date_add(unit, days, day) AS day + {days}")
+    found = any(EngineContract(ENGINES["duckdb"]).unequal())
+    connection.execute("DROP MACRO date_add")
+    assert found is wrong
 
 
 def rounded_division(query: exp.Expr) -> None:
