@@ -4,6 +4,7 @@ from sqlglot import exp
 
 from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
+from tacit.engines.print.dialect import said
 from tacit.engines.print.word import identifier
 from tacit.plan.source import Source
 
@@ -39,8 +40,7 @@ def joined(
 def columns(dataset: str, catalog: Catalog, dialect: str) -> str:
     """The statement that finds the declared columns of a table, and no row."""
     names = [_column(dataset, name) for name in catalog.table(dataset).schema.names]
-    text: str = exp.select(*names).from_(_table(dataset, catalog)).limit(0).sql(dialect=dialect)
-    return text
+    return said(exp.select(*names).from_(_table(dataset, catalog)).limit(0), dialect)
 
 
 def _cells(dataset: str, catalog: Catalog, dialect: str) -> list[exp.Expr]:
@@ -71,6 +71,7 @@ def _column(dataset: str, column: str) -> exp.Expr:
 
 def _table(dataset: str, catalog: Catalog) -> exp.Expr:
     parts = catalog.table(dataset).location.table
-    *schema, last = (exp.to_identifier(part, quoted=True) for part in parts)
-    table = exp.Table(this=last, db=schema[-1] if schema else None)
+    *above, last = (exp.to_identifier(part, quoted=True) for part in parts)
+    names = dict(zip(("db", "catalog"), reversed(above), strict=False))
+    table = exp.Table(this=last, **names)
     return exp.alias_(table, exp.to_identifier(dataset, quoted=True), table=True)

@@ -54,8 +54,19 @@ def _converted(digits: exp.Expr) -> exp.Expr:
     return exp.cast(exp.func("CONV", digits, literal(16), literal(10)), "BIGINT")
 
 
+def _by_pattern(digits: exp.Expr) -> exp.Expr:
+    pattern = exp.Literal.string("X" * DIGITS)
+    return exp.Anonymous(this="TO_NUMBER", expressions=[digits, pattern])
+
+
+def _from_base(digits: exp.Expr) -> exp.Expr:
+    return exp.Anonymous(this="FROM_BASE", expressions=[digits, literal(16)])
+
+
 READ_HEX: dict[str, Callable[[exp.Expr], exp.Expr]] = {
     "postgres": _by_bits,
+    "snowflake": _by_pattern,
     "spark": _converted,
+    "trino": _from_base,
 }
 """How an engine reads digits as a number; others know them by their prefix."""

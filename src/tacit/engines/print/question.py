@@ -6,6 +6,7 @@ from tacit.core.catalog import Catalog
 from tacit.engines.print.bounded_rows import Rows, bounded_rows
 from tacit.engines.print.by_row import ADDED, EARLIER, added_by_row
 from tacit.engines.print.by_unit import CHOSEN, GROUP_RANK, RANKED, ROW_RANK, added_by_unit
+from tacit.engines.print.dialect import said
 from tacit.engines.print.form import row_by_row
 from tacit.engines.print.kept_rows import BROKEN
 from tacit.engines.print.word import column, is_null, literal
@@ -37,8 +38,7 @@ def question(
     for name, relation in relations.items():
         # shared, not copied: the tree is copied once where its text is made
         query = query.with_(name, as_=relation, copy=False)
-    text: str = query.sql(dialect=dialect, comments=False)
-    return text
+    return said(query, dialect)
 
 
 def _sums(rows_of: Rows, source: str) -> exp.Select:

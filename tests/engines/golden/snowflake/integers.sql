@@ -1,0 +1,10 @@
+-- not yet run
+-- SELECT ward, SUM(age * 3 - 1) FROM visits WHERE age > 9.5 GROUP BY ward
+WITH "tacit_joined" AS (SELECT "visits"."id" AS "visits.id", "visits"."person" AS "visits.person", "visits"."ward" AS "visits.ward", "visits"."age" AS "visits.age", "visits"."pay" AS "visits.pay", "visits"."cost" AS "visits.cost", "visits"."smoker" AS "visits.smoker", "visits"."day" AS "visits.day", "visits"."until" AS "visits.until", "visits"."seen" AS "visits.seen", "visits"."doctor" AS "visits.doctor", "visits"."room" AS "visits.room" FROM "visits" AS "visits"),
+"tacit_clamped" AS (SELECT *, (CASE WHEN ("visits.age" >= 0) AND ("visits.age" <= 120) THEN "visits.age" WHEN ("visits.age" > 120) THEN 120 WHEN ("visits.age" < 0) THEN 0 ELSE NULL END) AS "tacit_clamped_visits.age" FROM "tacit_joined"),
+"tacit_scaled" AS (SELECT *, "tacit_clamped_visits.age" AS "tacit_scaled_visits.age" FROM "tacit_clamped"),
+"tacit_floored" AS (SELECT *, "tacit_scaled_visits.age" AS "tacit_floored_visits.age" FROM "tacit_scaled"),
+"tacit_stepped" AS (SELECT *, CAST("tacit_floored_visits.age" AS BIGINT) AS "tacit_steps_visits.age" FROM "tacit_floored"),
+"tacit_rows" AS (SELECT "visits.person" AS "tacit_unit", "visits.ward" AS "k0", (("tacit_steps_visits.age" * CAST(3 AS BIGINT)) + (CAST((-1) AS BIGINT) * CAST(1 AS BIGINT))) AS "v0" FROM "tacit_stepped" WHERE NOT ("visits.person" IS NULL) AND (TRUE AND ("visits.age" > 9)) AND "visits.ward" IN ('north', 'south', 'it\'s', 'a\\b', '')),
+"tacit_units" AS (SELECT "tacit_unit", "k0", CAST(COALESCE((CASE WHEN (SUM("v0") >= (-3)) AND (SUM("v0") <= 1077) THEN SUM("v0") WHEN (SUM("v0") > 1077) THEN 1077 WHEN (SUM("v0") < (-3)) THEN (-3) ELSE NULL END), 0) AS BIGINT) AS "t0" FROM "tacit_rows" WHERE NOT ("k0" IS NULL) GROUP BY "tacit_unit", "k0"),
+"tacit_chosen" AS (SELECT *, ROW_NUMBER() OVER (PARTITION BY "tacit_unit" ORDER BY MD5('73616c74' || '|' || COALESCE(CAST("tacit_unit" AS VARCHAR), 'NULL') || '|' || COALESCE(CAST("k0" AS VARCHAR), 'NULL')), "k0") AS "tacit_group" FROM "tacit_units") SELECT "k0", COALESCE(SUM("t0"), 0) FROM "tacit_chosen" WHERE "tacit_group" <= 2 GROUP BY "k0"

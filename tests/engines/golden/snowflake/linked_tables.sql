@@ -1,0 +1,10 @@
+-- not yet run
+-- SELECT ward, SUM(value) FROM labs JOIN visits ON visit = visits.id GROUP BY ward
+WITH "tacit_joined" AS (SELECT "labs"."visit" AS "labs.visit", "labs"."value" AS "labs.value", "visits"."id" AS "visits.id", "visits"."person" AS "visits.person", "visits"."ward" AS "visits.ward", "visits"."age" AS "visits.age", "visits"."pay" AS "visits.pay", "visits"."cost" AS "visits.cost", "visits"."smoker" AS "visits.smoker", "visits"."day" AS "visits.day", "visits"."until" AS "visits.until", "visits"."seen" AS "visits.seen", "visits"."doctor" AS "visits.doctor", "visits"."room" AS "visits.room" FROM "labs" AS "labs" INNER JOIN "visits" AS "visits" ON "labs"."visit" = "visits"."id"),
+"tacit_clamped" AS (SELECT *, (CASE WHEN ("labs.value" >= (-5)) AND ("labs.value" <= 5) THEN "labs.value" WHEN ("labs.value" > 5) THEN 5 WHEN ("labs.value" < (-5)) THEN (-5) ELSE NULL END) AS "tacit_clamped_labs.value" FROM "tacit_joined"),
+"tacit_scaled" AS (SELECT *, "tacit_clamped_labs.value" AS "tacit_scaled_labs.value" FROM "tacit_clamped"),
+"tacit_floored" AS (SELECT *, "tacit_scaled_labs.value" AS "tacit_floored_labs.value" FROM "tacit_scaled"),
+"tacit_stepped" AS (SELECT *, CAST("tacit_floored_labs.value" AS BIGINT) AS "tacit_steps_labs.value" FROM "tacit_floored"),
+"tacit_rows" AS (SELECT "visits.person" AS "tacit_unit", "visits.ward" AS "k0", "tacit_steps_labs.value" AS "v0" FROM "tacit_stepped" WHERE NOT ("visits.person" IS NULL) AND (TRUE) AND "visits.ward" IN ('north', 'south', 'it\'s', 'a\\b', '')),
+"tacit_units" AS (SELECT "tacit_unit", "k0", CAST(COALESCE((CASE WHEN (SUM("v0") >= (-15)) AND (SUM("v0") <= 15) THEN SUM("v0") WHEN (SUM("v0") > 15) THEN 15 WHEN (SUM("v0") < (-15)) THEN (-15) ELSE NULL END), 0) AS BIGINT) AS "t0" FROM "tacit_rows" WHERE NOT ("k0" IS NULL) GROUP BY "tacit_unit", "k0"),
+"tacit_chosen" AS (SELECT *, ROW_NUMBER() OVER (PARTITION BY "tacit_unit" ORDER BY MD5('73616c74' || '|' || COALESCE(CAST("tacit_unit" AS VARCHAR), 'NULL') || '|' || COALESCE(CAST("k0" AS VARCHAR), 'NULL')), "k0") AS "tacit_group" FROM "tacit_units") SELECT "k0", COALESCE(SUM("t0"), 0) FROM "tacit_chosen" WHERE "tacit_group" <= 2 GROUP BY "k0"
