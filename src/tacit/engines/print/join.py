@@ -70,8 +70,12 @@ def _column(dataset: str, column: str) -> exp.Expr:
 
 
 def _table(dataset: str, catalog: Catalog) -> exp.Expr:
-    parts = catalog.table(dataset).location.table
+    table = table_at(catalog.table(dataset).location.table)
+    return exp.alias_(table, exp.to_identifier(dataset, quoted=True), table=True)
+
+
+def table_at(parts: tuple[str, ...]) -> exp.Table:
+    """A table by its own name in its engine."""
     *above, last = (exp.to_identifier(part, quoted=True) for part in parts)
     names = dict(zip(("db", "catalog"), reversed(above), strict=False))
-    table = exp.Table(this=last, **names)
-    return exp.alias_(table, exp.to_identifier(dataset, quoted=True), table=True)
+    return exp.Table(this=last, **names)
