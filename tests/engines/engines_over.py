@@ -4,12 +4,16 @@ An engine joins by one function here, which takes a catalogue and its tables and
 engine that holds them.
 """
 
+import os
 from collections.abc import Callable
 from decimal import Decimal
 from functools import cache
 
 import duckdb
+import pyspark
+import pytest
 from postgres_over import postgres_over
+from spark_over import spark_over
 from table_text import written
 
 from tacit.core.catalog import Catalog
@@ -62,9 +66,25 @@ def duckdb_over(catalog: Catalog, tables: Tables) -> Engine:
     return engine
 
 
-ENGINES: dict[str, Over] = {"duckdb": duckdb_over, "postgresql": postgres_over}
+ALL: dict[str, Over] = {
+    "duckdb": duckdb_over,
+    "postgresql": postgres_over,
+    "spark": spark_over,
+}
+ENGINES = {name: ALL[name] for name in os.environ.get("TACIT_ENGINES", " ".join(ALL)).split()}
+"""All of them, or those that are named."""
 
-VERSIONS = {"duckdb": f"DuckDB {duckdb.__version__}", "postgresql": "PostgreSQL"}
+VERSIONS = {
+    "duckdb": f"DuckDB {duckdb.__version__}",
+    "postgresql": "PostgreSQL",
+    "spark": f"Spark {pyspark.__version__}",
+}
+
+ON_SPARK = pytest.mark.xdist_group("spark")
+"""Tests of one process, so that one Spark is started."""
+
+EACH = [pytest.param(name, marks=ON_SPARK if name == "spark" else ()) for name in ENGINES]
+"""The engines by name, as parameters of a test."""
 
 
 def _given(cell: Cell) -> Cell:

@@ -1,13 +1,14 @@
 """Written questions give the same integers on every engine, over tables that are hard."""
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 import clinic
 import hospital
 import pytest
 from choices import Choices
 from conftest import Bar
-from engines_over import ENGINES, VERSIONS, Over, duckdb_over, reference
+from engines_over import EACH, ENGINES, VERSIONS, Over, duckdb_over, reference
 from made_people import in_turn, person, together
 from neighbouring import SALT, opened
 from nodes import COMPUTED, LANGUAGE, nodes
@@ -50,7 +51,11 @@ def nobody(catalog: Catalog) -> Tables:
     return {table.location.table: [] for table in catalog.tables}
 
 
-def unequal(over: Over) -> Iterator[tuple[bytes, str | None]]:
+ONE_OF = {"spark": 20}
+"""Where they are asked again, over other tables, one question of so many; elsewhere all."""
+
+
+def unequal(over: Over, one_of: int = 1) -> Iterator[tuple[bytes, str | None]]:
     """Each question, by its hash, and its text where an engine finds other integers."""
     for declared, texts in CORPORA:
         for limits, people in ((TIGHT, crowd), (WIDE, crowd), (WIDE, nobody)):
@@ -58,16 +63,16 @@ def unequal(over: Over) -> Iterator[tuple[bytes, str | None]]:
             public = {table.location.table: hospital.REGIONS for table in catalog.public}
             tables = {**people(catalog), **public}
             engines = [each(catalog, tables) for each in (over, reference)]
-            for text in texts:
+            for text in islice(texts, 0, None, 1 if limits is TIGHT else one_of):
                 question = canonical(parse(text, catalog))
                 plan = bound(question.plan, catalog).plan
                 one, other = (opened(engine.run(plan, catalog, SALT)) for engine in engines)
                 yield question.hash, None if one == other else text
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("name", EACH)
 def test_written_questions_mean_the_same(name: str, bar: Bar) -> None:
-    found = list(unequal(ENGINES[name]))
+    found = list(unequal(ENGINES[name], ONE_OF.get(name, 1)))
     wrong = [text for _, text in found if text is not None]
     assert not wrong, wrong[:3]
     plans = len({key for key, _ in found})

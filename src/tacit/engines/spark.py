@@ -1,10 +1,11 @@
-"""Spark: tables of a cluster, by a session that the owner made."""
+"""Spark: tables of a cluster, by a session of its own, classic or Connect."""
 
 import re
 from collections.abc import Mapping
 
-from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
+from pyspark.sql.types import StructField
 
 from tacit.core.catalog import Catalog
 from tacit.core.column import Kind
@@ -12,20 +13,30 @@ from tacit.engines.engine import SecretTable, boxed
 from tacit.engines.physical_types import Types, check_types
 from tacit.engines.print.join import columns
 from tacit.engines.print.question import question
+from tacit.engines.print.spark_dialect import DIALECT
 from tacit.errors import InternalError, InvalidValue
 from tacit.plan.bounded import BoundedPlan
 
 SETTINGS: Mapping[str, str] = {
     "spark.sql.ansi.enabled": "true",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "false",
     "spark.sql.variable.substitute": "false",
     "spark.sql.caseSensitive": "true",
     "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parser.escapedStringLiterals": "false",
     # a product of decimals is exact, or would fail: it never loses digits
     "spark.sql.decimalOperations.allowPrecisionLoss": "false",
-    "spark.sql.legacy.exponentLiteralAsDecimal.enabled": "false",
-    "spark.sql.parser.escapedStringLiterals": "false",
+    # a day before 1582 is the day that its file says; other modes move it, or fail on it
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+    "spark.sql.avro.datetimeRebaseModeInRead": "CORRECTED",
+    # plans hold the salt, and the driver's pages show them
+    "spark.sql.redaction.string.regex": "(?s).+",
 }
 """What the session is set to: no text reaches the environment, and nothing is rounded."""
+
+LEGACY = "spark.sql.legacy."
+"""Names that bring back what statements meant in other versions."""
 
 TYPES: Types = {
     Kind.BOOLEAN: re.compile("boolean"),
@@ -36,28 +47,44 @@ TYPES: Types = {
     Kind.DATE: re.compile("date"),
     Kind.TIMESTAMP: re.compile("timestamp_ntz"),
 }
-"""No char(n) or varchar(n), which pad and cut; no collations but the binary one."""
+"""No char(n) or varchar(n), which pad and cut; no collations but the binary one; no zones."""
+
+LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+"""They write each error down, with the statement and the value of a row that it fell over."""
 
 
 class Spark:
-    """An engine over a Spark session of its own, which it sets up.
+    """An engine over a Spark session of its own, which it makes beside the owner's.
+
+    It sees the tables of the catalogue, and not the temporary views of another session.
 
     Guarantee: only statements that `tacit.engines.print` made are run; there is no Python on
     the workers; what goes wrong has one text, since Spark's own may hold a value of a row.
     """
 
     def __init__(self, session: SparkSession) -> None:
+        for name in LOGGERS:
+            PySparkLogger.getLogger(name).disabled = True
         self._session = session.newSession()
         for name, value in SETTINGS.items():
             self._session.conf.set(name, value)
 
     def check(self, catalog: Catalog) -> None:
-        """Refuse a catalogue whose tables are not there, or of other types; no row is read."""
-        for dataset in catalog.datasets:
+        """Refuse a catalogue whose tables are not there, or of other types; no row is read.
+
+        A session whose statements mean what they meant in another version is refused too.
+        """
+        for name in self._session.conf.getAll:
+            if name.startswith(LEGACY):
+                raise InvalidValue(
+                    f"This Spark is set to mean what another version meant, by {name}; unset "
+                    "it where its sessions are set up."
+                )
+        for dataset in catalog.tables:
             try:
-                found = self._session.sql(columns(dataset.name, catalog, dialect="spark"))
-                types = [field.dataType.simpleString() for field in found.schema.fields]
-            except PySparkException as error:
+                found = self._session.sql(columns(dataset.name, catalog, dialect=DIALECT))
+                types = [_type(field) for field in found.schema.fields]
+            except Exception as error:
                 raise InvalidValue(
                     f"{dataset.name!r} has no table here with the columns declared."
                 ) from error
@@ -65,9 +92,16 @@ class Spark:
 
     def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
         """The secret answer to ``plan``."""
-        text = question(plan, catalog, salt, dialect="spark")
+        text = question(plan, catalog, salt, dialect=DIALECT)
         try:
             found = self._session.sql(text).collect()
-        except PySparkException as error:
+        except Exception as error:
+            # of Spark, of the bridge to it, or of the network: there is no tree of them
             raise InternalError("The engine failed.") from error
         return boxed(plan, found)
+
+
+def _type(field: StructField) -> str:
+    """The type of a column; Spark calls char(n) a string, and says beside it what it is."""
+    said: str = field.metadata.get("__CHAR_VARCHAR_TYPE_STRING", field.dataType.simpleString())
+    return said
