@@ -5,9 +5,11 @@ import shutil
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from socket import create_server
 from tempfile import mkdtemp
 
 from pyspark.sql import SparkSession
+from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 QUIET: Mapping[str, str] = {
     "spark.driver.bindAddress": "127.0.0.1",
@@ -46,9 +48,33 @@ def builder() -> SparkSession.Builder:
 
 
 @cache
+def free_port() -> int:
+    """A port on which nothing listens yet."""
+    with create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+    return port
+
+
+@cache
 def local() -> SparkSession:
-    """The session of this process, started when the first test asks for it."""
-    session = builder().master("local[2]").getOrCreate()
+    """The session of this process, started when the first test asks for it.
+
+    It answers Connect as well, on loopback.
+    """
+    made = builder().master("local[2]")
+    made = made.config("spark.plugins", "org.apache.spark.sql.connect.SparkConnectPlugin")
+    made = made.config("spark.connect.grpc.binding.address", "127.0.0.1")
+    made = made.config("spark.connect.grpc.binding.port", str(free_port()))
+    session = made.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     atexit.register(session.stop)
     return session
+
+
+@cache
+def remote() -> ConnectSession:
+    """A session of a client that speaks with that process over the network."""
+    local()
+    made = ConnectSession.builder.remote(f"sc://127.0.0.1:{free_port()}").create()
+    atexit.register(made.stop)
+    return made

@@ -224,11 +224,18 @@ def test_a_table_that_is_not_there_is_refused() -> None:
         Spark(local()).check(CATALOG)
 
 
-def test_a_session_that_brings_back_old_meanings_is_refused(owner: SparkSession) -> None:
-    made = Spark(owner)
-    made._session.conf.set("spark.sql.legacy.timeParserPolicy", "LEGACY")
-    with pytest.raises(InvalidValue, match=r"unset it where its sessions are set up"):
-        made.check(CATALOG)
+@pytest.mark.parametrize(
+    "name", ["spark.sql.legacy.charVarcharAsString", "spark.sql.parser.escapedStringLiterals"]
+)
+def test_a_spark_that_brings_back_old_meanings_is_refused(name: str) -> None:
+    cluster = local().sparkContext._jsc.sc().conf()
+    cluster.set(name, "true")
+    try:
+        with pytest.raises(InvalidValue, match=rf"by {name}; unset it where"):
+            Spark(local())
+    finally:
+        cluster.remove(name)
+    Spark(local())
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,6 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.variable.substitute": "false",
     "spark.sql.caseSensitive": "true",
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.parser.escapedStringLiterals": "false",
     # a product of decimals is exact, or would fail: it never loses digits
     "spark.sql.decimalOperations.allowPrecisionLoss": "false",
     # a day before 1582 is the day that its file says; other modes move it, or fail on it
@@ -35,7 +34,7 @@ SETTINGS: Mapping[str, str] = {
 }
 """What the session is set to: no text reaches the environment, and nothing is rounded."""
 
-LEGACY = "spark.sql.legacy."
+OTHER_MEANINGS = re.compile(r"spark\.sql\.legacy\..*|spark\.sql\.parser\.escapedStringLiterals")
 """Names that bring back what statements meant in other versions."""
 
 TYPES: Types = {
@@ -56,7 +55,8 @@ LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 class Spark:
     """An engine over a Spark session of its own, which it makes beside the owner's.
 
-    It sees the tables of the catalogue, and not the temporary views of another session.
+    It sees the tables of the catalogue, and not the temporary views of another session. A Spark
+    whose statements mean what they meant in another version is refused.
 
     Guarantee: only statements that `tacit.engines.print` made are run; there is no Python on
     the workers; what goes wrong has one text, since Spark's own may hold a value of a row.
@@ -66,20 +66,17 @@ class Spark:
         for name in LOGGERS:
             PySparkLogger.getLogger(name).disabled = True
         self._session = session.newSession()
-        for name, value in SETTINGS.items():
-            self._session.conf.set(name, value)
-
-    def check(self, catalog: Catalog) -> None:
-        """Refuse a catalogue whose tables are not there, or of other types; no row is read.
-
-        A session whose statements mean what they meant in another version is refused too.
-        """
         for name in self._session.conf.getAll:
-            if name.startswith(LEGACY):
+            if OTHER_MEANINGS.fullmatch(name):
                 raise InvalidValue(
                     f"This Spark is set to mean what another version meant, by {name}; unset "
                     "it where its sessions are set up."
                 )
+        for name, value in SETTINGS.items():
+            self._session.conf.set(name, value)
+
+    def check(self, catalog: Catalog) -> None:
+        """Refuse a catalogue whose tables are not there, or of other types; no row is read."""
         for dataset in catalog.tables:
             try:
                 found = self._session.sql(columns(dataset.name, catalog, dialect=DIALECT))
