@@ -107,6 +107,10 @@ engines-oldest *args:
 campaign-replay count="100000" place=".campaign":
     TACIT_TRIPLES={{ count }} TACIT_RARER=5 TACIT_CAMPAIGN={{ place }} uv run pytest -n auto -s tests/engines/test_neighbours.py -k nothing_but_noise
 
+# Spark on a master and two workers of its own; one is killed at work
+cluster *args:
+    uv run pytest tests/cluster "$@"
+
 # one of these triples, by its number: what it is, and what comes of it
 replay number:
     TACIT_TRIPLE={{ number }} uv run pytest -s tests/engines/test_neighbours.py -k by_its_number
