@@ -1,4 +1,4 @@
-"""DuckDB, Spark and the reference find the same integers, whatever the table and the question."""
+"""Engines and the reference find the same integers, whatever the table and the question."""
 
 from clinic import LIMITS, ROWS, TABLE, TABLES, catalog, plans
 from engines_over import ON_SPARK, duckdb_over, spark_over
