@@ -29,7 +29,7 @@ floors:
 
 # unit tests, contracts, engines and doctests, with branch coverage; `just replays` is the rest
 test *args:
-    uv run pytest -n auto --dist loadgroup --cov --cov-report=term-missing:skip-covered --ignore tests/engines/test_neighbours.py tests/unit tests/contracts tests/end_to_end tests/engines src "$@"
+    uv run pytest -n auto --cov --cov-report=term-missing:skip-covered --ignore tests/engines/test_neighbours.py tests/unit tests/contracts tests/end_to_end tests/engines src "$@"
 
 # the statistical claims at their real size, each with the lie that it rejects
 claims *args:
@@ -93,7 +93,7 @@ bench-query:
 
 # every engine gives the integers of the reference, and neighbours show in nothing but noise
 engines *args:
-    uv run pytest -n auto --dist loadgroup tests/engines "$@"
+    uv run pytest -n auto tests/engines "$@"
 
 # 2,000 neighbours of generated people in generated tables, and the lies that they catch
 replays *args:

@@ -11,7 +11,6 @@ from functools import cache
 
 import duckdb
 import pyspark
-import pytest
 from postgres_over import postgres_over
 from spark_over import spark_over
 from table_text import written
@@ -79,12 +78,6 @@ VERSIONS = {
     "postgresql": "PostgreSQL",
     "spark": f"Spark {pyspark.__version__}",
 }
-
-ON_SPARK = pytest.mark.xdist_group("spark")
-"""Tests of one process, so that one Spark is started."""
-
-EACH = [pytest.param(name, marks=ON_SPARK if name == "spark" else ()) for name in ENGINES]
-"""The engines by name, as parameters of a test."""
 
 
 def _given(cell: Cell) -> Cell:

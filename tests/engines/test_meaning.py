@@ -1,7 +1,7 @@
 """Engines and the reference find the same integers, whatever the table and the question."""
 
 from clinic import LIMITS, ROWS, TABLE, TABLES, catalog, plans
-from engines_over import ON_SPARK, duckdb_over, spark_over
+from engines_over import duckdb_over, spark_over
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from neighbouring import opened
@@ -21,7 +21,7 @@ from tacit.query.price import price
 from tacit.query.run import run
 
 SALT = b"salt"
-ONE_OF = 25
+ONE_OF = 50
 """One example of so many is run on Spark, which takes its time."""
 
 
@@ -43,7 +43,6 @@ def test_duckdb_finds_the_same_integers_as_the_reference(
     assert opened(found) == opened(Reference({TABLE: rows}).run(wanted, declared, SALT))
 
 
-@ON_SPARK
 @settings(max_examples=1 + settings.default.max_examples // ONE_OF)
 @given(TABLES, plans(), LIMITS)
 def test_spark_finds_the_same_integers_as_the_reference(

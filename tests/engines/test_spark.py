@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import spark_over
-from engines_over import ON_SPARK
 from neighbouring import opened
 from pyspark.errors import ParseException, PySparkException
 from pyspark.sql import SparkSession
@@ -37,8 +36,6 @@ from tacit.plan.bound import bound
 from tacit.plan.bounded import BoundedPlan
 from tacit.plan.canonical import canonical
 from tacit.sql.parse import parse
-
-pytestmark = ON_SPARK
 
 SALT = b"salt"
 TABLE = ("people",)

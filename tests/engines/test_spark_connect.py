@@ -6,7 +6,7 @@ from typing import cast
 import hospital
 import pytest
 from clinic import TABLE, catalog
-from engines_over import ON_SPARK, reference
+from engines_over import reference
 from neighbouring import SALT, opened
 from pyspark.sql import SparkSession
 from pyspark.sql.connect.session import SparkSession as ConnectSession
@@ -22,8 +22,6 @@ from tacit.plan.bound import bound
 from tacit.plan.bounded import BoundedPlan
 from tacit.plan.canonical import canonical
 from tacit.sql.parse import parse
-
-pytestmark = ON_SPARK
 
 ONE_OF = 12
 

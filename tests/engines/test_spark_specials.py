@@ -5,7 +5,6 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from engines_over import ON_SPARK
 from neighbouring import opened
 from spark_over import quoted
 from spark_session import folder, local
@@ -21,8 +20,6 @@ from tacit.engines.spark import Spark
 from tacit.plan.bound import bound
 from tacit.plan.canonical import canonical
 from tacit.sql.parse import parse
-
-pytestmark = ON_SPARK
 
 TYPES = {
     "person": ("STRING", pa.string()),

@@ -8,7 +8,7 @@ import hospital
 import pytest
 from choices import Choices
 from conftest import Bar
-from engines_over import EACH, ENGINES, VERSIONS, Over, duckdb_over, reference
+from engines_over import ENGINES, VERSIONS, Over, duckdb_over, reference
 from made_people import in_turn, person, together
 from neighbouring import SALT, opened
 from nodes import COMPUTED, LANGUAGE, nodes
@@ -70,7 +70,7 @@ def unequal(over: Over, one_of: int = 1) -> Iterator[tuple[bytes, str | None]]:
                 yield question.hash, None if one == other else text
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", ENGINES)
 def test_written_questions_mean_the_same(name: str, bar: Bar) -> None:
     found = list(unequal(ENGINES[name], ONE_OF.get(name, 1)))
     wrong = [text for _, text in found if text is not None]
