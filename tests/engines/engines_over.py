@@ -4,12 +4,15 @@ An engine joins by one function here, which takes a catalogue and its tables and
 engine that holds them.
 """
 
+import os
 from collections.abc import Callable
 from decimal import Decimal
 from functools import cache
 
 import duckdb
+import pyspark
 from postgres_over import postgres_over
+from spark_over import spark_over
 from table_text import written
 
 from tacit.core.catalog import Catalog
@@ -62,9 +65,19 @@ def duckdb_over(catalog: Catalog, tables: Tables) -> Engine:
     return engine
 
 
-ENGINES: dict[str, Over] = {"duckdb": duckdb_over, "postgresql": postgres_over}
+ALL: dict[str, Over] = {
+    "duckdb": duckdb_over,
+    "postgresql": postgres_over,
+    "spark": spark_over,
+}
+ENGINES = {name: ALL[name] for name in os.environ.get("TACIT_ENGINES", " ".join(ALL)).split()}
+"""All of them, or those that are named."""
 
-VERSIONS = {"duckdb": f"DuckDB {duckdb.__version__}", "postgresql": "PostgreSQL"}
+VERSIONS = {
+    "duckdb": f"DuckDB {duckdb.__version__}",
+    "postgresql": "PostgreSQL",
+    "spark": f"Spark {pyspark.__version__}",
+}
 
 
 def _given(cell: Cell) -> Cell:

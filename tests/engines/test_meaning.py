@@ -1,8 +1,8 @@
-"""DuckDB and the reference find the same integers, whatever the table and the question."""
+"""Engines and the reference find the same integers, whatever the table and the question."""
 
 from clinic import LIMITS, ROWS, TABLE, TABLES, catalog, plans
-from engines_over import duckdb_over
-from hypothesis import assume, given
+from engines_over import duckdb_over, spark_over
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from neighbouring import opened
 
@@ -21,6 +21,8 @@ from tacit.query.price import price
 from tacit.query.run import run
 
 SALT = b"salt"
+ONE_OF = 50
+"""One example of so many is run on Spark, which takes its time."""
 
 
 def bounded(plan: Plan, limits: Limits) -> Bound:
@@ -38,6 +40,17 @@ def test_duckdb_finds_the_same_integers_as_the_reference(
     wanted = bounded(plan, limits).plan
     declared = catalog(limits)
     found = duckdb_over(declared, {TABLE: rows}).run(wanted, declared, SALT)
+    assert opened(found) == opened(Reference({TABLE: rows}).run(wanted, declared, SALT))
+
+
+@settings(max_examples=1 + settings.default.max_examples // ONE_OF)
+@given(TABLES, plans(), LIMITS)
+def test_spark_finds_the_same_integers_as_the_reference(
+    rows: list[Row], plan: Plan, limits: Limits
+) -> None:
+    wanted = bounded(plan, limits).plan
+    declared = catalog(limits)
+    found = spark_over(declared, {TABLE: rows}).run(wanted, declared, SALT)
     assert opened(found) == opened(Reference({TABLE: rows}).run(wanted, declared, SALT))
 
 

@@ -1,6 +1,7 @@
 """Written questions give the same integers on every engine, over tables that are hard."""
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 import clinic
 import hospital
@@ -51,7 +52,11 @@ def nobody(catalog: Catalog) -> Tables:
     return {table.location.table: [] for table in catalog.tables}
 
 
-def unequal(over: Over) -> Iterator[tuple[bytes, str | None]]:
+ONE_OF = {"spark": 20}
+"""Where they are asked again, over other tables, one question of so many; elsewhere all."""
+
+
+def unequal(over: Over, one_of: int = 1) -> Iterator[tuple[bytes, str | None]]:
     """Each question, by its hash, and its text where an engine finds other integers."""
     for declared, texts in CORPORA:
         for limits, people in ((TIGHT, crowd), (WIDE, crowd), (FEW, crowd), (WIDE, nobody)):
@@ -59,7 +64,7 @@ def unequal(over: Over) -> Iterator[tuple[bytes, str | None]]:
             public = {table.location.table: hospital.REGIONS for table in catalog.public}
             tables = {**people(catalog), **public}
             engines = [each(catalog, tables) for each in (over, reference)]
-            for text in texts:
+            for text in islice(texts, 0, None, 1 if limits is TIGHT else one_of):
                 question = canonical(parse(text, catalog))
                 plan = bound(question.plan, catalog).plan
                 one, other = (opened(engine.run(plan, catalog, SALT)) for engine in engines)
@@ -68,7 +73,7 @@ def unequal(over: Over) -> Iterator[tuple[bytes, str | None]]:
 
 @pytest.mark.parametrize("name", ENGINES)
 def test_written_questions_mean_the_same(name: str, bar: Bar) -> None:
-    found = list(unequal(ENGINES[name]))
+    found = list(unequal(ENGINES[name], ONE_OF.get(name, 1)))
     wrong = [text for _, text in found if text is not None]
     assert not wrong, wrong[:3]
     plans = len({key for key, _ in found})

@@ -20,6 +20,7 @@ from tacit.plan.expression import Expression, Field
 from tacit.plan.held import Held
 from tacit.plan.moment import mean, variance
 from tacit.plan.on_grid import number
+from tacit.plan.ranged import Ranged
 from tacit.plan.reading import Cells, ExtremeReading, QuantileReading, Reading, TotalReading
 from tacit.plan.steps import ColumnIsNull, Condition, Known, NotSo, StepsAreNull
 from tacit.plan.tally import RowTally, Tally, TotalTally, UnitTally
@@ -58,7 +59,8 @@ def read(
         case Sum(argument):
             value = number(argument, schema)
             low, high = min(0, value.low * max_rows), max(0, value.high * max_rows)
-            total = place(TotalTally(value.steps, low, high))
+            summed = Ranged(value.steps, low, high, value.step)  # refused beyond 62 bits
+            total = place(TotalTally(summed.steps, low, high))
             return TotalReading(total, value.step, value.rounding)
         case Mean(argument):
             return mean(number(argument, schema), max_rows, place)

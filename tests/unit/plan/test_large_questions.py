@@ -45,6 +45,8 @@ REFUSED = [
     (f"{COUNT} GROUP BY FLOOR(age * age / 1) * 1", "make them wider"),
     (f"{COUNT} WHERE cost > 0.0000000000000000001", "at most 18 digits after the point"),
     (f"{COUNT} WHERE cost IN (4611686018427387904)", "at most 62 bits"),
+    # a row of it fits, and the two rows that a person may have do not
+    (f"SELECT SUM({'age * ' * 8}100) FROM visits", "can grow beyond 62 bits"),
     (f"{COUNT} WHERE age IN (0.5)", "holds whole numbers"),
     (f"{COUNT} WHERE CASE WHEN smoker THEN ward END IN ('north')", "A number is expected"),
     ("SELECT COUNT(*) + 'a' FROM visits", r"\+ takes numbers"),

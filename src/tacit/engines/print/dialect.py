@@ -76,5 +76,6 @@ FOLDING = frozenset({"snowflake"})
 WORDS: dict[str, tuple[Word, ...]] = {
     "bigquery": (wide_sums("BIGDECIMAL"), exact_constants),
     "snowflake": (exact_division, floats_by_text),
+    "spark": (wide_sums("DECIMAL(38, 0)"),),
     "trino": (wide_sums("DECIMAL(38, 0)"), exact_division, floats_by_text, days_before),
 }

@@ -1,0 +1,105 @@
+"""Spark: tables of a cluster, by a session of its own, classic or Connect."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.logger import PySparkLogger
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructField
+
+from tacit.core.catalog import Catalog
+from tacit.core.column import Kind
+from tacit.engines.ask import ask
+from tacit.engines.engine import SecretTable
+from tacit.engines.physical_types import Types, check_types
+from tacit.engines.print.join import columns
+from tacit.errors import InternalError, InvalidValue
+from tacit.plan.bounded import BoundedPlan
+
+SETTINGS: Mapping[str, str] = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "false",
+    "spark.sql.variable.substitute": "false",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.session.timeZone": "UTC",
+    # a product of decimals is exact, or would fail: it never loses digits
+    "spark.sql.decimalOperations.allowPrecisionLoss": "false",
+    # a day before 1582 is the day that its file says; other modes move it, or fail on it
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+    "spark.sql.avro.datetimeRebaseModeInRead": "CORRECTED",
+    # plans hold the salt, and the driver's pages show them
+    "spark.sql.redaction.string.regex": "(?s).+",
+}
+"""What the session is set to: no text reaches the environment, and nothing is rounded."""
+
+OTHER_MEANINGS = re.compile(r"spark\.sql\.legacy\..*|spark\.sql\.parser\.escapedStringLiterals")
+"""Names that bring back what statements meant in other versions."""
+
+TYPES: Types = {
+    Kind.BOOLEAN: re.compile("boolean"),
+    Kind.INTEGER: re.compile("tinyint|smallint|int|bigint"),
+    Kind.DECIMAL: re.compile(r"decimal\((?P<digits>\d+),(?P<after>\d+)\)"),
+    Kind.FLOAT: re.compile("float|double"),
+    Kind.TEXT: re.compile("string"),
+    Kind.DATE: re.compile("date"),
+    Kind.TIMESTAMP: re.compile("timestamp_ntz"),
+}
+"""No char(n) or varchar(n), which pad and cut; no collations but the binary one; no zones."""
+
+LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+"""They write each error down, with the statement and the value of a row that it fell over."""
+
+
+class Spark:
+    """An engine over a Spark session of its own, which it makes beside the owner's.
+
+    It sees the tables of the catalogue, and not the temporary views of another session. A Spark
+    whose statements mean what they meant in another version is refused.
+
+    Guarantee: only statements that `tacit.engines.print` made are run; there is no Python on
+    the workers; what goes wrong has one text, since Spark's own may hold a value of a row.
+    """
+
+    def __init__(self, session: SparkSession) -> None:
+        for name in LOGGERS:
+            PySparkLogger.getLogger(name).disabled = True
+        self._session = session.newSession()
+        for name in self._session.conf.getAll:
+            if OTHER_MEANINGS.fullmatch(name):
+                raise InvalidValue(
+                    f"This Spark is set to mean what another version meant, by {name}; unset "
+                    "it where its sessions are set up."
+                )
+        for name, value in SETTINGS.items():
+            self._session.conf.set(name, value)
+
+    def check(self, catalog: Catalog) -> None:
+        """Refuse a catalogue whose tables are not there, or of other types; no row is read."""
+        for dataset in catalog.tables:
+            try:
+                found = self._session.sql(columns(dataset.name, catalog, dialect="spark"))
+                types = [_type(field) for field in found.schema.fields]
+            except Exception as error:
+                raise InvalidValue(
+                    f"{dataset.name!r} has no table here with the columns declared."
+                ) from error
+            check_types(dataset, dict(zip(dataset.schema.names, types, strict=True)), TYPES)
+
+    def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
+        """The secret answer to ``plan``."""
+        return ask(plan, catalog, salt, "spark", self._found)
+
+    def _found(self, text: str) -> list[Any]:
+        try:
+            return self._session.sql(text).collect()
+        except Exception as error:
+            # of Spark, of the bridge to it, or of the network: there is no tree of them
+            raise InternalError("The engine failed.") from error
+
+
+def _type(field: StructField) -> str:
+    """The type of a column; Spark calls char(n) a string, and says beside it what it is."""
+    said: str = field.metadata.get("__CHAR_VARCHAR_TYPE_STRING", field.dataType.simpleString())
+    return said
