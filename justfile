@@ -87,9 +87,9 @@ campaign-fuzz count="1000000":
 bench-accuracy:
     uv run pytest -n auto --dist loadgroup benchmarks/bench_accuracy.py
 
-# from text to price, and selection and noise for 10^6 groups
+# a private answer beside the bare engine and OpenDP on 10^7 rows; from text to price; 10^6 groups
 bench-query:
-    uv run pytest -s benchmarks/bench_query.py
+    uv run pytest -s benchmarks/bench_engines.py benchmarks/bench_query.py
 
 # every engine gives the integers of the reference, and neighbours show in nothing but noise
 engines *args:

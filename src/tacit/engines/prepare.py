@@ -24,7 +24,8 @@ class Progress:
 class Preparation:
     """How an ordered copy of a dataset is made: of so many parts, under a schema or database.
 
-    Each part holds all rows of some units, so that parts are read side by side.
+    Each part holds all rows of some units, so that parts are read side by side; Spark reads one
+    so, whose buckets are its parts.
 
     Example:
         >>> import duckdb
@@ -66,7 +67,7 @@ class Preparation:
         for part, table in enumerate(self.tables):
             run(dropped(table, self.dialect))
             rows = placed_rows(self.dataset, salt, part, self.parts, self.dialect)
-            run(made_from(table, rows, self.dialect))
+            run(made_from(self.dataset, table, rows, self.dialect))
             [(twice,)] = run(same_keys(self.dataset, table, self.dialect))
             if twice:
                 self.drop(run)

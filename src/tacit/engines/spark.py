@@ -21,6 +21,9 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.ansi.doubleQuotedIdentifiers": "false",
     "spark.sql.variable.substitute": "false",
+    # an ordered copy is known to be sorted, and read as its buckets lie
+    "spark.sql.legacy.bucketedTableScan.outputOrdering": "true",
+    "spark.sql.sources.bucketing.autoBucketedScan.enabled": "false",
     "spark.sql.caseSensitive": "true",
     "spark.sql.session.timeZone": "UTC",
     # a product of decimals is exact, or would fail: it never loses digits

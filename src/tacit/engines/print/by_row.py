@@ -20,6 +20,8 @@ def added_by_row(rows_of: Rows, below: str) -> dict[str, exp.Select]:
     Each adds what it moves the clamped sum of its unit by, so that they add up to that.
     """
     back = _in_view(rows_of)
+    if not back:
+        return {ADDED: _alone(rows_of, below)}
     marked = exp.select("*").from_(below)
     for step in range(1, back + 1):
         marked = marked.select(exp.alias_(_same(rows_of, step), f"{SAME}_{step}"))
@@ -47,6 +49,33 @@ def added_by_row(rows_of: Rows, below: str) -> dict[str, exp.Select]:
         EARLIER
     )
     return made
+
+
+def _alone(rows_of: Rows, below: str) -> exp.Select:
+    """What each row adds where no other of its unit is looked at: it is within all limits."""
+    values = [
+        exp.alias_(_of_row(tally, place), f"t{place}")
+        for place, tally in enumerate(rows_of.plan.tallies)
+    ]
+    trees = [
+        column(f"v{place}")
+        for place, tally in enumerate(rows_of.plan.tallies)
+        if isinstance(tally, TreeTally)
+    ]
+    earlier = [exp.alias_(literal(0), EARLIER)] if trees else []
+    broken = [column(BROKEN)] if rows_of.streamed else []
+    names = map(column, rows_of.key_names)
+    return exp.select(*names, *values, *broken, *trees, *earlier).from_(below)
+
+
+def _of_row(tally: Tally, place: int) -> exp.Expr:
+    match tally:
+        case UnitTally():
+            return literal(1)
+        case TreeTally():
+            return literal(0)  # its leaves are counted by themselves
+        case _:
+            return column(f"v{place}")
 
 
 def _in_view(rows_of: Rows) -> int:
@@ -87,7 +116,7 @@ def _adds(tally: Tally, place: int, max_rows: int) -> exp.Expr:
             return literal(0)
         case KeptTally():
             kept = exp.LT(this=column(EARLIER), expression=literal(max_rows))
-            return choose([(kept, value)], literal(0))
+            return choose([(kept, column(f"v{place}"))], None)
         case RowTally(_, high, _):
             earlier = column(f"s{place}" if is_added_up(tally) else EARLIER)
             fits = exp.LT(this=earlier, expression=literal(high))
@@ -100,7 +129,7 @@ def _adds(tally: Tally, place: int, max_rows: int) -> exp.Expr:
             )
             # one value is inside, as many as the limit are
             alone = exp.EQ(this=column(EARLIER), expression=literal(0))
-            return choose([(alone, value)], exp.paren(moved))
+            return choose([(alone, column(f"v{place}"))], exp.paren(moved))
 
 
 def _inside(total: exp.Expr, low: int, high: int) -> exp.Expr:

@@ -1,11 +1,10 @@
 """The mix of `tacit.engines.mix`, in SQL."""
 
 from collections.abc import Callable
-from itertools import cycle
 
 from sqlglot import exp
 
-from tacit.engines.mix import FACTORS, LAST, MOST, SHIFT, WORD, start
+from tacit.engines.mix import FACTORS, MOST, SHIFT, WORD, start
 from tacit.engines.print.word import column, literal
 
 DIGITS = 8
@@ -14,15 +13,22 @@ DIGITS = 8
 
 def mixed(salt: bytes, parts: list[tuple[str, bool]], dialect: str) -> exp.Expr:
     """The mix of some columns, each by its name, and whether it holds text."""
-    state = literal(start(salt))
-    for (name, text), factor in zip(parts, cycle(FACTORS), strict=False):
-        part = _of_text(column(name), dialect) if text else _of_number(column(name))
-        state = _folded(exp.paren(exp.Add(this=state, expression=part)), factor)
-    return exp.cast(_folded(state, LAST), "INT")
+    first = state = literal(start(salt))
+    for name, text in parts:
+        value = _of_text(column(name), dialect) if text else _of_number(column(name))
+        own = _folded(_sum(first, value), literal(FACTORS[1]))
+        own = _folded(own, literal(FACTORS[2]))
+        odd = _sum(exp.Mul(this=own, expression=literal(2)), literal(1))
+        state = _folded(_folded(_sum(state, value), literal(FACTORS[0])), odd)
+    return exp.cast(state, "INT")
 
 
-def _folded(value: exp.Expr, factor: int) -> exp.Expr:
-    product = exp.paren(exp.Mul(this=value, expression=literal(factor)))
+def _sum(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    return exp.paren(exp.Add(this=left, expression=right))
+
+
+def _folded(value: exp.Expr, factor: exp.Expr) -> exp.Expr:
+    product = exp.paren(exp.Mul(this=value, expression=factor))
     shifted = exp.paren(exp.BitwiseRightShift(this=product, expression=literal(SHIFT)))
     return exp.paren(exp.BitwiseAnd(this=shifted, expression=literal(MOST)))
 

@@ -24,6 +24,9 @@ from tacit.plan.expression import Comparison
 from tacit.plan.steps import ColumnSteps
 
 HALF = Fraction(1, 2)
+JUST_BELOW_HALF = 0.49999999999999994
+"""The greatest float below a half: what is just below a half does not reach the next step."""
+
 STAGES = ("tacit_clamped", "tacit_scaled", "tacit_floored", "tacit_stepped")
 
 
@@ -91,6 +94,9 @@ def _at(stage: str, number: ColumnSteps) -> exp.Expr:
             )
         case (("tacit_scaled" | "tacit_floored"), Kind.INTEGER | Kind.DATE) if last:
             return last
+        case "tacit_floored", Kind.FLOAT if last and _rounds_at_once(number):
+            half = double(JUST_BELOW_HALF)
+            return exp.Floor(this=exp.paren(exp.Add(this=last, expression=half)))
         case "tacit_floored", Kind.DECIMAL | Kind.FLOAT if last:
             return exp.Floor(this=last)
         case "tacit_stepped", Kind.INTEGER if last:
@@ -98,8 +104,8 @@ def _at(stage: str, number: ColumnSteps) -> exp.Expr:
         case "tacit_stepped", Kind.DATE if last:
             since = exp.DateDiff(this=last, expression=literal(EPOCH), unit=exp.var("DAY"))
             return exp.cast(since, "BIGINT")
-        case "tacit_stepped", Kind.FLOAT if last and _ends_are_floats(number):
-            return _nearest(number, last)
+        case "tacit_stepped", Kind.FLOAT if last and _rounds_at_once(number):
+            return exp.cast(last, "BIGINT")
         case "tacit_stepped", Kind.DECIMAL | Kind.FLOAT if last:
             return clamped(_nearest(number, last), low, high)
     raise InternalError(f"A {kind.value} column has no steps.")
@@ -123,10 +129,14 @@ def _clamped_float(value: exp.Expr, low: float, high: float) -> exp.Expr:
     return choose([(inside, value), (above, bounds[1]), (below, bounds[0])], None)
 
 
-def _ends_are_floats(number: ColumnSteps) -> bool:
-    """Whether what was clamped as a float lies on the grid, and has not to be clamped again."""
+def _rounds_at_once(number: ColumnSteps) -> bool:
+    """Whether no step is below 0, and what was clamped as a float has not to be clamped again.
+
+    Then the floor of a float and `JUST_BELOW_HALF` is the nearest step, a half going up, with
+    the rounding that every engine's floats have.
+    """
     ends = number.grid.lower, number.grid.upper
-    return all(Fraction(float(end)) == end for end in ends)
+    return ends[0] >= 0 and all(Fraction(float(end)) == end for end in ends)
 
 
 def _unless_tiny(value: exp.Expr, tiny: float, scaled: exp.Expr) -> exp.Expr:

@@ -1,0 +1,218 @@
+"""What a private answer costs beside the bare engine's own, in one run and in turns.
+
+Ten million rows of a million people in a thousand groups; count, sum and mean of groups that
+are selected, with noise. At most three rows of a person are looked at, each in its own group.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import duckdb
+import psycopg
+import pytest
+from big_table import big_table
+from conftest import Bar, Peer
+from pyspark.sql import SparkSession
+
+from tacit.core.bounds import Bounds
+from tacit.core.catalog import Catalog
+from tacit.core.column import Column, Kind
+from tacit.core.dataset import Dataset, Epoch, Limits, Location, UnitColumn
+from tacit.core.loss import Loss
+from tacit.core.population import Population
+from tacit.core.schema import Schema
+from tacit.core.unit import Neighbours, PrivacyUnit
+from tacit.engines.duckdb import DuckDB
+from tacit.engines.engine import Engine
+from tacit.engines.postgres import Postgres
+from tacit.engines.prepare import Preparation
+from tacit.engines.spark import Spark
+from tacit.mechanisms.gateway import LiveGateway
+from tacit.numeric.entropy import SystemEntropy
+from tacit.query.price import price
+from tacit.query.run import release
+from tacit.sql.parse import parse
+from tacit.testing.postgres_cluster import PostgresCluster
+
+ROWS = int(float(os.environ.get("TACIT_ROWS", "1e7")))
+TURNS = 5
+SALT = b"bench"
+TEXT = "SELECT g, COUNT(*), SUM(v), AVG(v) FROM trips GROUP BY g"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """An engine, what is declared of its table, and the same question without privacy."""
+
+    engine: Engine
+    dataset: Dataset
+    bare: Callable[[], object]
+
+    def ratio(self, turns: int = TURNS) -> tuple[float, float, float]:
+        """Seconds of an answer over the bare engine's, medians taken in turns; and both.
+
+        An answer is asked for, its groups are selected, and noise is added; its price was
+        known before.
+        """
+        people = Population("people", PrivacyUnit("person", Neighbours.ADD_REMOVE))
+        catalog = Catalog((people,), (self.dataset,))
+        quote = price(parse(TEXT, catalog), catalog, Loss.zcdp("0.1", "1e-6"))
+
+        def answer() -> int:
+            found = self.engine.run(quote.bound.plan, catalog, SALT)
+            groups, _ = release(quote, found, LiveGateway(SystemEntropy(b"bench")))
+            return len(groups)
+
+        assert answer() > 0  # and everything is warm
+        self.bare()
+        times = [(_seconds(answer), _seconds(self.bare)) for _ in range(turns)]
+        ours, bare = (median(column) for column in zip(*times, strict=True))
+        return ours / bare, ours, bare
+
+
+def trips(
+    *, table: str = "trips", one_row: bool = False, limits: Limits | None = None
+) -> Dataset:
+    """What the owner declares."""
+    columns = (
+        Column("row_id", Kind.INTEGER),
+        Column("person", Kind.INTEGER),
+        Column("g", Kind.INTEGER),
+        Column("v", Kind.FLOAT, bounds=Bounds.of(0, 50)),
+    )
+    return Dataset(
+        name="trips",
+        population="people",
+        schema=Schema(columns),
+        unit=UnitColumn("person", one_row=one_row),
+        limits=limits or Limits(max_groups=3, max_rows=1, max_rows_in_all=3),
+        location=Location("here", (table,)),
+        epoch=Epoch("1"),
+        row_key="row_id",
+    )
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database of the owner's, with views of the files, and room for copies."""
+    connection = duckdb.connect(str(tmp_path_factory.mktemp("bench") / "owner.duckdb"))
+    connection.execute("SET threads = 2")
+    folders = []
+    for name, alone in (("trips", False), ("alone", True)):
+        folder = big_table(ROWS, alone=alone)
+        connection.execute(f"CREATE VIEW {name} AS FROM '{folder}/*.parquet'")
+        folders.append(f"'{folder}/'")
+    connection.execute(f"SET allowed_directories = [{', '.join(folders)}]")
+    yield connection
+    connection.close()
+
+
+def bare_duckdb(database: duckdb.DuckDBPyConnection, table: str) -> Callable[[], object]:
+    text = TEXT.replace("FROM trips", f"FROM {table}")
+    return lambda: database.cursor().execute(text).fetchall()
+
+
+def test_duckdb(database: duckdb.DuckDBPyConnection, bar: Bar) -> None:
+    making = Preparation(trips(), ("main",), "duckdb")
+    began = perf_counter()
+    for _ in making.steps(SALT, lambda text: database.execute(text).fetchall()):
+        pass
+    made = perf_counter() - began
+    engine = DuckDB(database)
+    bare = bare_duckdb(database, "trips")
+    alone = Case(engine, trips(table="alone", one_row=True), bare_duckdb(database, "alone"))
+    cases = {
+        "units with one row": (alone, 1.3),
+        "prepared": (Case(engine, making.prepared, bare), 2.0),
+        "unprepared": (Case(engine, trips(), bare), 8.0),
+    }
+    for name, (case, most) in cases.items():
+        ratio, ours, theirs = case.ratio()
+        shown = f"{ratio:.2f} ({ours:.2f} s beside {theirs:.2f} s)"
+        bar(f"DuckDB, {name}, beside bare", shown, f"<= {most}", ratio <= most)
+    grouped = Case(engine, trips(limits=Limits(max_groups=3, max_rows=1)), bare)
+    ratio, ours, theirs = grouped.ratio(1)
+    bar("DuckDB, all rows grouped", f"{ratio:.1f} ({ours:.2f} s)", "stated", True)
+    bar("DuckDB, seconds to prepare", made, "stated", True)
+
+
+def test_opendp_takes_longer(database: duckdb.DuckDBPyConnection, peer: Peer, bar: Bar) -> None:
+    making = Preparation(trips(), ("main",), "duckdb")
+    case = Case(DuckDB(database.cursor()), making.prepared, bare_duckdb(database, "trips"))
+    _, ours, _ = case.ratio()
+    theirs = peer("opendp", big_table(ROWS), 3, 3, script="big_query.py")
+    seconds = theirs["seconds"]["opendp"]
+    shown = f"{seconds / ours:.1f} ({seconds:.1f} s beside {ours:.2f} s)"
+    bar("OpenDP on Polars, beside prepared DuckDB", shown, ">= 7", seconds >= 7 * ours)
+
+
+def test_postgresql(tmp_path: Path, cluster: PostgresCluster, bar: Bar) -> None:
+    address = cluster.database("trips")
+    files, text = f"{big_table(ROWS)}/*.parquet", tmp_path / "trips.csv"
+    rows = f"SELECT row_id, person, g, v FROM '{files}'"  # noqa: S608 - our own names
+    duckdb.sql(f"COPY ({rows}) TO '{text}' (HEADER false)")
+    with psycopg.connect(address, autocommit=True) as owner:
+        columns = "row_id bigint, person bigint, g integer, v double precision"
+        owner.execute(f"CREATE UNLOGGED TABLE trips ({columns})")
+        with (
+            owner.cursor().copy("COPY trips FROM STDIN (FORMAT csv)") as copy,
+            text.open() as rows,
+        ):
+            while block := rows.read(2**20):
+                copy.write(block)
+        owner.execute("VACUUM ANALYZE trips")
+
+        def run(statement: str) -> list[Any]:
+            done = owner.execute(statement.encode())
+            return done.fetchall() if done.description else []
+
+        making = Preparation(trips(), ("public",), "postgres", parts=1)
+        for _ in making.steps(SALT, run):
+            pass
+        owner.execute("VACUUM ANALYZE tacit_trips_0")
+        engine = Postgres(address)
+        ratio, ours, theirs = Case(engine, making.prepared, lambda: run(TEXT)).ratio(3)
+        shown = f"{ratio:.2f} ({ours:.2f} s beside {theirs:.2f} s)"
+        bar("PostgreSQL, prepared, beside bare", shown, "<= 3", ratio <= 3)
+        ratio, ours, _ = Case(engine, trips(), lambda: run(TEXT)).ratio(1)
+        bar("PostgreSQL, unprepared", f"{ratio:.1f} ({ours:.1f} s)", "stated", True)
+
+
+def test_spark(tmp_path: Path, bar: Bar) -> None:
+    made = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    settings = {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "6g",
+        "spark.sql.shuffle.partitions": "8",
+        "spark.sql.warehouse.dir": str(tmp_path / "warehouse"),
+    }
+    for name, value in settings.items():
+        made = made.config(name, value)
+    owner = made.getOrCreate()
+    owner.sparkContext.setLogLevel("OFF")
+    engine = Spark(owner)
+    session = engine._session
+    session.read.parquet(str(big_table(ROWS))).createOrReplaceTempView("trips")
+
+    def run(statement: str) -> list[Any]:
+        return session.sql(statement).collect()
+
+    making = Preparation(trips(), ("default",), "spark", parts=1)
+    for _ in making.steps(SALT, run):
+        pass
+    for name, dataset, most in (("prepared", making.prepared, 4), ("unprepared", trips(), 12)):
+        ratio, ours, theirs = Case(engine, dataset, lambda: run(TEXT)).ratio(3)
+        shown = f"{ratio:.2f} ({ours:.2f} s beside {theirs:.2f} s)"
+        bar(f"Spark, {name}, beside bare", shown, f"<= {most}", ratio <= most)
+    owner.stop()
+
+
+def _seconds(way: Callable[[], object]) -> float:
+    began = perf_counter()
+    way()
+    return perf_counter() - began
