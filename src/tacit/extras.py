@@ -10,7 +10,9 @@ from tacit.errors import InvalidValue, MissingExtra
 EXTRAS = {
     "arrow": "pyarrow",
     "ml": "sklearn",
+    "pandas": "pandas",
     "pld": "dp_accounting",
+    "polars": "polars",
     "postgres": "psycopg",
     "server": "fastapi",
     "spark": "pyspark",
@@ -33,7 +35,7 @@ def installed(extra: str) -> bool:
 
 
 def load(module: str, *, extra: str) -> ModuleType:
-    """The module ``module`` of Tacit, which needs the optional part ``extra``.
+    """The module ``module``, which needs the optional part ``extra``.
 
     Example:
         >>> load("tacit.testing.neighbours", extra="testing").__name__
