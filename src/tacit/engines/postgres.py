@@ -8,11 +8,11 @@ from typing import Any
 import psycopg
 
 from tacit.core.catalog import Catalog
-from tacit.core.column import Kind
+from tacit.core.column import Column, Kind
 from tacit.engines.engine import SecretTable, boxed
-from tacit.engines.physical_types import Types, check_types
+from tacit.engines.physical_types import Types, check_types, kinds
 from tacit.engines.postgres_role import check_role
-from tacit.engines.print.join import columns
+from tacit.engines.print.join import columns, everything
 from tacit.engines.print.question import question
 from tacit.errors import InternalError, InvalidValue
 from tacit.plan.bounded import BoundedPlan
@@ -79,6 +79,22 @@ class Postgres:
             raise InvalidValue(
                 "The engine's PostgreSQL does not answer; look at its address and that it runs."
             ) from error
+
+    def columns(self, table: tuple[str, ...]) -> tuple[Column, ...]:
+        """The columns of a table that can be asked about, by their types; no row is read."""
+        try:
+            with self._cursor() as cursor:
+                cursor.execute(everything(table, dialect="postgres").encode())
+                found = {each.name: str(each.type_display) for each in cursor.description or ()}
+        except psycopg.Error as error:
+            raise InvalidValue(
+                f"PostgreSQL shows no table {'.'.join(table)!r}; look at its address, that it "
+                "runs, the table's name, and GRANT SELECT."
+            ) from error
+        return kinds(found, TYPES)
+
+    def close(self) -> None:
+        """Nothing stays open between questions."""
 
     def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
         """The secret answer to ``plan``."""

@@ -43,6 +43,12 @@ def columns(dataset: str, catalog: Catalog, dialect: str) -> str:
     return text
 
 
+def everything(table: tuple[str, ...], dialect: str) -> str:
+    """The statement that finds all columns of a table, and no row."""
+    text: str = exp.select("*").from_(_quoted(table)).limit(0).sql(dialect=dialect)
+    return text
+
+
 def _cells(dataset: str, catalog: Catalog, dialect: str) -> list[exp.Expr]:
     return [
         exp.alias_(_cell(dataset, column, dialect), identifier(f"{dataset}.{column.name}"))
@@ -70,7 +76,10 @@ def _column(dataset: str, column: str) -> exp.Expr:
 
 
 def _table(dataset: str, catalog: Catalog) -> exp.Expr:
-    parts = catalog.table(dataset).location.table
-    *schema, last = (exp.to_identifier(part, quoted=True) for part in parts)
-    table = exp.Table(this=last, db=schema[-1] if schema else None)
+    table = _quoted(catalog.table(dataset).location.table)
     return exp.alias_(table, exp.to_identifier(dataset, quoted=True), table=True)
+
+
+def _quoted(table: tuple[str, ...]) -> exp.Table:
+    *schema, last = (exp.to_identifier(part, quoted=True) for part in table)
+    return exp.Table(this=last, db=schema[-1] if schema else None)
