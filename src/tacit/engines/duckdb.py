@@ -1,6 +1,7 @@
 """DuckDB: Parquet files and tables on one machine, in this process."""
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import duckdb
@@ -109,6 +110,13 @@ def open_duckdb(path: str) -> DuckDB:
     except duckdb.Error as error:
         connection.close()
         raise InvalidValue(f"{path} is no DuckDB database that can be read.") from error
+
+
+def make_duckdb(path: str, statements: Iterable[str]) -> None:
+    """Make a database file by ``statements``, which are ours."""
+    with duckdb.connect(path) as connection:
+        for statement in statements:
+            connection.execute(statement)
 
 
 def open_parquet(path: str, name: str) -> DuckDB:

@@ -9,7 +9,7 @@ from tacit.core.population import Population
 from tacit.errors import AnswerLost, AnswerPending, InvalidValue
 from tacit.ledger import answer, govern
 from tacit.ledger.act import CapRaised, Decision
-from tacit.ledger.anchor import Anchor, check_anchor
+from tacit.ledger.anchor import Anchor, check_anchor, take_anchor
 from tacit.ledger.book import Book
 from tacit.ledger.chain import walk
 from tacit.ledger.charge import Answer, Charge
@@ -97,6 +97,10 @@ class Ledger:
     def verify(self, population: str, anchor: Anchor | None = None) -> Verdict:
         """Walk the whole chain of a population; `LedgerBroken` says where it fails."""
         return verify_store(self._store, population, anchor)
+
+    def populations(self) -> tuple[str, ...]:
+        """Whose budgets are here."""
+        return tuple(head.population for head in take_anchor(self._store).heads)
 
     def book(self, population: str) -> Book:
         """All that a population's chain adds up to: quotas, owners, what was declared."""

@@ -27,7 +27,9 @@ class Source:
         try:
             return cls(path.name, path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:
-            raise InvalidValue(f"{path} is no text file that can be read.") from error
+            raise InvalidValue(
+                f"{path} is no text file that can be read; `tacit demo` makes an example."
+            ) from error
 
     def root(self) -> Entry:
         """All values."""

@@ -61,12 +61,14 @@ class Preview:
         return tuple(lines)
 
     def __repr__(self) -> str:
-        return "\n".join((text(self._table()), "", *self.notes))
+        return "\n".join((text(self.columns), "", *self.notes))
 
     def _repr_html_(self) -> str:
-        return html(self._table(), self.notes)
+        return html(self.columns, self.notes)
 
-    def _table(self) -> tuple[ReleasedColumn, ...]:
+    @property
+    def columns(self) -> tuple[ReleasedColumn, ...]:
+        """The table of errors, as it is shown."""
         names = tuple(each.name for each in self.errors)
         misses = tuple(_missed(each) for each in self.errors)
         heading = f"misses by at most, with {SHOWN_PERCENT}"

@@ -1,8 +1,8 @@
 """Open a project: all tables of the project file, where the ledger holds what it says."""
 
 import os
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from getpass import getuser
 from pathlib import Path
 from urllib.parse import quote, urlsplit, urlunsplit
@@ -52,15 +52,27 @@ def open_project(
 
 def apply_project(path: str | Path = FILE, *, by: str) -> tuple[Change, ...]:
     """Record what the file says and the ledger does not hold, as acts of the owner ``by``."""
-    file = Path(path)
-    project = read_project(file)
-    home = Home.at(file.parent / FOLDER)
-    try:
+    with beside(path) as (project, home):
         missing = changes(project, home.ledger)
         for change in missing:
             if change.make is not None:
                 change.make(home.ledger, by)
         return missing
+
+
+def missing_in(path: str | Path = FILE) -> tuple[Change, ...]:
+    """What the file says and the ledger does not hold."""
+    with beside(path) as (project, home):
+        return changes(project, home.ledger)
+
+
+@contextmanager
+def beside(path: str | Path = FILE) -> Iterator[tuple[Project, Home]]:
+    """The project in a file, and the ledger beside it; no engine is opened."""
+    file = Path(path)
+    project, home = read_project(file), Home.at(file.parent / FOLDER)
+    try:
+        yield project, home
     finally:
         home.store.close()
 
