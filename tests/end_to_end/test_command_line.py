@@ -168,7 +168,7 @@ def walked(group: click.Group, path: str) -> list[tuple[str, click.Command]]:
     return found
 
 
-UNWANTED = ("sklearn", "pyspark", "fastapi", "pyarrow", "pandas", "polars")
+UNWANTED = ("alembic", "sklearn", "pyspark", "fastapi", "pyarrow", "pandas", "polars")
 
 
 def test_asking_loads_nothing_that_it_does_not_need(made: Path) -> None:
