@@ -147,7 +147,7 @@ def test_a_session_that_looks_at_the_file_alone_would_take_any_bound(file: Path)
     with pytest.raises(InvalidValue, match="differs"):
         open_project(file)
     project = read_project(file)
-    engines = {each.name: opened(each, project, file.parent, {}) for each in project.engines}
+    engines = {each.name: opened(each, ["regions"], file.parent) for each in project.engines}
     lying = Curator(project.catalog, engines, Home.at(file.parent / ".tacit"), "ann")
     answer = ask(
         lying, parse("SELECT SUM(cost) AS s FROM visits", lying.catalog), Loss.zcdp("0.01")

@@ -19,7 +19,8 @@ import pytest
 import tacit
 from tacit.core.column import Kind
 from tacit.core.dataset import Limits
-from tacit.engines.duckdb import DuckDB, open_frame, open_parquet
+from tacit.engines.duckdb import DuckDB
+from tacit.engines.duckdb_source import open_frame, open_parquet
 from tacit.engines.postgres_role import reader
 from tacit.errors import InvalidValue, MissingExtra, UnknownName
 from tacit.query.price import price

@@ -5,6 +5,8 @@ import click
 from tacit.cli.apply import apply
 from tacit.cli.ask import ask
 from tacit.cli.demo import demo
+from tacit.cli.edit import budget, domain, protect
+from tacit.cli.init import init
 from tacit.cli.ledger import ledger
 from tacit.cli.status import status
 from tacit.errors import TacitError
@@ -34,5 +36,5 @@ def main() -> None:
     """
 
 
-for command in (demo, apply, ask, status, ledger):
+for command in (demo, init, protect, domain, budget, apply, ask, status, ledger):
     main.add_command(command)

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterable
-from pathlib import Path
 
 import duckdb
 
 from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
 from tacit.engines.engine import SecretTable, boxed
+from tacit.engines.listing import TABLES, named
 from tacit.engines.physical_types import Types, check_types, kinds
 from tacit.engines.print.join import columns, everything
 from tacit.engines.print.question import question
@@ -22,9 +22,6 @@ LOCKS = (
     "SET lock_configuration = true",
 )
 """No file, no network, no extension and no setting can be reached from a statement."""
-
-WIDENED = {"VARCHAR": re.compile("ENUM.*"), "TIMESTAMP": re.compile("TIMESTAMP_(S|MS|NS)")}
-"""Types that files and data frames have, and what they are read as: each value has one."""
 
 TYPES: Types = {
     Kind.BOOLEAN: re.compile("BOOLEAN"),
@@ -66,6 +63,11 @@ class DuckDB:
                 types = [str(kind) for _, kind, *_ in cursor.description]
             check_types(dataset, dict(zip(dataset.schema.names, types, strict=True)), TYPES)
 
+    def tables(self) -> tuple[tuple[str, ...], ...]:
+        """The names of all tables, part by part."""
+        with self._cursor() as cursor:
+            return named(cursor.execute(TABLES).fetchall())
+
     def columns(self, table: tuple[str, ...]) -> tuple[Column, ...]:
         """The columns of a table that can be asked about, by their types; no row is read."""
         try:
@@ -94,7 +96,7 @@ class DuckDB:
         """A cursor, which begins in the database of the connection, and not where that is."""
         cursor = self._connection.cursor()
         if self._database is not None:
-            cursor.execute(f"USE {_name(self._database)}")
+            cursor.execute(f"USE {quoted_name(self._database)}")
         return cursor
 
 
@@ -105,7 +107,7 @@ def open_duckdb(path: str) -> DuckDB:
     """
     connection = duckdb.connect()
     try:
-        connection.execute(f"ATTACH {_quoted(path)} AS held (READ_ONLY)")
+        connection.execute(f"ATTACH {quoted_text(path)} AS held (READ_ONLY)")
         return DuckDB(connection, database="held")
     except duckdb.Error as error:
         connection.close()
@@ -119,68 +121,13 @@ def make_duckdb(path: str, statements: Iterable[str]) -> None:
             connection.execute(statement)
 
 
-def open_parquet(path: str, name: str) -> DuckDB:
-    """The engine over the Parquet file at ``path``, as the table ``name``.
-
-    Guarantee: of all files, statements can read this one alone, and write none.
-    """
-    refusal = f"{path} is no Parquet file that can be read."
-    if not Path(path).is_file():
-        raise InvalidValue(refusal)
-    file = _quoted(str(Path(path).absolute()))
-    connection = duckdb.connect()
-    try:
-        _widened(connection, "VIEW", name, f"read_parquet([{file}], hive_partitioning=false)")
-        connection.execute(f"SET allowed_paths = [{file}]")
-    except duckdb.Error as error:
-        connection.close()
-        raise InvalidValue(refusal) from error
-    return DuckDB(connection)
-
-
-def open_frame(frame: object, name: str) -> DuckDB:
-    """The engine over a copy of a pandas, Polars or Arrow table, called ``name``.
-
-    Types follow from those of the columns, never from what stands in them.
-    """
-    connection = duckdb.connect()
-    try:
-        connection.execute(
-            "SET pandas_analyze_sample = 0"
-        )  # objects are text, and not looked at
-        connection.register("given", frame)
-        _widened(connection, "TABLE", name, "given")
-        connection.unregister("given")
-    except duckdb.Error as error:
-        connection.close()
-        raise InvalidValue(
-            f"A {type(frame).__name__} is no table that DuckDB takes; give a pandas, Polars or "
-            "Arrow table, or the path of a Parquet file."
-        ) from error
-    return DuckDB(connection)
-
-
-def _widened(connection: duckdb.DuckDBPyConnection, what: str, name: str, source: str) -> None:
-    """Make ``name`` of the columns of ``source`` whose types have a kind, or nearly."""
-    found = connection.execute(f"SELECT * FROM {source} LIMIT 0").description  # noqa: S608
-    types = {column: str(kind) for column, kind, *_ in found}
-    read = {
-        column: next((wide for wide, near in WIDENED.items() if near.fullmatch(kind)), kind)
-        for column, kind in types.items()
-    }
-    asked = ", ".join(
-        f"CAST({_name(column.name)} AS {read[column.name]}) AS {_name(column.name)}"
-        for column in kinds(read, TYPES)
-    )
-    made = f"CREATE {what} {_name(name)} AS SELECT {asked} FROM {source}"  # noqa: S608
-    connection.execute(made)
-
-
-def _name(name: str) -> str:
+def quoted_name(name: str) -> str:
+    """A name as DuckDB reads it, whatever stands in it."""
     doubled = name.replace('"', '""')
     return f'"{doubled}"'
 
 
-def _quoted(text: str) -> str:
+def quoted_text(text: str) -> str:
+    """A text as DuckDB reads it, whatever stands in it."""
     doubled = text.replace("'", "''")
     return f"'{doubled}'"

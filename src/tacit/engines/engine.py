@@ -47,6 +47,10 @@ class CheckedEngine(Engine, Protocol):
         """Refuse a catalogue whose tables are not there, or of other types."""
         ...
 
+    def tables(self) -> tuple[tuple[str, ...], ...]:
+        """The names of all tables, part by part."""
+        ...
+
     def columns(self, table: tuple[str, ...]) -> tuple[Column, ...]:
         """The columns of a table that can be asked about, by their types alone."""
         ...

@@ -10,6 +10,7 @@ import psycopg
 from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
 from tacit.engines.engine import SecretTable, boxed
+from tacit.engines.listing import TABLES, named
 from tacit.engines.physical_types import Types, check_types, kinds
 from tacit.engines.postgres_role import check_role
 from tacit.engines.print.join import columns, everything
@@ -75,6 +76,16 @@ class Postgres:
                 "A dataset has no table here with the columns declared, or its role may not "
                 "read it; see the tables' names, and GRANT SELECT."
             ) from error
+        except psycopg.Error as error:
+            raise InvalidValue(
+                "The engine's PostgreSQL does not answer; look at its address and that it runs."
+            ) from error
+
+    def tables(self) -> tuple[tuple[str, ...], ...]:
+        """The names of all tables that the role may read, part by part."""
+        try:
+            with self._cursor() as cursor:
+                return named(cursor.execute(TABLES.encode()).fetchall())
         except psycopg.Error as error:
             raise InvalidValue(
                 "The engine's PostgreSQL does not answer; look at its address and that it runs."

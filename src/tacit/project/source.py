@@ -89,6 +89,15 @@ class Source:
             )
         return changed
 
+    def without(self, path: tuple[str, ...]) -> "Source":
+        """The same text without one value, where it is there."""
+        document = tomlkit.parse(self.text)
+        inner: Any = document
+        for name in path[:-1]:
+            inner = inner.get(name, {})
+        inner.pop(path[-1], None)
+        return Source(self.name, document.as_string())
+
 
 def _find(document: tomlkit.TOMLDocument, path: tuple[str, ...]) -> Item | None:
     """The item at ``path``, where it has a place of its own."""

@@ -10,7 +10,8 @@ from tacit.core.budget import Budget
 from tacit.core.catalog import Catalog
 from tacit.core.dataset import Dataset, Epoch, Limits, Location, UnitColumn
 from tacit.core.population import Population
-from tacit.engines.duckdb import open_duckdb, open_frame, open_parquet
+from tacit.engines.duckdb import open_duckdb
+from tacit.engines.duckdb_source import open_frame, open_parquet
 from tacit.engines.engine import CheckedEngine
 from tacit.errors import InvalidValue, UnknownName
 from tacit.extras import load

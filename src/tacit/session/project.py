@@ -1,13 +1,14 @@
 """Open a project: all tables of the project file, where the ledger holds what it says."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from getpass import getuser
 from pathlib import Path
 from urllib.parse import quote, urlsplit, urlunsplit
 
-from tacit.engines.duckdb import open_duckdb, open_parquet
+from tacit.engines.duckdb import open_duckdb
+from tacit.engines.duckdb_source import open_parquet
 from tacit.engines.engine import CheckedEngine
 from tacit.errors import InvalidValue
 from tacit.extras import load
@@ -43,7 +44,9 @@ def open_project(
             )
         engines = {}
         for address in project.engines:
-            engines[address.name] = opened(address, project, file.parent, environment)
+            here = [t for t in project.catalog.tables if t.location.engine == address.name]
+            names = [table.location.table[-1] for table in here]
+            engines[address.name] = opened(address, names, file.parent, environment)
             closing.callback(engines[address.name].close)
         curator = Curator(project.catalog, engines, home, principal or getuser())
         closing.pop_all()
@@ -78,19 +81,21 @@ def beside(path: str | Path = FILE) -> Iterator[tuple[Project, Home]]:
 
 
 def opened(
-    address: EngineAddress, project: Project, folder: Path, environment: Mapping[str, str]
+    address: EngineAddress,
+    tables: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str] = os.environ,
 ) -> CheckedEngine:
-    """The engine at ``address``; paths begin at the project file."""
+    """The engine at ``address``, where ``tables`` live; paths begin at the project file."""
     if address.kind == "duckdb":
         return open_duckdb(str(folder / address.address))
     if address.kind == "parquet":
-        tables = [t for t in project.catalog.tables if t.location.engine == address.name]
         if len(tables) != 1:
             raise InvalidValue(
                 f"The engine {address.name!r} is one Parquet file, which is one table, and "
                 f"{len(tables)} live there."
             )
-        return open_parquet(str(folder / address.address), tables[0].location.table[-1])
+        return open_parquet(str(folder / address.address), tables[0])
     where = _with_password(address, environment)
     engine: CheckedEngine = load("tacit.engines.postgres", extra="postgres").Postgres(where)
     return engine
