@@ -43,8 +43,8 @@ def test_a_warm_count(tmp_path: Path, bar: Bar) -> None:
     asked, plain, again = [], [], []
     for number in range(QUESTIONS):
         question = session.sql(COUNT.format(number))
-        asked.append(timed(lambda: question.ask(rho="1e-6")))  # noqa: B023 - run at once
-        again.append(timed(lambda: question.ask(rho="1e-6")))  # noqa: B023
+        asked.append(timed(lambda: question.ask(epsilon="0.05")))  # noqa: B023 - run at once
+        again.append(timed(lambda: question.ask(epsilon="0.05")))  # noqa: B023
         text = COUNT.format(number)
         plain.append(timed(lambda: bare.execute(text).fetchall()))  # noqa: B023
     session.close()

@@ -194,6 +194,13 @@ def test_tables_of_two_engines_are_not_asked_together_and_nothing_is_charged(
         assert session.status().spent == Loss.zcdp(0)
 
 
+def test_a_parquet_file_is_one_table(file: Path) -> None:
+    file.write_text(TEXT + "\n[public.more]\nengine = 'regions'\nepoch = '1'\ncolumns = {}\n")
+    apply_project(file, by="olga")
+    with pytest.raises(InvalidValue, match="one Parquet file, which is one table, and 2 live"):
+        open_project(file)
+
+
 def test_a_password_comes_from_the_environment_and_is_never_told(
     file: Path, cluster: PostgresCluster
 ) -> None:

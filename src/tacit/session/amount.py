@@ -1,6 +1,7 @@
 """How much a question may lose, in the words of whoever asks."""
 
 from fractions import Fraction
+from functools import lru_cache
 
 from tacit.accounting.convert import rho_within
 from tacit.core.loss import Loss
@@ -27,7 +28,11 @@ def loss_for(
     if (epsilon is None) == (rho is None):
         raise InvalidValue("Say how much to spend, by one of them: epsilon=0.2 or rho=0.001.")
     if status.measure is Measure.ZCDP:
-        amount = exact(rho) if rho is not None else _rho(status, exact(epsilon or 0))
+        amount = (
+            exact(rho)
+            if rho is not None
+            else _rho(status.conversion_delta, exact(epsilon or 0))
+        )
         return _asked(Loss(Measure.ZCDP, amount, exact(delta)))
     if epsilon is None:
         raise InvalidValue(
@@ -42,10 +47,12 @@ def tenth(status: Status) -> Loss:
     return units.loss(status.measure)
 
 
-def _rho(status: Status, epsilon: Fraction) -> Fraction:
+@lru_cache(maxsize=256)
+def _rho(conversion_delta: Fraction, epsilon: Fraction) -> Fraction:
+    """The rho for an epsilon, which is searched for, and asked for again and again."""
     if epsilon <= 0:
         return Fraction(0)  # refused with all others that are nothing
-    return rho_within(epsilon, status.conversion_delta)
+    return rho_within(epsilon, conversion_delta)
 
 
 def _asked(loss: Loss) -> Loss:

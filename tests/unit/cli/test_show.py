@@ -2,13 +2,14 @@
 
 import csv
 import io
+import sys
 from fractions import Fraction
 
 import pytest
 from rich.console import Console
 from rich.table import Table
 
-from tacit.cli.show import as_csv, table_of
+from tacit.cli.show import as_csv, show, table_of
 from tacit.core.guarantee import Guarantee
 from tacit.core.loss import Loss
 from tacit.core.population import Population
@@ -59,3 +60,21 @@ def test_no_key_is_a_formula_to_a_spreadsheet() -> None:
 def test_keys_come_back_from_csv_as_they_were(key: str) -> None:
     written = as_csv(Release((ReleasedColumn("ward", (key,)),), GUARANTEE, b""))
     assert list(csv.reader(io.StringIO(written))) == [["ward"], [key]]
+
+
+class Terminal(io.StringIO):
+    """Where a person looks."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_has_a_table_and_the_lines_below_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    release = Release((ReleasedColumn("ward", (MARKUP,)),), GUARANTEE, b"")
+    seen = Terminal()
+    monkeypatch.setattr(sys, "stdout", seen)
+    monkeypatch.setenv("COLUMNS", "200")
+    show(release.columns, release.notes, repr(release))
+    assert "┏━" in seen.getvalue()
+    assert MARKUP in seen.getvalue()
+    assert "What was released about patients" in seen.getvalue()
