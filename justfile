@@ -107,6 +107,10 @@ replays *args:
 engines-oldest *args:
     uv run --with "duckdb>=1.5,<2" python -m pytest -n auto tests/engines "$@"
 
+# write anew the statements of engines that are not run yet; read what changed before it is kept
+golden:
+    TACIT_GOLDEN=1 uv run pytest tests/engines/test_dialects.py -k was_read
+
 # record and replay on 10^5 generated triples of tables, neighbours and questions; goes on where it stopped
 campaign-replay count="100000" place=".campaign":
     TACIT_TRIPLES={{ count }} TACIT_RARER=5 TACIT_CAMPAIGN={{ place }} uv run pytest -n auto -s tests/engines/test_neighbours.py -k nothing_but_noise

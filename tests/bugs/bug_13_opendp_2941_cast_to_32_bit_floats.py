@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from tacit.plan.tally import Tally
 
-PLACE = "tacit.engines.print.question:_of_unit"
+PLACE = "tacit.engines.print.by_unit:_of_unit"
 CAUGHT_BY = (
     "tests/engines/test_written_neighbours.py"
     "::test_a_person_shows_in_nothing_but_noise[a sum beyond 31 bits-duckdb]"

@@ -5,28 +5,28 @@ from itertools import islice
 
 from sqlglot import exp
 
+from tacit.engines.print.bounded_rows import Rows
 from tacit.engines.print.word import column
-from tacit.plan.bounded import BoundedPlan
 from tacit.plan.tally import UnitTally
 
-PLACE = "tacit.engines.print.question:_units"
+PLACE = "tacit.engines.print.by_unit:_units"
 CAUGHT_BY = (
     "tests/engines/test_written_neighbours.py"
     "::test_a_person_shows_in_nothing_but_noise[many values in one group-duckdb]"
 )
 SHOWN = "BrokenPromise: Batch 0 moves by the root of"
 
-Units = Callable[[BoundedPlan, str], exp.Select]
+Units = Callable[[Rows, str], exp.Select]
 
 
 def bug(original: Units) -> Units:
-    def units(plan: BoundedPlan, source: str) -> exp.Select:
+    def units(rows_of: Rows, source: str) -> exp.Select:
         # a row for each unit, group and value, of which only unit and group are left
         values = (
             column(f"v{place}")
-            for place, tally in enumerate(plan.tallies)
+            for place, tally in enumerate(rows_of.plan.tallies)
             if not isinstance(tally, UnitTally)
         )
-        return original(plan, source).group_by(*islice(values, 1))
+        return original(rows_of, source).group_by(*islice(values, 1))
 
     return units

@@ -5,9 +5,8 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from tacit.core.catalog import Catalog
-from tacit.engines.print import question
-from tacit.engines.print.rank import ranked
-from tacit.engines.print.word import literal
+from tacit.engines.print import by_unit
+from tacit.engines.print.word import column, literal
 from tacit.plan.source import Source
 from tacit.plan.tally import Tally
 
@@ -23,17 +22,18 @@ Joined = Callable[[Source, Catalog, str], exp.Select]
 
 
 def bug(original: Joined) -> Joined:
-    of_unit = question._of_unit
+    of_unit = by_unit._of_unit
 
     def of_bounded_unit(tally: Tally, place: int, max_rows: int) -> exp.Expr:
         del max_rows
         return of_unit(tally, place, MANY)
 
-    question._of_unit = of_bounded_unit
+    by_unit._of_unit = of_bounded_unit
 
     def joined(source: Source, catalog: Catalog, dialect: str) -> exp.Select:
         dataset = catalog.dataset(source.dataset)
-        rank = ranked(exp.RowNumber(), [dataset.unit.column], [exp.null()])
+        unit = column(dataset.unit.column)
+        rank = exp.Window(this=exp.RowNumber(), partition_by=[unit])
         first = exp.select("*").from_(exp.to_table(dataset.location.table[-1]))
         first = first.qualify(exp.LTE(this=rank, expression=literal(dataset.limits.max_rows)))
         query = original(source, catalog, dialect)

@@ -4,22 +4,22 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from tacit.engines.print.question import UNIT
-from tacit.plan.bounded import BoundedPlan
+from tacit.engines.print.bounded_rows import Rows
+from tacit.engines.print.kept_rows import UNIT
 
-PLACE = "tacit.engines.print.question:_rows"
+PLACE = "tacit.engines.print.bounded_rows:_counted"
 CAUGHT_BY = (
     "tests/engines/test_written_neighbours.py"
     "::test_a_person_shows_in_nothing_but_noise[rows that name nobody-duckdb]"
 )
 SHOWN = "BrokenPromise: Batch 0 moves by the root of 100, and that of 1 was declared."
 
-Rows = Callable[[BoundedPlan, str], exp.Select]
+Counted = Callable[..., exp.Select]
 
 
-def bug(original: Rows) -> Rows:
-    def rows(plan: BoundedPlan, source: str) -> exp.Select:
-        query = original(plan, source)
+def bug(original: Counted) -> Counted:
+    def counted(rows_of: Rows, source: str, *, placed: bool) -> exp.Select:
+        query = original(rows_of, source, placed=placed)
         unit, *others = query.expressions
         numbered = exp.Window(this=exp.RowNumber())
         named = exp.func("COALESCE", unit.this, exp.cast(numbered, "VARCHAR"))
@@ -28,4 +28,4 @@ def bug(original: Rows) -> Rows:
         query = query.select(exp.alias_(named, UNIT), *others, append=False)
         return query.where(*conditions, append=False)
 
-    return rows
+    return counted

@@ -8,7 +8,7 @@ from tacit.engines.print.row import steps
 from tacit.plan.steps import ProductSteps, SumSteps
 from tacit.plan.tally import KeptTally, Tally
 
-PLACE = "tacit.engines.print.question:_value"
+PLACE = "tacit.engines.print.bounded_rows:_value"
 CAUGHT_BY = (
     "tests/engines/test_written_neighbours.py"
     "::test_a_person_shows_in_nothing_but_noise[a mean that crosses a step-duckdb]"

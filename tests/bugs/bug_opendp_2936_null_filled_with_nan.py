@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from tacit.plan.tally import KeptTally, Tally
 
-PLACE = "tacit.engines.print.question:_value"
+PLACE = "tacit.engines.print.bounded_rows:_value"
 CAUGHT_BY = (
     "tests/engines/test_written_neighbours.py"
     "::test_a_person_shows_in_nothing_but_noise[numbers that are none-duckdb]"

@@ -8,7 +8,7 @@ from tacit.core.column import Kind
 from tacit.engines.print.word import column
 from tacit.plan.bounded import BoundedKey, ColumnKey
 
-PLACE = "tacit.engines.print.question:named"
+PLACE = "tacit.engines.print.bounded_rows:named"
 CAUGHT_BY = (
     "tests/engines/test_written_neighbours.py"
     "::test_a_person_shows_in_nothing_but_noise[a day far away-duckdb]"

@@ -34,9 +34,12 @@ def catalog(choices: Choices) -> Catalog:
             Column(way.column, unit if to_unit else number),
             *(column(NAMES[place], choices) for place in range(1 + choices.below(len(NAMES)))),
         )
-        limits = Limits(1 + choices.below(3), 1 + choices.below(4))
-        where = Location("here", (name,))
-        datasets.append(Dataset(name, "all", Schema(columns), way, limits, where, Epoch("1")))
+        in_all = 1 + choices.below(6) if choices.once_in(2) else None
+        limits = Limits(1 + choices.below(3), 1 + choices.below(4), in_all)
+        where, row_key = Location("here", (name,)), ID if choices.once_in(2) else None
+        datasets.append(
+            Dataset(name, "all", Schema(columns), way, limits, where, Epoch("1"), row_key)
+        )
     neighbours = choices.one(tuple(Neighbours))
     public = (_places(choices),) if choices.once_in(4) else ()
     people = Population("all", PrivacyUnit("person", neighbours))

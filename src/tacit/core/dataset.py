@@ -14,10 +14,14 @@ NAMING = (Kind.TEXT, Kind.INTEGER)
 class UnitColumn:
     """The column that names the unit a row belongs to.
 
-    Rows where it is NULL count for nobody and are dropped.
+    Rows where it is NULL count for nobody and are dropped. Where a unit is said to have
+    ``one_row`` nothing has to be bounded, and that it has no more is an assumption, printed in
+    the guarantee, unless the engine keeps the column unique.
     """
 
     column: str
+    one_row: bool = False
+    unique_by_constraint: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +40,21 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """To how many groups of an answer one unit may contribute, with how many rows in each."""
+    """To how many groups of an answer one unit may contribute, with how many rows in each.
+
+    With ``max_rows_in_all`` no more rows of a unit are looked at in all, which is fast. Without
+    it all of them are, and more of a unit's groups are found.
+    """
 
     max_groups: int
     max_rows: int
+    max_rows_in_all: int | None = None
 
     def __post_init__(self) -> None:
-        if self.max_groups < 1 or self.max_rows < 1:
+        if min(self.max_groups, self.max_rows, self.max_rows_in_all or 1) < 1:
             raise InvalidValue(
-                "Limits are at least 1, and "
-                f"max_groups={self.max_groups}, max_rows={self.max_rows} were given."
+                f"Limits are at least 1, and max_groups={self.max_groups}, "
+                f"max_rows={self.max_rows}, max_rows_in_all={self.max_rows_in_all} were given."
             )
 
 
@@ -68,10 +77,22 @@ class Epoch:
 
 
 @dataclass(frozen=True, slots=True)
+class OrderedCopy:
+    """A copy of a table's rows in the order in which a unit's rows are kept.
+
+    Each of its ``tables`` holds all rows of some of the units.
+    """
+
+    tables: tuple[tuple[str, ...], ...]
+    epoch: Epoch
+
+
+@dataclass(frozen=True, slots=True)
 class Dataset:
     """A private table.
 
-    Its population, public schema, the way to the unit, limits, place and epoch.
+    Its population, public schema, the way to the unit, limits, place and epoch; a column that
+    tells a unit's rows apart, where there is one; and an ordered copy, where there is one.
 
     Example:
         >>> from tacit.core.column import Column, Kind
@@ -95,14 +116,38 @@ class Dataset:
     limits: Limits
     location: Location
     epoch: Epoch
+    row_key: str | None = None
+    copy: OrderedCopy | None = None
 
     def __post_init__(self) -> None:
         if not self.name.strip():
             raise InvalidValue("A dataset needs a name.")
-        column = self.schema[self.unit.column]  # refuses a column that is not declared
-        if column.kind not in NAMING:
-            # NaN is one name to some engines and many to others, and bounds hold for each
+        if self.row_key is not None:
+            _can_name(self, self.row_key, "tells a unit's rows apart")
+        if self.copy is not None:
+            self._check_copy(self.copy)
+        _can_name(self, self.unit.column, "leads to the unit")
+
+    def _check_copy(self, copy: OrderedCopy) -> None:
+        """Refuse a copy of other data than the dataset's, or one that nothing orders."""
+        if copy.epoch != self.epoch:
             raise InvalidValue(
-                f"{self.name}.{column.name} leads to the unit and is {column.kind.value}; "
-                "units are named by text or by whole numbers."
+                f"The ordered copy of {self.name!r} is of epoch {copy.epoch.label!r}, and the "
+                f"dataset of {self.epoch.label!r}; make it anew: tacit prepare {self.name}"
             )
+        if self.row_key is None or not isinstance(self.unit, UnitColumn):
+            raise InvalidValue(
+                f"A copy of {self.name!r} is ordered by its unit and its row_key, and it has "
+                "no row_key, or no column of its own that names the unit; declare them."
+            )
+
+
+def _can_name(dataset: Dataset, name: str, what: str) -> None:
+    """Refuse a column that is not declared, or of which engines disagree what is equal."""
+    column = dataset.schema[name]
+    if column.kind not in NAMING:
+        # NaN is one name to some engines and many to others, and bounds hold for each
+        raise InvalidValue(
+            f"{dataset.name}.{name} {what} and is {column.kind.value}; that is done by text or "
+            "by whole numbers."
+        )

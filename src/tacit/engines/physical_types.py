@@ -10,7 +10,10 @@ from tacit.core.public_table import PublicTable
 from tacit.errors import InvalidValue
 
 Types = Mapping[Kind, re.Pattern[str]]
-"""The names of the types behind each kind; a decimal's tells its ``digits`` and ``after``."""
+"""The names of the types behind each kind; a decimal's tells its ``digits`` and ``after``.
+
+A kind that is not there is one that the engine lacks: it is refused, and never approximated.
+"""
 
 MOST_BEFORE, MOST_AFTER = 20, 18
 """Digits of a decimal around its point: 38 hold any two of them side by side."""
@@ -22,6 +25,11 @@ def check_types(dataset: Dataset | PublicTable, types: Mapping[str, str], known:
     Any other type would let an engine fail on one row and not on another.
     """
     for column in dataset.schema.columns:
+        if column.kind not in known:
+            raise InvalidValue(
+                f"{dataset.name}.{column.name} is declared as {column.kind.value}, for which "
+                "this engine has no type; leave the column out of the dataset."
+            )
         physical = types[column.name]
         if not _holds(column.kind, physical, known):
             raise InvalidValue(

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from hashlib import md5
 
 from tacit.core.catalog import Catalog
 from tacit.core.column import Kind
@@ -12,7 +11,9 @@ from tacit.engines.engine import SecretTable, sealed
 from tacit.engines.joined import joined
 from tacit.engines.leaves import Leaf
 from tacit.engines.meaning import Row, steps, truth
+from tacit.engines.mix import mixed
 from tacit.plan.bounded import BoundedKey, BoundedPlan, CaseKey, ColumnKey, PeriodKey
+from tacit.plan.row_key import row_keys
 from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, TreeTally, UnitTally
 
 
@@ -32,11 +33,13 @@ class Reference:
             units[unit][group].append(row)  # type: ignore[index]
         totals: dict[Group, list[int]] = {} if plan.keys else {(): [0] * len(plan.tallies)}
         leaves: list[Leaf] = []
-        for unit, groups in units.items():
-            kept = sorted(groups, key=lambda group: (_mixed(salt, unit, *group), group))
+        parts = [name for name, _ in row_keys(plan.source, catalog)]
+        for unit, found in units.items():
+            groups = _few(plan, salt, unit, found, parts)
+            kept = sorted(groups, key=lambda group: (mixed(salt, [unit, *group]), group))
             for group in kept[: plan.max_groups]:
                 rows = groups[group]
-                kept_rows = _kept(plan, salt, unit, group, rows)
+                kept_rows = rows[: plan.max_rows]
                 added = [_tally(tally, rows, kept_rows) for tally in plan.tallies]
                 leaves += _leaves(plan, group, kept_rows)
                 total = totals.setdefault(group, [0] * len(plan.tallies))
@@ -68,19 +71,42 @@ def _key(key: BoundedKey, row: Row) -> Key | None:
             return value if public and isinstance(value, str | int) else None
 
 
-def _kept(
-    plan: BoundedPlan, salt: bytes, unit: str | int, group: Group, rows: list[Row]
-) -> list[Row]:
-    """The rows that one unit keeps in one of its groups."""
-    numbers = [tally.steps for tally in plan.tallies if isinstance(tally, KeptTally)]
-    numbers += [tally.cell for tally in plan.tallies if isinstance(tally, TreeTally)]
+def _few(
+    plan: BoundedPlan,
+    salt: bytes,
+    unit: str | int,
+    groups: dict[Group, list[Row]],
+    row_keys: list[str],
+) -> dict[Group, list[Row]]:
+    """The rows of one unit that are looked at, in their order, by group."""
 
-    def order(row: Row) -> tuple[str, tuple[tuple[bool, int], ...]]:
-        values = [steps(number, row) for number in numbers]
-        texts = ["NULL" if value is None else value for value in values]
-        return _mixed(salt, unit, *group, *texts), tuple((v is None, v or 0) for v in values)
+    def order(pair: tuple[Group, Row]) -> tuple[int, tuple[tuple[bool, Key], ...]]:
+        group, row = pair
+        keys: list[Key | None] = [row[name] for name in row_keys]  # type: ignore[misc]
+        values = [_value(tally, row) for tally in plan.tallies if tally != UnitTally()]
+        rest = tuple(
+            (part is None, 0 if part is None else part) for part in (*keys, *group, *values)
+        )
+        return mixed(salt, [unit, *(keys or (*group, *values))]), rest
 
-    return sorted(rows, key=order)[: plan.max_rows]
+    rows = sorted(((group, row) for group in groups for row in groups[group]), key=order)
+    found: dict[Group, list[Row]] = defaultdict(list)
+    for group, row in rows[: plan.max_rows_in_all]:
+        found[group].append(row)
+    return found
+
+
+def _value(tally: Tally, row: Row) -> int | None:
+    """What a tally needs of one row."""
+    match tally:
+        case UnitTally():
+            return 1
+        case RowTally(condition, _, _):
+            return int(truth(condition, row) is True)
+        case TotalTally(number, _, _) | KeptTally(number, _, _):
+            return steps(number, row)
+        case TreeTally():
+            return steps(tally.cell, row)
 
 
 def _leaves(plan: BoundedPlan, group: Group, kept: list[Row]) -> list[Leaf]:
@@ -108,9 +134,3 @@ def _tally(tally: Tally, rows: list[Row], kept: list[Row]) -> int:
             return sum(value for row in kept if (value := steps(number, row)) is not None)
         case TreeTally():
             return 0  # its leaves are counted by themselves
-
-
-def _mixed(salt: bytes, *parts: Key) -> str:
-    """The hash that orders a unit's own rows or groups."""
-    text = "|".join([salt.hex(), *map(str, parts)])
-    return md5(text.encode(), usedforsecurity=False).hexdigest()

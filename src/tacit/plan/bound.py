@@ -59,9 +59,10 @@ def bound(plan: Plan, catalog: Catalog) -> Bound:
         source=rows.source,
         condition=rows.condition,
         keys=keys,
-        max_groups=limits.max_groups if keys else 1,
+        max_groups=_at_most(limits.max_groups, limits.max_rows_in_all) if keys else 1,
         max_rows=max_rows,
         tallies=tuple(tallies),
+        max_rows_in_all=limits.max_rows_in_all,
     )
     return Bound(bounded, readings)
 
@@ -79,10 +80,14 @@ def _max_rows(plan: Plan, scope: Scope, limits: Limits) -> int:
     """The rows of a unit in a group: one, where the keys are those that it has one row by."""
     below = per_unit_in(plan.source)
     if below is None:
-        return limits.max_rows
+        return _at_most(limits.max_rows, limits.max_rows_in_all)
     fields = [key.expression for key in plan.keys]
     named = {scope[field.name].name for field in fields if isinstance(field, Field)}
     return 1 if named >= {scope[key].name for key in below.keys} else limits.max_rows
+
+
+def _at_most(limit: int, in_all: int | None) -> int:
+    return limit if in_all is None else min(limit, in_all)
 
 
 def _without_unit(unit: str, plan: Plan, scope: Scope) -> None:

@@ -54,9 +54,9 @@ class BoundedPlan:
     """One bounded relation that feeds all tallies and the selection of keys.
 
     Rows where the unit is NULL, where the condition is not true, or where a key is NULL or not
-    public are dropped. Then each unit keeps at most ``max_groups`` groups, and in a group at
-    most ``max_rows`` rows where a tally keeps rows; which ones is a function of the unit's own
-    rows and a salt.
+    public are dropped. Then each unit keeps at most ``max_rows_in_all`` rows, where that is
+    said, at most ``max_groups`` groups of these, and in a group at most ``max_rows`` rows where
+    a tally keeps rows; which ones is a function of the unit's own rows and a salt.
     """
 
     source: Source
@@ -65,3 +65,4 @@ class BoundedPlan:
     max_groups: int
     max_rows: int
     tallies: tuple[Tally, ...]
+    max_rows_in_all: int | None = None

@@ -16,7 +16,7 @@ from tacit.plan.held import Held
 from tacit.plan.on_grid import condition
 from tacit.plan.relation import BELOW, PerUnit, Relation, datasets, filters, per_unit_in
 from tacit.plan.scope import Scope, scope_of
-from tacit.plan.source import Gathered, Source, source_of
+from tacit.plan.source import Gathered, Source, one_row, source_of
 from tacit.plan.steps import AllOf, HeldSteps
 
 
@@ -44,6 +44,8 @@ def gather(relation: Relation, catalog: Catalog) -> Rows:
     if below is None:
         scope = scope_of(source.datasets, catalog)
         limits = catalog.dataset(source.dataset).limits
+        if one_row(source, catalog):
+            limits = Limits(1, 1)
     else:
         gathered, scope, limits = _gathered(below, source.unit, catalog)
         source = replace(source, gathered=gathered)

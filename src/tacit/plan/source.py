@@ -93,9 +93,23 @@ def source_of(relation: Relation, catalog: Catalog) -> Source:
         child = way.parent
 
 
+def one_row(source: Source, catalog: Catalog) -> bool:
+    """Whether each unit has one row: it was gathered so, or the owner says so of the table."""
+    if source.beside:
+        return False  # a row may be beside many
+    if source.gathered is not None:
+        return not source.gathered.keys
+    way = catalog.dataset(source.dataset).unit
+    return isinstance(way, UnitColumn) and way.one_row
+
+
 def assumptions(source: Source, catalog: Catalog) -> tuple[str, ...]:
     """What the owner says and no engine keeps: that a link leads to one row, or about whom."""
     found: list[str] = []
+    unit = catalog.dataset(source.dataset).unit
+    kept = isinstance(unit, UnitColumn) and unit.unique_by_constraint
+    if source.gathered is None and one_row(source, catalog) and not kept:
+        found.append(f"{source.unit} is unique")
     if source.gathered is not None:
         found += assumptions(source.gathered.source, catalog)
     for each in source.beside:

@@ -13,7 +13,7 @@ def facts_of(catalog: Catalog, population: str) -> tuple[str, ...]:
     """All that is declared of the population's tables and of the public ones, in order.
 
     Guarantee: catalogues with other bounds, keys, limits, ways to the unit or epochs have other
-    facts; where a table lives is none.
+    facts; where a table or its ordered copy lives is none.
     """
     private = [each for each in catalog.datasets if each.population == population]
     tables: list[Dataset | PublicTable] = [*private, *catalog.public]
@@ -24,7 +24,7 @@ def _table(table: Dataset | PublicTable) -> Iterator[str]:
     if isinstance(table, Dataset):
         way = table.unit
         if isinstance(way, UnitColumn):
-            yield f"{table.name}: {way.column} names the unit"
+            yield f"{table.name}: {way.column} names the unit{_one_row(way)}"
         else:
             kept = "kept unique" if way.unique_by_constraint else "said to be unique"
             yield (
@@ -32,11 +32,21 @@ def _table(table: Dataset | PublicTable) -> Iterator[str]:
             )
         limits = table.limits
         yield f"{table.name}: at most {limits.max_groups} groups of {limits.max_rows} rows"
+        if limits.max_rows_in_all is not None:
+            yield f"{table.name}: at most {limits.max_rows_in_all} rows of a unit in all"
+        if table.row_key is not None:
+            yield f"{table.name}: {table.row_key} tells the rows of a unit apart"
     else:
         yield f"{table.name}: about nobody"
     yield f"{table.name}: epoch {table.epoch.label!r}"
     for column in table.schema.columns:
         yield f"{table.name}.{column.name}: {_column(column)}"
+
+
+def _one_row(way: UnitColumn) -> str:
+    if not way.one_row:
+        return ""
+    return f", once each, {'kept' if way.unique_by_constraint else 'said to be'} unique"
 
 
 def _column(column: Column) -> str:

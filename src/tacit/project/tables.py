@@ -6,21 +6,34 @@ from tacit.errors import TacitError
 from tacit.project.columns import schema_of
 from tacit.project.entry import Entry
 
+PRIVATE = (
+    "population",
+    "unit",
+    "one_row",
+    "unique_by_constraint",
+    "link",
+    "max_groups",
+    "max_rows",
+    "max_rows_in_all",
+    "row_key",
+)
 PLACED = ("engine", "table", "epoch", "columns")
 
 
 def dataset_of(entry: Entry) -> Dataset:
     """A private table."""
-    parts = entry.fields("population", "unit", "link", "max_groups", "max_rows", *PLACED)
+    parts = entry.fields(*PRIVATE, *PLACED)
+    row_key = parts["row_key"].text() if "row_key" in parts else None
     try:
         return Dataset(
             entry.name,
             entry.part("population").text(),
             schema_of(entry.part("columns")),
             _way(entry, parts),
-            Limits(entry.part("max_groups").whole(), entry.part("max_rows").whole()),
+            _limits(entry, parts),
             _location(entry, parts),
             Epoch(entry.part("epoch").text()),
+            row_key,
         )
     except TacitError as error:
         raise entry.fault(str(error)) from error
@@ -48,7 +61,11 @@ def _way(entry: Entry, parts: dict[str, Entry]) -> UnitColumn | Link:
             'parent_column = "id" }.'
         )
     if "unit" in parts:
-        return UnitColumn(parts["unit"].text())
+        said = [
+            parts[name].truth() if name in parts else False
+            for name in ("one_row", "unique_by_constraint")
+        ]
+        return UnitColumn(parts["unit"].text(), *said)
     link = parts["link"]
     ends = link.fields("column", "parent", "parent_column", "unique_by_constraint")
     unique = ends["unique_by_constraint"].truth() if "unique_by_constraint" in ends else False
@@ -56,6 +73,11 @@ def _way(entry: Entry, parts: dict[str, Entry]) -> UnitColumn | Link:
         link.part(name).text() for name in ("column", "parent", "parent_column")
     )
     return Link(column, parent, above, unique)
+
+
+def _limits(entry: Entry, parts: dict[str, Entry]) -> Limits:
+    in_all = parts["max_rows_in_all"].whole() if "max_rows_in_all" in parts else None
+    return Limits(entry.part("max_groups").whole(), entry.part("max_rows").whole(), in_all)
 
 
 def _location(entry: Entry, parts: dict[str, Entry]) -> Location:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from hashlib import sha256
 
 from tacit.core.catalog import Catalog
-from tacit.core.dataset import Dataset, Epoch, Location
+from tacit.core.dataset import Dataset, Epoch, Location, OrderedCopy
 from tacit.core.population import Population
 from tacit.core.public_table import PublicTable
 from tacit.plan.canonical import text
@@ -15,7 +15,8 @@ Table = Dataset | PublicTable
 def policy_of(population: Population, tables: Iterable[Table]) -> str:
     """The version of what is declared: another bound, key or limit gives another.
 
-    Where a table lives is no part of it, nor which state it is in, which epochs tell.
+    Where a table or its ordered copy lives is no part of it, nor which state it is in, which
+    epochs tell.
     """
     facts = (population, *(_declared(table) for table in tables))
     return sha256(f"tacit policy 1\n{text(facts)}".encode()).hexdigest()
@@ -33,4 +34,4 @@ def tables_of(catalog: Catalog, names: Iterable[str]) -> tuple[Table, ...]:
 
 def _declared(table: Table) -> tuple[object, ...]:
     parts = (getattr(table, name) for name in table.__dataclass_fields__)
-    return tuple(part for part in parts if not isinstance(part, Location | Epoch))
+    return tuple(part for part in parts if not isinstance(part, Location | Epoch | OrderedCopy))

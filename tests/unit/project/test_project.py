@@ -221,6 +221,13 @@ def test_a_value_is_changed_and_every_comment_stays(tmp_path: Path) -> None:
 
 
 FACTS = [
+    ("max_rows = 10", "max_rows = 10\nmax_rows_in_all = 20"),
+    ('unit = "person"\nmax', 'unit = "person"\none_row = true\nmax'),
+    (
+        'unit = "person"\nmax',
+        'unit = "person"\none_row = true\nunique_by_constraint = true\nmax',
+    ),
+    ("max_rows = 1\n", 'max_rows = 1\nrow_key = "id"\n'),
     ("bounds = [0, 120]", "bounds = [0, 121]"),
     ("max_rows = 10", "max_rows = 11"),
     ('provenance = "policy"', 'provenance = "public"'),

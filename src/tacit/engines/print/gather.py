@@ -12,7 +12,7 @@ from tacit.plan.source import Gathered, Source
 
 VALUES, GATHERED = "tacit_values", "tacit_gathered"
 
-Relations = dict[str, exp.Select]
+Relations = dict[str, exp.Query]
 """Relations by name, each above the one before it."""
 
 

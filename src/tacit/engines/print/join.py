@@ -4,6 +4,7 @@ from sqlglot import exp
 
 from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
+from tacit.engines.print.dialect import said
 from tacit.engines.print.word import identifier
 from tacit.plan.source import Source
 
@@ -39,14 +40,12 @@ def joined(
 def columns(dataset: str, catalog: Catalog, dialect: str) -> str:
     """The statement that finds the declared columns of a table, and no row."""
     names = [_column(dataset, name) for name in catalog.table(dataset).schema.names]
-    text: str = exp.select(*names).from_(_table(dataset, catalog)).limit(0).sql(dialect=dialect)
-    return text
+    return said(exp.select(*names).from_(_table(dataset, catalog)).limit(0), dialect)
 
 
 def everything(table: tuple[str, ...], dialect: str) -> str:
     """The statement that finds all columns of a table, and no row."""
-    text: str = exp.select("*").from_(_quoted(table)).limit(0).sql(dialect=dialect)
-    return text
+    return said(exp.select("*").from_(_quoted(table)).limit(0), dialect)
 
 
 def _cells(dataset: str, catalog: Catalog, dialect: str) -> list[exp.Expr]:
@@ -81,5 +80,6 @@ def _table(dataset: str, catalog: Catalog) -> exp.Expr:
 
 
 def _quoted(table: tuple[str, ...]) -> exp.Table:
-    *schema, last = (exp.to_identifier(part, quoted=True) for part in table)
-    return exp.Table(this=last, db=schema[-1] if schema else None)
+    *above, last = (exp.to_identifier(part, quoted=True) for part in table)
+    names = dict(zip(("db", "catalog"), reversed(above), strict=False))
+    return exp.Table(this=last, **names)

@@ -28,6 +28,17 @@ def named(key: BoundedKey) -> exp.Expr:
             return column(name)
 
 
+def is_text(key: BoundedKey) -> bool:
+    """Whether groups are named by text, and else by whole numbers."""
+    match key:
+        case ColumnKey(_, _, kind, _):
+            return kind in {Kind.TEXT, Kind.DATE}
+        case CaseKey(_, _, _, keys):
+            return isinstance(keys.values[0], str)
+        case PeriodKey():
+            return True
+
+
 def is_public(key: ColumnKey) -> exp.Expr:
     """Whether a row's group is one of the public ones."""
     values = key.keys.values if key.keys else ()

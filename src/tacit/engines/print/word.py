@@ -27,6 +27,13 @@ def column(name: str) -> exp.Expr:
     return exp.column(identifier(name))
 
 
+def plain_text(name: str, dialect: str) -> exp.Expr:
+    """A column of text, compared byte by byte, as engines but PostgreSQL do by themselves."""
+    if dialect != "postgres":
+        return column(name)
+    return exp.Collate(this=column(name), expression=exp.to_identifier("C", quoted=True))
+
+
 def identifier(name: str) -> exp.Identifier:
     """``name``, quoted; a hash of it where PostgreSQL would cut it, and take two for one.
 

@@ -1,0 +1,95 @@
+"""What each row adds to its group by itself, given the few of its unit before it."""
+
+from sqlglot import exp
+
+from tacit.engines.print.bounded_rows import Rows
+from tacit.engines.print.kept_rows import BROKEN, UNIT, before
+from tacit.engines.print.word import choose, clamped, column, literal
+from tacit.plan.source import one_row
+from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, TreeTally, UnitTally
+
+SAME = "tacit_same"
+BESIDE, ADDED = "tacit_beside", "tacit_added"
+EARLIER = "tacit_earlier"
+"""How many rows of the unit before this one are in its group."""
+
+
+def added_by_row(rows_of: Rows, below: str) -> dict[str, exp.Select]:
+    """The relations of which the last has what each kept row adds, as t0, t1 and so on.
+
+    Each adds what it moves the clamped sum of its unit by, so that they add up to that.
+    """
+    back = _in_view(rows_of)
+    marked = exp.select("*").from_(below)
+    for step in range(1, back + 1):
+        marked = marked.select(exp.alias_(_same(rows_of, step), f"{SAME}_{step}"))
+    made = {BESIDE: marked}
+    names = rows_of.key_names
+    earlier = _sum_of([column(f"{SAME}_{step}") for step in range(1, back + 1)])
+    counted = exp.select("*", exp.alias_(earlier, EARLIER)).from_(BESIDE)
+    for place, tally in enumerate(rows_of.plan.tallies):
+        if isinstance(tally, RowTally | TotalTally):
+            sums = [_earlier_value(place, step) for step in range(1, back + 1)]
+            counted = counted.select(exp.alias_(_sum_of(sums), f"s{place}"))
+    made[EARLIER] = counted
+    tallies = [
+        exp.alias_(exp.cast(_adds(tally, place, rows_of.plan.max_rows), "BIGINT"), f"t{place}")
+        for place, tally in enumerate(rows_of.plan.tallies)
+    ]
+    broken = [column(BROKEN)] if rows_of.streamed else []
+    trees = [
+        column(f"v{place}")
+        for place, tally in enumerate(rows_of.plan.tallies)
+        if isinstance(tally, TreeTally)
+    ]
+    kept = [column(EARLIER)] if trees else []
+    made[ADDED] = exp.select(*map(column, names), *tallies, *broken, *trees, *kept).from_(
+        EARLIER
+    )
+    return made
+
+
+def _in_view(rows_of: Rows) -> int:
+    if one_row(rows_of.plan.source, rows_of.catalog):
+        return 0
+    return (rows_of.plan.max_rows_in_all or 1) - 1
+
+
+def _same(rows_of: Rows, step: int) -> exp.Expr:
+    """1 where the row so many before is of the same unit and group."""
+    equal = [
+        exp.EQ(this=column(before(name, step)), expression=column(name))
+        for name in (UNIT, *rows_of.key_names)
+    ]
+    return choose([(exp.and_(*equal), literal(1))], literal(0))
+
+
+def _earlier_value(place: int, step: int) -> exp.Expr:
+    value = exp.func("COALESCE", column(before(f"v{place}", step)), literal(0))
+    is_same = exp.EQ(this=column(f"{SAME}_{step}"), expression=literal(1))
+    return choose([(is_same, value)], literal(0))
+
+
+def _sum_of(parts: list[exp.Expr]) -> exp.Expr:
+    total: exp.Expr = literal(0)
+    for part in parts:
+        total = exp.Add(this=total, expression=part)
+    return exp.paren(total)
+
+
+def _adds(tally: Tally, place: int, max_rows: int) -> exp.Expr:
+    value = exp.func("COALESCE", column(f"v{place}"), literal(0))
+    match tally:
+        case UnitTally():
+            first = exp.EQ(this=column(EARLIER), expression=literal(0))
+            return choose([(first, literal(1))], literal(0))
+        case TreeTally():
+            return literal(0)
+        case KeptTally():
+            kept = exp.LT(this=column(EARLIER), expression=literal(max_rows))
+            return choose([(kept, value)], literal(0))
+        case RowTally(_, high, low) | TotalTally(_, low, high):
+            earlier = column(f"s{place}")
+            now = exp.paren(exp.Add(this=earlier, expression=value))
+            ends = literal(low), literal(high)
+            return exp.Sub(this=clamped(now, *ends), expression=clamped(earlier, *ends))

@@ -1,0 +1,57 @@
+"""Which form a statement has: a choice that public facts alone make, among equal meanings."""
+
+from tacit.core.catalog import Catalog
+from tacit.core.dataset import OrderedCopy
+from tacit.plan.bounded import BoundedPlan
+from tacit.plan.ranged import ROOM
+from tacit.plan.sensitivity import group_count
+from tacit.plan.source import one_row
+from tacit.plan.tally import TotalTally
+
+MOST_IN_VIEW = 4
+"""Rows of a unit up to which each is looked at beside those before it; beyond, grouping is
+faster."""
+
+
+def row_by_row(plan: BoundedPlan, catalog: Catalog) -> bool:
+    """Whether each row tells by itself, and by the few before it, what it adds to its group.
+
+    Otherwise the rows of each unit are grouped first.
+    """
+    if one_row(plan.source, catalog):
+        return True
+    most = plan.max_rows_in_all
+    if most is None or most > MOST_IN_VIEW or choosing(plan):
+        return False
+    greatest = [
+        max(-tally.low, tally.high) // plan.max_rows
+        for tally in plan.tallies
+        if isinstance(tally, TotalTally)
+    ]
+    return all((most + 1) * (value + 1) < ROOM for value in greatest)
+
+
+def choosing(plan: BoundedPlan) -> bool:
+    """Whether a unit can be in more groups than it keeps."""
+    groups, most = group_count(plan), plan.max_rows_in_all
+    if most is not None and most <= plan.max_groups:
+        return False
+    return groups is None or groups > plan.max_groups
+
+
+def copy_to_read(plan: BoundedPlan, catalog: Catalog) -> OrderedCopy | None:
+    """The ordered copy that a question reads: of one table, whose units' rows are limited."""
+    source = plan.source
+    if source.gathered or source.beside or plan.max_rows_in_all is None:
+        return None
+    if one_row(source, catalog):
+        return None  # nothing is bounded, and the table itself is as fast
+    return catalog.dataset(source.dataset).copy
+
+
+def is_streamed(dialect: str) -> bool:
+    """Whether an ordered copy is read as it lies, and its order asserted.
+
+    Spark is told the order instead, which its own table of buckets keeps.
+    """
+    return dialect != "spark"

@@ -1,0 +1,72 @@
+"""The mix of `tacit.engines.mix`, in SQL."""
+
+from collections.abc import Callable
+from itertools import cycle
+
+from sqlglot import exp
+
+from tacit.engines.mix import FACTORS, LAST, MOST, SHIFT, WORD, start
+from tacit.engines.print.word import column, literal
+
+DIGITS = 8
+"""Of a hash in hexadecimal: 32 bits."""
+
+
+def mixed(salt: bytes, parts: list[tuple[str, bool]], dialect: str) -> exp.Expr:
+    """The mix of some columns, each by its name, and whether it holds text."""
+    state = literal(start(salt))
+    for (name, text), factor in zip(parts, cycle(FACTORS), strict=False):
+        part = _of_text(column(name), dialect) if text else _of_number(column(name))
+        state = _folded(exp.paren(exp.Add(this=state, expression=part)), factor)
+    return exp.cast(_folded(state, LAST), "INT")
+
+
+def _folded(value: exp.Expr, factor: int) -> exp.Expr:
+    product = exp.paren(exp.Mul(this=value, expression=literal(factor)))
+    shifted = exp.paren(exp.BitwiseRightShift(this=product, expression=literal(SHIFT)))
+    return exp.paren(exp.BitwiseAnd(this=shifted, expression=literal(MOST)))
+
+
+def _of_number(value: exp.Expr) -> exp.Expr:
+    """Its lowest bits; masked before it is cast, since a wide number would not fit."""
+    lowest = exp.paren(exp.BitwiseAnd(this=value, expression=literal(WORD)))
+    return exp.func("COALESCE", exp.cast(lowest, "BIGINT"), literal(0))
+
+
+def _of_text(value: exp.Expr, dialect: str) -> exp.Expr:
+    first = exp.Substring(this=exp.func("MD5", value), start=literal(1), length=literal(DIGITS))
+    found = READ_HEX.get(dialect, _prefixed)(first)
+    return exp.func("COALESCE", found, literal(0))
+
+
+def _prefixed(digits: exp.Expr) -> exp.Expr:
+    text = exp.DPipe(this=exp.Literal.string("0x"), expression=digits, safe=True)
+    return exp.cast(exp.paren(text), "BIGINT")
+
+
+def _by_bits(digits: exp.Expr) -> exp.Expr:
+    text = exp.paren(exp.DPipe(this=exp.Literal.string("x"), expression=digits, safe=True))
+    bits = exp.Cast(this=text, to=exp.DataType.build("BIT(32)", dialect="postgres"))
+    return exp.cast(bits, "BIGINT")
+
+
+def _converted(digits: exp.Expr) -> exp.Expr:
+    return exp.cast(exp.func("CONV", digits, literal(16), literal(10)), "BIGINT")
+
+
+def _by_pattern(digits: exp.Expr) -> exp.Expr:
+    pattern = exp.Literal.string("X" * DIGITS)
+    return exp.Anonymous(this="TO_NUMBER", expressions=[digits, pattern])
+
+
+def _from_base(digits: exp.Expr) -> exp.Expr:
+    return exp.Anonymous(this="FROM_BASE", expressions=[digits, literal(16)])
+
+
+READ_HEX: dict[str, Callable[[exp.Expr], exp.Expr]] = {
+    "postgres": _by_bits,
+    "snowflake": _by_pattern,
+    "spark": _converted,
+    "trino": _from_base,
+}
+"""How an engine reads digits as a number; others know them by their prefix."""

@@ -1,0 +1,221 @@
+"""Every engine keeps its contract, and an engine that is wrong in one way does not."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import date
+
+import pytest
+from conftest import Bar
+from engines_over import DUCKDB_TYPES, ENGINES, duckdb_over
+
+from tacit.core.catalog import Catalog
+from tacit.core.column import Column, Kind
+from tacit.core.dataset import Dataset
+from tacit.core.schema import Schema
+from tacit.engines.duckdb import TYPES
+from tacit.engines.engine import Engine, SecretTable
+from tacit.engines.joined import Tables
+from tacit.engines.meaning import Cell, Row
+from tacit.engines.physical_types import Types, check_types
+from tacit.engines.reference import Reference
+from tacit.errors import InternalError, InvalidValue
+from tacit.plan.bounded import BoundedPlan
+from tacit.testing.engine_contract import WIDE, CheckedEngine, EngineContract
+from tacit.testing.engine_tables import CELLS, PEOPLE, catalog, tables
+
+QUESTIONS = 48
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_an_engine_keeps_its_contract(name: str, bar: Bar) -> None:
+    contract = EngineContract(ENGINES[name])
+    broken = contract.broken()
+    assert broken == []
+    asked = len(contract.questions)
+    bar(
+        f"questions of the contract kept by {name}",
+        asked,
+        f">= {QUESTIONS}",
+        asked >= QUESTIONS,
+    )
+
+
+Asked = tuple[BoundedPlan, Tables]
+Changed = Callable[[BoundedPlan, Tables], Asked]
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """The reference, but for one lie about the plan or the rows."""
+
+    tables: Tables
+    lie: Changed
+
+    def check(self, declared: Catalog) -> None:
+        for dataset in declared.tables:
+            if dataset.location.table not in self.tables:
+                raise InvalidValue("It is not there.")
+
+    def run(self, plan: BoundedPlan, declared: Catalog, salt: bytes) -> SecretTable:
+        changed, rows = self.lie(plan, self.tables)
+        return Reference(dict(rows)).run(changed, declared, salt)
+
+
+def with_cells(tables: Tables, change: Callable[[str, Cell], Cell]) -> Tables:
+    def row(found: Row) -> Row:
+        return {name: change(name, cell) for name, cell in found.items()}
+
+    return {table: [row(found) for found in rows] for table, rows in tables.items()}
+
+
+def honest(plan: BoundedPlan, rows: Tables) -> Asked:
+    return plan, rows
+
+
+def keeps_all_rows(plan: BoundedPlan, rows: Tables) -> Asked:
+    """A lie: the bound on rows is forgotten."""
+    return replace(plan, max_rows=10**6), rows
+
+
+def keeps_all_groups(plan: BoundedPlan, rows: Tables) -> Asked:
+    """A lie: the bound on groups is forgotten."""
+    return replace(plan, max_groups=10**6), rows
+
+
+def named_null(plan: BoundedPlan, rows: Tables) -> Asked:
+    """A lie: rows whose key is NULL form a group."""
+    return plan, with_cells(
+        rows, lambda name, cell: "?" if name == "doctor" and cell is None else cell
+    )
+
+
+def clamps_before(plan: BoundedPlan, rows: Tables) -> Asked:
+    """A lie: numbers are clamped before they are compared with others."""
+    return plan, with_cells(
+        rows,
+        lambda name, cell: (
+            min(cell, 10**6) if name == "room" and isinstance(cell, int) else cell
+        ),
+    )
+
+
+def trims(plan: BoundedPlan, rows: Tables) -> Asked:
+    """A lie: texts that differ in blanks are one, as those of CHAR(n) are."""
+    return plan, with_cells(
+        rows, lambda _, cell: cell.strip() if isinstance(cell, str) else cell
+    )
+
+
+def first_rows(plan: BoundedPlan, rows: Tables) -> Asked:
+    """A lie: a table is cut at a place, which somebody else's rows move."""
+    return plan, {table: found[:40] for table, found in rows.items()}
+
+
+LIES = [keeps_all_rows, keeps_all_groups, named_null, clamps_before, trims, first_rows]
+
+
+def wrong_over(lie: Changed) -> Callable[[Catalog, Tables], CheckedEngine]:
+    return lambda _, rows: Wrong(rows, lie)
+
+
+def test_an_honest_engine_of_that_make_is_not_blamed() -> None:
+    contract = EngineContract(wrong_over(honest))
+    assert [*contract.unequal(), *contract.told_apart()] == []
+
+
+@pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.__name__)
+def test_an_engine_that_is_wrong_in_one_way_is_found(lie: Changed) -> None:
+    assert any(EngineContract(wrong_over(lie)).unequal())
+
+
+@pytest.mark.parametrize("lie", [keeps_all_rows, keeps_all_groups, first_rows])
+def test_what_breaks_a_promise_is_found_on_neighbours_alone(lie: Changed) -> None:
+    assert any(EngineContract(wrong_over(lie)).told_apart())
+
+
+class Talkative:
+    """The lie of an engine that passes on what its database says, and checks nothing."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def check(self, declared: Catalog) -> None:
+        del declared
+
+    def run(self, plan: BoundedPlan, declared: Catalog, salt: bytes) -> SecretTable:
+        try:
+            return self._engine.run(plan, declared, salt)
+        except InternalError as error:
+            raise error.__cause__ or error from None
+
+
+def test_an_engine_that_says_what_failed_is_found() -> None:
+    contract = EngineContract(lambda declared, rows: Talkative(duckdb_over(declared, rows)))
+    assert len(list(contract.told_by_errors())) == 2
+
+
+def test_an_engine_that_fails_on_a_special_value_is_found() -> None:
+    def fails(plan: BoundedPlan, rows: Tables) -> Asked:
+        return plan, with_cells(rows, lambda name, cell: float(cell) if name == "pay" else cell)
+
+    found = list(EngineContract(wrong_over(fails)).unequal())
+    assert any(sentence.startswith("Fails with") for sentence in found)
+
+
+@dataclass(frozen=True)
+class Narrow:
+    """DuckDB, with fewer types than it has."""
+
+    engine: Engine
+    types: Types
+
+    def check(self, declared: Catalog) -> None:
+        for dataset in declared.tables:
+            names = {
+                column.name: DUCKDB_TYPES[column.kind] for column in dataset.schema.columns
+            }
+            check_types(dataset, names, self.types)
+
+    def run(self, plan: BoundedPlan, declared: Catalog, salt: bytes) -> SecretTable:
+        return self.engine.run(plan, declared, salt)
+
+
+LACKED = frozenset({Kind.DECIMAL, Kind.TIMESTAMP})
+
+
+def test_what_an_engine_lacks_is_refused() -> None:
+    types = {kind: names for kind, names in TYPES.items() if kind not in LACKED}
+    contract = EngineContract(
+        lambda declared, rows: Narrow(duckdb_over(declared, rows), types), LACKED
+    )
+    assert list(contract.approximated()) == []
+    assert 30 < len(contract.questions) < QUESTIONS
+
+
+def test_an_engine_that_takes_what_it_says_it_lacks_is_found() -> None:
+    contract = EngineContract(
+        lambda declared, rows: Narrow(duckdb_over(declared, rows), TYPES), LACKED
+    )
+    assert len(list(contract.approximated())) == len(LACKED)
+
+
+def test_a_kind_without_a_type_is_told() -> None:
+    visits = catalog(WIDE).datasets[0]
+    costs = Schema((Column("person", Kind.TEXT), visits.schema["cost"]))
+    dataset: Dataset = replace(visits, schema=costs)
+    with pytest.raises(
+        InvalidValue, match=r"visits.cost is declared as decimal, for which this"
+    ):
+        check_types(dataset, {"person": "VARCHAR"}, {Kind.TEXT: TYPES[Kind.TEXT]})
+
+
+def test_the_tables_are_hard() -> None:
+    """Every special value stands in a row of somebody, and somebody in many rows."""
+    visits = tables()["visits",]
+    for name in CELLS.keys() - {"value"}:
+        cells = {str(row[name]) for row in visits if row["person"] is not None}
+        assert cells == set(map(str, CELLS[name]))
+    assert {"nan", "inf", "-inf", "-0.0", "None"} < {str(row["pay"]) for row in visits}
+    assert {date.min, date.max} < {row["day"] for row in visits}
+    assert {row["person"] for row in visits} == set(PEOPLE)
+    assert len(visits) > 4 * len(PEOPLE)

@@ -1,0 +1,5 @@
+-- not yet run
+-- SELECT COUNT(*) FROM visits WHERE ward LIKE 'a\%' OR ward NOT LIKE '%''%'
+WITH "tacit_joined" AS (SELECT "visits"."id" AS "visits.id", "visits"."person" AS "visits.person", "visits"."ward" AS "visits.ward", "visits"."age" AS "visits.age", "visits"."pay" AS "visits.pay", "visits"."cost" AS "visits.cost", "visits"."smoker" AS "visits.smoker", "visits"."day" AS "visits.day", "visits"."until" AS "visits.until", "visits"."seen" AS "visits.seen", "visits"."doctor" AS "visits.doctor", "visits"."room" AS "visits.room" FROM "visits" AS "visits"),
+"tacit_rows" AS (SELECT "visits.person" AS "tacit_unit", (CASE WHEN CAST(TRUE AS BOOLEAN) THEN 1 ELSE 0 END) AS "v0" FROM "tacit_joined" WHERE NOT ("visits.person" IS NULL) AND (TRUE AND (FALSE OR ("visits.ward" IN ('a\\b')) OR (NOT (("visits.ward" IN ('it\'s'))))))),
+"tacit_units" AS (SELECT "tacit_unit", CAST(COALESCE((CASE WHEN (SUM("v0") >= 0) AND (SUM("v0") <= 3) THEN SUM("v0") WHEN (SUM("v0") > 3) THEN 3 WHEN (SUM("v0") < 0) THEN 0 ELSE NULL END), 0) AS BIGINT) AS "t0" FROM "tacit_rows" GROUP BY "tacit_unit") SELECT COALESCE(SUM("t0"), 0) FROM "tacit_units"
