@@ -194,6 +194,17 @@ def test_tables_of_two_engines_are_not_asked_together_and_nothing_is_charged(
         assert session.status().spent == Loss.zcdp(0)
 
 
+def test_of_several_populations_one_is_named(file: Path) -> None:
+    staff = '\n[populations.staff]\nunit = "person"\nowners = ["olga"]\nbudget.epsilon = 1\n'
+    file.write_text(TEXT + staff)
+    apply_project(file, by="olga")
+    with open_project(file) as session:
+        assert session.status("staff").cap == Loss.pure(1)
+        assert session.verify("patients").entries == 3
+        with pytest.raises(InvalidValue, match="there are: patients, staff"):
+            session.status()
+
+
 def test_a_parquet_file_is_one_table(file: Path) -> None:
     file.write_text(TEXT + "\n[public.more]\nengine = 'regions'\nepoch = '1'\ncolumns = {}\n")
     apply_project(file, by="olga")

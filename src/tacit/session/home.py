@@ -35,7 +35,9 @@ class Home:
             raise InvalidValue(
                 f"{folder} may be opened by others (mode {mode:o}); chmod 700 {folder}"
             )
-        (folder / ".gitignore").write_text("*\n")  # a ledger is not shared with its code
+        ignored = folder / ".gitignore"
+        if not ignored.exists():
+            ignored.write_text("*\n")  # a ledger is not shared with its code
         store = open_sqlite(folder / "ledger.db")
         key = SealingKey.from_file(folder / "key")
         return cls(store, Ledger(store), States(store, key))

@@ -5,6 +5,7 @@ from typing import Self
 
 from tacit.core.catalog import Catalog
 from tacit.core.population import Population
+from tacit.errors import InvalidValue
 from tacit.frame.table import Table
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.status import Status
@@ -75,6 +76,9 @@ class Session:
         return Question(plan, self._curator)
 
     def _one(self, name: str | None) -> Population:
-        if name is None and len(self.catalog.populations) == 1:
-            return self.catalog.populations[0]
-        return self.catalog.population(name or "")
+        if name is not None:
+            return self.catalog.population(name)
+        if len(self.catalog.populations) != 1:
+            known = ", ".join(population.name for population in self.catalog.populations)
+            raise InvalidValue(f"Say which population it is about; there are: {known}.")
+        return self.catalog.populations[0]
