@@ -9,12 +9,12 @@ import psycopg
 
 from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
-from tacit.engines.engine import SecretTable, boxed
+from tacit.engines.ask import ask
+from tacit.engines.engine import SecretTable
 from tacit.engines.listing import TABLES, named
 from tacit.engines.physical_types import Types, check_types, kinds
 from tacit.engines.postgres_role import check_role
 from tacit.engines.print.join import columns, everything
-from tacit.engines.print.question import question
 from tacit.errors import InternalError, InvalidValue
 from tacit.plan.bounded import BoundedPlan
 
@@ -109,13 +109,14 @@ class Postgres:
 
     def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
         """The secret answer to ``plan``."""
-        text = question(plan, catalog, salt, dialect="postgres")
+        return ask(plan, catalog, salt, "postgres", self._found)
+
+    def _found(self, text: str) -> list[Any]:
         try:
             with self._cursor() as cursor:
-                found = cursor.execute(text.encode()).fetchall()
+                return cursor.execute(text.encode()).fetchall()
         except psycopg.Error as error:
             raise InternalError("The engine failed.") from error
-        return boxed(plan, found)
 
     @contextmanager
     def _cursor(self) -> Iterator[psycopg.Cursor[Any]]:

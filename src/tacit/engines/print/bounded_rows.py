@@ -14,10 +14,11 @@ from tacit.engines.print.key import is_public, is_text, named
 from tacit.engines.print.mix import mixed
 from tacit.engines.print.row import condition, steps
 from tacit.engines.print.stage import stages
-from tacit.engines.print.word import choose, column, is_null, literal, plain_text
+from tacit.engines.print.word import bytewise, choose, column, is_null, literal
 from tacit.plan.bounded import BoundedPlan, ColumnKey
 from tacit.plan.row_key import row_keys
 from tacit.plan.source import one_row
+from tacit.plan.steps import Known
 from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, TreeTally, UnitTally
 
 ROWS = "tacit_rows"
@@ -38,8 +39,7 @@ class Rows:
     @property
     def streamed(self) -> bool:
         """Whether rows are taken as they lie in a copy, in an order that has to be asserted."""
-        copied = self.use_copy and copy_to_read(self.plan, self.catalog) is not None
-        return copied and is_streamed(self.dialect)
+        return self._copied and is_streamed(self.dialect)
 
     @property
     def key_names(self) -> list[str]:
@@ -73,6 +73,8 @@ class Rows:
     @property
     def row_order(self) -> tuple[exp.Expr, ...]:
         """The order in which a unit's rows are kept: equal ones have nothing to tell apart."""
+        if self._copied:
+            return (column(PLACE),)
         values = [(name, False) for name in self.value_names]
         return self._order(self.row_parts, [*self.row_parts, *self.key_parts, *values])
 
@@ -83,10 +85,11 @@ class Rows:
 
     def _order(self, parts: RowParts, then: RowParts) -> tuple[exp.Expr, ...]:
         rest = [part for part in dict.fromkeys(then) if part != self._unit]
-        ordered = [
-            plain_text(name, self.dialect) if text else column(name) for name, text in rest
-        ]
-        return (mixed(self.salt, parts, self.dialect), *ordered)
+        return (mixed(self.salt, parts, self.dialect), *(column(name) for name, _ in rest))
+
+    @property
+    def _copied(self) -> bool:
+        return self.use_copy and copy_to_read(self.plan, self.catalog) is not None
 
     @property
     def _unit(self) -> tuple[str, bool]:
@@ -119,8 +122,9 @@ def _rows(rows_of: Rows, level: str, *, placed: bool) -> Relations:
     if most is None or one_row(plan.source, catalog):
         return made
     by = (column(PLACE),) if placed else rows_of.row_order
-    order = RowOrder(() if rows_of.streamed else by)
-    seen = [UNIT, *rows_of.key_names, *_added_up(plan)]
+    order = RowOrder(() if placed and is_streamed(dialect) else by)
+    values = [f"v{at}" for at, tally in enumerate(plan.tallies) if is_added_up(tally)]
+    seen = [UNIT, *rows_of.key_names, *values]
     beside = seen if row_by_row(plan, catalog) else []
     there = [exp.not_(is_null(column(name))) for name in rows_of.key_names]
     counted = exp.select("*").from_(list(made)[-1])
@@ -136,28 +140,33 @@ def _counted(rows_of: Rows, source: str, *, placed: bool) -> exp.Select:
         for place, tally in enumerate(plan.tallies)
         if not isinstance(tally, UnitTally)
     ]
-    keys = [exp.alias_(named(key), f"k{place}") for place, key in enumerate(plan.keys)]
+    dialect, unit = rows_of.dialect, column(plan.source.unit)
+    cells = [(UNIT, unit, rows_of.key_parts[0][1])]
+    cells += [(f"k{at}", named(key), is_text(key)) for at, key in enumerate(plan.keys)]
     public = [is_public(key) for key in plan.keys if isinstance(key, ColumnKey) and key.keys]
     if placed:
         place_name = f"{plan.source.dataset}.{PLACE}"
         values.append(exp.alias_(column(place_name), PLACE))
     else:
         found = row_keys(plan.source, rows_of.catalog)
-        values += [exp.alias_(column(name), f"r{at}") for at, (name, _) in enumerate(found)]
+        cells += [
+            (f"r{at}", column(name), kind is Kind.TEXT) for at, (name, kind) in enumerate(found)
+        ]
+    named_cells = [
+        exp.alias_(bytewise(cell, dialect, text=text), name) for name, cell, text in cells
+    ]
     return (
-        exp.select(exp.alias_(column(plan.source.unit), UNIT), *keys, *values)
+        exp.select(*named_cells, *values)
         .from_(source)
-        .where(exp.not_(is_null(column(plan.source.unit))), condition(plan.condition), *public)
+        .where(exp.not_(is_null(unit)), condition(plan.condition), *public)
     )
 
 
-def _added_up(plan: BoundedPlan) -> list[str]:
-    """The values that are added up over a unit's rows before they are clamped."""
-    return [
-        f"v{place}"
-        for place, tally in enumerate(plan.tallies)
-        if isinstance(tally, RowTally | TotalTally)
-    ]
+def is_added_up(tally: Tally) -> bool:
+    """Whether values of the rows before are needed, and not only their number."""
+    if isinstance(tally, RowTally):
+        return tally.condition != Known(True)
+    return isinstance(tally, TotalTally)
 
 
 def _value(tally: Tally) -> exp.Expr:

@@ -2,9 +2,9 @@
 
 from sqlglot import exp
 
-from tacit.engines.print.bounded_rows import Rows
+from tacit.engines.print.bounded_rows import Rows, is_added_up
 from tacit.engines.print.kept_rows import BROKEN, UNIT, before
-from tacit.engines.print.word import choose, clamped, column, literal
+from tacit.engines.print.word import choose, column, literal
 from tacit.plan.source import one_row
 from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, TreeTally, UnitTally
 
@@ -28,7 +28,7 @@ def added_by_row(rows_of: Rows, below: str) -> dict[str, exp.Select]:
     earlier = _sum_of([column(f"{SAME}_{step}") for step in range(1, back + 1)])
     counted = exp.select("*", exp.alias_(earlier, EARLIER)).from_(BESIDE)
     for place, tally in enumerate(rows_of.plan.tallies):
-        if isinstance(tally, RowTally | TotalTally):
+        if is_added_up(tally):
             sums = [_earlier_value(place, step) for step in range(1, back + 1)]
             counted = counted.select(exp.alias_(_sum_of(sums), f"s{place}"))
     made[EARLIER] = counted
@@ -88,8 +88,26 @@ def _adds(tally: Tally, place: int, max_rows: int) -> exp.Expr:
         case KeptTally():
             kept = exp.LT(this=column(EARLIER), expression=literal(max_rows))
             return choose([(kept, value)], literal(0))
-        case RowTally(_, high, low) | TotalTally(_, low, high):
+        case RowTally(_, high, _):
+            earlier = column(f"s{place}" if is_added_up(tally) else EARLIER)
+            fits = exp.LT(this=earlier, expression=literal(high))
+            return choose([(fits, value)], literal(0))
+        case TotalTally(_, low, high):
             earlier = column(f"s{place}")
             now = exp.paren(exp.Add(this=earlier, expression=value))
-            ends = literal(low), literal(high)
-            return exp.Sub(this=clamped(now, *ends), expression=clamped(earlier, *ends))
+            moved = exp.Sub(
+                this=_inside(now, low, high), expression=_inside(earlier, low, high)
+            )
+            # one value is inside, as many as the limit are
+            alone = exp.EQ(this=column(EARLIER), expression=literal(0))
+            return choose([(alone, value)], exp.paren(moved))
+
+
+def _inside(total: exp.Expr, low: int, high: int) -> exp.Expr:
+    """A sum, clamped; where an end is 0 no value is beyond it, nor is their sum."""
+    pairs: list[tuple[exp.Expr, exp.Expr]] = []
+    if high:
+        pairs.append((exp.GT(this=total, expression=literal(high)), literal(high)))
+    if low:
+        pairs.append((exp.LT(this=total, expression=literal(low)), literal(low)))
+    return choose(pairs, total) if pairs else literal(0)

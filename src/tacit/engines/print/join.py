@@ -45,7 +45,7 @@ def columns(dataset: str, catalog: Catalog, dialect: str) -> str:
 
 def everything(table: tuple[str, ...], dialect: str) -> str:
     """The statement that finds all columns of a table, and no row."""
-    return said(exp.select("*").from_(_quoted(table)).limit(0), dialect)
+    return said(exp.select("*").from_(table_at(table)).limit(0), dialect)
 
 
 def _cells(dataset: str, catalog: Catalog, dialect: str) -> list[exp.Expr]:
@@ -75,11 +75,12 @@ def _column(dataset: str, column: str) -> exp.Expr:
 
 
 def _table(dataset: str, catalog: Catalog) -> exp.Expr:
-    table = _quoted(catalog.table(dataset).location.table)
+    table = table_at(catalog.table(dataset).location.table)
     return exp.alias_(table, exp.to_identifier(dataset, quoted=True), table=True)
 
 
-def _quoted(table: tuple[str, ...]) -> exp.Table:
-    *above, last = (exp.to_identifier(part, quoted=True) for part in table)
+def table_at(parts: tuple[str, ...]) -> exp.Table:
+    """A table by its own name in its engine."""
+    *above, last = (exp.to_identifier(part, quoted=True) for part in parts)
     names = dict(zip(("db", "catalog"), reversed(above), strict=False))
     return exp.Table(this=last, **names)

@@ -56,10 +56,10 @@ def kept_rows(
     made: dict[str, exp.Query] = {f"{VIEWED}{level}": viewed}
     kept = exp.select("*").from_(f"{VIEWED}{level}")
     if order.streamed:
-        far = exp.NullSafeNEQ(this=column("tacit_far"), expression=column(UNIT))
-        broken = _broken()
-        kept = kept.select(exp.alias_(choose([(broken, literal(1))], literal(0)), BROKEN))
-        made[f"{KEPT}{level}"] = kept.where(exp.or_(far, broken.copy()))
+        far = exp.EQ(this=column("tacit_far"), expression=column(UNIT))
+        beyond = exp.func("COALESCE", exp.and_(far, _in_unit()), exp.false())
+        kept = kept.select(exp.alias_(_broken(), BROKEN)).where(exp.not_(beyond))
+        made[f"{KEPT}{level}"] = kept
     else:
         few = exp.LTE(this=column(NUMBER), expression=literal(most))
         made[f"{KEPT}{level}"] = kept.where(few)
@@ -75,14 +75,17 @@ def _lag(value: exp.Expr, back: int) -> exp.Expr:
     return exp.func("LAG", value, literal(back))
 
 
-def _broken() -> exp.Expr:
-    """Whether a row does not follow the one before it: by its unit, or by its place there."""
-    last, unit = column("tacit_last"), column(UNIT)
+def _in_unit() -> exp.Expr:
+    """Whether a row follows one of its own unit, by its place there."""
+    same = exp.EQ(this=column("tacit_last"), expression=column(UNIT))
     later = exp.LT(this=column("tacit_last_place"), expression=column(PLACE))
-    follows = exp.or_(
-        is_null(last),
-        exp.LT(this=last, expression=unit),
-        exp.and_(exp.EQ(this=last.copy(), expression=unit.copy()), later),
-    )
+    return exp.and_(same, later)
+
+
+def _broken() -> exp.Expr:
+    """1 where a row does not follow the one before it: in its unit, or after a lesser one."""
+    last = column("tacit_last")
+    greater = exp.LT(this=last, expression=column(UNIT))
     # what compares with nothing is in no order
-    return exp.not_(exp.paren(exp.func("COALESCE", follows, exp.false())))
+    follows = [(each, literal(0)) for each in (greater, _in_unit(), is_null(last))]
+    return choose(follows, literal(1))

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
+from sys import float_info
 
 from sqlglot import exp
 
 from tacit.core.column import Kind
 from tacit.core.day import EPOCH, day_of
-from tacit.engines.print.row import finite, staged
+from tacit.engines.print.row import staged
 from tacit.engines.print.word import (
     choose,
     clamped,
@@ -79,8 +80,7 @@ def _at(stage: str, number: ColumnSteps) -> exp.Expr:
             days = map(day_of, (grid.lowest, grid.highest))
             return clamped(column(number.name), *map(literal, days))
         case "tacit_clamped", Kind.FLOAT:
-            around_float = float(grid.lower), float(grid.upper)
-            return clamped(finite(number.name, kind), *map(double, around_float))
+            return _clamped_float(column(number.name), float(grid.lower), float(grid.upper))
         case "tacit_scaled", Kind.DECIMAL if last:
             return exp.Mul(this=last, expression=literal(1 / grid.step))
         case "tacit_scaled", Kind.FLOAT if last:
@@ -98,9 +98,35 @@ def _at(stage: str, number: ColumnSteps) -> exp.Expr:
         case "tacit_stepped", Kind.DATE if last:
             since = exp.DateDiff(this=last, expression=literal(EPOCH), unit=exp.var("DAY"))
             return exp.cast(since, "BIGINT")
+        case "tacit_stepped", Kind.FLOAT if last and _ends_are_floats(number):
+            return _nearest(number, last)
         case "tacit_stepped", Kind.DECIMAL | Kind.FLOAT if last:
             return clamped(_nearest(number, last), low, high)
     raise InternalError(f"A {kind.value} column has no steps.")
+
+
+def _clamped_float(value: exp.Expr, low: float, high: float) -> exp.Expr:
+    """The nearest float inside; NULL for what is not finite: engines differ on its order."""
+    bounds = double(low), double(high)
+    inside = exp.and_(
+        compare(Comparison.AT_LEAST, value, bounds[0]),
+        compare(Comparison.AT_MOST, value, bounds[1]),
+    )
+    above = exp.and_(
+        compare(Comparison.MORE, value, bounds[1]),
+        compare(Comparison.AT_MOST, value, double(float_info.max)),
+    )
+    below = exp.and_(
+        compare(Comparison.LESS, value, bounds[0]),
+        compare(Comparison.AT_LEAST, value, double(-float_info.max)),
+    )
+    return choose([(inside, value), (above, bounds[1]), (below, bounds[0])], None)
+
+
+def _ends_are_floats(number: ColumnSteps) -> bool:
+    """Whether what was clamped as a float lies on the grid, and has not to be clamped again."""
+    ends = number.grid.lower, number.grid.upper
+    return all(Fraction(float(end)) == end for end in ends)
 
 
 def _unless_tiny(value: exp.Expr, tiny: float, scaled: exp.Expr) -> exp.Expr:

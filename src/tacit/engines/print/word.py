@@ -27,11 +27,11 @@ def column(name: str) -> exp.Expr:
     return exp.column(identifier(name))
 
 
-def plain_text(name: str, dialect: str) -> exp.Expr:
-    """A column of text, compared byte by byte, as engines but PostgreSQL do by themselves."""
-    if dialect != "postgres":
-        return column(name)
-    return exp.Collate(this=column(name), expression=exp.to_identifier("C", quoted=True))
+def bytewise(value: exp.Expr, dialect: str, *, text: bool) -> exp.Expr:
+    """A value whose text is ordered by its bytes, as all but PostgreSQL do by themselves."""
+    if not text or dialect != "postgres":
+        return value
+    return exp.Collate(this=value, expression=exp.to_identifier("C", quoted=True))
 
 
 def identifier(name: str) -> exp.Identifier:

@@ -1,0 +1,156 @@
+"""An ordered copy gives the integers of its table, and is believed only where it is in order."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import clinic
+import engines_over
+import postgres_over
+import pytest
+from conftest import Bar
+from engines_over import ENGINES, reference
+from neighbouring import SALT, opened
+from test_written import crowd
+from written import CLINIC
+
+from tacit.core.catalog import Catalog
+from tacit.core.column import Column, Kind
+from tacit.core.dataset import Epoch, Limits
+from tacit.core.schema import Schema
+from tacit.engines.engine import boxed
+from tacit.engines.joined import Tables
+from tacit.engines.prepare import Preparation
+from tacit.engines.print.form import copy_to_read, row_by_row
+from tacit.engines.print.question import question
+from tacit.errors import InvalidValue
+from tacit.plan.bound import bound
+from tacit.plan.bounded import BoundedPlan
+from tacit.sql.parse import parse
+
+TEXTS = [text for group in CLINIC.values() for text in group]
+LIMITS = (Limits(3, 1, 3), Limits(9, 2, 1), Limits(2, 2, 6))
+"""Row by row with rows before, row by row alone, and grouped after the bound."""
+
+Run = Callable[[str], Sequence[Sequence[Any]]]
+DIALECTS = {"duckdb": "duckdb", "postgresql": "postgres"}
+
+
+def owner(name: str) -> Run:
+    """Runs a statement as whoever owns the tables."""
+    if name == "duckdb":
+        connection = engines_over._duckdb()[1]
+        return lambda text: connection.execute(text).fetchall()
+
+    def run(text: str) -> Sequence[Sequence[Any]]:
+        cursor = postgres_over._server()[1].execute(text.encode())
+        return cursor.fetchall() if cursor.description else ()
+
+    return run
+
+
+def visits(limits: Limits) -> tuple[Catalog, Tables]:
+    """The clinic, whose visits are numbered."""
+    catalog = clinic.catalog(limits)
+    [dataset] = catalog.datasets
+    schema = Schema((*dataset.schema.columns, Column("visit", Kind.INTEGER)))
+    rows = crowd(catalog)[dataset.location.table]
+    numbered = [{**row, "visit": 7 * number} for number, row in enumerate(rows)]
+    dataset = replace(dataset, schema=schema, row_key="visit")
+    return replace(catalog, datasets=(dataset,)), {dataset.location.table: numbered}
+
+
+def prepared(name: str, catalog: Catalog, *, parts: int = 2) -> Catalog:
+    """The catalogue with a copy, which is made."""
+    [dataset] = catalog.datasets
+    where = ("main",) if name == "duckdb" else ("public",)
+    making = Preparation(dataset, where, DIALECTS[name], parts)
+    assert [step.made for step in making.steps(SALT, owner(name))] == list(range(parts + 1))
+    return replace(catalog, datasets=(making.prepared,))
+
+
+def questions(catalog: Catalog) -> list[BoundedPlan]:
+    """The written questions that read a copy."""
+    plans = [bound(parse(text, catalog), catalog).plan for text in TEXTS]
+    return [plan for plan in plans if copy_to_read(plan, catalog) is not None]
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+@pytest.mark.parametrize("limits", LIMITS, ids=str)
+def test_a_copy_gives_the_integers_of_the_table(name: str, limits: Limits, bar: Bar) -> None:
+    catalog, tables = visits(limits)
+    engine, meaning = ENGINES[name](catalog, tables), reference(catalog, tables)
+    catalog = prepared(name, catalog)
+    owner(name)("DELETE FROM visits")  # so that only the copy has rows
+    plans = questions(catalog)
+    by_row = sum(row_by_row(plan, catalog) for plan in plans)
+    assert (by_row > 0) == (limits.max_rows_in_all != 6)
+    for plan in plans:
+        answers = [opened(each.run(plan, catalog, SALT)) for each in (engine, meaning)]
+        assert answers[0] == answers[1], plan
+    shown = f"{len(plans)} ({by_row} row by row)"
+    bar(
+        f"plans with equal integers on a copy, {name}, {limits}",
+        shown,
+        ">= 50",
+        len(plans) >= 50,
+    )
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+@pytest.mark.parametrize("limits", LIMITS, ids=str)
+def test_a_copy_out_of_order_is_not_believed(name: str, limits: Limits) -> None:
+    catalog, tables = visits(limits)
+    engine, meaning = ENGINES[name](catalog, tables), reference(catalog, tables)
+    catalog = prepared(name, catalog)
+    copy = catalog.datasets[0].copy
+    assert copy is not None
+    run = owner(name)
+    for schema, table in copy.tables:
+        run("DROP TABLE IF EXISTS other")
+        run(f"CREATE TABLE other AS SELECT * FROM {schema}.{table}")  # noqa: S608
+        run(f"DROP TABLE {schema}.{table}")
+        rows = "SELECT * FROM other ORDER BY tacit_place DESC, visit"
+        run(f"CREATE TABLE {schema}.{table} AS {rows}")
+    believed = 0
+    for plan in questions(catalog):
+        true = opened(meaning.run(plan, catalog, SALT))
+        assert opened(engine.run(plan, catalog, SALT)) == true, plan
+        found = run(question(plan, catalog, SALT, DIALECTS[name]))
+        believed += opened(boxed(plan, [row[:-1] for row in found])) != true
+    assert believed > 10, "whoever believes the copy finds other integers"
+
+
+def test_a_copy_of_another_epoch_is_refused() -> None:
+    catalog, tables = visits(LIMITS[0])
+    ENGINES["duckdb"](catalog, tables)
+    [dataset] = prepared("duckdb", catalog).datasets
+    with pytest.raises(InvalidValue, match="make it anew: tacit prepare visits"):
+        replace(dataset, epoch=Epoch("2"))
+
+
+def test_row_keys_that_tell_no_rows_apart_are_refused() -> None:
+    catalog, tables = visits(LIMITS[0])
+    [(table, rows)] = tables.items()
+    ENGINES["duckdb"](catalog, {table: [{**row, "visit": 7} for row in rows]})
+    with pytest.raises(InvalidValue, match="does not tell the rows of a unit apart"):
+        prepared("duckdb", catalog)
+    left = owner("duckdb")("SELECT * FROM duckdb_tables() WHERE table_name LIKE 'tacit%'")
+    assert not left
+
+
+def test_a_dataset_without_row_keys_has_no_copy() -> None:
+    catalog, tables = visits(LIMITS[0])
+    ENGINES["duckdb"](catalog, tables)
+    catalog = replace(catalog, datasets=(replace(catalog.datasets[0], row_key=None),))
+    with pytest.raises(InvalidValue, match="has no row_key"):
+        prepared("duckdb", catalog)
+
+
+def test_questions_that_limit_no_rows_in_all_read_the_table() -> None:
+    catalog, tables = visits(LIMITS[0])
+    ENGINES["duckdb"](catalog, tables)
+    [dataset] = prepared("duckdb", catalog).datasets
+    assert questions(replace(catalog, datasets=(dataset,)))
+    unlimited = replace(dataset, limits=Limits(3, 1))
+    assert not questions(replace(catalog, datasets=(unlimited,)))
