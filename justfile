@@ -91,6 +91,10 @@ bench-accuracy:
 bench-query:
     uv run pytest -s benchmarks/bench_engines.py benchmarks/bench_query.py
 
+# how long a person waits: the command from cold, and a count in an open session beside bare DuckDB
+bench-session:
+    uv run pytest -s benchmarks/bench_session.py
+
 # every engine gives the integers of the reference, and neighbours show in nothing but noise
 engines *args:
     uv run pytest -n auto tests/engines "$@"

@@ -15,6 +15,8 @@ from tacit.core.release import Release
 from tacit.core.schema import Schema
 from tacit.core.unit import Neighbours, PrivacyUnit
 from tacit.errors import TacitError
+from tacit.session.open import open_session as open  # noqa: A004 - tacit.open reads well
+from tacit.session.session import Session
 
 __all__ = [
     "Bounds",
@@ -30,5 +32,7 @@ __all__ = [
     "PrivacyUnit",
     "Release",
     "Schema",
+    "Session",
     "TacitError",
+    "open",
 ]

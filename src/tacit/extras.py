@@ -1,4 +1,4 @@
-"""The only dynamic import: an optional part by name, or the command that installs it."""
+"""The only dynamic imports: an optional part by name, and what is seldom needed and slow."""
 
 from importlib import import_module
 from importlib.util import find_spec
@@ -10,7 +10,9 @@ from tacit.errors import InvalidValue, MissingExtra
 EXTRAS = {
     "arrow": "pyarrow",
     "ml": "sklearn",
+    "pandas": "pandas",
     "pld": "dp_accounting",
+    "polars": "polars",
     "postgres": "psycopg",
     "server": "fastapi",
     "spark": "pyspark",
@@ -33,7 +35,7 @@ def installed(extra: str) -> bool:
 
 
 def load(module: str, *, extra: str) -> ModuleType:
-    """The module ``module`` of Tacit, which needs the optional part ``extra``.
+    """The module ``module``, which needs the optional part ``extra``.
 
     Example:
         >>> load("tacit.testing.neighbours", extra="testing").__name__
@@ -41,4 +43,14 @@ def load(module: str, *, extra: str) -> ModuleType:
     """
     if not installed(extra):
         raise MissingExtra(f'{module} needs an optional part: pip install "tacit[{extra}]"')
+    return import_module(module)
+
+
+def later(module: str) -> ModuleType:
+    """A module of Tacit that is loaded when it is first needed, since most never need it.
+
+    Example:
+        >>> later("tacit.store.upgrade").__name__
+        'tacit.store.upgrade'
+    """
     return import_module(module)

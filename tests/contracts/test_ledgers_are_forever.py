@@ -39,6 +39,7 @@ from tacit.testing.events import LEAVES
 
 GOLDEN = Path(__file__).parent / "golden"
 LINES, TOLD = GOLDEN / "ledger-1.jsonl", GOLDEN / "ledger-1.json"
+DECLARED = GOLDEN / "ledger-1-declared.jsonl"
 
 PEOPLE = PrivacyUnit("person")
 BUDGETS = {
@@ -50,6 +51,7 @@ BUDGETS = {
         Loss.approximate("30", "1e-3"), idealised=True
     ),
 }
+FACTS = ("visits.age: integer, from 0 to 120", "visits.ward: text, 'zoë'")
 ADDED = (Nothing(), Composed((LEAVES[0], LEAVES[5])), Repeated(LEAVES[0], 3))
 EVENTS: tuple[Event, ...] = (*LEAVES, *ADDED)
 PRICE_DELTA = Fraction(1, 10**7)
@@ -73,6 +75,20 @@ def make_golden() -> None:
         store.close()
     LINES.write_text("".join(lines))
     TOLD.write_text(json.dumps(shown, indent=1) + "\n")
+
+
+def make_declared() -> None:
+    """Write the golden file of the act that came later."""
+    with TemporaryDirectory() as folder:
+        store = open_store(f"sqlite:///{folder}/ledger.db")
+        ticks = count(1_767_225_600_000, 1000)
+        ledger = Ledger(store, clock=lambda: next(ticks))
+        people, budget = next(iter(BUDGETS.items()))
+        ledger.open_budget(people, budget, ("olga",), by="olga")
+        for facts in (("visits.age: integer",), FACTS):
+            ledger.declare(people.name, facts, by="olga")
+        DECLARED.write_text("".join(export(store)))
+        store.close()
 
 
 def _write(ledger: Ledger) -> None:
@@ -167,8 +183,15 @@ def test_a_golden_ledger_reads_back_to_the_same_loss(lines: list[str]) -> None:
     assert told(read(lines, Anchor.of(meant.pop("anchor")))) == meant
 
 
-def test_a_golden_ledger_holds_every_act_and_every_measure(lines: list[str]) -> None:
-    chains = read_export(lines).chains.values()
+def test_a_golden_ledger_tells_what_was_declared() -> None:
+    (book,) = read(DECLARED.read_text().splitlines(keepends=True))
+    assert book.declared == FACTS
+    assert book.head.hex()[:16] == "2e2789a115dfce21"
+
+
+def test_golden_ledgers_hold_every_act_and_every_measure(lines: list[str]) -> None:
+    later = read_export(DECLARED.read_text().splitlines(keepends=True))
+    chains = (*read_export(lines).chains.values(), *later.chains.values())
     acts = [decode(entry.body) for chain in chains for entry in chain]
     decisions = [act.decision for act in acts if hasattr(act, "decision")]
     assert {type(act) for act in acts + decisions} == set(ACTS.values())

@@ -35,6 +35,7 @@ def write_history(ledger: Ledger, questions: int = QUESTIONS) -> None:
     ledger.set_quota("patients", "ann", Loss.pure("1.5"), by="olga")
     ledger.set_quota("patients", "@oncology", Loss.pure("2"), by="omar")
     ledger.join("patients", "ann", "@oncology", by="omar")
+    ledger.declare("patients", ("visits.age: integer from 0 to 120",), by="omar")
     for number in range(questions):
         asker = ("ann", "bob", "cem")[number % 3]
         question = ask(f"count {number}", principal=asker)

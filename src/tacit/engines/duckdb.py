@@ -1,16 +1,18 @@
 """DuckDB: Parquet files and tables on one machine, in this process."""
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import duckdb
 
 from tacit.core.catalog import Catalog
-from tacit.core.column import Kind
+from tacit.core.column import Column, Kind
 from tacit.engines.ask import ask
 from tacit.engines.engine import SecretTable
-from tacit.engines.physical_types import Types, check_types
-from tacit.engines.print.join import columns
+from tacit.engines.listing import TABLES, named
+from tacit.engines.physical_types import Types, check_types, kinds
+from tacit.engines.print.join import columns, everything
 from tacit.errors import InternalError, InvalidValue
 from tacit.plan.bounded import BoundedPlan
 
@@ -43,15 +45,18 @@ class DuckDB:
     goes wrong has one text, since DuckDB's own may hold a value of a row.
     """
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, database: str | None = None
+    ) -> None:
         self._connection = connection
+        self._database = database
         for lock in LOCKS:
             connection.execute(lock)
 
     def check(self, catalog: Catalog) -> None:
         """Refuse a catalogue whose tables are not there, or of other types; no row is read."""
         for dataset in catalog.tables:
-            with self._connection.cursor() as cursor:
+            with self._cursor() as cursor:
                 try:
                     cursor.execute(columns(dataset.name, catalog, dialect="duckdb"))
                 except duckdb.Error as error:
@@ -61,18 +66,72 @@ class DuckDB:
                 types = [str(kind) for _, kind, *_ in cursor.description]
             check_types(dataset, dict(zip(dataset.schema.names, types, strict=True)), TYPES)
 
+    def tables(self) -> tuple[tuple[str, ...], ...]:
+        """The names of all tables, part by part."""
+        with self._cursor() as cursor:
+            return named(cursor.execute(TABLES).fetchall())
+
+    def columns(self, table: tuple[str, ...]) -> tuple[Column, ...]:
+        """The columns of a table that can be asked about, by their types; no row is read."""
+        try:
+            with self._cursor() as cursor:
+                cursor.execute(everything(table, dialect="duckdb"))
+                types = {name: str(kind) for name, kind, *_ in cursor.description}
+        except duckdb.Error as error:
+            raise InvalidValue(f"There is no table {'.'.join(table)!r} here.") from error
+        return kinds(types, TYPES)
+
+    def close(self) -> None:
+        """Let go of the database, and of what was copied into memory."""
+        self._connection.close()
+
     def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
         """The secret answer to ``plan``."""
         return ask(plan, catalog, salt, "duckdb", self._found)
 
     def _found(self, text: str) -> list[Any]:
-        with self._connection.cursor() as cursor:
-            try:
+        try:
+            with self._cursor() as cursor:
                 return cursor.execute(text).fetchall()
-            except duckdb.Error as error:
-                raise InternalError("The engine failed.") from error
+        except duckdb.Error as error:
+            raise InternalError("The engine failed.") from error
+
+    def _cursor(self) -> duckdb.DuckDBPyConnection:
+        """A cursor, which begins in the database of the connection, and not where that is."""
+        cursor = self._connection.cursor()
+        if self._database is not None:
+            cursor.execute(f"USE {quoted_name(self._database)}")
+        return cursor
 
 
 def open_duckdb(path: str) -> DuckDB:
-    """The engine over the database file at ``path``, which it only reads."""
-    return DuckDB(duckdb.connect(path, read_only=True))
+    """The engine over the database file at ``path``, which it only reads.
+
+    It is attached, since DuckDB opens a file but once in a process where settings differ.
+    """
+    connection = duckdb.connect()
+    try:
+        connection.execute(f"ATTACH {quoted_text(path)} AS held (READ_ONLY)")
+        return DuckDB(connection, database="held")
+    except duckdb.Error as error:
+        connection.close()
+        raise InvalidValue(f"{path} is no DuckDB database that can be read.") from error
+
+
+def make_duckdb(path: str, statements: Iterable[str]) -> None:
+    """Make a database file by ``statements``, which are ours."""
+    with duckdb.connect(path) as connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+def quoted_name(name: str) -> str:
+    """A name as DuckDB reads it, whatever stands in it."""
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"'
+
+
+def quoted_text(text: str) -> str:
+    """A text as DuckDB reads it, whatever stands in it."""
+    doubled = text.replace("'", "''")
+    return f"'{doubled}'"

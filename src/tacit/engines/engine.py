@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tacit.core.catalog import Catalog
+from tacit.core.column import Column
 from tacit.core.keys import Group
 from tacit.core.secret import Secret
 from tacit.engines.leaves import Leaf, nodes
@@ -36,6 +37,26 @@ class Engine(Protocol):
 
     def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
         """The secret answer; ``salt`` decides which of a unit's rows and groups are kept."""
+        ...
+
+
+class CheckedEngine(Engine, Protocol):
+    """An engine that says, without a row, whether its tables are those declared."""
+
+    def check(self, catalog: Catalog) -> None:
+        """Refuse a catalogue whose tables are not there, or of other types."""
+        ...
+
+    def tables(self) -> tuple[tuple[str, ...], ...]:
+        """The names of all tables, part by part."""
+        ...
+
+    def columns(self, table: tuple[str, ...]) -> tuple[Column, ...]:
+        """The columns of a table that can be asked about, by their types alone."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the database."""
         ...
 
 

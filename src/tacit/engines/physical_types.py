@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping
+from fractions import Fraction
 
-from tacit.core.column import Kind
+from tacit.core.column import Column, Kind
 from tacit.core.dataset import Dataset
 from tacit.core.public_table import PublicTable
 from tacit.errors import InvalidValue
@@ -35,6 +36,25 @@ def check_types(dataset: Dataset | PublicTable, types: Mapping[str, str], known:
                 f"{dataset.name}.{column.name} is declared as {column.kind.value}, and is "
                 f"{physical} in the table."
             )
+
+
+def kinds(types: Mapping[str, str], known: Types) -> tuple[Column, ...]:
+    """The columns whose types stand behind a kind, with nothing declared; others are left out.
+
+    Example:
+        >>> kinds({"age": "BIGINT", "photo": "BLOB"}, {Kind.INTEGER: re.compile("BIGINT")})
+        (Column(name='age', kind=<Kind.INTEGER: 'integer'>, bounds=None, keys=None, step=None),)
+    """
+    found = []
+    for name, physical in types.items():
+        kind = next((kind for kind in known if _holds(kind, physical, known)), None)
+        if kind is Kind.DECIMAL:
+            match = known[kind].fullmatch(physical)
+            after = int(match["after"]) if match else 0
+            found.append(Column(name, kind, step=Fraction(1, 10**after)))
+        elif kind is not None:
+            found.append(Column(name, kind))
+    return tuple(found)
 
 
 def _holds(kind: Kind, physical: str, known: Types) -> bool:

@@ -8,12 +8,13 @@ from typing import Any
 import psycopg
 
 from tacit.core.catalog import Catalog
-from tacit.core.column import Kind
+from tacit.core.column import Column, Kind
 from tacit.engines.ask import ask
 from tacit.engines.engine import SecretTable
-from tacit.engines.physical_types import Types, check_types
+from tacit.engines.listing import TABLES, named
+from tacit.engines.physical_types import Types, check_types, kinds
 from tacit.engines.postgres_role import check_role
-from tacit.engines.print.join import columns
+from tacit.engines.print.join import columns, everything
 from tacit.errors import InternalError, InvalidValue
 from tacit.plan.bounded import BoundedPlan
 
@@ -79,6 +80,32 @@ class Postgres:
             raise InvalidValue(
                 "The engine's PostgreSQL does not answer; look at its address and that it runs."
             ) from error
+
+    def tables(self) -> tuple[tuple[str, ...], ...]:
+        """The names of all tables that the role may read, part by part."""
+        try:
+            with self._cursor() as cursor:
+                return named(cursor.execute(TABLES.encode()).fetchall())
+        except psycopg.Error as error:
+            raise InvalidValue(
+                "The engine's PostgreSQL does not answer; look at its address and that it runs."
+            ) from error
+
+    def columns(self, table: tuple[str, ...]) -> tuple[Column, ...]:
+        """The columns of a table that can be asked about, by their types; no row is read."""
+        try:
+            with self._cursor() as cursor:
+                cursor.execute(everything(table, dialect="postgres").encode())
+                found = {each.name: str(each.type_display) for each in cursor.description or ()}
+        except psycopg.Error as error:
+            raise InvalidValue(
+                f"PostgreSQL shows no table {'.'.join(table)!r}; look at its address, that it "
+                "runs, the table's name, and GRANT SELECT."
+            ) from error
+        return kinds(found, TYPES)
+
+    def close(self) -> None:
+        """Nothing stays open between questions."""
 
     def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
         """The secret answer to ``plan``."""

@@ -1,8 +1,8 @@
 """A question as method calls: the same tree that SQL gives."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Generic, Self, TypeVar
 
 from tacit.core.catalog import Catalog
 from tacit.errors import InvalidValue
@@ -26,10 +26,15 @@ from tacit.plan.relation import (
 from tacit.plan.rewrite import rewritten
 from tacit.plan.scope import scope_of
 
+Asked = TypeVar("Asked", bound="Answer")
+"""What a table makes of a finished plan: a question that may know more than its plan."""
+
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class Table(Generic[Asked]):
     """Rows of a dataset, to be filtered, joined and counted; nothing is read.
+
+    ``asked`` makes a question of the finished plan.
 
     Example:
         Table.of(catalog, "visits").where(col("age") > 30).group_by("ward").agg(n=count())
@@ -37,18 +42,19 @@ class Table:
 
     catalog: Catalog
     relation: Relation
+    asked: Callable[[Plan], Asked]
     keys: tuple[tuple[str, Expression], ...] = ()
 
-    @classmethod
-    def of(cls, catalog: Catalog, dataset: str) -> "Table":
+    @staticmethod
+    def of(catalog: Catalog, dataset: str) -> "Table[Answer]":
         """All rows of ``dataset``."""
-        return cls(catalog, Scan(catalog.dataset(dataset).name))
+        return Table(catalog, Scan(catalog.dataset(dataset).name), Answer)
 
-    def where(self, condition: Expr) -> "Table":
+    def where(self, condition: Expr) -> Self:
         """The rows for which ``condition`` holds."""
         return replace(self, relation=Filter(self.relation, self._resolved(condition)))
 
-    def join(self, dataset: str, *, left: str, right: str, outer: bool = False) -> "Table":
+    def join(self, dataset: str, *, left: str, right: str, outer: bool = False) -> Self:
         """Each row beside those of ``dataset`` whose ``right`` equals the row's ``left``.
 
         Rows without any are dropped; where the join is ``outer`` they stay, beside NULLs, which
@@ -64,22 +70,22 @@ class Table:
             raise InvalidValue(f"An outer join is for public tables; {dataset!r} is none.")
         return replace(self, relation=Join(self.relation, dataset, ours.name, right))
 
-    def group_by(self, *names: str, **expressions: Expr) -> "Table":
+    def group_by(self, *names: str, **expressions: Expr) -> Self:
         """Groups by columns, or by expressions under names of their own."""
         plain = [(name, self._resolved(col(name))) for name in names]
         named = [(name, self._resolved(part)) for name, part in expressions.items()]
         return replace(self, keys=(*plain, *named))
 
-    def agg(self, **measures: Agg) -> "Answer":
+    def agg(self, **measures: Agg) -> Asked:
         """What is asked of each group, under the names of the answer's columns."""
         made = tuple(
             Measure(name, self._rewritten(part.aggregate)) for name, part in measures.items()
         )
         keys = tuple(GroupKey(name, key) for name, key in self.keys)
         post = Post.showing(*(key.name for key in keys), *measures)
-        return Answer(Plan(self.relation, keys, made, post))
+        return self.asked(Plan(self.relation, keys, made, post))
 
-    def per_unit(self, **values: Agg) -> "Table":
+    def per_unit(self, **values: Agg) -> Self:
         """A row for each unit and group: aggregates of the unit's own rows, under names."""
         fields = [key for _, key in self.keys if isinstance(key, Field)]
         if len(fields) != len(self.keys):
@@ -88,7 +94,7 @@ class Table:
             UnitValue(name, self._rewritten(part.aggregate)) for name, part in values.items()
         )
         keys = tuple(field.name for field in fields)
-        return Table(self.catalog, PerUnit(self.relation, keys, made))
+        return replace(self, relation=PerUnit(self.relation, keys, made), keys=())
 
     def _resolved(self, part: Expr) -> Expression:
         resolved: Expression = self._rewritten(part.node)
@@ -111,20 +117,20 @@ class Answer:
 
     plan: Plan
 
-    def having(self, condition: Expr) -> "Answer":
+    def having(self, condition: Expr) -> Self:
         """Only the groups whose released values meet ``condition``."""
         return self._posted(having=self._meant(condition.node))
 
-    def order_by(self, name: str, *, descending: bool = False) -> "Answer":
+    def order_by(self, name: str, *, descending: bool = False) -> Self:
         """The groups in the order of one column of the answer."""
         order = OrderBy(self._meant(Field(name)), descending)
         return self._posted(order=(*self.plan.post.order, order))
 
-    def limit(self, count: int) -> "Answer":
+    def limit(self, count: int) -> Self:
         """The first groups."""
         return self._posted(limit=count)
 
-    def select(self, **outputs: Expr) -> "Answer":
+    def select(self, **outputs: Expr) -> Self:
         """Other columns, computed from the released ones."""
         made = tuple(Output(name, self._meant(part.node)) for name, part in outputs.items())
         return self._posted(outputs=made)
@@ -137,8 +143,9 @@ class Answer:
         found: Expression = rewritten(node, lambda field: _shown(shown, field))
         return found
 
-    def _posted(self, **changes: Any) -> "Answer":
-        return Answer(replace(self.plan, post=replace(self.plan.post, **changes)))
+    def _posted(self, **changes: Any) -> Self:
+        posted = replace(self.plan, post=replace(self.plan.post, **changes))
+        return replace(self, plan=posted)
 
 
 def _shown(shown: Mapping[str, Expression], field: Field) -> Expression:

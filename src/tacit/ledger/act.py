@@ -74,6 +74,15 @@ class Joined:
 
 
 @dataclass(frozen=True, slots=True)
+class Declared:
+    """An owner declared what is publicly known of the population's tables, a line a fact."""
+
+    facts: tuple[str, ...]
+    by: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
 class CapRaised:
     """The cap is raised by an amount. A credit for a lost answer is this too."""
 
@@ -118,5 +127,5 @@ class Approved:
     at: int
 
 
-Act = Opened | Charged | Kept | QuotaSet | Joined | Proposed | Approved
+Act = Opened | Charged | Kept | QuotaSet | Joined | Declared | Proposed | Approved
 """What an entry tells."""

@@ -13,6 +13,7 @@ from tacit.ledger.act import (
     CapRaised,
     Charged,
     Decision,
+    Declared,
     Joined,
     Kept,
     Opened,
@@ -41,6 +42,8 @@ class Book:
         self.quotas: dict[str, Units] = {}
         self.spent_by: dict[str, Units] = {}
         self.groups: dict[str, set[str]] = {}
+        self.declared: tuple[str, ...] = ()
+        """What the owners last said is publicly known of the tables."""
         self.proposals: dict[int, Proposed] = {}
         self.requests: dict[tuple[str, bytes], bytes] = {}
         """What each request stands for, by its principal and its key."""
@@ -78,7 +81,7 @@ class Book:
         """The error that names the entry at hand."""
         return LedgerBroken(f"Entry {self.seq} of {self.population!r}: {why}.")
 
-    def _apply(self, act: Act | Decision) -> None:
+    def _apply(self, act: Act | Decision) -> None:  # noqa: C901 - one case a kind
         require((self.seq == 1) == isinstance(act, Opened), "a chain begins with its opening")
         match act:
             case Opened():
@@ -99,6 +102,9 @@ class Book:
                 joined = self.groups.setdefault(principal, set())
                 require(group not in joined, "an analyst joins a group once")
                 joined.add(group)
+            case Declared(facts, by, _):
+                self._owner(by)
+                self.declared = facts
             case Proposed(decision, by, _):
                 self._owner(by)
                 if len(self.owners) == 1:

@@ -7,7 +7,16 @@ from tacit.core.loss import Loss
 from tacit.core.measure import Measure
 from tacit.core.population import Population
 from tacit.errors import Conflict, InvalidValue, NotPermitted, UnknownName
-from tacit.ledger.act import Approved, CapRaised, Decision, Joined, Opened, Proposed, QuotaSet
+from tacit.ledger.act import (
+    Approved,
+    CapRaised,
+    Decision,
+    Declared,
+    Joined,
+    Opened,
+    Proposed,
+    QuotaSet,
+)
 from tacit.ledger.budget_row import BudgetRow, find_budget
 from tacit.ledger.chain import ALL_TIME, append
 from tacit.ledger.decide import apply, owners_of
@@ -144,6 +153,14 @@ def join(store: Store, population: str, principal: str, group: str, signed: Sign
             raise InvalidValue(f"{principal} is in {group} already.")
         values = {"population": population, "principal": principal, "holder": group}
         work.run(_JOIN, values)
+        return entry
+
+
+def declare(store: Store, population: str, facts: tuple[str, ...], signed: Signature) -> Entry:
+    """Say what is publicly known of the tables, in place of what was said before."""
+    with store.writing() as work:
+        entry = append(work, population, Declared(facts, signed.by, signed.at))
+        _owners(work, population, signed.by)
         return entry
 
 

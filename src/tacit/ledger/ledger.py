@@ -9,7 +9,9 @@ from tacit.core.population import Population
 from tacit.errors import AnswerLost, AnswerPending, InvalidValue
 from tacit.ledger import answer, govern
 from tacit.ledger.act import CapRaised, Decision
-from tacit.ledger.anchor import Anchor, check_anchor
+from tacit.ledger.anchor import Anchor, check_anchor, take_anchor
+from tacit.ledger.book import Book
+from tacit.ledger.chain import walk
 from tacit.ledger.charge import Answer, Charge
 from tacit.ledger.entry import Entry
 from tacit.ledger.question import Question
@@ -17,7 +19,7 @@ from tacit.ledger.reserve import reserve
 from tacit.ledger.signature import Signature
 from tacit.ledger.status import Status, status_of
 from tacit.ledger.units import Units
-from tacit.ledger.verify import Verdict, verify_store
+from tacit.ledger.verify import Verdict, verify, verify_store
 from tacit.numeric.entropy import fresh_bytes
 from tacit.store.store import Store
 
@@ -96,6 +98,15 @@ class Ledger:
         """Walk the whole chain of a population; `LedgerBroken` says where it fails."""
         return verify_store(self._store, population, anchor)
 
+    def populations(self) -> tuple[str, ...]:
+        """Whose budgets are here."""
+        return tuple(head.population for head in take_anchor(self._store).heads)
+
+    def book(self, population: str) -> Book:
+        """All that a population's chain adds up to: quotas, owners, what was declared."""
+        with self._store.reading() as work:
+            return verify(population, walk(work, population))
+
     # ---------------------------------------------------------- what owners do
 
     def open_budget(
@@ -126,6 +137,10 @@ class Ledger:
     def join(self, population: str, principal: str, group: str, *, by: str) -> Entry:
         """Put an analyst into a group."""
         return govern.join(self._store, population, principal, group, self._signed(by))
+
+    def declare(self, population: str, facts: tuple[str, ...], *, by: str) -> Entry:
+        """Say what is publicly known of the population's tables, a line a fact."""
+        return govern.declare(self._store, population, facts, self._signed(by))
 
     def _signed(self, by: str) -> Signature:
         return Signature(by, self._clock())

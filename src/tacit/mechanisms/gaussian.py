@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import accumulate
 from statistics import NormalDist
 
@@ -74,19 +75,21 @@ class Gaussian:
         """
         valid_confidence(confidence)
         if self.variance < SUMMED_BELOW:
-            return self._summed(confidence)
+            return _summed(self.variance, confidence)
         # P(noise > t) <= P(normal >= t): one step covers what discreteness adds
         quantile = _normal_quantile(1 - confidence) * (1 + FLOAT_MARGIN)
         return Fraction((quantile * sqrt_bounds(self.variance)[1]).__ceil__())
 
-    def _summed(self, confidence: Fraction) -> Fraction:
-        """By adding lower bounds on the weights until they are enough of the whole."""
-        precision = SPARE_BITS + int(1 / (1 - confidence)).bit_length()
-        side = Bell(self.variance).weights(precision)
-        whole = 2 * (sum(side.upper) + side.rest) - side.upper[0]
-        within = accumulate(side.lower, lambda sum_, weight: sum_ + 2 * weight)
-        enough = (size for size, sum_ in enumerate(within) if sum_ >= confidence * whole)
-        return Fraction(next(enough))
+
+@lru_cache(maxsize=256)
+def _summed(variance: Fraction, confidence: Fraction) -> Fraction:
+    """By adding lower bounds on the weights until they are enough of the whole."""
+    precision = SPARE_BITS + int(1 / (1 - confidence)).bit_length()
+    side = Bell(variance).weights(precision)
+    whole = 2 * (sum(side.upper) + side.rest) - side.upper[0]
+    within = accumulate(side.lower, lambda sum_, weight: sum_ + 2 * weight)
+    enough = (size for size, sum_ in enumerate(within) if sum_ >= confidence * whole)
+    return Fraction(next(enough))
 
 
 def _normal_quantile(tail: Fraction) -> Fraction:

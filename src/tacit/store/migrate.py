@@ -1,13 +1,11 @@
 """Bring a database to the tables of this version, once, however many processes ask for it."""
 
-from pathlib import Path
 from threading import Lock
 
-from alembic import command
-from alembic.config import Config
 from sqlalchemy import Connection, inspect, text
 
 from tacit.errors import StoreFailed
+from tacit.extras import later
 
 NEWEST = "0001"
 """The last step in `tacit.store.migrations.versions`."""
@@ -34,11 +32,8 @@ def migrate(connection: Connection, begin: str) -> None:
             f"The store has the tables of step {found}, and this version of Tacit knows those "
             f"up to {NEWEST}; install a newer Tacit."
         )
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    config.attributes["connection"] = connection
     with _one_thread:
-        command.upgrade(config, "head")
+        later("tacit.store.upgrade").upgrade(connection)
     connection.commit()
 
 

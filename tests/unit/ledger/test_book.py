@@ -13,6 +13,7 @@ from tacit.ledger.act import (
     CapRaised,
     Charged,
     Decision,
+    Declared,
     Joined,
     Kept,
     Opened,
@@ -149,6 +150,7 @@ BROKEN: dict[str, list[tuple[Act | Decision, ...]]] = {
     "an owner governs": [
         (OPENED, replace(JOINED, by="ann")),
         (OPENED, QuotaSet("ann", 1, 0, "ann", 2)),
+        (OPENED, Declared(("visits.age: integer",), "ann", 2)),
         (OPENED, proposed(RISE, by="ann")),
         (OPENED, proposed(RISE), Approved(2, "ann", 3)),
     ],

@@ -63,6 +63,17 @@ def test_a_cap_that_cannot_be_counted_exactly_is_rounded_down(ledger: Ledger) ->
     assert cap(ledger) == Loss.pure(Fraction(333333333333, 10**12))
 
 
+def test_what_an_owner_declares_is_in_the_book(two: Ledger) -> None:
+    two.declare("patients", ("visits.age: integer",), by="olga")
+    two.declare("patients", ("visits.age: integer", "visits.ward: text"), by="otto")
+    book = two.book("patients")
+    assert book.declared == ("visits.age: integer", "visits.ward: text")
+    assert two.verify("patients").entries == 3
+    with pytest.raises(NotPermitted, match="mallory does not own"):
+        two.declare("patients", (), by="mallory")
+    assert two.book("patients").seq == 3
+
+
 def test_a_single_owner_acts_at_once(ledger: Ledger) -> None:
     open_for(ledger, "olga")
     ledger.raise_cap("patients", ONE, "a new year", by="olga")

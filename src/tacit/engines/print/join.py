@@ -43,6 +43,11 @@ def columns(dataset: str, catalog: Catalog, dialect: str) -> str:
     return said(exp.select(*names).from_(_table(dataset, catalog)).limit(0), dialect)
 
 
+def everything(table: tuple[str, ...], dialect: str) -> str:
+    """The statement that finds all columns of a table, and no row."""
+    return said(exp.select("*").from_(table_at(table)).limit(0), dialect)
+
+
 def _cells(dataset: str, catalog: Catalog, dialect: str) -> list[exp.Expr]:
     return [
         exp.alias_(_cell(dataset, column, dialect), identifier(f"{dataset}.{column.name}"))

@@ -1,0 +1,120 @@
+"""`tacit protect`, `domain` and `budget`: one thing said in the project file, comments kept."""
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tacit.cli import options
+from tacit.errors import InvalidValue, UnknownName
+from tacit.project.columns import PROVENANCES
+from tacit.project.source import Source
+
+NEXT = "Said in {}; record it: tacit apply"
+
+
+@click.command()
+@click.argument("dataset")
+@click.option("--unit", help="The column that names the person.")
+@click.option("--link", help="COLUMN=TABLE.COLUMN, which leads to a table nearer the person.")
+@click.option("--unique", is_flag=True, help="The database itself keeps that column unique.")
+@click.option("--max-groups", type=int, required=True, help="Groups that one person counts in.")
+@click.option("--max-rows", type=int, required=True, help="Rows of theirs that count in each.")
+@options.project
+def protect(  # noqa: PLR0913 - one for each option
+    *,
+    dataset: str,
+    unit: str | None,
+    link: str | None,
+    unique: bool,
+    max_groups: int,
+    max_rows: int,
+    project: Path,
+) -> None:
+    """Say whose a row of DATASET is, and how much of one person may count."""
+    if (unit is None) == (link is None):
+        raise InvalidValue("Say whose a row is in one way: --unit, or --link.")
+    source, place = _opened(project, "datasets", dataset), ("datasets", dataset)
+    source = source.without((*place, "unit")).without((*place, "link"))
+    if unit is not None:
+        source = source.changed((*place, "unit"), unit)
+    else:
+        source = source.changed((*place, "link"), _link(link or "", unique=unique))
+    source = source.changed((*place, "max_groups"), max_groups)
+    _write(project, source.changed((*place, "max_rows"), max_rows))
+
+
+@click.command()
+@click.argument("column", metavar="DATASET.COLUMN")
+@click.argument("known", metavar="LOW..HIGH|KEY,KEY,...")
+@click.option("--source", "known_from", type=click.Choice(list(PROVENANCES)), required=True)
+@options.project
+def domain(*, column: str, known: str, known_from: str, project: Path) -> None:
+    """Say what is publicly known of a column: its bounds, as 0..100, or its keys, as a,b,c."""
+    dataset, _, name = column.partition(".")
+    source = _opened(project, "datasets", dataset)
+    columns = source.root().value["datasets"][dataset].get("columns", {})
+    if name not in columns:
+        raise UnknownName(f"{dataset!r} has no column {name!r}; it has {', '.join(columns)}.")
+    said = columns[name] if isinstance(columns[name], dict) else {"kind": columns[name]}
+    said = {key: value for key, value in said.items() if key not in {"bounds", "keys"}}
+    said |= _known(known, whole=said.get("kind") == "integer") | {"provenance": known_from}
+    _write(project, source.changed(("datasets", dataset, "columns", name), said))
+
+
+@click.command()
+@click.argument("population")
+@click.option("--epsilon", required=True, help="Of everything that is ever released.")
+@click.option("--delta", help="Its delta; without one, epsilon is pure.")
+@click.option("--quota", multiple=True, metavar="WHO=EPSILON", help="What one may spend of it.")
+@options.project
+def budget(
+    *, population: str, epsilon: str, delta: str | None, quota: tuple[str, ...], project: Path
+) -> None:
+    """Say what everything that is ever released about POPULATION may lose."""
+    source, place = _opened(project, "populations", population), ("populations", population)
+    said = {"epsilon": epsilon} | ({} if delta is None else {"delta": delta})
+    source = source.changed((*place, "budget"), said)
+    for each in quota:
+        who, _, amount = each.partition("=")
+        source = source.changed((*place, "quotas", who), {"epsilon": amount})
+    _write(project, source)
+
+
+def _opened(project: Path, section: str, name: str) -> Source:
+    source = Source.at(project)
+    known = source.root().value.get(section, {})
+    if name not in known:
+        raise UnknownName(f"There is no {name!r} in {section}; there are: {', '.join(known)}.")
+    return source
+
+
+def _write(project: Path, source: Source) -> None:
+    project.write_text(source.text, encoding="utf-8")
+    click.echo(NEXT.format(project.name))
+
+
+def _link(text: str, *, unique: bool) -> dict[str, Any]:
+    column, _, parent = text.partition("=")
+    table, _, above = parent.partition(".")
+    said = {"column": column, "parent": table, "parent_column": above}
+    if not all(said.values()):
+        raise InvalidValue("A link is COLUMN=TABLE.COLUMN, such as patient=patients.id.")
+    return said | ({"unique_by_constraint": True} if unique else {})
+
+
+def _known(text: str, *, whole: bool) -> dict[str, Any]:
+    low, dots, high = text.partition("..")
+    if dots:
+        return {"bounds": [_end(low), _end(high)]}
+    keys = text.split(",")
+    return {"keys": [int(key) for key in keys] if whole else keys}
+
+
+def _end(text: str) -> Any:
+    """A day where it is one, and otherwise the text of a number."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return text

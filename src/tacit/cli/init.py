@@ -1,0 +1,59 @@
+"""`tacit init`: a project file from a schema; no row is read."""
+
+from pathlib import Path
+
+import click
+
+from tacit.cli import options
+from tacit.errors import InvalidValue
+from tacit.project.draft import draft
+from tacit.project.engines import EngineAddress, engine_of
+from tacit.project.entry import Entry, Fault
+from tacit.session.project import opened
+
+ENGINE = "warehouse"
+
+
+@click.command()
+@click.argument("source")
+@click.option("--population", default="people", show_default=True, help="Who is protected.")
+@click.option("--password", help="env:VARIABLE, which holds the password of PostgreSQL.")
+@options.project
+@options.principal
+def init(
+    *, source: str, population: str, password: str | None, project: Path, principal: str
+) -> None:
+    """Write a commented project file for the tables of SOURCE, by their names and types.
+
+    SOURCE is a .duckdb or .parquet file, or postgresql://role@host/database.
+    """
+    if project.exists():
+        raise InvalidValue(
+            f"{project} is there already; move it, or name another by --project."
+        )
+    address = _address(source, password)
+    engine = opened(address, [Path(source).stem], project.parent)
+    try:
+        found = [(table, engine.columns(table)) for table in engine.tables()]
+    finally:
+        engine.close()
+    project.write_text(draft(address, population, principal, found), encoding="utf-8")
+    click.echo(
+        f"Wrote {project}: {len(found)} tables, and no row was read.\n"
+        f"Next: tacit budget {population} --epsilon 3 --delta 1e-6\n"
+        "      tacit protect TABLE --unit COLUMN --max-groups 1 --max-rows 10\n"
+        "      tacit apply"
+    )
+
+
+def _address(source: str, password: str | None) -> EngineAddress:
+    said = {"kind": "postgres", "address": source} if "://" in source else {"path": source}
+    if "path" in said:
+        said["kind"] = "parquet" if source.endswith(".parquet") else "duckdb"
+    if password is not None:
+        said["password"] = password
+    try:
+        return engine_of(Entry(said, ("engines", ENGINE)))
+    except Fault as fault:
+        told = fault.message
+    raise InvalidValue(told)

@@ -1,0 +1,46 @@
+"""`tacit ledger`: what auditors and second owners do."""
+
+from pathlib import Path
+
+import click
+
+from tacit.cli import options
+from tacit.ledger.anchor import AnchorFile
+from tacit.session.project import beside
+
+
+@click.group()
+def ledger() -> None:
+    """Verify the ledger, anchor it, approve what another owner proposed."""
+
+
+@ledger.command()
+@options.project
+@click.option("--anchors", type=click.Path(path_type=Path), help="A file of anchors.")
+def verify(*, project: Path, anchors: Path | None) -> None:
+    """Walk every chain from its first entry."""
+    anchor = AnchorFile(anchors).newest() if anchors else None
+    with beside(project) as (_, home):
+        for name in home.ledger.populations():
+            click.echo(str(home.ledger.verify(name, anchor)))
+
+
+@ledger.command()
+@options.project
+@click.argument("anchors", type=click.Path(path_type=Path))
+def anchor(*, project: Path, anchors: Path) -> None:
+    """Write where the chains end to a file; keep it where the ledger is not."""
+    with beside(project) as (_, home):
+        click.echo(AnchorFile(anchors).add(home.store).text)
+
+
+@ledger.command()
+@options.project
+@options.principal
+@click.argument("population")
+@click.argument("proposal", type=int)
+def approve(*, project: Path, principal: str, population: str, proposal: int) -> None:
+    """Agree, as a second owner, to what the first one proposed."""
+    with beside(project) as (_, home):
+        home.ledger.approve(population, proposal, by=principal)
+    click.echo(f"{principal} approved proposal {proposal} of {population}.")

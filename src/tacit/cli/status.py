@@ -1,0 +1,43 @@
+"""`tacit status`: what is spent, what is left, and whether the ledger holds."""
+
+from pathlib import Path
+
+import click
+
+from tacit.cli import options
+from tacit.core.standing import rounded
+from tacit.ledger.book import Book
+from tacit.ledger.status import Status
+from tacit.session.project import beside, missing_in
+
+
+@click.command()
+@options.project
+def status(*, project: Path) -> None:
+    """Show each population's budget: rho, the total epsilon, and how many questions fit."""
+    with beside(project) as (declared, home):
+        for people in declared.people:
+            name = people.population.name
+            if name in home.ledger.populations():
+                home.ledger.verify(name)
+                click.echo(line(home.ledger.status(name), home.ledger.book(name)))
+    if missing_in(project):
+        click.echo(f"{project.name} says more than the ledger holds: tacit apply")
+
+
+def line(status: Status, book: Book) -> str:
+    """One population: what is spent, and that its chain was walked."""
+    spent = f"{rounded(status.spent)} of {rounded(status.cap)} spent"
+    total = f"{rounded(status.total_so_far)} so far, at most {rounded(status.total)}"
+    asked = len(book.requests)
+    more = (
+        f"about {left(status, asked)} more like the {asked} so far" if asked else "none asked"
+    )
+    return f"{status.population}: {spent}\n  {total}\n  {more}; ledger ok, {book.seq} entries"
+
+
+def left(status: Status, asked: int) -> int:
+    """How many questions of the mean price so far still fit, by what runs out first."""
+    have, spent = status.cap_units - status.spent_units, status.spent_units
+    pairs = ((have.amount, spent.amount), (have.delta, spent.delta))
+    return min(more * asked // used for more, used in pairs if used)

@@ -1,0 +1,62 @@
+"""What a catalogue says about one population, a line a fact: what owners declare, in words."""
+
+from collections.abc import Iterator
+
+from tacit.core.catalog import Catalog
+from tacit.core.column import Column
+from tacit.core.dataset import Dataset, UnitColumn
+from tacit.core.public_table import PublicTable
+from tacit.numeric.exact import plain
+
+
+def facts_of(catalog: Catalog, population: str) -> tuple[str, ...]:
+    """All that is declared of the population's tables and of the public ones, in order.
+
+    Guarantee: catalogues with other bounds, keys, limits, ways to the unit or epochs have other
+    facts; where a table or its ordered copy lives is none.
+    """
+    private = [each for each in catalog.datasets if each.population == population]
+    tables: list[Dataset | PublicTable] = [*private, *catalog.public]
+    return tuple(sorted(fact for table in tables for fact in _table(table)))
+
+
+def _table(table: Dataset | PublicTable) -> Iterator[str]:
+    if isinstance(table, Dataset):
+        way = table.unit
+        if isinstance(way, UnitColumn):
+            yield f"{table.name}: {way.column} names the unit{_one_row(way)}"
+        else:
+            kept = "kept unique" if way.unique_by_constraint else "said to be unique"
+            yield (
+                f"{table.name}: {way.column} leads to {way.parent}.{way.parent_column}, {kept}"
+            )
+        limits = table.limits
+        yield f"{table.name}: at most {limits.max_groups} groups of {limits.max_rows} rows"
+        if limits.max_rows_in_all is not None:
+            yield f"{table.name}: at most {limits.max_rows_in_all} rows of a unit in all"
+        if table.row_key is not None:
+            yield f"{table.name}: {table.row_key} tells the rows of a unit apart"
+    else:
+        yield f"{table.name}: about nobody"
+    yield f"{table.name}: epoch {table.epoch.label!r}"
+    for column in table.schema.columns:
+        yield f"{table.name}.{column.name}: {_column(column)}"
+
+
+def _one_row(way: UnitColumn) -> str:
+    if not way.one_row:
+        return ""
+    return f", once each, {'kept' if way.unique_by_constraint else 'said to be'} unique"
+
+
+def _column(column: Column) -> str:
+    said = [column.kind.value]
+    if column.step is not None:
+        said.append(f"steps of {plain(column.step)}")
+    if column.bounds is not None:
+        ends = f"{plain(column.bounds.lower)} to {plain(column.bounds.upper)}"
+        said.append(f"from {ends} ({column.bounds.provenance.name.lower()})")
+    if column.keys is not None:
+        keys = ", ".join(map(repr, column.keys.values))
+        said.append(f"one of {keys} ({column.keys.provenance.name.lower()})")
+    return ", ".join(said)

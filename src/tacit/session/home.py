@@ -1,0 +1,43 @@
+"""The folder of a session on one machine: its ledger, and the key of its sealed states."""
+
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from tacit.errors import InvalidValue, StoreFailed
+from tacit.ledger.ledger import Ledger
+from tacit.store.sealing_key import SealingKey
+from tacit.store.sqlite import open_sqlite
+from tacit.store.states import States
+from tacit.store.store import Store
+
+FOLDER = ".tacit"
+OTHERS = 0o077
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """A ledger, and the states beside it that nobody reads."""
+
+    store: Store
+    ledger: Ledger
+    states: States
+
+    @classmethod
+    def at(cls, folder: Path) -> "Home":
+        """The home in ``folder``, made where there is none, for its owner alone."""
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreFailed(f"{folder} can be neither made nor used as a folder.") from error
+        mode = stat.S_IMODE(folder.stat().st_mode)
+        if mode & OTHERS:
+            raise InvalidValue(
+                f"{folder} may be opened by others (mode {mode:o}); chmod 700 {folder}"
+            )
+        ignored = folder / ".gitignore"
+        if not ignored.exists():
+            ignored.write_text("*\n")  # a ledger is not shared with its code
+        store = open_sqlite(folder / "ledger.db")
+        key = SealingKey.from_file(folder / "key")
+        return cls(store, Ledger(store), States(store, key))

@@ -1,0 +1,37 @@
+"""What the owner declared of the tables that a question reads, as one short text."""
+
+from collections.abc import Iterable
+from hashlib import sha256
+
+from tacit.core.catalog import Catalog
+from tacit.core.dataset import Dataset, Epoch, Location, OrderedCopy
+from tacit.core.population import Population
+from tacit.core.public_table import PublicTable
+from tacit.plan.canonical import text
+
+Table = Dataset | PublicTable
+
+
+def policy_of(population: Population, tables: Iterable[Table]) -> str:
+    """The version of what is declared: another bound, key or limit gives another.
+
+    Where a table or its ordered copy lives is no part of it, nor which state it is in, which
+    epochs tell.
+    """
+    facts = (population, *(_declared(table) for table in tables))
+    return sha256(f"tacit policy 1\n{text(facts)}".encode()).hexdigest()
+
+
+def epochs_of(tables: Iterable[Table]) -> tuple[str, ...]:
+    """The public states of all tables that a question reads, public tables among them."""
+    return tuple(f"{table.name} {table.epoch.label}" for table in tables)
+
+
+def tables_of(catalog: Catalog, names: Iterable[str]) -> tuple[Table, ...]:
+    """The tables of those names, each once, in the order of their names."""
+    return tuple(catalog.table(name) for name in sorted(set(names)))
+
+
+def _declared(table: Table) -> tuple[object, ...]:
+    parts = (getattr(table, name) for name in table.__dataclass_fields__)
+    return tuple(part for part in parts if not isinstance(part, Location | Epoch | OrderedCopy))

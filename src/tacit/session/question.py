@@ -1,0 +1,61 @@
+"""A question in a session: what it would cost and miss by, and its answer."""
+
+from dataclasses import dataclass
+
+from tacit.core.answer import Answer
+from tacit.frame.table import Answer as Asked
+from tacit.ledger.status import Status
+from tacit.numeric.exact import Number
+from tacit.plan.source import source_of
+from tacit.query.price import price
+from tacit.session.amount import loss_for, tenth
+from tacit.session.ask import ask
+from tacit.session.curator import Curator
+from tacit.session.preview import Preview
+from tacit.session.standing import standing_of
+from tacit.sql.show import show
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Question(Asked):
+    """A plan, and who can answer it. Nothing is read or charged until `ask`."""
+
+    curator: Curator
+
+    def quote(
+        self, *, epsilon: Number | None = None, rho: Number | None = None, delta: Number = 0
+    ) -> Preview:
+        """What answering would cost and miss by: free, and without data.
+
+        Without an amount it is a quote for a tenth of the budget.
+        """
+        status = self._status()
+        named = epsilon is not None or rho is not None
+        loss = loss_for(status, epsilon, rho, delta) if named else tenth(status)
+        quote = price(self.plan, self.curator.catalog, loss)
+        return Preview(quote, standing_of(status, quote, paid=True))
+
+    def ask(
+        self,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        delta: Number = 0,
+        request: str | None = None,
+    ) -> Answer:
+        """The answer, paid for before any data is touched; the same again is free.
+
+        A ``delta`` is for groups whose keys are not public. Where an answer was lost, the same
+        question says so; a ``request`` under a new name pays for a new answer.
+        """
+        loss = loss_for(self._status(), epsilon, rho, delta)
+        return ask(self.curator, self.plan, loss, request)
+
+    def __repr__(self) -> str:
+        return show(self.plan, self.curator.catalog)
+
+    def _status(self) -> Status:
+        """Of the budget of the people that the question is about."""
+        catalog = self.curator.catalog
+        first = catalog.dataset(source_of(self.plan.source, catalog).dataset)
+        return self.curator.home.ledger.status(first.population)

@@ -1,0 +1,19 @@
+"""The salt that decides which rows of a person are kept: drawn once, sealed, never shown."""
+
+from tacit.errors import Conflict
+from tacit.numeric.entropy import fresh_bytes
+from tacit.store.states import NO_STATE, States
+
+SALT_BYTES = 32
+
+
+def salt_of(states: States, population: str) -> bytes:
+    """The salt of ``population``, the same for all its questions and for ever."""
+    name = f"salt of {population}"
+    found = states.find(name)
+    if found == NO_STATE:
+        try:
+            found = states.change(name, NO_STATE, fresh_bytes(SALT_BYTES))
+        except Conflict:  # another session drew it at the same moment
+            found = states.find(name)
+    return found.value

@@ -1,0 +1,84 @@
+"""The one door: questions in SQL or in method calls, their prices and their answers."""
+
+from types import TracebackType
+from typing import Self
+
+from tacit.core.catalog import Catalog
+from tacit.core.population import Population
+from tacit.errors import InvalidValue
+from tacit.frame.table import Table
+from tacit.ledger.ledger import Ledger
+from tacit.ledger.status import Status
+from tacit.ledger.verify import Verdict
+from tacit.plan.plan import Plan
+from tacit.plan.relation import Scan
+from tacit.session.curator import Curator
+from tacit.session.question import Question
+from tacit.sql.parse import parse
+
+
+class Session:
+    """Tables that can be asked about, and the ledger that is charged before they are.
+
+    `tacit.open` makes one.
+    """
+
+    def __init__(self, curator: Curator) -> None:
+        self._curator = curator
+
+    def sql(self, text: str) -> Question:
+        """The question that ``text`` asks; refused, with the reason, where it is not known."""
+        return self._asked(parse(text, self.catalog))
+
+    def table(self, name: str) -> Table[Question]:
+        """The rows of a dataset, to be filtered, grouped and counted."""
+        return Table(self.catalog, Scan(self.catalog.dataset(name).name), self._asked)
+
+    @property
+    def catalog(self) -> Catalog:
+        """What may be asked about."""
+        return self._curator.catalog
+
+    @property
+    def ledger(self) -> Ledger:
+        """What owners and auditors use: budgets, quotas, decisions."""
+        return self._curator.home.ledger
+
+    def status(self, population: str | None = None) -> Status:
+        """What is spent and left of a budget."""
+        return self.ledger.status(self._one(population).name)
+
+    def verify(self, population: str | None = None) -> Verdict:
+        """Walk the whole chain of a population; `LedgerBroken` says where it fails."""
+        return self.ledger.verify(self._one(population).name)
+
+    def close(self) -> None:
+        """Let go of the engines and the ledger."""
+        self._curator.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        tables = ", ".join(table.name for table in self.catalog.tables)
+        people = ", ".join(population.name for population in self.catalog.populations)
+        return f"<session about {people}: {tables}>"
+
+    def _asked(self, plan: Plan) -> Question:
+        return Question(plan, self._curator)
+
+    def _one(self, name: str | None) -> Population:
+        if name is not None:
+            return self.catalog.population(name)
+        if len(self.catalog.populations) != 1:
+            known = ", ".join(population.name for population in self.catalog.populations)
+            raise InvalidValue(f"Say which population it is about; there are: {known}.")
+        return self.catalog.populations[0]

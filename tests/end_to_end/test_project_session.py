@@ -1,0 +1,244 @@
+"""A project file proposes, the ledger decides, and a session opens where they agree."""
+
+from pathlib import Path
+from uuid import uuid4
+
+import duckdb
+import polars as pl
+import psycopg
+import pytest
+
+from tacit.core.loss import Loss
+from tacit.engines.postgres_role import reader
+from tacit.errors import BudgetExceeded, InvalidValue, NotPermitted
+from tacit.ledger.ledger import Ledger
+from tacit.project.project import read_project
+from tacit.session.ask import ask
+from tacit.session.curator import Curator
+from tacit.session.home import Home
+from tacit.session.project import apply_project, open_project, opened
+from tacit.sql.parse import parse
+from tacit.testing.postgres_cluster import PostgresCluster
+
+TEXT = """\
+[engines.warehouse]
+kind = "duckdb"
+path = "clinic.duckdb"
+
+[engines.regions]
+kind = "parquet"
+path = "regions.parquet"
+
+[populations.patients]
+unit = "person"
+owners = ["olga"]
+budget = { epsilon = 3, delta = "1e-6" }
+quotas.ann = { epsilon = 1 }
+
+[datasets.people]
+population = "patients"
+engine = "warehouse"
+epoch = "1"
+unit = "person"
+max_groups = 1
+max_rows = 1
+[datasets.people.columns]
+id = "integer"
+person = "text"
+city = { kind = "text", keys = ["Bern", "Ulm"], provenance = "public" }
+
+[datasets.visits]
+population = "patients"
+engine = "warehouse"
+epoch = "1"
+link = { column = "patient", parent = "people", parent_column = "id" }
+max_groups = 2
+max_rows = 5
+[datasets.visits.columns]
+patient = "integer"
+cost = { kind = "integer", bounds = [0, 100], provenance = "policy" }
+
+[public.regions]
+engine = "regions"
+epoch = "1"
+columns = { city = "text", canton = "text" }
+"""
+JOINED = (
+    "SELECT people.city, COUNT(*) AS n FROM visits JOIN people ON visits.patient = people.id "
+    "GROUP BY people.city"
+)
+DECLARED = "  + visits.cost: integer, from 0 to 100 (policy)"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A project of three tables in two engines."""
+    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as owner:
+        owner.execute(
+            "CREATE TABLE people AS SELECT range AS id, 'p' || range AS person, "
+            "CASE range % 2 WHEN 0 THEN 'Bern' ELSE 'Ulm' END AS city FROM range(500);"
+            "CREATE TABLE visits AS SELECT range % 500 AS patient, 40 AS cost FROM range(2000)"
+        )
+    pl.DataFrame({"city": ["Bern"], "canton": ["BE"]}).write_parquet(
+        tmp_path / "regions.parquet"
+    )
+    place = tmp_path / "tacit.toml"
+    place.write_text(TEXT)
+    return place
+
+
+def edit(file: Path, before: str, after: str) -> None:
+    assert before in file.read_text()
+    file.write_text(file.read_text().replace(before, after, 1))
+
+
+def held(file: Path) -> Ledger:
+    return Home.at(file.parent / ".tacit").ledger
+
+
+def test_a_project_opens_only_when_an_owner_has_applied_it(file: Path) -> None:
+    with pytest.raises(InvalidValue, match="differs from what the ledger holds") as told:
+        open_project(file)
+    assert "patients: open a budget of ε = 3, δ = 0.000001" in str(told.value)
+    assert DECLARED in str(told.value)
+    apply_project(file, by="olga")
+    assert apply_project(file, by="olga") == ()
+    with open_project(file, principal="ann") as session:
+        answer = session.sql(JOINED).ask(epsilon=1)
+        assert abs(answer["n"].values[0] - 1000) < 200
+        assert "It assumes that people.id is unique." in repr(answer)
+        with pytest.raises(BudgetExceeded, match="quota of ann"):
+            session.sql(JOINED).ask(epsilon="0.9")
+    assert held(file).verify("patients").entries == 5
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("[0, 100]", "[0, 200]", "- visits.cost: integer, from 0 to 100 (policy)"),
+        ("max_rows = 5", "max_rows = 50", "+ visits: at most 2 groups of 50 rows"),
+        ('unit = "person"\nmax', 'unit = "city"\nmax', "+ people: city names the unit"),
+        ('"1"\ncolumns', '"2"\ncolumns', "+ regions: epoch '2'"),
+        ("quotas.ann = { epsilon = 1 }", "quotas.ann = { epsilon = 2 }", "the quota of ann is"),
+        ("epsilon = 3", "epsilon = 4", "raise the cap by ρ = "),
+        ('["olga"]', '["olga", "omar"]', "add the owner omar"),
+    ],
+)
+def test_every_difference_is_shown_and_recorded_as_an_owners_act(
+    file: Path, before: str, after: str, told: str
+) -> None:
+    apply_project(file, by="olga")
+    entries = held(file).verify("patients").entries
+    edit(file, before, after)
+    with pytest.raises(InvalidValue) as refusal:
+        open_project(file)
+    assert told in str(refusal.value)
+    with pytest.raises(NotPermitted, match="mallory does not own"):
+        apply_project(file, by="mallory")
+    (change,) = apply_project(file, by="olga")
+    assert told in str(change)
+    assert held(file).verify("patients").entries == entries + 1
+    assert apply_project(file, by="olga") == ()
+
+
+def test_a_session_that_looks_at_the_file_alone_would_take_any_bound(file: Path) -> None:
+    apply_project(file, by="olga")
+    edit(file, "[0, 100]", "[0, 1]")
+    with pytest.raises(InvalidValue, match="differs"):
+        open_project(file)
+    project = read_project(file)
+    engines = {each.name: opened(each, ["regions"], file.parent) for each in project.engines}
+    lying = Curator(project.catalog, engines, Home.at(file.parent / ".tacit"), "ann")
+    answer = ask(
+        lying, parse("SELECT SUM(cost) AS s FROM visits", lying.catalog), Loss.zcdp("0.01")
+    )
+    assert answer["s"].values[0] < 3000  # of 80,000
+    lying.close()
+
+
+def test_a_cap_is_not_lowered_and_who_is_protected_stays(file: Path) -> None:
+    apply_project(file, by="olga")
+    edit(file, "epsilon = 3", "epsilon = 2")
+    with pytest.raises(InvalidValue, match="a cap is raised, and never lowered"):
+        apply_project(file, by="olga")
+    edit(file, "epsilon = 2", "epsilon = 3")
+    edit(file, 'unit = "person"\nowners', 'unit = "household"\nowners')
+    with pytest.raises(
+        InvalidValue, match="another unit, measure or delta, which never change"
+    ):
+        apply_project(file, by="olga")
+
+
+def test_of_two_owners_the_second_approves_what_the_file_proposes(file: Path) -> None:
+    edit(file, '["olga"]', '["olga", "omar"]')
+    apply_project(file, by="olga")
+    edit(file, "epsilon = 3", "epsilon = 4")
+    apply_project(file, by="olga")
+    (waiting,) = apply_project(file, by="olga")
+    assert "proposal 4 waits for a second owner" in str(waiting)
+    with pytest.raises(InvalidValue, match="waits for a second owner"):
+        open_project(file)
+    held(file).approve("patients", 4, by="omar")
+    with open_project(file) as session:
+        assert session.status().total.amount > 3
+
+
+def test_tables_of_two_engines_are_not_asked_together_and_nothing_is_charged(
+    file: Path,
+) -> None:
+    apply_project(file, by="olga")
+    with open_project(file) as session:
+        joined = "SELECT COUNT(*) AS n FROM people JOIN regions ON people.city = regions.city"
+        with pytest.raises(InvalidValue, match=r"tables of one engine.*regions, warehouse"):
+            session.sql(joined).ask(epsilon=1)
+        assert session.status().spent == Loss.zcdp(0)
+
+
+def test_of_several_populations_one_is_named(file: Path) -> None:
+    staff = '\n[populations.staff]\nunit = "person"\nowners = ["olga"]\nbudget.epsilon = 1\n'
+    file.write_text(TEXT + staff)
+    apply_project(file, by="olga")
+    with open_project(file) as session:
+        assert session.status("staff").cap == Loss.pure(1)
+        assert session.verify("patients").entries == 3
+        with pytest.raises(InvalidValue, match="there are: patients, staff"):
+            session.status()
+
+
+def test_a_parquet_file_is_one_table(file: Path) -> None:
+    file.write_text(TEXT + "\n[public.more]\nengine = 'regions'\nepoch = '1'\ncolumns = {}\n")
+    apply_project(file, by="olga")
+    with pytest.raises(InvalidValue, match="one Parquet file, which is one table, and 2 live"):
+        open_project(file)
+
+
+def test_a_password_comes_from_the_environment_and_is_never_told(
+    file: Path, cluster: PostgresCluster
+) -> None:
+    address = cluster.database(f"tacit_{uuid4().hex}")
+    role = f"tacit_{uuid4().hex}"
+    where = address.replace("postgres@", f"{role}@")
+    text = TEXT.replace(
+        'kind = "duckdb"\npath = "clinic.duckdb"',
+        f'kind = "postgres"\naddress = "{where}"\npassword = "env:CLINIC"',
+    )
+    file.write_text(text)
+    with psycopg.connect(address, autocommit=True) as owner:
+        owner.execute(
+            "CREATE TABLE people (id bigint, person text, city text);"
+            "CREATE TABLE visits (patient bigint, cost bigint)"
+        )
+        catalog = read_project(file).catalog
+        private = type(catalog)(catalog.populations, catalog.datasets)
+        for statement in reader(role, private):
+            owner.execute(statement.encode())
+    apply_project(file, by="olga")
+    with pytest.raises(InvalidValue, match="wants the variable CLINIC, which is not set"):
+        open_project(file, environment={})
+    with open_project(file, environment={"CLINIC": "hunter2/@:"}) as session:
+        assert session.sql(JOINED).ask(epsilon=1)["city"].values == ("Bern", "Ulm")
+        assert "hunter2" not in repr(session)
+    edit(file, f"{role}@", "nobody@")
+    with pytest.raises(InvalidValue) as told:
+        open_project(file, environment={"CLINIC": "hunter2/@:"})
+    assert "hunter2" not in str(told.value)

@@ -1,0 +1,272 @@
+"""The project file: what it says, and refusals that point at the line."""
+
+import re
+from datetime import date
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from tacit.core.bounds import Bounds, Provenance
+from tacit.core.column import Column, Kind
+from tacit.core.dataset import Limits, Link, Location, UnitColumn
+from tacit.core.keys import Keys
+from tacit.core.unit import Neighbours, PrivacyUnit
+from tacit.errors import InvalidValue
+from tacit.project.allowance import Allowance
+from tacit.project.engines import EngineAddress
+from tacit.project.entry import Fault
+from tacit.project.facts import facts_of
+from tacit.project.project import Project, read_project
+from tacit.project.source import Source
+
+TEXT = """\
+# The clinic. Ask Olga before you change this.
+
+[engines.warehouse]
+kind = "duckdb"
+path = "clinic.duckdb"
+
+[engines.live]
+kind = "postgres"
+address = "postgresql://tacit@db.clinic.example/clinic"
+password = "env:CLINIC_PASSWORD"  # never the password itself
+
+[populations.patients]
+unit = "person"
+owners = ["olga", "omar"]
+budget = { epsilon = 3, delta = "1e-6" }
+quotas.ann = { epsilon = 0.5 }
+
+[populations.staff]
+unit = "employee"
+neighbours = "replace one"
+owners = ["olga"]
+budget = { rho = 0.1, conversion_delta = "1e-7" }
+
+[datasets.visits]
+population = "patients"
+engine = "warehouse"
+table = "clinic.visits"
+epoch = "2026-W46"
+link = { column = "patient", parent = "people", parent_column = "id" }
+max_groups = 3
+max_rows = 10
+
+[datasets.visits.columns]
+patient = "integer"
+age = { kind = "integer", bounds = [0, 120], provenance = "public" }
+cost = { kind = "decimal", step = "0.01", bounds = [0, 20_000.5], provenance = "policy" }
+day = { kind = "date", bounds = [2020-01-01, 2029-12-31], provenance = "public" }
+
+[datasets.visits.columns.ward]
+kind = "text"
+keys = [
+    "north",  # since 1987
+    "south",
+]
+provenance = "estimated"
+
+[datasets.people]
+population = "patients"
+engine = "warehouse"
+epoch = "2026-W46"
+unit = "person"
+max_groups = 1
+max_rows = 1
+columns = { id = "integer", person = "text" }
+
+[public.regions]
+engine = "warehouse"
+epoch = "2026"
+columns = { ward = "text", region = "text" }
+"""
+
+
+def read(text: str, tmp_path: Path) -> Project:
+    file = tmp_path / "tacit.toml"
+    file.write_text(text)
+    return read_project(file)
+
+
+def test_a_project_file_is_a_catalogue_with_engines_and_budgets(tmp_path: Path) -> None:
+    project = read(TEXT, tmp_path)
+    visits = project.catalog.dataset("visits")
+    assert visits.schema.columns == (
+        Column("patient", Kind.INTEGER),
+        Column("age", Kind.INTEGER, Bounds.of(0, 120)),
+        Column(
+            "cost",
+            Kind.DECIMAL,
+            Bounds.of(0, "20000.5", Provenance.POLICY),
+            step=Fraction(1, 100),
+        ),
+        Column("day", Kind.DATE, Bounds.days(date(2020, 1, 1), date(2029, 12, 31))),
+        Column("ward", Kind.TEXT, keys=Keys(("north", "south"), Provenance.ESTIMATED)),
+    )
+    assert visits.unit == Link("patient", "people", "id")
+    assert visits.limits == Limits(3, 10)
+    assert visits.location == Location("warehouse", ("clinic", "visits"))
+    assert visits.epoch.label == "2026-W46"
+    assert project.catalog.dataset("people").unit == UnitColumn("person")
+    assert project.catalog.table("regions").location == Location("warehouse", ("regions",))
+    patients, staff = project.people
+    assert patients.owners == ("olga", "omar")
+    assert patients.budget == Allowance(epsilon=Fraction(3), delta=Fraction(1, 10**6))
+    assert patients.quotas == (("ann", Allowance(epsilon=Fraction(1, 2))),)
+    assert staff.population.unit == PrivacyUnit("employee", Neighbours.REPLACE_ONE)
+    assert staff.budget == Allowance(rho=Fraction(1, 10), conversion_delta=Fraction(1, 10**7))
+    live = "postgresql://tacit@db.clinic.example/clinic"
+    assert project.engines == (
+        EngineAddress("warehouse", "duckdb", "clinic.duckdb"),
+        EngineAddress("live", "postgres", live, "CLINIC_PASSWORD"),
+    )
+
+
+WRONG = [
+    (
+        'unit = "person"\nowners',
+        'unit = ""\nowners',
+        13,
+        "patients.unit' is a text",
+    ),
+    ('owners = ["olga"]', "owners = []", 21, "one owner or more"),
+    ('epsilon = 3, delta = "1e-6"', "delta = 1", 15, "epsilon = 3, or rho = 0.1"),
+    ("epsilon = 0.5", "epsilon = -1", 16, "epsilon is above 0"),
+    ("replace one", "nobody", 20, "Neighbours are one of"),
+    ('population = "patients"', 'population = "patient"', 25, "no population 'patient'; there"),
+    ('engine = "warehouse"', 'engine = "house"', 26, "no engine 'house'; there are: warehouse"),
+    ('parent = "people"', 'parent = "persons"', 29, "no dataset 'persons'; there are"),
+    (
+        "max_groups = 3",
+        'max_groups = "3"',
+        30,
+        "max_groups' is a whole number",
+    ),
+    ("max_groups = 3", "max_group = 3", 30, "'max_group' is not known here; these are"),
+    (
+        'parent_column = "id" }',
+        'parent_column = "id", unique_by_constraint = 1 }',
+        29,
+        "true or",
+    ),
+    ("[0, 120]", "120", 35, "is a list, such as [0, 100]"),
+    ("quotas.ann = { epsilon = 0.5 }", "quotas = 3", 16, "is a table of names and values"),
+    ("max_rows = 10\n", "", 24, "'max_rows' is missing here"),
+    ("max_rows = 10", "max_rows = 0", 24, "Limits are at least 1"),
+    ('age = { kind = "integer"', 'age = { kind = "number"', 35, "A column is one of: boolean"),
+    ("bounds = [0, 120]", "bounds = [120, 0]", 35, "lower <= upper"),
+    ("bounds = [0, 120]", "bounds = [0]", 35, "two numbers or two days"),
+    ("bounds = [0, 120]", 'bounds = ["a", 1]', 35, "is a number, such as"),
+    (', provenance = "public" }\ncost', " }\ncost", 35, "Say where this is known from"),
+    ('step = "0.01", ', "", 36, "a decimal column, and no other, has a step"),
+    ('provenance = "estimated"', 'provenance = "a guess"', 45, "Provenance is one of: public"),
+    ('"south",', '"north",', 41, "Keys are distinct"),
+    ('"south",', "1987,", 41, "all text or all integers"),
+    ('unit = "person"\nmax', "max", 47, "how a row leads to its person"),
+    ('unit = "person"\nmax', 'unit = "who"\nmax', 47, "no column 'who'"),
+    ('id = "integer", person', 'id = "text", person', 24, "two ends of a link are of one kind"),
+    ('kind = "duckdb"', 'kind = "oracle"', 4, "An engine is one of: duckdb, parquet, postgres"),
+    ("env:CLINIC_PASSWORD", "hunter2", 10, "A secret is named and not written"),
+    ("env:CLINIC_PASSWORD", "env:", 10, "A secret is named and not written"),
+    ("//tacit@", "//tacit:hunter2@", 9, "A password does not stand in this file"),
+    ('/clinic"', '/clinic?password=hunter2"', 9, "A password does not stand in this file"),
+    ("postgresql://tacit@", "mysql://", 9, "An address is postgresql://role@host/database"),
+    ("[public.regions]", "[publics.regions]", 56, "'publics' is not known here"),
+    ("max_rows = 10", "max_rows = ", 31, "this is not TOML"),
+]
+
+
+@pytest.mark.parametrize(("right", "wrong", "line", "told"), WRONG)
+def test_a_refusal_points_at_the_line(
+    right: str, wrong: str, line: int, told: str, tmp_path: Path
+) -> None:
+    assert right in TEXT
+    with pytest.raises(InvalidValue) as refusal:
+        read(TEXT.replace(right, wrong, 1), tmp_path)
+    said = str(refusal.value)
+    assert said.startswith(f"tacit.toml:{line}: "), said
+    assert told in said
+    assert "hunter2" not in said
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InvalidValue, match="is no text file that can be read"):
+        read_project(tmp_path / "tacit.toml")
+
+
+def test_the_line_of_every_value_is_the_one_it_stands_in() -> None:
+    source = Source("tacit.toml", TEXT)
+    for path, words in {
+        ("engines", "warehouse"): "[engines.warehouse]",
+        ("populations", "patients", "quotas", "ann"): "quotas.ann",
+        ("datasets", "visits", "columns", "ward", "keys"): "keys = [",
+        ("datasets", "visits", "columns", "day", "bounds"): "day = {",
+        ("datasets", "people", "columns", "id"): "columns = {",
+        ("nothing",): "# The clinic",
+    }.items():
+        assert words in TEXT.splitlines()[source.line_of(path) - 1], path
+    assert str(source.refusal(Fault(("engines", "live"), "why"))) == "tacit.toml:7: why"
+
+
+def test_a_value_is_changed_and_every_comment_stays(tmp_path: Path) -> None:
+    source = Source("tacit.toml", TEXT)
+    changed = source.changed(("datasets", "visits", "epoch"), "2026-W47")
+    assert changed.text == TEXT.replace('"2026-W46"', '"2026-W47"', 1)
+    added = changed.changed(("populations", "patients", "quotas", "bob"), {"epsilon": 1})
+    assert "# since 1987" in added.text
+    assert dict(read(added.text, tmp_path).people[0].quotas)["bob"].epsilon == 1
+    rewritten = changed.root().value  # what a writer without comments keeps
+    assert "Ask Olga" not in str(rewritten)
+
+
+FACTS = [
+    ("max_rows = 10", "max_rows = 10\nmax_rows_in_all = 20"),
+    ('unit = "person"\nmax', 'unit = "person"\none_row = true\nmax'),
+    (
+        'unit = "person"\nmax',
+        'unit = "person"\none_row = true\nunique_by_constraint = true\nmax',
+    ),
+    ("max_rows = 1\n", 'max_rows = 1\nrow_key = "id"\n'),
+    ("bounds = [0, 120]", "bounds = [0, 121]"),
+    ("max_rows = 10", "max_rows = 11"),
+    ('provenance = "policy"', 'provenance = "public"'),
+    ('"south"', '"west"'),
+    ('epoch = "2026-W46"', 'epoch = "2026-W47"'),
+    ('unit = "person"\nmax', 'unit = "id"\nmax'),
+    ('parent_column = "id" }', 'parent_column = "id", unique_by_constraint = true }'),
+    ('region = "text"', 'region = "integer"'),
+    ('step = "0.01"', 'step = "0.1"'),
+]
+
+
+def facts(text: str, tmp_path: Path) -> tuple[str, ...]:
+    return facts_of(read(text, tmp_path).catalog, "patients")
+
+
+@pytest.mark.parametrize(("before", "after"), FACTS)
+def test_what_is_declared_otherwise_is_another_fact(
+    before: str, after: str, tmp_path: Path
+) -> None:
+    assert before in TEXT
+    assert facts(TEXT, tmp_path) != facts(TEXT.replace(before, after, 1), tmp_path)
+
+
+def test_where_a_table_lives_is_no_fact(tmp_path: Path) -> None:
+    moved = TEXT.replace('"clinic.visits"', '"elsewhere"')
+    assert facts(TEXT, tmp_path) == facts(moved, tmp_path)
+    assert facts(TEXT, tmp_path)[0] == "people.id: integer"
+
+
+def test_the_page_about_the_file_shows_one_that_is_read(tmp_path: Path) -> None:
+    page = Path(__file__).parents[3] / "docs/reference/project.md"
+    (shown,) = re.findall(r"```toml\n(.*?)```", page.read_text(), flags=re.DOTALL)
+    assert [table.name for table in read(shown, tmp_path).catalog.tables] == [
+        "people",
+        "visits",
+        "regions",
+    ]
+    (told,) = re.findall(r"```\n(tacit\.toml:.*?)\n```", page.read_text())
+    with pytest.raises(InvalidValue) as refusal:
+        read(shown.replace(', provenance = "public" }\ncost', " }\ncost"), tmp_path)
+    assert str(refusal.value) == told

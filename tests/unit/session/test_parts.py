@@ -1,0 +1,83 @@
+"""The parts of a session by themselves: budgets as owners write them, the salt, the folder."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import tacit
+from tacit.core.bounds import Provenance
+from tacit.core.budget import Budget
+from tacit.core.loss import Loss
+from tacit.errors import InvalidValue, StoreFailed, UnknownName
+from tacit.project.allowance import Allowance
+from tacit.session.budgets import budget_of
+from tacit.session.home import Home
+from tacit.session.salt import salt_of
+from tacit.store.states import NO_STATE, State, States
+
+HALF = Fraction(1, 2)
+
+
+def test_a_budget_is_written_in_three_ways() -> None:
+    assert budget_of(Allowance(epsilon=HALF)) == Budget(Loss.pure(HALF))
+    rho = Allowance(rho=HALF, delta=Fraction(1, 10**7), conversion_delta=Fraction(1, 10**6))
+    assert budget_of(rho) == Budget(Loss.zcdp(HALF, "1e-7"), Fraction(1, 10**6))
+    both = budget_of(Allowance(epsilon=Fraction(3), delta=Fraction(1, 10**6)))
+    assert both.cap.delta + both.conversion_delta == Fraction(1, 10**6)
+
+
+class Late(States):
+    """States of a session that looks a moment before another draws the salt."""
+
+    looked = False
+
+    def find(self, name: str) -> State:
+        if not self.looked:
+            self.looked = True
+            return NO_STATE
+        return super().find(name)
+
+
+def test_of_two_sessions_that_draw_at_once_both_have_one_salt(tmp_path: Path) -> None:
+    home = Home.at(tmp_path / "home")
+    drawn = salt_of(home.states, "patients")
+    late = Late(home.store, home.states._key)
+    assert salt_of(late, "patients") == drawn
+    home.store.close()
+
+
+def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "home").write_text("")
+    with pytest.raises(StoreFailed, match="neither made nor used as a folder"):
+        Home.at(tmp_path / "home")
+
+
+def test_bounds_keep_their_provenance_and_a_question_shows_its_sql(tmp_path: Path) -> None:
+    policy = tacit.Bounds.of(0, 9, Provenance.POLICY)
+    with tacit.open(
+        pd.DataFrame({"who": [1], "x": [1]}),
+        population=tacit.Population("staff", tacit.PrivacyUnit("employee")),
+        unit="who",
+        max_groups=1,
+        max_rows=1,
+        bounds={"x": policy},
+        budget=(1, "1e-6"),
+        folder=tmp_path / "home",
+    ) as session:
+        assert session.catalog.dataset("data").schema["x"].bounds == policy
+        asked = session.sql("SELECT SUM(x) AS s FROM data")
+        assert repr(asked) == 'SELECT SUM("data"."x") AS "s" FROM "data"'
+        assert repr(session) == "<session about staff: data>"
+        with pytest.raises(UnknownName, match="no population 'patients'"):
+            session.status("patients")
+    with pytest.raises(InvalidValue, match="protects one employee"):
+        tacit.open(
+            pd.DataFrame({"who": [1]}),
+            population="staff",
+            unit="who",
+            max_groups=1,
+            max_rows=1,
+            folder=tmp_path / "home",
+        ).sql("SELECT COUNT(*) FROM data").ask(epsilon="0.1")
