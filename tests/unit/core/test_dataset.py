@@ -49,7 +49,7 @@ def test_a_unit_is_named_by_text_or_whole_numbers(kind: Kind) -> None:
     schema = Schema((Column("patient", kind), Column("ward", Kind.TEXT)))
     with pytest.raises(
         InvalidValue,
-        match="leads to the unit and is .*; that is done by text or by whole numbers",
+        match=r"leads to the unit and is .*; that is done by text or by whole numbers",
     ):
         replace(VISITS, schema=schema)
 
