@@ -24,6 +24,7 @@ from tacit.engines.joined import Tables
 from tacit.engines.prepare import Preparation
 from tacit.engines.print.form import copy_to_read, row_by_row
 from tacit.engines.print.question import question
+from tacit.engines.print.rows_of import Rows
 from tacit.errors import InvalidValue
 from tacit.plan.bound import bound
 from tacit.plan.bounded import BoundedPlan
@@ -120,12 +121,13 @@ def test_a_copy_out_of_order_is_not_believed(name: str, limits: Limits) -> None:
         rows = "SELECT * FROM other ORDER BY tacit_place DESC, visit"
         run(f"CREATE TABLE {schema}.{table} AS {rows}")
     believed = 0
-    for plan in questions(catalog)[::3]:
+    for plan in questions(catalog)[::2]:
         true = opened(meaning.run(plan, catalog, SALT))
         assert opened(engine.run(plan, catalog, SALT)) == true, plan
-        found = run(question(plan, catalog, SALT, DIALECTS[name]))
-        believed += opened(boxed(plan, [row[:-1] for row in found])) != true
-    assert believed > 5, "whoever believes the copy finds other integers"
+        if Rows(plan, catalog, SALT, DIALECTS[name]).streamed:
+            found = run(question(plan, catalog, SALT, DIALECTS[name]))
+            believed += opened(boxed(plan, [row[:-1] for row in found])) != true
+    assert believed, "whoever believes the copy finds other integers"
 
 
 def test_a_copy_of_another_epoch_is_refused() -> None:

@@ -5,8 +5,8 @@ from typing import Any
 
 from tacit.core.catalog import Catalog
 from tacit.engines.engine import SecretTable, boxed
-from tacit.engines.print.form import copy_to_read, is_streamed
 from tacit.engines.print.question import question
+from tacit.engines.print.rows_of import Rows
 from tacit.plan.bounded import BoundedPlan
 
 Found = Sequence[Sequence[Any]]
@@ -22,9 +22,8 @@ def ask(
     Guarantee: what is read from a copy as it lies is used only where the same scan found every
     row in its place; else the table is asked, with the same answer.
     """
-    copied = copy_to_read(plan, catalog) is not None
     found = run(question(plan, catalog, salt, dialect))
-    if copied and is_streamed(dialect):
+    if Rows(plan, catalog, salt, dialect).streamed:
         if any(broken for *_, broken in found):
             found = run(question(plan, catalog, salt, dialect, use_copy=False))
         else:

@@ -25,17 +25,20 @@ class Reference:
 
     def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
         """The secret answer to ``plan``."""
-        units: dict[str | int, dict[Group, list[Row]]] = defaultdict(lambda: defaultdict(list))
+        units: dict[str | int, list[Row]] = defaultdict(list)
         for row in joined(plan.source, catalog, self._tables):
-            unit, group = row[plan.source.unit], _group(plan, row)
-            if unit is None or group is None or not truth(plan.condition, row):
-                continue
-            units[unit][group].append(row)  # type: ignore[index]
+            unit = row[plan.source.unit]
+            if unit is not None and truth(plan.condition, row):
+                units[unit].append(row)  # type: ignore[index]
         totals: dict[Group, list[int]] = {} if plan.keys else {(): [0] * len(plan.tallies)}
         leaves: list[Leaf] = []
-        parts = [name for name, _ in row_keys(plan.source, catalog)]
+        told_by = [name for name, _ in row_keys(plan.source, catalog)]
         for unit, found in units.items():
-            groups = _few(plan, salt, unit, found, parts)
+            groups: dict[Group, list[Row]] = defaultdict(list)
+            for row in _few(plan, salt, unit, found, told_by):
+                group = _group(plan, row)
+                if group is not None:
+                    groups[group].append(row)
             kept = sorted(groups, key=lambda group: (mixed(salt, [unit, *group]), group))
             for group in kept[: plan.max_groups]:
                 rows = groups[group]
@@ -50,50 +53,44 @@ class Reference:
 def _group(plan: BoundedPlan, row: Row) -> Group | None:
     """The group that a row belongs to; None where it belongs to none."""
     keys = [_key(key, row) for key in plan.keys]
-    known = [key for key in keys if key is not None]
+    known = [
+        name
+        for name, key in zip(keys, plan.keys, strict=True)
+        if name is not None and (key.keys is None or name in key.keys.values)
+    ]
     return tuple(known) if len(known) == len(keys) else None
 
 
 def _key(key: BoundedKey, row: Row) -> Key | None:
+    """What names the group of a row, public or not."""
     match key:
         case CaseKey(_, whens, otherwise, _):
             return next((name for when, name in whens if truth(when, row)), otherwise)
         case PeriodKey(_, day, span, _):
             days = steps(day, row)
             return None if days is None else span.start(day_of(days)).isoformat()
-        case ColumnKey(_, name, kind, keys):
+        case ColumnKey(_, name, kind, _):
             value: object = row[name]
             if kind is Kind.DATE and value is not None:
                 value = str(value)
             if kind is Kind.BOOLEAN and value is not None:
                 value = int(bool(value))
-            public = keys is None or value in keys.values
-            return value if public and isinstance(value, str | int) else None
+            return value if isinstance(value, str | int) else None
 
 
 def _few(
-    plan: BoundedPlan,
-    salt: bytes,
-    unit: str | int,
-    groups: dict[Group, list[Row]],
-    row_keys: list[str],
-) -> dict[Group, list[Row]]:
-    """The rows of one unit that are looked at, in their order, by group."""
+    plan: BoundedPlan, salt: bytes, unit: str | int, rows: list[Row], told_by: list[str]
+) -> list[Row]:
+    """The rows of one unit that are looked at, in their order."""
 
-    def order(pair: tuple[Group, Row]) -> tuple[int, tuple[tuple[bool, Key], ...]]:
-        group, row = pair
-        keys: list[Key | None] = [row[name] for name in row_keys]  # type: ignore[misc]
-        values = [_value(tally, row) for tally in plan.tallies if tally != UnitTally()]
-        rest = tuple(
-            (part is None, 0 if part is None else part) for part in (*keys, *group, *values)
-        )
-        return mixed(salt, [unit, *(keys or (*group, *values))]), rest
+    def order(row: Row) -> tuple[int, tuple[tuple[bool, Key], ...]]:
+        own: list[Key | None] = [row[name] for name in told_by]  # type: ignore[misc]
+        read = [_key(key, row) for key in plan.keys]
+        read += [_value(tally, row) for tally in plan.tallies if tally != UnitTally()]
+        rest = tuple((part is None, 0 if part is None else part) for part in (*own, *read))
+        return mixed(salt, [unit, *(own or read)]), rest
 
-    rows = sorted(((group, row) for group in groups for row in groups[group]), key=order)
-    found: dict[Group, list[Row]] = defaultdict(list)
-    for group, row in rows[: plan.max_rows_in_all]:
-        found[group].append(row)
-    return found
+    return sorted(rows, key=order)[: plan.max_rows_in_all]
 
 
 def _value(tally: Tally, row: Row) -> int | None:

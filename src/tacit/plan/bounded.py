@@ -53,10 +53,11 @@ BoundedKey = ColumnKey | CaseKey | PeriodKey
 class BoundedPlan:
     """One bounded relation that feeds all tallies and the selection of keys.
 
-    Rows where the unit is NULL, where the condition is not true, or where a key is NULL or not
-    public are dropped. Then each unit keeps at most ``max_rows_in_all`` rows, where that is
-    said, at most ``max_groups`` groups of these, and in a group at most ``max_rows`` rows where
-    a tally keeps rows; which ones is a function of the unit's own rows and a salt.
+    Rows where the unit is NULL, or where the condition is not true, are dropped. Then each unit
+    keeps at most ``max_rows_in_all`` rows, where that is said; of these, rows where a key is
+    NULL or not public are dropped, and it keeps at most ``max_groups`` groups, and in a group
+    at most ``max_rows`` rows where a tally keeps rows. Which ones is a function of the unit's
+    own rows and a salt.
     """
 
     source: Source

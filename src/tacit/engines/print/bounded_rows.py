@@ -1,100 +1,26 @@
 """The rows of a question with their unit, keys and values, and at most so many of each unit."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
 from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
 from tacit.core.schema import Schema
-from tacit.engines.print.form import copy_to_read, is_streamed, row_by_row
+from tacit.engines.print.form import copy_to_read, row_by_row
 from tacit.engines.print.gather import Relations, rows
-from tacit.engines.print.kept_rows import KEPT, PLACE, UNIT, RowOrder, kept_rows
-from tacit.engines.print.key import is_public, is_text, named
-from tacit.engines.print.mix import mixed
+from tacit.engines.print.kept_rows import BROKEN, PLACE, UNIT, RowOrder, kept_rows
+from tacit.engines.print.key import is_group, is_text, named
 from tacit.engines.print.row import condition, steps
+from tacit.engines.print.rows_of import Rows, is_filtered
 from tacit.engines.print.stage import stages
 from tacit.engines.print.word import bytewise, choose, column, is_null, literal
-from tacit.plan.bounded import BoundedPlan, ColumnKey
 from tacit.plan.row_key import row_keys
 from tacit.plan.source import one_row
 from tacit.plan.steps import Known
 from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, TreeTally, UnitTally
 
-ROWS = "tacit_rows"
-RowParts = list[tuple[str, bool]]
-"""Columns by name, and whether they hold text."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """What the rows of a question are found by: a plan, what it reads, and how it is said."""
-
-    plan: BoundedPlan
-    catalog: Catalog
-    salt: bytes
-    dialect: str
-    use_copy: bool = True
-
-    @property
-    def streamed(self) -> bool:
-        """Whether rows are taken as they lie in a copy, in an order that has to be asserted."""
-        return self._copied and is_streamed(self.dialect)
-
-    @property
-    def key_names(self) -> list[str]:
-        """The columns that name a row's group."""
-        return [f"k{place}" for place in range(len(self.plan.keys))]
-
-    @property
-    def key_parts(self) -> RowParts:
-        """The unit and the keys, as they are mixed."""
-        texts = [is_text(key) for key in self.plan.keys]
-        return [self._unit, *zip(self.key_names, texts, strict=True)]
-
-    @property
-    def row_parts(self) -> RowParts:
-        """What tells a unit's rows apart: their keys, and else all that is read of them."""
-        found = row_keys(self.plan.source, self.catalog)
-        if found:
-            keys = [(f"r{place}", kind is Kind.TEXT) for place, (_, kind) in enumerate(found)]
-            return [self._unit, *keys]
-        return [*self.key_parts, *((name, False) for name in self.value_names)]
-
-    @property
-    def value_names(self) -> list[str]:
-        """The columns that hold what tallies need of a row."""
-        return [
-            f"v{place}"
-            for place, tally in enumerate(self.plan.tallies)
-            if not isinstance(tally, UnitTally)
-        ]
-
-    @property
-    def row_order(self) -> tuple[exp.Expr, ...]:
-        """The order in which a unit's rows are kept: equal ones have nothing to tell apart."""
-        if self._copied:
-            return (column(PLACE),)
-        values = [(name, False) for name in self.value_names]
-        return self._order(self.row_parts, [*self.row_parts, *self.key_parts, *values])
-
-    @property
-    def group_order(self) -> tuple[exp.Expr, ...]:
-        """The order in which a unit's groups are kept."""
-        return self._order(self.key_parts, self.key_parts)
-
-    def _order(self, parts: RowParts, then: RowParts) -> tuple[exp.Expr, ...]:
-        rest = [part for part in dict.fromkeys(then) if part != self._unit]
-        return (mixed(self.salt, parts, self.dialect), *(column(name) for name, _ in rest))
-
-    @property
-    def _copied(self) -> bool:
-        return self.use_copy and copy_to_read(self.plan, self.catalog) is not None
-
-    @property
-    def _unit(self) -> tuple[str, bool]:
-        dataset, _, name = self.plan.source.unit.partition(".")
-        return UNIT, self.catalog.table(dataset).schema[name].kind is Kind.TEXT
+ROWS, GROUPED, PARTS = "tacit_rows", "tacit_grouped", "tacit_parts"
 
 
 def bounded_rows(rows_of: Rows) -> Relations:
@@ -102,34 +28,44 @@ def bounded_rows(rows_of: Rows) -> Relations:
     plan, catalog = rows_of.plan, rows_of.catalog
     copy = copy_to_read(plan, catalog) if rows_of.use_copy else None
     if copy is None:
-        return _rows(rows_of, "", placed=False)
+        return _rows(rows_of, "", rows_of)
     made: Relations = {}
     ends = []
     for place, table in enumerate(copy.tables):
         part = replace(rows_of, catalog=_with_table(catalog, plan.source.dataset, table))
-        made |= _rows(part, f"_{place}", placed=True)
+        made |= _rows(part, f"_{place}", rows_of)
         ends.append(exp.select("*").from_(list(made)[-1]))
-    made[KEPT] = ends[0] if len(ends) == 1 else exp.union(*ends, distinct=False)
+    made[PARTS] = ends[0] if len(ends) == 1 else exp.union(*ends, distinct=False)
     return made
 
 
-def _rows(rows_of: Rows, level: str, *, placed: bool) -> Relations:
-    plan, catalog, dialect = rows_of.plan, rows_of.catalog, rows_of.dialect
-    made = rows(plan.source, catalog, dialect, level)
+def _rows(rows_of: Rows, level: str, whole: Rows) -> Relations:
+    """Of one table: the question's own, or a part of its copy; ``whole`` says which."""
+    plan, catalog, placed = rows_of.plan, rows_of.catalog, whole.copied
+    made = rows(plan.source, catalog, rows_of.dialect, level)
     made |= stages((plan.condition, plan.keys, plan.tallies), list(made)[-1], level)
     made[f"{ROWS}{level}"] = _counted(rows_of, list(made)[-1], placed=placed)
     most = plan.max_rows_in_all
     if most is None or one_row(plan.source, catalog):
-        return made
-    by = (column(PLACE),) if placed else rows_of.row_order
-    order = RowOrder(() if placed and is_streamed(dialect) else by)
+        return made | _grouped(whole, list(made)[-1], level)
+    by_place = whole.first_by_place
+    order = RowOrder(() if whole.streamed else whole.row_order)
     values = [f"v{at}" for at, tally in enumerate(plan.tallies) if is_added_up(tally)]
     seen = [UNIT, *rows_of.key_names, *values]
-    beside = seen if row_by_row(plan, catalog) else []
-    there = [exp.not_(is_null(column(name))) for name in rows_of.key_names]
-    counted = exp.select("*").from_(list(made)[-1])
-    counted = counted.where(*there) if there else counted
-    return made | kept_rows(counted, beside, most, order, level)
+    beside = seen if row_by_row(plan, catalog) and most > 1 else []
+    made |= kept_rows(list(made)[-1], beside, most, order, level, all_kept=by_place)
+    return made | _grouped(whole, list(made)[-1], level)
+
+
+def _grouped(rows_of: Rows, below: str, level: str) -> Relations:
+    """The rows that are in a group of the answer, and any that is out of its place."""
+    inside = [is_group(key, f"k{at}") for at, key in enumerate(rows_of.plan.keys)]
+    if not inside:
+        return {}
+    there = exp.and_(*inside)
+    if rows_of.streamed:
+        there = exp.or_(there, exp.EQ(this=column(BROKEN), expression=literal(1)))
+    return {f"{GROUPED}{level}": exp.select("*").from_(below).where(there)}
 
 
 def _counted(rows_of: Rows, source: str, *, placed: bool) -> exp.Select:
@@ -143,10 +79,14 @@ def _counted(rows_of: Rows, source: str, *, placed: bool) -> exp.Select:
     dialect, unit = rows_of.dialect, column(plan.source.unit)
     cells = [(UNIT, unit, rows_of.key_parts[0][1])]
     cells += [(f"k{at}", named(key), is_text(key)) for at, key in enumerate(plan.keys)]
-    public = [is_public(key) for key in plan.keys if isinstance(key, ColumnKey) and key.keys]
+    where = [exp.not_(is_null(unit)), condition(plan.condition)]
     if placed:
         place_name = f"{plan.source.dataset}.{PLACE}"
         values.append(exp.alias_(column(place_name), PLACE))
+        if not is_filtered(plan):
+            # the first in all are the first of those that count: nothing has to be looked up
+            most = literal(plan.max_rows_in_all)
+            where.append(exp.LTE(this=column(place_name), expression=most))
     else:
         found = row_keys(plan.source, rows_of.catalog)
         cells += [
@@ -155,11 +95,7 @@ def _counted(rows_of: Rows, source: str, *, placed: bool) -> exp.Select:
     named_cells = [
         exp.alias_(bytewise(cell, dialect, text=text), name) for name, cell, text in cells
     ]
-    return (
-        exp.select(*named_cells, *values)
-        .from_(source)
-        .where(exp.not_(is_null(unit)), condition(plan.condition), *public)
-    )
+    return exp.select(*named_cells, *values).from_(source).where(*where)
 
 
 def is_added_up(tally: Tally) -> bool:

@@ -2,8 +2,9 @@
 
 from sqlglot import exp
 
-from tacit.engines.print.bounded_rows import Rows, is_added_up
+from tacit.engines.print.bounded_rows import is_added_up
 from tacit.engines.print.kept_rows import BROKEN, UNIT, before
+from tacit.engines.print.rows_of import Rows
 from tacit.engines.print.word import choose, column, literal
 from tacit.plan.source import one_row
 from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, TreeTally, UnitTally

@@ -2,11 +2,11 @@
 
 from sqlglot import exp
 
-from tacit.engines.print.bounded_rows import Rows
 from tacit.engines.print.form import choosing
 from tacit.engines.print.gather import Relations
 from tacit.engines.print.kept_rows import BROKEN, UNIT
-from tacit.engines.print.word import choose, clamped, column, is_null, literal
+from tacit.engines.print.rows_of import Rows
+from tacit.engines.print.word import choose, clamped, column, literal
 from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, TreeTally, UnitTally
 
 RANKED, UNITS, CHOSEN = "tacit_ranked", "tacit_units", "tacit_chosen"
@@ -38,8 +38,7 @@ def _ranked(rows_of: Rows, below: str) -> exp.Select:
         # the rows of a group share its place among those of their unit
         rank = _rank(exp.DenseRank(), [UNIT], rows_of.group_order)
         query = query.select(exp.alias_(rank, GROUP_RANK))
-    there = [exp.not_(is_null(column(name))) for name in names]
-    return query.where(*there) if there else query
+    return query
 
 
 def _units(rows_of: Rows, source: str) -> exp.Select:
@@ -51,13 +50,8 @@ def _units(rows_of: Rows, source: str) -> exp.Select:
     ]
     if rows_of.streamed:
         tallies.append(exp.alias_(exp.Max(this=column(BROKEN)), BROKEN))
-    there = [exp.not_(is_null(column(name))) for name in names]
     query = exp.select(*map(column, [UNIT, *names]), *tallies).from_(source)
-    return (
-        query.where(*there).group_by(*map(column, [UNIT, *names]))
-        if there
-        else query.group_by(UNIT)
-    )
+    return query.group_by(*map(column, [UNIT, *names]))
 
 
 def _rank(rank: exp.Expr, partition: list[str], order: tuple[exp.Expr, ...]) -> exp.Expr:

@@ -4,7 +4,7 @@ from sqlglot import exp
 
 from tacit.core.column import Kind
 from tacit.engines.print.row import after_monday, clamped_day, condition, steps
-from tacit.engines.print.word import choose, column, compare, literal
+from tacit.engines.print.word import choose, column, compare, is_null, literal
 from tacit.plan.bounded import BoundedKey, CaseKey, ColumnKey, PeriodKey
 from tacit.plan.calendar import Part, Span
 from tacit.plan.expression import Comparison
@@ -39,10 +39,11 @@ def is_text(key: BoundedKey) -> bool:
             return True
 
 
-def is_public(key: ColumnKey) -> exp.Expr:
-    """Whether a row's group is one of the public ones."""
-    values = key.keys.values if key.keys else ()
-    return exp.In(this=named(key), expressions=[literal(value) for value in values])
+def is_group(key: BoundedKey, name: str) -> exp.Expr:
+    """Whether the column ``name`` names a group: one of the public ones, where they are."""
+    if isinstance(key, ColumnKey) and key.keys:
+        return exp.In(this=column(name), expressions=list(map(literal, key.keys.values)))
+    return exp.not_(is_null(column(name)))
 
 
 def _start(key: PeriodKey) -> exp.Expr:

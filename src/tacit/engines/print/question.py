@@ -3,12 +3,13 @@
 from sqlglot import exp
 
 from tacit.core.catalog import Catalog
-from tacit.engines.print.bounded_rows import Rows, bounded_rows
+from tacit.engines.print.bounded_rows import bounded_rows
 from tacit.engines.print.by_row import ADDED, EARLIER, added_by_row
 from tacit.engines.print.by_unit import CHOSEN, GROUP_RANK, RANKED, ROW_RANK, added_by_unit
 from tacit.engines.print.dialect import said
 from tacit.engines.print.form import row_by_row
 from tacit.engines.print.kept_rows import BROKEN
+from tacit.engines.print.rows_of import Rows
 from tacit.engines.print.word import column, is_null, literal
 from tacit.plan.bounded import BoundedPlan
 from tacit.plan.tally import TreeTally
@@ -60,8 +61,6 @@ def _sums(rows_of: Rows, source: str) -> exp.Select:
         kept = [
             exp.or_(part, exp.GT(this=column(BROKEN), expression=literal(0))) for part in kept
         ]
-    if source == ADDED:
-        kept += [exp.not_(is_null(name)) for name in names]
     query = query.where(*kept) if kept else query
     return query.group_by(*names) if names else query
 
@@ -78,7 +77,6 @@ def _leaves(rows_of: Rows, place: int) -> exp.Select:
     if row_by_row(plan, rows_of.catalog):
         source = ADDED
         kept: list[exp.Expr] = [exp.LT(this=column(EARLIER), expression=literal(plan.max_rows))]
-        kept += [exp.not_(is_null(column(name))) for name in rows_of.key_names]
     else:
         source = RANKED
         kept = [

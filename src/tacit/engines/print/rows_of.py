@@ -1,0 +1,105 @@
+"""How the rows of a question are found: what tells them apart, and in which order."""
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from tacit.core.catalog import Catalog
+from tacit.core.column import Kind
+from tacit.engines.print.form import copy_to_read, is_streamed, row_by_row
+from tacit.engines.print.kept_rows import PLACE, UNIT
+from tacit.engines.print.key import is_text
+from tacit.engines.print.mix import mixed
+from tacit.engines.print.word import column
+from tacit.plan.bounded import BoundedPlan
+from tacit.plan.row_key import row_keys
+from tacit.plan.steps import AllOf
+from tacit.plan.tally import UnitTally
+
+RowParts = list[tuple[str, bool]]
+"""Columns by name, and whether they hold text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What the rows of a question are found by: a plan, what it reads, and how it is said."""
+
+    plan: BoundedPlan
+    catalog: Catalog
+    salt: bytes
+    dialect: str
+    use_copy: bool = True
+
+    @property
+    def streamed(self) -> bool:
+        """Whether rows are taken as they lie in a copy, in an order that has to be asserted."""
+        if not self.copied or not is_streamed(self.dialect):
+            return False
+        looks_back = row_by_row(self.plan, self.catalog) and self.plan.max_rows_in_all != 1
+        return looks_back or not self.first_by_place
+
+    @property
+    def first_by_place(self) -> bool:
+        """Whether the place of a row in a copy tells whether it is kept."""
+        return self.copied and not is_filtered(self.plan)
+
+    @property
+    def copied(self) -> bool:
+        """Whether a copy is read."""
+        return self.use_copy and copy_to_read(self.plan, self.catalog) is not None
+
+    @property
+    def key_names(self) -> list[str]:
+        """The columns that name a row's group."""
+        return [f"k{place}" for place in range(len(self.plan.keys))]
+
+    @property
+    def key_parts(self) -> RowParts:
+        """The unit and the keys, as they are mixed."""
+        texts = [is_text(key) for key in self.plan.keys]
+        return [self._unit, *zip(self.key_names, texts, strict=True)]
+
+    @property
+    def row_parts(self) -> RowParts:
+        """What tells a unit's rows apart: their keys, and else all that is read of them."""
+        found = row_keys(self.plan.source, self.catalog)
+        if found:
+            keys = [(f"r{place}", kind is Kind.TEXT) for place, (_, kind) in enumerate(found)]
+            return [self._unit, *keys]
+        return [*self.key_parts, *((name, False) for name in self.value_names)]
+
+    @property
+    def value_names(self) -> list[str]:
+        """The columns that hold what tallies need of a row."""
+        return [
+            f"v{place}"
+            for place, tally in enumerate(self.plan.tallies)
+            if not isinstance(tally, UnitTally)
+        ]
+
+    @property
+    def row_order(self) -> tuple[exp.Expr, ...]:
+        """The order in which a unit's rows are kept: equal ones have nothing to tell apart."""
+        if self.copied:
+            return (column(PLACE),)
+        values = [(name, False) for name in self.value_names]
+        return self._order(self.row_parts, [*self.row_parts, *self.key_parts, *values])
+
+    @property
+    def group_order(self) -> tuple[exp.Expr, ...]:
+        """The order in which a unit's groups are kept."""
+        return self._order(self.key_parts, self.key_parts)
+
+    def _order(self, parts: RowParts, then: RowParts) -> tuple[exp.Expr, ...]:
+        rest = [part for part in dict.fromkeys(then) if part != self._unit]
+        return (mixed(self.salt, parts, self.dialect), *(column(name) for name, _ in rest))
+
+    @property
+    def _unit(self) -> tuple[str, bool]:
+        dataset, _, name = self.plan.source.unit.partition(".")
+        return UNIT, self.catalog.table(dataset).schema[name].kind is Kind.TEXT
+
+
+def is_filtered(plan: BoundedPlan) -> bool:
+    """Whether some rows of a unit may not count."""
+    return plan.condition != AllOf(())
