@@ -10,6 +10,7 @@ import psycopg
 from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
 from tacit.engines.ask import ask
+from tacit.engines.copies import check_copies
 from tacit.engines.engine import SecretTable
 from tacit.engines.listing import TABLES, named
 from tacit.engines.physical_types import Types, check_types, kinds
@@ -71,6 +72,12 @@ class Postgres:
                     check_types(
                         dataset, dict(zip(dataset.schema.names, types, strict=True)), TYPES
                     )
+                check_copies(
+                    catalog,
+                    "postgres",
+                    lambda text: cursor.execute(text.encode()),
+                    psycopg.ProgrammingError,
+                )
         except psycopg.ProgrammingError as error:
             raise InvalidValue(
                 "A dataset has no table here with the columns declared, or its role may not "
