@@ -155,10 +155,20 @@ def test_parts_and_places_of_before_are_not_left_behind(file: Path) -> None:
         ]
 
 
-def test_a_copy_that_is_gone_is_told_of_before_a_question_is_paid_for(file: Path) -> None:
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "DROP TABLE tacit_visits_1",
+        "ALTER TABLE tacit_visits_1 ALTER cost TYPE DOUBLE",
+        "ALTER TABLE tacit_visits_0 DROP tacit_place",
+    ],
+)
+def test_a_copy_that_is_gone_is_told_of_before_a_question_is_paid_for(
+    file: Path, harm: str
+) -> None:
     done(file, "prepare", "visits", "--where", "main")
     with duckdb.connect(str(file.parent / "clinic.duckdb")) as owner:
-        owner.execute("DROP TABLE tacit_visits_1")
+        owner.execute(harm)
     refused = told(file, "ask", QUESTION, "--rho", "0.01")
     assert "The ordered copy of 'visits' is not here" in refused
     assert "tacit prepare visits" in refused
@@ -217,6 +227,52 @@ def test_where_each_person_has_one_row_nothing_is_prepared(file: Path) -> None:
     done(file, "apply", "--yes")
     shown = done(file, "ask", QUESTION, "--explain")
     assert shown == "Each unit has one row; nothing is bounded.\n"
+
+
+GROUPED = "Rows grouped by unit first; max_rows_in_all of visits would let a copy be read."
+WINDOW = "A window over the table, then rows grouped by unit; tacit prepare visits would make "
+ALONE = "a copy is read where a question asks one table that names its unit."
+GATHERED = (
+    "SELECT ward, COUNT(*) AS n FROM (SELECT person, ward, COUNT(*) AS n FROM visits "
+    "GROUP BY person, ward) GROUP BY ward"
+)
+
+
+@pytest.mark.parametrize(
+    ("limit", "question", "sentence"),
+    [
+        ("", QUESTION, GROUPED),
+        ("max_rows_in_all = 9\n", QUESTION, WINDOW + "it a pass."),
+        (
+            "max_rows_in_all = 3\n",
+            GATHERED,
+            ALONE,
+        ),
+        (
+            "",
+            "SELECT AVG(m) FROM (SELECT person, AVG(cost) AS m FROM visits GROUP BY person)",
+            "The rows of each unit are gathered into one; nothing is bounded.",
+        ),
+    ],
+)
+def test_explain_says_how_a_question_is_answered_and_what_would_be_faster(
+    file: Path, limit: str, question: str, sentence: str
+) -> None:
+    edit(file, "max_rows_in_all = 3\n", limit)
+    done(file, "apply", "--yes")
+    assert sentence in done(file, "ask", question, "--explain")
+    assert "ρ = 0 of" in done(file, "status")
+
+
+def test_a_copy_of_many_rows_of_a_person_is_grouped(file: Path) -> None:
+    edit(file, "max_rows_in_all = 3", "max_rows_in_all = 9")
+    done(file, "apply", "--yes")
+    before = integers(file)
+    done(file, "prepare", "visits", "--where", "main")
+    shown = done(file, "ask", QUESTION, "--explain")
+    assert shown == "Rows grouped by unit, from the ordered copy of epoch 2026-W46.\n"
+    emptied(file)
+    assert integers(file) == before
 
 
 def test_a_parquet_file_has_its_copy_in_a_file(tmp_path: Path) -> None:

@@ -61,16 +61,14 @@ class DuckDB:
     def check(self, catalog: Catalog) -> None:
         """Refuse a catalogue whose tables are not there, or of other types; no row is read."""
         for dataset in catalog.tables:
-            with self._cursor() as cursor:
-                try:
-                    cursor.execute(columns(dataset.name, catalog, dialect="duckdb"))
-                except duckdb.Error as error:
-                    raise InvalidValue(
-                        f"{dataset.name!r} has no table here with the columns declared."
-                    ) from error
-                types = [str(kind) for _, kind, *_ in cursor.description]
+            try:
+                types = self._look(columns(dataset.name, catalog, dialect="duckdb"))
+            except duckdb.Error as error:
+                raise InvalidValue(
+                    f"{dataset.name!r} has no table here with the columns declared."
+                ) from error
             check_types(dataset, dict(zip(dataset.schema.names, types, strict=True)), TYPES)
-        check_copies(catalog, "duckdb", self._look, duckdb.Error)
+        check_copies(catalog, "duckdb", self._look, TYPES, duckdb.Error)
 
     def tables(self) -> tuple[tuple[str, ...], ...]:
         """The names of all tables, part by part."""
@@ -102,9 +100,11 @@ class DuckDB:
         except duckdb.Error as error:
             raise InternalError("The engine failed.") from error
 
-    def _look(self, text: str) -> None:
+    def _look(self, text: str) -> list[str]:
+        """The types of what ``text`` finds."""
         with self._cursor() as cursor:
             cursor.execute(text)
+            return [str(kind) for _, kind, *_ in cursor.description]
 
     def _cursor(self) -> duckdb.DuckDBPyConnection:
         """A cursor, which begins in the database of the connection, and not where that is."""

@@ -11,7 +11,10 @@ def explained(plan: BoundedPlan, catalog: Catalog) -> str:
     """Which form answers ``plan``, and what would make it faster."""
     source, name = plan.source, plan.source.dataset
     if one_row(source, catalog):
-        return "Each unit has one row; nothing is bounded."
+        had = "Each unit has one row"
+        if source.gathered:
+            had = "The rows of each unit are gathered into one"
+        return f"{had}; nothing is bounded."
     by_row = row_by_row(plan, catalog)
     copy = copy_to_read(plan, catalog)
     if copy is not None:

@@ -92,10 +92,11 @@ def check_role(cursor: Cursor, catalog: Catalog) -> None:
                 f"ALTER ROLE ... SET {setting} = '{quiet}'."
             )
     for dataset in catalog.tables:
-        _check_table(cursor, dataset)
+        check_table(cursor, dataset)
 
 
-def _check_table(cursor: Cursor, dataset: Dataset | PublicTable) -> None:
+def check_table(cursor: Cursor, dataset: Dataset | PublicTable) -> None:
+    """Refuse a table that the role may write, or that takes different texts for equal."""
     table = _table(dataset)
     (writes,) = cursor.execute("SELECT has_table_privilege(%s, %s)", (table, WRITES)).fetchone()
     if writes:

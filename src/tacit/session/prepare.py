@@ -4,9 +4,10 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from getpass import getuser
 from pathlib import Path
 from typing import cast
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from tacit.engines.duckdb_owner import duckdb_owner
 from tacit.engines.postgres_role import readable
@@ -47,8 +48,7 @@ class Owner:
         with self._writing(found, place) as run:
             yield from making.steps(self._salt(found.dataset.population), run)
             if found.engine.kind == "postgres":
-                role = urlsplit(found.engine.address).username or found.engine.name
-                for statement in readable(role, making.tables):
+                for statement in readable(self._reader(found), making.tables):
                     run(statement)
         self._say(name, place, found.dataset.epoch.label)
 
@@ -74,6 +74,11 @@ class Owner:
         file = None if place.file is None else str(folder / place.file)
         path = str(folder / engine.address)
         return duckdb_owner(path, place.path, file=file, parquet=parquet)
+
+    def _reader(self, found: Declared) -> str:
+        """The role that sessions read by; without one in the address, that of the driver."""
+        named = urlsplit(found.engine.address).username
+        return unquote(named) if named else self.environment.get("PGUSER") or getuser()
 
     def _salt(self, population: str) -> bytes:
         home = Home.at(self.file.parent / FOLDER)
