@@ -51,6 +51,18 @@ ROWS = (
 )
 QUESTION = "SELECT ward, COUNT(*) AS n, SUM(cost) AS cost FROM visits GROUP BY ward"
 
+LINK = 'link = { column = "person", parent = "people", parent_column = "id" }\n'
+PEOPLE = """
+[datasets.people]
+population = "patients"
+engine = "warehouse"
+epoch = "1"
+unit = "id"
+max_groups = 1
+max_rows = 1
+columns = { id = "text" }
+"""
+
 
 def tacit(file: Path, *words: object, **environment: str) -> Result:
     given = [*map(str, words), "--project", str(file)]
@@ -109,7 +121,10 @@ def test_a_prepared_table_is_read_from_its_copy(file: Path, where: str) -> None:
         file, "ask", QUESTION, "--explain"
     )
     assert "2/2" in done(file, "prepare", "visits", "--where", where)
-    assert f'copy = {{where = "{where}", parts = 2, epoch = "2026-W46"}}' in file.read_text()
+    assert (
+        f'copy = {{where = "{where}", parts = 2, epoch = "2026-W46", order = '
+        in file.read_text()
+    )
     assert file.read_text().count("#") == comments
     shown = done(file, "ask", QUESTION, "--explain")
     assert shown == "Row by row from the ordered copy of epoch 2026-W46.\n"
@@ -121,15 +136,17 @@ def test_a_prepared_table_is_read_from_its_copy(file: Path, where: str) -> None:
     assert integers(file) == [[0, 0]] * len(before)  # whoever read the table all along
 
 
-def test_a_copy_by_another_salt_would_keep_other_rows(file: Path) -> None:
+def test_a_copy_by_another_salt_keeps_other_rows_and_is_refused(file: Path) -> None:
     before = integers(file)
     done(file, "prepare", "visits", "--where", "main")
     assert integers(file) == before
     (file.parent / ".tacit").rename(file.parent / "other")
     done(file, "apply", "--yes")
-    copied = integers(file)
-    done(file, "prepare", "visits", "--drop")
-    assert integers(file) != copied
+    refused = told(file, "ask", QUESTION, "--rho", "0.01")
+    assert "made with another ledger, whose salt keeps other rows" in refused
+    assert "tacit prepare visits" in refused
+    done(file, "prepare", "visits")
+    assert integers(file) != before  # what the copy of before would have given
 
 
 def test_an_old_copy_is_refused_with_the_command_that_makes_it_anew(file: Path) -> None:
@@ -189,6 +206,7 @@ def test_what_a_copy_needs_is_named_with_the_command_that_says_it(
 ) -> None:
     edit(file, before, after)
     refused = told(file, "prepare", "visits", "--where", "main")
+    assert "parts of" not in refused  # no bar where nothing is made
     said = "tacit protect visits --unit person --max-groups 2 --max-rows 2 "
     assert said + lacking in refused
     more = lacking.rstrip(";").replace("COLUMN", "id").split()
@@ -210,6 +228,25 @@ def test_what_cannot_be_prepared_is_told_and_nothing_is_said(
     before = file.read_text()
     assert refusal in told(file, *words)
     assert file.read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "refusal"),
+    [
+        ('unit = "person"\nmax', LINK + "max", "has a link to it, in person"),
+        ('row_key = "id"', 'copy = 3\nrow_key = "id"', "tacit.toml:18: 'datasets.visits.copy'"),
+        ('engine = "warehouse"', 'engine = "warehouse"\ntable = "none"', "DuckDB failed over"),
+    ],
+)
+def test_declarations_that_have_no_copy_are_told(
+    file: Path, before: str, after: str, refusal: str
+) -> None:
+    edit(file, before, after)
+    file.write_text(file.read_text() + PEOPLE)
+    said = file.read_text()
+    shown = told(file, "prepare", "visits", "--where", "main")
+    assert refusal in shown
+    assert file.read_text() == said
 
 
 def test_keys_that_tell_no_rows_apart_are_refused(file: Path) -> None:

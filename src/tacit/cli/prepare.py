@@ -38,7 +38,8 @@ def prepare(  # noqa: PLR0913 - one for each option
         return
     shown = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*shown, TimeElapsedColumn()) as bar:
-        task = bar.add_task(f"parts of {dataset}", total=None)
         for step in owner.prepare(dataset, where, parts):
-            bar.update(task, completed=step.made, total=step.parts)
+            if not bar.tasks:
+                bar.add_task(f"parts of {dataset}", total=step.parts)
+            bar.update(bar.tasks[0].id, completed=step.made)
     click.echo(f"Said in {project.name}; see what reads it: tacit ask SQL --explain")

@@ -83,7 +83,8 @@ class Epoch:
 class OrderedCopy:
     """A copy of a table's rows in the order in which a unit's rows are kept.
 
-    Each of its ``tables`` holds all rows of some of the units.
+    Each of its ``tables`` holds all rows of some of the units. The ``order`` is a public mark
+    of the salt that they are ordered by, where somebody keeps it.
 
     Example:
         >>> OrderedCopy.of("visits", ("main",), 2, Epoch("1")).tables
@@ -92,6 +93,7 @@ class OrderedCopy:
 
     tables: tuple[tuple[str, ...], ...]
     epoch: Epoch
+    order: str | None = None
 
     @classmethod
     def of(cls, name: str, where: tuple[str, ...], parts: int, epoch: Epoch) -> "OrderedCopy":

@@ -15,7 +15,7 @@ PARTS = 2
 class CopyPlace:
     """Where an owner wants a copy: in a schema, or in a DuckDB file beside the project.
 
-    One without an ``epoch`` is not made yet.
+    One without an ``epoch`` is not made yet. The ``order`` is a mark of the salt of a ledger.
 
     Example:
         >>> CopyPlace("copies.duckdb").path
@@ -25,6 +25,7 @@ class CopyPlace:
     where: str
     parts: int = PARTS
     epoch: str | None = None
+    order: str | None = None
 
     @property
     def file(self) -> str | None:
@@ -38,12 +39,13 @@ class CopyPlace:
 
 
 def place_of(entry: Entry) -> CopyPlace:
-    """``copy = { where = "main", parts = 2, epoch = "1" }`` of a dataset."""
-    parts = entry.fields("where", "parts", "epoch")
+    """``copy = { where = "main", parts = 2, epoch = "1", order = "5eed" }`` of a dataset."""
+    parts = entry.fields("where", "parts", "epoch", "order")
     return CopyPlace(
         entry.part("where").text(),
         parts["parts"].whole() if "parts" in parts else PARTS,
         parts["epoch"].text() if "epoch" in parts else None,
+        parts["order"].text() if "order" in parts else None,
     )
 
 
@@ -54,7 +56,8 @@ def with_copy(dataset: Dataset, entry: Entry) -> Dataset:
         return dataset
     try:
         made = OrderedCopy.of(dataset.name, place.path, place.parts, Epoch(place.epoch))
-        return replace(dataset, copy=made)
+        entry.part("order")
+        return replace(dataset, copy=replace(made, order=place.order))
     except TacitError as error:
         raise entry.fault(str(error)) from error
 

@@ -16,7 +16,7 @@ from tacit.extras import load
 from tacit.project.copies import CopyPlace
 from tacit.project.source import Source
 from tacit.session.home import FOLDER, Home
-from tacit.session.salt import salt_of
+from tacit.session.salt import mark_of, salt_of
 from tacit.session.to_copy import Declared, chosen, declared, owner_address, worth_it
 
 
@@ -45,12 +45,13 @@ class Owner:
         place = chosen(found, where, parts)
         making = _making(found, place)
         self.drop(name)
+        salt = self._salt(found.dataset.population)
         with self._writing(found, place) as run:
-            yield from making.steps(self._salt(found.dataset.population), run)
+            yield from making.steps(salt, run)
             if found.engine.kind == "postgres":
                 for statement in readable(self._reader(found), making.tables):
                     run(statement)
-        self._say(name, place, found.dataset.epoch.label)
+        self._say(name, place, {"epoch": found.dataset.epoch.label, "order": mark_of(salt)})
 
     def drop(self, name: str) -> bool:
         """Drop the copy of the dataset ``name``; whether there was one."""
@@ -60,7 +61,7 @@ class Owner:
             return False
         with self._writing(found, place) as run:
             _making(found, place).drop(run)
-        self._say(name, place, None)
+        self._say(name, place, {})
         return True
 
     def _writing(self, found: Declared, place: CopyPlace) -> AbstractContextManager[Run]:
@@ -87,10 +88,9 @@ class Owner:
         finally:
             home.store.close()
 
-    def _say(self, name: str, place: CopyPlace, epoch: str | None) -> None:
+    def _say(self, name: str, place: CopyPlace, made: Mapping[str, str]) -> None:
         """Write into the project file what there is now; comments stay."""
-        said = {"where": place.where, "parts": place.parts}
-        said |= {} if epoch is None else {"epoch": epoch}
+        said = {"where": place.where, "parts": place.parts, **made}
         source = Source.at(self.file).changed(("datasets", name, "copy"), said)
         self.file.write_text(source.text, encoding="utf-8")
 

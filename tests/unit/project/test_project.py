@@ -259,7 +259,10 @@ def test_where_a_table_lives_is_no_fact(tmp_path: Path) -> None:
 
 
 PEOPLE = 'columns = { id = "integer", person = "text" }'
-COPY = 'row_key = "id"\ncopy = { where = "copies.duckdb", parts = 3, epoch = "2026-W46" }\n'
+COPY = (
+    'row_key = "id"\ncopy = { where = "copies.duckdb", parts = 3, epoch = "2026-W46", '
+    'order = "5eed" }\n'
+)
 
 
 def test_a_copy_is_read_where_it_was_made_and_is_no_fact(tmp_path: Path) -> None:
@@ -278,7 +281,8 @@ def test_a_copy_is_read_where_it_was_made_and_is_no_fact(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [
-        ('epoch = "2026-W46" }', 'epoch = "2026-W45" }', "make it anew: tacit prepare people"),
+        (', order = "5eed"', "", "'order' is missing here"),
+        ('epoch = "2026-W46"', 'epoch = "2026-W45"', "make it anew: tacit prepare people"),
         ("parts = 3", "parts = 0", "A copy has 1 part or more"),
         ("where =", "place =", "'place' is not known here"),
         ('row_key = "id"\n', "\n", "ordered by its unit and its row_key"),
