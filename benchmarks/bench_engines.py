@@ -117,18 +117,25 @@ def bare_duckdb(database: duckdb.DuckDBPyConnection, table: str) -> Callable[[],
     return lambda: database.cursor().execute(text).fetchall()
 
 
-def test_duckdb(database: duckdb.DuckDBPyConnection, bar: Bar) -> None:
+@pytest.fixture(scope="module")
+def prepared(database: duckdb.DuckDBPyConnection) -> tuple[DuckDB, Dataset, float]:
+    """The engine, locked, the dataset with its copy, and the seconds that making it took."""
     making = Preparation(trips(), ("main",), "duckdb")
     began = perf_counter()
     for _ in making.steps(SALT, lambda text: database.execute(text).fetchall()):
         pass
-    made = perf_counter() - began
-    engine = DuckDB(database)
+    return DuckDB(database), making.prepared, perf_counter() - began
+
+
+def test_duckdb(
+    database: duckdb.DuckDBPyConnection, prepared: tuple[DuckDB, Dataset, float], bar: Bar
+) -> None:
+    engine, copied, made = prepared
     bare = bare_duckdb(database, "trips")
     alone = Case(engine, trips(table="alone", one_row=True), bare_duckdb(database, "alone"))
     cases = {
         "units with one row": (alone, 1.3),
-        "prepared": (Case(engine, making.prepared, bare), 2.0),
+        "prepared": (Case(engine, copied, bare), 2.0),
         "unprepared": (Case(engine, trips(), bare), 8.0),
     }
     for name, (case, most) in cases.items():
@@ -141,10 +148,14 @@ def test_duckdb(database: duckdb.DuckDBPyConnection, bar: Bar) -> None:
     bar("DuckDB, seconds to prepare", made, "stated", True)
 
 
-def test_opendp_takes_longer(database: duckdb.DuckDBPyConnection, peer: Peer, bar: Bar) -> None:
-    making = Preparation(trips(), ("main",), "duckdb")
-    case = Case(DuckDB(database.cursor()), making.prepared, bare_duckdb(database, "trips"))
-    _, ours, _ = case.ratio()
+def test_opendp_takes_longer(
+    database: duckdb.DuckDBPyConnection,
+    prepared: tuple[DuckDB, Dataset, float],
+    peer: Peer,
+    bar: Bar,
+) -> None:
+    engine, copied, _ = prepared
+    _, ours, _ = Case(engine, copied, bare_duckdb(database, "trips")).ratio()
     theirs = peer("opendp", big_table(ROWS), 3, 3, script="big_query.py")
     seconds = theirs["seconds"]["opendp"]
     shown = f"{seconds / ours:.1f} ({seconds:.1f} s beside {ours:.2f} s)"
@@ -187,6 +198,7 @@ def test_spark(tmp_path: Path, bar: Bar) -> None:
     made = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     settings = {
         "spark.driver.host": "127.0.0.1",
+        "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": "6g",
         "spark.sql.shuffle.partitions": "8",
         "spark.sql.warehouse.dir": str(tmp_path / "warehouse"),

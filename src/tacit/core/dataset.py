@@ -54,7 +54,8 @@ class Limits:
     max_rows_in_all: int | None = None
 
     def __post_init__(self) -> None:
-        if min(self.max_groups, self.max_rows, self.max_rows_in_all or 1) < 1:
+        in_all = 1 if self.max_rows_in_all is None else self.max_rows_in_all
+        if min(self.max_groups, self.max_rows, in_all) < 1:
             raise InvalidValue(
                 f"Limits are at least 1, and max_groups={self.max_groups}, "
                 f"max_rows={self.max_rows}, max_rows_in_all={self.max_rows_in_all} were given."

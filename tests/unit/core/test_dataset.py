@@ -3,7 +3,15 @@ from dataclasses import FrozenInstanceError, replace
 import pytest
 
 from tacit.core.column import Column, Kind
-from tacit.core.dataset import Dataset, Epoch, Limits, Link, Location, UnitColumn
+from tacit.core.dataset import (
+    Dataset,
+    Epoch,
+    Limits,
+    Link,
+    Location,
+    OrderedCopy,
+    UnitColumn,
+)
 from tacit.core.schema import Schema
 from tacit.errors import InvalidValue, UnknownName
 
@@ -39,7 +47,10 @@ def test_the_way_to_the_unit_begins_at_a_declared_column(unit: UnitColumn | Link
 def test_a_unit_is_named_by_text_or_whole_numbers(kind: Kind) -> None:
     """NaN would be one person to one engine, and several to another."""
     schema = Schema((Column("patient", kind), Column("ward", Kind.TEXT)))
-    with pytest.raises(InvalidValue, match="units are named by text or by whole numbers"):
+    with pytest.raises(
+        InvalidValue,
+        match=r"leads to the unit and is .*; that is done by text or by whole numbers",
+    ):
         replace(VISITS, schema=schema)
 
 
@@ -52,11 +63,33 @@ def test_a_parent_is_unique_only_where_the_owner_says_so() -> None:
     assert Link("ward", "wards", "id", unique_by_constraint=True) != Link("ward", "wards", "id")
 
 
-@pytest.mark.parametrize(("max_groups", "max_rows"), [(0, 1), (1, 0), (-1, 5)])
-def test_limits_below_one_are_refused_and_shown(max_groups: int, max_rows: int) -> None:
-    given = f"at least 1, and max_groups={max_groups}, max_rows={max_rows} were given"
-    with pytest.raises(InvalidValue, match=given):
-        Limits(max_groups, max_rows)
+@pytest.mark.parametrize("given", [(0, 1, None), (1, 0, None), (-1, 5, 5), (1, 1, 0)])
+def test_limits_below_one_are_refused_and_shown(given: tuple[int, int, int | None]) -> None:
+    names = ("max_groups", "max_rows", "max_rows_in_all")
+    shown = ", ".join(f"{name}={value}" for name, value in zip(names, given, strict=True))
+    with pytest.raises(InvalidValue, match=f"at least 1, and {shown} were given"):
+        Limits(*given)
+
+
+def test_rows_are_told_apart_by_text_or_whole_numbers() -> None:
+    schema = Schema((*VISITS.schema.columns, Column("hours", Kind.FLOAT)))
+    assert replace(VISITS, row_key="ward").row_key == "ward"
+    with pytest.raises(InvalidValue, match="hours tells a unit's rows apart and is float"):
+        replace(VISITS, schema=schema, row_key="hours")
+    with pytest.raises(UnknownName, match="no column 'visit'"):
+        replace(VISITS, row_key="visit")
+
+
+def test_a_copy_is_of_the_same_epoch_and_has_what_it_is_ordered_by() -> None:
+    copy = OrderedCopy((("hospital", "copy"),), Epoch("2026-W46"))
+    told = replace(VISITS, row_key="ward")
+    assert replace(told, copy=copy).copy == copy
+    with pytest.raises(InvalidValue, match="it has no row_key"):
+        replace(VISITS, copy=copy)
+    with pytest.raises(InvalidValue, match="no column of its own that names the unit"):
+        replace(told, unit=Link("ward", "wards", "id"), copy=copy)
+    with pytest.raises(InvalidValue, match="tacit prepare visits"):
+        replace(told, epoch=Epoch("2026-W47"), copy=copy)
 
 
 def test_a_dataset_and_its_parts_are_frozen() -> None:
