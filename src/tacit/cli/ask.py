@@ -19,6 +19,7 @@ from tacit.session.project import open_project
 )
 @click.option("--request", help="A new name pays anew for a question whose answer was lost.")
 @click.option("--quote", is_flag=True, help="What it would cost and miss by; free, no data.")
+@click.option("--explain", is_flag=True, help="How it would be answered; free, no data.")
 @click.option("--json", "json_", is_flag=True, help="The answer as JSON.")
 @click.option("--csv", "csv_", is_flag=True, help="The answer as CSV.")
 @options.project
@@ -31,6 +32,7 @@ def ask(  # noqa: PLR0913 - one for each option
     delta: str,
     request: str | None,
     quote: bool,
+    explain: bool,
     json_: bool,
     csv_: bool,
     project: Path,
@@ -44,6 +46,9 @@ def ask(  # noqa: PLR0913 - one for each option
         raise InvalidValue("A quote is shown as text: leave --json and --csv out.")
     with open_project(project, principal=principal) as session:
         question = session.sql(sql)
+        if explain:
+            click.echo(question.explain())
+            return
         if quote:
             preview = question.quote(epsilon=epsilon, rho=rho, delta=delta)
             show(preview.columns, preview.notes, repr(preview))

@@ -21,6 +21,9 @@ NEXT = "Said in {}; record it: tacit apply"
 @click.option("--unique", is_flag=True, help="The database itself keeps that column unique.")
 @click.option("--max-groups", type=int, required=True, help="Groups that one person counts in.")
 @click.option("--max-rows", type=int, required=True, help="Rows of theirs that count in each.")
+@click.option("--max-rows-in-all", type=int, help="Rows of theirs that are looked at in all.")
+@click.option("--row-key", help="The column that tells their rows apart.")
+@click.option("--one-row", is_flag=True, help="Each person has one row.")
 @options.project
 def protect(  # noqa: PLR0913 - one for each option
     *,
@@ -30,6 +33,9 @@ def protect(  # noqa: PLR0913 - one for each option
     unique: bool,
     max_groups: int,
     max_rows: int,
+    max_rows_in_all: int | None,
+    row_key: str | None,
+    one_row: bool,
     project: Path,
 ) -> None:
     """Say whose a row of DATASET is, and how much of one person may count."""
@@ -42,7 +48,11 @@ def protect(  # noqa: PLR0913 - one for each option
     else:
         source = source.changed((*place, "link"), _link(link or "", unique=unique))
     source = source.changed((*place, "max_groups"), max_groups)
-    _write(project, source.changed((*place, "max_rows"), max_rows))
+    source = source.changed((*place, "max_rows"), max_rows)
+    more = {"max_rows_in_all": max_rows_in_all, "row_key": row_key, "one_row": one_row or None}
+    for name, said in more.items():
+        source = source if said is None else source.changed((*place, name), said)
+    _write(project, source)
 
 
 @click.command()

@@ -8,6 +8,7 @@ from tacit.cli.demo import demo
 from tacit.cli.edit import budget, domain, protect
 from tacit.cli.init import init
 from tacit.cli.ledger import ledger
+from tacit.cli.prepare import prepare
 from tacit.cli.status import status
 from tacit.errors import TacitError
 
@@ -36,5 +37,5 @@ def main() -> None:
     """
 
 
-for command in (demo, init, protect, domain, budget, apply, ask, status, ledger):
+for command in (demo, init, protect, domain, budget, apply, prepare, ask, status, ledger):
     main.add_command(command)

@@ -9,6 +9,9 @@ from tacit.errors import InvalidValue
 NAMING = (Kind.TEXT, Kind.INTEGER)
 """Kinds that a unit can be named by: those of which all engines know which are equal."""
 
+LONGEST_NAME = 63
+"""Bytes of a table's name that all engines keep; PostgreSQL cuts off what is beyond."""
+
 
 @dataclass(frozen=True, slots=True)
 class UnitColumn:
@@ -81,11 +84,35 @@ class Epoch:
 class OrderedCopy:
     """A copy of a table's rows in the order in which a unit's rows are kept.
 
-    Each of its ``tables`` holds all rows of some of the units.
+    Each of its ``tables`` holds all rows of some of the units. The ``order`` is a public mark
+    of the salt that they are ordered by, where somebody keeps it.
+
+    Example:
+        >>> OrderedCopy.of("visits", ("main",), 2, Epoch("1")).tables
+        (('main', 'tacit_visits_0'), ('main', 'tacit_visits_1'))
     """
 
     tables: tuple[tuple[str, ...], ...]
     epoch: Epoch
+    order: str | None = None
+
+    @classmethod
+    def of(cls, name: str, where: tuple[str, ...], parts: int, epoch: Epoch) -> "OrderedCopy":
+        """The copy of the dataset ``name`` under a schema, of this or another database."""
+        tables = tuple((*where, f"tacit_{name}_{part}") for part in range(parts))
+        if parts < 1 or len(tables[-1][-1].encode()) > LONGEST_NAME:
+            # names that an engine cuts off would be one table, whose units count twice
+            raise InvalidValue(
+                f"A copy has 1 part or more, and tables whose names have at most "
+                f"{LONGEST_NAME} bytes; {parts} parts of {name!r} were given."
+            )
+        return cls(tables, epoch)
+
+    @property
+    def database(self) -> str | None:
+        """The database that it lies in, where that is one of its own."""
+        first = self.tables[0]
+        return first[0] if len(first) > len(("schema", "table")) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """DuckDB: Parquet files and tables on one machine, in this process."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import duckdb
@@ -9,6 +9,7 @@ import duckdb
 from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
 from tacit.engines.ask import ask
+from tacit.engines.copies import check_copies
 from tacit.engines.engine import SecretTable
 from tacit.engines.listing import TABLES, named
 from tacit.engines.physical_types import Types, check_types, kinds
@@ -38,6 +39,10 @@ TYPES: Types = {
 """Not UHUGEINT, whose values do not fit beside a negative number; no labels, no time zones."""
 
 
+HELD = "held"
+"""What the database is called that a session reads."""
+
+
 class DuckDB:
     """An engine over an open DuckDB database, which it locks.
 
@@ -56,15 +61,14 @@ class DuckDB:
     def check(self, catalog: Catalog) -> None:
         """Refuse a catalogue whose tables are not there, or of other types; no row is read."""
         for dataset in catalog.tables:
-            with self._cursor() as cursor:
-                try:
-                    cursor.execute(columns(dataset.name, catalog, dialect="duckdb"))
-                except duckdb.Error as error:
-                    raise InvalidValue(
-                        f"{dataset.name!r} has no table here with the columns declared."
-                    ) from error
-                types = [str(kind) for _, kind, *_ in cursor.description]
+            try:
+                types = self._look(columns(dataset.name, catalog, dialect="duckdb"))
+            except duckdb.Error as error:
+                raise InvalidValue(
+                    f"{dataset.name!r} has no table here with the columns declared."
+                ) from error
             check_types(dataset, dict(zip(dataset.schema.names, types, strict=True)), TYPES)
+        check_copies(catalog, "duckdb", self._look, TYPES, duckdb.Error)
 
     def tables(self) -> tuple[tuple[str, ...], ...]:
         """The names of all tables, part by part."""
@@ -96,6 +100,12 @@ class DuckDB:
         except duckdb.Error as error:
             raise InternalError("The engine failed.") from error
 
+    def _look(self, text: str) -> list[str]:
+        """The types of what ``text`` finds."""
+        with self._cursor() as cursor:
+            cursor.execute(text)
+            return [str(kind) for _, kind, *_ in cursor.description]
+
     def _cursor(self) -> duckdb.DuckDBPyConnection:
         """A cursor, which begins in the database of the connection, and not where that is."""
         cursor = self._connection.cursor()
@@ -104,18 +114,32 @@ class DuckDB:
         return cursor
 
 
-def open_duckdb(path: str) -> DuckDB:
+def open_duckdb(path: str, copies: Mapping[str, str] | None = None) -> DuckDB:
     """The engine over the database file at ``path``, which it only reads.
 
-    It is attached, since DuckDB opens a file but once in a process where settings differ.
+    It is attached, since DuckDB opens a file but once in a process where settings differ; and
+    so are the files of ordered ``copies``, by the names that they have in questions.
     """
     connection = duckdb.connect()
     try:
-        connection.execute(f"ATTACH {quoted_text(path)} AS held (READ_ONLY)")
-        return DuckDB(connection, database="held")
-    except duckdb.Error as error:
+        for name, file in {HELD: path, **(copies or {})}.items():
+            attach(connection, file, name)
+    except InvalidValue:
         connection.close()
-        raise InvalidValue(f"{path} is no DuckDB database that can be read.") from error
+        raise
+    return DuckDB(connection, database=HELD)
+
+
+def attach(
+    connection: duckdb.DuckDBPyConnection, path: str, name: str, *, writes: bool = False
+) -> None:
+    """Attach a database file under a name; one that ``writes`` is made if it is not there."""
+    how = "" if writes else " (READ_ONLY)"
+    try:
+        connection.execute(f"ATTACH {quoted_text(path)} AS {quoted_name(name)}{how}")
+    except duckdb.Error as error:
+        can = "written; close whatever else has it open" if writes else "read"
+        raise InvalidValue(f"{path} is no DuckDB database that can be {can}.") from error
 
 
 def make_duckdb(path: str, statements: Iterable[str]) -> None:

@@ -1,11 +1,12 @@
 """What DuckDB reads beside databases: a Parquet file, and a copy of a data frame."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import duckdb
 
-from tacit.engines.duckdb import TYPES, DuckDB, quoted_name, quoted_text
+from tacit.engines.duckdb import TYPES, DuckDB, attach, quoted_name, quoted_text
 from tacit.engines.physical_types import kinds
 from tacit.errors import InvalidValue
 
@@ -13,23 +14,34 @@ WIDENED = {"VARCHAR": re.compile("ENUM.*"), "TIMESTAMP": re.compile("TIMESTAMP_(
 """Types that files and data frames have, and what they are read as: each value has one."""
 
 
-def open_parquet(path: str, name: str) -> DuckDB:
+def open_parquet(path: str, name: str, copies: Mapping[str, str] | None = None) -> DuckDB:
     """The engine over the Parquet file at ``path``, as the table ``name``.
 
-    Guarantee: of all files, statements can read this one alone, and write none.
+    Guarantee: of all files, statements can read this one and those of its ordered ``copies``
+    alone, and write none.
     """
+    connection = duckdb.connect()
+    try:
+        show_parquet(connection, path, name)
+        for database, file in (copies or {}).items():
+            attach(connection, file, database)
+    except InvalidValue:
+        connection.close()
+        raise
+    return DuckDB(connection)
+
+
+def show_parquet(connection: duckdb.DuckDBPyConnection, path: str, name: str) -> None:
+    """Make ``name`` a view of a Parquet file, the one that may be read once all is locked."""
     refusal = f"{path} is no Parquet file that can be read."
     if not Path(path).is_file():
         raise InvalidValue(refusal)
     file = quoted_text(str(Path(path).absolute()))
-    connection = duckdb.connect()
     try:
         _widened(connection, "VIEW", name, f"read_parquet([{file}], hive_partitioning=false)")
         connection.execute(f"SET allowed_paths = [{file}]")
     except duckdb.Error as error:
-        connection.close()
         raise InvalidValue(refusal) from error
-    return DuckDB(connection)
 
 
 def open_frame(frame: object, name: str) -> DuckDB:

@@ -10,10 +10,11 @@ import psycopg
 from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
 from tacit.engines.ask import ask
+from tacit.engines.copies import check_copies
 from tacit.engines.engine import SecretTable
 from tacit.engines.listing import TABLES, named
 from tacit.engines.physical_types import Types, check_types, kinds
-from tacit.engines.postgres_role import check_role
+from tacit.engines.postgres_role import check_role, check_table
 from tacit.engines.print.join import columns, everything
 from tacit.errors import InternalError, InvalidValue
 from tacit.plan.bounded import BoundedPlan
@@ -42,6 +43,9 @@ TYPES: Types = {
 }
 """Not char(n), which takes texts of different lengths for equal; no time zones."""
 
+READING = psycopg.ProgrammingError
+"""What is raised where a table is not there, has other columns, or may not be read."""
+
 
 class Postgres:
     """An engine over a PostgreSQL database; each question has a session of its own.
@@ -65,13 +69,18 @@ class Postgres:
         try:
             with self._cursor() as cursor:
                 check_role(cursor, catalog)
+
+                def look(text: str) -> list[str]:
+                    cursor.execute(text.encode())
+                    return [str(column.type_display) for column in cursor.description or ()]
+
                 for dataset in catalog.tables:
-                    cursor.execute(columns(dataset.name, catalog, dialect="postgres"))
-                    types = [str(column.type_display) for column in cursor.description or ()]
-                    check_types(
-                        dataset, dict(zip(dataset.schema.names, types, strict=True)), TYPES
-                    )
-        except psycopg.ProgrammingError as error:
+                    types = look(columns(dataset.name, catalog, dialect="postgres"))
+                    found = dict(zip(dataset.schema.names, types, strict=True))
+                    check_types(dataset, found, TYPES)
+                for part in check_copies(catalog, "postgres", look, TYPES, READING):
+                    check_table(cursor, part)
+        except READING as error:
             raise InvalidValue(
                 "A dataset has no table here with the columns declared, or its role may not "
                 "read it; see the tables' names, and GRANT SELECT."

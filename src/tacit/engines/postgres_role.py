@@ -1,5 +1,6 @@
 """The role that Tacit reads by: what an owner makes it, and what is refused."""
 
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 from tacit.core.catalog import Catalog
@@ -47,13 +48,28 @@ def reader(role: str, catalog: Catalog) -> tuple[str, ...]:
         >>> reader("tacit", Catalog((), ()))[0]
         'CREATE ROLE "tacit" LOGIN NOINHERIT'
     """
-    name = _quoted(role)
+    name = quoted(role)
     tables = [_table(dataset) for dataset in catalog.tables]
     return (
         f"CREATE ROLE {name} LOGIN NOINHERIT",
         f"ALTER ROLE {name} SET default_transaction_read_only = on",
         *(f"ALTER ROLE {name} SET {setting} = '{value}'" for setting, value in QUIET.items()),
         *(f"GRANT SELECT ON {table} TO {name}" for table in tables),
+    )
+
+
+def readable(role: str, tables: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    """The statements by which their owner lets ``role`` read the tables of a copy.
+
+    Example:
+        >>> readable("tacit", [("copies", "tacit_visits_0")])[1]
+        'GRANT SELECT ON "copies"."tacit_visits_0" TO "tacit"'
+    """
+    found = [tuple(map(quoted, table)) for table in tables]
+    name, schemas = quoted(role), sorted({schema for schema, _ in found})
+    return (
+        *(f"GRANT USAGE ON SCHEMA {schema} TO {name}" for schema in schemas),
+        *(f"GRANT SELECT ON {schema}.{table} TO {name}" for schema, table in found),
     )
 
 
@@ -76,10 +92,11 @@ def check_role(cursor: Cursor, catalog: Catalog) -> None:
                 f"ALTER ROLE ... SET {setting} = '{quiet}'."
             )
     for dataset in catalog.tables:
-        _check_table(cursor, dataset)
+        check_table(cursor, dataset)
 
 
-def _check_table(cursor: Cursor, dataset: Dataset | PublicTable) -> None:
+def check_table(cursor: Cursor, dataset: Dataset | PublicTable) -> None:
+    """Refuse a table that the role may write, or that takes different texts for equal."""
     table = _table(dataset)
     (writes,) = cursor.execute("SELECT has_table_privilege(%s, %s)", (table, WRITES)).fetchone()
     if writes:
@@ -102,9 +119,10 @@ def _check_table(cursor: Cursor, dataset: Dataset | PublicTable) -> None:
 
 def _table(dataset: Dataset | PublicTable) -> str:
     *schema, last = dataset.location.table
-    return ".".join(_quoted(part) for part in [*schema[-1:], last])
+    return ".".join(quoted(part) for part in [*schema[-1:], last])
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """A name as PostgreSQL reads it, whatever stands in it."""
     doubled = name.replace('"', '""')
     return f'"{doubled}"'

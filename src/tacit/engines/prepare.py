@@ -86,10 +86,14 @@ class Preparation:
     @property
     def tables(self) -> tuple[tuple[str, ...], ...]:
         """Where the parts are."""
-        names = (f"tacit_{self.dataset.name}_{part}" for part in range(self.parts))
-        return tuple((*self.where, name) for name in names)
+        return self.copy.tables
+
+    @property
+    def copy(self) -> OrderedCopy:
+        """The copy, once it is made."""
+        return OrderedCopy.of(self.dataset.name, self.where, self.parts, self.dataset.epoch)
 
     @property
     def prepared(self) -> Dataset:
         """The dataset, with its copy."""
-        return replace(self.dataset, copy=OrderedCopy(self.tables, self.dataset.epoch))
+        return replace(self.dataset, copy=self.copy)

@@ -29,12 +29,12 @@ def engine_of(entry: Entry) -> EngineAddress:
         entry.fields("kind", "path")
         return EngineAddress(entry.name, kind.text(), entry.part("path").text())
     parts = entry.fields("kind", "address", "password")
-    _without_secret(entry.part("address"))
+    without_secret(entry.part("address"))
     password = _variable(parts["password"]) if "password" in parts else None
     return EngineAddress(entry.name, kind.text(), parts["address"].text(), password)
 
 
-def _without_secret(entry: Entry) -> None:
+def without_secret(entry: Entry) -> None:
     """Refuse an address with a password in it, without repeating it."""
     split = urlsplit(entry.text())
     if split.scheme not in SCHEMES:

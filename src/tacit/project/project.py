@@ -6,6 +6,7 @@ from pathlib import Path
 from tacit.core.catalog import Catalog
 from tacit.core.dataset import Link
 from tacit.errors import TacitError
+from tacit.project.copies import told_apart
 from tacit.project.engines import EngineAddress, engine_of
 from tacit.project.entry import Entry, Fault
 from tacit.project.people import People, people_of
@@ -24,10 +25,19 @@ class Project:
     engines: tuple[EngineAddress, ...]
     people: tuple[People, ...]
 
+    def files_of(self, engine: str) -> tuple[str, ...]:
+        """The files of ordered copies of tables that live in ``engine``, each once."""
+        copies = [each.copy for each in self.catalog.datasets if each.location.engine == engine]
+        return tuple(dict.fromkeys(copy.database for copy in copies if copy and copy.database))
+
 
 def read_project(path: Path) -> Project:
     """The project in the file at ``path``; a refusal names the line that it is about."""
-    source = Source.at(path)
+    return project_of(Source.at(path))
+
+
+def project_of(source: Source) -> Project:
+    """The project that a text says."""
     try:
         return _project(source.root())
     except Fault as fault:
@@ -55,6 +65,7 @@ def _project(root: Entry) -> Project:
     for section, found in (("datasets", datasets), ("public", tables)):
         for table in found:
             _known((section, table.name, "engine"), table.location.engine, names)
+    told_apart(datasets)
     try:
         catalog = Catalog(populations, datasets, tables)
     except TacitError as error:  # it names the tables that it is about

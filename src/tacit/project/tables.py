@@ -4,6 +4,7 @@ from tacit.core.dataset import Dataset, Epoch, Limits, Link, Location, UnitColum
 from tacit.core.public_table import PublicTable
 from tacit.errors import TacitError
 from tacit.project.columns import schema_of
+from tacit.project.copies import with_copy
 from tacit.project.entry import Entry
 
 PRIVATE = (
@@ -16,6 +17,7 @@ PRIVATE = (
     "max_rows",
     "max_rows_in_all",
     "row_key",
+    "copy",
 )
 PLACED = ("engine", "table", "epoch", "columns")
 
@@ -25,7 +27,7 @@ def dataset_of(entry: Entry) -> Dataset:
     parts = entry.fields(*PRIVATE, *PLACED)
     row_key = parts["row_key"].text() if "row_key" in parts else None
     try:
-        return Dataset(
+        dataset = Dataset(
             entry.name,
             entry.part("population").text(),
             schema_of(entry.part("columns")),
@@ -37,6 +39,7 @@ def dataset_of(entry: Entry) -> Dataset:
         )
     except TacitError as error:
         raise entry.fault(str(error)) from error
+    return with_copy(dataset, parts["copy"]) if "copy" in parts else dataset
 
 
 def public_of(entry: Entry) -> PublicTable:

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tacit.core.catalog import Catalog
+from tacit.core.dataset import Dataset
 from tacit.engines.engine import CheckedEngine
 from tacit.errors import InvalidValue, UnknownName
 from tacit.session.home import Home
-from tacit.session.salt import salt_of
+from tacit.session.salt import mark_of, salt_of
 
 LEASE_MS = 60_000
 """How long whoever asks the same waits for an answer that is being made."""
@@ -36,6 +37,17 @@ class Curator:
                     f"{table.name!r} lives in {table.location.engine!r}, and the engines here "
                     f"are: {', '.join(self.engines)}."
                 )
+        for dataset in self.catalog.datasets:
+            if dataset.copy is not None and dataset.copy.order is not None:
+                self._check_order(dataset, dataset.copy.order)
+
+    def _check_order(self, dataset: Dataset, order: str) -> None:
+        """Refuse a copy in another order: it and its table would answer by other rows."""
+        if order != mark_of(self.salt(dataset.population)):
+            raise InvalidValue(
+                f"The ordered copy of {dataset.name!r} was made with another ledger, whose "
+                f"salt keeps other rows; make it anew: tacit prepare {dataset.name}"
+            )
 
     def engine_of(self, datasets: tuple[str, ...]) -> CheckedEngine:
         """The one engine that holds all of these tables."""

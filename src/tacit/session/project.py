@@ -46,7 +46,8 @@ def open_project(
         for address in project.engines:
             here = [t for t in project.catalog.tables if t.location.engine == address.name]
             names = [table.location.table[-1] for table in here]
-            engines[address.name] = opened(address, names, file.parent, environment)
+            copies = project.files_of(address.name)
+            engines[address.name] = opened(address, names, file.parent, environment, copies)
             closing.callback(engines[address.name].close)
         curator = Curator(project.catalog, engines, home, principal or getuser())
         closing.pop_all()
@@ -85,17 +86,22 @@ def opened(
     tables: Sequence[str],
     folder: Path,
     environment: Mapping[str, str] = os.environ,
+    copies: Sequence[str] = (),
 ) -> CheckedEngine:
-    """The engine at ``address``, where ``tables`` live; paths begin at the project file."""
+    """The engine at ``address``, where ``tables`` live; paths begin at the project file.
+
+    Files of ordered ``copies`` are read beside it, each called by its own name.
+    """
+    files = {name: str(folder / name) for name in copies}
     if address.kind == "duckdb":
-        return open_duckdb(str(folder / address.address))
+        return open_duckdb(str(folder / address.address), files)
     if address.kind == "parquet":
         if len(tables) != 1:
             raise InvalidValue(
                 f"The engine {address.name!r} is one Parquet file, which is one table, and "
                 f"{len(tables)} live there."
             )
-        return open_parquet(str(folder / address.address), tables[0])
+        return open_parquet(str(folder / address.address), tables[0], files)
     where = _with_password(address, environment)
     engine: CheckedEngine = load("tacit.engines.postgres", extra="postgres").Postgres(where)
     return engine

@@ -3,9 +3,12 @@
 from dataclasses import dataclass
 
 from tacit.core.answer import Answer
+from tacit.engines.explain import explained
 from tacit.frame.table import Answer as Asked
 from tacit.ledger.status import Status
 from tacit.numeric.exact import Number
+from tacit.plan.bound import bound
+from tacit.plan.canonical import canonical
 from tacit.plan.source import source_of
 from tacit.query.price import price
 from tacit.session.amount import loss_for, tenth
@@ -34,6 +37,11 @@ class Question(Asked):
         loss = loss_for(status, epsilon, rho, delta) if named else tenth(status)
         quote = price(self.plan, self.curator.catalog, loss)
         return Preview(quote, standing_of(status, quote, paid=True))
+
+    def explain(self) -> str:
+        """How it would be answered, and what would make that faster: free, and without data."""
+        plan = bound(canonical(self.plan).plan, self.curator.catalog).plan
+        return explained(plan, self.curator.catalog)
 
     def ask(
         self,

@@ -1,5 +1,7 @@
 """The salt that decides which rows of a person are kept: drawn once, sealed, never shown."""
 
+from hashlib import sha256
+
 from tacit.errors import Conflict
 from tacit.numeric.entropy import fresh_bytes
 from tacit.store.states import NO_STATE, States
@@ -17,3 +19,13 @@ def salt_of(states: States, population: str) -> bytes:
         except Conflict:  # another session drew it at the same moment
             found = states.find(name)
     return found.value
+
+
+def mark_of(salt: bytes) -> str:
+    """A short text that tells salts apart, and nothing else of them: they are random.
+
+    Example:
+        >>> mark_of(b"one")
+        '3c6bfa4b'
+    """
+    return sha256(b"tacit order\n" + salt).hexdigest()[:8]

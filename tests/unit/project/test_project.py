@@ -9,7 +9,7 @@ import pytest
 
 from tacit.core.bounds import Bounds, Provenance
 from tacit.core.column import Column, Kind
-from tacit.core.dataset import Limits, Link, Location, UnitColumn
+from tacit.core.dataset import Epoch, Limits, Link, Location, OrderedCopy, UnitColumn
 from tacit.core.keys import Keys
 from tacit.core.unit import Neighbours, PrivacyUnit
 from tacit.errors import InvalidValue
@@ -256,6 +256,61 @@ def test_where_a_table_lives_is_no_fact(tmp_path: Path) -> None:
     moved = TEXT.replace('"clinic.visits"', '"elsewhere"')
     assert facts(TEXT, tmp_path) == facts(moved, tmp_path)
     assert facts(TEXT, tmp_path)[0] == "people.id: integer"
+
+
+PEOPLE = 'columns = { id = "integer", person = "text" }'
+COPY = (
+    'row_key = "id"\ncopy = { where = "copies.duckdb", parts = 3, epoch = "2026-W46", '
+    'order = "5eed" }\n'
+)
+
+
+def test_a_copy_is_read_where_it_was_made_and_is_no_fact(tmp_path: Path) -> None:
+    project = read(TEXT.replace(PEOPLE, COPY + PEOPLE), tmp_path)
+    copy = project.catalog.dataset("people").copy
+    assert copy is not None
+    assert copy.tables[2] == ("copies.duckdb", "main", "tacit_people_2")
+    assert project.files_of("warehouse") == ("copies.duckdb",)
+    assert project.files_of("live") == ()
+    wished = COPY.replace(', epoch = "2026-W46"', "")
+    assert read(TEXT.replace(PEOPLE, wished + PEOPLE), tmp_path).files_of("warehouse") == ()
+    bare = TEXT.replace(PEOPLE, 'row_key = "id"\n' + PEOPLE)
+    assert facts(bare, tmp_path) == facts(TEXT.replace(PEOPLE, COPY + PEOPLE), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (', order = "5eed"', "", "'order' is missing here"),
+        ('epoch = "2026-W46"', 'epoch = "2026-W45"', "make it anew: tacit prepare people"),
+        ("parts = 3", "parts = 0", "A copy has 1 part or more"),
+        ("where =", "place =", "'place' is not known here"),
+        ('row_key = "id"\n', "\n", "ordered by its unit and its row_key"),
+    ],
+)
+def test_a_copy_that_cannot_be_is_refused_at_its_line(
+    tmp_path: Path, before: str, after: str, told: str
+) -> None:
+    text = TEXT.replace(PEOPLE, COPY + PEOPLE)
+    line = text[: text.index("copy = ")].count("\n") + 1
+    with pytest.raises(InvalidValue, match=rf"tacit\.toml:{line}: .*{told}"):
+        read(text.replace(COPY, COPY.replace(before, after)), tmp_path)
+
+
+def test_copies_that_an_engine_takes_for_one_are_refused(tmp_path: Path) -> None:
+    text = TEXT.replace(PEOPLE, COPY + PEOPLE)
+    start = text.index("[datasets.people]")
+    twin = text[start : text.index("[public.regions]")].replace("people]", "People]")
+    with pytest.raises(InvalidValue, match="'people' and 'People' would be one table"):
+        read(text + "\n" + twin, tmp_path)
+    apart = twin.replace("copies.duckdb", "others.duckdb")
+    read(text + "\n" + apart, tmp_path)
+
+
+def test_names_that_postgresql_cuts_off_have_no_copy() -> None:
+    with pytest.raises(InvalidValue, match="at most 63 bytes"):
+        OrderedCopy.of("v" * 56, ("public",), 2, Epoch("1"))
+    assert OrderedCopy.of("v" * 55, ("public",), 2, Epoch("1")).database is None
 
 
 def test_the_page_about_the_file_shows_one_that_is_read(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def bounded_rows(rows_of: Rows) -> Relations:
     made: Relations = {}
     ends = []
     for place, table in enumerate(copy.tables):
-        part = replace(rows_of, catalog=_with_table(catalog, plan.source.dataset, table))
+        part = replace(rows_of, catalog=with_table(catalog, plan.source.dataset, table))
         made |= _rows(part, f"_{place}", rows_of)
         ends.append(exp.select("*").from_(list(made)[-1]))
     made[PARTS] = ends[0] if len(ends) == 1 else exp.union(*ends, distinct=False)
@@ -118,7 +118,7 @@ def _value(tally: Tally) -> exp.Expr:
             return literal(1)
 
 
-def _with_table(catalog: Catalog, name: str, table: tuple[str, ...]) -> Catalog:
+def with_table(catalog: Catalog, name: str, table: tuple[str, ...]) -> Catalog:
     """The catalogue, where a dataset is one of the tables of its ordered copy."""
     dataset = catalog.dataset(name)
     placed = Schema((*dataset.schema.columns, Column(PLACE, Kind.INTEGER)))

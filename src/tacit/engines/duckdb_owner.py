@@ -1,0 +1,44 @@
+"""DuckDB as the owner of the tables: to make and drop copies, and nothing else."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import duckdb
+
+from tacit.engines.duckdb import HELD, attach, quoted_name
+from tacit.engines.duckdb_source import show_parquet
+from tacit.engines.prepare import Run
+from tacit.errors import InvalidValue
+
+
+@contextmanager
+def duckdb_owner(
+    path: str, where: tuple[str, ...], *, file: str | None, parquet: str | None
+) -> Iterator[Run]:
+    """Runs statements over the database file at ``path``, or a Parquet file, as that table.
+
+    The copy lies in the schema ``where``, which may be one of another database, in ``file``.
+    """
+    connection = duckdb.connect()
+
+    def run(text: str) -> list[tuple[object, ...]]:
+        try:
+            return connection.execute(text).fetchall()
+        except duckdb.Error as error:  # its words may hold a value
+            raise InvalidValue(
+                f"DuckDB failed over {path}, by a {type(error).__name__}; look at the names of "
+                "the table and its columns, and at the room on the disk."
+            ) from error
+
+    try:
+        if parquet is not None:
+            show_parquet(connection, path, parquet)
+        else:
+            attach(connection, path, HELD, writes=file is None)
+            connection.execute(f"USE {quoted_name(HELD)}")
+        if file is not None:
+            attach(connection, file, where[0], writes=True)
+        run(f"CREATE SCHEMA IF NOT EXISTS {'.'.join(map(quoted_name, where))}")
+        yield run
+    finally:
+        connection.close()

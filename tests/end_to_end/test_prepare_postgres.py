@@ -1,0 +1,83 @@
+"""On PostgreSQL an owner's address makes the copy, and Tacit's own role reads it."""
+
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+import pytest
+from prepared import QUESTION, ROWS, TEXT, done, integers, told
+
+from tacit.engines.postgres_role import reader
+from tacit.project.project import read_project
+from tacit.testing.postgres_cluster import PostgresCluster
+
+
+@pytest.fixture
+def served(tmp_path: Path, cluster: PostgresCluster) -> tuple[Path, str, str]:
+    """A project over PostgreSQL, the address of the tables' owner, and the role that reads."""
+    address = cluster.database(f"tacit_{uuid4().hex}")
+    role = f"tacit_{uuid4().hex}"
+    where = address.replace("postgres@", f"{role}@")
+    file = tmp_path / "tacit.toml"
+    file.write_text(TEXT.replace("ENGINE", f'kind = "postgres"\naddress = "{where}"'))
+    with psycopg.connect(address, autocommit=True) as owner:
+        owner.execute(ROWS.encode())
+        for statement in reader(role, read_project(file).catalog):
+            owner.execute(statement.encode())
+    done(file, "apply", "--yes")
+    return file, address, role
+
+
+def test_an_owner_prepares_and_the_role_reads(
+    served: tuple[Path, str, str],
+) -> None:
+    file, address, role = served
+    before = integers(file)
+    making = ("prepare", "visits", "--where", "copies", "--by", "env:OWNER")
+    assert "2/2" in done(file, *making, OWNER=address)
+    with psycopg.connect(address, autocommit=True) as owner:
+        owner.execute("DELETE FROM visits")
+        assert integers(file) == before
+        assert "Row by row from" in done(file, "ask", QUESTION, "--explain")
+        owner.execute(f"REVOKE SELECT ON copies.tacit_visits_0 FROM {role}".encode())  # noqa: S608
+    refused = told(file, "ask", QUESTION, "--rho", "0.01")
+    assert "make it anew: tacit prepare visits" in refused
+    done(file, "prepare", "visits", "--drop", "--by", "env:OWNER", OWNER=address)
+    assert integers(file) == [[0, 0]] * len(before)
+
+
+def test_whoever_may_not_write_is_told_how(
+    served: tuple[Path, str, str],
+) -> None:
+    file, address, role = served
+    making, before = ("prepare", "visits", "--where", "copies"), file.read_text()
+    assert "may create tables, by --by" in told(file, *making)
+    assert "is not set" in told(file, *making, "--by", "env:NONE")
+    secret = told(file, *making, "--by", "postgresql://a:hunter2@h/d")
+    assert "A password does not stand in" in secret
+    assert "hunter2" not in secret
+    reading = address.replace("postgres@", f"{role}@")
+    assert "PostgreSQL failed, by a ReadOnly" in told(file, *making, "--by", reading)
+    plain = f"plain_{uuid4().hex}"
+    with psycopg.connect(address, autocommit=True) as owner:
+        owner.execute(f"CREATE ROLE {plain} LOGIN".encode())
+    loud = told(file, *making, "--by", address.replace("postgres@", f"{plain}@"))
+    assert "The server would log how the copy is made: log_min_error_statement" in loud
+    files = told(file, "prepare", "visits", "--where", "copies.duckdb", "--by", address)
+    assert "a schema of the same database" in files
+    assert file.read_text() == before
+
+
+def test_the_log_does_not_hold_how_a_copy_is_made(
+    served: tuple[Path, str, str], cluster: PostgresCluster
+) -> None:
+    file, address, _ = served
+    schema, database = f"copies_{uuid4().hex}", address.rpartition("/")[2]
+    with psycopg.connect(address, autocommit=True) as owner:
+        owner.execute(f"ALTER DATABASE {database} SET log_statement = 'all'".encode())
+    done(file, "prepare", "visits", "--where", schema, "--by", address)
+    with psycopg.connect(address) as owner:
+        owner.execute(f"CREATE TABLE {schema}.loud ()".encode())
+    log = cluster.log.read_text()
+    assert f"CREATE TABLE {schema}.loud" in log
+    assert f'"{schema}"' not in log
