@@ -29,11 +29,11 @@ floors:
 
 # unit tests, contracts, engines and doctests, with branch coverage; `just replays` is the rest
 test *args:
-    uv run pytest -n auto --cov --cov-report=term-missing:skip-covered --ignore tests/engines/test_neighbours.py tests/unit tests/contracts tests/end_to_end tests/engines src "$@"
+    uv run pytest -n auto --dist worksteal --cov --cov-report=term-missing:skip-covered --ignore tests/engines/test_neighbours.py tests/unit tests/contracts tests/end_to_end tests/engines src "$@"
 
-# the statistical claims at their real size, each with the lie that it rejects
+# the statistical claims at their real size, each with the lie that it rejects; `just timing` is the rest
 claims *args:
-    uv run pytest tests/claims "$@"
+    uv run pytest -n auto --dist worksteal --ignore tests/claims/test_timing.py tests/claims "$@"
 
 # seeded bugs, each a real past one: the named test must catch it
 bugs *args:
@@ -101,11 +101,11 @@ engines *args:
 
 # 2,000 neighbours of generated people in generated tables, and the lies that they catch
 replays *args:
-    uv run pytest -n auto tests/engines/test_neighbours.py "$@"
+    uv run pytest -n auto --dist worksteal tests/engines/test_neighbours.py "$@"
 
 # the same on the oldest DuckDB that we support
 engines-oldest *args:
-    TACIT_ENGINES=duckdb uv run --with "duckdb>=1.5,<2" python -m pytest -n auto tests/engines -k "not spark and not postgres" "$@"
+    TACIT_ENGINES=duckdb uv run --with "duckdb>=1.5,<2" python -m pytest -n auto --dist worksteal tests/engines -k "not spark and not postgres" "$@"
 
 # write anew the statements of engines that are not run yet; read what changed before it is kept
 golden:

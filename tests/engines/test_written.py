@@ -64,7 +64,8 @@ def unequal(over: Over, one_of: int = 1) -> Iterator[tuple[bytes, str | None]]:
             public = {table.location.table: hospital.REGIONS for table in catalog.public}
             tables = {**people(catalog), **public}
             engines = [each(catalog, tables) for each in (over, reference)]
-            for text in islice(texts, 0, None, 1 if limits is TIGHT else one_of):
+            rarer = {TIGHT: 1, WIDE: one_of, FEW: max(one_of, 4)}[limits]
+            for text in islice(texts, 0, None, rarer):
                 question = canonical(parse(text, catalog))
                 plan = bound(question.plan, catalog).plan
                 one, other = (opened(engine.run(plan, catalog, SALT)) for engine in engines)

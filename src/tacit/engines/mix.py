@@ -18,29 +18,31 @@ MOST = 2**31 - 1
 
 SHIFT = 16
 FACTORS = (927_646_739, 668_265_263, 1_013_904_223)
-"""Odd, below 2^30: their product with the sum of a mix and a part is below 2^63."""
+"""Odd, below 2^30: their product with the sum of a start and a part is below 2^63."""
 
 
-def start(salt: bytes) -> int:
-    """The mix of nothing."""
-    return int.from_bytes(sha256(salt).digest()[:4]) & MOST
+def start(salt: bytes, place: int) -> int:
+    """What the part at ``place`` is added to."""
+    return int.from_bytes(sha256(b"%d|%b" % (place, salt)).digest()[:4]) & MOST
 
 
 def mixed(salt: bytes, parts: Sequence[Key | None]) -> int:
     """The mix of a salt and some values.
 
-    Each is added, and multiplies what is there by an odd number of its own: were it only added,
-    most units would order the same two groups alike, and some groups would hardly be kept.
+    Each adds to a number, and to an odd factor that the number is multiplied by: were they only
+    added, most units would order the same two groups alike, and some would hardly be kept. No
+    sum is nested in another, so that statements stay shallow.
 
     Example:
         >>> mixed(b"salt", ["ann", 3]) == mixed(b"salt", ["ann", 4])
         False
     """
-    first = state = start(salt)
-    for value in map(word, parts):
-        own = 2 * _folded(_folded(first + value, FACTORS[1]), FACTORS[2]) + 1
-        state = _folded(_folded(state + value, FACTORS[0]), own)
-    return state
+    number = factor = 0
+    for place, value in enumerate(map(word, parts)):
+        number += _folded(start(salt, 2 * place) + value, FACTORS[0])
+        own = _folded(start(salt, 2 * place + 1) + value, FACTORS[1])
+        factor += _folded(own, FACTORS[2])
+    return _folded(number & MOST, 2 * (factor & MOST) + 1)
 
 
 def _folded(value: int, factor: int) -> int:

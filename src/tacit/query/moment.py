@@ -26,12 +26,11 @@ def means(
         value = _inside(reading, reading.centre + total * reading.step / max(count, 1))
         found = ratio.interval(total, count)
         if found is None:
-            yield value, (reading.low, reading.high)
+            yield value, (reading.low - reading.rounding, reading.high + reading.rounding)
             continue
-        low, high = (reading.centre + end * reading.step for end in found)
-        low = _inside(reading, low - reading.rounding)
-        high = _inside(reading, high + reading.rounding)
-        yield value, (min(value, low), max(value, high))
+        # a bound that is no float lies beyond its own step, by no more than rounding moves it
+        low, high = (_inside(reading, reading.centre + end * reading.step) for end in found)
+        yield value, (min(value, low - reading.rounding), max(value, high + reading.rounding))
 
 
 def variances(

@@ -1,7 +1,9 @@
 """A store in one file, for one machine: SQLite, which syncs each commit to the disk."""
 
 import os
+import sqlite3
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 from sqlalchemy import create_engine, event
@@ -12,6 +14,10 @@ from tacit.store.store import SqlStore
 
 WAIT_SECONDS = 60
 """How long a writer waits for the one before it."""
+
+WAIT_BETWEEN = 0.01
+PRIMARY_CODE = 0xFF
+"""The part of an error's code that says what it is; the rest says where."""
 
 CHECKPOINT_PAGES = 30_000
 """How many pages the write-ahead log gathers before they go into the file, 117 MiB.
@@ -67,7 +73,7 @@ def open_sqlite(path: Path) -> SqlStore:
 
 def _prepare(connection: Any, folder: Path) -> None:
     """Set the connection up; both faults that are looked for here, SQLite passes over."""
-    mode = connection.execute(f"PRAGMA {LOG}").fetchone()
+    mode = _logged_ahead(connection)
     if mode != ("wal",):
         raise StoreFailed(
             "The store's file takes no write-ahead log: its disk is failing, full or a "
@@ -79,6 +85,22 @@ def _prepare(connection: Any, folder: Path) -> None:
         sync_folder(folder)
     except OSError as error:
         raise StoreFailed("The folder of the store's file cannot be synced.") from error
+
+
+def _logged_ahead(connection: Any) -> object:
+    """The mode of the log, once it is set; whoever comes second to a new file waits here.
+
+    SQLite does not wait by itself where two bring a file to another log at once.
+    """
+    end = monotonic() + WAIT_SECONDS
+    while True:
+        try:
+            return connection.execute(f"PRAGMA {LOG}").fetchone()
+        except sqlite3.OperationalError as error:
+            busy = error.sqlite_errorcode & PRIMARY_CODE == sqlite3.SQLITE_BUSY
+            if not busy or monotonic() > end:
+                raise
+            sleep(WAIT_BETWEEN)
 
 
 def sync_folder(folder: Path) -> None:

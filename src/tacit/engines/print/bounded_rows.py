@@ -20,7 +20,8 @@ from tacit.plan.source import one_row
 from tacit.plan.steps import Known
 from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, TreeTally, UnitTally
 
-ROWS, GROUPED, PARTS = "tacit_rows", "tacit_grouped", "tacit_parts"
+ROWS, MIXED, GROUPED = "tacit_rows", "tacit_mixed", "tacit_grouped"
+MIX, PARTS = "tacit_mix", "tacit_parts"
 
 
 def bounded_rows(rows_of: Rows) -> Relations:
@@ -49,7 +50,14 @@ def _rows(rows_of: Rows, level: str, whole: Rows) -> Relations:
     if most is None or one_row(plan.source, catalog):
         return made | _grouped(whole, list(made)[-1], level)
     by_place = whole.first_by_place
-    order = RowOrder(() if whole.streamed else whole.row_order)
+    if not placed:
+        # once, and not in every function of the rows before
+        mix, *_ = whole.row_order
+        mixed_rows = exp.select("*", exp.alias_(mix, MIX)).from_(list(made)[-1])
+        made[f"{MIXED}{level}"] = mixed_rows
+    _, *rest = whole.row_order
+    by = whole.row_order if placed else (column(MIX), *rest)
+    order = RowOrder(() if whole.streamed else by)
     values = [f"v{at}" for at, tally in enumerate(plan.tallies) if is_added_up(tally)]
     seen = [UNIT, *rows_of.key_names, *values]
     beside = seen if row_by_row(plan, catalog) and most > 1 else []

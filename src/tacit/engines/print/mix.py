@@ -13,24 +13,32 @@ DIGITS = 8
 
 def mixed(salt: bytes, parts: list[tuple[str, bool]], dialect: str) -> exp.Expr:
     """The mix of some columns, each by its name, and whether it holds text."""
-    first = state = literal(start(salt))
-    for name, text in parts:
+    numbers, factors = [], []
+    for place, (name, text) in enumerate(parts):
         value = _of_text(column(name), dialect) if text else _of_number(column(name))
-        own = _folded(_sum(first, value), literal(FACTORS[1]))
-        own = _folded(own, literal(FACTORS[2]))
-        odd = _sum(exp.Mul(this=own, expression=literal(2)), literal(1))
-        state = _folded(_folded(_sum(state, value), literal(FACTORS[0])), odd)
-    return exp.cast(state, "INT")
+        first, second = (literal(start(salt, 2 * place + each)) for each in (0, 1))
+        numbers.append(_folded(_sum(first, value), literal(FACTORS[0])))
+        own = _folded(_sum(second, value), literal(FACTORS[1]))
+        factors.append(_folded(own, literal(FACTORS[2])))
+    odd = _sum(exp.Mul(this=_lowest(_sum(*factors)), expression=literal(2)), literal(1))
+    return exp.cast(_folded(_lowest(_sum(*numbers)), odd), "INT")
 
 
-def _sum(left: exp.Expr, right: exp.Expr) -> exp.Expr:
-    return exp.paren(exp.Add(this=left, expression=right))
+def _sum(*parts: exp.Expr) -> exp.Expr:
+    first, *others = parts
+    for part in others:
+        first = exp.Add(this=first, expression=part)
+    return exp.paren(first, copy=False)
 
 
 def _folded(value: exp.Expr, factor: exp.Expr) -> exp.Expr:
-    product = exp.paren(exp.Mul(this=value, expression=factor))
-    shifted = exp.paren(exp.BitwiseRightShift(this=product, expression=literal(SHIFT)))
-    return exp.paren(exp.BitwiseAnd(this=shifted, expression=literal(MOST)))
+    product = exp.paren(exp.Mul(this=value, expression=factor), copy=False)
+    shifted = exp.BitwiseRightShift(this=product, expression=literal(SHIFT))
+    return _lowest(exp.paren(shifted, copy=False))
+
+
+def _lowest(value: exp.Expr) -> exp.Expr:
+    return exp.paren(exp.BitwiseAnd(this=value, expression=literal(MOST)), copy=False)
 
 
 def _of_number(value: exp.Expr) -> exp.Expr:
