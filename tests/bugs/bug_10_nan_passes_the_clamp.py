@@ -5,34 +5,26 @@ from sys import float_info
 
 from sqlglot import exp
 
-from tacit.core.column import Kind
-from tacit.engines.print import stage
-from tacit.engines.print.word import choose, column, compare, double
+from tacit.engines.print.word import choose, compare, double
 from tacit.plan.expression import Comparison
 
-PLACE = "tacit.engines.print.stage:clamped"
+PLACE = "tacit.engines.print.stage:_clamped_float"
 CAUGHT_BY = (
     "tests/engines/test_written_neighbours.py"
     "::test_a_person_shows_in_nothing_but_noise[numbers that are none-duckdb]"
 )
 SHOWN = "tacit.errors.InternalError: The engine failed."
 
-Clamp = Callable[[exp.Expr, exp.Expr, exp.Expr], exp.Expr]
-
-
-def as_it_is(name: str, kind: Kind) -> exp.Expr:
-    del kind
-    return column(name)
+Clamp = Callable[[exp.Expr, float, float], exp.Expr]
 
 
 def bug(_: Clamp) -> Clamp:
-    stage.finite = as_it_is
-
-    def clamped(value: exp.Expr, low: exp.Expr, high: exp.Expr) -> exp.Expr:
-        below = compare(Comparison.LESS, value, low)
-        above = compare(Comparison.MORE, value, high)
+    def clamped(value: exp.Expr, low: float, high: float) -> exp.Expr:
+        below = compare(Comparison.LESS, value, double(low))
+        above = compare(Comparison.MORE, value, double(high))
         # the order of most languages; DuckDB's own has NaN above all numbers
         is_number = compare(Comparison.AT_MOST, value, double(float_info.max))
-        return choose([(below, low), (exp.and_(above, is_number), high)], value)
+        pairs = [(below, double(low)), (exp.and_(above, is_number), double(high))]
+        return choose(pairs, value)
 
     return clamped
