@@ -5,7 +5,7 @@ from itertools import islice
 
 from sqlglot import exp
 
-from tacit.engines.print.rows_of import Rows
+from tacit.engines.print.rows import Rows
 from tacit.engines.print.word import column
 from tacit.plan.tally import UnitTally
 

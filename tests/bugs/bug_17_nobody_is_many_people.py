@@ -5,7 +5,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from tacit.engines.print.kept_rows import UNIT
-from tacit.engines.print.rows_of import Rows
+from tacit.engines.print.rows import Rows
 
 PLACE = "tacit.engines.print.bounded_rows:_counted"
 CAUGHT_BY = (

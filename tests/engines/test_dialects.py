@@ -142,7 +142,7 @@ def rounded_division(query: exp.Expr) -> None:
         node.replace(exp.Div(this=node.this, expression=node.expression, typed=True))
 
 
-def test_a_division_that_rounds_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_division_that_rounds_is_found_on_postgresql(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(
         dialects.WORDS, "postgres", (dialects.wide_sums("DECIMAL(38, 0)"), rounded_division)
     )

@@ -1,7 +1,7 @@
 """Engines and the reference find the same integers, whatever the table and the question."""
 
 from clinic import LIMITS, ROWS, TABLE, TABLES, catalog, plans
-from engines_over import duckdb_over, spark_over
+from engines_over import Over, duckdb_over, spark_over
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from neighbouring import opened
@@ -33,14 +33,18 @@ def bounded(plan: Plan, limits: Limits) -> Bound:
         raise
 
 
+def assert_the_same(over: Over, rows: list[Row], plan: Plan, limits: Limits) -> None:
+    """An engine finds the integers of the reference."""
+    wanted, declared = bounded(plan, limits).plan, catalog(limits)
+    found = over(declared, {TABLE: rows}).run(wanted, declared, SALT)
+    assert opened(found) == opened(Reference({TABLE: rows}).run(wanted, declared, SALT))
+
+
 @given(TABLES, plans(), LIMITS)
 def test_duckdb_finds_the_same_integers_as_the_reference(
     rows: list[Row], plan: Plan, limits: Limits
 ) -> None:
-    wanted = bounded(plan, limits).plan
-    declared = catalog(limits)
-    found = duckdb_over(declared, {TABLE: rows}).run(wanted, declared, SALT)
-    assert opened(found) == opened(Reference({TABLE: rows}).run(wanted, declared, SALT))
+    assert_the_same(duckdb_over, rows, plan, limits)
 
 
 @settings(max_examples=1 + settings.default.max_examples // ONE_OF)
@@ -48,10 +52,7 @@ def test_duckdb_finds_the_same_integers_as_the_reference(
 def test_spark_finds_the_same_integers_as_the_reference(
     rows: list[Row], plan: Plan, limits: Limits
 ) -> None:
-    wanted = bounded(plan, limits).plan
-    declared = catalog(limits)
-    found = spark_over(declared, {TABLE: rows}).run(wanted, declared, SALT)
-    assert opened(found) == opened(Reference({TABLE: rows}).run(wanted, declared, SALT))
+    assert_the_same(spark_over, rows, plan, limits)
 
 
 @given(TABLES, st.lists(ROWS, max_size=8), plans(), LIMITS, st.sampled_from(Neighbours))

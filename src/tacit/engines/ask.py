@@ -6,7 +6,7 @@ from typing import Any
 from tacit.core.catalog import Catalog
 from tacit.engines.engine import SecretTable, boxed
 from tacit.engines.print.question import question
-from tacit.engines.print.rows_of import Rows
+from tacit.engines.print.rows import Rows
 from tacit.plan.bounded import BoundedPlan
 
 Found = Sequence[Sequence[Any]]

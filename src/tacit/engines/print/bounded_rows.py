@@ -12,12 +12,12 @@ from tacit.engines.print.gather import Relations, rows
 from tacit.engines.print.kept_rows import BROKEN, PLACE, UNIT, RowOrder, kept_rows
 from tacit.engines.print.key import is_group, is_text, named
 from tacit.engines.print.row import condition, steps
-from tacit.engines.print.rows_of import Rows, is_filtered
+from tacit.engines.print.rows import Rows
 from tacit.engines.print.stage import stages
 from tacit.engines.print.word import bytewise, choose, column, is_null, literal
 from tacit.plan.row_key import row_keys
 from tacit.plan.source import one_row
-from tacit.plan.steps import Known
+from tacit.plan.steps import AllOf, Known
 from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, TreeTally, UnitTally
 
 ROWS, MIXED, GROUPED = "tacit_rows", "tacit_mixed", "tacit_grouped"
@@ -49,19 +49,16 @@ def _rows(rows_of: Rows, level: str, whole: Rows) -> Relations:
     most = plan.max_rows_in_all
     if most is None or one_row(plan.source, catalog):
         return made | _grouped(whole, list(made)[-1], level)
-    by_place = whole.first_by_place
+    first, *rest = whole.row_order
     if not placed:
         # once, and not in every function of the rows before
-        mix, *_ = whole.row_order
-        mixed_rows = exp.select("*", exp.alias_(mix, MIX)).from_(list(made)[-1])
-        made[f"{MIXED}{level}"] = mixed_rows
-    _, *rest = whole.row_order
-    by = whole.row_order if placed else (column(MIX), *rest)
-    order = RowOrder(() if whole.streamed else by)
+        mixed_rows = exp.select("*", exp.alias_(first, MIX)).from_(list(made)[-1])
+        made[f"{MIXED}{level}"], first = mixed_rows, column(MIX)
+    order = RowOrder(() if whole.streamed else (first, *rest))
     values = [f"v{at}" for at, tally in enumerate(plan.tallies) if is_added_up(tally)]
     seen = [UNIT, *rows_of.key_names, *values]
     beside = seen if row_by_row(plan, catalog) and most > 1 else []
-    made |= kept_rows(list(made)[-1], beside, most, order, level, all_kept=by_place)
+    made |= kept_rows(list(made)[-1], beside, most, order, level)
     return made | _grouped(whole, list(made)[-1], level)
 
 
@@ -85,14 +82,14 @@ def _counted(rows_of: Rows, source: str, *, placed: bool) -> exp.Select:
         if not isinstance(tally, UnitTally)
     ]
     dialect, unit = rows_of.dialect, column(plan.source.unit)
-    cells = [(UNIT, unit, rows_of.key_parts[0][1])]
+    cells = [(UNIT, unit, rows_of.unit_part[1])]
     cells += [(f"k{at}", named(key), is_text(key)) for at, key in enumerate(plan.keys)]
     where = [exp.not_(is_null(unit)), condition(plan.condition)]
     if placed:
         place_name = f"{plan.source.dataset}.{PLACE}"
         values.append(exp.alias_(column(place_name), PLACE))
-        if not is_filtered(plan):
-            # the first in all are the first of those that count: nothing has to be looked up
+        if plan.condition == AllOf(()):
+            # the first in all are the first of those that count: the others are left out early
             most = literal(plan.max_rows_in_all)
             where.append(exp.LTE(this=column(place_name), expression=most))
     else:

@@ -4,7 +4,7 @@ from sqlglot import exp
 
 from tacit.engines.print.bounded_rows import is_added_up
 from tacit.engines.print.kept_rows import BROKEN, UNIT, before
-from tacit.engines.print.rows_of import Rows
+from tacit.engines.print.rows import Rows
 from tacit.engines.print.word import choose, column, literal
 from tacit.plan.source import one_row
 from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, TreeTally, UnitTally
@@ -27,7 +27,6 @@ def added_by_row(rows_of: Rows, below: str) -> dict[str, exp.Select]:
     for step in range(1, back + 1):
         marked = marked.select(exp.alias_(_same(rows_of, step), f"{SAME}_{step}"))
     made = {BESIDE: marked}
-    names = rows_of.key_names
     earlier = _sum_of([column(f"{SAME}_{step}") for step in range(1, back + 1)])
     counted = exp.select("*", exp.alias_(earlier, EARLIER)).from_(BESIDE)
     for place, tally in enumerate(rows_of.plan.tallies):
@@ -39,34 +38,30 @@ def added_by_row(rows_of: Rows, below: str) -> dict[str, exp.Select]:
         exp.alias_(exp.cast(_adds(tally, place, rows_of.plan.max_rows), "BIGINT"), f"t{place}")
         for place, tally in enumerate(rows_of.plan.tallies)
     ]
-    broken = [column(BROKEN)] if rows_of.streamed else []
-    trees = [
-        column(f"v{place}")
-        for place, tally in enumerate(rows_of.plan.tallies)
-        if isinstance(tally, TreeTally)
-    ]
-    kept = [column(EARLIER)] if trees else []
-    made[ADDED] = exp.select(*map(column, names), *tallies, *broken, *trees, *kept).from_(
-        EARLIER
-    )
+    made[ADDED] = _added(rows_of, EARLIER, tallies, column(EARLIER))
     return made
 
 
 def _alone(rows_of: Rows, below: str) -> exp.Select:
     """What each row adds where no other of its unit is looked at: it is within all limits."""
-    values = [
+    tallies = [
         exp.alias_(_of_row(tally, place), f"t{place}")
         for place, tally in enumerate(rows_of.plan.tallies)
     ]
-    trees = [
+    return _added(rows_of, below, tallies, exp.alias_(literal(0), EARLIER))
+
+
+def _added(rows_of: Rows, below: str, tallies: list[exp.Expr], earlier: exp.Expr) -> exp.Select:
+    """What rows add to their groups, beside what trees and the order need of each."""
+    names = map(column, rows_of.key_names)
+    cells = [
         column(f"v{place}")
         for place, tally in enumerate(rows_of.plan.tallies)
         if isinstance(tally, TreeTally)
     ]
-    earlier = [exp.alias_(literal(0), EARLIER)] if trees else []
+    beside = [*cells, earlier] if cells else []
     broken = [column(BROKEN)] if rows_of.streamed else []
-    names = map(column, rows_of.key_names)
-    return exp.select(*names, *values, *broken, *trees, *earlier).from_(below)
+    return exp.select(*names, *tallies, *beside, *broken).from_(below)
 
 
 def _of_row(tally: Tally, place: int) -> exp.Expr:

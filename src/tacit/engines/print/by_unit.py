@@ -5,7 +5,7 @@ from sqlglot import exp
 from tacit.engines.print.form import choosing
 from tacit.engines.print.gather import Relations
 from tacit.engines.print.kept_rows import BROKEN, UNIT
-from tacit.engines.print.rows_of import Rows
+from tacit.engines.print.rows import Rows
 from tacit.engines.print.word import choose, clamped, column, literal
 from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, TreeTally, UnitTally
 

@@ -30,19 +30,15 @@ class RowOrder:
         return exp.Window(this=function, partition_by=[column(UNIT)], order=order)
 
 
-def kept_rows(  # noqa: PLR0913 - what is kept, in which order, and what stands beside
-    below: str, beside: list[str], most: int, order: RowOrder, level: str, *, all_kept: bool
+def kept_rows(
+    below: str, beside: list[str], most: int, order: RowOrder, level: str
 ) -> dict[str, exp.Query]:
     """The relations above ``below`` of which the last holds at most ``most`` rows of each unit.
-
-    There are no others where ``all_kept``.
 
     Beside each row stand the columns ``beside`` of the rows before it, as many as a unit has at
     most, under the names of `before`. Where rows are taken as they lie, a column
     tells whether one of them is not in its place: it is kept then, so that it is seen.
     """
-    if all_kept and not beside:
-        return {}
     viewed = exp.select("*").from_(below)
     for name in beside:
         for back in range(1, most):
@@ -55,7 +51,7 @@ def kept_rows(  # noqa: PLR0913 - what is kept, in which order, and what stands 
             exp.alias_(order.over(_lag(column(UNIT), 1)), "tacit_last"),
             exp.alias_(order.over(_lag(column(PLACE), 1)), "tacit_last_place"),
         )
-    elif not all_kept:
+    else:
         viewed = viewed.select(exp.alias_(order.over(exp.RowNumber()), NUMBER))
     made: dict[str, exp.Query] = {f"{VIEWED}{level}": viewed}
     kept = exp.select("*").from_(f"{VIEWED}{level}")
@@ -63,8 +59,8 @@ def kept_rows(  # noqa: PLR0913 - what is kept, in which order, and what stands 
         far = exp.EQ(this=column("tacit_far"), expression=column(UNIT))
         beyond = exp.func("COALESCE", exp.and_(far, _in_unit()), exp.false())
         kept = kept.select(exp.alias_(_broken(), BROKEN))
-        made[f"{KEPT}{level}"] = kept if all_kept else kept.where(exp.not_(beyond))
-    elif not all_kept:
+        made[f"{KEPT}{level}"] = kept.where(exp.not_(beyond))
+    else:
         few = exp.LTE(this=column(NUMBER), expression=literal(most))
         made[f"{KEPT}{level}"] = kept.where(few)
     return made

@@ -9,7 +9,7 @@ from tacit.engines.print.by_unit import CHOSEN, GROUP_RANK, RANKED, ROW_RANK, ad
 from tacit.engines.print.dialect import said
 from tacit.engines.print.form import row_by_row
 from tacit.engines.print.kept_rows import BROKEN
-from tacit.engines.print.rows_of import Rows
+from tacit.engines.print.rows import Rows
 from tacit.engines.print.word import column, is_null, literal
 from tacit.plan.bounded import BoundedPlan
 from tacit.plan.tally import TreeTally

@@ -6,14 +6,13 @@ from sqlglot import exp
 
 from tacit.core.catalog import Catalog
 from tacit.core.column import Kind
-from tacit.engines.print.form import copy_to_read, is_streamed, row_by_row
+from tacit.engines.print.form import copy_to_read, is_streamed
 from tacit.engines.print.kept_rows import PLACE, UNIT
 from tacit.engines.print.key import is_text
 from tacit.engines.print.mix import mixed
 from tacit.engines.print.word import column
 from tacit.plan.bounded import BoundedPlan
 from tacit.plan.row_key import row_keys
-from tacit.plan.steps import AllOf
 from tacit.plan.tally import UnitTally
 
 RowParts = list[tuple[str, bool]]
@@ -33,15 +32,7 @@ class Rows:
     @property
     def streamed(self) -> bool:
         """Whether rows are taken as they lie in a copy, in an order that has to be asserted."""
-        if not self.copied or not is_streamed(self.dialect):
-            return False
-        looks_back = row_by_row(self.plan, self.catalog) and self.plan.max_rows_in_all != 1
-        return looks_back or not self.first_by_place
-
-    @property
-    def first_by_place(self) -> bool:
-        """Whether the place of a row in a copy tells whether it is kept."""
-        return self.copied and not is_filtered(self.plan)
+        return self.copied and is_streamed(self.dialect)
 
     @property
     def copied(self) -> bool:
@@ -57,7 +48,7 @@ class Rows:
     def key_parts(self) -> RowParts:
         """The unit and the keys, as they are mixed."""
         texts = [is_text(key) for key in self.plan.keys]
-        return [self._unit, *zip(self.key_names, texts, strict=True)]
+        return [self.unit_part, *zip(self.key_names, texts, strict=True)]
 
     @property
     def row_parts(self) -> RowParts:
@@ -65,7 +56,7 @@ class Rows:
         found = row_keys(self.plan.source, self.catalog)
         if found:
             keys = [(f"r{place}", kind is Kind.TEXT) for place, (_, kind) in enumerate(found)]
-            return [self._unit, *keys]
+            return [self.unit_part, *keys]
         return [*self.key_parts, *((name, False) for name in self.value_names)]
 
     @property
@@ -91,15 +82,11 @@ class Rows:
         return self._order(self.key_parts, self.key_parts)
 
     def _order(self, parts: RowParts, then: RowParts) -> tuple[exp.Expr, ...]:
-        rest = [part for part in dict.fromkeys(then) if part != self._unit]
+        rest = [part for part in dict.fromkeys(then) if part != self.unit_part]
         return (mixed(self.salt, parts, self.dialect), *(column(name) for name, _ in rest))
 
     @property
-    def _unit(self) -> tuple[str, bool]:
+    def unit_part(self) -> tuple[str, bool]:
+        """The unit, as it is mixed."""
         dataset, _, name = self.plan.source.unit.partition(".")
         return UNIT, self.catalog.table(dataset).schema[name].kind is Kind.TEXT
-
-
-def is_filtered(plan: BoundedPlan) -> bool:
-    """Whether some rows of a unit may not count."""
-    return plan.condition != AllOf(())
