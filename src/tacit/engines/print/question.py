@@ -68,7 +68,7 @@ def _sums(rows_of: Rows, source: str) -> exp.Select:
 def _leaves(rows_of: Rows, place: int) -> exp.Select:
     """The cells of a tree that kept rows fall into, and how many, beside no other tally."""
     plan = rows_of.plan
-    cell = column(f"v{place}")
+    cell = rows_of.value(plan.tallies[place])
     groups = [*map(column, rows_of.key_names), cell]
     counts = [
         exp.Count(this=exp.Star()) if other == place else literal(0)
