@@ -91,6 +91,10 @@ bench-accuracy:
 bench-query:
     uv run pytest -s benchmarks/bench_engines.py benchmarks/bench_query.py
 
+# how answers grow from 10^6 to 10^8 rows on DuckDB, and with 10^5 groups; draws docs/explanation/growth.svg
+bench-scale:
+    uv run pytest -s benchmarks/bench_scale.py
+
 # how long a person waits: the command from cold, and a count in an open session beside bare DuckDB
 bench-session:
     uv run pytest -s benchmarks/bench_session.py

@@ -30,7 +30,11 @@ class RowOrder:
         """A function of the rows around each."""
         if self.streamed:
             return exp.Window(this=function)
-        order = exp.Order(expressions=[exp.Ordered(this=part) for part in self.by])
+        # a place is never NULL: the order of a sorted table holds those first
+        ordered = [
+            exp.Ordered(this=part, nulls_first=part == column(PLACE)) for part in self.by
+        ]
+        order = exp.Order(expressions=ordered)
         return exp.Window(this=function, partition_by=[column(UNIT)], order=order)
 
 
