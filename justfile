@@ -27,6 +27,10 @@ types:
 floors:
     uv run lint-imports
 
+# the pages into site/: a warning, a link that ends nowhere or a name without an entry is an error
+docs:
+    uv run zensical build --clean --strict && uv run pytest -q tests/site
+
 # unit tests, contracts, engines and doctests, with branch coverage; `just replays` is the rest
 test *args:
     uv run pytest -n auto --dist worksteal --cov --cov-report=term-missing:skip-covered --ignore tests/engines/test_neighbours.py tests/unit tests/contracts tests/end_to_end tests/engines src "$@"
