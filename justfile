@@ -151,6 +151,18 @@ timing:
 bench-noise:
     uv run pytest -s benchmarks/bench_noise.py
 
+# from an install of the built wheel to a first noisy table
+bench-first-minute:
+    uv run pytest -s benchmarks/bench_first_minute.py
+
+# NOTICE: the packages that Tacit needs or can use, and their licences
+notice:
+    uv run --isolated --locked --no-dev --all-extras python shipping/notice.py > .notice && mv .notice NOTICE
+
+# sdist, wheel, SBOM and NOTICE into dist/; the wheel is looked through and tried in a new environment
+release: notice
+    rm -rf dist && SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) uv build --quiet && uv export --quiet --locked --no-dev --all-extras --format cyclonedx1.5 --output-file dist/tacit.cdx.json >/dev/null && cp NOTICE dist && uv run pytest tests/release
+
 # what CI runs, from the start
 ci:
     bash .ci/run
