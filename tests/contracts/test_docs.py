@@ -56,7 +56,8 @@ def test_every_package_has_a_page() -> None:
 
 
 def test_every_page_has_one_place() -> None:
-    assert out_of_place([str(page.relative_to(DOCS)) for page in PAGES], NAV) == []
+    wrong = out_of_place([str(page.relative_to(DOCS)) for page in PAGES], NAV)
+    assert wrong == [], "each page stands in mkdocs.yml, under nav, once"
 
 
 def test_a_page_without_a_place_and_a_place_without_a_page_are_found() -> None:

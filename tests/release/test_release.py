@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 import subprocess
 import tarfile
 import tomllib
@@ -124,3 +126,18 @@ def test_the_wheel_answers_in_a_new_environment(tmp_path: Path) -> None:
         assert low < high
     said = "import tacit, sys; print(sorted({'pandas', 'pyarrow'} & set(sys.modules)))"
     assert new.run("python", "-c", said, here=tmp_path) == "[]\n"
+
+
+def test_the_commands_of_the_readme_run_in_a_new_environment(tmp_path: Path) -> None:
+    new, typed = NewEnvironment(tmp_path / "new"), []
+    page = (ROOT / "README.md").read_text()
+    for block in re.findall(r"```console\n(.*?)```", page, flags=re.DOTALL):
+        for line in block.replace("\n$ ", " && ").removeprefix("$ ").strip().split(" && "):
+            program, *words = shlex.split(line, comments=True)
+            typed.append(program)
+            if program not in ("git", "cd"):  # the repository is here
+                here = ROOT if program == "pip" else tmp_path
+                new.run(program, *words, here=here)
+    assert typed == ["git", "cd", "pip", "tacit"]
+    said = "import pandas, tacit; print(tacit.open.__name__)"
+    assert new.run("python", "-c", said, here=tmp_path) == "open_session\n"
