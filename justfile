@@ -121,7 +121,7 @@ golden:
 
 # record and replay on 10^5 generated triples of tables, neighbours and questions; goes on where it stopped
 campaign-replay count="100000" place=".campaign":
-    TACIT_TRIPLES={{ count }} TACIT_RARER=5 TACIT_CAMPAIGN={{ place }} uv run pytest -n auto -s tests/engines/test_neighbours.py -k nothing_but_noise
+    TACIT_TRIPLES={{ count }} TACIT_CAMPAIGN={{ place }} uv run pytest -n auto -s tests/engines/test_neighbours.py -k nothing_but_noise
 
 # Spark on a master and two workers of its own; one is killed at work
 cluster *args:
