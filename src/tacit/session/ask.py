@@ -34,7 +34,7 @@ def ask(curator: Curator, plan: Plan, loss: Loss, request: str | None = None) ->
     stored = kept(curator.home.ledger, found, run) if isinstance(found, Charge) else found
     release = posted(decode(stored.body), quote.question.post)
     status = curator.home.ledger.status(quote.population.name)
-    return Answer.of(release, standing_of(status, quote, paid=paid))
+    return Answer.of(release, standing_of(status, quote, paid=paid), question.release_key)
 
 
 def prepared(quote: Quote, curator: Curator) -> Callable[[Charge], bytes]:

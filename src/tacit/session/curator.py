@@ -1,6 +1,7 @@
 """Who stands between the tables and those who ask: a catalogue, engines and a ledger."""
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 
 from tacit.core.catalog import Catalog
@@ -62,6 +63,16 @@ class Curator:
     def salt(self, population: str) -> bytes:
         """What decides which rows of a person are kept."""
         return salt_of(self.home.states, population)
+
+    def asked_by(self, principal: str, catalog: Catalog | None = None) -> "Curator":
+        """The same for another asker, who may ask about ``catalog``, a part of this one.
+
+        Nothing is looked at again: the engines were checked when this one was made.
+        """
+        other = copy(self)
+        object.__setattr__(other, "principal", principal)
+        object.__setattr__(other, "catalog", catalog or self.catalog)
+        return other
 
     def close(self) -> None:
         """Let go of the engines and the ledger."""

@@ -25,7 +25,11 @@ def open_project(
 
     Guarantee: no session where the ledger does not hold what the file says.
     """
-    file = Path(path)
+    return Session(curator_of(Path(path), principal or getuser(), environment))
+
+
+def curator_of(file: Path, principal: str, environment: Mapping[str, str]) -> Curator:
+    """What a session over a project needs, where the ledger holds what its file says."""
     project = read_project(file)
     with ExitStack() as closing:
         home = Home.at(file.parent / FOLDER)
@@ -44,9 +48,9 @@ def open_project(
             copies = project.files_of(address.name)
             engines[address.name] = opened(address, names, file.parent, environment, copies)
             closing.callback(engines[address.name].close)
-        curator = Curator(project.catalog, engines, home, principal or getuser())
+        curator = Curator(project.catalog, engines, home, principal)
         closing.pop_all()
-    return Session(curator)
+    return curator
 
 
 def apply_project(path: str | Path = FILE, *, by: str) -> tuple[Change, ...]:
