@@ -1,0 +1,301 @@
+"""The client by itself: lost replies, slow answers, wrong addresses; one charge in all."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from io import StringIO
+from itertools import count
+from threading import Thread
+from uuid import uuid4
+
+import duckdb
+import pytest
+from prepared import ROWS, TEXT
+from rich.console import Console
+from serving import Fragile, LosingWire, curator_over, served, token_for
+
+import tacit
+from tacit.client.patience import Patience
+from tacit.client.refusal import KINDS, error_of
+from tacit.client.session import RemoteSession
+from tacit.client.waiting import Tell, on_terminal
+from tacit.client.wire import Wire
+from tacit.engines.duckdb import open_duckdb
+from tacit.errors import (
+    AnswerLost,
+    AnswerPending,
+    ConnectionLost,
+    InternalError,
+    InvalidValue,
+    MissingExtra,
+    NotPermitted,
+    SecretMisuse,
+    TacitError,
+    UnknownName,
+)
+from tacit.ledger.ledger import Ledger
+from tacit.server.refusal import ErrorBody, refusal_of
+from tacit.session.project import apply_project
+
+NONE = "a token of nobody"
+QUICK = Patience(reply=5, tries=4, pause=0.01)
+QUESTION = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
+AMOUNTS = (f"0.{number}" for number in count(1000))
+
+
+class Site:
+    """A served project, its engine, and its ledger."""
+
+    def __init__(self, port: int, token: str, engine: Fragile, ledger: Ledger) -> None:
+        self.port, self.token, self.engine, self.ledger = port, token, engine, ledger
+
+    def charges(self) -> int:
+        return len(self.ledger.book("patients").requests)
+
+    @contextmanager
+    def client(self, url: str, patience: Patience = QUICK) -> Iterator[RemoteSession]:
+        with tacit.connect(url, token=self.token, patience=patience) as made:
+            yield made
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp("site")
+    with duckdb.connect(str(folder / "clinic.duckdb")) as owner:
+        owner.execute(ROWS)
+    file = folder / "tacit.toml"
+    engine = 'kind = "duckdb"\npath = "clinic.duckdb"'
+    file.write_text(TEXT.replace("ENGINE", engine).replace("epsilon = 3", "epsilon = 90"))
+    apply_project(file, by="olga")
+    whole = curator_over(file)
+    whole.engines["warehouse"].close()
+    fragile = Fragile(open_duckdb(str(folder / "clinic.duckdb"), {}))
+    curator = replace(whole, engines={"warehouse": fragile})
+    token = token_for(curator)
+    with served(curator) as port:
+        yield Site(port, token, fragile, curator.home.ledger)
+
+
+class FreshKeys(Wire):
+    """The lie: a client that names each sending anew."""
+
+    def _sent(self, request: object, tell: Tell) -> object:
+        send = self._http.send
+
+        def renamed(given: object) -> object:
+            given.headers["Idempotency-Key"] = uuid4().hex  # type: ignore[attr-defined]
+            return send(given)  # type: ignore[arg-type]
+
+        self._http.send = renamed  # type: ignore[method-assign, assignment]
+        try:
+            return super()._sent(request, tell)  # type: ignore[arg-type]
+        finally:
+            self._http.send = send  # type: ignore[method-assign]
+
+
+# ------------------------------------------------------------------ one charge
+
+
+def test_a_lost_reply_is_fetched_again_for_nothing(site: Site) -> None:
+    before, amount = site.charges(), next(AMOUNTS)
+    with LosingWire(site.port, losses=2) as wire, site.client(wire.url) as session:
+        answer = session.sql(QUESTION).ask(epsilon=amount)
+    assert len(wire.heard) == 3
+    assert len(set(wire.heard)) == 1
+    assert wire.heard[0] != ""
+    assert site.charges() == before + 1
+    with site.client(f"http://127.0.0.1:{site.port}") as session:
+        again = session.sql(QUESTION).ask(epsilon=amount)
+    assert again.columns == answer.columns
+
+
+def charged_after_a_failure(site: Site, session: RemoteSession) -> int:
+    """Charges of a question whose answer failed, and whose failure did not arrive."""
+    before = site.charges()
+    site.engine.failures = 1
+    with suppress(AnswerLost):
+        session.sql(QUESTION).ask(epsilon=next(AMOUNTS))
+    return site.charges() - before
+
+
+def test_an_answer_that_was_lost_is_not_paid_for_twice_unawares(site: Site) -> None:
+    with LosingWire(site.port, losses=1) as wire, site.client(wire.url) as session:
+        assert charged_after_a_failure(site, session) == 1
+    assert len(wire.heard) == 2
+    # the lie: a fresh key for each sending
+    with LosingWire(site.port, losses=1) as wire:
+        lying = RemoteSession.over(FreshKeys(wire.url, site.token, QUICK))
+        with lying:
+            assert charged_after_a_failure(site, lying) == 2
+
+
+def test_a_slow_answer_is_waited_for_and_charged_once(site: Site) -> None:
+    before = site.charges()
+    site.engine.seconds = 0.6
+    hasty = Patience(reply=0.2, tries=8, pause=0.05)
+    try:
+        with site.client(f"http://127.0.0.1:{site.port}", hasty) as session:
+            answer = session.sql(QUESTION).ask(epsilon=next(AMOUNTS))
+    finally:
+        site.engine.seconds = 0.0
+    assert answer["ward"].values == ("north", "south")
+    assert site.charges() == before + 1
+
+
+def test_where_no_reply_comes_at_all_the_same_again_is_charged_once(site: Site) -> None:
+    before, amount = site.charges(), next(AMOUNTS)
+    with LosingWire(site.port, losses=4) as wire, site.client(wire.url) as session:
+        with pytest.raises(ConnectionLost, match="Ask the same again"):
+            session.sql(QUESTION).ask(epsilon=amount)
+        answer = session.sql(QUESTION).ask(epsilon=amount)
+    assert site.charges() == before + 1
+    assert answer.standing.cost.amount == 0
+
+
+def test_the_same_question_in_other_words_has_the_same_key(site: Site) -> None:
+    other = "SELECT COUNT(*) AS many, ward FROM visits GROUP BY ward ORDER BY many LIMIT 1"
+    with LosingWire(site.port) as wire, site.client(wire.url) as session:
+        session.sql(QUESTION).ask(epsilon="0.2")
+        session.sql(other).ask(epsilon=0.2)
+        session.sql(QUESTION).ask(epsilon="0.3")
+        session.sql(QUESTION).ask(epsilon="0.2", request="my own")
+    same, again, dearer, own = wire.heard
+    assert same == again != dearer
+    assert own == "my own"
+
+
+# ------------------------------------------------------------------ who is asked, and how
+
+
+def test_a_token_is_needed_and_is_in_no_text(site: Site) -> None:
+    url = f"http://127.0.0.1:{site.port}"
+    with pytest.raises(InvalidValue, match="tacit token issue NAME --role analyst"):
+        tacit.connect(url, environment={})
+    with pytest.raises(NotPermitted, match="This needs a valid token"):
+        tacit.connect(url, token=NONE, patience=QUICK)
+    with tacit.connect(url, environment={"TACIT_TOKEN": site.token}) as session:
+        shown = f"{session!r} {session.sql(QUESTION)!r} {vars(session)}"
+    assert site.token not in shown
+
+
+@pytest.mark.parametrize("url", ["clinic", "ftp://clinic", "https://", "https://a:b@clinic"])
+def test_what_is_no_url_of_a_server_is_refused(url: str) -> None:
+    with pytest.raises(InvalidValue, match="The url of a server is https://host"):
+        tacit.connect(url, token=NONE)
+
+
+def test_a_token_goes_over_tls_or_to_this_machine(site: Site) -> None:
+    with pytest.raises(InvalidValue, match="others could read your token"):
+        tacit.connect("http://tacit.clinic.example", token=NONE)
+    with pytest.raises(InvalidValue, match="others could read your token"):
+        tacit.connect("http://127.0.0.1.clinic.example", token=NONE)
+    once = Patience(reply=1, tries=1)
+    with pytest.raises(ConnectionLost):
+        tacit.connect("http://tacit.invalid", token=NONE, plain_http=True, patience=once)
+    with tacit.connect(f"http://localhost:{site.port}", token=site.token) as session:
+        assert session.catalog.datasets
+
+
+def test_who_is_no_server_of_ours_is_told_of(site: Site) -> None:
+    url = f"http://127.0.0.1:{site.port}/elsewhere"
+    with pytest.raises(UnknownName, match="Not Found"):
+        tacit.connect(url, token=site.token, patience=QUICK)
+    with http_server() as port, pytest.raises(InternalError, match="look at the url"):
+        tacit.connect(f"http://127.0.0.1:{port}", token=site.token, patience=QUICK)
+
+
+@contextmanager
+def http_server() -> Iterator[int]:
+    """Somebody else, who answers in HTML."""
+    with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as other:
+        thread = Thread(target=other.serve_forever)
+        thread.start()
+        yield other.server_port
+        other.shutdown()
+        thread.join()
+
+
+def test_without_the_library_the_command_that_installs_it_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(tacit.extras.EXTRAS, "client", "a_library_that_nobody_installs")
+    with pytest.raises(MissingExtra, match=r'pip install "tacit\[client\]"'):
+        tacit.connect("https://clinic", token=NONE)
+
+
+ERRORS = [
+    AnswerLost(),
+    AnswerPending(7),
+    *[
+        kind("what was wrong")
+        for kind in KINDS.values()
+        if kind not in {AnswerLost, AnswerPending, InternalError, TacitError, SecretMisuse}
+    ],
+]
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+def test_an_error_of_the_server_is_raised_as_the_same_error(error: TacitError) -> None:
+    refused = refusal_of(error)
+    told = error_of(refused.status, ErrorBody(error=refused.told).model_dump())
+    assert type(told) is type(error)
+    assert str(told) == str(error)
+
+
+@pytest.mark.parametrize(
+    ("status", "told", "kind"),
+    [
+        (401, {"error": {"code": "unauthenticated", "message": "no"}}, NotPermitted),
+        (
+            422,
+            {"error": {"code": "new", "message": "no", "allowed": "a", "next": "b"}},
+            InvalidValue,
+        ),
+        (500, {"error": {"code": "new", "message": "no"}}, InternalError),
+        (200, ["no"], InternalError),
+        (502, None, InternalError),
+        (404, {"detail": "Not Found"}, InternalError),
+    ],
+)
+def test_what_we_do_not_know_is_told_by_its_status(
+    status: int, told: object, kind: type[TacitError]
+) -> None:
+    assert type(error_of(status, told)) is kind
+
+
+# ------------------------------------------------------------------ what a person sees
+
+
+def test_who_waits_is_shown_that_it_is_asked_again(site: Site) -> None:
+    lines: list[str] = []
+
+    @contextmanager
+    def heard(line: str) -> Iterator[Tell]:
+        lines.append(line)
+        yield lines.append
+
+    with LosingWire(site.port, losses=1) as wire:
+        session = RemoteSession.over(Wire(wire.url, site.token, QUICK, heard))
+        with session:
+            session.sql(QUESTION).ask(epsilon=next(AMOUNTS))
+    assert lines == [
+        f"Waiting for {wire.url}",
+        f"Waiting for {wire.url}",
+        f"{wire.url} is busy or away; asking again (2)",
+    ]
+
+
+def test_progress_is_for_terminals_and_goes_when_it_is_done() -> None:
+    shown, piped = StringIO(), StringIO()
+    with on_terminal("Waiting for [red]x", Console(file=shown, force_terminal=True)) as tell:
+        tell("asking [red]again")
+    assert "asking [red]again" in shown.getvalue()
+    with on_terminal("Waiting", Console(file=piped)) as tell:
+        tell("asking again")
+    assert piped.getvalue() == ""
+
+
+def test_patience_is_some() -> None:
+    with pytest.raises(InvalidValue, match="once or more"):
+        Patience(tries=0)
