@@ -28,10 +28,22 @@ def engine_of(entry: Entry) -> EngineAddress:
     if kind.value != "postgres":
         entry.fields("kind", "path")
         return EngineAddress(entry.name, kind.text(), entry.part("path").text())
-    parts = entry.fields("kind", "address", "password")
+    entry.fields("kind", "address", "password")
+    return _postgres(entry)
+
+
+def store_of(entry: Entry) -> EngineAddress:
+    """The PostgreSQL that holds the ledger, for any number of servers."""
+    entry.fields("address", "password")
+    return _postgres(entry)
+
+
+def _postgres(entry: Entry) -> EngineAddress:
+    parts = dict(entry.parts())
     without_secret(entry.part("address"))
     password = _variable(parts["password"]) if "password" in parts else None
-    return EngineAddress(entry.name, kind.text(), parts["address"].text(), password)
+    address = parts["address"].text().replace("postgres://", "postgresql://", 1)
+    return EngineAddress(entry.name, "postgres", address, password)
 
 
 def without_secret(entry: Entry) -> None:

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from getpass import getuser
 from pathlib import Path
-from urllib.parse import quote, urlsplit, urlunsplit
 
 from tacit.engines.duckdb import open_duckdb
 from tacit.engines.duckdb_source import open_parquet
@@ -14,6 +13,7 @@ from tacit.errors import InvalidValue
 from tacit.extras import load
 from tacit.project.engines import EngineAddress
 from tacit.project.project import FILE, Project, read_project
+from tacit.session.address import with_password
 from tacit.session.changes import Change, changes
 from tacit.session.curator import Curator
 from tacit.session.home import FOLDER, Home
@@ -37,7 +37,7 @@ def curator_of(file: Path, principal: str, environment: Mapping[str, str]) -> Cu
     """What a session over a project needs, where the ledger holds what its file says."""
     project = read_project(file)
     with ExitStack() as closing:
-        home = Home.at(file.parent / FOLDER)
+        home = Home.of(project, file.parent / FOLDER, environment)
         closing.callback(home.store.close)
         missing = changes(project, home.ledger)
         if missing:
@@ -58,9 +58,11 @@ def curator_of(file: Path, principal: str, environment: Mapping[str, str]) -> Cu
     return curator
 
 
-def apply_project(path: str | Path = FILE, *, by: str) -> tuple[Change, ...]:
+def apply_project(
+    path: str | Path = FILE, *, by: str, environment: Mapping[str, str] = os.environ
+) -> tuple[Change, ...]:
     """Record what the file says and the ledger does not hold, as acts of the owner ``by``."""
-    with beside(path) as (project, home):
+    with beside(path, environment) as (project, home):
         missing = changes(project, home.ledger)
         for change in missing:
             if change.make is not None:
@@ -75,10 +77,13 @@ def missing_in(path: str | Path = FILE) -> tuple[Change, ...]:
 
 
 @contextmanager
-def beside(path: str | Path = FILE) -> Iterator[tuple[Project, Home]]:
-    """The project in a file, and the ledger beside it; no engine is opened."""
+def beside(
+    path: str | Path = FILE, environment: Mapping[str, str] = os.environ
+) -> Iterator[tuple[Project, Home]]:
+    """The project in a file, and its ledger; no engine is opened."""
     file = Path(path)
-    project, home = read_project(file), Home.at(file.parent / FOLDER)
+    project = read_project(file)
+    home = Home.of(project, file.parent / FOLDER, environment)
     try:
         yield project, home
     finally:
@@ -106,21 +111,6 @@ def opened(
                 f"{len(tables)} live there."
             )
         return open_parquet(str(folder / address.address), tables[0], files)
-    where = _with_password(address, environment)
+    where = with_password(address, environment)
     engine: CheckedEngine = load("tacit.engines.postgres", extra="postgres").Postgres(where)
     return engine
-
-
-def _with_password(address: EngineAddress, environment: Mapping[str, str]) -> str:
-    """The address with the password that a variable holds: for the driver, and nobody else."""
-    if address.password is None:
-        return address.address
-    if address.password not in environment:
-        raise InvalidValue(
-            f"The engine {address.name!r} wants the variable {address.password}, which is not "
-            "set."
-        )
-    split = urlsplit(address.address)
-    user, _, host = split.netloc.rpartition("@")
-    secret = quote(environment[address.password], safe="")
-    return urlunsplit(split._replace(netloc=f"{user}:{secret}@{host}"))
