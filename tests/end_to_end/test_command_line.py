@@ -1,6 +1,7 @@
 """The command line: a demo, questions, budgets and the ledger, as a person types them."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -156,6 +157,14 @@ def test_every_command_and_option_is_on_the_page() -> None:
         for option in command.params:
             if isinstance(option, click.Option):
                 assert f"`{max(option.opts, key=len)}`" in page, (name, option.opts)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_completes_commands_and_options(shell: str) -> None:
+    told = {"_TACIT_COMPLETE": f"{shell}_source", "PATH": os.environ["PATH"]}
+    command = [sys.executable, "-m", "tacit.cli"]
+    script = subprocess.run(command, env=told, check=True, capture_output=True, text=True)
+    assert f"_TACIT_COMPLETE={shell}_complete" in script.stdout
 
 
 def walked(group: click.Group, path: str) -> list[tuple[str, click.Command]]:

@@ -5,7 +5,8 @@ import click
 from tacit.cli.apply import apply
 from tacit.cli.ask import ask
 from tacit.cli.demo import demo
-from tacit.cli.edit import budget, domain, protect
+from tacit.cli.domain import domain
+from tacit.cli.edit import budget, protect
 from tacit.cli.init import init
 from tacit.cli.ledger import ledger
 from tacit.cli.prepare import prepare

@@ -8,7 +8,7 @@ from pathlib import Path
 from tacit.errors import InvalidValue, StoreFailed
 from tacit.ledger.ledger import Ledger
 from tacit.project.project import Project
-from tacit.session.address import with_password
+from tacit.session.engines import with_password
 from tacit.store.open import open_store
 from tacit.store.sealing_key import VARIABLE, SealingKey
 from tacit.store.sqlite import open_sqlite

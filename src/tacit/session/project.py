@@ -1,21 +1,16 @@
 """Open a project: all tables of the project file, where the ledger holds what it says."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from getpass import getuser
 from pathlib import Path
 
-from tacit.engines.duckdb import open_duckdb
-from tacit.engines.duckdb_source import open_parquet
-from tacit.engines.engine import CheckedEngine
 from tacit.errors import InvalidValue
-from tacit.extras import load
-from tacit.project.engines import EngineAddress
 from tacit.project.project import FILE, Project, read_project
-from tacit.session.address import with_password
 from tacit.session.changes import Change, changes
 from tacit.session.curator import Curator
+from tacit.session.engines import opened
 from tacit.session.home import FOLDER, Home
 from tacit.session.session import Session
 
@@ -88,29 +83,3 @@ def beside(
         yield project, home
     finally:
         home.store.close()
-
-
-def opened(
-    address: EngineAddress,
-    tables: Sequence[str],
-    folder: Path,
-    environment: Mapping[str, str] = os.environ,
-    copies: Sequence[str] = (),
-) -> CheckedEngine:
-    """The engine at ``address``, where ``tables`` live; paths begin at the project file.
-
-    Files of ordered ``copies`` are read beside it, each called by its own name.
-    """
-    files = {name: str(folder / name) for name in copies}
-    if address.kind == "duckdb":
-        return open_duckdb(str(folder / address.address), files)
-    if address.kind == "parquet":
-        if len(tables) != 1:
-            raise InvalidValue(
-                f"The engine {address.name!r} is one Parquet file, which is one table, and "
-                f"{len(tables)} live there."
-            )
-        return open_parquet(str(folder / address.address), tables[0], files)
-    where = with_password(address, environment)
-    engine: CheckedEngine = load("tacit.engines.postgres", extra="postgres").Postgres(where)
-    return engine

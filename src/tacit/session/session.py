@@ -1,5 +1,6 @@
 """The one door: questions in SQL or in method calls, their prices and their answers."""
 
+from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
@@ -33,6 +34,11 @@ class Session:
     def table(self, name: str) -> Table[Question]:
         """The rows of a dataset, to be filtered, grouped and counted."""
         return Table(self.catalog, Scan(self.catalog.dataset(name).name), self._asked)
+
+    def as_if_unknown(self, dataset: str, column: str) -> "Session":
+        """The same session where nothing is declared of a column: what an estimate asks."""
+        catalog = self.catalog.as_if_unknown(dataset, column)
+        return Session(replace(self._curator, catalog=catalog))
 
     @property
     def catalog(self) -> Catalog:

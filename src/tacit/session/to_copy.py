@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from tacit.core.dataset import Dataset, UnitColumn
 from tacit.errors import InvalidValue, UnknownName
 from tacit.project.copies import PARTS, CopyPlace, place_of
-from tacit.project.engines import ENVIRONMENT, EngineAddress, without_secret
+from tacit.project.engines import EngineAddress, without_secret
 from tacit.project.entry import Entry, Fault
 from tacit.project.project import project_of
+from tacit.project.secret import ENVIRONMENT
 from tacit.project.source import Source
 
 
@@ -74,6 +75,11 @@ def chosen(found: Declared, where: str | None, parts: int | None) -> CopyPlace:
     """Where the copy shall lie: where the owner says now, or where the file says."""
     before, kind = found.place, found.engine.kind
     wanted = where or (before.where if before else None)
+    if kind == "spark":
+        raise InvalidValue(
+            "A copy on Spark is made by its owner, in their own session; see "
+            "tacit.engines.prepare.Preparation."
+        )
     ways = {
         "duckdb": "main, a schema of the same file, or copies.duckdb, a file of its own",
         "parquet": "copies.duckdb, a file of its own",
@@ -95,8 +101,8 @@ def owner_address(said: str | None, environment: Mapping[str, str]) -> str:
             "Tacit's own role only reads. Name an address that may create tables, by --by: "
             "env:VARIABLE, which holds it, or postgresql://owner@host/database."
         )
-    if said.startswith(ENVIRONMENT):
-        variable = said.removeprefix(ENVIRONMENT)
+    keeper, _, variable = said.partition(":")
+    if keeper == ENVIRONMENT:
         if variable not in environment:
             raise InvalidValue(f"The variable {variable} of --by is not set.")
         return environment[variable]
