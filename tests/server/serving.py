@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
@@ -22,6 +22,7 @@ from tacit.store.tokens import Pass, Tokens
 
 HOUR = 3_600_000
 ALL = Scope()
+NOTHING: Mapping[str, str] = {}
 SECONDS = 30
 
 PATIENTS = """\
@@ -88,16 +89,18 @@ ROWS = (
 COUNT = "SELECT city, COUNT(*) AS n FROM people GROUP BY city"
 
 
-def make_project(folder: Path, rows: str = ROWS, more: str = "") -> Path:
+def make_project(
+    folder: Path, rows: str = ROWS, more: str = "", environment: Mapping[str, str] = NOTHING
+) -> Path:
     """A project of two populations with an owner each, applied by both."""
     folder.mkdir(parents=True, exist_ok=True)
     with duckdb.connect(str(folder / "clinic.duckdb")) as owner:
         owner.execute(rows)
     file = folder / "tacit.toml"
     file.write_text(more + PATIENTS)
-    apply_project(file, by="olga")
+    apply_project(file, by="olga", environment=environment)
     file.write_text(more + PROJECT)
-    apply_project(file, by="oscar")
+    apply_project(file, by="oscar", environment=environment)
     return file
 
 
@@ -140,9 +143,11 @@ class Serving:
 
 
 @contextmanager
-def serving(file: Path, **settings: Any) -> Iterator[Serving]:
+def serving(
+    file: Path, environment: Mapping[str, str] = NOTHING, **settings: Any
+) -> Iterator[Serving]:
     """A server over the project in ``file``, in a thread, on a free port."""
-    curator = curator_of(file, "the server", {})
+    curator = curator_of(file, "the server", environment)
     log: list[str] = []
     app = watched_app(make_app(curator, **settings), log.append)
     with running(app) as address:

@@ -39,6 +39,15 @@ def engine_of(entry: Entry) -> EngineAddress:
     return EngineAddress(entry.name, kind.text(), parts["address"].text(), password)
 
 
+def store_of(entry: Entry) -> EngineAddress:
+    """The PostgreSQL that holds the ledger, for any number of servers."""
+    parts = entry.fields("address", "password")
+    password = secret_place(parts["password"]) if "password" in parts else None
+    without_secret(entry.part("address"))
+    address = parts["address"].text().replace("postgres://", "postgresql://", 1)
+    return EngineAddress(entry.name, "postgres", address, password)
+
+
 def without_secret(entry: Entry) -> None:
     """Refuse an address with a password in it, without repeating it."""
     split = urlsplit(entry.text())

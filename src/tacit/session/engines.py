@@ -41,11 +41,11 @@ def opened(
         engine = spark.open_spark(with_token(address, environment))
     else:
         postgres = load("tacit.engines.postgres", extra="postgres")
-        engine = postgres.Postgres(_with_password(address, environment))
+        engine = postgres.Postgres(with_password(address, environment))
     return engine
 
 
-def _with_password(address: EngineAddress, environment: Mapping[str, str]) -> str:
+def with_password(address: EngineAddress, environment: Mapping[str, str]) -> str:
     """The address with its password: for the driver, and nobody else."""
     if address.password is None:
         return address.address

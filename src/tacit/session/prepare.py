@@ -14,6 +14,7 @@ from tacit.engines.postgres_role import readable
 from tacit.engines.prepare import Preparation, Progress, Run
 from tacit.extras import load
 from tacit.project.copies import CopyPlace
+from tacit.project.project import read_project
 from tacit.project.source import Source
 from tacit.session.home import FOLDER, Home
 from tacit.session.salt import mark_of, salt_of
@@ -82,7 +83,7 @@ class Owner:
         return unquote(named) if named else self.environment.get("PGUSER") or getuser()
 
     def _salt(self, population: str) -> bytes:
-        home = Home.at(self.file.parent / FOLDER)
+        home = Home.of(read_project(self.file), self.file.parent / FOLDER, self.environment)
         try:
             return salt_of(home.states, population)
         finally:

@@ -32,7 +32,7 @@ def curator_of(file: Path, principal: str, environment: Mapping[str, str]) -> Cu
     """What a session over a project needs, where the ledger holds what its file says."""
     project = read_project(file)
     with ExitStack() as closing:
-        home = Home.at(file.parent / FOLDER)
+        home = Home.of(project, file.parent / FOLDER, environment)
         closing.callback(home.store.close)
         missing = changes(project, home.ledger)
         if missing:
@@ -53,9 +53,11 @@ def curator_of(file: Path, principal: str, environment: Mapping[str, str]) -> Cu
     return curator
 
 
-def apply_project(path: str | Path = FILE, *, by: str) -> tuple[Change, ...]:
+def apply_project(
+    path: str | Path = FILE, *, by: str, environment: Mapping[str, str] = os.environ
+) -> tuple[Change, ...]:
     """Record what the file says and the ledger does not hold, as acts of the owner ``by``."""
-    with beside(path) as (project, home):
+    with beside(path, environment) as (project, home):
         missing = changes(project, home.ledger)
         for change in missing:
             if change.make is not None:
@@ -70,10 +72,13 @@ def missing_in(path: str | Path = FILE) -> tuple[Change, ...]:
 
 
 @contextmanager
-def beside(path: str | Path = FILE) -> Iterator[tuple[Project, Home]]:
-    """The project in a file, and the ledger beside it; no engine is opened."""
+def beside(
+    path: str | Path = FILE, environment: Mapping[str, str] = os.environ
+) -> Iterator[tuple[Project, Home]]:
+    """The project in a file, and its ledger; no engine is opened."""
     file = Path(path)
-    project, home = read_project(file), Home.at(file.parent / FOLDER)
+    project = read_project(file)
+    home = Home.of(project, file.parent / FOLDER, environment)
     try:
         yield project, home
     finally:
