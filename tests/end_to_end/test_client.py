@@ -11,9 +11,9 @@ from uuid import uuid4
 
 import duckdb
 import pytest
+from losing import Fragile, LosingWire, curator_over, served, token_for
 from prepared import ROWS, TEXT
 from rich.console import Console
-from serving import Fragile, LosingWire, curator_over, served, token_for
 
 import tacit
 from tacit.client.patience import Patience
@@ -47,8 +47,8 @@ AMOUNTS = (f"0.{number}" for number in count(1000))
 class Site:
     """A served project, its engine, and its ledger."""
 
-    def __init__(self, port: int, token: str, engine: Fragile, ledger: Ledger) -> None:
-        self.port, self.token, self.engine, self.ledger = port, token, engine, ledger
+    def __init__(self, url: str, token: str, engine: Fragile, ledger: Ledger) -> None:
+        self.url, self.token, self.engine, self.ledger = url, token, engine, ledger
 
     def charges(self) -> int:
         return len(self.ledger.book("patients").requests)
@@ -73,8 +73,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     fragile = Fragile(open_duckdb(str(folder / "clinic.duckdb"), {}))
     curator = replace(whole, engines={"warehouse": fragile})
     token = token_for(curator)
-    with served(curator) as port:
-        yield Site(port, token, fragile, curator.home.ledger)
+    with served(curator) as url:
+        yield Site(url, token, fragile, curator.home.ledger)
 
 
 class FreshKeys(Wire):
@@ -99,13 +99,13 @@ class FreshKeys(Wire):
 
 def test_a_lost_reply_is_fetched_again_for_nothing(site: Site) -> None:
     before, amount = site.charges(), next(AMOUNTS)
-    with LosingWire(site.port, losses=2) as wire, site.client(wire.url) as session:
+    with LosingWire(site.url, losses=2) as wire, site.client(wire.url) as session:
         answer = session.sql(QUESTION).ask(epsilon=amount)
     assert len(wire.heard) == 3
     assert len(set(wire.heard)) == 1
     assert wire.heard[0] != ""
     assert site.charges() == before + 1
-    with site.client(f"http://127.0.0.1:{site.port}") as session:
+    with site.client(site.url) as session:
         again = session.sql(QUESTION).ask(epsilon=amount)
     assert again.columns == answer.columns
 
@@ -120,11 +120,11 @@ def charged_after_a_failure(site: Site, session: RemoteSession) -> int:
 
 
 def test_an_answer_that_was_lost_is_not_paid_for_twice_unawares(site: Site) -> None:
-    with LosingWire(site.port, losses=1) as wire, site.client(wire.url) as session:
+    with LosingWire(site.url, losses=1) as wire, site.client(wire.url) as session:
         assert charged_after_a_failure(site, session) == 1
     assert len(wire.heard) == 2
     # the lie: a fresh key for each sending
-    with LosingWire(site.port, losses=1) as wire:
+    with LosingWire(site.url, losses=1) as wire:
         lying = RemoteSession.over(FreshKeys(wire.url, site.token, QUICK))
         with lying:
             assert charged_after_a_failure(site, lying) == 2
@@ -135,7 +135,7 @@ def test_a_slow_answer_is_waited_for_and_charged_once(site: Site) -> None:
     site.engine.seconds = 0.6
     hasty = Patience(reply=0.2, tries=8, pause=0.05)
     try:
-        with site.client(f"http://127.0.0.1:{site.port}", hasty) as session:
+        with site.client(site.url, hasty) as session:
             answer = session.sql(QUESTION).ask(epsilon=next(AMOUNTS))
     finally:
         site.engine.seconds = 0.0
@@ -145,7 +145,7 @@ def test_a_slow_answer_is_waited_for_and_charged_once(site: Site) -> None:
 
 def test_where_no_reply_comes_at_all_the_same_again_is_charged_once(site: Site) -> None:
     before, amount = site.charges(), next(AMOUNTS)
-    with LosingWire(site.port, losses=4) as wire, site.client(wire.url) as session:
+    with LosingWire(site.url, losses=4) as wire, site.client(wire.url) as session:
         with pytest.raises(ConnectionLost, match="Ask the same again"):
             session.sql(QUESTION).ask(epsilon=amount)
         answer = session.sql(QUESTION).ask(epsilon=amount)
@@ -155,7 +155,7 @@ def test_where_no_reply_comes_at_all_the_same_again_is_charged_once(site: Site) 
 
 def test_the_same_question_in_other_words_has_the_same_key(site: Site) -> None:
     other = "SELECT COUNT(*) AS many, ward FROM visits GROUP BY ward ORDER BY many LIMIT 1"
-    with LosingWire(site.port) as wire, site.client(wire.url) as session:
+    with LosingWire(site.url) as wire, site.client(wire.url) as session:
         session.sql(QUESTION).ask(epsilon="0.2")
         session.sql(other).ask(epsilon=0.2)
         session.sql(QUESTION).ask(epsilon="0.3")
@@ -169,7 +169,7 @@ def test_the_same_question_in_other_words_has_the_same_key(site: Site) -> None:
 
 
 def test_a_token_is_needed_and_is_in_no_text(site: Site) -> None:
-    url = f"http://127.0.0.1:{site.port}"
+    url = site.url
     with pytest.raises(InvalidValue, match="tacit token issue NAME --role analyst"):
         tacit.connect(url, environment={})
     with pytest.raises(NotPermitted, match="This needs a valid token"):
@@ -193,12 +193,12 @@ def test_a_token_goes_over_tls_or_to_this_machine(site: Site) -> None:
     once = Patience(reply=1, tries=1)
     with pytest.raises(ConnectionLost):
         tacit.connect("http://tacit.invalid", token=NONE, plain_http=True, patience=once)
-    with tacit.connect(f"http://localhost:{site.port}", token=site.token) as session:
+    with tacit.connect(site.url.replace("127.0.0.1", "localhost"), token=site.token) as session:
         assert session.catalog.datasets
 
 
 def test_who_is_no_server_of_ours_is_told_of(site: Site) -> None:
-    url = f"http://127.0.0.1:{site.port}/elsewhere"
+    url = f"{site.url}/elsewhere"
     with pytest.raises(UnknownName, match="Not Found"):
         tacit.connect(url, token=site.token, patience=QUICK)
     with http_server() as port, pytest.raises(InternalError, match="look at the url"):
@@ -275,7 +275,7 @@ def test_who_waits_is_shown_that_it_is_asked_again(site: Site) -> None:
         lines.append(line)
         yield lines.append
 
-    with LosingWire(site.port, losses=1) as wire:
+    with LosingWire(site.url, losses=1) as wire:
         session = RemoteSession.over(Wire(wire.url, site.token, QUICK, heard))
         with session:
             session.sql(QUESTION).ask(epsilon=next(AMOUNTS))

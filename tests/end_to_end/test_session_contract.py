@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from serving import Fragile, curator_over, served, token_for
+from losing import Fragile, curator_over, served, token_for
 
 import tacit
 from tacit.client.session import RemoteSession
@@ -105,7 +105,7 @@ def doors(project: Path, fragile: Fragile) -> Iterator[dict[str, Door]]:
     whole.engines["warehouse"].close()
     curator = replace(whole, engines={"warehouse": fragile})
     token = token_for(curator)
-    with served(curator) as port, tacit.connect(f"http://127.0.0.1:{port}", token=token) as it:
+    with served(curator) as url, tacit.connect(url, token=token) as it:
         yield {"local": Session(curator.asked_by(getuser())), "remote": it}
 
 
@@ -266,7 +266,7 @@ def test_the_ledger_is_verified_by_an_auditor_and_not_by_an_analyst(
         doors["remote"].verify()
     curator = curator_over(project)
     token = token_for(curator, role="auditor", who="audrey")
-    with served(curator) as port, tacit.connect(f"http://127.0.0.1:{port}", token=token) as it:
+    with served(curator) as url, tacit.connect(url, token=token) as it:
         assert str(it.verify()) == str(doors["local"].verify())
         with pytest.raises(NotPermitted):
             it.sql(WARDS).ask(epsilon=0.1)

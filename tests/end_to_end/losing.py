@@ -1,4 +1,4 @@
-"""A real server on loopback over a project, and a wire to it that loses replies."""
+"""A server over a curator, an engine that fails, and a wire that loses replies."""
 
 import socket
 import threading
@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from getpass import getuser
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import urlsplit
 
-import uvicorn
+from serving import running
 
 from tacit.core.catalog import Catalog
 from tacit.engines.engine import CheckedEngine, SecretTable
@@ -33,22 +34,10 @@ def token_for(curator: Curator, role: str = "analyst", who: str | None = None) -
 
 
 @contextmanager
-def served(curator: Curator) -> Iterator[int]:
-    """The port of a server over ``curator``, which it closes when it ends."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    app = watched_app(make_app(curator), lambda _: None)
-    config = uvicorn.Config(app, log_level="critical", access_log=False, lifespan="on")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-    thread.start()
-    while not server.started and thread.is_alive():
-        time.sleep(0.01)
-    try:
-        yield listener.getsockname()[1]
-    finally:
-        server.should_exit = True
-        thread.join()
-        listener.close()
+def served(curator: Curator) -> Iterator[str]:
+    """The address of a server over ``curator``, which it closes when it ends."""
+    with running(watched_app(make_app(curator), lambda _: None)) as address:
+        yield address
 
 
 def curator_over(project: Path) -> Curator:
@@ -82,7 +71,7 @@ class LosingWire:
     It hears which keys were sent. ``before`` runs while a reply is held back.
     """
 
-    port: int
+    address: str
     losses: int = 0
     heard: list[str] = field(default_factory=list)
     before: Callable[[], None] = lambda: None
@@ -91,6 +80,8 @@ class LosingWire:
     )
 
     def __enter__(self) -> Self:
+        split = urlsplit(self.address)
+        self._server = split.hostname or "", split.port or 0
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         self._thread = threading.Thread(target=self._accept)
         self._thread.start()
@@ -114,7 +105,7 @@ class LosingWire:
     def _pass_on(self, client: socket.socket) -> None:
         """One exchange a connection: the reply says that it is the last."""
         request = _message(client)
-        with socket.create_connection(("127.0.0.1", self.port)) as server:
+        with socket.create_connection(self._server) as server:
             server.sendall(_closing(request))
             reply = b"".join(iter(lambda: server.recv(65536), b""))
         if request.startswith(b"POST /v1/ask"):
