@@ -6,6 +6,7 @@ from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from io import StringIO
 from itertools import count
+from pathlib import Path
 from threading import Thread
 from uuid import uuid4
 
@@ -28,6 +29,7 @@ from tacit.errors import (
     ConnectionLost,
     InternalError,
     InvalidValue,
+    KeyReused,
     MissingExtra,
     NotPermitted,
     SecretMisuse,
@@ -59,15 +61,21 @@ class Site:
             yield made
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    folder = tmp_path_factory.mktemp("site")
+def project(folder: Path) -> Path:
+    """A project over one table, which the ledger holds."""
     with duckdb.connect(str(folder / "clinic.duckdb")) as owner:
         owner.execute(ROWS)
     file = folder / "tacit.toml"
     engine = 'kind = "duckdb"\npath = "clinic.duckdb"'
     file.write_text(TEXT.replace("ENGINE", engine).replace("epsilon = 3", "epsilon = 90"))
     apply_project(file, by="olga")
+    return file
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp("site")
+    file = project(folder)
     whole = curator_over(file)
     whole.engines["warehouse"].close()
     fragile = Fragile(open_duckdb(str(folder / "clinic.duckdb"), {}))
@@ -163,6 +171,25 @@ def test_the_same_question_in_other_words_has_the_same_key(site: Site) -> None:
     same, again, dearer, own = wire.heard
     assert same == again != dearer
     assert own == "my own"
+
+
+def test_what_was_asked_of_an_older_state_is_not_paid_for_again_unawares(
+    tmp_path: Path,
+) -> None:
+    file = project(tmp_path)
+    curator = curator_over(file)
+    token = token_for(curator)
+    with served(curator) as url, tacit.connect(url, token=token) as old:
+        old.sql(QUESTION).ask(epsilon=1)
+    file.write_text(file.read_text().replace("2026-W46", "2026-W47"))
+    apply_project(file, by="olga")
+    later = curator_over(file)
+    with served(later) as url, tacit.connect(url, token=token, patience=QUICK) as new:
+        stale = RemoteSession(old.catalog, new._wire)
+        with pytest.raises(KeyReused, match="connect again"):
+            stale.sql(QUESTION).ask(epsilon=1)
+        assert len(later.home.ledger.book("patients").requests) == 1
+        assert new.sql(QUESTION).ask(epsilon=1).standing.cost.amount > 0
 
 
 # ------------------------------------------------------------------ who is asked, and how

@@ -10,7 +10,7 @@ from tacit.core.answer import Answer
 from tacit.core.catalog import Catalog
 from tacit.core.stored_release import decode
 from tacit.core.stored_standing import decode as decode_standing
-from tacit.errors import InvalidValue
+from tacit.errors import InvalidValue, KeyReused
 from tacit.frame.table import Answer as Asked
 from tacit.numeric.exact import Number, exact
 from tacit.plan.canonical import canonical
@@ -65,7 +65,15 @@ class RemoteQuestion(Asked):
         """
         amounts = _amounts(epsilon, rho, delta)
         key = request if request is not None else self._key(amounts)
-        told = self.wire.post("/v1/ask", self._body(amounts), key)
+        try:
+            told = self.wire.post("/v1/ask", self._body(amounts), key)
+        except KeyReused:
+            if request is not None:
+                raise
+            raise KeyReused(
+                "This was asked before owners declared something else, such as another epoch; "
+                "connect again, and it is asked about what there is now."
+            ) from None
         try:
             release = decode(json.dumps(told["release"]).encode())
             standing = decode_standing(told["standing"])

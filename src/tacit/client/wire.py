@@ -18,6 +18,8 @@ EXACT = "application/vnd.tacit.release+json"
 BUSY = (429, 502, 503, 504)
 CONFLICT = 409
 CONNECT_SECONDS = 10.0
+LONGEST_WANTED = 60.0
+"""Seconds that a server may ask us to wait."""
 
 
 class Wire:
@@ -86,8 +88,9 @@ class Wire:
         )
 
     def _pause(self, attempt: int, reply: httpx.Response | None) -> float:
-        wanted = "" if reply is None else reply.headers.get("Retry-After", "")
-        return max(self._patience.before(attempt), float(wanted) if wanted.isdigit() else 0.0)
+        said = "" if reply is None else reply.headers.get("Retry-After", "")
+        wanted = min(float(said), LONGEST_WANTED) if said.isdigit() else 0.0
+        return max(self._patience.before(attempt), wanted)
 
 
 def _again(reply: httpx.Response) -> bool:
