@@ -1,5 +1,6 @@
 """The client by itself: lost replies, slow answers, wrong addresses; one charge in all."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -8,6 +9,7 @@ from io import StringIO
 from itertools import count
 from pathlib import Path
 from threading import Thread
+from typing import Any
 from uuid import uuid4
 
 import duckdb
@@ -15,6 +17,7 @@ import pytest
 from losing import Fragile, LosingWire, curator_over, served, token_for
 from prepared import ROWS, TEXT
 from rich.console import Console
+from serving import running
 
 import tacit
 from tacit.client.patience import Patience
@@ -22,6 +25,8 @@ from tacit.client.refusal import KINDS, error_of
 from tacit.client.session import RemoteSession
 from tacit.client.waiting import Tell, on_terminal
 from tacit.client.wire import Wire
+from tacit.core.catalog import Catalog
+from tacit.core.stored_catalog import encode
 from tacit.engines.duckdb import open_duckdb
 from tacit.errors import (
     AnswerLost,
@@ -33,6 +38,7 @@ from tacit.errors import (
     MissingExtra,
     NotPermitted,
     SecretMisuse,
+    StoreFailed,
     TacitError,
     UnknownName,
 )
@@ -249,6 +255,62 @@ def test_without_the_library_the_command_that_installs_it_is_told(
     monkeypatch.setitem(tacit.extras.EXTRAS, "client", "a_library_that_nobody_installs")
     with pytest.raises(MissingExtra, match=r'pip install "tacit\[client\]"'):
         tacit.connect("https://clinic", token=NONE)
+
+
+class Odd:
+    """A server that says what may be asked about, and to all else the same, in turn."""
+
+    def __init__(self, catalog: Catalog, *replies: tuple[int, object]) -> None:
+        self.catalog, self.replies, self.asked = encode(catalog), list(replies), 0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            return
+        await receive()
+        status, told = 200, self.catalog
+        if scope["path"] != "/v1/datasets":
+            self.asked += 1
+            status, told = self.replies[min(self.asked, len(self.replies)) - 1]
+        headers = [(b"content-type", b"application/json"), (b"retry-after", b"0")]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": json.dumps(told).encode()})
+
+
+BUSY = (503, {"error": {"code": "store_failed", "message": "The store is away."}})
+PENDING = (409, {"error": {"code": "answer_pending", "message": "Wait."}})
+REUSED = (409, {"error": {"code": "key_reused", "message": "Another."}})
+
+
+@pytest.mark.parametrize(
+    ("replies", "asked", "kind", "told"),
+    [
+        ([BUSY], 4, StoreFailed, "The store is away."),
+        ([BUSY, PENDING, REUSED], 3, KeyReused, "Another."),
+        ([PENDING], 4, AnswerPending, "being answered for another request"),
+        ([(500, BUSY[1])], 1, StoreFailed, "The store is away."),
+        ([(301, {})], 1, InternalError, "look at the url"),
+        ([(200, {"release": 1})], 1, InvalidValue, "is no answer"),
+    ],
+)
+def test_a_busy_server_is_asked_again_and_a_refusal_is_not(
+    site: Site, replies: list[tuple[int, object]], asked: int, kind: type, told: str
+) -> None:
+    with tacit.connect(site.url, token=site.token) as known:
+        odd = Odd(known.catalog, *replies)
+    with running(odd) as url, tacit.connect(url, token=NONE, patience=QUICK) as session:
+        with pytest.raises(kind, match=told):
+            session.sql(QUESTION).ask(epsilon=1, request="mine")
+        assert odd.asked == asked
+
+
+def test_what_is_no_quote_and_no_budget_is_told_of(site: Site) -> None:
+    with tacit.connect(site.url, token=site.token) as known:
+        odd = Odd(known.catalog, (200, {"columns": []}), (200, {"budgets": []}))
+    with running(odd) as url, tacit.connect(url, token=NONE) as session:
+        with pytest.raises(InvalidValue, match="is no quote"):
+            session.sql(QUESTION).quote()
+        with pytest.raises(InvalidValue, match="nothing of the budget of 'patients'"):
+            session.status()
 
 
 ERRORS = [

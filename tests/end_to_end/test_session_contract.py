@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from getpass import getuser
+from inspect import signature
 from pathlib import Path
 
 import duckdb
@@ -10,6 +11,8 @@ import pytest
 from losing import Fragile, curator_over, served, token_for
 
 import tacit
+from tacit.client.preview import RemotePreview
+from tacit.client.question import RemoteQuestion
 from tacit.client.session import RemoteSession
 from tacit.engines.duckdb import open_duckdb
 from tacit.errors import (
@@ -25,7 +28,9 @@ from tacit.errors import (
 )
 from tacit.frame.aggregate import count, mean, total
 from tacit.frame.expression import col
+from tacit.session.preview import Preview
 from tacit.session.project import apply_project
+from tacit.session.question import Question
 from tacit.session.session import Session
 
 Door = Session | RemoteSession
@@ -112,6 +117,33 @@ def doors(project: Path, fragile: Fragile) -> Iterator[dict[str, Door]]:
 @pytest.fixture(params=["local", "remote"])
 def door(request: pytest.FixtureRequest, doors: dict[str, Door]) -> Door:
     return doors[request.param]
+
+
+# ------------------------------------------------------------------ the same words
+
+
+def words(kind: type) -> dict[str, object]:
+    """The public names of a class, and how its methods are called."""
+    found = {name: part for name, part in vars(kind).items() if not name.startswith("_")}
+    return {
+        name: list(signature(part).parameters.values()) if callable(part) else None
+        for name, part in found.items()
+    }
+
+
+def missing(here: type, there: type, but: set[str]) -> set[str]:
+    ours, theirs = words(here), words(there)
+    return {name for name in ours if name not in but and ours[name] != theirs.get(name, "no")}
+
+
+def test_both_doors_have_the_same_words() -> None:
+    assert missing(Session, RemoteSession, {"ledger", "as_if_unknown"}) == set()
+    assert missing(Question, RemoteQuestion, {"curator", "loss", "status"}) == set()
+    assert {"quote", "explain", "ask"} <= words(RemoteQuestion).keys()
+    shown = {"errors", "advice", "notes", "columns", "standing"}
+    assert shown <= words(Preview).keys() & words(RemotePreview).keys()
+    # a door that lacks a word, or calls it otherwise, would be seen
+    assert missing(Session, RemoteQuestion, set()) >= {"sql", "table", "status", "verify"}
 
 
 # ------------------------------------------------------------------ what each door does
