@@ -20,7 +20,6 @@ from tacit.server.routes import budgets, operate, questions, releases, tokens
 from tacit.server.traffic import Traffic
 from tacit.server.watch import Watch, Write
 from tacit.session.curator import Curator
-from tacit.store.tokens import Tokens
 
 ROUTERS = (questions.router, releases.router, budgets.router, tokens.router, operate.router)
 TOLD = (Refused, TacitError, RequestValidationError, HTTPException, Exception)
@@ -47,7 +46,7 @@ def make_app(
     )
     app.state.curator = curator
     app.state.clock = clock
-    app.state.gate = Gate(Tokens(curator.home.store), clock)
+    app.state.gate = Gate(curator, clock)
     app.state.rate = Rate(serving.requests_per_minute)
     app.state.traffic = Traffic()
     for kind in TOLD:
