@@ -13,6 +13,7 @@ import requests
 import uvicorn
 
 from tacit.ledger.ledger import wall_clock
+from tacit.project.serving import Serving
 from tacit.server.app import make_app, watched_app
 from tacit.server.role import Role
 from tacit.server.scope import Scope
@@ -104,7 +105,7 @@ def make_project(
     return file
 
 
-class Serving:
+class Server:
     """A server that runs, its address, its log, and whoever calls it."""
 
     def __init__(self, address: str, curator: Curator, log: list[str]) -> None:
@@ -145,13 +146,14 @@ class Serving:
 @contextmanager
 def serving(
     file: Path, environment: Mapping[str, str] = NOTHING, **settings: Any
-) -> Iterator[Serving]:
+) -> Iterator[Server]:
     """A server over the project in ``file``, in a thread, on a free port."""
     curator = curator_of(file, "the server", environment)
+    settings.setdefault("serving", Serving(requests_per_minute=10**6))
     log: list[str] = []
     app = watched_app(make_app(curator, **settings), log.append)
     with running(app) as address:
-        yield Serving(address, curator, log)
+        yield Server(address, curator, log)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow.ipc
 import pytest
-from serving import COUNT, Serving, make_project, serving
+from serving import COUNT, Server, make_project, serving
 
 from tacit.core.stored_catalog import decode as decode_catalog
 from tacit.core.stored_release import decode, encode
@@ -21,13 +21,13 @@ ARROW = "application/vnd.apache.arrow.stream"
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with serving(make_project(tmp_path_factory.mktemp("server"))) as running:
         yield running
 
 
 def test_a_question_is_quoted_explained_asked_and_free_the_second_time(
-    server: Serving,
+    server: Server,
 ) -> None:
     ann = server.token("ann")
     body = {"sql": COUNT, "epsilon": "0.1"}
@@ -43,7 +43,7 @@ def test_a_question_is_quoted_explained_asked_and_free_the_second_time(
     assert abs(first.json()["columns"]["n"][0] - 250) < 200
 
 
-def test_an_answer_has_the_same_numbers_as_json_exactly_and_as_arrow(server: Serving) -> None:
+def test_an_answer_has_the_same_numbers_as_json_exactly_and_as_arrow(server: Server) -> None:
     ann = server.token("ann")
     plain = server.ask(ann).json()
     exact = server.ask(ann, headers={"Accept": EXACT}).json()
@@ -59,7 +59,7 @@ def test_an_answer_has_the_same_numbers_as_json_exactly_and_as_arrow(server: Ser
     assert decode(encode(here)).columns == here.columns
 
 
-def test_the_catalogue_that_is_told_prices_as_the_real_one(server: Serving) -> None:
+def test_the_catalogue_that_is_told_prices_as_the_real_one(server: Server) -> None:
     told = server.call("GET", "/v1/datasets", server.token("ann")).json()
     assert told["asked_by"] == "ann"
     catalog, real = decode_catalog(told), server.curator.catalog
@@ -70,7 +70,7 @@ def test_the_catalogue_that_is_told_prices_as_the_real_one(server: Serving) -> N
     assert "clinic" not in str(told)
 
 
-def test_a_status_tells_what_the_ledger_tells(server: Serving) -> None:
+def test_a_status_tells_what_the_ledger_tells(server: Server) -> None:
     bob = server.token("bob")
     server.ask(bob, epsilon="0.11")
     budgets = server.call("GET", "/v1/status", bob).json()["budgets"]
@@ -83,7 +83,7 @@ def test_a_status_tells_what_the_ledger_tells(server: Serving) -> None:
     assert Fraction(own["cap"]["amount"]) < Fraction(patients["cap"]["amount"])
 
 
-def test_a_key_stands_for_one_question(server: Serving) -> None:
+def test_a_key_stands_for_one_question(server: Server) -> None:
     ann = server.token("ann")
     server.ask(ann, key="once", epsilon="0.12")
     reused = server.ask(ann, key="once", epsilon="0.13")
@@ -91,7 +91,7 @@ def test_a_key_stands_for_one_question(server: Serving) -> None:
     assert reused.json()["error"]["code"] == "key_reused"
 
 
-def test_what_nobody_can_give_is_refused_before_anything_is_charged(server: Serving) -> None:
+def test_what_nobody_can_give_is_refused_before_anything_is_charged(server: Server) -> None:
     ann, ledger = server.token("ann"), server.curator.home.ledger
     before = ledger.status("patients").spent
     refused = server.ask(ann, epsilon="0.21", headers={"Accept": "image/png"})

@@ -10,11 +10,12 @@ from tacit.project.copies import told_apart
 from tacit.project.engines import EngineAddress, engine_of, store_of
 from tacit.project.entry import Entry, Fault
 from tacit.project.people import People, people_of
+from tacit.project.serving import USUAL, Serving, serving_of
 from tacit.project.source import Source
 from tacit.project.tables import dataset_of, public_of
 
 FILE = "tacit.toml"
-SECTIONS = ("populations", "engines", "datasets", "public", "store")
+SECTIONS = ("populations", "engines", "datasets", "public", "store", "server")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class Project:
     people: tuple[People, ...]
     store: EngineAddress | None = None
     """Where the ledger is; without one, beside the file."""
+    serving: Serving = USUAL
 
     def files_of(self, engine: str) -> tuple[str, ...]:
         """The files of ordered copies of tables that live in ``engine``, each once."""
@@ -73,7 +75,8 @@ def _project(root: Entry) -> Project:
     except TacitError as error:  # it names the tables that it is about
         raise Fault(("datasets",), str(error)) from error
     store = store_of(sections["store"]) if "store" in sections else None
-    return Project(catalog, engines, people, store)
+    serving = serving_of(sections["server"]) if "server" in sections else USUAL
+    return Project(catalog, engines, people, store, serving)
 
 
 def _known(path: tuple[str, str, str], name: str, names: dict[str, list[str]]) -> None:

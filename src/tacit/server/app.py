@@ -12,19 +12,22 @@ from starlette.types import ASGIApp
 
 from tacit.errors import TacitError
 from tacit.ledger.ledger import wall_clock
+from tacit.project.serving import USUAL, Serving
 from tacit.server.caller import Gate
+from tacit.server.rate import Rate
 from tacit.server.refusal import Refused, refusal_of
 from tacit.server.routes import budgets, operate, questions, releases, tokens
 from tacit.server.traffic import Traffic
 from tacit.server.watch import Watch, Write
 from tacit.session.curator import Curator
-from tacit.store.tokens import Tokens
 
 ROUTERS = (questions.router, releases.router, budgets.router, tokens.router, operate.router)
 TOLD = (Refused, TacitError, RequestValidationError, HTTPException, Exception)
 
 
-def make_app(curator: Curator, clock: Callable[[], int] = wall_clock) -> FastAPI:
+def make_app(
+    curator: Curator, serving: Serving = USUAL, clock: Callable[[], int] = wall_clock
+) -> FastAPI:
     """The app over one curator, which it closes when it ends."""
 
     @asynccontextmanager
@@ -43,7 +46,8 @@ def make_app(curator: Curator, clock: Callable[[], int] = wall_clock) -> FastAPI
     )
     app.state.curator = curator
     app.state.clock = clock
-    app.state.gate = Gate(Tokens(curator.home.store), clock)
+    app.state.gate = Gate(curator, clock)
+    app.state.rate = Rate(serving.requests_per_minute)
     app.state.traffic = Traffic()
     for kind in TOLD:
         app.add_exception_handler(kind, _refuse)

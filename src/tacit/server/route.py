@@ -9,13 +9,16 @@ from starlette.concurrency import run_in_threadpool
 
 from tacit.errors import InternalError
 from tacit.server.caller import Caller
-from tacit.server.refusal import ErrorBody, Refused, wrong_role
+from tacit.server.refusal import ErrorBody, Refusal, Refused, Told, wrong_role
 from tacit.server.role import Role
 
 ROLES = "x-roles"
 """Where a route, and so the OpenAPI file, says for whom it is."""
 
 ANYONE = "anyone"
+
+LONGEST_BODY = 2**18
+"""Bytes of a request's body."""
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -41,6 +44,7 @@ class GuardedRoute(APIRoute):
             watched(request)["route"] = path
             if roles != [ANYONE]:
                 await _admit(request, roles)
+            _check_size(request)
             return await inner(request)
 
         return guarded
@@ -72,4 +76,18 @@ async def _admit(request: Request, roles: list[str]) -> None:
     watched(request)["principal"] = caller.principal
     if caller.role not in roles:
         raise Refused(wrong_role(caller.role, roles))
+    request.app.state.rate.check(caller.principal)  # before anything is read or planned
     request.state.caller = caller
+
+
+def _check_size(request: Request) -> None:
+    """Refuse a body that is too long, by what it says of itself, which the server holds to."""
+    if "transfer-encoding" in request.headers:
+        raise Refused(_too_long(411, "length_required", "A body says how long it is."))
+    if int(request.headers.get("content-length", "0")) > LONGEST_BODY:
+        raise Refused(_too_long(413, "content_too_large", "The body is too long."))
+
+
+def _too_long(status: int, code: str, message: str) -> Refusal:
+    allowed = f"Content-Length up to {LONGEST_BODY}"
+    return Refusal(status, Told(code=code, message=message, allowed=allowed))

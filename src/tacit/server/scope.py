@@ -11,6 +11,8 @@ from tacit.numeric.exact import exact, plain
 from tacit.project.allowance import Allowance
 from tacit.session.budgets import quota_of
 
+AMOUNTS = ("epsilon", "rho", "delta")
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:
@@ -27,11 +29,10 @@ class Scope:
     @property
     def text(self) -> str:
         """What is kept beside a token's hash."""
-        most = self.most and {
-            name: plain(amount)
-            for name in ("epsilon", "rho", "delta")
-            if (amount := getattr(self.most, name))
-        }
+        most = None
+        if self.most is not None:
+            amounts = ((name, getattr(self.most, name)) for name in AMOUNTS)
+            most = {name: plain(amount) for name, amount in amounts if amount is not None}
         return json.dumps({"datasets": self.datasets, "most": most})
 
     @classmethod
@@ -39,10 +40,9 @@ class Scope:
         """The scope that was kept as ``text``."""
         told = json.loads(text)
         names, most = told["datasets"], told["most"]
-        allowed = {name: exact(amount) for name, amount in (most or {}).items()}
-        return cls(
-            None if names is None else tuple(names), Allowance(**allowed) if most else None
-        )
+        if most is not None:
+            most = Allowance(**{name: exact(amount) for name, amount in most.items()})
+        return cls(None if names is None else tuple(names), most)
 
     def of_catalog(self, catalog: Catalog) -> Catalog:
         """The part of ``catalog`` that is in reach, and what its links lead to."""

@@ -8,10 +8,7 @@ from pathlib import Path
 import uvicorn
 
 from tacit.server.app import make_app, watched_app
-from tacit.session.project import curator_of
-
-SERVED = "the server"
-"""Who opens a project to serve it; who asks is told by tokens."""
+from tacit.session.project import served
 
 GRACE_SECONDS = 60
 """How long questions that are being answered may take when the server is told to stop."""
@@ -21,7 +18,7 @@ def serve(
     project: Path, host: str, port: int, environment: Mapping[str, str] = os.environ
 ) -> None:
     """Serve ``project``; refused where the ledger does not hold what its file says."""
-    app = make_app(curator_of(project, SERVED, environment))
+    app = make_app(*served(project, environment))
 
     def write(line: str) -> None:
         sys.stdout.write(line)

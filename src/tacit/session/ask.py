@@ -39,8 +39,12 @@ def ask(curator: Curator, plan: Plan, loss: Loss, request: str | None = None) ->
 
 def prepared(quote: Quote, curator: Curator) -> Callable[[Charge], bytes]:
     """What will touch the data, once there is a charge; whatever is missing shows before."""
-    engine = curator.engine_of(quote.bound.plan.source.datasets)
+    datasets = quote.bound.plan.source.datasets
+    name = curator.place_of(datasets)
     salt = curator.salt(quote.population.name)
+    if name in curator.pools:
+        return lambda charge: curator.pools[name].answer(quote, salt, charge.receipt)
+    engine = curator.engine_of(datasets)
     return lambda charge: touch(quote, charge, engine, curator.catalog, salt)
 
 

@@ -3,16 +3,25 @@
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from getpass import getuser
 from pathlib import Path
 
 from tacit.errors import InvalidValue
 from tacit.project.project import FILE, Project, read_project
+from tacit.project.serving import Serving
 from tacit.session.changes import Change, changes
 from tacit.session.curator import Curator
 from tacit.session.engines import opened
 from tacit.session.home import FOLDER, Home
+from tacit.session.pools import pools_of
 from tacit.session.session import Session
+
+SERVER = "the server"
+"""Who opens a project to serve it; who asks is told by tokens."""
+
+LEASES = 3
+"""Others wait for an answer this often as long as a question may take."""
 
 
 def open_project(
@@ -51,6 +60,18 @@ def curator_of(file: Path, principal: str, environment: Mapping[str, str]) -> Cu
         curator = Curator(project.catalog, engines, home, principal)
         closing.pop_all()
     return curator
+
+
+def served(file: Path, environment: Mapping[str, str] = os.environ) -> tuple[Curator, Serving]:
+    """The same for a server: what is below the line runs in child processes."""
+    curator, project = curator_of(file, SERVER, environment), read_project(file)
+    lease_ms = 1000 * (LEASES * project.serving.seconds)
+    try:
+        pools = pools_of(project, file.parent)
+    except BaseException:
+        curator.close()
+        raise
+    return replace(curator, lease_ms=lease_ms, pools=pools), project.serving
 
 
 def apply_project(

@@ -29,7 +29,10 @@ def issue(given: NewToken, curator: AllTables, caller: Calling, now: Clocked) ->
     scope, until = scope_of(given), now + given.days * DAY_MS
     allowed = Pass(given.principal, given.role.value, scope.text, until)
     check_pass(allowed, curator.catalog, curator.home.ledger)
-    _check_owns(caller, scope, curator)
+    if not _owns(caller, scope, curator):
+        raise NotPermitted(
+            "A token reaches datasets that you own, and no others; name them in `datasets`."
+        )
     token = Tokens(curator.home.store).issue(allowed)
     return {"token": token, **_told(hash_of(token), allowed)}
 
@@ -69,18 +72,6 @@ def _told(hash_: bytes, allowed: Pass) -> dict[str, Any]:
 
 
 def _owns(caller: Caller, scope: Scope, curator: Curator) -> bool:
-    """Whether the caller owns all populations in ``scope``, within the reach of their own."""
+    """Whether ``scope`` reaches no further than what the caller owns."""
     reached = scope.of_catalog(curator.catalog)
-    names = {dataset.name for dataset in reached.datasets}
-    within = caller.scope.datasets is None or names <= set(caller.scope.datasets)
-    ledger = curator.home.ledger
-    return within and all(
-        caller.principal in ledger.owners(people.name) for people in reached.populations
-    )
-
-
-def _check_owns(caller: Caller, scope: Scope, curator: Curator) -> None:
-    if not _owns(caller, scope, curator):
-        raise NotPermitted(
-            "A token reaches datasets that you own, and no others; name them in `datasets`."
-        )
+    return {each.name for each in reached.datasets} <= set(caller.scope.datasets or ())
