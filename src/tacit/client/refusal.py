@@ -20,7 +20,7 @@ BY_STATUS: dict[int, type[TacitError]] = {
     401: NotPermitted,
     403: NotPermitted,
     404: UnknownName,
-    429: StoreFailed,
+    429: NotPermitted,
     503: StoreFailed,
 }
 """What is raised for a code that no error of ours has."""
