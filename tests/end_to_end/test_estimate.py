@@ -93,7 +93,7 @@ def test_bounds_are_told_after_their_price_and_written_with_their_source(
 
 
 def usual(file: Path, column: str) -> list[Any]:
-    """The ends that most of nine estimates find; one of twenty reaches too far."""
+    """The ends that most of nine estimates find; one of ten reaches too far."""
     with open_project(file) as session:
         estimate = estimate_of(session, "visits", column, "bounds")
         asked = [estimate.question.ask(epsilon=Fraction(8 + n, 2)) for n in range(9)]
