@@ -59,4 +59,6 @@ def _issuer(entry: Entry) -> Issuer:
     parts = entry.fields("issuer", "audience", "keys", "principal", "role")
     for name in ("issuer", "audience", "keys"):
         entry.part(name)
+    if not parts["keys"].text().startswith(("https://", "http://127.0.0.1:")):
+        raise parts["keys"].fault("Keys are fetched over TLS: https://…, a JWKS.")
     return Issuer(**{name: part.text() for name, part in parts.items()})

@@ -14,7 +14,7 @@ DAY_MS = 24 * 60 * 60 * 1000
 def check_pass(allowed: Pass, catalog: Catalog, ledger: Ledger) -> None:
     """Refuse a token for names that nobody declared, or for amounts that are none."""
     who, scope = allowed.principal, Scope.of(allowed.scope)
-    if not 0 < len(who) <= LONGEST_NAME or not who.isprintable() or who.startswith("@"):
+    if not is_principal(who):
         raise InvalidValue(
             f"A principal has 1 to {LONGEST_NAME} printable characters, and does not begin "
             "with @, which marks a group."
@@ -24,3 +24,8 @@ def check_pass(allowed: Pass, catalog: Catalog, ledger: Ledger) -> None:
     if scope.most is not None:
         for people in scope.of_catalog(catalog).populations:
             quota_of(scope.most, ledger.status(people.name))
+
+
+def is_principal(name: str) -> bool:
+    """Whether somebody can be called so in the ledger."""
+    return 0 < len(name) <= LONGEST_NAME and name.isprintable() and not name.startswith("@")

@@ -14,6 +14,7 @@ from tacit.errors import TacitError
 from tacit.ledger.ledger import wall_clock
 from tacit.project.serving import USUAL, Serving
 from tacit.server.caller import Gate
+from tacit.server.oidc import People
 from tacit.server.rate import Rate
 from tacit.server.refusal import Refused, refusal_of
 from tacit.server.routes import budgets, operate, questions, releases, tokens
@@ -44,9 +45,10 @@ def make_app(
         redoc_url=None,
         lifespan=living,
     )
+    people = None if serving.oidc is None else People(serving.oidc, clock)
     app.state.curator = curator
     app.state.clock = clock
-    app.state.gate = Gate(curator, clock)
+    app.state.gate = Gate(curator, clock, people)
     app.state.rate = Rate(serving.requests_per_minute)
     app.state.traffic = Traffic()
     for kind in TOLD:

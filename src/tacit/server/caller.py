@@ -4,11 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tacit.errors import NotPermitted
+from tacit.server.admission import is_principal
+from tacit.server.oidc import People
 from tacit.server.refusal import Refused, unknown_caller
 from tacit.server.role import Role
 from tacit.server.scope import Scope
 from tacit.session.curator import Curator
-from tacit.store.tokens import Tokens
+from tacit.store.tokens import PREFIX, Tokens
 
 BEARER = "bearer "
 
@@ -25,10 +27,13 @@ class Caller:
 class Gate:
     """Tells callers by their tokens; whoever has none that is valid stays outside."""
 
-    def __init__(self, curator: Curator, clock: Callable[[], int]) -> None:
+    def __init__(
+        self, curator: Curator, clock: Callable[[], int], people: People | None = None
+    ) -> None:
         self._curator = curator
         self._tokens = Tokens(curator.home.store)
         self._clock = clock
+        self._people = people
 
     def caller(self, authorization: str) -> Caller:
         """Whose token ``authorization`` bears; all others are refused in one wording."""
@@ -36,12 +41,19 @@ class Gate:
         if scheme.lower() != BEARER or not token:
             raise Refused(unknown_caller())
         try:
-            allowed = self._tokens.admit(token, self._clock())
+            return self._within(self._known(token))
         except NotPermitted:
             raise Refused(unknown_caller()) from None
-        return self._within(
-            Caller(allowed.principal, Role(allowed.role), Scope.of(allowed.scope))
-        )
+
+    def _known(self, token: str) -> Caller:
+        """Whose token it is: one of ours, or, where there is a provider, one of theirs."""
+        if self._people is None or token.startswith(PREFIX):
+            allowed = self._tokens.admit(token, self._clock())
+            return Caller(allowed.principal, Role(allowed.role), Scope.of(allowed.scope))
+        principal, role = self._people.who(token)
+        if not is_principal(principal):
+            raise NotPermitted("Nobody can be called so.")
+        return Caller(principal, role, Scope())
 
     def _within(self, caller: Caller) -> Caller:
         """The caller, as an owner within what the ledger says that they own."""
