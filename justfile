@@ -33,7 +33,7 @@ docs:
 
 # unit tests, contracts, engines and doctests, with branch coverage; `just replays` is the rest
 test *args:
-    uv run pytest -n auto --dist worksteal --cov --cov-report=term-missing:skip-covered --ignore tests/engines/test_neighbours.py tests/unit tests/contracts tests/end_to_end tests/engines src "$@"
+    uv run pytest -n auto --dist worksteal --cov --cov-report=term-missing:skip-covered --ignore tests/engines/test_neighbours.py tests/unit tests/contracts tests/end_to_end tests/engines tests/server src "$@"
 
 # the statistical claims at their real size, each with the lie that it rejects; `just timing` is the rest
 claims *args:

@@ -9,6 +9,8 @@ from tacit.errors import InvalidValue, MissingExtra
 # what a user installs -> the library that shows that it is there
 EXTRAS = {
     "arrow": "pyarrow",
+    "client": "httpx",
+    "keyring": "keyring",
     "ml": "sklearn",
     "pandas": "pandas",
     "pld": "dp_accounting",

@@ -1,6 +1,7 @@
 """The command line: a demo, questions, budgets and the ledger, as a person types them."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -158,6 +159,14 @@ def test_every_command_and_option_is_on_the_page() -> None:
                 assert f"`{max(option.opts, key=len)}`" in page, (name, option.opts)
 
 
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_completes_commands_and_options(shell: str) -> None:
+    told = {"_TACIT_COMPLETE": f"{shell}_source", "PATH": os.environ["PATH"]}
+    command = [sys.executable, "-m", "tacit.cli"]
+    script = subprocess.run(command, env=told, check=True, capture_output=True, text=True)
+    assert f"_TACIT_COMPLETE={shell}_complete" in script.stdout
+
+
 def walked(group: click.Group, path: str) -> list[tuple[str, click.Command]]:
     found: list[tuple[str, click.Command]] = []
     for name, command in group.commands.items():
@@ -168,7 +177,17 @@ def walked(group: click.Group, path: str) -> list[tuple[str, click.Command]]:
     return found
 
 
-UNWANTED = ("alembic", "sklearn", "pyspark", "fastapi", "pyarrow", "pandas", "polars")
+UNWANTED = (
+    "alembic",
+    "sklearn",
+    "pyspark",
+    "fastapi",
+    "pyarrow",
+    "pandas",
+    "polars",
+    "httpx",
+    "keyring",
+)
 
 
 def test_asking_loads_nothing_that_it_does_not_need(made: Path) -> None:

@@ -108,6 +108,28 @@ def test_labels_are_text_and_what_has_no_kind_is_left_out() -> None:
     assert kinds(frame) == {"ward": Kind.TEXT, "when": Kind.TIMESTAMP}
 
 
+def test_what_makes_a_table_fast_is_said_when_it_is_opened(opens: Opens) -> None:
+    frame = pl.DataFrame(COLUMNS)
+    session = opens(frame, row_key="age", max_rows_in_all=2)
+    visits = session.catalog.dataset("visits")
+    assert (visits.row_key, visits.limits) == ("age", Limits(1, 3, 2))
+    answer = session.sql("SELECT COUNT(*) AS n FROM visits").ask(epsilon=2)
+    assert abs(answer["n"].values[0] - 800) < 60  # 2 rows of 400 people, and not all 3
+    assert abs(opens(frame).sql(TEXT).ask(epsilon=2)["n"].values[0] - 600) < 60
+    with pytest.raises(UnknownName, match="no column 'visit'"):
+        opens(frame, row_key="visit")
+    with pytest.raises(InvalidValue, match="Limits are at least 1"):
+        opens(frame, max_rows_in_all=0)
+
+
+def test_one_row_each_is_believed_and_said_in_the_guarantee(opens: Opens) -> None:
+    once = pl.DataFrame(COLUMNS).unique("patient")
+    said = opens(once, one_row=True).sql(TEXT).ask(epsilon=2)
+    assert "visits.patient is unique" in str(said.guarantee)
+    bounded = opens(once).sql(TEXT).ask(epsilon=2)
+    assert "is unique" not in str(bounded.guarantee)
+
+
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     """A Parquet file of visits, beside another one."""

@@ -1,6 +1,5 @@
-"""`tacit protect`, `domain` and `budget`: one thing said in the project file, comments kept."""
+"""`tacit protect` and `budget`: one thing said in the project file, comments kept."""
 
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,6 @@ import click
 
 from tacit.cli import options
 from tacit.errors import InvalidValue, UnknownName
-from tacit.project.columns import PROVENANCES
 from tacit.project.source import Source
 
 NEXT = "Said in {}; record it: tacit apply"
@@ -41,7 +39,7 @@ def protect(  # noqa: PLR0913 - one for each option
     """Say whose a row of DATASET is, and how much of one person may count."""
     if (unit is None) == (link is None):
         raise InvalidValue("Say whose a row is in one way: --unit, or --link.")
-    source, place = _opened(project, "datasets", dataset), ("datasets", dataset)
+    source, place = opened(project, "datasets", dataset), ("datasets", dataset)
     source = source.without((*place, "unit")).without((*place, "link"))
     if unit is not None:
         source = source.changed((*place, "unit"), unit)
@@ -52,25 +50,7 @@ def protect(  # noqa: PLR0913 - one for each option
     more = {"max_rows_in_all": max_rows_in_all, "row_key": row_key, "one_row": one_row or None}
     for name, said in more.items():
         source = source if said is None else source.changed((*place, name), said)
-    _write(project, source)
-
-
-@click.command()
-@click.argument("column", metavar="DATASET.COLUMN")
-@click.argument("known", metavar="LOW..HIGH|KEY,KEY,...")
-@click.option("--source", "known_from", type=click.Choice(list(PROVENANCES)), required=True)
-@options.project
-def domain(*, column: str, known: str, known_from: str, project: Path) -> None:
-    """Say what is publicly known of a column: its bounds, as 0..100, or its keys, as a,b,c."""
-    dataset, _, name = column.partition(".")
-    source = _opened(project, "datasets", dataset)
-    columns = source.root().value["datasets"][dataset].get("columns", {})
-    if name not in columns:
-        raise UnknownName(f"{dataset!r} has no column {name!r}; it has {', '.join(columns)}.")
-    said = columns[name] if isinstance(columns[name], dict) else {"kind": columns[name]}
-    said = {key: value for key, value in said.items() if key not in {"bounds", "keys"}}
-    said |= _known(known, whole=said.get("kind") == "integer") | {"provenance": known_from}
-    _write(project, source.changed(("datasets", dataset, "columns", name), said))
+    write(project, source)
 
 
 @click.command()
@@ -83,16 +63,17 @@ def budget(
     *, population: str, epsilon: str, delta: str | None, quota: tuple[str, ...], project: Path
 ) -> None:
     """Say what everything that is ever released about POPULATION may lose."""
-    source, place = _opened(project, "populations", population), ("populations", population)
+    source, place = opened(project, "populations", population), ("populations", population)
     said = {"epsilon": epsilon} | ({} if delta is None else {"delta": delta})
     source = source.changed((*place, "budget"), said)
     for each in quota:
         who, _, amount = each.partition("=")
         source = source.changed((*place, "quotas", who), {"epsilon": amount})
-    _write(project, source)
+    write(project, source)
 
 
-def _opened(project: Path, section: str, name: str) -> Source:
+def opened(project: Path, section: str, name: str) -> Source:
+    """The project file, which has ``name`` in ``section``."""
     source = Source.at(project)
     known = source.root().value.get(section, {})
     if name not in known:
@@ -100,7 +81,8 @@ def _opened(project: Path, section: str, name: str) -> Source:
     return source
 
 
-def _write(project: Path, source: Source) -> None:
+def write(project: Path, source: Source) -> None:
+    """Write the file anew, and tell the next step."""
     project.write_text(source.text, encoding="utf-8")
     click.echo(NEXT.format(project.name))
 
@@ -112,19 +94,3 @@ def _link(text: str, *, unique: bool) -> dict[str, Any]:
     if not all(said.values()):
         raise InvalidValue("A link is COLUMN=TABLE.COLUMN, such as patient=patients.id.")
     return said | ({"unique_by_constraint": True} if unique else {})
-
-
-def _known(text: str, *, whole: bool) -> dict[str, Any]:
-    low, dots, high = text.partition("..")
-    if dots:
-        return {"bounds": [_end(low), _end(high)]}
-    keys = text.split(",")
-    return {"keys": [int(key) for key in keys] if whole else keys}
-
-
-def _end(text: str) -> Any:
-    """A day where it is one, and otherwise the text of a number."""
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        return text

@@ -9,7 +9,7 @@ from tacit.errors import InvalidValue
 from tacit.project.draft import draft
 from tacit.project.engines import EngineAddress, engine_of
 from tacit.project.entry import Entry, Fault
-from tacit.session.project import opened
+from tacit.session.engines import opened
 
 ENGINE = "warehouse"
 
@@ -17,7 +17,9 @@ ENGINE = "warehouse"
 @click.command()
 @click.argument("source")
 @click.option("--population", default="people", show_default=True, help="Who is protected.")
-@click.option("--password", help="env:VARIABLE, which holds the password of PostgreSQL.")
+@click.option(
+    "--password", help="Where the password is kept: env:VARIABLE or keyring:service/name."
+)
 @options.project
 @options.principal
 def init(
@@ -25,7 +27,8 @@ def init(
 ) -> None:
     """Write a commented project file for the tables of SOURCE, by their names and types.
 
-    SOURCE is a .duckdb or .parquet file, or postgresql://role@host/database.
+    SOURCE is a .duckdb or .parquet file, postgresql://role@host/database, or sc://host:15002 or
+    spark://host:7077 of a Spark.
     """
     if project.exists():
         raise InvalidValue(
@@ -47,7 +50,8 @@ def init(
 
 
 def _address(source: str, password: str | None) -> EngineAddress:
-    said = {"kind": "postgres", "address": source} if "://" in source else {"path": source}
+    kind = "spark" if source.startswith(("sc://", "spark://")) else "postgres"
+    said = {"kind": kind, "address": source} if "://" in source else {"path": source}
     if "path" in said:
         said["kind"] = "parquet" if source.endswith(".parquet") else "duckdb"
     if password is not None:

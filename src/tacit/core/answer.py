@@ -8,14 +8,19 @@ from tacit.core.standing import Standing
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Answer(Release):
-    """A release as the asker sees it; what may be published of it is the release."""
+    """A release as the asker sees it; what may be published of it is the release.
+
+    The ledger keeps it under ``release_key``.
+    """
 
     standing: Standing
+    release_key: bytes = b""
 
     @classmethod
-    def of(cls, release: Release, standing: Standing) -> "Answer":
+    def of(cls, release: Release, standing: Standing, release_key: bytes = b"") -> "Answer":
         """``release`` beside what it left of the budget."""
-        return cls(release.columns, release.guarantee, release.receipt, standing)
+        columns, guarantee, receipt = release.columns, release.guarantee, release.receipt
+        return cls(columns, guarantee, receipt, standing, release_key)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -1,11 +1,12 @@
 """All populations, datasets and public tables that an owner has declared."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tacit.core.column import Column
 from tacit.core.dataset import Dataset, Link
 from tacit.core.population import Population
 from tacit.core.public_table import PublicTable
+from tacit.core.schema import Schema
 from tacit.errors import InvalidValue, UnknownName
 
 RESERVED = "below"
@@ -48,12 +49,16 @@ class Catalog:
                     "by whole numbers in another; name them in one way."
                 )
 
-    def population(self, name: str) -> Population:
-        """The population of that name."""
+    def population(self, name: str | None) -> Population:
+        """The population of that name; without a name, the only one."""
+        if name is None and len(self.populations) == 1:
+            return self.populations[0]
         for population in self.populations:
             if population.name == name:
                 return population
         known = ", ".join(population.name for population in self.populations)
+        if name is None:
+            raise InvalidValue(f"Say which population it is about; there are: {known}.")
         raise UnknownName(f"There is no population {name!r}; there are: {known}.")
 
     def dataset(self, name: str) -> Dataset:
@@ -82,6 +87,15 @@ class Catalog:
         """The dataset or the public table of that name."""
         found = (table for table in self.public if table.name == name)
         return next(found, None) or self.dataset(name)
+
+    def as_if_unknown(self, name: str, column: str) -> "Catalog":
+        """The same, with nothing known of the values of one column."""
+        dataset = self.dataset(name)
+        bare = replace(dataset.schema[column], bounds=None, keys=None)
+        columns = tuple(bare if c.name == column else c for c in dataset.schema.columns)
+        changed = replace(dataset, schema=Schema(columns))
+        datasets = tuple(changed if each is dataset else each for each in self.datasets)
+        return replace(self, datasets=datasets)
 
     def path_to_unit(self, name: str) -> tuple[Dataset, ...]:
         """The datasets from ``name`` to the one whose rows name the unit, both included."""

@@ -2,18 +2,21 @@
 
 import re
 from collections.abc import Mapping
+from socket import create_connection
 from typing import Any
+from urllib.parse import urlsplit
 
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
+from pyspark.sql.connect.session import SparkSession as ConnectSession
 from pyspark.sql.types import StructField
 
 from tacit.core.catalog import Catalog
-from tacit.core.column import Kind
+from tacit.core.column import Column, Kind
 from tacit.engines.ask import ask
 from tacit.engines.engine import SecretTable
-from tacit.engines.physical_types import Types, check_types
-from tacit.engines.print.join import columns
+from tacit.engines.physical_types import Types, check_types, kinds
+from tacit.engines.print.join import columns, everything
 from tacit.errors import InternalError, InvalidValue
 from tacit.plan.bounded import BoundedPlan
 
@@ -51,6 +54,9 @@ TYPES: Types = {
 }
 """No char(n) or varchar(n), which pad and cut; no collations but the binary one; no zones."""
 
+CONNECT_PORT = 15002
+UNANSWERED = "The engine's Spark does not answer; look at its address and that it runs."
+
 LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 """They write each error down, with the statement and the value of a row that it fell over."""
 
@@ -65,10 +71,10 @@ class Spark:
     the workers; what goes wrong has one text, since Spark's own may hold a value of a row.
     """
 
-    def __init__(self, session: SparkSession) -> None:
+    def __init__(self, session: SparkSession | ConnectSession) -> None:
         for name in LOGGERS:
             PySparkLogger.getLogger(name).disabled = True
-        self._session = session.newSession()
+        self._session: Any = session.newSession()
         for name in self._session.conf.getAll:
             if OTHER_MEANINGS.fullmatch(name):
                 raise InvalidValue(
@@ -90,16 +96,64 @@ class Spark:
                 ) from error
             check_types(dataset, dict(zip(dataset.schema.names, types, strict=True)), TYPES)
 
+    def tables(self) -> tuple[tuple[str, ...], ...]:
+        """The names of all tables of its catalogue, part by part, without views."""
+        try:
+            found = [
+                (space.name, table.name)
+                for space in self._session.catalog.listDatabases()
+                for table in self._session.catalog.listTables(space.name)
+                if not table.isTemporary
+            ]
+        except Exception as error:
+            raise InvalidValue(UNANSWERED) from error
+        return tuple(sorted(found))
+
+    def columns(self, table: tuple[str, ...]) -> tuple[Column, ...]:
+        """The columns of a table that can be asked about, by their types; no row is read."""
+        try:
+            found = self._session.sql(everything(table, dialect="spark")).schema.fields
+        except Exception as error:
+            raise InvalidValue(f"There is no table {'.'.join(table)!r} here.") from error
+        return kinds({field.name: _type(field) for field in found}, TYPES)
+
+    def close(self) -> None:
+        """Leave Connect; a session in this process goes with it, and others may use it."""
+        if isinstance(self._session, ConnectSession):
+            self._session.stop()
+
     def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
         """The secret answer to ``plan``."""
         return ask(plan, catalog, salt, "spark", self._found)
 
     def _found(self, text: str) -> list[Any]:
         try:
-            return self._session.sql(text).collect()
+            found: list[Any] = self._session.sql(text).collect()
         except Exception as error:
             # of Spark, of the bridge to it, or of the network: there is no tree of them
             raise InternalError("The engine failed.") from error
+        return found
+
+
+def open_spark(address: str) -> Spark:
+    """The Spark at ``address``: sc:// of Connect, or the master of a cluster."""
+    try:
+        if address.startswith("sc://"):
+            _knock(address)
+            return Spark(ConnectSession.builder.remote(address).create())
+        return Spark(SparkSession.builder.master(address).appName("tacit").getOrCreate())
+    except InvalidValue:
+        raise
+    except Exception:  # noqa: BLE001 - its words may hold the address, and so a token
+        told = InvalidValue(UNANSWERED)
+    raise told
+
+
+def _knock(address: str) -> None:
+    """Fail at once where nobody listens; Connect itself tries again for minutes."""
+    split = urlsplit(address)
+    with create_connection((split.hostname or "", split.port or CONNECT_PORT), timeout=10):
+        pass
 
 
 def _type(field: StructField) -> str:

@@ -11,7 +11,7 @@ from tacit.ledger.act import Kept
 from tacit.ledger.chain import append
 from tacit.ledger.charge import Answer, Charge
 from tacit.store.store import Store
-from tacit.store.tables import answers
+from tacit.store.tables import answers, requests
 from tacit.store.work import Work
 
 ATTEMPTS = 10
@@ -25,6 +25,9 @@ _NEXT = (
     .where(answers.c.release > bindparam("after"), answers.c.body.is_not(None))
     .order_by(answers.c.release)
     .limit(1)
+)
+_CHARGED = select(requests.c.binding).where(
+    requests.c.principal == bindparam("who"), requests.c.binding == bindparam("binding")
 )
 _new = upsert(answers)
 _CLAIM = _new.on_conflict_do_update(
@@ -66,6 +69,11 @@ def all_stored(work: Work) -> Iterator[tuple[bytes, bytes]]:
     while row := work.one(_NEXT, {"after": after}):
         after, body = row
         yield after, body
+
+
+def was_charged(work: Work, principal: str, binding: bytes) -> bool:
+    """Whether a request of ``principal`` that stands for ``binding`` was charged."""
+    return work.one(_CHARGED, {"who": principal, "binding": binding}) is not None
 
 
 def claim(work: Work, charge: Charge, now: int, until: int) -> None:

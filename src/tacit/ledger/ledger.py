@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from itertools import islice
 
 from tacit.core.budget import Budget
 from tacit.core.loss import Loss
@@ -11,13 +12,14 @@ from tacit.ledger import answer, govern
 from tacit.ledger.act import CapRaised, Decision
 from tacit.ledger.anchor import Anchor, check_anchor, take_anchor
 from tacit.ledger.book import Book
-from tacit.ledger.chain import walk
+from tacit.ledger.chain import PAGE, walk
 from tacit.ledger.charge import Answer, Charge
+from tacit.ledger.decide import owners_of
 from tacit.ledger.entry import Entry
-from tacit.ledger.question import Question
+from tacit.ledger.question import Question, binding_of
 from tacit.ledger.reserve import reserve
 from tacit.ledger.signature import Signature
-from tacit.ledger.status import Status, status_of
+from tacit.ledger.status import Status, status_for, status_of
 from tacit.ledger.units import Units
 from tacit.ledger.verify import Verdict, verify, verify_store
 from tacit.numeric.entropy import fresh_bytes
@@ -93,6 +95,31 @@ class Ledger:
     def status(self, population: str) -> Status:
         """What is spent and left of a population's budget."""
         return status_of(self._store, population)
+
+    def status_for(self, population: str, holder: str) -> Status:
+        """The same for one analyst or group: what they spent, and may spend."""
+        return status_for(self._store, population, holder)
+
+    def owners(self, population: str) -> frozenset[str]:
+        """Who may govern a population's budget; nobody, where there is none."""
+        with self._store.reading() as work:
+            return frozenset(owners_of(work, population))
+
+    def entries(self, population: str, after: int = 0) -> tuple[Entry, ...]:
+        """The next entries of a population's chain, at most a thousand."""
+        with self._store.reading() as work:
+            return tuple(islice(walk(work, population, after), PAGE))
+
+    def stored(self, release_key: bytes) -> bytes | None:
+        """The bytes of the release that is kept under ``release_key``."""
+        with self._store.reading() as work:
+            return answer.stored_body(work, release_key)
+
+    def was_charged(self, principal: str, population: str, release_key: bytes) -> bool:
+        """Whether ``principal`` has paid for the release that is kept under that key."""
+        binding = binding_of(principal, [population], release_key)
+        with self._store.reading() as work:
+            return answer.was_charged(work, principal, binding)
 
     def verify(self, population: str, anchor: Anchor | None = None) -> Verdict:
         """Walk the whole chain of a population; `LedgerBroken` says where it fails."""

@@ -11,6 +11,9 @@ from tacit.store.work import Work
 _GROUPS = select(members.c.holder).where(
     members.c.population == bindparam("at"), members.c.principal == bindparam("principal")
 )
+_FIND = select(
+    holders.c.cap_amount, holders.c.cap_delta, holders.c.spent_amount, holders.c.spent_delta
+).where(holders.c.population == bindparam("at"), holders.c.holder == bindparam("holder"))
 
 _new = upsert(holders)
 _COUNT = _new.on_conflict_do_update(
@@ -59,6 +62,12 @@ def limit(work: Work, population: str, holder: str, cap: Units) -> None:
         "spent_delta": 0,
     }
     work.run(_LIMIT, values)
+
+
+def quota_of(work: Work, population: str, holder: str) -> tuple[Units, Units] | None:
+    """What ``holder`` may spend and has spent; None where nothing was set or spent."""
+    row = work.one(_FIND, {"at": population, "holder": holder})
+    return None if row is None else (Units(row[0], row[1]), Units(row[2], row[3]))
 
 
 def holders_of(work: Work, population: str, principal: str) -> tuple[str, ...]:

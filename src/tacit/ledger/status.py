@@ -9,7 +9,8 @@ from tacit.core.loss import Loss
 from tacit.core.measure import Measure
 from tacit.errors import InvalidValue
 from tacit.ledger.budget_row import find_budget
-from tacit.ledger.units import Units, price
+from tacit.ledger.quota import quota_of
+from tacit.ledger.units import NO_LIMIT, NO_UNITS, Units, price
 from tacit.store.store import Store
 
 
@@ -65,6 +66,15 @@ class Status:
         if not fits:
             raise InvalidValue("A question about nothing is free: any number of them fits.")
         return min(fits)
+
+
+def status_for(store: Store, population: str, holder: str) -> Status:
+    """What ``holder`` spent of the budget; without a quota, of all that the cap allows."""
+    with store.reading() as work:
+        row = find_budget(work, population)
+        quota, spent = quota_of(work, population, holder) or (NO_LIMIT, NO_UNITS)
+    cap = row.cap if quota == NO_LIMIT else quota
+    return Status(population, row.measure, Fraction(row.conversion_delta), cap, spent)
 
 
 def status_of(store: Store, population: str) -> Status:

@@ -17,7 +17,7 @@ def draft(engine: EngineAddress, population: str, owner: str, found: Iterable[Fo
     Names and types are all that was read. Whose rows they are, bounds and keys are for the
     owner to say: until then the file is refused, at the line that lacks them.
     """
-    where = "address" if engine.kind == "postgres" else "path"
+    where = "path" if engine.kind in {"duckdb", "parquet"} else "address"
     lines = [
         "# What is protected, and what may be asked. All that stands here is public.",
         "# Nothing holds until an owner has recorded it: tacit apply",
@@ -27,7 +27,7 @@ def draft(engine: EngineAddress, population: str, owner: str, found: Iterable[Fo
         f"{where} = {_text(engine.address)}",
     ]
     if engine.password is not None:
-        lines.append(f"password = {_text(f'env:{engine.password}')}")
+        lines.append(f"password = {_text(str(engine.password))}")
     lines += [
         "",
         f"[populations.{_key(population)}]",

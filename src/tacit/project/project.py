@@ -7,14 +7,15 @@ from tacit.core.catalog import Catalog
 from tacit.core.dataset import Link
 from tacit.errors import TacitError
 from tacit.project.copies import told_apart
-from tacit.project.engines import EngineAddress, engine_of
+from tacit.project.engines import EngineAddress, engine_of, store_of
 from tacit.project.entry import Entry, Fault
 from tacit.project.people import People, people_of
+from tacit.project.serving import USUAL, Serving, serving_of
 from tacit.project.source import Source
 from tacit.project.tables import dataset_of, public_of
 
 FILE = "tacit.toml"
-SECTIONS = ("populations", "engines", "datasets", "public")
+SECTIONS = ("populations", "engines", "datasets", "public", "store", "server")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,9 @@ class Project:
     catalog: Catalog
     engines: tuple[EngineAddress, ...]
     people: tuple[People, ...]
+    store: EngineAddress | None = None
+    """Where the ledger is; without one, beside the file."""
+    serving: Serving = USUAL
 
     def files_of(self, engine: str) -> tuple[str, ...]:
         """The files of ordered copies of tables that live in ``engine``, each once."""
@@ -70,7 +74,9 @@ def _project(root: Entry) -> Project:
         catalog = Catalog(populations, datasets, tables)
     except TacitError as error:  # it names the tables that it is about
         raise Fault(("datasets",), str(error)) from error
-    return Project(catalog, engines, people)
+    store = store_of(sections["store"]) if "store" in sections else None
+    serving = serving_of(sections["server"]) if "server" in sections else USUAL
+    return Project(catalog, engines, people, store, serving)
 
 
 def _known(path: tuple[str, str, str], name: str, names: dict[str, list[str]]) -> None:

@@ -5,7 +5,9 @@ draws the noise, and sends back what may leave. What goes wrong there has one te
 """
 
 import json
+import os
 import resource
+import signal
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,6 +15,7 @@ from fractions import Fraction
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from threading import RLock
 from typing import Any
 
 from tacit.core.catalog import Catalog
@@ -28,12 +31,18 @@ from tacit.plan.stored_plan import decode
 from tacit.query.price import price
 from tacit.query.quote import Quote
 from tacit.query.run import released_by, run
+from tacit.query.scratch import Scratch
 
 StartEngine = Callable[[str], Engine]
 """Opens an engine at an address, in the child; found by its name there."""
 
 READY, ANSWERED, FAILED = b"ready", b"+", b"-"
 START_SECONDS = 60
+
+_born = get_context("forkserver")
+"""Children are forked from a process that has our code loaded, and nothing else: quick to start
+again, with no thread, no secret and no connection of whoever asks."""
+_born.set_forkserver_preload(["tacit.query.worker", "tacit.engines.duckdb"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +61,18 @@ class Worker:
     ) -> None:
         self._given = (start, address, catalog, allowed)
         self._child: tuple[BaseProcess, Connection] | None = None
+        self._scratch: Scratch | None = None
+        self._ended = False
+        self._lock = RLock()
+
+    def start(self) -> bool:
+        """Start the child, where there is none; whether there is one now."""
+        with self._lock:
+            with suppress(OSError, EOFError):
+                self._running()
+                return True
+            self.close()
+        return False
 
     def answer(self, quote: Quote, salt: bytes, receipt: bytes) -> bytes:
         """The bytes of the release that the charge of ``receipt`` paid for.
@@ -70,30 +91,42 @@ class Worker:
             raise InternalError("The question failed below the line.")
         return reply.removeprefix(ANSWERED)
 
-    def close(self) -> None:
-        """End the child process; the next question starts another."""
-        if self._child is not None:
-            process, pipe = self._child
-            self._child = None
-            process.kill()
-            process.join()
-            pipe.close()
+    def close(self, *, for_good: bool = False) -> None:
+        """End the child process; the next question starts another, unless it is for good.
+
+        What the child left behind in its folder is gone with it.
+        """
+        with self._lock:
+            self._ended |= for_good
+            if self._child is not None:
+                process, pipe = self._child
+                self._child = None
+                process.kill()
+                process.join()
+                pipe.close()
+            if self._scratch is not None:
+                self._scratch.close()
+                self._scratch = None
 
     def _asked(self, request: bytes) -> bytes:
         """What the child replies; a child that died or is late is ended, and has failed."""
-        with suppress(OSError, EOFError):
-            _, pipe = self._running()
-            pipe.send_bytes(request)
-            if pipe.poll(self._given[-1].seconds):
-                return pipe.recv_bytes()
-        self.close()
+        with self._lock:
+            with suppress(OSError, EOFError):
+                _, pipe = self._running()
+                pipe.send_bytes(request)
+                if pipe.poll(self._given[-1].seconds):
+                    return pipe.recv_bytes()
+            self.close()
         return FAILED
 
     def _running(self) -> tuple[BaseProcess, Connection]:
+        if self._ended:
+            raise EOFError
         if self._child is None:
-            ours, theirs = get_context("spawn").Pipe()
-            process = get_context("spawn").Process(
-                target=serve, args=(theirs, *self._given), daemon=True
+            self._scratch = Scratch()
+            ours, theirs = _born.Pipe()
+            process = _born.Process(
+                target=serve, args=(theirs, str(self._scratch.path), *self._given), daemon=True
             )
             process.start()
             theirs.close()
@@ -103,13 +136,23 @@ class Worker:
         return self._child
 
 
-def serve(
-    pipe: Connection, start: StartEngine, address: str, catalog: Catalog, allowed: Allowed
+def serve(  # noqa: PLR0913, PLR0917 - all that a child is given
+    pipe: Connection,
+    scratch: str,
+    start: StartEngine,
+    address: str,
+    catalog: Catalog,
+    allowed: Allowed,
 ) -> None:
     """What the child does: one question after the other, until the pipe ends."""
+    os.chdir(scratch)  # where DuckDB writes what its memory does not hold
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # for whoever started us to heed
     resource.setrlimit(resource.RLIMIT_AS, (allowed.memory_bytes, allowed.memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core dump would hold the table
-    engine = start(address)
+    try:
+        engine = start(address)
+    except Exception:  # noqa: BLE001 - whoever waits sees that the pipe ends
+        return
     pipe.send_bytes(READY)
     while True:
         try:

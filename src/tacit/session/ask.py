@@ -34,13 +34,17 @@ def ask(curator: Curator, plan: Plan, loss: Loss, request: str | None = None) ->
     stored = kept(curator.home.ledger, found, run) if isinstance(found, Charge) else found
     release = posted(decode(stored.body), quote.question.post)
     status = curator.home.ledger.status(quote.population.name)
-    return Answer.of(release, standing_of(status, quote, paid=paid))
+    return Answer.of(release, standing_of(status, quote, paid=paid), question.release_key)
 
 
 def prepared(quote: Quote, curator: Curator) -> Callable[[Charge], bytes]:
     """What will touch the data, once there is a charge; whatever is missing shows before."""
-    engine = curator.engine_of(quote.bound.plan.source.datasets)
+    datasets = quote.bound.plan.source.datasets
+    name = curator.place_of(datasets)
     salt = curator.salt(quote.population.name)
+    if name in curator.pools:
+        return lambda charge: curator.pools[name].answer(quote, salt, charge.receipt)
+    engine = curator.engine_of(datasets)
     return lambda charge: touch(quote, charge, engine, curator.catalog, salt)
 
 

@@ -1,12 +1,14 @@
 """Who stands between the tables and those who ask: a catalogue, engines and a ledger."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, field
 
 from tacit.core.catalog import Catalog
 from tacit.core.dataset import Dataset
 from tacit.engines.engine import CheckedEngine
 from tacit.errors import InvalidValue, UnknownName
+from tacit.query.pool import Pool
 from tacit.session.home import Home
 from tacit.session.salt import mark_of, salt_of
 
@@ -27,6 +29,8 @@ class Curator:
     home: Home
     principal: str
     lease_ms: int = LEASE_MS
+    pools: Mapping[str, Pool] = field(default_factory=dict)
+    """Child processes, by the names of the engines that they open in place of ours."""
 
     def __post_init__(self) -> None:
         for name, engine in self.engines.items():
@@ -51,20 +55,36 @@ class Curator:
 
     def engine_of(self, datasets: tuple[str, ...]) -> CheckedEngine:
         """The one engine that holds all of these tables."""
+        return self.engines[self.place_of(datasets)]
+
+    def place_of(self, datasets: tuple[str, ...]) -> str:
+        """The name of that engine."""
         places = {self.catalog.table(name).location.engine for name in datasets}
         if len(places) != 1:
             raise InvalidValue(
                 f"A question reads tables of one engine, and these live in "
                 f"{', '.join(sorted(places))}."
             )
-        return self.engines[places.pop()]
+        return places.pop()
 
     def salt(self, population: str) -> bytes:
         """What decides which rows of a person are kept."""
         return salt_of(self.home.states, population)
 
+    def asked_by(self, principal: str, catalog: Catalog | None = None) -> "Curator":
+        """The same for another asker, who may ask about ``catalog``, a part of this one.
+
+        Nothing is looked at again: the engines were checked when this one was made.
+        """
+        other = copy(self)
+        object.__setattr__(other, "principal", principal)
+        object.__setattr__(other, "catalog", catalog or self.catalog)
+        return other
+
     def close(self) -> None:
         """Let go of the engines and the ledger."""
+        for pool in self.pools.values():
+            pool.close()
         for engine in self.engines.values():
             engine.close()
         self.home.store.close()

@@ -1,12 +1,16 @@
 """The folder of a session on one machine: its ledger, and the key of its sealed states."""
 
 import stat
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from tacit.errors import InvalidValue, StoreFailed
 from tacit.ledger.ledger import Ledger
-from tacit.store.sealing_key import SealingKey
+from tacit.project.project import Project
+from tacit.session.engines import with_password
+from tacit.store.open import open_store
+from tacit.store.sealing_key import VARIABLE, SealingKey
 from tacit.store.sqlite import open_sqlite
 from tacit.store.states import States
 from tacit.store.store import Store
@@ -26,18 +30,39 @@ class Home:
     @classmethod
     def at(cls, folder: Path) -> "Home":
         """The home in ``folder``, made where there is none, for its owner alone."""
-        try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreFailed(f"{folder} can be neither made nor used as a folder.") from error
-        mode = stat.S_IMODE(folder.stat().st_mode)
-        if mode & OTHERS:
-            raise InvalidValue(
-                f"{folder} may be opened by others (mode {mode:o}); chmod 700 {folder}"
-            )
-        ignored = folder / ".gitignore"
-        if not ignored.exists():
-            ignored.write_text("*\n")  # a ledger is not shared with its code
+        _private(folder)
         store = open_sqlite(folder / "ledger.db")
         key = SealingKey.from_file(folder / "key")
         return cls(store, Ledger(store), States(store, key))
+
+    @classmethod
+    def of(cls, project: Project, folder: Path, environment: Mapping[str, str]) -> "Home":
+        """The home of ``project``: in its store, where it names one, and else in ``folder``.
+
+        Machines that share a store share the key of its states in ``TACIT_STATE_KEY``.
+        """
+        if project.store is None:
+            return cls.at(folder)
+        if environment.get(VARIABLE):
+            key = SealingKey.from_environment(environment)
+        else:
+            key = SealingKey.from_file(_private(folder) / "key")
+        store = open_store(with_password(project.store, environment))
+        return cls(store, Ledger(store), States(store, key))
+
+
+def _private(folder: Path) -> Path:
+    """The folder, made where there is none, for its owner alone."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreFailed(f"{folder} can be neither made nor used as a folder.") from error
+    mode = stat.S_IMODE(folder.stat().st_mode)
+    if mode & OTHERS:
+        raise InvalidValue(
+            f"{folder} may be opened by others (mode {mode:o}); chmod 700 {folder}"
+        )
+    ignored = folder / ".gitignore"
+    if not ignored.exists():
+        ignored.write_text("*\n")  # a ledger is not shared with its code
+    return folder

@@ -43,6 +43,9 @@ def open_session(  # noqa: PLR0913 - each is a public fact that somebody has to 
     budget: Budget | tuple[Number, Number] | None = None,
     table: str | None = None,
     epoch: str = "1",
+    one_row: bool = False,
+    row_key: str | None = None,
+    max_rows_in_all: int | None = None,
     folder: str | Path = FOLDER,
     principal: str | None = None,
 ) -> Session:
@@ -62,6 +65,9 @@ def open_session(  # noqa: PLR0913 - each is a public fact that somebody has to 
             first session, and may be left out afterwards.
         table: the table in a database, or what questions call the rows of a data frame.
         epoch: which state of the data this is: say another, and questions are asked anew.
+        one_row: each person has one row, so that nothing is bounded; the guarantee says so.
+        row_key: the column that tells the rows of a person apart.
+        max_rows_in_all: how many rows of a person are looked at in all; up to 4 are fast.
         folder: where the ledger lives.
         principal: who asks; the user of this machine, unless another is named.
 
@@ -76,10 +82,11 @@ def open_session(  # noqa: PLR0913 - each is a public fact that somebody has to 
             where[-1],
             people.name,
             schema_of(engine.columns(where), bounds or {}, keys or {}),
-            UnitColumn(unit),
-            Limits(max_groups, max_rows),
+            UnitColumn(unit, one_row),
+            Limits(max_groups, max_rows, max_rows_in_all),
             Location(ENGINE, where),
             Epoch(epoch),
+            row_key,
         )
         home = Home.at(Path(folder))
         closing.callback(home.store.close)

@@ -14,10 +14,18 @@ from tacit.engines.postgres_role import readable
 from tacit.engines.prepare import Preparation, Progress, Run
 from tacit.extras import load
 from tacit.project.copies import CopyPlace
+from tacit.project.project import read_project
 from tacit.project.source import Source
 from tacit.session.home import FOLDER, Home
 from tacit.session.salt import mark_of, salt_of
-from tacit.session.to_copy import Declared, chosen, declared, owner_address, worth_it
+from tacit.session.to_copy import (
+    Declared,
+    chosen,
+    declared,
+    not_on_spark,
+    owner_address,
+    worth_it,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +49,7 @@ class Owner:
         them; the file speaks of a copy only once all of it is there.
         """
         found = declared(Source.at(self.file), name)
+        not_on_spark(found)
         worth_it(found.dataset)
         place = chosen(found, where, parts)
         making = _making(found, place)
@@ -56,6 +65,7 @@ class Owner:
     def drop(self, name: str) -> bool:
         """Drop the copy of the dataset ``name``; whether there was one."""
         found = declared(Source.at(self.file), name)
+        not_on_spark(found)
         place = found.place
         if place is None or place.epoch is None:
             return False
@@ -82,7 +92,7 @@ class Owner:
         return unquote(named) if named else self.environment.get("PGUSER") or getuser()
 
     def _salt(self, population: str) -> bytes:
-        home = Home.at(self.file.parent / FOLDER)
+        home = Home.of(read_project(self.file), self.file.parent / FOLDER, self.environment)
         try:
             return salt_of(home.states, population)
         finally:

@@ -1,23 +1,27 @@
 """Open a project: all tables of the project file, where the ledger holds what it says."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from getpass import getuser
 from pathlib import Path
-from urllib.parse import quote, urlsplit, urlunsplit
 
-from tacit.engines.duckdb import open_duckdb
-from tacit.engines.duckdb_source import open_parquet
-from tacit.engines.engine import CheckedEngine
 from tacit.errors import InvalidValue
-from tacit.extras import load
-from tacit.project.engines import EngineAddress
 from tacit.project.project import FILE, Project, read_project
+from tacit.project.serving import Serving
 from tacit.session.changes import Change, changes
 from tacit.session.curator import Curator
+from tacit.session.engines import opened
 from tacit.session.home import FOLDER, Home
+from tacit.session.pools import pools_of
 from tacit.session.session import Session
+
+SERVER = "the server"
+"""Who opens a project to serve it; who asks is told by tokens."""
+
+LEASES = 3
+"""Others wait for an answer this often as long as a question may take."""
 
 
 def open_project(
@@ -30,10 +34,14 @@ def open_project(
 
     Guarantee: no session where the ledger does not hold what the file says.
     """
-    file = Path(path)
+    return Session(curator_of(Path(path), principal or getuser(), environment))
+
+
+def curator_of(file: Path, principal: str, environment: Mapping[str, str]) -> Curator:
+    """What a session over a project needs, where the ledger holds what its file says."""
     project = read_project(file)
     with ExitStack() as closing:
-        home = Home.at(file.parent / FOLDER)
+        home = Home.of(project, file.parent / FOLDER, environment)
         closing.callback(home.store.close)
         missing = changes(project, home.ledger)
         if missing:
@@ -49,14 +57,28 @@ def open_project(
             copies = project.files_of(address.name)
             engines[address.name] = opened(address, names, file.parent, environment, copies)
             closing.callback(engines[address.name].close)
-        curator = Curator(project.catalog, engines, home, principal or getuser())
+        curator = Curator(project.catalog, engines, home, principal)
         closing.pop_all()
-    return Session(curator)
+    return curator
 
 
-def apply_project(path: str | Path = FILE, *, by: str) -> tuple[Change, ...]:
+def served(file: Path, environment: Mapping[str, str] = os.environ) -> tuple[Curator, Serving]:
+    """The same for a server: what is below the line runs in child processes."""
+    curator, project = curator_of(file, SERVER, environment), read_project(file)
+    lease_ms = 1000 * (LEASES * project.serving.seconds)
+    try:
+        pools = pools_of(project, file.parent)
+    except BaseException:
+        curator.close()
+        raise
+    return replace(curator, lease_ms=lease_ms, pools=pools), project.serving
+
+
+def apply_project(
+    path: str | Path = FILE, *, by: str, environment: Mapping[str, str] = os.environ
+) -> tuple[Change, ...]:
     """Record what the file says and the ledger does not hold, as acts of the owner ``by``."""
-    with beside(path) as (project, home):
+    with beside(path, environment) as (project, home):
         missing = changes(project, home.ledger)
         for change in missing:
             if change.make is not None:
@@ -71,52 +93,14 @@ def missing_in(path: str | Path = FILE) -> tuple[Change, ...]:
 
 
 @contextmanager
-def beside(path: str | Path = FILE) -> Iterator[tuple[Project, Home]]:
-    """The project in a file, and the ledger beside it; no engine is opened."""
+def beside(
+    path: str | Path = FILE, environment: Mapping[str, str] = os.environ
+) -> Iterator[tuple[Project, Home]]:
+    """The project in a file, and its ledger; no engine is opened."""
     file = Path(path)
-    project, home = read_project(file), Home.at(file.parent / FOLDER)
+    project = read_project(file)
+    home = Home.of(project, file.parent / FOLDER, environment)
     try:
         yield project, home
     finally:
         home.store.close()
-
-
-def opened(
-    address: EngineAddress,
-    tables: Sequence[str],
-    folder: Path,
-    environment: Mapping[str, str] = os.environ,
-    copies: Sequence[str] = (),
-) -> CheckedEngine:
-    """The engine at ``address``, where ``tables`` live; paths begin at the project file.
-
-    Files of ordered ``copies`` are read beside it, each called by its own name.
-    """
-    files = {name: str(folder / name) for name in copies}
-    if address.kind == "duckdb":
-        return open_duckdb(str(folder / address.address), files)
-    if address.kind == "parquet":
-        if len(tables) != 1:
-            raise InvalidValue(
-                f"The engine {address.name!r} is one Parquet file, which is one table, and "
-                f"{len(tables)} live there."
-            )
-        return open_parquet(str(folder / address.address), tables[0], files)
-    where = _with_password(address, environment)
-    engine: CheckedEngine = load("tacit.engines.postgres", extra="postgres").Postgres(where)
-    return engine
-
-
-def _with_password(address: EngineAddress, environment: Mapping[str, str]) -> str:
-    """The address with the password that a variable holds: for the driver, and nobody else."""
-    if address.password is None:
-        return address.address
-    if address.password not in environment:
-        raise InvalidValue(
-            f"The engine {address.name!r} wants the variable {address.password}, which is not "
-            "set."
-        )
-    split = urlsplit(address.address)
-    user, _, host = split.netloc.rpartition("@")
-    secret = quote(environment[address.password], safe="")
-    return urlunsplit(split._replace(netloc=f"{user}:{secret}@{host}"))

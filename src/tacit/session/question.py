@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from tacit.core.answer import Answer
+from tacit.core.loss import Loss
 from tacit.engines.explain import explained
 from tacit.frame.table import Answer as Asked
 from tacit.ledger.status import Status
@@ -32,7 +33,7 @@ class Question(Asked):
 
         Without an amount it is a quote for a tenth of the budget.
         """
-        status = self._status()
+        status = self.status()
         named = epsilon is not None or rho is not None
         loss = loss_for(status, epsilon, rho, delta) if named else tenth(status)
         quote = price(self.plan, self.curator.catalog, loss)
@@ -56,14 +57,20 @@ class Question(Asked):
         A ``delta`` is for groups whose keys are not public. Where an answer was lost, the same
         question says so; a ``request`` under a new name pays for a new answer.
         """
-        loss = loss_for(self._status(), epsilon, rho, delta)
+        loss = self.loss(epsilon=epsilon, rho=rho, delta=delta)
         return ask(self.curator, self.plan, loss, request)
+
+    def loss(
+        self, *, epsilon: Number | None = None, rho: Number | None = None, delta: Number = 0
+    ) -> Loss:
+        """What it may lose, in the measure of the budget of the people that it is about."""
+        return loss_for(self.status(), epsilon, rho, delta)
 
     def __repr__(self) -> str:
         return show(self.plan, self.curator.catalog)
 
-    def _status(self) -> Status:
-        """Of the budget of the people that the question is about."""
+    def status(self) -> Status:
+        """Where the budget of the people stands that it is about."""
         catalog = self.curator.catalog
         first = catalog.dataset(source_of(self.plan.source, catalog).dataset)
         return self.curator.home.ledger.status(first.population)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from tacit.core.dataset import Dataset, UnitColumn
 from tacit.errors import InvalidValue, UnknownName
 from tacit.project.copies import PARTS, CopyPlace, place_of
-from tacit.project.engines import ENVIRONMENT, EngineAddress, without_secret
+from tacit.project.engines import EngineAddress, without_secret
 from tacit.project.entry import Entry, Fault
 from tacit.project.project import project_of
+from tacit.project.secret import ENVIRONMENT
 from tacit.project.source import Source
 
 
@@ -41,6 +42,15 @@ def declared(source: Source, name: str) -> Declared:
     else:
         return Declared(dataset, engine, place)
     raise told
+
+
+def not_on_spark(found: Declared) -> None:
+    """Refuse an engine in which nothing is written from here."""
+    if found.engine.kind == "spark":
+        raise InvalidValue(
+            "A copy on Spark is made and dropped by its owner, in their own session; see "
+            "tacit.engines.prepare.Preparation."
+        )
 
 
 def worth_it(dataset: Dataset) -> None:
@@ -95,8 +105,8 @@ def owner_address(said: str | None, environment: Mapping[str, str]) -> str:
             "Tacit's own role only reads. Name an address that may create tables, by --by: "
             "env:VARIABLE, which holds it, or postgresql://owner@host/database."
         )
-    if said.startswith(ENVIRONMENT):
-        variable = said.removeprefix(ENVIRONMENT)
+    keeper, _, variable = said.partition(":")
+    if keeper == ENVIRONMENT:
         if variable not in environment:
             raise InvalidValue(f"The variable {variable} of --by is not set.")
         return environment[variable]

@@ -19,6 +19,9 @@ TOKEN_BYTES = 32
 _FIND = select(
     tokens.c.principal, tokens.c.role, tokens.c.scope, tokens.c.expires, tokens.c.revoked
 ).where(tokens.c.hash == bindparam("at"))
+_ALL = select(
+    tokens.c.hash, tokens.c.principal, tokens.c.role, tokens.c.scope, tokens.c.expires
+).where(tokens.c.revoked == 0, tokens.c.expires > bindparam("now"))
 _MAKE = insert(tokens)
 _REVOKE = update(tokens).where(tokens.c.hash == bindparam("at")).values(revoked=1)
 
@@ -47,7 +50,7 @@ class Tokens:
         """A new token, which is not kept and cannot be shown again."""
         token = PREFIX + urlsafe_b64encode(fresh_bytes(TOKEN_BYTES)).rstrip(b"=").decode()
         values = {
-            "hash": _hash(token),
+            "hash": hash_of(token),
             "principal": allowed.principal,
             "role": allowed.role,
             "scope": allowed.scope,
@@ -64,7 +67,7 @@ class Tokens:
         The look-up is by hash, so its time tells nothing about a token.
         """
         with self._store.reading() as work:
-            row = work.one(_FIND, {"at": _hash(token)})
+            row = work.one(_FIND, {"at": hash_of(token)})
         if row is not None:
             principal, role, scope, expires, revoked = row
             if not revoked and now < expires:
@@ -73,9 +76,20 @@ class Tokens:
 
     def revoke(self, token: str) -> None:
         """End a token."""
+        self.revoke_hash(hash_of(token))
+
+    def revoke_hash(self, hash_: bytes) -> None:
+        """End the token whose hash this is."""
         with self._store.writing() as work:
-            work.run(_REVOKE, {"at": _hash(token)})
+            work.run(_REVOKE, {"at": hash_})
+
+    def all(self, now: int) -> dict[bytes, Pass]:
+        """The tokens that are valid, by their hashes."""
+        with self._store.reading() as work:
+            rows = work.all(_ALL, {"now": now})
+        return {hash_: Pass(*allowed) for hash_, *allowed in rows}
 
 
-def _hash(token: str) -> bytes:
+def hash_of(token: str) -> bytes:
+    """What is kept of a token, and what it is called by those who may not use it."""
     return sha256(token.encode(errors="surrogatepass")).digest()

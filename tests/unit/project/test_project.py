@@ -18,6 +18,7 @@ from tacit.project.engines import EngineAddress
 from tacit.project.entry import Fault
 from tacit.project.facts import facts_of
 from tacit.project.project import Project, read_project
+from tacit.project.secret import SecretPlace
 from tacit.project.source import Source
 
 TEXT = """\
@@ -119,7 +120,7 @@ def test_a_project_file_is_a_catalogue_with_engines_and_budgets(tmp_path: Path) 
     live = "postgresql://tacit@db.clinic.example/clinic"
     assert project.engines == (
         EngineAddress("warehouse", "duckdb", "clinic.duckdb"),
-        EngineAddress("live", "postgres", live, "CLINIC_PASSWORD"),
+        EngineAddress("live", "postgres", live, SecretPlace("env", ("CLINIC_PASSWORD",))),
     )
 
 
@@ -169,6 +170,8 @@ WRONG = [
     ('kind = "duckdb"', 'kind = "oracle"', 4, "An engine is one of: duckdb, parquet, postgres"),
     ("env:CLINIC_PASSWORD", "hunter2", 10, "A secret is named and not written"),
     ("env:CLINIC_PASSWORD", "env:", 10, "A secret is named and not written"),
+    ("env:CLINIC_PASSWORD", "keyring:clinic", 10, '"keyring:service/name", for the keyring'),
+    ("env:CLINIC_PASSWORD", "keyring:/tacit", 10, "A secret is named and not written"),
     ("//tacit@", "//tacit:hunter2@", 9, "A password does not stand in this file"),
     ('/clinic"', '/clinic?password=hunter2"', 9, "A password does not stand in this file"),
     ("postgresql://tacit@", "mysql://", 9, "An address is postgresql://role@host/database"),

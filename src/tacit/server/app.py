@@ -1,0 +1,67 @@
+"""The app: every route, behind the guard, in one shape."""
+
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp
+
+from tacit.errors import TacitError
+from tacit.ledger.ledger import wall_clock
+from tacit.project.serving import USUAL, Serving
+from tacit.server.caller import Gate
+from tacit.server.oidc import People
+from tacit.server.rate import Rate
+from tacit.server.refusal import Refused, refusal_of
+from tacit.server.routes import budgets, operate, questions, releases, tokens
+from tacit.server.traffic import Traffic
+from tacit.server.watch import Watch, Write
+from tacit.session.curator import Curator
+
+ROUTERS = (questions.router, releases.router, budgets.router, tokens.router, operate.router)
+TOLD = (Refused, TacitError, RequestValidationError, HTTPException, Exception)
+
+
+def make_app(
+    curator: Curator, serving: Serving = USUAL, clock: Callable[[], int] = wall_clock
+) -> FastAPI:
+    """The app over one curator, which it closes when it ends."""
+
+    @asynccontextmanager
+    async def living(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        curator.close()
+
+    app = FastAPI(
+        title="Tacit",
+        version=version("tacit"),
+        description="Ask about people without telling on any of them.",
+        openapi_url=None,  # a route of ours, since every route says for whom it is
+        docs_url=None,
+        redoc_url=None,
+        lifespan=living,
+    )
+    people = None if serving.oidc is None else People(serving.oidc, clock)
+    app.state.curator = curator
+    app.state.clock = clock
+    app.state.gate = Gate(curator, clock, people)
+    app.state.rate = Rate(serving.requests_per_minute)
+    app.state.traffic = Traffic()
+    for kind in TOLD:
+        app.add_exception_handler(kind, _refuse)
+    for router in ROUTERS:
+        app.include_router(router)
+    return app
+
+
+def watched_app(app: FastAPI, write: Write = sys.stdout.write) -> ASGIApp:
+    """The same with its log, and with nothing that leaves in other words than ours."""
+    return Watch(app, app.state.traffic, write)
+
+
+async def _refuse(_: Request, error: Exception) -> Response:
+    return refusal_of(error).response()

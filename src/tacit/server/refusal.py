@@ -1,0 +1,149 @@
+"""One shape for everything that is refused or goes wrong, from public facts only."""
+
+import re
+from dataclasses import dataclass, field
+from http import HTTPStatus
+
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from tacit.errors import (
+    AnswerLost,
+    AnswerPending,
+    BudgetExceeded,
+    InvalidValue,
+    KeyReused,
+    LedgerBroken,
+    MissingExtra,
+    NotPermitted,
+    StoreFailed,
+    TacitError,
+    UnknownName,
+)
+
+OURS = "Something failed on our side. A question that was charged stays charged."
+SOON = {"Retry-After": "1"}
+
+
+class Told(BaseModel):
+    """What was wrong, what was given, what is allowed, and what to do next."""
+
+    code: str
+    message: str
+    given: str | None = None
+    allowed: str | None = None
+    next: str | None = None
+
+
+class ErrorBody(BaseModel):
+    """The body of every answer that is none."""
+
+    error: Told
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A status, and what is told with it."""
+
+    status: int
+    told: Told
+    headers: dict[str, str] = field(default_factory=dict)
+
+    def response(self) -> JSONResponse:
+        """The response that tells it."""
+        body = ErrorBody(error=self.told).model_dump()
+        return JSONResponse(body, self.status, self.headers)
+
+
+class Refused(Exception):
+    """A request that goes no further."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.told.message)
+        self.refusal = refusal
+
+
+KINDS: dict[type[TacitError], tuple[int, str | None, dict[str, str]]] = {
+    UnknownName: (404, "See GET /v1/datasets for what there is.", {}),
+    BudgetExceeded: (402, "See GET /v1/status for what is left.", {}),
+    NotPermitted: (403, None, {}),
+    KeyReused: (409, "Send another Idempotency-Key with another question.", {}),
+    AnswerPending: (409, "Send the same request again.", SOON),
+    AnswerLost: (410, "Send another Idempotency-Key to pay for a new answer.", {}),
+    StoreFailed: (503, "Send the same request again, with the same Idempotency-Key.", SOON),
+    LedgerBroken: (500, "Tell an owner and an auditor.", {}),
+    MissingExtra: (501, "Tell an operator.", {}),
+    InvalidValue: (422, None, {}),
+}
+"""The status of each kind of error, what to do next, and headers; others are our mistakes."""
+
+
+def refusal_of(error: Exception) -> Refusal:
+    """What is told of ``error``. The words of one that is not ours are never among it."""
+    match error:
+        case Refused():
+            return error.refusal
+        case RequestValidationError():
+            return _malformed(error)
+        case HTTPException():
+            return _of_http(error)
+    for kind, (status, after, headers) in KINDS.items():
+        if isinstance(error, kind):
+            return Refusal(
+                status, Told(code=_code(error), message=str(error), next=after), headers
+            )
+    return Refusal(500, Told(code="internal_error", message=OURS, next="Tell an operator."))
+
+
+def unknown_caller() -> Refusal:
+    """Nobody whom we know: missing, unknown, expired and revoked tokens sound the same."""
+    told = Told(
+        code="unauthenticated",
+        message="This needs a valid token.",
+        allowed="Authorization: Bearer TOKEN",
+        next="Ask an owner for a token.",
+    )
+    return Refusal(401, told, {"WWW-Authenticate": "Bearer"})
+
+
+def wrong_role(given: str, allowed: list[str]) -> Refusal:
+    """A caller whose role this route is not for."""
+    told = Told(
+        code="not_permitted",
+        message="Your role may not do this.",
+        given=given,
+        allowed=", ".join(allowed),
+        next="Ask an owner for a token of another role.",
+    )
+    return Refusal(403, told)
+
+
+def _code(error: TacitError) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", type(error).__name__).lower()
+
+
+def _malformed(error: RequestValidationError) -> Refusal:
+    """Where a request is not as its route wants it: the place and the rule, not the value."""
+    found = error.errors()
+    places = [".".join(map(str, each["loc"])) for each in found]
+    told = Told(
+        code="invalid_request",
+        message="The request is not as this route wants it.",
+        given="; ".join(dict.fromkeys(places)),
+        allowed="; ".join(dict.fromkeys(each["msg"] for each in found)),
+        next="See GET /openapi.json.",
+    )
+    return Refusal(422, told)
+
+
+def _of_http(error: HTTPException) -> Refusal:
+    phrase = HTTPStatus(error.status_code).phrase
+    told = Told(
+        code=phrase.lower().replace(" ", "_"),
+        message=f"{phrase}.",
+        allowed=(error.headers or {}).get("Allow"),
+        next="See GET /openapi.json for what there is.",
+    )
+    return Refusal(error.status_code, told, dict(error.headers or {}))

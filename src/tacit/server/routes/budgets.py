@@ -1,0 +1,70 @@
+"""What is spent and left, and the chain that says so."""
+
+from typing import Annotated, Any
+
+from fastapi import Query
+
+from tacit.core.stored_standing import encode_loss
+from tacit.ledger.status import Status
+from tacit.numeric.exact import plain
+from tacit.server.given import Calling, Door
+from tacit.server.role import Role
+from tacit.server.route import new_router, open_to
+
+router = new_router()
+
+Place = Annotated[int, Query(ge=0, le=2**62)]
+
+
+@router.get("/v1/status", **open_to(Role.ANALYST, Role.OWNER, Role.AUDITOR))
+def status(session: Door, caller: Calling) -> dict[str, Any]:
+    """What is spent of each budget, and by the caller themselves."""
+    return {
+        "budgets": [
+            _told(session.status(people.name))
+            | {"own": _own(session.ledger.status_for(people.name, caller.principal))}
+            for people in session.catalog.populations
+        ]
+    }
+
+
+@router.get("/v1/ledger/{population}", **open_to(Role.AUDITOR, Role.OWNER))
+def ledger(population: str, session: Door, after: Place = 0) -> dict[str, Any]:
+    """The entries of a population's chain after a place, at most a thousand."""
+    name = session.catalog.population(population).name
+    entries = session.ledger.entries(name, after)
+    return {
+        "population": name,
+        "entries": [
+            {"seq": entry.seq, "body": entry.body, "hash": entry.hash.hex()}
+            for entry in entries
+        ],
+    }
+
+
+@router.get("/v1/ledger/{population}/verify", **open_to(Role.AUDITOR, Role.OWNER))
+def verify(population: str, session: Door) -> dict[str, Any]:
+    """Walk the whole chain of a population, and say whether it holds."""
+    verdict = session.verify(population)
+    return {
+        "population": verdict.population,
+        "entries": verdict.entries,
+        "head": verdict.head.hex(),
+        "spent": encode_loss(verdict.spent),
+        "cap": encode_loss(verdict.cap),
+        "verdict": str(verdict),
+    }
+
+
+def _told(status: Status) -> dict[str, Any]:
+    return {
+        "population": status.population,
+        "conversion_delta": plain(status.conversion_delta),
+        **_own(status),
+        "total": encode_loss(status.total),
+        "total_so_far": encode_loss(status.total_so_far),
+    }
+
+
+def _own(status: Status) -> dict[str, Any]:
+    return {name: encode_loss(getattr(status, name)) for name in ("cap", "spent", "left")}

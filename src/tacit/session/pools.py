@@ -1,0 +1,48 @@
+"""Engines in child processes: what is below the line when a project is served."""
+
+from functools import partial
+from pathlib import Path
+
+from tacit.engines.engine import Engine
+from tacit.errors import InvalidValue
+from tacit.project.engines import EngineAddress
+from tacit.project.project import Project
+from tacit.query.pool import Pool
+from tacit.query.worker import Allowed, Worker
+from tacit.session.engines import opened
+
+MEGABYTE = 2**20
+
+
+def pools_of(project: Project, folder: Path) -> dict[str, Pool]:
+    """A pool for each engine of ``project``, whose children are started.
+
+    Guarantee: no more memory and time than the project allows, the same for every table.
+    """
+    serving, found = project.serving, {}
+    # a question that has a deadline is not waited for any longer
+    allowed = Allowed(serving.megabytes * MEGABYTE, serving.deadline or serving.seconds)
+    for address in project.engines:
+        here = [t for t in project.catalog.tables if t.location.engine == address.name]
+        tables = tuple(table.location.table[-1] for table in here)
+        start = partial(_start, address, tables, project.files_of(address.name))
+        workers = [
+            Worker(start, str(folder.resolve()), project.catalog, allowed)
+            for _ in range(serving.processes)
+        ]
+        pool = found[address.name] = Pool(workers, serving.deadline)
+        if not pool.start():
+            for each in found.values():
+                each.close()
+            raise InvalidValue(
+                f"The engine {address.name!r} does not start in a process of "
+                f"{serving.megabytes} megabytes; allow more: [server] megabytes = 16384."
+            )
+    return found
+
+
+def _start(
+    address: EngineAddress, tables: tuple[str, ...], copies: tuple[str, ...], folder: str
+) -> Engine:
+    """What a child does first; secrets come from its own environment."""
+    return opened(address, tables, Path(folder), copies=copies)

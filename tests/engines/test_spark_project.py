@@ -1,0 +1,90 @@
+"""Spark in a project file: by Connect and in this process, from its schema to an answer."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from spark_session import free_port, local
+
+from tacit.cli.main import main
+from tacit.errors import InvalidValue
+from tacit.project.engines import engine_of
+from tacit.project.entry import Entry, Fault
+from tacit.session.engines import with_token
+from tacit.session.project import open_project
+
+COUNT = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
+SAID = (
+    "budget people --epsilon 3 --delta 1e-6",
+    "protect visits --unit person --max-groups 1 --max-rows 1",
+    "domain visits.ward north,south --source public",
+    "apply --yes",
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def visits() -> Iterator[None]:
+    """A table of the owner's, in the catalogue that all sessions of this Spark see."""
+    owner = local()
+    owner.sql(
+        "CREATE TABLE visits USING parquet AS SELECT CONCAT('p', id) AS person, "
+        "IF(id % 3 = 0, 'north', 'south') AS ward, CAST(id AS DECIMAL(9, 2)) AS cost, "
+        "ARRAY(id) AS notes FROM range(3000)"
+    )
+    yield
+    owner.sql("DROP TABLE visits")
+
+
+def tacit(file: Path, words: str, *more: str) -> Result:
+    given = [*words.split(), *more, "--project", str(file)]
+    return CliRunner().invoke(main, given, env={"TACIT_USER": "olga"})
+
+
+def test_a_spark_is_read_by_its_schema_and_asked_by_connect(tmp_path: Path) -> None:
+    file = tmp_path / "tacit.toml"
+    begun = tacit(file, f"init sc://127.0.0.1:{free_port()}")
+    assert begun.exit_code == 0, begun.output
+    assert 'kind = "spark"' in file.read_text()
+    assert 'table = "default.visits"' in file.read_text()
+    assert "notes" not in file.read_text()  # a list is of no kind
+    for words in SAID:
+        done = tacit(file, words)
+        assert done.exit_code == 0, done.output
+    answer = tacit(file, "ask", COUNT, "--epsilon", "1")
+    assert "north" in answer.output, answer.output
+    file.write_text(file.read_text().replace(f"sc://127.0.0.1:{free_port()}", "local[2]"))
+    with open_project(file) as session:  # the same release, from another way to the table
+        assert session.sql(COUNT).ask(epsilon=1).standing.cost.amount == 0
+        found = session.sql("SELECT COUNT(*) AS n FROM visits").ask(epsilon=1)
+    assert abs(found["n"].values[0] - 3000) < 100
+    assert local().sql("SELECT 1").collect()  # closing a session leaves others theirs
+
+
+def test_a_spark_that_does_not_answer_is_told_of_at_once(tmp_path: Path) -> None:
+    refused = tacit(tmp_path / "tacit.toml", "init sc://127.0.0.1:1")
+    assert refused.exit_code == 1
+    assert "The engine's Spark does not answer" in refused.output
+
+
+def test_a_token_goes_to_connect_and_stands_in_no_file() -> None:
+    said = {"kind": "spark", "address": "sc://host:1/;user_id=t", "password": "env:TOKEN"}
+    address = engine_of(Entry(said, ("engines", "lake")))
+    assert with_token(address, {"TOKEN": "a b"}) == "sc://host:1/;user_id=t;token=a%20b"
+    with pytest.raises(InvalidValue, match="wants the variable TOKEN"):
+        with_token(address, {})
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ({"address": "thrift://host"}, "sc://host:15002, of Connect, or a master"),
+        ({"address": "sc://host/;token=hunter2"}, "A token does not stand in this file"),
+        ({"address": "spark://host:7077", "password": "env:T"}, "the token of Spark Connect"),
+        ({"address": "sc://host", "password": "hunter2"}, "is named and not written"),
+    ],
+)
+def test_what_is_no_address_of_spark_is_refused(said: dict[str, str], told: str) -> None:
+    with pytest.raises(Fault, match=told) as fault:
+        engine_of(Entry({"kind": "spark", **said}, ("engines", "lake")))
+    assert "hunter2" not in fault.value.message

@@ -1,0 +1,102 @@
+"""Who may do what: the whole table, beside which every cell of the server is held."""
+
+from dataclasses import dataclass
+
+OWN, OTHER, NOBODYS = "own", "other", "nobody's"
+"""Objects of the patients; of the staff, or of another analyst; that are not there."""
+
+ROLES = {
+    ("GET", "/v1/datasets"): ("analyst", "owner", "auditor"),
+    ("POST", "/v1/quote"): ("analyst", "owner"),
+    ("POST", "/v1/explain"): ("analyst", "owner"),
+    ("POST", "/v1/ask"): ("analyst",),
+    ("GET", "/v1/releases/{release_key}"): ("analyst", "owner"),
+    ("GET", "/v1/status"): ("analyst", "owner", "auditor"),
+    ("GET", "/v1/ledger/{population}"): ("auditor", "owner"),
+    ("GET", "/v1/ledger/{population}/verify"): ("auditor", "owner"),
+    ("POST", "/v1/tokens"): ("owner",),
+    ("GET", "/v1/tokens"): ("owner",),
+    ("DELETE", "/v1/tokens/{token_id}"): ("owner",),
+    ("GET", "/health"): ("anyone",),
+    ("GET", "/openapi.json"): ("anyone",),
+    ("GET", "/metrics"): ("operator",),
+}
+"""For whom each route is."""
+
+ABOUT = {
+    "/v1/quote": "dataset",
+    "/v1/explain": "dataset",
+    "/v1/ask": "dataset",
+    "/v1/releases/{release_key}": "release",
+    "/v1/ledger/{population}": "population",
+    "/v1/ledger/{population}/verify": "population",
+    "/v1/tokens": "token",
+    "/v1/tokens/{token_id}": "token",
+}
+"""What kind of object a route is about; others are about none."""
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+
+
+@dataclass(frozen=True)
+class Who:
+    """A principal in a role, and what their token reaches."""
+
+    principal: str
+    role: str
+    datasets: tuple[str, ...] | None = None
+
+    @property
+    def reaches(self) -> set[str]:
+        """The objects in reach."""
+        own, other = {"people", "visits"}, {"shifts"}
+        named = {*(own | other if self.datasets is None else self.datasets)}
+        if self.role == "owner":
+            named &= {"olga": own, "oscar": other}.get(self.principal, set())
+        return ({OWN} if own <= named else set()) | ({OTHER} if other <= named else set())
+
+
+CALLERS = (
+    Who("ann", "analyst", ("people", "visits")),
+    Who("ann", "analyst", ("visits",)),
+    Who("ann", "analyst"),
+    Who("sam", "analyst", ("shifts",)),
+    Who("olga", "owner"),
+    Who("oscar", "owner"),
+    Who("olga", "owner", ("shifts",)),
+    Who("ann", "owner"),
+    Who("abe", "auditor", ("people", "visits")),
+    Who("abe", "auditor", ("shifts",)),
+    Who("abe", "auditor"),
+    Who("op", "operator"),
+)
+BAD = ("missing", "expired", "revoked", "foreign", "altered", "its hash", "another scheme")
+"""What a token can be that lets nobody in."""
+
+
+def expected(who: Who, state: str, method: str, path: str, thing: str) -> int:
+    """The status of one cell."""
+    roles = ROLES.get((method, path))
+    if roles is None:
+        return 405
+    if roles == ("anyone",):
+        return 200
+    if state != "valid":
+        return 401
+    if who.role not in roles:
+        return 403
+    return _of_object(who, method, path, thing)
+
+
+def _of_object(who: Who, method: str, path: str, thing: str) -> int:
+    about = ABOUT.get(path)
+    if about is None or (method, path) == ("GET", "/v1/tokens"):
+        return 200
+    if method == "POST" and about == "token":
+        return 404 if thing == NOBODYS else 201 if thing in who.reaches else 403
+    if about == "release" and who.role == "analyst":
+        # ann paid for the one about patients, and nobody here for the one about staff
+        return 200 if (who.principal, thing) == ("ann", OWN) and OWN in who.reaches else 404
+    if thing not in who.reaches:
+        return 404
+    return 204 if method == "DELETE" else 200

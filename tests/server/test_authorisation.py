@@ -1,0 +1,242 @@
+"""Every role on every route with every kind of token and object: no cell is wrong."""
+
+import http.client
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from conftest import Bar
+from fastapi import FastAPI
+from matrix import ABOUT, BAD, CALLERS, METHODS, NOBODYS, OTHER, OWN, ROLES, Who, expected
+from serving import Server, make_project, serving
+
+from tacit.errors import InternalError
+from tacit.server.app import ROUTERS, make_app
+from tacit.server.role import Role
+from tacit.server.route import GuardedRoute, new_router, open_to
+from tacit.server.scope import Scope
+from tacit.store.tokens import Tokens, hash_of
+
+QUESTIONS = {
+    OWN: "SELECT city, COUNT(*) AS n FROM people GROUP BY city",
+    OTHER: "SELECT COUNT(*) AS n FROM shifts",
+    NOBODYS: "SELECT COUNT(*) AS n FROM ghosts",
+}
+DATASETS = {OWN: ["people", "visits"], OTHER: ["shifts"], NOBODYS: ["ghosts"]}
+POPULATIONS = {OWN: "patients", OTHER: "staff", NOBODYS: "ghosts"}
+NO_ID = "00" * 32
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(make_project(tmp_path_factory.mktemp("matrix"))) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def cells(server: Server, foreign: Server) -> Iterator["Cells"]:
+    made = Cells(server, foreign)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def foreign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(make_project(tmp_path_factory.mktemp("foreign"))) as running:
+        yield running
+
+
+class Cells:
+    """Requests on one connection, and what they get."""
+
+    def __init__(self, server: Server, foreign: Server) -> None:
+        self._server, self._foreign = server, foreign
+        self._line = http.client.HTTPConnection(urlsplit(server.address).netloc, timeout=30)
+        ann, bob = server.token("ann"), server.token("bob")
+        ask = {OWN: ann, OTHER: bob}
+        self._releases = {
+            thing: server.ask(token, QUESTIONS[thing]).json()["release_key"]
+            for thing, token in ask.items()
+        } | {NOBODYS: NO_ID}
+        self._tokens = {
+            (who, state): self._authorization(who, state)
+            for who in CALLERS
+            for state in ("valid", *BAD)
+        }
+
+    def status(self, who: Who, state: str, method: str, path: str, thing: str) -> int:
+        """What one cell gets."""
+        body: dict[str, Any] | None = None
+        if ABOUT.get(path) == "dataset":
+            body = {"sql": QUESTIONS[thing]}
+            body |= {"epsilon": "0.1"} if path == "/v1/ask" else {}
+        elif (method, path) == ("POST", "/v1/tokens"):
+            body = {"principal": "new", "role": "analyst", "datasets": DATASETS[thing]}
+        filled = path.format(
+            population=POPULATIONS[thing],
+            release_key=self._releases[thing],
+            token_id=self._token_id(thing) if "token_id" in path else "",
+        )
+        headers = {"Content-Type": "application/json"} if body else {}
+        given = self._tokens[who, state]
+        headers |= {} if given is None else {"Authorization": given}
+        self._line.request(method, filled, json.dumps(body) if body else None, headers)
+        answer = self._line.getresponse()
+        text = answer.read()
+        if answer.status >= 400:
+            assert set(json.loads(text)) == {"error"}
+        return answer.status
+
+    def close(self) -> None:
+        """Hang up."""
+        self._line.close()
+
+    def _token_id(self, thing: str) -> str:
+        """The id of a new token, about the object."""
+        if thing == NOBODYS:
+            return NO_ID
+        scope = Scope(tuple(DATASETS[thing]))
+        return hash_of(self._server.token("new", scope=scope)).hex()
+
+    def _authorization(self, who: Who, state: str) -> str | None:
+        """The header of one caller's token."""
+        role, scope = Role(who.role), Scope(who.datasets)
+        issued = self._server.token
+        match state:
+            case "missing":
+                return None
+            case "expired":
+                token = issued(who.principal, role, scope, hours=-1)
+            case "foreign":
+                token = self._foreign.token(who.principal, role, scope)
+            case _:
+                token = issued(who.principal, role, scope)
+        if state == "revoked":
+            Tokens(self._server.curator.home.store).revoke(token)
+        if state == "altered":
+            token = token[:-1] + ("A" if token[-1] != "A" else "B")
+        if state == "its hash":
+            token = hash_of(token).hex()
+        return f"{'Basic' if state == 'another scheme' else 'Bearer'} {token}"
+
+
+def things(path: str) -> tuple[str, ...]:
+    return (OWN, OTHER, NOBODYS) if path in ABOUT else (OWN,)
+
+
+def test_the_openapi_file_names_the_roles_of_the_table_and_no_other_route(
+    server: Server,
+) -> None:
+    told = server.call("GET", "/openapi.json").json()
+    found = {
+        (method.upper(), path): tuple(operation["x-roles"])
+        for path, operations in told["paths"].items()
+        for method, operation in operations.items()
+    }
+    assert found == ROLES
+
+
+def test_no_cell_is_wrong(server: Server, cells: Cells, bar: Bar) -> None:
+    told = server.call("GET", "/openapi.json").json()
+    wrong, count = [], 0
+    for path in told["paths"]:
+        for method in METHODS:
+            known = method.lower() in told["paths"][path]
+            for who in CALLERS:
+                for state in ("valid", *BAD) if known else ("valid", "missing"):
+                    for thing in things(path) if known else (OWN,):
+                        count += 1
+                        got = cells.status(who, state, method, path, thing)
+                        if got != expected(who, state, method, path, thing):
+                            wrong.append((who, state, method, path, thing, got))
+    assert not wrong, wrong[:10]
+    bar(f"authorisation matrix, of {count} cells: wrong cells", len(wrong), "0", not wrong)
+    assert count > 2000
+
+
+def test_a_door_that_only_looks_at_the_token_is_found_out(
+    cells: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Scope, "covers", lambda *_: True)
+    monkeypatch.setattr(Scope, "check_datasets", lambda *_: None)
+    narrow = Who("ann", "analyst", ("visits",))
+    for path, method in (("/v1/releases/{release_key}", "GET"), ("/v1/quote", "POST")):
+        assert cells.status(narrow, "valid", method, path, OWN) == 200
+        assert expected(narrow, "valid", method, path, OWN) == 404
+
+
+def test_a_route_that_names_no_role_cannot_be_made(server: Server) -> None:
+    router = new_router()
+    with pytest.raises(InternalError, match="does not say for whom it is"):
+        router.get("/v1/secrets")(app_says)
+    router.get("/v1/secrets", **open_to(Role.OWNER))(app_says)
+    app = make_app(server.curator)
+    assert unguarded(app) == []
+    assert sum(len(router.routes) for router in ROUTERS) == len(ROLES)
+    app.add_route("/v1/leak", lambda _: None)  # type: ignore[arg-type,return-value]
+    assert unguarded(app) == ["/v1/leak"]
+
+
+def app_says() -> str:
+    return "a secret"
+
+
+def unguarded(app: FastAPI) -> list[str]:
+    """The paths of routes that no guard stands before."""
+    found = []
+    for route in app.routes:
+        inner = getattr(route, "original_router", None)
+        each = inner.routes if inner is not None else [route]
+        found += [r.path for r in each if not isinstance(r, GuardedRoute)]
+    return found
+
+
+def test_refusals_tell_nothing_of_whether_an_object_is_there(
+    server: Server, cells: Cells
+) -> None:
+    ann = server.token("ann", scope=Scope(("people", "visits")))
+    texts = set()
+    for key in (cells._releases[OTHER], NO_ID):
+        texts.add(server.call("GET", f"/v1/releases/{key}", ann).text)
+    assert len(texts) == 1
+    abe = server.token("abe", Role.AUDITOR, Scope(("people", "visits")))
+    told = [
+        server.call("GET", f"/v1/ledger/{name}", abe).json()["error"]["message"]
+        for name in ("staff", "ghosts")
+    ]
+    assert told[0].replace("staff", "ghosts") == told[1]
+    assert "staff" not in told[1]
+    bad = {server.call("GET", "/v1/status", token).text for token in ("tacit_x", "a.b.c", None)}
+    assert len(bad) == 1
+
+
+def test_a_token_is_kept_as_its_hash_alone(server: Server) -> None:
+    token = server.token("ann")
+    folder = Path(str(server.curator.home.store._engine.url.database)).parent  # type: ignore[attr-defined]
+    kept = b"".join(file.read_bytes() for file in folder.iterdir() if file.is_file())
+    assert hash_of(token) in kept
+    assert token.encode() not in kept
+    assert token.removeprefix("tacit_").encode() not in kept
+    assert len(token.removeprefix("tacit_")) * 6 >= 256
+
+
+def test_a_token_allows_no_more_than_its_most(server: Server) -> None:
+    olga = server.token("olga", Role.OWNER)
+    new = {"principal": "cy", "role": "analyst", "datasets": ["people"]}
+    made = server.call("POST", "/v1/tokens", olga, json=new | {"most": {"epsilon": "0.3"}})
+    cy = made.json()["token"]
+    assert server.ask(cy, epsilon="0.3").status_code == 200
+    refused = server.ask(cy, epsilon="0.31")
+    assert refused.status_code == 403
+    assert "at most" in refused.json()["error"]["message"]
+    for wrong in ({"most": {"epsilon": 0}}, {"most": {}}, {"days": 0}, {"principal": "@all"}):
+        answer = server.call("POST", "/v1/tokens", olga, json=new | wrong)
+        assert answer.status_code == 422, wrong
+    other = server.call("POST", "/v1/tokens", olga, json=new | {"role": "owner"})
+    assert other.status_code == 403
+    listed = server.call("GET", "/v1/tokens", olga).json()["tokens"]
+    assert made.json()["id"] in [each["id"] for each in listed]
+    assert cy not in str(listed)

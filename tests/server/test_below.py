@@ -1,0 +1,110 @@
+"""What is below the line: child processes, their limits, deadlines, and what they leave."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import gettempdir
+
+import pytest
+from serving import COUNT, Server, make_project, running
+
+from tacit.errors import InvalidValue
+from tacit.query.scratch import PREFIX, Scratch, sweep
+from tacit.server.app import make_app, watched_app
+from tacit.session.project import served
+
+DEADLINE = 1.5
+SETTINGS = f"[server]\nprocesses = 1\ndeadline = {DEADLINE}\nrequests_per_minute = 3000\n"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    file = make_project(tmp_path_factory.mktemp("below"), more=SETTINGS)
+    curator, serving = served(file, {})
+    log: list[str] = []
+    with running(watched_app(make_app(curator, serving), log.append)) as address:
+        yield Server(address, curator, log)
+
+
+def child_of(server: Server) -> int:
+    """The process that answers."""
+    (worker,) = server.curator.pools["warehouse"]._workers
+    worker.start()
+    time.sleep(0.05)
+    assert worker._child is not None
+    return worker._child[0].pid or 0
+
+
+def test_paid_answers_leave_at_the_deadline_and_repeats_at_once(server: Server) -> None:
+    ann = server.token("ann")
+    for sql in (COUNT, "SELECT AVG(cost) AS c FROM visits"):
+        began = time.monotonic()
+        assert server.ask(ann, sql).status_code == 200
+        assert DEADLINE <= time.monotonic() - began < DEADLINE + 1.5
+    began = time.monotonic()
+    assert server.ask(ann).status_code == 200
+    assert time.monotonic() - began < DEADLINE
+
+
+def test_a_child_that_dies_or_is_late_gives_one_answer_at_one_time(server: Server) -> None:
+    ann, ledger = server.token("ann"), server.curator.home.ledger
+    told = []
+    for place, wrong in enumerate((signal.SIGKILL, signal.SIGSTOP)):
+        os.kill(child_of(server), wrong)
+        charged = len(ledger.book("patients").requests)
+        began = time.monotonic()
+        failed = server.ask(ann, epsilon=f"0.2{place}")
+        assert DEADLINE <= time.monotonic() - began < DEADLINE + 1.5
+        told.append((failed.status_code, failed.text, sorted(failed.headers)))
+        assert len(ledger.book("patients").requests) == charged + 1
+    assert told[0] == told[1]
+    assert told[0][0] == 500
+    assert server.ask(ann, epsilon="0.31").status_code == 200
+    lost = server.ask(ann, epsilon="0.20")
+    assert (lost.status_code, lost.json()["error"]["code"]) == (410, "answer_lost")
+
+
+def test_the_parent_reads_no_row(server: Server) -> None:
+    child = child_of(server)
+    table = (Path(f"/proc/{child}/status")).read_text()
+    assert "VmPeak" in table
+    assert child != os.getpid()
+    limits = Path(f"/proc/{child}/limits").read_text()
+    assert str(8192 * 2**20) in limits.split("Max address space")[1].split("\n")[0]
+    assert limits.split("Max core file size")[1].split()[0] == "0"
+
+
+def test_what_a_child_wrote_is_gone_with_it(server: Server) -> None:
+    (worker,) = server.curator.pools["warehouse"]._workers
+    child, scratch = child_of(server), worker._scratch
+    assert scratch is not None
+    assert Path(f"/proc/{child}/cwd").resolve() == scratch.path.resolve()
+    (scratch.path / ".tmp").mkdir()
+    (scratch.path / ".tmp" / "spilled").write_text("a row of the table")
+    os.kill(child, signal.SIGKILL)
+    ann = server.token("ann")
+    assert server.ask(ann, epsilon="0.41").status_code == 500
+    assert server.ask(ann, epsilon="0.42").status_code == 200
+    assert not scratch.path.exists()
+
+
+def test_what_is_left_where_all_died_is_swept_by_the_next_and_not_before() -> None:
+    held, left = Scratch(), Scratch()
+    left._lock.close()  # as a crash does
+    sweep()
+    assert held.path.exists()
+    assert not left.path.exists()
+    held.close()
+    assert not held.path.exists()
+
+
+def test_a_child_that_cannot_start_stops_the_server_before_anything_is_charged(
+    tmp_path: Path,
+) -> None:
+    before = set(Path(gettempdir()).glob(f"{PREFIX}*"))
+    file = make_project(tmp_path / "clinic", more="[server]\nmegabytes = 64\n")
+    with pytest.raises(InvalidValue, match="does not start in a process of 64 megabytes"):
+        served(file, {})
+    assert set(Path(gettempdir()).glob(f"{PREFIX}*")) == before
