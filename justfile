@@ -79,6 +79,10 @@ campaign-charges count="1000000":
 bench-ledger:
     uv run pytest -s benchmarks/bench_ledger.py
 
+# 10^4 generated requests to every route of the server
+campaign-api count="10000":
+    TACIT_API_EXAMPLES={{ count }} uv run pytest tests/server/test_fuzzed.py
+
 # 500 written attacks and 10^5 fuzzed questions: refused or understood, and nothing else
 hostile *args:
     uv run pytest -n auto tests/hostile "$@"

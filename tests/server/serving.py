@@ -138,8 +138,9 @@ class Server:
         given = {"sql": sql, "epsilon": "0.1"} | more
         return self.call("POST", "/v1/ask", token, json=given, headers=headers)
 
-    def logged(self) -> list[dict[str, Any]]:
-        """The lines of the log."""
+    def logged(self, count: int = 1) -> list[dict[str, Any]]:
+        """The lines of the log, which come after the answers, once there are so many."""
+        _wait(lambda: len(self.log) >= count)
         return [json.loads(line) for line in self.log]
 
 

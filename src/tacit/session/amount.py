@@ -52,6 +52,7 @@ def _rho(conversion_delta: Fraction, epsilon: Fraction) -> Fraction:
     """The rho for an epsilon, which is searched for, and asked for again and again."""
     if epsilon <= 0:
         return Fraction(0)  # refused with all others that are nothing
+    Units.limit(Loss.pure(epsilon))  # refused beyond what a ledger counts, and floats hold
     return rho_within(epsilon, conversion_delta)
 
 
