@@ -39,6 +39,10 @@ claims *args:
 bugs *args:
     uv run pytest -n auto tests/bugs "$@"
 
+# attacks on exact answers and on ours, and how far each came
+attacks *args:
+    uv run pytest -n auto --dist worksteal tests/claims/test_attacks_on_counts.py tests/claims/test_attacks_by_linkage.py tests/claims/test_attacks_on_members.py "$@"
+
 # what every mechanism must show: law, privacy, audit, error and edges
 mechanisms:
     uv run pytest -n auto tests/contracts/test_mechanisms.py tests/claims/test_mechanism_audit.py tests/claims/test_other_audits.py

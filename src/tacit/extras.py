@@ -9,6 +9,7 @@ from tacit.errors import InvalidValue, MissingExtra
 # what a user installs -> the library that shows that it is there
 EXTRAS = {
     "arrow": "pyarrow",
+    "attacks": "scipy",
     "ml": "sklearn",
     "pandas": "pandas",
     "pld": "dp_accounting",
