@@ -33,7 +33,7 @@ test *args:
 
 # the statistical claims at their real size, each with the lie that it rejects; `just timing` is the rest
 claims *args:
-    uv run pytest -n auto --dist worksteal --ignore tests/claims/test_timing.py tests/claims "$@"
+    OPENBLAS_NUM_THREADS=1 uv run pytest -n auto --dist worksteal --ignore tests/claims/test_timing.py tests/claims "$@"
 
 # seeded bugs, each a real past one: the named test must catch it
 bugs *args:
@@ -41,7 +41,7 @@ bugs *args:
 
 # attacks on exact answers and on ours, and how far each came
 attacks *args:
-    uv run pytest -n auto --dist worksteal tests/claims/test_attacks_on_counts.py tests/claims/test_attacks_by_linkage.py tests/claims/test_attacks_on_members.py "$@"
+    OPENBLAS_NUM_THREADS=1 uv run pytest -n auto --dist worksteal tests/claims/test_attacks_on_counts.py tests/claims/test_attacks_by_linkage.py tests/claims/test_attacks_on_members.py "$@"
 
 # what every mechanism must show: law, privacy, audit, error and edges
 mechanisms:

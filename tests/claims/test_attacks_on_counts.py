@@ -205,7 +205,7 @@ def test_many_counts_tell_every_secret_below_the_root_of_n(bar: Bar) -> None:
     square = int(asked.sum(axis=0).max())
     for epsilon, most in ((1, 0.55), (10, 0.82)):
         mu = mu_within(epsilon)
-        noisy = gaussian(np.tile(exact_answers, (60, 1)), square, mu)
+        noisy = gaussian(np.tile(exact_answers, (30, 1)), square, mu)
         shares = [np.mean((least_squares(asked, each) > 0.5) == bits) for each in noisy]
         share = float(np.mean(shares))
         limit = (1 + float(gaussian_advantage(exact(round(mu, 6))))) / 2

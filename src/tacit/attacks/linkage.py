@@ -41,7 +41,7 @@ def uniqueness(columns: Sequence[NDArray[Any]], system: str = "rows without name
     """
     place = cells(columns)
     alone = np.bincount(place)[place] == 1
-    learns = f"people alone with their {len(columns)} public facts"
+    learns = "people alone with their public facts"
     success = Measured.share(float(np.count_nonzero(alone)), alone.size)
     return Finding("uniqueness", system, learns, success, 1 / alone.size)
 

@@ -4,6 +4,7 @@ import click
 
 from tacit.cli.apply import apply
 from tacit.cli.ask import ask
+from tacit.cli.attack import attack
 from tacit.cli.demo import demo
 from tacit.cli.edit import budget, domain, protect
 from tacit.cli.init import init
@@ -37,5 +38,7 @@ def main() -> None:
     """
 
 
-for command in (demo, init, protect, domain, budget, apply, prepare, ask, status, ledger):
+COMMANDS = (demo, init, protect, domain, budget, apply, prepare, ask, attack, status, ledger)
+
+for command in COMMANDS:
     main.add_command(command)
