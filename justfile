@@ -43,6 +43,10 @@ bugs *args:
 attacks *args:
     OPENBLAS_NUM_THREADS=1 uv run pytest -n auto --dist worksteal tests/claims/test_attacks_on_counts.py tests/claims/test_attacks_by_linkage.py tests/claims/test_attacks_on_members.py "$@"
 
+# write anew the charts and figures of the page about attacks; read what changed before it is kept
+attack-page:
+    TACIT_DRAW=1 uv run pytest tests/claims/test_attack_page.py -k figures
+
 # what every mechanism must show: law, privacy, audit, error and edges
 mechanisms:
     uv run pytest -n auto tests/contracts/test_mechanisms.py tests/claims/test_mechanism_audit.py tests/claims/test_other_audits.py

@@ -19,7 +19,7 @@ def chart(findings: Sequence[Finding]) -> str:
         True
     """
     height = ROW * len(findings) + 34
-    lines = [_axis(len(findings))]
+    lines = ['<rect width="100%" height="100%" fill="#fff"/>', _axis(len(findings))]
     lines += [_bar(finding, ROW * place + 6) for place, finding in enumerate(findings)]
     label = "What each attacker learned: bars from 0 to 100 of 100"
     return (
