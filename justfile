@@ -41,7 +41,7 @@ bugs *args:
 
 # attacks on exact answers and on ours, and how far each came
 attacks *args:
-    OPENBLAS_NUM_THREADS=1 uv run pytest -n auto --dist worksteal tests/claims/test_attacks_on_counts.py tests/claims/test_attacks_by_linkage.py tests/claims/test_attacks_on_members.py "$@"
+    TACIT_REPHRASINGS=1000 TACIT_TARGETS=1000 OPENBLAS_NUM_THREADS=1 uv run pytest -n auto --dist worksteal tests/claims/test_attacks_on_counts.py tests/claims/test_attacks_by_linkage.py tests/claims/test_attacks_on_members.py tests/claims/test_attack_page.py "$@"
 
 # write anew the charts and figures of the page about attacks; read what changed before it is kept
 attack-page:

@@ -63,6 +63,18 @@ def test_planned_questions_are_attacked_raw_and_through_tacit(
         assert session.status().spent == before  # nothing leaves, so that nothing is charged
 
 
+def test_a_median_is_attacked_by_what_the_attacker_learns(
+    project: Path, tmp_path: Path
+) -> None:
+    """Its answer is a place and no noisy number, so that answers are made up to learn from."""
+    file, median = tmp_path / "a.json", "SELECT MEDIAN(born) AS born FROM patients"
+    run(project, median, "--person", "person 7", "--json", str(file))
+    found = told(file)
+    assert found[median, "differencing", "exact answers"]["success"] == 1
+    ours = found[median, "differencing", "Tacit, ε = 1 in all"]
+    assert float(str(ours["low"])) < 0.731
+
+
 def test_a_build_with_too_little_noise_is_convicted(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
