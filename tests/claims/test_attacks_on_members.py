@@ -54,14 +54,14 @@ def test_means_of_many_attributes_tell_who_was_in(bar: Bar) -> None:
     bar("T77 100 people, 1,000 exact means: AUC", mean, "0.98 +-0.02", abs(mean - 0.98) <= 0.02)
 
     attributes, found = 10_000, []
-    inside, outside = random.choice([-1, 1], (2, people, attributes))
-    totals = inside.sum(axis=0)
     middle = np.zeros(attributes)
-    sizes = {"Tacit, mu = 1": 4 * attributes, "the lie: noise for one mean": 4}
-    for system, square in sizes.items():
+    sizes = {"Tacit, mu = 1": (4 * attributes, 80), "the lie: noise for one mean": (4, 5)}
+    for system, (square, runs) in sizes.items():
         both = []
-        for _ in range(40):
-            noisy = gaussian(totals, square, 1) / people
+        for _ in range(runs):
+            drawn = 2 * random.integers(0, 2, (2, people, attributes), dtype=np.int8) - 1
+            inside, outside = drawn.astype(np.float32)
+            noisy = gaussian(inside.sum(axis=0), square, 1).astype(np.float32) / people
             both.append((traces(inside, noisy, middle), traces(outside, noisy, middle)))
         members, others = (np.concatenate(part) for part in zip(*both, strict=True))
         found.append(tracing(system, members, others, AUC_AT_MU + 0.01))

@@ -75,6 +75,12 @@ def test_a_median_is_attacked_by_what_the_attacker_learns(
     assert float(str(ours["low"])) < 0.731
 
 
+def test_a_person_who_is_not_there_is_told_of(project: Path) -> None:
+    output = run(project, COUNT, "--person", "persn 7")
+    assert "look at the spelling" in output
+    assert "look at the spelling" not in run(project, COUNT, "--person", "person 7")
+
+
 def test_a_build_with_too_little_noise_is_convicted(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

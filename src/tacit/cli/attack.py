@@ -61,7 +61,16 @@ def attack(  # noqa: PLR0913 - one for each option
     subject = ", ".join(
         filter(None, [table, f"{len(questions)} questions" if questions else ""])
     )
-    made = report.Report(subject, f"ε = {epsilon}, δ = {delta}", tuple(parts))
+    absent = person and all(
+        each.success.value == each.chance
+        for part in parts
+        for each in part.findings
+        if each.system == "exact answers"
+    )
+    notes = ("No answer changed without the people named: look at the spelling.",)
+    made = report.Report(
+        subject, f"ε = {epsilon}, δ = {delta}", tuple(parts), notes if absent else ()
+    )
     click.echo(str(made))
     for file, text in ((out, made.html), (json_, made.to_json)):
         if file is not None:
