@@ -37,11 +37,19 @@ test *args:
 
 # the statistical claims at their real size, each with the lie that it rejects; `just timing` is the rest
 claims *args:
-    uv run pytest -n auto --dist worksteal --ignore tests/claims/test_timing.py tests/claims "$@"
+    OPENBLAS_NUM_THREADS=1 uv run pytest -n auto --dist worksteal --ignore tests/claims/test_timing.py tests/claims "$@"
 
 # seeded bugs, each a real past one: the named test must catch it
 bugs *args:
     uv run pytest -n auto tests/bugs "$@"
+
+# attacks on exact answers and on ours, and how far each came
+attacks *args:
+    TACIT_REPHRASINGS=1000 TACIT_TARGETS=1000 OPENBLAS_NUM_THREADS=1 uv run pytest -n auto --dist worksteal tests/claims/test_attacks_on_counts.py tests/claims/test_attacks_by_linkage.py tests/claims/test_attacks_on_members.py tests/claims/test_attack_page.py "$@"
+
+# write anew the charts and figures of the page about attacks; read what changed before it is kept
+attack-page:
+    TACIT_DRAW=1 uv run pytest tests/claims/test_attack_page.py -k figures
 
 # what every mechanism must show: law, privacy, audit, error and edges
 mechanisms:

@@ -4,6 +4,7 @@ import click
 
 from tacit.cli.apply import apply
 from tacit.cli.ask import ask
+from tacit.cli.attack import attack
 from tacit.cli.demo import demo
 from tacit.cli.domain import domain
 from tacit.cli.edit import budget, protect
@@ -41,7 +42,7 @@ def main() -> None:
     """
 
 
-for command in (
+COMMANDS = (
     demo,
     reader,
     init,
@@ -51,9 +52,12 @@ for command in (
     apply,
     prepare,
     ask,
+    attack,
     status,
     ledger,
-):
-    main.add_command(command)
-for command in (serve, token):
+    serve,
+    token,
+)
+
+for command in COMMANDS:
     main.add_command(command)
