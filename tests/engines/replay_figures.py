@@ -13,8 +13,8 @@ from neighbouring import Watched, opened, told_apart
 from nodes import nodes
 from triple import Triple, triple
 
-RARER = int(os.environ.get("TACIT_RARER", "1"))
-ONE_OF = {"duckdb": 4 * RARER, "postgresql": 10 * RARER, "spark": 50}
+ON_DUCKDB = int(os.environ.get("TACIT_ON_DUCKDB", "4"))
+ONE_OF = {"duckdb": ON_DUCKDB, "postgresql": 10, "spark": 50}
 """One triple of so many is run on each engine, and all on the reference."""
 
 SAVED_SECONDS = 20.0
