@@ -27,17 +27,29 @@ types:
 floors:
     uv run lint-imports
 
+# the pages into site/: a warning, a link that ends nowhere or a name without an entry is an error
+docs:
+    uv run zensical build --clean --strict && uv run pytest -q tests/site
+
 # unit tests, contracts, engines and doctests, with branch coverage; `just replays` is the rest
 test *args:
     uv run pytest -n auto --dist worksteal --cov --cov-report=term-missing:skip-covered --ignore tests/engines/test_neighbours.py tests/unit tests/contracts tests/end_to_end tests/engines tests/server src "$@"
 
 # the statistical claims at their real size, each with the lie that it rejects; `just timing` is the rest
 claims *args:
-    uv run pytest -n auto --dist worksteal --ignore tests/claims/test_timing.py tests/claims "$@"
+    OPENBLAS_NUM_THREADS=1 uv run pytest -n auto --dist worksteal --ignore tests/claims/test_timing.py tests/claims "$@"
 
 # seeded bugs, each a real past one: the named test must catch it
 bugs *args:
     uv run pytest -n auto tests/bugs "$@"
+
+# attacks on exact answers and on ours, and how far each came
+attacks *args:
+    TACIT_REPHRASINGS=1000 TACIT_TARGETS=1000 OPENBLAS_NUM_THREADS=1 uv run pytest -n auto --dist worksteal tests/claims/test_attacks_on_counts.py tests/claims/test_attacks_by_linkage.py tests/claims/test_attacks_on_members.py tests/claims/test_attack_page.py "$@"
+
+# write anew the charts and figures of the page about attacks; read what changed before it is kept
+attack-page:
+    TACIT_DRAW=1 uv run pytest tests/claims/test_attack_page.py -k figures
 
 # what every mechanism must show: law, privacy, audit, error and edges
 mechanisms:
@@ -95,6 +107,10 @@ bench-accuracy:
 bench-query:
     uv run pytest -s benchmarks/bench_engines.py benchmarks/bench_query.py
 
+# how answers grow from 10^6 to 10^8 rows on DuckDB, and with 10^5 groups; draws docs/explanation/growth.svg
+bench-scale:
+    uv run pytest -s benchmarks/bench_scale.py
+
 # how long a person waits: the command from cold, and a count in an open session beside bare DuckDB
 bench-session:
     uv run pytest -s benchmarks/bench_session.py
@@ -117,7 +133,7 @@ golden:
 
 # record and replay on 10^5 generated triples of tables, neighbours and questions; goes on where it stopped
 campaign-replay count="100000" place=".campaign":
-    TACIT_TRIPLES={{ count }} TACIT_RARER=5 TACIT_CAMPAIGN={{ place }} uv run pytest -n auto -s tests/engines/test_neighbours.py -k nothing_but_noise
+    TACIT_TRIPLES={{ count }} TACIT_CAMPAIGN={{ place }} uv run pytest -n auto -s tests/engines/test_neighbours.py -k nothing_but_noise
 
 # Spark on a master and two workers of its own; one is killed at work
 cluster *args:
@@ -150,6 +166,18 @@ timing:
 # ns per draw beside OpenDP and numpy, in one run
 bench-noise:
     uv run pytest -s benchmarks/bench_noise.py
+
+# from an install of the built wheel to a first noisy table
+bench-first-minute:
+    uv run pytest -s benchmarks/bench_first_minute.py
+
+# NOTICE: the packages that Tacit needs or can use, and their licences
+notice:
+    uv run --isolated --locked --no-dev --all-extras python shipping/notice.py > .notice && mv .notice NOTICE
+
+# sdist, wheel, SBOM and NOTICE into dist/; the wheel is looked through and tried in a new environment
+release: notice
+    rm -rf dist && SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) uv build --quiet && uv export --quiet --locked --no-dev --all-extras --format cyclonedx1.5 --output-file dist/tacit.cdx.json >/dev/null && cp NOTICE dist && uv run pytest tests/release
 
 # what CI runs, from the start
 ci:

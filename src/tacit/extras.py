@@ -11,6 +11,7 @@ EXTRAS = {
     "arrow": "pyarrow",
     "client": "httpx",
     "keyring": "keyring",
+    "attacks": "scipy",
     "ml": "sklearn",
     "pandas": "pandas",
     "pld": "dp_accounting",

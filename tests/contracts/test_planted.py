@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 FLOORS = "Imports only go down the floors BROKEN"
-SECRETS = "Secrets are opened at the gateway, and by the audit that measures it BROKEN"
+SECRETS = "Secrets are opened at the gateway, and where owners audit and attack it BROKEN"
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,9 @@ PLANTS: dict[str, Plant] = {
     "a hidden import": Plant("core/planted.py", HIDDEN, "PLC0415"),
     "a secret opened in the server": Plant(
         "server/planted.py", use("unseal", "from tacit.core.unseal import unseal"), SECRETS
+    ),
+    "a secret opened in another attack": Plant(
+        "attacks/planted.py", use("unseal", "from tacit.core.unseal import unseal"), SECRETS
     ),
     "a secret forced open in the server": Plant("server/planted.py", FORCED, "SLF001"),
     "a library in the wrong place": Plant(

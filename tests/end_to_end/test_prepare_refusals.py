@@ -116,3 +116,11 @@ def test_where_each_person_has_one_row_nothing_is_prepared(file: Path) -> None:
     done(file, "apply", "--yes")
     shown = done(file, "ask", QUESTION, "--explain")
     assert shown == "Each unit has one row; nothing is bounded.\n"
+
+
+def test_on_spark_nothing_is_written_from_here(file: Path) -> None:
+    edit(file, 'kind = "duckdb"\npath = "clinic.duckdb"', 'kind = "spark"\naddress = "sc://h"')
+    for words in (("--where", "copies"), ("--drop",)):
+        assert "A copy on Spark is made and dropped by" in told(
+            file, "prepare", "visits", *words
+        )

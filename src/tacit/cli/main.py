@@ -4,12 +4,14 @@ import click
 
 from tacit.cli.apply import apply
 from tacit.cli.ask import ask
+from tacit.cli.attack import attack
 from tacit.cli.demo import demo
 from tacit.cli.domain import domain
 from tacit.cli.edit import budget, protect
 from tacit.cli.init import init
 from tacit.cli.ledger import ledger
 from tacit.cli.prepare import prepare
+from tacit.cli.reader import reader
 from tacit.cli.serve import serve
 from tacit.cli.status import status
 from tacit.cli.token import token
@@ -40,7 +42,22 @@ def main() -> None:
     """
 
 
-for command in (demo, init, protect, domain, budget, apply, prepare, ask, status, ledger):
-    main.add_command(command)
-for command in (serve, token):
+COMMANDS = (
+    demo,
+    reader,
+    init,
+    protect,
+    domain,
+    budget,
+    apply,
+    prepare,
+    ask,
+    attack,
+    status,
+    ledger,
+    serve,
+    token,
+)
+
+for command in COMMANDS:
     main.add_command(command)

@@ -1,6 +1,6 @@
-"""DuckDB as the owner of the tables: to make and drop copies, and nothing else."""
+"""DuckDB as the owner of the tables: to make and drop copies, and to look at own rows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import duckdb
@@ -40,5 +40,41 @@ def duckdb_owner(
             attach(connection, file, where[0], writes=True)
         run(f"CREATE SCHEMA IF NOT EXISTS {'.'.join(map(quoted_name, where))}")
         yield run
+    finally:
+        connection.close()
+
+
+def one_row_each(  # noqa: PLR0913 - a table, whose rows, and what of them
+    path: str,
+    table: tuple[str, ...],
+    unit: str,
+    columns: Sequence[str],
+    *,
+    parquet: str | None,
+    most: int,
+) -> list[tuple[str, ...]]:
+    """One row of each of ``most`` units, as text, their own name first: for their owner."""
+    connection = duckdb.connect()
+    shown = ", ".join(
+        f"COALESCE(CAST(MIN({quoted_name(name)}) AS VARCHAR), '')" for name in columns
+    )
+    names = f"CAST({quoted_name(unit)} AS VARCHAR)"
+    where = ".".join(map(quoted_name, table))
+    text = (
+        f"SELECT {names}, {shown} FROM {where} "  # noqa: S608 - names are quoted
+        f"WHERE {quoted_name(unit)} IS NOT NULL GROUP BY 1 ORDER BY hash({names}) LIMIT {most}"
+    )
+    try:
+        if parquet is not None:
+            show_parquet(connection, path, parquet)
+        else:
+            attach(connection, path, HELD)
+            connection.execute(f"USE {quoted_name(HELD)}")
+        return connection.execute(text).fetchall()
+    except duckdb.Error as error:
+        raise InvalidValue(
+            f"DuckDB failed over {path}, by a {type(error).__name__}; look at the names of the "
+            "table and its columns."
+        ) from error
     finally:
         connection.close()

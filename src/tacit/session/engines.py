@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import quote, urlsplit, urlunsplit
 
@@ -11,6 +12,7 @@ from tacit.engines.engine import CheckedEngine
 from tacit.errors import InvalidValue
 from tacit.extras import load
 from tacit.project.engines import EngineAddress
+from tacit.project.project import Project
 from tacit.session.secret import revealed
 
 
@@ -43,6 +45,23 @@ def opened(
         postgres = load("tacit.engines.postgres", extra="postgres")
         engine = postgres.Postgres(with_password(address, environment))
     return engine
+
+
+def all_opened(
+    project: Project,
+    folder: Path,
+    closing: ExitStack,
+    environment: Mapping[str, str] = os.environ,
+) -> dict[str, CheckedEngine]:
+    """The engines of ``project`` by name, each with its own tables; ``closing`` ends them."""
+    engines = {}
+    for address in project.engines:
+        here = [t for t in project.catalog.tables if t.location.engine == address.name]
+        names = [table.location.table[-1] for table in here]
+        copies = project.files_of(address.name)
+        engines[address.name] = opened(address, names, folder, environment, copies)
+        closing.callback(engines[address.name].close)
+    return engines
 
 
 def with_password(address: EngineAddress, environment: Mapping[str, str]) -> str:

@@ -18,7 +18,14 @@ from tacit.project.project import read_project
 from tacit.project.source import Source
 from tacit.session.home import FOLDER, Home
 from tacit.session.salt import mark_of, salt_of
-from tacit.session.to_copy import Declared, chosen, declared, owner_address, worth_it
+from tacit.session.to_copy import (
+    Declared,
+    chosen,
+    declared,
+    not_on_spark,
+    owner_address,
+    worth_it,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +49,7 @@ class Owner:
         them; the file speaks of a copy only once all of it is there.
         """
         found = declared(Source.at(self.file), name)
+        not_on_spark(found)
         worth_it(found.dataset)
         place = chosen(found, where, parts)
         making = _making(found, place)
@@ -57,6 +65,7 @@ class Owner:
     def drop(self, name: str) -> bool:
         """Drop the copy of the dataset ``name``; whether there was one."""
         found = declared(Source.at(self.file), name)
+        not_on_spark(found)
         place = found.place
         if place is None or place.epoch is None:
             return False

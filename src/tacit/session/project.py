@@ -12,7 +12,7 @@ from tacit.project.project import FILE, Project, read_project
 from tacit.project.serving import Serving
 from tacit.session.changes import Change, changes
 from tacit.session.curator import Curator
-from tacit.session.engines import opened
+from tacit.session.engines import all_opened
 from tacit.session.home import FOLDER, Home
 from tacit.session.pools import pools_of
 from tacit.session.session import Session
@@ -50,13 +50,7 @@ def curator_of(file: Path, principal: str, environment: Mapping[str, str]) -> Cu
                 f"{file.name} differs from what the ledger holds; `tacit apply` records it:\n"
                 f"{told}"
             )
-        engines = {}
-        for address in project.engines:
-            here = [t for t in project.catalog.tables if t.location.engine == address.name]
-            names = [table.location.table[-1] for table in here]
-            copies = project.files_of(address.name)
-            engines[address.name] = opened(address, names, file.parent, environment, copies)
-            closing.callback(engines[address.name].close)
+        engines = all_opened(project, file.parent, closing, environment)
         curator = Curator(project.catalog, engines, home, principal)
         closing.pop_all()
     return curator

@@ -44,6 +44,15 @@ def declared(source: Source, name: str) -> Declared:
     raise told
 
 
+def not_on_spark(found: Declared) -> None:
+    """Refuse an engine in which nothing is written from here."""
+    if found.engine.kind == "spark":
+        raise InvalidValue(
+            "A copy on Spark is made and dropped by its owner, in their own session; see "
+            "tacit.engines.prepare.Preparation."
+        )
+
+
 def worth_it(dataset: Dataset) -> None:
     """Refuse a dataset that no question would read from a copy, with the next step."""
     name, unit = dataset.name, dataset.unit
@@ -75,11 +84,6 @@ def chosen(found: Declared, where: str | None, parts: int | None) -> CopyPlace:
     """Where the copy shall lie: where the owner says now, or where the file says."""
     before, kind = found.place, found.engine.kind
     wanted = where or (before.where if before else None)
-    if kind == "spark":
-        raise InvalidValue(
-            "A copy on Spark is made by its owner, in their own session; see "
-            "tacit.engines.prepare.Preparation."
-        )
     ways = {
         "duckdb": "main, a schema of the same file, or copies.duckdb, a file of its own",
         "parquet": "copies.duckdb, a file of its own",

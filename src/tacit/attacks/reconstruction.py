@@ -1,0 +1,106 @@
+"""Many counts of random groups give away nearly every secret bit, by least squares."""
+
+from math import sqrt
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.attacks.finding import Finding
+from tacit.attacks.measured import Measured
+
+STEPS = 100
+ROUNDS = 20
+CLOSE = 1e-5
+"""Where the residual of the normal equations fell to this part, a bit moves no more."""
+
+
+def least_squares(
+    questions: Any, answers: NDArray[Any], steps: int = STEPS
+) -> NDArray[np.float64]:
+    """What each person has, so that the sums over ``questions`` are nearest to ``answers``.
+
+    ``questions`` has a row for each question and a column for each person, 1 where the person
+    is counted: an array, or a sparse one of SciPy. Conjugate gradients, since the matrix of
+    10,000 people is never squared.
+    Reference: Dinur, Nissim 2003; Hestenes, Stiefel 1952 (the solver).
+
+    Example:
+        >>> asked = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1], [1, 1, 1]])
+        >>> np.abs(least_squares(asked, np.array([1, 1, 2, 2])).round(6)).tolist()
+        [1.0, 0.0, 1.0]
+    """
+    found = np.zeros(questions.shape[1])
+    left = np.asarray(answers, dtype=np.float64)
+    toward = slope = questions.T @ left
+    first = size = float(slope @ slope)
+    for _ in range(steps):
+        if size <= CLOSE**2 * first:
+            break
+        seen = questions @ toward
+        step = size / float(seen @ seen)
+        found = found + step * toward
+        left = left - step * seen
+        slope = questions.T @ left
+        before, size = size, float(slope @ slope)
+        toward = slope + size / before * toward
+    return found
+
+
+def sharpened(
+    questions: Any, answers: NDArray[Any], estimate: NDArray[Any], rounds: int = ROUNDS
+) -> NDArray[np.float64]:
+    """Each person's value anew, from what the rounded values of all others leave over.
+
+    That others have bits and no fractions is more than least squares knows.
+
+    Example:
+        >>> asked = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1], [1, 1, 1]])
+        >>> rough = np.array([0.9, 0.4, 0.7])
+        >>> np.abs(sharpened(asked, np.array([1, 1, 2, 2]), rough).round(6)).tolist()
+        [1.0, 0.0, 1.0]
+    """
+    count = questions.shape[0]
+    sums = np.asarray(questions.sum(axis=0), dtype=np.float64)
+    # around their means, groups of different people have next to nothing in common
+    size = np.maximum(sums - sums**2 / count, 1e-9)
+    found = np.asarray(estimate, dtype=np.float64)
+    for _ in range(rounds):
+        bits = (found > 1 / 2).astype(np.float64)
+        left = answers - questions @ bits
+        found = bits + (questions.T @ (left - left.mean())) / size
+        if np.array_equal(found > 1 / 2, bits > 1 / 2):
+            break
+    return found
+
+
+def expected(secrets: int, questions: int, noise: float) -> float:
+    """The share of bits that least squares tells, for random halves and noise of that size.
+
+    Example:
+        >>> round(expected(512, 4096, 512**0.5 / 2), 2)
+        0.91
+    """
+    return NormalDist().cdf(sqrt(questions - secrets) / (4 * noise))
+
+
+def bits_told(
+    attack: str,
+    system: str,
+    estimate: NDArray[Any],
+    secrets: NDArray[Any],
+    allowed: float | None = None,
+) -> Finding:
+    """How many secret bits an estimate tells, where a guess tells the commoner one.
+
+    Example:
+        >>> bits = np.array([1, 0, 1, 0])
+        >>> bits_told("least squares", "exact", np.array([0.9, 0.2, 0.8, 0.1]), bits).chance
+        0.5
+    """
+    hits = float(np.count_nonzero((estimate > 1 / 2) == (secrets > 1 / 2)))
+    ones = float(secrets.mean())
+    learns = f"{secrets.size:,} secret bits"
+    success = Measured.share(hits, secrets.size)
+    return Finding(attack, system, learns, success, max(ones, 1 - ones), allowed)

@@ -1,0 +1,104 @@
+"""The page about attacks says what the attacks find: its table, and its charts."""
+
+import os
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+from conftest import Bar
+from stories import STORIES
+
+from tacit.attacks.chart import chart
+from tacit.attacks.finding import Finding
+
+pytestmark = pytest.mark.claim
+
+PLACE = Path(__file__).parents[2] / "docs" / "explanation"
+PAGE = PLACE / "attacks.md"
+NEAR = 0.03
+"""What is drawn anew each time is off by a hundredth or less in nearly all runs."""
+
+HEAD = (
+    "| story | attack | on | right | a guess | allowed |\n| --- | --- | --- | --- | --- | --- |"
+)
+SPACE = 'xmlns="http://www.w3.org/2000/svg" '
+
+
+@cache
+def found(story: str) -> tuple[Finding, ...]:
+    return tuple(STORIES[story]())
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f}%" if share < 0.1 else f"{100 * share:.0f}%"
+
+
+def row(story: str, finding: Finding) -> str:
+    allowed = "" if finding.allowed is None else percent(finding.allowed)
+    cells = (story, finding.attack, finding.system, percent(finding.success.value))
+    return f"| {' | '.join(cells)} | {percent(finding.chance)} | {allowed} |"
+
+
+def drawn_figures(text: str) -> dict[tuple[str, ...], float]:
+    """From the table of a page: story, attack and system, to how often it is right."""
+    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \| ([\d.]+)% \|", text, re.MULTILINE)
+    return {tuple(name.strip() for name in names): float(value) / 100 for *names, value in rows}
+
+
+def wrong(text: str, story: str) -> list[str]:
+    """Systems of a story whose figure is missing in the table, or off."""
+    said = drawn_figures(text)
+    return [
+        each.system
+        for each in found(story)
+        if abs(said.get((story, each.attack, each.system), 9) - each.success.value) > NEAR
+    ]
+
+
+@pytest.mark.skipif("TACIT_DRAW" not in os.environ, reason="it writes: `just attack-page`")
+def test_write_the_figures_and_charts() -> None:
+    (PLACE / "attacks").mkdir(exist_ok=True)
+    rows = []
+    for story in STORIES:
+        rows += [row(story, finding) for finding in found(story)]
+        svg = chart(found(story)).replace("<svg ", f"<svg {SPACE}", 1)
+        (PLACE / "attacks" / f"{story}.svg").write_text(svg + "\n", encoding="utf-8")
+    table = "\n".join((HEAD, *rows))
+    page = re.sub(
+        "(?s)<!-- figures -->.*<!-- end -->",
+        f"<!-- figures -->\n{table}\n<!-- end -->",
+        PAGE.read_text(encoding="utf-8"),
+    )
+    PAGE.write_text(page, encoding="utf-8")
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_a_figure_is_what_the_attack_finds(story: str, bar: Bar) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    off = wrong(page, story)
+    for each in found(story):
+        wanted = f"as on the page, where a guess is {percent(each.chance)}"
+        if each.allowed is not None:
+            wanted += f" and {percent(each.allowed)} is allowed"
+        name = f"{story}, {each.attack}, {each.system}"
+        bar(name, percent(each.success.value), wanted, each.system not in off)
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_a_chart_draws_what_the_attack_finds(story: str) -> None:
+    assert f"attacks/{story}.svg" in PAGE.read_text(encoding="utf-8")
+    svg = (PLACE / "attacks" / f"{story}.svg").read_text(encoding="utf-8")
+    shown = re.findall(r"<title>[^<]* ([\d.]+)% \(", svg)
+    fresh = [finding.success.value for finding in found(story)]
+    assert len(shown) == len(fresh)
+    assert max(abs(float(a) / 100 - b) for a, b in zip(shown, fresh, strict=True)) <= NEAR
+
+
+def test_another_figure_is_noticed() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    line = next(each for each in page.splitlines() if "without a ledger |" in each)
+    assert "| 100% |" in line
+    lie = page.replace(line, line.replace("| 100% |", "| 90% |"))
+    assert wrong(lie, "only-counts") == ["ε = 1 per query without a ledger"]
+    assert "reconstructed" in page

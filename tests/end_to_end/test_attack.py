@@ -1,0 +1,137 @@
+"""`tacit attack`: an owner sees what would leak, before anything of it is published."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tacit.attacks import on_question
+from tacit.cli.main import main
+from tacit.session.project import open_project
+
+COUNT = "SELECT city, COUNT(*) AS n FROM patients GROUP BY city"
+MEAN = "SELECT city, AVG(born) AS born FROM patients GROUP BY city"
+BY_DOCTOR = "SELECT doctor, COUNT(*) AS n FROM visits GROUP BY doctor"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("clinic")
+    CliRunner().invoke(main, ["demo", "--folder", str(folder)], catch_exceptions=False)
+    return folder / "tacit.toml"
+
+
+def run(project: Path, *arguments: str) -> str:
+    command = ["attack", *arguments, "--project", str(project)]
+    done = CliRunner().invoke(main, command, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def told(file: Path) -> dict[tuple[str, str, str], dict[str, object]]:
+    """Findings by the part, the attack and the system."""
+    return {
+        (part["title"], each["attack"], each["system"]): each
+        for part in json.loads(file.read_text())["parts"]
+        for each in part["findings"]
+    }
+
+
+def test_planned_questions_are_attacked_raw_and_through_tacit(
+    project: Path, tmp_path: Path
+) -> None:
+    with open_project(project) as session:
+        before = session.status().spent
+    page, file = tmp_path / "a.html", tmp_path / "a.json"
+    where = ("--out", str(page), "--json", str(file), "--people", "2")
+    output = run(project, COUNT, MEAN, BY_DOCTOR, *where)
+    assert "nothing in it is private" in output
+    found = told(file)
+    for title in (COUNT, MEAN, BY_DOCTOR, "All 3 questions together"):
+        exact = found[title, "differencing", "exact answers"]
+        ours = found[title, "differencing", "Tacit, ε = 1 in all"]
+        assert exact["verdict"] == "tells nearly everything"
+        assert ours["verdict"] in {
+            "no better than a guess",
+            "tells no more than the guarantee allows",
+        }
+    again = found[COUNT, "differencing", "noise anew, 100 repeats, no ledger"]
+    assert float(str(again["success"])) > 0.85
+    assert "<svg" in page.read_text()
+    with open_project(project) as session:
+        assert session.status().spent == before  # nothing leaves, so that nothing is charged
+
+
+def test_a_median_is_attacked_by_what_the_attacker_learns(
+    project: Path, tmp_path: Path
+) -> None:
+    """Its answer is a place and no noisy number, so that answers are made up to learn from."""
+    file, median = tmp_path / "a.json", "SELECT MEDIAN(born) AS born FROM patients"
+    run(project, median, "--person", "person 7", "--json", str(file))
+    found = told(file)
+    assert found[median, "differencing", "exact answers"]["success"] == 1
+    ours = found[median, "differencing", "Tacit, ε = 1 in all"]
+    assert float(str(ours["low"])) < 0.731
+
+
+def test_a_person_who_is_not_there_is_told_of(project: Path) -> None:
+    output = run(project, COUNT, "--person", "persn 7")
+    assert "look at the spelling" in output
+    assert "look at the spelling" not in run(project, COUNT, "--person", "person 7")
+
+
+def test_a_build_with_too_little_noise_is_convicted(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lie: noise that is divided by ten, under the promise of epsilon 1."""
+    honest = on_question._together
+
+    def lying(quote: object, table: object, runs: int) -> object:
+        answers = honest(quote, table, runs)  # type: ignore[arg-type]
+        middle = answers.mean(axis=0)
+        return middle + (answers - middle) / 10
+
+    monkeypatch.setattr(on_question, "_together", lying)
+    file = tmp_path / "a.json"
+    run(project, COUNT, "--people", "4", "--json", str(file))
+    lie = told(file)[COUNT, "differencing", "Tacit, ε = 1 in all"]
+    assert lie["verdict"] == "tells more than the guarantee allows"
+
+
+def test_a_table_is_attacked_by_its_public_columns(project: Path, tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    run(
+        project, "--table", "patients", "--facts", "id", "--secret", "city", "--json", str(file)
+    )
+    found = told(file)
+    title = "patients: id and the secret city"
+    # everybody is alone with their number
+    assert found[title, "uniqueness", "rows without names"]["success"] == 1
+    assert found[title, "linkage", "rows without names"]["success"] == 1
+    assert float(str(found[title, "linkage", "Tacit, ε = 1 in all"]["success"])) < 0.7
+    no_ledger = found[title, "reconstruction", "ε = 1 per query without a ledger"]
+    assert float(str(no_ledger["success"])) > 0.99
+    ours = found[title, "reconstruction", "Tacit, ε = 1 in all"]
+    assert float(str(ours["high"])) < 0.75
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "Name what to attack"),
+        (("--table", "patients"), "--facts"),
+        (("--table", "patients", "--facts", "shoe", "--secret", "city"), "no column 'shoe'"),
+        (
+            ("--table", "visits", "--facts", "ward", "--secret", "day"),
+            "does not name its people",
+        ),
+        (("SELECT name FROM patients",), "name"),
+    ],
+)
+def test_a_refusal_says_how_to_ask(
+    project: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    done = CliRunner().invoke(main, ["attack", *arguments, "--project", str(project)])
+    assert done.exit_code == 1
+    assert words in done.output
