@@ -42,7 +42,7 @@ START_SECONDS = 60
 _born = get_context("forkserver")
 """Children are forked from a process that has our code loaded, and nothing else: quick to start
 again, with no thread, no secret and no connection of whoever asks."""
-_born.set_forkserver_preload(["tacit.query.worker", "tacit.engines.duckdb"])
+_born.set_forkserver_preload(["tacit.query.worker"])
 
 
 @dataclass(frozen=True, slots=True)

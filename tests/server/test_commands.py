@@ -1,0 +1,89 @@
+"""`tacit serve` and `tacit token`: what is decided where the ledger is."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from serving import make_project, serving
+
+from tacit.cli.main import main
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return make_project(tmp_path / "clinic")
+
+
+def run(file: Path, *arguments: str) -> tuple[int, str]:
+    done = CliRunner().invoke(main, [*arguments, "--project", str(file)])
+    return done.exit_code, done.output
+
+
+def test_a_token_is_issued_listed_used_and_revoked(file: Path) -> None:
+    _, token = run(
+        file,
+        "token",
+        "issue",
+        "ann",
+        "--role",
+        "analyst",
+        "--dataset",
+        "people",
+        "--most",
+        "0.2",
+    )
+    token = token.strip()
+    _, listed = run(file, "token", "list")
+    assert "analyst ann: people, until " in listed
+    assert token not in listed
+    with serving(file) as server:
+        assert server.ask(token).status_code == 200
+        assert server.ask(token, epsilon="0.3").status_code == 403
+        assert server.ask(token, "SELECT COUNT(*) AS n FROM visits").status_code == 404
+        assert run(file, "token", "revoke", listed[:64])[1].startswith("It lets nobody in")
+        assert server.ask(token).status_code == 401
+    assert run(file, "token", "revoke", token) == (0, "There was no such valid token.\n")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (["@all", "--role", "auditor"], "does not begin with @"),
+        (["ann", "--role", "analyst", "--dataset", "ghosts"], "There is no dataset 'ghosts'"),
+        (["ann", "--role", "analyst", "--most", "0"], "costs something"),
+        (["ann", "--role", "root"], "'root' is not one of"),
+    ],
+)
+def test_a_token_that_means_nothing_is_not_issued(
+    file: Path, wrong: list[str], told: str
+) -> None:
+    code, said = run(file, "token", "issue", *wrong)
+    assert code != 0
+    assert told in said
+    assert run(file, "token", "list") == (0, "")
+
+
+def test_a_project_that_was_not_applied_is_not_served_and_the_next_step_is_told(
+    file: Path,
+) -> None:
+    file.write_text(file.read_text().replace("max_rows = 5", "max_rows = 50"))
+    code, said = run(file, "serve", "--port", "0")
+    assert code == 1
+    assert "`tacit apply` records it" in said
+    assert "+ visits: at most 2 groups of 50 rows" in said
+
+
+def test_settings_that_make_no_sense_are_refused_at_their_line(file: Path) -> None:
+    for said, told in (
+        ("deadline = 0", "deadline is above 0"),
+        ("deadline = 61", "at most `seconds`"),
+        ("processes = 0", "processes is at least 1"),
+        ("megabits = 1", "'megabits' is not known here"),
+        ('oidc = { issuer = "x", audience = "y" }', "'keys' is missing here"),
+    ):
+        broken = file.with_name("broken.toml")
+        broken.write_text(f"[server]\n{said}\n{file.read_text()}")
+        code, output = run(broken, "serve")
+        assert code == 1
+        assert output.startswith("Error: broken.toml:")
+        assert told in output
