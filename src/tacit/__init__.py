@@ -3,6 +3,7 @@
 The names below are the public face. Nothing inside Tacit imports them from here.
 """
 
+from tacit.client.connect import connect
 from tacit.core.bounds import Bounds
 from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
@@ -34,5 +35,6 @@ __all__ = [
     "Schema",
     "Session",
     "TacitError",
+    "connect",
     "open",
 ]

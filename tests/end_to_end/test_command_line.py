@@ -177,7 +177,17 @@ def walked(group: click.Group, path: str) -> list[tuple[str, click.Command]]:
     return found
 
 
-UNWANTED = ("alembic", "sklearn", "pyspark", "fastapi", "pyarrow", "pandas", "polars")
+UNWANTED = (
+    "alembic",
+    "sklearn",
+    "pyspark",
+    "fastapi",
+    "pyarrow",
+    "pandas",
+    "polars",
+    "httpx",
+    "keyring",
+)
 
 
 def test_asking_loads_nothing_that_it_does_not_need(made: Path) -> None:

@@ -39,6 +39,7 @@ max_rows = 1
 person = "text"
 ward = "text"  # nobody said which there are
 room = "integer"
+floor = "integer"
 pay = { kind = "decimal", step = "0.01" }
 level = "float"
 day = "date"
@@ -48,6 +49,7 @@ ROWS = f"""
 CREATE TABLE visits AS SELECT 'p' || n AS person,
     CASE n WHEN 7 THEN 'only p7' ELSE ['north', 'south'][1 + n % 2] END AS ward,
     CASE n WHEN 7 THEN 1000000007 ELSE 300 + n % 400 END AS room,
+    n % 3 AS floor,
     CAST(-n % 50 AS DECIMAL(9, 2)) AS pay,
     CASE WHEN n % 3 = 0 THEN 'nan'::DOUBLE WHEN n % 3 = 1 THEN 'inf'::DOUBLE
         ELSE n / {PEOPLE} / 100 END AS level,
@@ -76,7 +78,7 @@ def charges(file: Path) -> int:
         return len(session.ledger.book("patients").requests)
 
 
-@pytest.mark.parametrize("column", ["room", "pay", "level", "day"])
+@pytest.mark.parametrize("column", ["pay", "day"])
 def test_bounds_are_told_after_their_price_and_written_with_their_source(
     file: Path, column: str
 ) -> None:
@@ -131,6 +133,13 @@ def test_keys_are_selected_and_one_person_alone_is_not_told_of(file: Path) -> No
     again = done(file_applied(file), *words, "--delta", "1e-8")
     assert "This answer was paid for before." in again
     assert charges(file) == 1
+
+
+def test_keys_may_be_whole_numbers(file: Path) -> None:
+    words = ("--estimate", "keys", "--epsilon", 40, "--delta", "1e-8", "--yes")
+    done(file, "domain", "visits.floor", *words)
+    assert said(file, "floor")["keys"] == [0, 1, 2]
+    assert read_project(file).catalog.dataset("visits").schema["floor"].keys is not None
 
 
 def test_the_largest_value_of_one_person_is_not_told(file: Path) -> None:

@@ -1,54 +1,54 @@
-"""The commands of the first hour run as they stand on its page."""
+"""The first hour goes as its page tells it: commands, SQL, a server and its client."""
 
-import os
-import re
-import shlex
+from collections.abc import Iterator
 from pathlib import Path
+from socket import create_server
 
-import duckdb
+import psycopg
 import pytest
-from click.testing import CliRunner
+from walking import Walk
 
-from tacit.cli.clinic import TABLES
-from tacit.cli.main import main
+from tacit.testing.postgres_cluster import PostgresCluster
 
 PAGE = (Path(__file__).parents[2] / "docs/tutorials/first-hour.md").read_text()
 
 
-def wrong(page: str) -> list[str]:
-    """The commands that end otherwise than the page says."""
-    found = []
-    lines = "\n".join(re.findall(r"```console\n(.*?)```", page, flags=re.DOTALL)).splitlines()
-    for place, line in enumerate(lines):
-        if not line.startswith("$ "):
-            continue
-        program, *words = shlex.split(line[2:])
-        if program == "cd":
-            os.chdir(words[0])
-            continue
-        after = lines[place + 1] if place + 1 < len(lines) else ""
-        told = after.removeprefix("error: ") if after.startswith("error: ") else None
-        done = CliRunner().invoke(main, words)
-        right = done.exit_code == 0 if told is None else told in done.output
-        if not right or (done.exit_code == 0) != (told is None):
-            found.append(f"{line}\n{done.output}")
-    return found
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder with a database of one's own."""
+@pytest.fixture
+def walk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Walk:
+    """Somebody in a folder of their own."""
     monkeypatch.chdir(tmp_path)
-    with duckdb.connect("clinic.duckdb") as owner:
-        for statement in TABLES:
-            owner.execute(statement)
+    return Walk(monkeypatch)
 
 
-def test_the_first_hour_goes_as_it_is_told() -> None:
-    assert PAGE.count("\n$ tacit ") >= 20
-    assert wrong(PAGE) == []
+@pytest.fixture
+def clinic(cluster: PostgresCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A PostgreSQL with an empty database, to which the usual variables lead."""
+    where = {"PGHOST": "127.0.0.1", "PGPORT": str(cluster.port), "PGUSER": "postgres"}
+    for name, value in where.items():
+        monkeypatch.setenv(name, value)
+    cluster.database("clinic")
+    yield
+    with psycopg.connect("dbname=postgres", autocommit=True) as owner:
+        owner.execute("DROP DATABASE clinic WITH (FORCE)")
+        owner.execute("DROP ROLE IF EXISTS tacit")
 
 
-def test_a_command_that_ends_otherwise_is_found() -> None:
-    assert len(wrong("```console\n$ tacit status\n```")) == 1
-    assert len(wrong("```console\n$ tacit demo\nerror: nothing\n```")) == 1
+def free_port() -> str:
+    with create_server(("127.0.0.1", 0)) as server:
+        return str(server.getsockname()[1])
+
+
+@pytest.mark.usefixtures("clinic")
+def test_the_first_hour_goes_as_it_is_told(walk: Walk) -> None:
+    assert PAGE.count("\n$ tacit ") >= 25
+    assert walk.through(PAGE.replace("8800", free_port())) == []
+
+
+def test_what_ends_otherwise_is_found(walk: Walk) -> None:
+    console = "```console\n{}\n```\n"
+    assert len(walk.through(console.format("$ tacit status"))) == 1
+    walk.wrong.clear()
+    assert len(walk.through(console.format("$ tacit demo\nerror: nothing"))) == 1
+    walk.wrong.clear()
+    python = "```python\n1  # error: nothing\nraise ValueError('no')\nnot_there\n```\n"
+    assert len(walk.through(python)) == 3

@@ -10,6 +10,7 @@ from tacit.cli.edit import budget, protect
 from tacit.cli.init import init
 from tacit.cli.ledger import ledger
 from tacit.cli.prepare import prepare
+from tacit.cli.reader import reader
 from tacit.cli.serve import serve
 from tacit.cli.status import status
 from tacit.cli.token import token
@@ -40,7 +41,19 @@ def main() -> None:
     """
 
 
-for command in (demo, init, protect, domain, budget, apply, prepare, ask, status, ledger):
+for command in (
+    demo,
+    reader,
+    init,
+    protect,
+    domain,
+    budget,
+    apply,
+    prepare,
+    ask,
+    status,
+    ledger,
+):
     main.add_command(command)
 for command in (serve, token):
     main.add_command(command)

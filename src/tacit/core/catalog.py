@@ -49,12 +49,16 @@ class Catalog:
                     "by whole numbers in another; name them in one way."
                 )
 
-    def population(self, name: str) -> Population:
-        """The population of that name."""
+    def population(self, name: str | None) -> Population:
+        """The population of that name; without a name, the only one."""
+        if name is None and len(self.populations) == 1:
+            return self.populations[0]
         for population in self.populations:
             if population.name == name:
                 return population
         known = ", ".join(population.name for population in self.populations)
+        if name is None:
+            raise InvalidValue(f"Say which population it is about; there are: {known}.")
         raise UnknownName(f"There is no population {name!r}; there are: {known}.")
 
     def dataset(self, name: str) -> Dataset:

@@ -48,13 +48,17 @@ def reader(role: str, catalog: Catalog) -> tuple[str, ...]:
         >>> reader("tacit", Catalog((), ()))[0]
         'CREATE ROLE "tacit" LOGIN NOINHERIT'
     """
+    return reader_of(role, [dataset.location.table for dataset in catalog.tables])
+
+
+def reader_of(role: str, tables: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    """The same for tables by their names, part by part, before anything is declared of them."""
     name = quoted(role)
-    tables = [_table(dataset) for dataset in catalog.tables]
     return (
         f"CREATE ROLE {name} LOGIN NOINHERIT",
         f"ALTER ROLE {name} SET default_transaction_read_only = on",
         *(f"ALTER ROLE {name} SET {setting} = '{value}'" for setting, value in QUIET.items()),
-        *(f"GRANT SELECT ON {table} TO {name}" for table in tables),
+        *(f"GRANT SELECT ON {_table(table)} TO {name}" for table in tables),
     )
 
 
@@ -97,7 +101,7 @@ def check_role(cursor: Cursor, catalog: Catalog) -> None:
 
 def check_table(cursor: Cursor, dataset: Dataset | PublicTable) -> None:
     """Refuse a table that the role may write, or that takes different texts for equal."""
-    table = _table(dataset)
+    table = _table(dataset.location.table)
     (writes,) = cursor.execute("SELECT has_table_privilege(%s, %s)", (table, WRITES)).fetchone()
     if writes:
         raise InvalidValue(
@@ -117,8 +121,8 @@ def check_table(cursor: Cursor, dataset: Dataset | PublicTable) -> None:
         )
 
 
-def _table(dataset: Dataset | PublicTable) -> str:
-    *schema, last = dataset.location.table
+def _table(table: tuple[str, ...]) -> str:
+    *schema, last = table
     return ".".join(quoted(part) for part in [*schema[-1:], last])
 
 

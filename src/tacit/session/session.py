@@ -5,8 +5,6 @@ from types import TracebackType
 from typing import Self
 
 from tacit.core.catalog import Catalog
-from tacit.core.population import Population
-from tacit.errors import InvalidValue
 from tacit.frame.table import Table
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.status import Status
@@ -52,11 +50,11 @@ class Session:
 
     def status(self, population: str | None = None) -> Status:
         """What is spent and left of a budget."""
-        return self.ledger.status(self._one(population).name)
+        return self.ledger.status(self.catalog.population(population).name)
 
     def verify(self, population: str | None = None) -> Verdict:
         """Walk the whole chain of a population; `LedgerBroken` says where it fails."""
-        return self.ledger.verify(self._one(population).name)
+        return self.ledger.verify(self.catalog.population(population).name)
 
     def close(self) -> None:
         """Let go of the engines and the ledger."""
@@ -80,11 +78,3 @@ class Session:
 
     def _asked(self, plan: Plan) -> Question:
         return Question(plan, self._curator)
-
-    def _one(self, name: str | None) -> Population:
-        if name is not None:
-            return self.catalog.population(name)
-        if len(self.catalog.populations) != 1:
-            known = ", ".join(population.name for population in self.catalog.populations)
-            raise InvalidValue(f"Say which population it is about; there are: {known}.")
-        return self.catalog.populations[0]

@@ -1,0 +1,100 @@
+"""A question to a server: what it would cost and miss by, and its answer."""
+
+import json
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Protocol
+
+from tacit.client.preview import RemotePreview
+from tacit.core.answer import Answer
+from tacit.core.catalog import Catalog
+from tacit.core.stored_release import decode
+from tacit.core.stored_standing import decode as decode_standing
+from tacit.errors import InvalidValue, KeyReused
+from tacit.frame.table import Answer as Asked
+from tacit.numeric.exact import Number, exact
+from tacit.plan.canonical import canonical
+from tacit.sql.show import show
+
+
+class Line(Protocol):
+    """What a question is sent over."""
+
+    def post(self, path: str, body: dict[str, Any], key: str | None = None) -> Any:
+        """What a server answers."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RemoteQuestion(Asked):
+    """A plan, and the server that can answer it. Nothing is read or charged until `ask`.
+
+    It goes over the network as SQL, which the server reads as if a person had typed it.
+    """
+
+    catalog: Catalog
+    wire: Line
+
+    def quote(
+        self, *, epsilon: Number | None = None, rho: Number | None = None, delta: Number = 0
+    ) -> RemotePreview:
+        """What answering would cost and miss by: free, and without data.
+
+        Without an amount it is a quote for a tenth of the budget.
+        """
+        amounts = _amounts(epsilon, rho, delta)
+        return RemotePreview.of(self.wire.post("/v1/quote", self._body(amounts)))
+
+    def explain(self) -> str:
+        """How it would be answered, and what would make that faster: free, and without data."""
+        told = self.wire.post("/v1/explain", self._body({}))
+        return str(told["explained"])
+
+    def ask(
+        self,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        delta: Number = 0,
+        request: str | None = None,
+    ) -> Answer:
+        """The answer, paid for before any data is touched; the same again is free.
+
+        A ``delta`` is for groups whose keys are not public. Where an answer was lost, the same
+        question says so; a ``request`` under a new name pays for a new answer.
+        """
+        amounts = _amounts(epsilon, rho, delta)
+        key = request if request is not None else self._key(amounts)
+        try:
+            told = self.wire.post("/v1/ask", self._body(amounts), key)
+        except KeyReused:
+            if request is not None:
+                raise
+            raise KeyReused(
+                "This was asked before owners declared something else, such as another epoch; "
+                "connect again, and it is asked about what there is now."
+            ) from None
+        try:
+            release = decode(json.dumps(told["release"]).encode())
+            standing = decode_standing(told["standing"])
+            return Answer.of(release, standing, bytes.fromhex(told["release_key"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise InvalidValue("What the server told is no answer.") from error
+
+    def __repr__(self) -> str:
+        return show(self.plan, self.catalog)
+
+    def _body(self, amounts: dict[str, str]) -> dict[str, str]:
+        return {"sql": show(self.plan, self.catalog), **amounts}
+
+    def _key(self, amounts: dict[str, str]) -> str:
+        """The same for the same question, in whatever words, about what is declared now."""
+        told = sha256(b"tacit request 1\n" + canonical(self.plan).hash)
+        told.update(repr((sorted(amounts.items()), self.catalog)).encode())
+        return told.hexdigest()
+
+
+def _amounts(epsilon: Number | None, rho: Number | None, delta: Number) -> dict[str, str]:
+    """The amounts that were named, exactly."""
+    given = {"epsilon": epsilon, "rho": rho, "delta": delta or None}
+    return {name: str(exact(each)) for name, each in given.items() if each is not None}

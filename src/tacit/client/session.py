@@ -1,0 +1,110 @@
+"""The one door over the network: questions, their prices and their answers."""
+
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any, Protocol, Self
+from urllib.parse import quote
+
+from tacit.client.question import Line, RemoteQuestion
+from tacit.core.catalog import Catalog
+from tacit.core.stored_catalog import decode
+from tacit.core.stored_standing import decode_loss
+from tacit.errors import InvalidValue
+from tacit.frame.table import Table
+from tacit.ledger.status import Status
+from tacit.ledger.units import Units
+from tacit.ledger.verify import Verdict
+from tacit.numeric.exact import exact
+from tacit.plan.plan import Plan
+from tacit.plan.relation import Scan
+from tacit.sql.parse import parse
+
+
+class Connection(Line, Protocol):
+    """What a session speaks over."""
+
+    url: str
+
+    def get(self, path: str) -> Any:
+        """What a server tells."""
+        ...
+
+    def close(self) -> None:
+        """Let go of it."""
+        ...
+
+
+class RemoteSession:
+    """Tables of a server that can be asked about, in the words of `Session`.
+
+    `tacit.connect` makes one. What may be asked about is read once; connect again when owners
+    have changed it.
+    """
+
+    def __init__(self, catalog: Catalog, wire: Connection) -> None:
+        self._catalog = catalog
+        self._wire = wire
+
+    @classmethod
+    def over(cls, wire: Connection) -> Self:
+        """A session over ``wire``; the server says what may be asked about."""
+        with ExitStack() as closing:
+            closing.callback(wire.close)
+            catalog = decode(wire.get("/v1/datasets"))
+            closing.pop_all()
+        return cls(catalog, wire)
+
+    def sql(self, text: str) -> RemoteQuestion:
+        """The question that ``text`` asks; refused, with the reason, where it is not known."""
+        return self._asked(parse(text, self.catalog))
+
+    def table(self, name: str) -> Table[RemoteQuestion]:
+        """The rows of a dataset, to be filtered, grouped and counted."""
+        return Table(self.catalog, Scan(self.catalog.dataset(name).name), self._asked)
+
+    @property
+    def catalog(self) -> Catalog:
+        """What may be asked about."""
+        return self._catalog
+
+    def status(self, population: str | None = None) -> Status:
+        """What is spent and left of a budget."""
+        name = self.catalog.population(population).name
+        for told in self._wire.get("/v1/status")["budgets"]:
+            if told["population"] == name:
+                cap, spent = decode_loss(told["cap"]), decode_loss(told["spent"])
+                delta = exact(told["conversion_delta"])
+                units = Units.limit(cap), Units.limit(spent)
+                return Status(name, cap.measure, delta, *units)
+        raise InvalidValue(f"The server tells nothing of the budget of {name!r}.")
+
+    def verify(self, population: str | None = None) -> Verdict:
+        """Have the server walk the whole chain of a population: for owners and auditors."""
+        name = self.catalog.population(population).name
+        told = self._wire.get(f"/v1/ledger/{quote(name, safe='')}/verify")
+        spent, cap = decode_loss(told["spent"]), decode_loss(told["cap"])
+        head = bytes.fromhex(told["head"])
+        return Verdict(name, told["entries"], head, spent, cap, anchored=False)
+
+    def close(self) -> None:
+        """Let go of the server."""
+        self._wire.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        tables = ", ".join(table.name for table in self.catalog.tables)
+        people = ", ".join(population.name for population in self.catalog.populations)
+        return f"<session at {self._wire.url} about {people}: {tables}>"
+
+    def _asked(self, plan: Plan) -> RemoteQuestion:
+        return RemoteQuestion(plan, self.catalog, self._wire)
