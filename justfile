@@ -27,6 +27,10 @@ types:
 floors:
     uv run lint-imports
 
+# the pages into site/: a warning, a link that ends nowhere or a name without an entry is an error
+docs:
+    uv run zensical build --clean --strict && uv run pytest -q tests/site
+
 # unit tests, contracts, engines and doctests, with branch coverage; `just replays` is the rest
 test *args:
     uv run pytest -n auto --dist worksteal --cov --cov-report=term-missing:skip-covered --ignore tests/engines/test_neighbours.py tests/unit tests/contracts tests/end_to_end tests/engines tests/server src "$@"
@@ -91,6 +95,10 @@ bench-accuracy:
 bench-query:
     uv run pytest -s benchmarks/bench_engines.py benchmarks/bench_query.py
 
+# how answers grow from 10^6 to 10^8 rows on DuckDB, and with 10^5 groups; draws docs/explanation/growth.svg
+bench-scale:
+    uv run pytest -s benchmarks/bench_scale.py
+
 # how long a person waits: the command from cold, and a count in an open session beside bare DuckDB
 bench-session:
     uv run pytest -s benchmarks/bench_session.py
@@ -146,6 +154,18 @@ timing:
 # ns per draw beside OpenDP and numpy, in one run
 bench-noise:
     uv run pytest -s benchmarks/bench_noise.py
+
+# from an install of the built wheel to a first noisy table
+bench-first-minute:
+    uv run pytest -s benchmarks/bench_first_minute.py
+
+# NOTICE: the packages that Tacit needs or can use, and their licences
+notice:
+    uv run --isolated --locked --no-dev --all-extras python shipping/notice.py > .notice && mv .notice NOTICE
+
+# sdist, wheel, SBOM and NOTICE into dist/; the wheel is looked through and tried in a new environment
+release: notice
+    rm -rf dist && SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) uv build --quiet && uv export --quiet --locked --no-dev --all-extras --format cyclonedx1.5 --output-file dist/tacit.cdx.json >/dev/null && cp NOTICE dist && uv run pytest tests/release
 
 # what CI runs, from the start
 ci:

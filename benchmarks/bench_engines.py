@@ -6,9 +6,7 @@ are selected, with noise. At most three rows of a person are looked at, each in 
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from time import perf_counter
 from typing import Any
 
@@ -18,83 +16,16 @@ import pytest
 from big_table import big_table
 from conftest import Bar, Peer
 from pyspark.sql import SparkSession
+from trips import SALT, TEXT, Case, trips
 
-from tacit.core.bounds import Bounds
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Dataset, Epoch, Limits, Location, UnitColumn
-from tacit.core.loss import Loss
-from tacit.core.population import Population
-from tacit.core.schema import Schema
-from tacit.core.unit import Neighbours, PrivacyUnit
+from tacit.core.dataset import Dataset, Limits
 from tacit.engines.duckdb import DuckDB
-from tacit.engines.engine import Engine
 from tacit.engines.postgres import Postgres
 from tacit.engines.prepare import Preparation
 from tacit.engines.spark import Spark
-from tacit.mechanisms.gateway import LiveGateway
-from tacit.numeric.entropy import SystemEntropy
-from tacit.query.price import price
-from tacit.query.run import release
-from tacit.sql.parse import parse
 from tacit.testing.postgres_cluster import PostgresCluster
 
 ROWS = int(float(os.environ.get("TACIT_ROWS", "1e7")))
-TURNS = 5
-SALT = b"bench"
-TEXT = "SELECT g, COUNT(*), SUM(v), AVG(v) FROM trips GROUP BY g"
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """An engine, what is declared of its table, and the same question without privacy."""
-
-    engine: Engine
-    dataset: Dataset
-    bare: Callable[[], object]
-
-    def ratio(self, turns: int = TURNS) -> tuple[float, float, float]:
-        """Seconds of an answer over the bare engine's, medians taken in turns; and both.
-
-        An answer is asked for, its groups are selected, and noise is added; its price was
-        known before.
-        """
-        people = Population("people", PrivacyUnit("person", Neighbours.ADD_REMOVE))
-        catalog = Catalog((people,), (self.dataset,))
-        quote = price(parse(TEXT, catalog), catalog, Loss.zcdp("0.1", "1e-6"))
-
-        def answer() -> int:
-            found = self.engine.run(quote.bound.plan, catalog, SALT)
-            groups, _ = release(quote, found, LiveGateway(SystemEntropy(b"bench")))
-            return len(groups)
-
-        assert answer() > 0  # and everything is warm
-        self.bare()
-        times = [(_seconds(answer), _seconds(self.bare)) for _ in range(turns)]
-        ours, bare = (median(column) for column in zip(*times, strict=True))
-        return ours / bare, ours, bare
-
-
-def trips(
-    *, table: str = "trips", one_row: bool = False, limits: Limits | None = None
-) -> Dataset:
-    """What the owner declares."""
-    columns = (
-        Column("row_id", Kind.INTEGER),
-        Column("person", Kind.INTEGER),
-        Column("g", Kind.INTEGER),
-        Column("v", Kind.FLOAT, bounds=Bounds.of(0, 50)),
-    )
-    return Dataset(
-        name="trips",
-        population="people",
-        schema=Schema(columns),
-        unit=UnitColumn("person", one_row=one_row),
-        limits=limits or Limits(max_groups=3, max_rows=1, max_rows_in_all=3),
-        location=Location("here", (table,)),
-        epoch=Epoch("1"),
-        row_key="row_id",
-    )
 
 
 @pytest.fixture(scope="module")
@@ -222,9 +153,3 @@ def test_spark(tmp_path: Path, bar: Bar) -> None:
         shown = f"{ratio:.2f} ({ours:.2f} s beside {theirs:.2f} s)"
         bar(f"Spark, {name}, beside bare", shown, f"<= {most}", ratio <= most)
     owner.stop()
-
-
-def _seconds(way: Callable[[], object]) -> float:
-    began = perf_counter()
-    way()
-    return perf_counter() - began

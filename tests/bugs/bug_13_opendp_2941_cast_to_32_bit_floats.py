@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
+from tacit.engines.print.rows import Rows
 from tacit.plan.tally import Tally
 
 PLACE = "tacit.engines.print.by_unit:_of_unit"
@@ -14,11 +15,11 @@ CAUGHT_BY = (
 # 1200000128 is the nearest such float to 1200000120
 SHOWN = f"BrokenPromise: Batch 0 moves by the root of {1200000128**2}"
 
-OfUnit = Callable[[Tally, int, int], exp.Expr]
+OfUnit = Callable[[Rows, Tally], exp.Expr]
 
 
 def bug(original: OfUnit) -> OfUnit:
-    def of_unit(tally: Tally, place: int, max_rows: int) -> exp.Expr:
-        return exp.cast(original(tally, place, max_rows), "FLOAT")
+    def of_unit(rows_of: Rows, tally: Tally) -> exp.Expr:
+        return exp.cast(original(rows_of, tally), "FLOAT")
 
     return of_unit

@@ -1,13 +1,11 @@
 """TD-10, 15; OpenDP 2949: units are bounded in finer groups, which are merged afterwards."""
 
 from collections.abc import Callable
-from itertools import islice
 
 from sqlglot import exp
 
 from tacit.engines.print.rows import Rows
 from tacit.engines.print.word import column
-from tacit.plan.tally import UnitTally
 
 PLACE = "tacit.engines.print.by_unit:_units"
 CAUGHT_BY = (
@@ -22,11 +20,6 @@ Units = Callable[[Rows, str], exp.Select]
 def bug(original: Units) -> Units:
     def units(rows_of: Rows, source: str) -> exp.Select:
         # a row for each unit, group and value, of which only unit and group are left
-        values = (
-            column(f"v{place}")
-            for place, tally in enumerate(rows_of.plan.tallies)
-            if not isinstance(tally, UnitTally)
-        )
-        return original(rows_of, source).group_by(*islice(values, 1))
+        return original(rows_of, source).group_by(*map(column, rows_of.value_names[:1]))
 
     return units

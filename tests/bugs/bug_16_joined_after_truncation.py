@@ -1,11 +1,13 @@
 """TD-10, 16: rows are bounded in their own table, and a join multiplies them (Uber FLEX 1)."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from sqlglot import exp
 
 from tacit.core.catalog import Catalog
 from tacit.engines.print import by_unit
+from tacit.engines.print.rows import Rows
 from tacit.engines.print.word import column, literal
 from tacit.plan.source import Source
 from tacit.plan.tally import Tally
@@ -24,9 +26,8 @@ Joined = Callable[[Source, Catalog, str], exp.Select]
 def bug(original: Joined) -> Joined:
     of_unit = by_unit._of_unit
 
-    def of_bounded_unit(tally: Tally, place: int, max_rows: int) -> exp.Expr:
-        del max_rows
-        return of_unit(tally, place, MANY)
+    def of_bounded_unit(rows_of: Rows, tally: Tally) -> exp.Expr:
+        return of_unit(replace(rows_of, plan=replace(rows_of.plan, max_rows=MANY)), tally)
 
     by_unit._of_unit = of_bounded_unit
 

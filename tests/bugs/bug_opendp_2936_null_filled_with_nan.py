@@ -4,24 +4,21 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from tacit.plan.tally import KeptTally, Tally
+from tacit.plan.steps import Steps
 
-PLACE = "tacit.engines.print.bounded_rows:_value"
+PLACE = "tacit.engines.print.bounded_rows:steps"
 CAUGHT_BY = (
     "tests/engines/test_written_neighbours.py"
     "::test_a_person_shows_in_nothing_but_noise[numbers that are none-duckdb]"
 )
 SHOWN = "tacit.errors.InternalError: The engine failed."
 
-Value = Callable[[Tally], exp.Expr]
+Number = Callable[[Steps], exp.Expr]
 
 
-def bug(original: Value) -> Value:
-    def value(tally: Tally) -> exp.Expr:
-        found = original(tally)
-        if not isinstance(tally, KeptTally):
-            return found
+def bug(original: Number) -> Number:
+    def steps(number: Steps) -> exp.Expr:
         nan = exp.cast(exp.Literal.string("NaN"), "DOUBLE")
-        return exp.func("COALESCE", exp.cast(found, "DOUBLE"), nan)
+        return exp.func("COALESCE", exp.cast(original(number), "DOUBLE"), nan)
 
-    return value
+    return steps

@@ -21,6 +21,7 @@ from tacit.core.dataset import Epoch, Limits
 from tacit.core.schema import Schema
 from tacit.engines.engine import boxed
 from tacit.engines.joined import Tables
+from tacit.engines.postgres import Postgres
 from tacit.engines.prepare import Preparation
 from tacit.engines.print.form import copy_to_read, row_by_row
 from tacit.engines.print.question import question
@@ -151,6 +152,28 @@ def test_a_copy_to_which_rows_were_added_is_not_believed(name: str, limits: Limi
         rows = [row[:-1] for row in found if None not in row[: len(plan.keys)]]
         believed += opened(boxed(plan, rows)) != true
     assert believed, "whoever believes the copy is wrong"
+
+
+def test_postgresql_reads_a_copy_by_one_worker_and_from_its_start() -> None:
+    catalog, tables = visits(LIMITS[0])
+    engine = ENGINES["postgresql"](catalog, tables)
+    assert isinstance(engine, Postgres)
+    catalog = prepared("postgresql", catalog)
+    text = question(questions(catalog)[0], catalog, SALT, "postgres")
+    run = owner("postgresql")
+    eager = ("parallel_setup_cost", "parallel_tuple_cost", "min_parallel_table_scan_size")
+    for setting in eager:
+        run(f"SET {setting} = 0")
+    assert "Gather" in str(run(f"EXPLAIN {text}")), "workers mix the rows of a copy"
+    run("SET max_parallel_workers_per_gather = 0")
+    assert "Gather" not in str(run(f"EXPLAIN {text}"))
+    for setting in (*eager, "max_parallel_workers_per_gather"):
+        run(f"RESET {setting}")
+    for setting, value in (
+        ("max_parallel_workers_per_gather", "0"),
+        ("synchronize_seqscans", "off"),
+    ):
+        assert engine._found_in_order(f"SHOW {setting}") == [(value,)]
 
 
 def test_a_copy_of_another_epoch_is_refused() -> None:

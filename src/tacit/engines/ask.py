@@ -14,18 +14,24 @@ Asked = Callable[[str], Found]
 """Runs one statement, and gives all its rows."""
 
 
-def ask(
-    plan: BoundedPlan, catalog: Catalog, salt: bytes, dialect: str, run: Asked
+def ask(  # noqa: PLR0913 - a question, what it is about, and two ways to run it
+    plan: BoundedPlan,
+    catalog: Catalog,
+    salt: bytes,
+    dialect: str,
+    run: Asked,
+    *,
+    run_in_order: Asked | None = None,
 ) -> SecretTable:
-    """The secret answer to ``plan``.
+    """The secret answer to ``plan``; a copy is read by ``run_in_order``, where that is another.
 
     Guarantee: what is read from a copy as it lies is used only where the same scan found every
     row in its place; else the table is asked, with the same answer.
     """
-    found = run(question(plan, catalog, salt, dialect))
-    if Rows(plan, catalog, salt, dialect).streamed:
-        if any(broken for *_, broken in found):
-            found = run(question(plan, catalog, salt, dialect, use_copy=False))
-        else:
-            found = [row[:-1] for row in found]
-    return boxed(plan, found)
+    text = question(plan, catalog, salt, dialect)
+    if not Rows(plan, catalog, salt, dialect).streamed:
+        return boxed(plan, run(text))
+    found = (run_in_order or run)(text)
+    if any(broken for *_, broken in found):
+        return boxed(plan, run(question(plan, catalog, salt, dialect, use_copy=False)))
+    return boxed(plan, [row[:-1] for row in found])

@@ -29,8 +29,12 @@ SETTINGS = {
     "transform_null_equals": "off",
     "lock_timeout": "10s",
     "jit": "off",
+    "synchronize_seqscans": "off",
 }
-"""What every session is set to, whatever the role and the database say."""
+"""What every session is set to, whatever the role and the database say.
+
+A scan starts with the first row, also where another is under way: copies are read in order.
+"""
 
 TYPES: Types = {
     Kind.BOOLEAN: re.compile("bool"),
@@ -118,11 +122,17 @@ class Postgres:
 
     def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
         """The secret answer to ``plan``."""
-        return ask(plan, catalog, salt, "postgres", self._found)
+        in_order = self._found_in_order
+        return ask(plan, catalog, salt, "postgres", self._found, run_in_order=in_order)
 
-    def _found(self, text: str) -> list[Any]:
+    def _found_in_order(self, text: str) -> list[Any]:
+        return self._found(text, "SET max_parallel_workers_per_gather = 0")
+
+    def _found(self, text: str, *before: str) -> list[Any]:
         try:
             with self._cursor() as cursor:
+                for setting in before:
+                    cursor.execute(setting.encode())
                 return cursor.execute(text.encode()).fetchall()
         except psycopg.Error as error:
             raise InternalError("The engine failed.") from error

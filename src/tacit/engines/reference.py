@@ -14,6 +14,7 @@ from tacit.engines.meaning import Row, steps, truth
 from tacit.engines.mix import mixed
 from tacit.plan.bounded import BoundedKey, BoundedPlan, CaseKey, ColumnKey, PeriodKey
 from tacit.plan.row_key import row_keys
+from tacit.plan.row_value import row_values
 from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, TreeTally, UnitTally
 
 
@@ -86,24 +87,11 @@ def _few(
     def order(row: Row) -> tuple[int, tuple[tuple[bool, Key], ...]]:
         own: list[Key | None] = [row[name] for name in told_by]  # type: ignore[misc]
         read = [_key(key, row) for key in plan.keys]
-        read += [_value(tally, row) for tally in plan.tallies if tally != UnitTally()]
+        read += [steps(number, row) for number in row_values(plan.tallies)]
         rest = tuple((part is None, 0 if part is None else part) for part in (*own, *read))
         return mixed(salt, [unit, *(own or read)]), rest
 
     return sorted(rows, key=order)[: plan.max_rows_in_all]
-
-
-def _value(tally: Tally, row: Row) -> int | None:
-    """What a tally needs of one row."""
-    match tally:
-        case UnitTally():
-            return 1
-        case RowTally(condition, _, _):
-            return int(truth(condition, row) is True)
-        case TotalTally(number, _, _) | KeptTally(number, _, _):
-            return steps(number, row)
-        case TreeTally():
-            return steps(tally.cell, row)
 
 
 def _leaves(plan: BoundedPlan, group: Group, kept: list[Row]) -> list[Leaf]:

@@ -14,11 +14,12 @@ from tacit.engines.print.key import is_group, is_text, named
 from tacit.engines.print.row import condition, steps
 from tacit.engines.print.rows import Rows
 from tacit.engines.print.stage import stages
-from tacit.engines.print.word import bytewise, choose, column, is_null, literal
+from tacit.engines.print.word import bytewise, column, is_null, literal
 from tacit.plan.row_key import row_keys
+from tacit.plan.row_value import row_values
 from tacit.plan.source import one_row
 from tacit.plan.steps import AllOf, Known
-from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, TreeTally, UnitTally
+from tacit.plan.tally import RowTally, Tally, TotalTally
 
 ROWS, MIXED, GROUPED = "tacit_rows", "tacit_mixed", "tacit_grouped"
 MIX, PARTS = "tacit_mix", "tacit_parts"
@@ -54,12 +55,22 @@ def _rows(rows_of: Rows, level: str, whole: Rows) -> Relations:
         # once, and not in every function of the rows before
         mixed_rows = exp.select("*", exp.alias_(first, MIX)).from_(list(made)[-1])
         made[f"{MIXED}{level}"], first = mixed_rows, column(MIX)
-    order = RowOrder(() if whole.streamed else (first, *rest))
-    values = [f"v{at}" for at, tally in enumerate(plan.tallies) if is_added_up(tally)]
-    seen = [UNIT, *rows_of.key_names, *values]
-    beside = seen if row_by_row(plan, catalog) and most > 1 else []
+    order = RowOrder(() if whole.streamed else (first, *rest), whole.number)
+    beside = _beside(whole) if row_by_row(plan, catalog) else []
     made |= kept_rows(list(made)[-1], beside, most, order, level)
     return made | _grouped(whole, list(made)[-1], level)
+
+
+def _beside(rows_of: Rows) -> list[str]:
+    """The columns that are needed of the rows before each one."""
+    added_up = [
+        name
+        for tally in rows_of.plan.tallies
+        if is_added_up(tally)
+        for name in rows_of.carried(tally).values()
+    ]
+    unit = [] if rows_of.number else [UNIT]
+    return [*unit, *rows_of.key_names, *dict.fromkeys(added_up)]
 
 
 def _grouped(rows_of: Rows, below: str, level: str) -> Relations:
@@ -76,11 +87,8 @@ def _grouped(rows_of: Rows, below: str, level: str) -> Relations:
 def _counted(rows_of: Rows, source: str, *, placed: bool) -> exp.Select:
     """The rows that count, with their unit, their keys and what their tallies need of them."""
     plan = rows_of.plan
-    values = [
-        exp.alias_(_value(tally), f"v{place}")
-        for place, tally in enumerate(plan.tallies)
-        if not isinstance(tally, UnitTally)
-    ]
+    numbers = zip(rows_of.value_names, row_values(plan.tallies), strict=True)
+    values = [exp.alias_(steps(number), name) for name, number in numbers]
     dialect, unit = rows_of.dialect, column(plan.source.unit)
     cells = [(UNIT, unit, rows_of.unit_part[1])]
     cells += [(f"k{at}", named(key), is_text(key)) for at, key in enumerate(plan.keys)]
@@ -108,19 +116,6 @@ def is_added_up(tally: Tally) -> bool:
     if isinstance(tally, RowTally):
         return tally.condition != Known(True)
     return isinstance(tally, TotalTally)
-
-
-def _value(tally: Tally) -> exp.Expr:
-    """What a tally needs of one row."""
-    match tally:
-        case RowTally(wanted, _, _):
-            return choose([(condition(wanted), literal(1))], literal(0))
-        case TotalTally(number, _, _) | KeptTally(number, _, _):
-            return steps(number)
-        case TreeTally():
-            return steps(tally.cell)
-        case UnitTally():
-            return literal(1)
 
 
 def with_table(catalog: Catalog, name: str, table: tuple[str, ...]) -> Catalog:

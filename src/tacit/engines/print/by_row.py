@@ -31,11 +31,11 @@ def added_by_row(rows_of: Rows, below: str) -> dict[str, exp.Select]:
     counted = exp.select("*", exp.alias_(earlier, EARLIER)).from_(BESIDE)
     for place, tally in enumerate(rows_of.plan.tallies):
         if is_added_up(tally):
-            sums = [_earlier_value(place, step) for step in range(1, back + 1)]
+            sums = [_earlier_value(rows_of, tally, step) for step in range(1, back + 1)]
             counted = counted.select(exp.alias_(_sum_of(sums), f"s{place}"))
     made[EARLIER] = counted
     tallies = [
-        exp.alias_(exp.cast(_adds(tally, place, rows_of.plan.max_rows), "BIGINT"), f"t{place}")
+        exp.alias_(exp.cast(_adds(rows_of, tally, place), "BIGINT"), f"t{place}")
         for place, tally in enumerate(rows_of.plan.tallies)
     ]
     made[ADDED] = _added(rows_of, EARLIER, tallies, column(EARLIER))
@@ -45,7 +45,7 @@ def added_by_row(rows_of: Rows, below: str) -> dict[str, exp.Select]:
 def _alone(rows_of: Rows, below: str) -> exp.Select:
     """What each row adds where no other of its unit is looked at: it is within all limits."""
     tallies = [
-        exp.alias_(_of_row(tally, place), f"t{place}")
+        exp.alias_(_of_row(rows_of, tally), f"t{place}")
         for place, tally in enumerate(rows_of.plan.tallies)
     ]
     return _added(rows_of, below, tallies, exp.alias_(literal(0), EARLIER))
@@ -54,24 +54,16 @@ def _alone(rows_of: Rows, below: str) -> exp.Select:
 def _added(rows_of: Rows, below: str, tallies: list[exp.Expr], earlier: exp.Expr) -> exp.Select:
     """What rows add to their groups, beside what trees and the order need of each."""
     names = map(column, rows_of.key_names)
-    cells = [
-        column(f"v{place}")
-        for place, tally in enumerate(rows_of.plan.tallies)
-        if isinstance(tally, TreeTally)
-    ]
+    trees = [tally for tally in rows_of.plan.tallies if isinstance(tally, TreeTally)]
+    cells = list(dict.fromkeys(map(rows_of.value, trees)))
     beside = [*cells, earlier] if cells else []
     broken = [column(BROKEN)] if rows_of.streamed else []
     return exp.select(*names, *tallies, *beside, *broken).from_(below)
 
 
-def _of_row(tally: Tally, place: int) -> exp.Expr:
-    match tally:
-        case UnitTally():
-            return literal(1)
-        case TreeTally():
-            return literal(0)  # its leaves are counted by themselves
-        case _:
-            return column(f"v{place}")
+def _of_row(rows_of: Rows, tally: Tally) -> exp.Expr:
+    # the leaves of a tree are counted by themselves
+    return literal(0) if isinstance(tally, TreeTally) else rows_of.value(tally)
 
 
 def _in_view(rows_of: Rows) -> int:
@@ -82,15 +74,17 @@ def _in_view(rows_of: Rows) -> int:
 
 def _same(rows_of: Rows, step: int) -> exp.Expr:
     """1 where the row so many before is of the same unit and group."""
-    equal = [
-        exp.EQ(this=column(before(name, step)), expression=column(name))
-        for name in (UNIT, *rows_of.key_names)
+    names = rows_of.key_names if rows_of.number else [UNIT, *rows_of.key_names]
+    equal: list[exp.Expr] = [
+        exp.EQ(this=column(before(name, step)), expression=column(name)) for name in names
     ]
+    if rows_of.number:
+        equal.insert(0, exp.GT(this=column(rows_of.number), expression=literal(step)))
     return choose([(exp.and_(*equal), literal(1))], literal(0))
 
 
-def _earlier_value(place: int, step: int) -> exp.Expr:
-    value = exp.func("COALESCE", column(before(f"v{place}", step)), literal(0))
+def _earlier_value(rows_of: Rows, tally: Tally, step: int) -> exp.Expr:
+    value = exp.func("COALESCE", rows_of.value(tally, step), literal(0))
     is_same = exp.EQ(this=column(f"{SAME}_{step}"), expression=literal(1))
     return choose([(is_same, value)], literal(0))
 
@@ -102,8 +96,8 @@ def _sum_of(parts: list[exp.Expr]) -> exp.Expr:
     return exp.paren(total)
 
 
-def _adds(tally: Tally, place: int, max_rows: int) -> exp.Expr:
-    value = exp.func("COALESCE", column(f"v{place}"), literal(0))
+def _adds(rows_of: Rows, tally: Tally, place: int) -> exp.Expr:
+    value = exp.func("COALESCE", rows_of.value(tally), literal(0))
     match tally:
         case UnitTally():
             first = exp.EQ(this=column(EARLIER), expression=literal(0))
@@ -111,8 +105,8 @@ def _adds(tally: Tally, place: int, max_rows: int) -> exp.Expr:
         case TreeTally():
             return literal(0)
         case KeptTally():
-            kept = exp.LT(this=column(EARLIER), expression=literal(max_rows))
-            return choose([(kept, column(f"v{place}"))], None)
+            kept = exp.LT(this=column(EARLIER), expression=literal(rows_of.plan.max_rows))
+            return choose([(kept, rows_of.value(tally))], None)
         case RowTally(_, high, _):
             earlier = column(f"s{place}" if is_added_up(tally) else EARLIER)
             fits = exp.LT(this=earlier, expression=literal(high))
@@ -125,7 +119,7 @@ def _adds(tally: Tally, place: int, max_rows: int) -> exp.Expr:
             )
             # one value is inside, as many as the limit are
             alone = exp.EQ(this=column(EARLIER), expression=literal(0))
-            return choose([(alone, column(f"v{place}"))], exp.paren(moved))
+            return choose([(alone, rows_of.value(tally))], exp.paren(moved))
 
 
 def _inside(total: exp.Expr, low: int, high: int) -> exp.Expr:

@@ -45,7 +45,7 @@ def _units(rows_of: Rows, source: str) -> exp.Select:
     """What each unit adds to each of its groups, clamped."""
     plan, names = rows_of.plan, rows_of.key_names
     tallies = [
-        exp.alias_(exp.cast(_of_unit(tally, place, plan.max_rows), "BIGINT"), f"t{place}")
+        exp.alias_(exp.cast(_of_unit(rows_of, tally), "BIGINT"), f"t{place}")
         for place, tally in enumerate(plan.tallies)
     ]
     if rows_of.streamed:
@@ -62,9 +62,9 @@ def _rank(rank: exp.Expr, partition: list[str], order: tuple[exp.Expr, ...]) -> 
     )
 
 
-def _of_unit(tally: Tally, place: int, max_rows: int) -> exp.Expr:
+def _of_unit(rows_of: Rows, tally: Tally) -> exp.Expr:
     """What a unit adds to a group, by its rows there."""
-    value = column(f"v{place}")
+    value, max_rows = rows_of.value(tally), rows_of.plan.max_rows
     match tally:
         case UnitTally():
             return literal(1)

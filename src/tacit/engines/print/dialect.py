@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator
 
 from sqlglot import exp
 
+from tacit.engines.print.total import NARROW
+
 Word = Callable[[exp.Expr], None]
 """Changes a statement where it stands."""
 
@@ -29,7 +31,8 @@ def wide_sums(wide: str) -> Word:
 
     def word(query: exp.Expr) -> None:
         for node in _all(query, exp.Sum):
-            node.set("this", exp.cast(node.this, wide))
+            if not node.meta.get(NARROW):
+                node.set("this", exp.cast(node.this, wide))
 
     return word
 

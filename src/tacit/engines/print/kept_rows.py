@@ -13,9 +13,13 @@ VIEWED, KEPT = "tacit_viewed", "tacit_kept"
 
 @dataclass(frozen=True, slots=True)
 class RowOrder:
-    """The order of a unit's rows: by these expressions, or as they lie, where none are."""
+    """The order of a unit's rows: by these expressions, or as they lie, where none are.
+
+    The column ``number`` tells which of its unit's rows each is, where one does.
+    """
 
     by: tuple[exp.Expr, ...]
+    number: str | None = NUMBER
 
     @property
     def streamed(self) -> bool:
@@ -26,7 +30,11 @@ class RowOrder:
         """A function of the rows around each."""
         if self.streamed:
             return exp.Window(this=function)
-        order = exp.Order(expressions=[exp.Ordered(this=part) for part in self.by])
+        # a place is never NULL: the order of a sorted table holds those first
+        ordered = [
+            exp.Ordered(this=part, nulls_first=part == column(PLACE)) for part in self.by
+        ]
+        order = exp.Order(expressions=ordered)
         return exp.Window(this=function, partition_by=[column(UNIT)], order=order)
 
 
@@ -37,7 +45,8 @@ def kept_rows(
 
     Beside each row stand the columns ``beside`` of the rows before it, as many as a unit has at
     most, under the names of `before`. Where rows are taken as they lie, a column
-    tells whether one of them is not in its place: it is kept then, so that it is seen.
+    tells whether one of them is not in its place: it is kept then, so that it is seen. Where
+    a place is the number of a unit's row, and none beyond ``most`` is below, that bounds them.
     """
     viewed = exp.select("*").from_(below)
     for name in beside:
@@ -47,45 +56,50 @@ def kept_rows(
             )
     if order.streamed:
         viewed = viewed.select(
-            exp.alias_(order.over(_lag(column(UNIT), most)), "tacit_far"),
             exp.alias_(order.over(_lag(column(UNIT), 1)), "tacit_last"),
             exp.alias_(order.over(_lag(column(PLACE), 1)), "tacit_last_place"),
         )
+        if order.number is None:
+            far = order.over(_lag(column(UNIT), most))
+            viewed = viewed.select(exp.alias_(far, "tacit_far"))
     else:
         viewed = viewed.select(exp.alias_(order.over(exp.RowNumber()), NUMBER))
-    made: dict[str, exp.Query] = {f"{VIEWED}{level}": viewed}
     kept = exp.select("*").from_(f"{VIEWED}{level}")
     if order.streamed:
-        far = exp.EQ(this=column("tacit_far"), expression=column(UNIT))
-        beyond = exp.func("COALESCE", exp.and_(far, _in_unit()), exp.false())
-        kept = kept.select(exp.alias_(_broken(), BROKEN))
-        made[f"{KEPT}{level}"] = kept.where(exp.not_(beyond))
+        kept = kept.select(exp.alias_(_broken(order), BROKEN))
+        if order.number is None:
+            far = exp.EQ(this=column("tacit_far"), expression=column(UNIT))
+            beyond = exp.func("COALESCE", exp.and_(far, _in_unit(order)), exp.false())
+            kept = kept.where(exp.not_(beyond))
     else:
-        few = exp.LTE(this=column(NUMBER), expression=literal(most))
-        made[f"{KEPT}{level}"] = kept.where(few)
-    return made
+        kept = kept.where(exp.LTE(this=column(NUMBER), expression=literal(most)))
+    return {f"{VIEWED}{level}": viewed, f"{KEPT}{level}": kept}
 
 
 def before(name: str, back: int) -> str:
     """What a column of the row so many before is called."""
-    return f"{name}_{back}"
+    return f"{name}_{back}" if back else name
 
 
 def _lag(value: exp.Expr, back: int) -> exp.Expr:
     return exp.func("LAG", value, literal(back))
 
 
-def _in_unit() -> exp.Expr:
+def _in_unit(order: RowOrder) -> exp.Expr:
     """Whether a row follows one of its own unit, by its place there."""
     same = exp.EQ(this=column("tacit_last"), expression=column(UNIT))
-    later = exp.LT(this=column("tacit_last_place"), expression=column(PLACE))
-    return exp.and_(same, later)
+    last = column("tacit_last_place")
+    if order.number is None:
+        return exp.and_(same, exp.LT(this=last, expression=column(PLACE)))
+    next_place = exp.Add(this=last, expression=literal(1))
+    return exp.and_(same, exp.EQ(this=column(PLACE), expression=next_place))
 
 
-def _broken() -> exp.Expr:
+def _broken(order: RowOrder) -> exp.Expr:
     """1 where a row does not follow the one before it: in its unit, or after a lesser one."""
     last = column("tacit_last")
-    greater = exp.LT(this=last, expression=column(UNIT))
+    starts = exp.or_(exp.LT(this=last, expression=column(UNIT)), is_null(last))
+    if order.number is not None:
+        starts = exp.and_(exp.EQ(this=column(PLACE), expression=literal(1)), starts)
     # what compares with nothing is in no order
-    follows = [(each, literal(0)) for each in (greater, _in_unit(), is_null(last))]
-    return choose(follows, literal(1))
+    return choose([(each, literal(0)) for each in (starts, _in_unit(order))], literal(1))

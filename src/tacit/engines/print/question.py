@@ -10,9 +10,10 @@ from tacit.engines.print.dialect import said
 from tacit.engines.print.form import row_by_row
 from tacit.engines.print.kept_rows import BROKEN
 from tacit.engines.print.rows import Rows
+from tacit.engines.print.total import total
 from tacit.engines.print.word import column, is_null, literal
 from tacit.plan.bounded import BoundedPlan
-from tacit.plan.tally import TreeTally
+from tacit.plan.tally import Tally, TreeTally
 
 CELL = "tacit_cell"
 
@@ -47,8 +48,8 @@ def _sums(rows_of: Rows, source: str) -> exp.Select:
     plan = rows_of.plan
     names = [column(name) for name in rows_of.key_names]
     sums = [
-        exp.func("COALESCE", exp.Sum(this=column(f"t{place}")), literal(0))
-        for place in range(len(plan.tallies))
+        exp.func("COALESCE", _total(column(f"t{place}"), tally, rows_of.dialect), literal(0))
+        for place, tally in enumerate(plan.tallies)
     ]
     no_cell = [exp.alias_(literal(-1), CELL)] if _trees(plan) else []
     query = exp.select(*names, *no_cell, *sums).from_(source)
@@ -65,10 +66,15 @@ def _sums(rows_of: Rows, source: str) -> exp.Select:
     return query.group_by(*names) if names else query
 
 
+def _total(added: exp.Expr, tally: Tally, dialect: str) -> exp.Expr:
+    # a row moves its unit's part from one end of its range to the other at most
+    return total(added, 2 * max(-tally.low, tally.high), dialect)
+
+
 def _leaves(rows_of: Rows, place: int) -> exp.Select:
     """The cells of a tree that kept rows fall into, and how many, beside no other tally."""
     plan = rows_of.plan
-    cell = column(f"v{place}")
+    cell = rows_of.value(plan.tallies[place])
     groups = [*map(column, rows_of.key_names), cell]
     counts = [
         exp.Count(this=exp.Star()) if other == place else literal(0)

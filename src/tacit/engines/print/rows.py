@@ -7,13 +7,16 @@ from sqlglot import exp
 from tacit.core.catalog import Catalog
 from tacit.core.column import Kind
 from tacit.engines.print.form import copy_to_read, is_streamed
-from tacit.engines.print.kept_rows import PLACE, UNIT
+from tacit.engines.print.kept_rows import NUMBER, PLACE, UNIT, before
 from tacit.engines.print.key import is_text
 from tacit.engines.print.mix import mixed
+from tacit.engines.print.row import steps
 from tacit.engines.print.word import column
 from tacit.plan.bounded import BoundedPlan
 from tacit.plan.row_key import row_keys
-from tacit.plan.tally import UnitTally
+from tacit.plan.row_value import made_from, row_values, value_of
+from tacit.plan.steps import AllOf, HeldSteps, Steps
+from tacit.plan.tally import Tally
 
 RowParts = list[tuple[str, bool]]
 """Columns by name, and whether they hold text."""
@@ -40,6 +43,16 @@ class Rows:
         return self.use_copy and copy_to_read(self.plan, self.catalog) is not None
 
     @property
+    def number(self) -> str | None:
+        """The column that tells which of its unit's rows in view a row is.
+
+        There is none where rows are taken as they lie and some between them do not count.
+        """
+        if not self.streamed:
+            return NUMBER
+        return PLACE if self.plan.condition == AllOf(()) else None
+
+    @property
     def key_names(self) -> list[str]:
         """The columns that name a row's group."""
         return [f"k{place}" for place in range(len(self.plan.keys))]
@@ -62,11 +75,21 @@ class Rows:
     @property
     def value_names(self) -> list[str]:
         """The columns that hold what tallies need of a row."""
-        return [
-            f"v{place}"
-            for place, tally in enumerate(self.plan.tallies)
-            if not isinstance(tally, UnitTally)
-        ]
+        return [f"v{place}" for place in range(len(row_values(self.plan.tallies)))]
+
+    def value(self, tally: Tally, back: int = 0) -> exp.Expr:
+        """What a tally needs of a row, or of one so many ``back``, made of those columns."""
+        held = {
+            number: HeldSteps(before(name, back))
+            for number, name in self.carried(tally).items()
+        }
+        return steps(made_from(value_of(tally), held))
+
+    def carried(self, tally: Tally) -> dict[Steps, str]:
+        """What a tally's value is made of, and the columns that hold it."""
+        names = zip(row_values(self.plan.tallies), self.value_names, strict=True)
+        own = row_values([tally])
+        return {number: name for number, name in names if number in own}
 
     @property
     def row_order(self) -> tuple[exp.Expr, ...]:

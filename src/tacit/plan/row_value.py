@@ -1,0 +1,101 @@
+"""What tallies need of one row: few numbers, of which each tally makes its own."""
+
+from collections.abc import Mapping, Sequence
+
+from tacit.plan.steps import (
+    CaseSteps,
+    HalvedSteps,
+    Known,
+    NotSo,
+    ProductSteps,
+    Steps,
+    StepsAreNull,
+    SumSteps,
+    WholeSteps,
+)
+from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, TreeTally, UnitTally
+
+
+def value_of(tally: Tally) -> Steps:
+    """The number that ``tally`` needs of one row.
+
+    Example:
+        >>> value_of(RowTally(Known(True), 3))
+        WholeSteps(value=1)
+    """
+    match tally:
+        case UnitTally() | RowTally(Known(True), _, _):
+            return WholeSteps(1)
+        case RowTally(condition, _, _):
+            return CaseSteps(((condition, WholeSteps(1)),), WholeSteps(0))
+        case TotalTally(number, _, _) | KeptTally(number, _, _):
+            return number
+        case TreeTally():
+            return tally.cell
+
+
+def row_values(tallies: Sequence[Tally]) -> tuple[Steps, ...]:
+    """The numbers that a row carries along: what tallies need of it is made of these alone.
+
+    A column, a constant above it, its square and whether it is there are all made of one.
+
+    Example:
+        >>> from tacit.plan.steps import HeldSteps
+        >>> x = HeldSteps("x")
+        >>> above = KeptTally(SumSteps(x, WholeSteps(-3)), -3, 4)
+        >>> row_values([UnitTally(), above, TotalTally(x, 0, 7)])
+        (HeldSteps(name='x'),)
+    """
+    carried = [
+        each
+        for tally in tallies
+        for each in (
+            [tally.cell] if isinstance(tally, TreeTally) else _made_of(value_of(tally))
+        )
+    ]
+    return tuple(dict.fromkeys(carried))
+
+
+def _made_of(number: Steps) -> list[Steps]:
+    """The one column that a number is made of, or else the number; nothing of a constant."""
+    columns = list(dict.fromkeys(_parts(number)))
+    return columns if len(columns) <= 1 else [number]
+
+
+def _parts(number: Steps) -> list[Steps]:
+    match number:
+        case WholeSteps():
+            return []
+        case SumSteps(left, right) | ProductSteps(left, right):
+            return [*_parts(left), *_parts(right)]
+        case HalvedSteps(part, _):
+            return _parts(part)
+        case CaseSteps(((NotSo(StepsAreNull(part)), WholeSteps()),), WholeSteps()):
+            return _parts(part)
+        case _:
+            return [number]
+
+
+def made_from(number: Steps, carried: Mapping[Steps, Steps]) -> Steps:
+    """``number``, made of what a row carries along.
+
+    Example:
+        >>> from tacit.plan.steps import HeldSteps
+        >>> x = HeldSteps("x")
+        >>> made_from(SumSteps(x, WholeSteps(2)), {x: HeldSteps("v0")})
+        SumSteps(left=HeldSteps(name='v0'), right=WholeSteps(value=2))
+    """
+    if number in carried:
+        return carried[number]
+    match number:
+        case SumSteps(left, right):
+            return SumSteps(made_from(left, carried), made_from(right, carried))
+        case ProductSteps(left, right):
+            return ProductSteps(made_from(left, carried), made_from(right, carried))
+        case HalvedSteps(part, times):
+            return HalvedSteps(made_from(part, carried), times)
+        case CaseSteps(((NotSo(StepsAreNull(part)), there),), otherwise):
+            counted = NotSo(StepsAreNull(made_from(part, carried)))
+            return CaseSteps(((counted, there),), otherwise)
+        case _:
+            return number
