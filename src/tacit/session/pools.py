@@ -1,6 +1,7 @@
 """Engines in child processes: what is below the line when a project is served."""
 
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 
 from tacit.engines.engine import Engine
@@ -12,6 +13,9 @@ from tacit.query.worker import Allowed, Worker
 from tacit.session.engines import opened
 
 MEGABYTE = 2**20
+
+# children open engines by what is here: loaded once, and not by each of them
+get_context("forkserver").set_forkserver_preload([__name__])
 
 
 def pools_of(project: Project, folder: Path) -> dict[str, Pool]:
