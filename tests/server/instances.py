@@ -3,10 +3,12 @@
 import os
 import signal
 import socket
+import subprocess
 import sys
 import time
 from base64 import b64encode
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from http.client import HTTPConnection
 from multiprocessing import forkserver, get_context
 from pathlib import Path
@@ -50,18 +52,8 @@ class Instance:
 
     def ready(self) -> "Instance":
         """Itself, once it answers."""
-        until = time.monotonic() + PATIENCE
-        while time.monotonic() < until and self._process.is_alive():
-            try:
-                connection = HTTPConnection("127.0.0.1", self.port, timeout=5)
-                connection.request("GET", "/health")
-                if connection.getresponse().status == 200:
-                    return self
-            except OSError:
-                time.sleep(0.02)
-            finally:
-                connection.close()
-        raise TimeoutError(self.log.read_text()[-2000:])
+        wait_for(self.port, self._process.is_alive)
+        return self
 
     def kill(self, *, stopped: bool = False) -> None:
         """Kill it as a crash does, some while after it was stopped."""
@@ -76,6 +68,50 @@ class Instance:
         self._process.terminate()
         self._process.join(PATIENCE)
         self._process.kill()
+
+
+class Command:
+    """The command `tacit serve` itself: all that it and its children say is in ``log``."""
+
+    def __init__(self, project: Path, log: Path, environment: Mapping[str, str]) -> None:
+        self.port = free_port()
+        command = [sys.executable, "-m", "tacit.cli", "serve", "--port", str(self.port)]
+        with log.open("a") as said:
+            self._process = subprocess.Popen(
+                [*command, "--project", str(project)],
+                stdout=said,
+                stderr=said,
+                env={**os.environ, **environment},
+            )
+
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        return self._process.pid
+
+    def ready(self) -> "Command":
+        """Itself, once it answers."""
+        wait_for(self.port, lambda: self._process.poll() is None)
+        return self
+
+    def kill(self) -> None:
+        """Kill it as a crash does."""
+        self._process.kill()
+        self._process.wait()
+
+
+def wait_for(port: int, alive: Callable[[], bool]) -> None:
+    """Wait until whoever listens there is well."""
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until and alive():
+        with closing(HTTPConnection("127.0.0.1", port, timeout=5)) as connection:
+            try:
+                connection.request("GET", "/health")
+                if connection.getresponse().status == 200:
+                    return
+            except OSError:
+                time.sleep(0.02)
+    raise TimeoutError(port)
 
 
 def free_port() -> int:
