@@ -96,16 +96,22 @@ def make_project(
     rows: str = ROWS,
     more: str = "",
     environment: Mapping[str, str] = NOTHING,
-    budget: str = BUDGET,
+    changed: Mapping[str, str] = NOTHING,
 ) -> Path:
-    """A project of two populations with an owner each, applied by both."""
+    """A project of two populations with an owner each, applied by both.
+
+    Parts of its file can be ``changed`` into others.
+    """
+    patients = PATIENTS
+    for old, new in changed.items():
+        patients = patients.replace(old, new)
     folder.mkdir(parents=True, exist_ok=True)
     with duckdb.connect(str(folder / "clinic.duckdb")) as owner:
         owner.execute(rows)
     file = folder / "tacit.toml"
-    file.write_text(more + PATIENTS.replace(BUDGET, budget))
+    file.write_text(more + patients)
     apply_project(file, by="olga", environment=environment)
-    file.write_text(more + PROJECT.replace(BUDGET, budget))
+    file.write_text(more + patients + STAFF)
     apply_project(file, by="oscar", environment=environment)
     return file
 

@@ -18,7 +18,7 @@ import psycopg
 import pytest
 from conftest import Bar
 from instances import KEY, PATIENCE, Command, Instance
-from serving import ALL, make_project
+from serving import ALL, BUDGET, make_project
 
 from tacit.ledger.ledger import wall_clock
 from tacit.server.given import Question
@@ -40,6 +40,7 @@ QUESTIONS = (
     "SELECT '{0}' FROM people",
     "SELECT COUNT(*) AS n FROM {0}",
 )
+INTO = "INSERT INTO people VALUES"
 Serve = Callable[[Path, Path, dict[str, str]], Command | Instance]
 
 
@@ -70,8 +71,8 @@ class Planted:
             f"({number}, '{string}', 'Bern')"
             for number, string in zip(self.numbers, self.strings, strict=True)
         )
-        people = f"CREATE TABLE people AS FROM (VALUES {cells}) AS _(id, person, city);"
-        return people + (
+        return (
+            f"CREATE TABLE people (id BIGINT, person TEXT, city TEXT); {INTO} {cells};"
             "CREATE TABLE visits AS SELECT id AS patient, DATE '2026-02-01' AS day, "
             "7::DECIMAL(9, 2) AS cost FROM people;"
             "CREATE TABLE shifts AS SELECT person AS nurse, 8::BIGINT AS hours FROM people"
@@ -95,8 +96,8 @@ def clinic(tmp_path: Path, cluster: PostgresCluster) -> Clinic:
     planted, name = Planted(), f"canaries_{secrets.token_hex(8)}"
     address = cluster.database(name)
     more = f'{SETTINGS}[store]\naddress = "{address}"\n'
-    budget = 'rho = 1000, delta = "0.01", conversion_delta = "1e-6"'
-    file = make_project(tmp_path / "clinic", planted.rows, more, KEY, budget)
+    changed = {BUDGET: 'rho = 1000, delta = "0.01", conversion_delta = "1e-6"'}
+    file = make_project(tmp_path / "clinic", planted.rows, more, KEY, changed)
     until = wall_clock() + 10**8
     with closing(open_store(address)) as store:
         issue = Tokens(store).issue

@@ -18,7 +18,7 @@ import pytest
 from callers import Callers, Truth, ask, ask_again
 from conftest import Bar
 from instances import KEY, Instance, Seed, honest
-from serving import ALL, make_project
+from serving import ALL, BUDGET, make_project
 
 from tacit.ledger.act import Charged
 from tacit.ledger.charge import Answer, Charge
@@ -54,7 +54,7 @@ def shared(tmp_path: Path, new_store: Callable[[str], str]) -> Shared:
     address = new_store("postgresql")
     store = f'[store]\naddress = "{address}"\n'
     file = make_project(
-        tmp_path / "clinic", more=SETTINGS + store, environment=KEY, budget=LARGE
+        tmp_path / "clinic", more=SETTINGS + store, environment=KEY, changed={BUDGET: LARGE}
     )
     with closing(open_store(address)) as opened:
         until = wall_clock() + HOURS_24

@@ -19,7 +19,7 @@ import pytest
 from conftest import Bar
 from instances import PATIENCE, Instance, Seed, honest
 from made_requests import Made, made
-from serving import ALL, ROWS, make_project
+from serving import ALL, BUDGET, ROWS, make_project
 
 from tacit.ledger.ledger import wall_clock
 from tacit.server import app
@@ -90,8 +90,8 @@ def sides_of(tmp_path: Path) -> Iterator[Callable[[Callable[[Path], Seed]], list
         def make(lie: Callable[[Path], Seed]) -> list[Side]:
             found = []
             for place, rows in enumerate(TABLES.values()):
-                budget = 'rho = 1, conversion_delta = "1e-6"'
-                file = make_project(tmp_path / f"{place}", rows, SETTINGS, budget=budget)
+                changed = {BUDGET: 'rho = 1, conversion_delta = "1e-6"'}
+                file = make_project(tmp_path / f"{place}", rows, SETTINGS, changed=changed)
                 tokens = {"nobody": "tacit_nobody"}
                 with beside(file, {}) as (_, home):
                     for who, role in ROLES.items():

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from conftest import Bar
 from instances import KEY, Instance, Seed, honest
-from serving import ALL, make_project
+from serving import ALL, BUDGET, make_project
 from unlocked import UnlockedLedger
 
 from tacit.core.loss import Loss
@@ -89,7 +89,9 @@ def arena_of(
         def make(seed: Seed) -> Arena:
             address = new_store("postgresql")
             more = f'{SETTINGS}[store]\naddress = "{address}"\n'
-            file = make_project(tmp_path / "clinic", more=more, environment=KEY, budget=SMALL)
+            file = make_project(
+                tmp_path / "clinic", more=more, environment=KEY, changed={BUDGET: SMALL}
+            )
             servers = []
             for _ in range(2):
                 servers.append(Instance(file, tmp_path / "log", seed))
