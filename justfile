@@ -75,6 +75,14 @@ campaign-race rounds="1000":
 campaign-kill kills="10000" place=".campaign":
     TACIT_KILLS={{ kills }} TACIT_CAMPAIGN={{ place }} uv run pytest tests/ledger/test_crashes.py -k killed
 
+# kills of two servers on one PostgreSQL, and 64 clients that race at them; CI's is 100 and 20
+campaign-server kills="1000" rounds="200":
+    TACIT_SERVER_KILLS={{ kills }} TACIT_SERVER_ROUNDS={{ rounds }} uv run pytest tests/server/test_killed_servers.py tests/server/test_races_over_http.py
+
+# 2,000 requests at a server over a table, a neighbour and an empty one
+campaign-neighbours requests="2000":
+    TACIT_HTTP_REQUESTS={{ requests }} uv run pytest tests/server/test_neighbours_over_http.py
+
 # 10^4 histories of requests sent, lost, repeated and reordered
 campaign-requests count="10000":
     TACIT_REPLAYS={{ count }} uv run pytest tests/ledger/test_replays.py -k one_charge

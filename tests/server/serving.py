@@ -87,20 +87,31 @@ ROWS = (
     "(range % 80)::DECIMAL(9, 2) AS cost FROM range(2000);"
     "CREATE TABLE shifts AS SELECT 'n' || range AS nurse, 8::BIGINT AS hours FROM range(50)"
 )
+BUDGET = 'epsilon = 3, delta = "1e-6"'
 COUNT = "SELECT city, COUNT(*) AS n FROM people GROUP BY city"
 
 
 def make_project(
-    folder: Path, rows: str = ROWS, more: str = "", environment: Mapping[str, str] = NOTHING
+    folder: Path,
+    rows: str = ROWS,
+    more: str = "",
+    environment: Mapping[str, str] = NOTHING,
+    changed: Mapping[str, str] = NOTHING,
 ) -> Path:
-    """A project of two populations with an owner each, applied by both."""
+    """A project of two populations with an owner each, applied by both.
+
+    Parts of its file can be ``changed`` into others.
+    """
+    patients = PATIENTS
+    for old, new in changed.items():
+        patients = patients.replace(old, new)
     folder.mkdir(parents=True, exist_ok=True)
     with duckdb.connect(str(folder / "clinic.duckdb")) as owner:
         owner.execute(rows)
     file = folder / "tacit.toml"
-    file.write_text(more + PATIENTS)
+    file.write_text(more + patients)
     apply_project(file, by="olga", environment=environment)
-    file.write_text(more + PROJECT)
+    file.write_text(more + patients + STAFF)
     apply_project(file, by="oscar", environment=environment)
     return file
 

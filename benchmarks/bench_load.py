@@ -1,0 +1,111 @@
+"""Two servers under load: what Tacit adds, how much throughput it leaves, and its charges."""
+
+import os
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from pathlib import Path
+from statistics import median
+
+from conftest import Bar
+from instances import KEY, Command
+from loading import Load, bare_servers, loaded, median_ms, megabytes, question
+from serving import ALL, BUDGET, make_project
+
+from tacit.core.loss import Loss
+from tacit.ledger.act import Charged
+from tacit.ledger.ledger import Ledger, wall_clock
+from tacit.ledger.stored_act import decode
+from tacit.query.price import price
+from tacit.session.project import curator_of
+from tacit.sql.parse import parse
+from tacit.store.open import open_store
+from tacit.store.tokens import Pass, Tokens
+
+MINUTES = float(os.environ.get("TACIT_LOAD_MINUTES", "10"))
+FEW, MANY = 2, 64
+ROWS = (
+    "CREATE TABLE people AS SELECT range AS id, 'p' || range AS person, "
+    "CASE range % 2 WHEN 0 THEN 'Bern' ELSE 'Ulm' END AS city FROM range(100000);"
+    "CREATE TABLE visits AS SELECT range AS patient, DATE '2026-02-01' AS day, "
+    "7::DECIMAL(9, 2) AS cost FROM range(10);"
+    "CREATE TABLE shifts AS SELECT 'n' || range AS nurse, 8::BIGINT AS hours FROM range(10)"
+)
+LARGE = 'rho = 1000000, conversion_delta = "1e-6"'
+LIMITS = "max_groups = 1\nmax_rows = 1\n[datasets.people.columns]"
+CHANGED = {BUDGET: LARGE, LIMITS: f"one_row = true\n{LIMITS}"}
+"""Nothing has to be bounded, so that the engine runs about what it is asked."""
+
+SETTINGS = "[server]\nprocesses = 2\nrequests_per_minute = 100000000\n"
+
+
+def test_two_servers_under_load(
+    tmp_path: Path, new_store: Callable[[str], str], bar: Bar
+) -> None:
+    address = new_store("postgresql")
+    more = f'{SETTINGS}[store]\naddress = "{address}"\n'
+    file = make_project(tmp_path / "clinic", ROWS, more, KEY, CHANGED)
+    with closing(open_store(address)) as store:
+        token = Tokens(store).issue(Pass("ann", "analyst", ALL.text, wall_clock() + 10**8))
+    share = 60 * MINUTES / 10
+    with ExitStack() as ending:
+        servers = [Command(file, tmp_path / "log", KEY) for _ in range(2)]
+        for server in servers:
+            ending.callback(server.kill)
+            server.ready()
+        ports, pids = [s.port for s in servers], [s.pid for s in servers]
+        own = _engine_ms(file)
+        first = loaded(ports, token, MANY, share)  # memory is looked at once all is warm
+        before = megabytes(pids)
+        few = loaded(ports, token, FEW, 2 * share)
+        many = loaded(ports, token, MANY, 5 * share)
+        after = megabytes(pids)
+    with bare_servers(file.parent / "clinic.duckdb", 2) as bare_ports:
+        bare = loaded(bare_ports, "nobody", MANY, 2 * share)
+    _show(bar, own, few, many, bare)
+    _show_charges(bar, address, [first, few, many])
+    growth = after / before - 1
+    bar("growth of memory of two servers under load", growth, "< 0.1", growth < 0.1)
+
+
+def _engine_ms(file: Path) -> float:
+    """The engine's own milliseconds for such a question, in a process that is warm."""
+    curator = curator_of(file, "ann", KEY)
+    salt, engine = curator.salt("patients"), curator.engine_of(("people",))
+
+    loss, times = Loss.zcdp("0.001"), 31
+    plans = [
+        price(parse(question(), curator.catalog), curator.catalog, loss).bound.plan
+        for _ in range(times)
+    ]
+    try:
+        return median_ms(lambda: engine.run(plans.pop(), curator.catalog, salt), times)
+    finally:
+        curator.close()
+
+
+def _show(bar: Bar, own: float, few: Load, many: Load, bare: Load) -> None:
+    middle = median(few.milliseconds)
+    bar("ms of the engine itself, p50", own, "shown", ok=True)
+    bar(f"ms of an answer over HTTP at {FEW} clients, p50", middle, "shown", ok=True)
+    added = middle - own
+    bar(f"ms that Tacit adds at {FEW} clients, p50", added, "<= 15", added <= 15)
+    bar(f"answers a second at {MANY} clients", many.per_second, "shown", ok=True)
+    bar("and without Tacit's work", bare.per_second, "shown", ok=True)
+    ratio = many.per_second / bare.per_second
+    bar(f"throughput at {MANY} clients over the bare endpoint's", ratio, ">= 0.5", ratio >= 0.5)
+    failed = few.failed + many.failed + bare.failed
+    bar("requests under load that failed", failed, "0", failed == 0)
+
+
+def _show_charges(bar: Bar, address: str, loads: list[Load]) -> None:
+    with closing(open_store(address)) as store:
+        ledger, charges, after = Ledger(store), [], 0
+        ledger.verify("patients")
+        while page := ledger.entries("patients", after):
+            after = page[-1].seq
+            charges += [e.hash.hex() for e in page if isinstance(decode(e.body), Charged)]
+    receipts = [receipt for load in loads for receipt in load.receipts]
+    lost = len(set(receipts) - set(charges))
+    double = len(charges) - sum(load.sent for load in loads)
+    bar(f"lost charges of {len(receipts)} answers under load", lost, "0", lost == 0)
+    bar("charges under load beyond one a request", double, "at most 0", double <= 0)

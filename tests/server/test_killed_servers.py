@@ -1,0 +1,184 @@
+"""Servers that are killed at any moment: no client holds an answer without its charge.
+
+`TACIT_SERVER_KILLS` says how often, `just campaign-server` at its real size.
+"""
+
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from threading import Thread
+
+import pytest
+from callers import Callers, Truth, ask, ask_again
+from conftest import Bar
+from instances import KEY, Instance, Seed, honest
+from serving import ALL, BUDGET, make_project
+
+from tacit.ledger.act import Charged
+from tacit.ledger.charge import Answer, Charge
+from tacit.ledger.entry import GENESIS, follow
+from tacit.ledger.ledger import Ledger, wall_clock
+from tacit.ledger.question import Question
+from tacit.ledger.stored_act import decode
+from tacit.session import ask as path
+from tacit.store.open import open_store
+from tacit.store.tokens import Pass, Tokens
+
+KILLS = int(os.environ.get("TACIT_SERVER_KILLS", "100"))
+LIES = 6
+HOURS_24 = 24 * 3_600_000
+LONGEST = 0.12
+"""Seconds that a server works before it is killed."""
+
+LARGE = 'rho = 1000000, conversion_delta = "1e-6"'
+SETTINGS = "[server]\nprocesses = 1\nseconds = 3\nrequests_per_minute = 1000000\n"
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A project whose ledger is in PostgreSQL, with a token for it."""
+
+    file: Path
+    address: str
+    token: str
+
+
+@pytest.fixture
+def shared(tmp_path: Path, new_store: Callable[[str], str]) -> Shared:
+    address = new_store("postgresql")
+    store = f'[store]\naddress = "{address}"\n'
+    file = make_project(
+        tmp_path / "clinic", more=SETTINGS + store, environment=KEY, changed={BUDGET: LARGE}
+    )
+    with closing(open_store(address)) as opened:
+        until = wall_clock() + HOURS_24
+        token = Tokens(opened).issue(Pass("ann", "analyst", ALL.text, until))
+    return Shared(file, address, token)
+
+
+def killed(shared: Shared, kills: int, seed: Seed = honest) -> Truth:
+    """What clients received of two servers, of which one is killed again and again."""
+    draw = Random(kills)  # noqa: S311 - a test that can be repeated
+    log = shared.file.parent / "log"
+    with ExitStack() as ending:
+
+        def new() -> Instance:
+            made = Instance(shared.file, log, seed)
+            ending.callback(made.kill)
+            return made.ready()
+
+        servers = [new(), new()]
+        with Callers(servers, shared.token) as callers:
+            for kill in range(kills):
+                callers.asking.set()
+                time.sleep(draw.uniform(0, LONGEST))
+                servers[kill % 2].kill(stopped=kill % 8 == 0)
+                callers.asking.clear()  # a new one starts sooner where nobody asks
+                servers[kill % 2] = new()
+    return callers.truth
+
+
+def judged(shared: Shared, truth: Truth) -> Counter[str]:
+    """What must not be: answers without a charge, keys with two, answers that change."""
+    found: Counter[str] = Counter()
+    server = Instance(shared.file, shared.file.parent / "log").ready()
+    try:
+        found += ask_again(truth, lambda number: ask(server.port, shared.token, number))
+    finally:
+        server.kill()
+    with closing(open_store(shared.address)) as store:
+        ledger, charges = Ledger(store), {}
+        ledger.verify("patients")
+        after = 0
+        while page := ledger.entries("patients", after):
+            after = page[-1].seq
+            for entry in page:
+                act = decode(entry.body)
+                if isinstance(act, Charged):
+                    found["two charges for a key"] += act.request in charges.values()
+                    charges[entry.hash.hex()] = act.request
+    receipts = [json.loads(told)["receipt"] for told in truth.received.values()]
+    found["without a charge"] = sum(receipt not in charges for receipt in receipts)
+    found["a charge for two answers"] = len(receipts) - len(set(receipts))
+    found["charges but one for each key"] = abs(len(charges) - len(truth.sent))
+    return found
+
+
+WRONG = (
+    "without a charge",
+    "two charges for a key",
+    "a charge for two answers",
+    "charges but one for each key",
+    "changed",
+)
+
+
+def test_no_kill_leaves_an_answer_without_its_charge(shared: Shared, bar: Bar) -> None:
+    truth = killed(shared, KILLS)
+    found = judged(shared, truth)
+    name = f"{KILLS} kills of two servers on PostgreSQL"
+    bar(f"{name}: answers received", len(truth.received), "some", len(truth.received) > KILLS)
+    bar(f"{name}: connections cut", truth.statuses[0], "some", truth.statuses[0] > 0)
+    for wrong in WRONG:
+        bar(f"{name}: {wrong}", found[wrong], "0", found[wrong] == 0)
+    same = found["the same"]
+    bar(f"{name}: the same bytes again", same, "all", same == len(truth.received))
+    assert set(found) <= {*WRONG, "the same", "answered", "lost"}, found
+    assert set(truth.statuses) <= {0, 200, 500}, truth.statuses  # 500: a child that was late
+
+
+def charged_later() -> None:
+    """The lie: an answer leaves, and a moment later it is charged."""
+    charge = path.charge
+    asked: dict[bytes, Callable[[], Charge | Answer]] = {}
+
+    def promised(ledger: Ledger, question: Question, lease_ms: int) -> Charge:
+        asked[question.release_key] = lambda: charge(ledger, question, lease_ms)
+        return Charge((follow(GENESIS, "nobody", 1, ""),), question.release_key)
+
+    def kept(ledger: Ledger, unpaid: Charge, run: Callable[[Charge], bytes]) -> Answer:
+        body = run(unpaid)
+
+        def pay() -> None:
+            time.sleep(0.05)
+            paid = asked.pop(unpaid.release_key)()
+            if isinstance(paid, Charge):
+                ledger.keep(paid, body)
+
+        Thread(target=pay, daemon=True).start()
+        return Answer(body, unpaid.receipt)
+
+    path.charge, path.kept = promised, kept
+
+
+def stored_later() -> None:
+    """The lie: what is charged is answered, and a moment later it is stored."""
+
+    def kept(ledger: Ledger, charge: Charge, run: Callable[[Charge], bytes]) -> Answer:
+        body = run(charge)
+
+        def keep() -> None:
+            time.sleep(0.3)
+            ledger.keep(charge, body)
+
+        Thread(target=keep, daemon=True).start()
+        return Answer(body, charge.receipt)
+
+    path.kept = kept
+
+
+@pytest.mark.parametrize(
+    ("seed", "caught"), [(charged_later, "without a charge"), (stored_later, "changed")]
+)
+def test_a_server_that_answers_first_is_caught(
+    shared: Shared, seed: Seed, caught: str, bar: Bar
+) -> None:
+    found = judged(shared, killed(shared, LIES, seed))
+    name = f"{seed.__name__.replace('_', ' ')}, {LIES} kills"
+    bar(f"{name}: {caught}", found[caught], "at least 1", found[caught] >= 1)
