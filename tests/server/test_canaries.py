@@ -72,7 +72,7 @@ class Planted:
             for number, string in zip(self.numbers, self.strings, strict=True)
         )
         return (
-            f"CREATE TABLE people (id BIGINT, person TEXT, city TEXT); {INTO} {cells};"
+            f"CREATE TABLE people (id BIGINT, person TEXT, city TEXT); {INTO} {cells};"  # noqa: S608
             "CREATE TABLE visits AS SELECT id AS patient, DATE '2026-02-01' AS day, "
             "7::DECIMAL(9, 2) AS cost FROM people;"
             "CREATE TABLE shifts AS SELECT person AS nurse, 8::BIGINT AS hours FROM people"

@@ -14,8 +14,10 @@ from tacit.session.engines import opened
 
 MEGABYTE = 2**20
 
-# children open engines by what is here: loaded once, and not by each of them
-get_context("forkserver").set_forkserver_preload([__name__])
+LOADED = (__name__, "sqlglot.dialects.duckdb", "sqlglot.dialects.postgres")
+"""What children need for their first question: loaded once, and not by each of them."""
+
+get_context("forkserver").set_forkserver_preload(list(LOADED))
 
 
 def pools_of(project: Project, folder: Path) -> dict[str, Pool]:
