@@ -83,6 +83,14 @@ campaign-server kills="1000" rounds="200":
 campaign-neighbours requests="2000":
     TACIT_HTTP_REQUESTS={{ requests }} uv run pytest tests/server/test_neighbours_over_http.py
 
+# two servers on one PostgreSQL under load: what Tacit adds, what it leaves, and its charges
+campaign-load minutes="10":
+    TACIT_LOAD_MINUTES={{ minutes }} uv run pytest -s benchmarks/bench_load.py
+
+# whether response times tell two neighbours apart, with public deadlines of 100 ms and without
+campaign-timing worst="10000" others="2000":
+    TACIT_TIMING_WORST={{ worst }} TACIT_TIMING_OTHERS={{ others }} uv run pytest -s benchmarks/bench_timing.py
+
 # 10^4 histories of requests sent, lost, repeated and reordered
 campaign-requests count="10000":
     TACIT_REPLAYS={{ count }} uv run pytest tests/ledger/test_replays.py -k one_charge

@@ -14,8 +14,10 @@ from tacit.session.engines import opened
 
 MEGABYTE = 2**20
 
-# what a child needs is loaded once, before it is forked
-get_context("forkserver").set_forkserver_preload(["__main__", "tacit.session.pools"])
+LOADED = ("__main__", __name__, "sqlglot.dialects.duckdb", "sqlglot.dialects.postgres")
+"""What children need for their first question: loaded once, and not by each of them."""
+
+get_context("forkserver").set_forkserver_preload(list(LOADED))
 
 
 def pools_of(project: Project, folder: Path) -> dict[str, Pool]:

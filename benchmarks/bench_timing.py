@@ -1,0 +1,118 @@
+"""Whether the time of an answer over HTTP tells that a person with many rows is in the table.
+
+`TACIT_TIMING_WORST` and `TACIT_TIMING_OTHERS` say how many requests a side.
+"""
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from http.client import HTTPConnection
+from itertools import count
+from pathlib import Path
+from random import Random
+
+import numpy as np
+from conftest import Bar
+from instances import PATIENCE, Command
+from scipy.stats import rankdata
+from serving import ALL, BUDGET, ROWS, make_project
+
+from tacit.ledger.ledger import wall_clock
+from tacit.session.project import beside
+from tacit.store.tokens import Pass, Tokens
+
+WORST = int(os.environ.get("TACIT_TIMING_WORST", "10000"))
+OTHERS = int(os.environ.get("TACIT_TIMING_OTHERS", "2000"))
+LOOK = min(200, OTHERS)
+"""Requests a side by which the worst question is found, where there is no deadline."""
+
+DEADLINE = os.environ.get("TACIT_TIMING_DEADLINE", "0.1")
+HEAVY = (
+    ";INSERT INTO people VALUES (777, 'ann', 'Bern');"
+    "INSERT INTO visits SELECT 777, DATE '2026-02-01', 7 FROM range(5000)"
+)
+LARGE = {BUDGET: 'rho = 1000000, conversion_delta = "1e-6"'}
+QUESTIONS = (
+    "SELECT COUNT(*) AS n FROM visits WHERE patient <> {}",
+    "SELECT SUM(cost) AS s FROM visits WHERE patient <> {}",
+    "SELECT AVG(cost) AS a FROM visits WHERE patient <> {}",
+    "SELECT VARIANCE(cost) AS v FROM visits WHERE patient <> {}",
+    "SELECT MEDIAN(cost) AS m FROM visits WHERE patient <> {}",
+    "SELECT MIN(cost) AS l FROM visits WHERE patient <> {}",
+    "SELECT MAX(day) AS d FROM visits WHERE patient <> {}",
+    "SELECT COUNT(DISTINCT patient) AS p FROM visits WHERE patient <> {}",
+    (
+        "SELECT city, SUM(cost) AS s FROM visits JOIN people ON patient = id "
+        "WHERE patient <> {} GROUP BY city"
+    ),
+    "SELECT city, COUNT(*) AS n FROM people WHERE id <> {} GROUP BY city",
+)
+_numbers = count(10**6)
+
+
+class Side:
+    """A server over one of two neighbours, and how long it takes."""
+
+    def __init__(self, port: int, token: str) -> None:
+        self._port, self.missed = port, 0
+        self._headers = {
+            "Authorization": f"Bearer {token}",
+            "Content-Type": "application/json",
+        }
+
+    def seconds(self, sql: str) -> float:
+        """The seconds from a new question to its answer."""
+        body = json.dumps({"sql": sql.format(next(_numbers)), "rho": "0.001"})
+        with closing(HTTPConnection("127.0.0.1", self._port, timeout=PATIENCE)) as line:
+            line.connect()
+            began = time.perf_counter()
+            line.request("POST", "/v1/ask", body, self._headers)
+            response = line.getresponse()
+            response.read()
+            self.missed += response.status != 200
+        return time.perf_counter() - began
+
+
+@contextmanager
+def sides(place: Path, settings: str) -> Iterator[list[Side]]:
+    """Servers over a table, and over the same with one person more."""
+    with ExitStack() as ending:
+        servers = []
+        for name, rows in {"D": ROWS, "more": ROWS + HEAVY}.items():
+            more = f"[server]\nprocesses = 1\nrequests_per_minute = 10000000\n{settings}"
+            file = make_project(place / name, rows, more, changed=LARGE)
+            with beside(file, {}) as (_, home):
+                allowed = Pass("ann", "analyst", ALL.text, wall_clock() + 10**9)
+                token = Tokens(home.store).issue(allowed)
+            servers.append((Command(file, place / "log", {}), token))
+            ending.callback(servers[-1][0].kill)
+        yield [Side(server.ready().port, token) for server, token in servers]
+
+
+def guessed(both: list[Side], sql: str, times: int) -> float:
+    """The AUC of the better guess of the side, that it is the slower or the quicker one."""
+    draw, taken = Random(times), ([], [])  # noqa: S311 - only who is first
+    for _ in range(times):
+        for side in draw.sample((0, 1), 2):
+            taken[side].append(both[side].seconds(sql))
+    ranks = rankdata(np.concatenate(taken))
+    above = (ranks[:times].sum() - times * (times + 1) / 2) / times**2
+    return float(max(above, 1 - above))
+
+
+def test_times_do_not_tell_who_is_there(tmp_path: Path, bar: Bar) -> None:
+    with sides(tmp_path / "off", "") as both:
+        off = {sql: guessed(both, sql, LOOK) for sql in QUESTIONS}
+    worst = max(off, key=lambda sql: off[sql])
+    bar("AUC without a deadline, the worst question", off[worst], "shown", ok=True)
+    bar("which is", worst, "shown", ok=True)
+    with sides(tmp_path / "on", f"deadline = {DEADLINE}\n") as both:
+        auc = guessed(both, worst, WORST)
+        bar(f"AUC of it, {WORST} a side, {DEADLINE} s", auc, "<= 0.52", auc <= 0.52)
+        others = [guessed(both, sql, OTHERS) for sql in QUESTIONS if sql != worst]
+        most = max(others)
+        bar(f"AUC of nine others at most, {OTHERS} a side", most, "<= 0.54", most <= 0.54)
+        missed = sum(side.missed for side in both)
+        bar("answers that missed the deadline", missed, "0", missed == 0)
