@@ -14,7 +14,7 @@ from tacit.engines.print.key import is_group, is_text, named
 from tacit.engines.print.row import condition, steps
 from tacit.engines.print.rows import Rows
 from tacit.engines.print.stage import stages
-from tacit.engines.print.word import bytewise, column, is_null, literal
+from tacit.engines.print.word import alias, bytewise, chosen, column, is_null, literal
 from tacit.plan.row_key import row_keys
 from tacit.plan.row_value import row_values
 from tacit.plan.source import one_row
@@ -36,7 +36,7 @@ def bounded_rows(rows_of: Rows) -> Relations:
     for place, table in enumerate(copy.tables):
         part = replace(rows_of, catalog=with_table(catalog, plan.source.dataset, table))
         made |= _rows(part, f"_{place}", rows_of)
-        ends.append(exp.select("*").from_(list(made)[-1]))
+        ends.append(chosen(list(made)[-1]))
     made[PARTS] = ends[0] if len(ends) == 1 else exp.union(*ends, distinct=False)
     return made
 
@@ -53,7 +53,7 @@ def _rows(rows_of: Rows, level: str, whole: Rows) -> Relations:
     first, *rest = whole.row_order
     if not placed:
         # once, and not in every function of the rows before
-        mixed_rows = exp.select("*", exp.alias_(first, MIX)).from_(list(made)[-1])
+        mixed_rows = chosen(list(made)[-1], exp.Star(), alias(first, MIX))
         made[f"{MIXED}{level}"], first = mixed_rows, column(MIX)
     order = RowOrder(() if whole.streamed else (first, *rest), whole.number)
     beside = _beside(whole) if row_by_row(plan, catalog) else []
@@ -81,21 +81,21 @@ def _grouped(rows_of: Rows, below: str, level: str) -> Relations:
     there = exp.and_(*inside)
     if rows_of.streamed:
         there = exp.or_(there, exp.EQ(this=column(BROKEN), expression=literal(1)))
-    return {f"{GROUPED}{level}": exp.select("*").from_(below).where(there)}
+    return {f"{GROUPED}{level}": chosen(below).where(there, copy=False)}
 
 
 def _counted(rows_of: Rows, source: str, *, placed: bool) -> exp.Select:
     """The rows that count, with their unit, their keys and what their tallies need of them."""
     plan = rows_of.plan
     numbers = zip(rows_of.value_names, row_values(plan.tallies), strict=True)
-    values = [exp.alias_(steps(number), name) for name, number in numbers]
+    values = [alias(steps(number), name) for name, number in numbers]
     dialect, unit = rows_of.dialect, column(plan.source.unit)
     cells = [(UNIT, unit, rows_of.unit_part[1])]
     cells += [(f"k{at}", named(key), is_text(key)) for at, key in enumerate(plan.keys)]
     where = [exp.not_(is_null(unit)), condition(plan.condition)]
     if placed:
         place_name = f"{plan.source.dataset}.{PLACE}"
-        values.append(exp.alias_(column(place_name), PLACE))
+        values.append(alias(column(place_name), PLACE))
         if plan.condition == AllOf(()):
             # the first in all are the first of those that count: the others are left out early
             most = literal(plan.max_rows_in_all)
@@ -106,9 +106,9 @@ def _counted(rows_of: Rows, source: str, *, placed: bool) -> exp.Select:
             (f"r{at}", column(name), kind is Kind.TEXT) for at, (name, kind) in enumerate(found)
         ]
     named_cells = [
-        exp.alias_(bytewise(cell, dialect, text=text), name) for name, cell, text in cells
+        alias(bytewise(cell, dialect, text=text), name) for name, cell, text in cells
     ]
-    return exp.select(*named_cells, *values).from_(source).where(*where)
+    return chosen(source, *named_cells, *values).where(*where, copy=False)
 
 
 def is_added_up(tally: Tally) -> bool:

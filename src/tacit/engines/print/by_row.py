@@ -5,7 +5,7 @@ from sqlglot import exp
 from tacit.engines.print.bounded_rows import is_added_up
 from tacit.engines.print.kept_rows import BROKEN, UNIT, before
 from tacit.engines.print.rows import Rows
-from tacit.engines.print.word import choose, column, literal
+from tacit.engines.print.word import alias, cast, choose, chosen, column, literal, paren
 from tacit.plan.source import one_row
 from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, TreeTally, UnitTally
 
@@ -23,19 +23,19 @@ def added_by_row(rows_of: Rows, below: str) -> dict[str, exp.Select]:
     back = _in_view(rows_of)
     if not back:
         return {ADDED: _alone(rows_of, below)}
-    marked = exp.select("*").from_(below)
+    marked = chosen(below)
     for step in range(1, back + 1):
-        marked = marked.select(exp.alias_(_same(rows_of, step), f"{SAME}_{step}"))
+        marked = marked.select(alias(_same(rows_of, step), f"{SAME}_{step}"), copy=False)
     made = {BESIDE: marked}
     earlier = _sum_of([column(f"{SAME}_{step}") for step in range(1, back + 1)])
-    counted = exp.select("*", exp.alias_(earlier, EARLIER)).from_(BESIDE)
+    counted = chosen(BESIDE, exp.Star(), alias(earlier, EARLIER))
     for place, tally in enumerate(rows_of.plan.tallies):
         if is_added_up(tally):
             sums = [_earlier_value(rows_of, tally, step) for step in range(1, back + 1)]
-            counted = counted.select(exp.alias_(_sum_of(sums), f"s{place}"))
+            counted = counted.select(alias(_sum_of(sums), f"s{place}"), copy=False)
     made[EARLIER] = counted
     tallies = [
-        exp.alias_(exp.cast(_adds(rows_of, tally, place), "BIGINT"), f"t{place}")
+        alias(cast(_adds(rows_of, tally, place), "BIGINT"), f"t{place}")
         for place, tally in enumerate(rows_of.plan.tallies)
     ]
     made[ADDED] = _added(rows_of, EARLIER, tallies, column(EARLIER))
@@ -45,10 +45,10 @@ def added_by_row(rows_of: Rows, below: str) -> dict[str, exp.Select]:
 def _alone(rows_of: Rows, below: str) -> exp.Select:
     """What each row adds where no other of its unit is looked at: it is within all limits."""
     tallies = [
-        exp.alias_(_of_row(rows_of, tally), f"t{place}")
+        alias(_of_row(rows_of, tally), f"t{place}")
         for place, tally in enumerate(rows_of.plan.tallies)
     ]
-    return _added(rows_of, below, tallies, exp.alias_(literal(0), EARLIER))
+    return _added(rows_of, below, tallies, alias(literal(0), EARLIER))
 
 
 def _added(rows_of: Rows, below: str, tallies: list[exp.Expr], earlier: exp.Expr) -> exp.Select:
@@ -58,7 +58,7 @@ def _added(rows_of: Rows, below: str, tallies: list[exp.Expr], earlier: exp.Expr
     cells = list(dict.fromkeys(map(rows_of.value, trees)))
     beside = [*cells, earlier] if cells else []
     broken = [column(BROKEN)] if rows_of.streamed else []
-    return exp.select(*names, *tallies, *beside, *broken).from_(below)
+    return chosen(below, *names, *tallies, *beside, *broken)
 
 
 def _of_row(rows_of: Rows, tally: Tally) -> exp.Expr:
@@ -93,7 +93,7 @@ def _sum_of(parts: list[exp.Expr]) -> exp.Expr:
     total: exp.Expr = literal(0)
     for part in parts:
         total = exp.Add(this=total, expression=part)
-    return exp.paren(total)
+    return paren(total)
 
 
 def _adds(rows_of: Rows, tally: Tally, place: int) -> exp.Expr:
@@ -113,13 +113,13 @@ def _adds(rows_of: Rows, tally: Tally, place: int) -> exp.Expr:
             return choose([(fits, value)], literal(0))
         case TotalTally(_, low, high):
             earlier = column(f"s{place}")
-            now = exp.paren(exp.Add(this=earlier, expression=value))
+            now = paren(exp.Add(this=earlier, expression=value))
             moved = exp.Sub(
                 this=_inside(now, low, high), expression=_inside(earlier, low, high)
             )
             # one value is inside, as many as the limit are
             alone = exp.EQ(this=column(EARLIER), expression=literal(0))
-            return choose([(alone, rows_of.value(tally))], exp.paren(moved))
+            return choose([(alone, rows_of.value(tally))], paren(moved))
 
 
 def _inside(total: exp.Expr, low: int, high: int) -> exp.Expr:

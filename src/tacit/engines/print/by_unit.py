@@ -6,7 +6,7 @@ from tacit.engines.print.form import choosing
 from tacit.engines.print.gather import Relations
 from tacit.engines.print.kept_rows import BROKEN, UNIT
 from tacit.engines.print.rows import Rows
-from tacit.engines.print.word import choose, clamped, column, literal
+from tacit.engines.print.word import alias, cast, choose, chosen, clamped, column, literal
 from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, TreeTally, UnitTally
 
 RANKED, UNITS, CHOSEN = "tacit_ranked", "tacit_units", "tacit_chosen"
@@ -25,7 +25,7 @@ def added_by_unit(rows_of: Rows, below: str) -> Relations:
     made[UNITS] = _units(rows_of, list(made)[-1] if made else below)
     if choosing(plan):
         rank = _rank(exp.RowNumber(), [UNIT], rows_of.group_order)
-        made[CHOSEN] = exp.select("*", exp.alias_(rank, GROUP_RANK)).from_(UNITS)
+        made[CHOSEN] = chosen(UNITS, exp.Star(), alias(rank, GROUP_RANK))
     return made
 
 
@@ -33,11 +33,11 @@ def _ranked(rows_of: Rows, below: str) -> exp.Select:
     """The rows, with their place among those of their unit in their group."""
     names = rows_of.key_names
     rank = _rank(exp.RowNumber(), [UNIT, *names], rows_of.row_order)
-    query = exp.select("*", exp.alias_(rank, ROW_RANK)).from_(below)
+    query = chosen(below, exp.Star(), alias(rank, ROW_RANK))
     if any(isinstance(tally, TreeTally) for tally in rows_of.plan.tallies):
         # the rows of a group share its place among those of their unit
         rank = _rank(exp.DenseRank(), [UNIT], rows_of.group_order)
-        query = query.select(exp.alias_(rank, GROUP_RANK))
+        query = query.select(alias(rank, GROUP_RANK), copy=False)
     return query
 
 
@@ -45,13 +45,13 @@ def _units(rows_of: Rows, source: str) -> exp.Select:
     """What each unit adds to each of its groups, clamped."""
     plan, names = rows_of.plan, rows_of.key_names
     tallies = [
-        exp.alias_(exp.cast(_of_unit(rows_of, tally), "BIGINT"), f"t{place}")
+        alias(cast(_of_unit(rows_of, tally), "BIGINT"), f"t{place}")
         for place, tally in enumerate(plan.tallies)
     ]
     if rows_of.streamed:
-        tallies.append(exp.alias_(exp.Max(this=column(BROKEN)), BROKEN))
-    query = exp.select(*map(column, [UNIT, *names]), *tallies).from_(source)
-    return query.group_by(*map(column, [UNIT, *names]))
+        tallies.append(alias(exp.Max(this=column(BROKEN)), BROKEN))
+    query = chosen(source, *map(column, [UNIT, *names]), *tallies)
+    return query.group_by(*map(column, [UNIT, *names]), copy=False)
 
 
 def _rank(rank: exp.Expr, partition: list[str], order: tuple[exp.Expr, ...]) -> exp.Expr:

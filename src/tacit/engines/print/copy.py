@@ -8,7 +8,7 @@ from tacit.engines.print.dialect import said
 from tacit.engines.print.join import table_at
 from tacit.engines.print.kept_rows import PLACE
 from tacit.engines.print.mix import mixed
-from tacit.engines.print.word import bytewise, column, identifier, is_null, literal
+from tacit.engines.print.word import alias, bytewise, cast, column, identifier, is_null, literal
 from tacit.errors import InvalidValue
 
 BUCKETS = 16
@@ -43,7 +43,7 @@ def placed_rows(
     rows = (
         exp.select(
             *map(column, dataset.schema.names),
-            exp.alias_(exp.cast(place, "INT"), identifier(PLACE)),
+            alias(cast(place, "INT"), identifier(PLACE)),
         )
         .from_(table_at(dataset.location.table))
         .where(exp.not_(is_null(column(unit.name))), *mine)

@@ -6,7 +6,18 @@ from tacit.core.catalog import Catalog
 from tacit.engines.print.join import JOINED, joined
 from tacit.engines.print.row import condition, steps
 from tacit.engines.print.stage import stages
-from tacit.engines.print.word import choose, clamped, column, identifier, is_null, literal
+from tacit.engines.print.word import (
+    alias,
+    cast,
+    choose,
+    chosen,
+    clamped,
+    column,
+    identifier,
+    is_null,
+    literal,
+    paren,
+)
 from tacit.plan.of_unit import CountOf, GreatestOf, LeastOf, MeanOf, OfUnit, SumOf
 from tacit.plan.source import Gathered, Source
 
@@ -35,18 +46,16 @@ def _gathered(relation: Gathered, catalog: Catalog, dialect: str, level: str) ->
     made |= stages((relation.condition, *values), list(made)[-1], level)
     unit = relation.source.unit
     names = [column(name) for name in (unit, *relation.keys)]
-    numbers = [exp.alias_(_number(each), f"v{place}") for place, each in enumerate(values)]
-    made[f"{VALUES}{level}"] = (
-        exp.select(*names, *numbers)
-        .from_(list(made)[-1])
-        .where(exp.not_(is_null(column(unit))), condition(relation.condition))
+    numbers = [alias(_number(each), f"v{place}") for place, each in enumerate(values)]
+    made[f"{VALUES}{level}"] = chosen(list(made)[-1], *names, *numbers).where(
+        exp.not_(is_null(column(unit))), condition(relation.condition), copy=False
     )
     found = [
-        exp.alias_(exp.cast(_of_unit(value, column(f"v{place}")), "BIGINT"), identifier(name))
+        alias(cast(_of_unit(value, column(f"v{place}")), "BIGINT"), identifier(name))
         for place, (name, value) in enumerate(relation.values)
     ]
-    made[f"{GATHERED}{level}"] = (
-        exp.select(*names, *found).from_(f"{VALUES}{level}").group_by(*names)
+    made[f"{GATHERED}{level}"] = chosen(f"{VALUES}{level}", *names, *found).group_by(
+        *names, copy=False
     )
     return made
 
@@ -70,11 +79,11 @@ def _of_unit(value: OfUnit, number: exp.Expr) -> exp.Expr:
         case MeanOf(_, finer, start):
             count = exp.Count(this=number)
             doubled = exp.Mul(this=exp.Sum(this=number), expression=literal(2 * finer))
-            rounded = exp.paren(exp.Add(this=doubled, expression=count))
+            rounded = paren(exp.Add(this=doubled, expression=count))
             whole = exp.IntDiv(
-                this=rounded, expression=exp.paren(exp.Mul(this=literal(2), expression=count))
+                this=rounded, expression=paren(exp.Mul(this=literal(2), expression=count))
             )
             # of nothing the sum is NULL, and so is this
             there = exp.GT(this=count, expression=literal(0))
-            total = exp.Add(this=exp.paren(whole), expression=literal(start))
+            total = exp.Add(this=paren(whole), expression=literal(start))
             return choose([(there, total)], None)

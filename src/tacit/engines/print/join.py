@@ -5,7 +5,7 @@ from sqlglot import exp
 from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
 from tacit.engines.print.dialect import said
-from tacit.engines.print.word import identifier
+from tacit.engines.print.word import alias, cast, chosen, identifier
 from tacit.plan.source import Source
 
 JOINED = "tacit_joined"
@@ -20,11 +20,11 @@ def joined(
     """
     beside = {each.dataset for each in source.beside}
     if gathered is None:
-        query = exp.select(*_cells(source.dataset, catalog, dialect))
-        query = query.from_(_table(source.dataset, catalog))
+        query = exp.select(*_cells(source.dataset, catalog, dialect), copy=False)
+        query = query.from_(_table(source.dataset, catalog), copy=False)
     else:
         everything = exp.Column(this=exp.Star(), table=exp.to_identifier(gathered))
-        query = exp.select(everything).from_(gathered)
+        query = chosen(gathered, everything)
     for each in source.beside:
         dataset, name = _split(each.left)
         left = _column(dataset, name)
@@ -32,8 +32,8 @@ def joined(
             left = exp.column(identifier(each.left), table=exp.to_identifier(gathered))
         equal = exp.EQ(this=left, expression=_column(*_split(each.right)))
         kind = "left" if each.outer else "inner"
-        query = query.join(_table(each.dataset, catalog), on=equal, join_type=kind)
-        query = query.select(*_cells(each.dataset, catalog, dialect))
+        query = query.join(_table(each.dataset, catalog), on=equal, join_type=kind, copy=False)
+        query = query.select(*_cells(each.dataset, catalog, dialect), copy=False)
     return query
 
 
@@ -50,7 +50,7 @@ def everything(table: tuple[str, ...], dialect: str) -> str:
 
 def _cells(dataset: str, catalog: Catalog, dialect: str) -> list[exp.Expr]:
     return [
-        exp.alias_(_cell(dataset, column, dialect), identifier(f"{dataset}.{column.name}"))
+        alias(_cell(dataset, column, dialect), identifier(f"{dataset}.{column.name}"))
         for column in catalog.table(dataset).schema.columns
     ]
 
@@ -59,7 +59,7 @@ def _cell(dataset: str, column: Column, dialect: str) -> exp.Expr:
     """A column of a table; decimals of PostgreSQL can be no number, which is NULL here."""
     found = _column(dataset, column.name)
     if column.kind is Kind.DECIMAL and dialect == "postgres":
-        return exp.func("NULLIF", found, exp.cast(exp.Literal.string("NaN"), "DECIMAL"))
+        return exp.func("NULLIF", found, cast(exp.Literal.string("NaN"), "DECIMAL"))
     return found
 
 
@@ -76,7 +76,7 @@ def _column(dataset: str, column: str) -> exp.Expr:
 
 def _table(dataset: str, catalog: Catalog) -> exp.Expr:
     table = table_at(catalog.table(dataset).location.table)
-    return exp.alias_(table, exp.to_identifier(dataset, quoted=True), table=True)
+    return exp.alias_(table, exp.to_identifier(dataset, quoted=True), table=True, copy=False)
 
 
 def table_at(parts: tuple[str, ...]) -> exp.Table:

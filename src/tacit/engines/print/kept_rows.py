@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tacit.engines.print.word import choose, column, is_null, literal
+from tacit.engines.print.word import alias, choose, chosen, column, is_null, literal
 
 UNIT, PLACE, BROKEN = "tacit_unit", "tacit_place", "tacit_broken"
 NUMBER = "tacit_number"
@@ -48,31 +48,31 @@ def kept_rows(
     tells whether one of them is not in its place: it is kept then, so that it is seen. Where
     a place is the number of a unit's row, and none beyond ``most`` is below, that bounds them.
     """
-    viewed = exp.select("*").from_(below)
+    viewed = chosen(below)
     for name in beside:
         for back in range(1, most):
-            viewed = viewed.select(
-                exp.alias_(order.over(_lag(column(name), back)), before(name, back))
-            )
+            lagged = order.over(_lag(column(name), back))
+            viewed = viewed.select(alias(lagged, before(name, back)), copy=False)
     if order.streamed:
         viewed = viewed.select(
-            exp.alias_(order.over(_lag(column(UNIT), 1)), "tacit_last"),
-            exp.alias_(order.over(_lag(column(PLACE), 1)), "tacit_last_place"),
+            alias(order.over(_lag(column(UNIT), 1)), "tacit_last"),
+            alias(order.over(_lag(column(PLACE), 1)), "tacit_last_place"),
+            copy=False,
         )
         if order.number is None:
             far = order.over(_lag(column(UNIT), most))
-            viewed = viewed.select(exp.alias_(far, "tacit_far"))
+            viewed = viewed.select(alias(far, "tacit_far"), copy=False)
     else:
-        viewed = viewed.select(exp.alias_(order.over(exp.RowNumber()), NUMBER))
-    kept = exp.select("*").from_(f"{VIEWED}{level}")
+        viewed = viewed.select(alias(order.over(exp.RowNumber()), NUMBER), copy=False)
+    kept = chosen(f"{VIEWED}{level}")
     if order.streamed:
-        kept = kept.select(exp.alias_(_broken(order), BROKEN))
+        kept = kept.select(alias(_broken(order), BROKEN), copy=False)
         if order.number is None:
             far = exp.EQ(this=column("tacit_far"), expression=column(UNIT))
             beyond = exp.func("COALESCE", exp.and_(far, _in_unit(order)), exp.false())
-            kept = kept.where(exp.not_(beyond))
+            kept = kept.where(exp.not_(beyond), copy=False)
     else:
-        kept = kept.where(exp.LTE(this=column(NUMBER), expression=literal(most)))
+        kept = kept.where(exp.LTE(this=column(NUMBER), expression=literal(most)), copy=False)
     return {f"{VIEWED}{level}": viewed, f"{KEPT}{level}": kept}
 
 

@@ -4,7 +4,7 @@ from sqlglot import exp
 
 from tacit.core.column import Kind
 from tacit.engines.print.row import after_monday, clamped_day, condition, steps
-from tacit.engines.print.word import choose, column, compare, is_null, literal
+from tacit.engines.print.word import cast, choose, column, compare, is_null, literal, paren
 from tacit.plan.bounded import BoundedKey, CaseKey, ColumnKey, PeriodKey
 from tacit.plan.calendar import Part, Span
 from tacit.plan.expression import Comparison
@@ -20,10 +20,10 @@ def named(key: BoundedKey) -> exp.Expr:
         case PeriodKey():
             return _start(key)
         case ColumnKey(_, name, Kind.BOOLEAN, _):
-            not_so = exp.not_(exp.paren(column(name)))
+            not_so = exp.not_(paren(column(name)))
             return choose([(column(name), literal(1)), (not_so, literal(0))], None)
         case ColumnKey(_, name, Kind.DATE, _):
-            return exp.cast(column(name), "VARCHAR")
+            return cast(column(name), "VARCHAR")
         case ColumnKey(_, name, _, _):
             return column(name)
 
@@ -55,10 +55,10 @@ def _start(key: PeriodKey) -> exp.Expr:
     day = clamped_day(key.day)
     match key.span:
         case Span.DAYS:
-            return exp.cast(day, "VARCHAR")
+            return cast(day, "VARCHAR")
         case Span.WEEKS:
-            since = exp.cast(after_monday(key.day), "INT")
-            return exp.cast(exp.paren(exp.Sub(this=day, expression=since)), "VARCHAR")
+            since = cast(after_monday(key.day), "INT")
+            return cast(paren(exp.Sub(this=day, expression=since)), "VARCHAR")
         case Span.MONTHS:
             return _opening(day, len("2026-01-"), literal("01"))
         case Span.QUARTERS:
@@ -74,7 +74,5 @@ def _start(key: PeriodKey) -> exp.Expr:
 
 def _opening(day: exp.Expr, length: int, rest: exp.Expr) -> exp.Expr:
     """The first characters of a day, and others after them."""
-    start = exp.Substring(
-        this=exp.cast(day, "VARCHAR"), start=literal(1), length=literal(length)
-    )
-    return exp.paren(exp.DPipe(this=start, expression=rest, safe=True))
+    start = exp.Substring(this=cast(day, "VARCHAR"), start=literal(1), length=literal(length))
+    return paren(exp.DPipe(this=start, expression=rest, safe=True))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from tacit.engines.mix import FACTORS, MOST, SHIFT, WORD, start
-from tacit.engines.print.word import column, literal
+from tacit.engines.print.word import cast, column, literal, paren
 
 DIGITS = 8
 """Of a hash in hexadecimal: 32 bits."""
@@ -21,30 +21,30 @@ def mixed(salt: bytes, parts: list[tuple[str, bool]], dialect: str) -> exp.Expr:
         own = _folded(_sum(second, value), literal(FACTORS[1]))
         factors.append(_folded(own, literal(FACTORS[2])))
     odd = _sum(exp.Mul(this=_lowest(_sum(*factors)), expression=literal(2)), literal(1))
-    return exp.cast(_folded(_lowest(_sum(*numbers)), odd), "INT")
+    return cast(_folded(_lowest(_sum(*numbers)), odd), "INT")
 
 
 def _sum(*parts: exp.Expr) -> exp.Expr:
     first, *others = parts
     for part in others:
         first = exp.Add(this=first, expression=part)
-    return exp.paren(first, copy=False)
+    return paren(first)
 
 
 def _folded(value: exp.Expr, factor: exp.Expr) -> exp.Expr:
-    product = exp.paren(exp.Mul(this=value, expression=factor), copy=False)
+    product = paren(exp.Mul(this=value, expression=factor))
     shifted = exp.BitwiseRightShift(this=product, expression=literal(SHIFT))
-    return _lowest(exp.paren(shifted, copy=False))
+    return _lowest(paren(shifted))
 
 
 def _lowest(value: exp.Expr) -> exp.Expr:
-    return exp.paren(exp.BitwiseAnd(this=value, expression=literal(MOST)), copy=False)
+    return paren(exp.BitwiseAnd(this=value, expression=literal(MOST)))
 
 
 def _of_number(value: exp.Expr) -> exp.Expr:
     """Its lowest bits; masked before it is cast, since a wide number would not fit."""
-    lowest = exp.paren(exp.BitwiseAnd(this=value, expression=literal(WORD)))
-    return exp.func("COALESCE", exp.cast(lowest, "BIGINT"), literal(0))
+    lowest = paren(exp.BitwiseAnd(this=value, expression=literal(WORD)))
+    return exp.func("COALESCE", cast(lowest, "BIGINT"), literal(0))
 
 
 def _of_text(value: exp.Expr, dialect: str) -> exp.Expr:
@@ -55,17 +55,17 @@ def _of_text(value: exp.Expr, dialect: str) -> exp.Expr:
 
 def _prefixed(digits: exp.Expr) -> exp.Expr:
     text = exp.DPipe(this=exp.Literal.string("0x"), expression=digits, safe=True)
-    return exp.cast(exp.paren(text), "BIGINT")
+    return cast(paren(text), "BIGINT")
 
 
 def _by_bits(digits: exp.Expr) -> exp.Expr:
-    text = exp.paren(exp.DPipe(this=exp.Literal.string("x"), expression=digits, safe=True))
+    text = paren(exp.DPipe(this=exp.Literal.string("x"), expression=digits, safe=True))
     bits = exp.Cast(this=text, to=exp.DataType.build("BIT(32)", dialect="postgres"))
-    return exp.cast(bits, "BIGINT")
+    return cast(bits, "BIGINT")
 
 
 def _converted(digits: exp.Expr) -> exp.Expr:
-    return exp.cast(exp.func("CONV", digits, literal(16), literal(10)), "BIGINT")
+    return cast(exp.func("CONV", digits, literal(16), literal(10)), "BIGINT")
 
 
 def _by_pattern(digits: exp.Expr) -> exp.Expr:

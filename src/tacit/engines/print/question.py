@@ -11,7 +11,7 @@ from tacit.engines.print.form import row_by_row
 from tacit.engines.print.kept_rows import BROKEN
 from tacit.engines.print.rows import Rows
 from tacit.engines.print.total import total
-from tacit.engines.print.word import column, is_null, literal
+from tacit.engines.print.word import alias, chosen, column, is_null, literal
 from tacit.plan.bounded import BoundedPlan
 from tacit.plan.tally import Tally, TreeTally
 
@@ -51,19 +51,19 @@ def _sums(rows_of: Rows, source: str) -> exp.Select:
         exp.func("COALESCE", _total(column(f"t{place}"), tally, rows_of.dialect), literal(0))
         for place, tally in enumerate(plan.tallies)
     ]
-    no_cell = [exp.alias_(literal(-1), CELL)] if _trees(plan) else []
-    query = exp.select(*names, *no_cell, *sums).from_(source)
+    no_cell = [alias(literal(-1), CELL)] if _trees(plan) else []
+    query = chosen(source, *names, *no_cell, *sums)
     kept: list[exp.Expr] = []
     if source == CHOSEN:
         kept.append(exp.LTE(this=column(GROUP_RANK), expression=literal(plan.max_groups)))
     if rows_of.streamed:
         broken = exp.func("COALESCE", exp.Max(this=column(BROKEN)), literal(0))
-        query = query.select(exp.alias_(broken, BROKEN))
+        query = query.select(alias(broken, BROKEN), copy=False)
         kept = [
             exp.or_(part, exp.GT(this=column(BROKEN), expression=literal(0))) for part in kept
         ]
-    query = query.where(*kept) if kept else query
-    return query.group_by(*names) if names else query
+    query = query.where(*kept, copy=False) if kept else query
+    return query.group_by(*names, copy=False) if names else query
 
 
 def _total(added: exp.Expr, tally: Tally, dialect: str) -> exp.Expr:
@@ -89,9 +89,9 @@ def _leaves(rows_of: Rows, place: int) -> exp.Select:
             exp.LTE(this=column(ROW_RANK), expression=literal(plan.max_rows)),
             exp.LTE(this=column(GROUP_RANK), expression=literal(plan.max_groups)),
         ]
-    none = [exp.alias_(literal(0), BROKEN)] if rows_of.streamed else []
-    query = exp.select(*groups, *counts, *none).from_(source)
-    return query.where(*kept, exp.not_(is_null(cell))).group_by(*groups)
+    none = [alias(literal(0), BROKEN)] if rows_of.streamed else []
+    query = chosen(source, *groups, *counts, *none)
+    return query.where(*kept, exp.not_(is_null(cell)), copy=False).group_by(*groups, copy=False)
 
 
 def _trees(plan: BoundedPlan) -> list[int]:

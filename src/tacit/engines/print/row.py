@@ -11,7 +11,16 @@ from sqlglot import exp
 
 from tacit.core.column import Kind
 from tacit.core.day import FIRST
-from tacit.engines.print.word import choose, column, compare, double, is_null, literal
+from tacit.engines.print.word import (
+    cast,
+    choose,
+    column,
+    compare,
+    double,
+    is_null,
+    literal,
+    paren,
+)
 from tacit.plan.calendar import Part
 from tacit.plan.expression import Comparison, Value
 from tacit.plan.steps import (
@@ -44,7 +53,7 @@ def condition(wanted: Condition) -> exp.Expr:
     """A condition on one row."""
     match wanted:
         case Known(truth):
-            return exp.cast(literal(truth), "BOOLEAN")
+            return cast(literal(truth), "BOOLEAN")
         case ColumnIsTrue(name):
             return column(name)
         case CompareColumn(comparison, name, kind, value):
@@ -57,33 +66,33 @@ def condition(wanted: Condition) -> exp.Expr:
             return is_null(steps(number))
         case StepsOneOf(number, whole):
             listed = list(map(literal, whole))
-            return exp.paren(exp.In(this=steps(number), expressions=listed))
+            return paren(exp.In(this=steps(number), expressions=listed))
         case ColumnIsNull(name, kind):
             return is_null(finite(name, kind))
         case ColumnOneOf(name, kind, values):
             listed = [_beside(kind, value) for value in values]
-            return exp.paren(exp.In(this=finite(name, kind), expressions=listed))
+            return paren(exp.In(this=finite(name, kind), expressions=listed))
         case AllOf(parts):
-            return exp.paren(exp.and_(exp.true(), *map(condition, parts)))
+            return paren(exp.and_(exp.true(), *map(condition, parts)))
         case AnyOf(parts):
-            return exp.paren(exp.or_(exp.false(), *map(condition, parts)))
+            return paren(exp.or_(exp.false(), *map(condition, parts)))
         case NotSo(part):
-            return exp.paren(exp.Not(this=exp.paren(condition(part))))
+            return paren(exp.Not(this=paren(condition(part))))
 
 
 def steps(number: Steps) -> exp.Expr:
     """A whole number of steps, of 64 bits."""
     match number:
         case WholeSteps(value):
-            return exp.cast(literal(value), "BIGINT")
+            return cast(literal(value), "BIGINT")
         case SumSteps(left, right):
-            return exp.paren(exp.Add(this=steps(left), expression=steps(right)))
+            return paren(exp.Add(this=steps(left), expression=steps(right)))
         case ProductSteps(left, right):
-            return exp.paren(exp.Mul(this=steps(left), expression=steps(right)))
+            return paren(exp.Mul(this=steps(left), expression=steps(right)))
         case HalvedSteps(part, times):
             # a shift of what is never below 0: engines divide integers each in its own way
             shift = exp.BitwiseRightShift(this=steps(part), expression=literal(times))
-            return exp.paren(shift)
+            return paren(shift)
         case CaseSteps(whens, otherwise):
             pairs = [(condition(when), steps(then)) for when, then in whens]
             return choose(pairs, steps(otherwise))
@@ -94,7 +103,7 @@ def steps(number: Steps) -> exp.Expr:
             return after_monday(day, more=1)
         case PartSteps(day, part):
             extracted = exp.Extract(this=exp.var(part.value), expression=clamped_day(day))
-            return exp.cast(extracted, "BIGINT")
+            return cast(extracted, "BIGINT")
         case ColumnSteps():
             return column(staged(number))
 
@@ -105,7 +114,7 @@ def after_monday(day: ColumnSteps, more: int = 0) -> exp.Expr:
     The first day of the calendar is a Monday, and none is before it.
     """
     since = exp.Add(this=steps(day), expression=literal(more - FIRST))
-    return exp.paren(exp.Mod(this=exp.paren(since), expression=literal(7)))
+    return paren(exp.Mod(this=paren(since), expression=literal(7)))
 
 
 def clamped_day(day: ColumnSteps) -> exp.Expr:

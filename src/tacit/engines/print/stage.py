@@ -11,13 +11,17 @@ from tacit.core.column import Kind
 from tacit.core.day import EPOCH, day_of
 from tacit.engines.print.row import staged
 from tacit.engines.print.word import (
+    alias,
+    cast,
     choose,
+    chosen,
     clamped,
     column,
     compare,
     double,
     identifier,
     literal,
+    paren,
 )
 from tacit.errors import InternalError
 from tacit.plan.expression import Comparison
@@ -42,10 +46,9 @@ def stages(node: object, below: str, level: str = "") -> dict[str, exp.Select]:
     made: dict[str, exp.Select] = {}
     for stage in STAGES if numbers else ():
         added = [
-            exp.alias_(_at(stage, number), identifier(_name(stage, number)))
-            for number in numbers
+            alias(_at(stage, number), identifier(_name(stage, number))) for number in numbers
         ]
-        made[f"{stage}{level}"] = exp.select("*", *added, copy=False).from_(below, copy=False)
+        made[f"{stage}{level}"] = chosen(below, exp.Star(), *added)
         below = f"{stage}{level}"
     return made
 
@@ -96,16 +99,16 @@ def _at(stage: str, number: ColumnSteps) -> exp.Expr:
             return last
         case "tacit_floored", Kind.FLOAT if last and _rounds_at_once(number):
             half = double(JUST_BELOW_HALF)
-            return exp.Floor(this=exp.paren(exp.Add(this=last, expression=half)))
+            return exp.Floor(this=paren(exp.Add(this=last, expression=half)))
         case "tacit_floored", Kind.DECIMAL | Kind.FLOAT if last:
             return exp.Floor(this=last)
         case "tacit_stepped", Kind.INTEGER if last:
-            return exp.cast(last, "BIGINT")
+            return cast(last, "BIGINT")
         case "tacit_stepped", Kind.DATE if last:
             since = exp.DateDiff(this=last, expression=literal(EPOCH), unit=exp.var("DAY"))
-            return exp.cast(since, "BIGINT")
+            return cast(since, "BIGINT")
         case "tacit_stepped", Kind.FLOAT if last and _rounds_at_once(number):
-            return exp.cast(last, "BIGINT")
+            return cast(last, "BIGINT")
         case "tacit_stepped", Kind.DECIMAL | Kind.FLOAT if last:
             return clamped(_nearest(number, last), low, high)
     raise InternalError(f"A {kind.value} column has no steps.")
@@ -154,7 +157,7 @@ def _unless_tiny(value: exp.Expr, tiny: float, scaled: exp.Expr) -> exp.Expr:
 def _nearest(number: ColumnSteps, floor: exp.Expr) -> exp.Expr:
     """The floor, or one more: a half goes up, and nothing is rounded before that is decided."""
     scaled = column(f"tacit_scaled_{number.name}")
-    rest = exp.paren(exp.Sub(this=scaled, expression=floor))
+    rest = paren(exp.Sub(this=scaled, expression=floor))
     half = double(0.5) if number.kind is Kind.FLOAT else literal(HALF)
     one = choose([(compare(Comparison.AT_LEAST, rest, half), literal(1))], literal(0))
-    return exp.paren(exp.Add(this=exp.cast(floor, "BIGINT"), expression=one))
+    return paren(exp.Add(this=cast(floor, "BIGINT"), expression=one))

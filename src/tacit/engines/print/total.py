@@ -2,7 +2,7 @@
 
 from sqlglot import exp
 
-from tacit.engines.print.word import literal
+from tacit.engines.print.word import cast, literal, paren
 
 LIMB = 21
 """Bits of a number that are summed apart: 2^42 rows of them fit into 64."""
@@ -28,12 +28,12 @@ def total(amount: exp.Expr, most: int, dialect: str) -> exp.Expr:
     for place in range(limbs):
         shift, part = LIMB * place, amount.copy()
         if shift:
-            part = exp.paren(exp.BitwiseRightShift(this=part, expression=literal(shift)))
+            part = paren(exp.BitwiseRightShift(this=part, expression=literal(shift)))
         if place < limbs - 1:  # the last holds the sign
-            part = exp.paren(exp.BitwiseAnd(this=part, expression=literal(2**LIMB - 1)))
+            part = paren(exp.BitwiseAnd(this=part, expression=literal(2**LIMB - 1)))
         added = exp.Sum(this=part)
         added.meta[NARROW] = True
-        wide = exp.cast(added, "DECIMAL(38, 0)") if limbs > 1 else added
+        wide = cast(added, "DECIMAL(38, 0)") if limbs > 1 else added
         parts.append(exp.Mul(this=wide, expression=literal(2**shift)) if shift else wide)
     first, *others = parts
     for part in others:

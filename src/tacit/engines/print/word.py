@@ -2,6 +2,7 @@
 
 from datetime import date
 from fractions import Fraction
+from functools import cache
 from hashlib import sha256
 
 from sqlglot import exp
@@ -46,6 +47,38 @@ def identifier(name: str) -> exp.Identifier:
     return exp.to_identifier(name, quoted=True)
 
 
+def chosen(below: str, *cells: exp.Expr) -> exp.Select:
+    """Some cells of the rows of a relation of our own; all of them, where none are named.
+
+    What is handed in is used as it is: sqlglot's own builders parse each name and copy each
+    tree, which takes longer than the rest of a question's way to the engine.
+    """
+    table = exp.Table(this=exp.to_identifier(below))
+    return exp.Select(expressions=list(cells) or [exp.Star()], from_=exp.From(this=table))
+
+
+def alias(value: exp.Expr, name: str | exp.Identifier) -> exp.Expr:
+    """A value under a name."""
+    return exp.Alias(this=value, alias=exp.to_identifier(name))
+
+
+def cast(value: exp.Expr, kind: str) -> exp.Expr:
+    """A value in a type, once."""
+    if isinstance(value, exp.Cast) and value.to == _type(kind):
+        return value
+    return exp.Cast(this=value, to=_type(kind).copy())
+
+
+@cache
+def _type(kind: str) -> exp.DataType:
+    return exp.DataType.build(kind)
+
+
+def paren(value: exp.Expr) -> exp.Expr:
+    """A value in parentheses."""
+    return exp.Paren(this=value)
+
+
 def literal(value: Value | None) -> exp.Expr:
     """A constant."""
     match value:
@@ -55,11 +88,11 @@ def literal(value: Value | None) -> exp.Expr:
             return exp.true() if value else exp.false()
         case int() | Fraction():
             number = exp.Literal.number(plain(abs(Fraction(value))))
-            return exp.paren(exp.Neg(this=number)) if value < 0 else number
+            return paren(exp.Neg(this=number)) if value < 0 else number
         case str():
             return exp.Literal.string(value)
         case date():
-            return exp.cast(exp.Literal.string(value.isoformat()), "DATE")
+            return cast(exp.Literal.string(value.isoformat()), "DATE")
 
 
 def choose(pairs: list[tuple[exp.Expr, exp.Expr]], otherwise: exp.Expr | None) -> exp.Expr:
@@ -67,17 +100,17 @@ def choose(pairs: list[tuple[exp.Expr, exp.Expr]], otherwise: exp.Expr | None) -
     case = exp.Case()
     for when, then in pairs:
         case = case.when(when, then, copy=False)
-    return exp.paren(case.else_(otherwise or exp.null(), copy=False), copy=False)
+    return paren(case.else_(otherwise or exp.null(), copy=False))
 
 
 def compare(comparison: Comparison, left: exp.Expr, right: exp.Expr) -> exp.Expr:
     """A comparison."""
-    return exp.paren(COMPARISONS[comparison](this=left, expression=right), copy=False)
+    return paren(COMPARISONS[comparison](this=left, expression=right))
 
 
 def is_null(part: exp.Expr) -> exp.Expr:
     """Whether a value is NULL."""
-    return exp.paren(exp.Is(this=part, expression=exp.null()))
+    return paren(exp.Is(this=part, expression=exp.null()))
 
 
 def clamped(value: exp.Expr, low: exp.Expr, high: exp.Expr) -> exp.Expr:
@@ -92,5 +125,5 @@ def clamped(value: exp.Expr, low: exp.Expr, high: exp.Expr) -> exp.Expr:
 
 def double(value: float) -> exp.Expr:
     """A float that every engine reads to the same bits."""
-    number = exp.cast(exp.Literal.number(repr(abs(value))), "DOUBLE")
-    return exp.paren(exp.Neg(this=number)) if value < 0 else number
+    number = cast(exp.Literal.number(repr(abs(value))), "DOUBLE")
+    return paren(exp.Neg(this=number)) if value < 0 else number
