@@ -75,13 +75,17 @@ campaign-race rounds="1000":
 campaign-kill kills="10000" place=".campaign":
     TACIT_KILLS={{ kills }} TACIT_CAMPAIGN={{ place }} uv run pytest tests/ledger/test_crashes.py -k killed
 
+# real servers: killed a hundred times, raced, asked about neighbours, and searched for canaries
+served *args:
+    uv run pytest tests/served "$@"
+
 # kills of two servers on one PostgreSQL, and 64 clients that race at them; CI's is 100 and 20
 campaign-server kills="1000" rounds="200":
-    TACIT_SERVER_KILLS={{ kills }} TACIT_SERVER_ROUNDS={{ rounds }} uv run pytest tests/server/test_killed_servers.py tests/server/test_races_over_http.py
+    TACIT_SERVER_KILLS={{ kills }} TACIT_SERVER_ROUNDS={{ rounds }} uv run pytest tests/served/test_killed_servers.py tests/served/test_races_over_http.py
 
 # 2,000 requests at a server over a table, a neighbour and an empty one
 campaign-neighbours requests="2000":
-    TACIT_HTTP_REQUESTS={{ requests }} uv run pytest tests/server/test_neighbours_over_http.py
+    TACIT_HTTP_REQUESTS={{ requests }} uv run pytest tests/served/test_neighbours_over_http.py
 
 # two servers on one PostgreSQL under load: what Tacit adds, what it leaves, and its charges
 campaign-load minutes="10":

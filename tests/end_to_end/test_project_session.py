@@ -15,8 +15,9 @@ from tacit.ledger.ledger import Ledger
 from tacit.project.project import read_project
 from tacit.session.ask import ask
 from tacit.session.curator import Curator
+from tacit.session.engines import opened
 from tacit.session.home import Home
-from tacit.session.project import apply_project, open_project, opened
+from tacit.session.project import apply_project, open_project
 from tacit.sql.parse import parse
 from tacit.testing.postgres_cluster import PostgresCluster
 

@@ -17,7 +17,7 @@ from threading import Thread
 import pytest
 from callers import Callers, Truth, ask, ask_again
 from conftest import Bar
-from instances import KEY, Instance, Seed, honest
+from instances import KEY, PATIENCE, Instance, Seed, honest
 from serving import ALL, BUDGET, make_project
 
 from tacit.ledger.act import Charged
@@ -76,12 +76,21 @@ def killed(shared: Shared, kills: int, seed: Seed = honest) -> Truth:
         servers = [new(), new()]
         with Callers(servers, shared.token) as callers:
             for kill in range(kills):
+                before = len(callers.truth.received)
                 callers.asking.set()
                 time.sleep(draw.uniform(0, LONGEST))
+                if seed is not honest:  # a lie is told with an answer, at both of them
+                    wait_until(lambda: len(callers.truth.received) > before + 1)  # noqa: B023
                 servers[kill % 2].kill(stopped=kill % 8 == 0)
                 callers.asking.clear()  # a new one starts sooner where nobody asks
                 servers[kill % 2] = new()
     return callers.truth
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    until = time.monotonic() + PATIENCE
+    while not true() and time.monotonic() < until:
+        time.sleep(0.005)
 
 
 def judged(shared: Shared, truth: Truth) -> Counter[str]:
