@@ -153,17 +153,15 @@ def serve(  # noqa: PLR0913, PLR0917 - all that a child is given
         engine = start(address)
     except Exception:  # noqa: BLE001 - whoever waits sees that the pipe ends
         return
-    pipe.send_bytes(READY)
-    while True:
-        try:
+    with suppress(EOFError, OSError):  # whoever asked is gone, or was killed
+        pipe.send_bytes(READY)
+        while True:
             request = json.loads(pipe.recv_bytes())
-        except EOFError:
-            return
-        try:
-            reply = ANSWERED + _answer(request, engine, catalog)
-        except Exception:  # noqa: BLE001 - whatever it was, it is told in one wording
-            reply = FAILED
-        pipe.send_bytes(reply)
+            try:
+                reply = ANSWERED + _answer(request, engine, catalog)
+            except Exception:  # noqa: BLE001 - whatever it was, it is told in one wording
+                reply = FAILED
+            pipe.send_bytes(reply)
 
 
 def _answer(request: dict[str, Any], engine: Engine, catalog: Catalog) -> bytes:

@@ -18,7 +18,7 @@ from tacit.engines.print.word import alias, bytewise, chosen, column, is_null, l
 from tacit.plan.row_key import row_keys
 from tacit.plan.row_value import row_values
 from tacit.plan.source import one_row
-from tacit.plan.steps import AllOf, Known
+from tacit.plan.steps import Known
 from tacit.plan.tally import RowTally, Tally, TotalTally
 
 ROWS, MIXED, GROUPED = "tacit_rows", "tacit_mixed", "tacit_grouped"
@@ -96,7 +96,7 @@ def _counted(rows_of: Rows, source: str, *, placed: bool) -> exp.Select:
     if placed:
         place_name = f"{plan.source.dataset}.{PLACE}"
         values.append(alias(column(place_name), PLACE))
-        if plan.condition == AllOf(()):
+        if rows_of.all_count:
             # the first in all are the first of those that count: the others are left out early
             most = literal(plan.max_rows_in_all)
             where.append(exp.LTE(this=column(place_name), expression=most))

@@ -50,7 +50,12 @@ class Rows:
         """
         if not self.streamed:
             return NUMBER
-        return PLACE if self.plan.condition == AllOf(()) else None
+        return PLACE if self.all_count else None
+
+    @property
+    def all_count(self) -> bool:
+        """Whether no row of the table is left out by a condition."""
+        return self.plan.condition == AllOf(())
 
     @property
     def key_names(self) -> list[str]:
