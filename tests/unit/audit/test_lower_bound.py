@@ -9,12 +9,14 @@ from scipy.stats import beta, binom, norm
 from tacit.audit.lower_bound import (
     epsilon_lower_bound,
     expected_lower_bound,
-    greatest_probability,
-    least_probability,
     mu_lower_bound,
-    regularised_beta,
 )
 from tacit.errors import InvalidValue
+from tacit.numeric.clopper_pearson import (
+    greatest_probability,
+    least_probability,
+    regularised_beta,
+)
 
 CONFIDENCE = 0.999
 MISTAKES = st.sampled_from([0.25, 0.05, 5e-4, 1e-9])
