@@ -14,6 +14,7 @@ from tacit.cli.prepare import prepare
 from tacit.cli.reader import reader
 from tacit.cli.serve import serve
 from tacit.cli.status import status
+from tacit.cli.survey import survey
 from tacit.cli.token import token
 from tacit.errors import TacitError
 
@@ -57,6 +58,7 @@ COMMANDS = (
     ledger,
     serve,
     token,
+    survey,
 )
 
 for command in COMMANDS:

@@ -1,0 +1,98 @@
+"""`tacit survey`: ask people what they would not tell, without being told."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tacit.cli import options
+from tacit.extras import later, load
+from tacit.numeric.exact import exact, plain
+from tacit.render.text import text
+from tacit.session.home import FOLDER, Home
+
+MARGIN = "0.03"
+
+file = click.argument("file", type=click.Path(path_type=Path), default="survey.toml")
+
+
+@click.group()
+def survey() -> None:
+    """Plan, build, serve and estimate a survey whose answers are randomised in the browser."""
+
+
+@survey.command()
+@file
+@click.option("--margin", default=MARGIN, show_default=True, help="Of a share, or of a range.")
+def plan(*, file: Path, margin: str) -> None:
+    """Show how many answers are needed for a margin of error, with 95%."""
+    planned, found = later("tacit.publish.survey.plan"), _read(file)
+    for question in found.questions:
+        own = planned.margin_in(question, exact(margin))
+        click.echo(f"{question.text} (± {plain(own)})")
+        click.echo(f"{text(planned.plan_of(question, own))}\n")
+    click.echo(found.promise)
+
+
+@survey.command()
+@file
+@click.option("--out", type=click.Path(path_type=Path), help="Where to; beside FILE otherwise.")
+def build(*, file: Path, out: Path | None) -> None:
+    """Write the form: one HTML file, to look at before it is served."""
+    target = out or file.with_suffix(".html")
+    page = later("tacit.publish.survey.form").form_of(_read(file))
+    target.write_text(page, encoding="utf-8")
+    click.echo(f"Wrote {target}. It sends reports to where it was opened from.")
+
+
+@survey.command()
+@file
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8810, show_default=True)
+@options.principal
+def serve(*, file: Path, host: str, port: int, principal: str) -> None:
+    """Charge the wave to the ledger, serve its form, and keep the reports.
+
+    Put a proxy that speaks TLS in front of it: browsers randomise only on a page whose script
+    nobody changed on the way.
+    """
+    server, found = load("tacit.server.survey", extra="server"), _read(file)
+    home = Home.at(file.parent / FOLDER)
+    try:
+        later("tacit.publish.survey.wave").open_wave(found, home.ledger, by=principal)
+        left = home.ledger.status(found.population.name).left
+    finally:
+        home.store.close()
+
+    def started() -> None:
+        click.echo(f"{found.title}, {found.wave}: http://{host}:{port}/")
+        click.echo(f"Charged to {found.population.name}; {left} is left for other waves.")
+
+    box = later("tacit.publish.survey.box").Box(_kept(file, found))
+    server.serve_survey(found, box, host, port, started)
+
+
+@survey.command()
+@file
+@click.option("--out", type=click.Path(path_type=Path), help="A page with charts.")
+@click.option("--json", "json_", is_flag=True, help="For machines.")
+def estimate(*, file: Path, out: Path | None, json_: bool) -> None:
+    """Estimate from the reports of the wave, with intervals; free, and nothing is charged."""
+    found = _read(file)
+    reports = later("tacit.publish.survey.box").reports_in(_kept(file, found))
+    estimated = later("tacit.publish.survey.estimate").estimate(found, reports)
+    click.echo(json.dumps(estimated.to_json(), indent=2) if json_ else str(estimated))
+    if out is not None:
+        out.write_text(estimated.html(), encoding="utf-8")
+        click.echo(f"Wrote {out}.")
+
+
+def _read(file: Path) -> Any:
+    """The survey in a file."""
+    return later("tacit.publish.survey.survey").read_survey(file)
+
+
+def _kept(file: Path, found: Any) -> Path:
+    """Where the reports of a wave are kept, beside the ledger."""
+    return file.parent / FOLDER / "surveys" / f"{found.fingerprint[:16]}.jsonl"

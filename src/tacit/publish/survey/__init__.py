@@ -1,0 +1,1 @@
+"""Surveys whose collector never sees a true answer."""

@@ -1,0 +1,70 @@
+"""A wave is an entry in the ledger, made before the first report is taken."""
+
+from fractions import Fraction
+
+from tacit.core.budget import Budget
+from tacit.core.event import Composed
+from tacit.core.loss import Loss
+from tacit.errors import BudgetExceeded
+from tacit.ledger.charge import Charge
+from tacit.ledger.ledger import Ledger
+from tacit.ledger.question import Question, Target
+from tacit.local.ratio import epsilon_of, event_of
+from tacit.publish.survey.survey import Question as Asked
+from tacit.publish.survey.survey import Survey, fingerprint_of
+
+POLICY = "survey 1"
+"""How waves are charged; another way gets another name."""
+
+LEASE_MS = 5_000
+
+
+def open_wave(survey: Survey, ledger: Ledger, *, by: str) -> None:
+    """Charge what one respondent of this wave loses, question by question, once.
+
+    A question that browsers remember is the same in every wave: it is charged in the first,
+    since its later reports are copies. All others are charged in every wave.
+
+    Guarantee: when this returns, the charges are durable and within the budget. Where they do
+    not fit into it nothing is charged, but for what others charge at the same moment.
+    """
+    people = survey.population
+    if people.name not in ledger.populations():
+        ledger.open_budget(people, Budget(Loss.pure(survey.epsilon)), (by,), by=by)
+    asked = [_charged(survey, question, by) for question in survey.questions]
+    new = [each for each in asked if not _paid(ledger, each)]
+    events = Composed(tuple(each.targets[0].event for each in new))
+    if new and not ledger.status(people.name).questions_like(events):
+        loss = float(sum((each.loss.amount for each in new), Fraction(0)))
+        raise BudgetExceeded(
+            f"The wave {survey.wave!r} loses ε = {loss:.3g}, which does not fit into what is "
+            f"left of the budget of {people.name!r}: {ledger.status(people.name).left}. Ask "
+            "fewer questions, at a smaller epsilon, or let browsers remember."
+        )
+    for each in new:
+        charge = ledger.reserve(each, lease_ms=LEASE_MS)
+        if isinstance(charge, Charge):
+            ledger.keep(charge, b"A wave of reports, each made by a respondent's own browser.")
+
+
+def _paid(ledger: Ledger, question: Question) -> bool:
+    """Whether it is charged, be it by somebody else or by one who died before it was kept."""
+    (people,) = question.populations
+    return (
+        ledger.was_charged(question.principal, people, question.release_key)
+        or ledger.released(question) is not None
+    )
+
+
+def _charged(survey: Survey, question: Asked, by: str) -> Question:
+    """The same in every wave for a question that is remembered, and else a new one in each."""
+    fingerprint = fingerprint_of(question)
+    return Question(
+        targets=(Target(survey.population, event_of(question.ratio)),),
+        principal=by,
+        request=f"{survey.wave}: {question.name} {fingerprint[:16]}",
+        plan=bytes.fromhex(fingerprint),
+        loss=Loss.pure(epsilon_of(question.ratio)),
+        policy=POLICY,
+        epochs=() if question.remember else (survey.wave,),
+    )
