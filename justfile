@@ -51,6 +51,10 @@ attacks *args:
 attack-page:
     TACIT_DRAW=1 uv run pytest tests/claims/test_attack_page.py -k figures
 
+# answers randomised at home: laws, variances and audits; 10,000 respondents, a few of them in Chromium
+survey *args:
+    OPENBLAS_NUM_THREADS=1 uv run pytest tests/claims/test_local.py tests/end_to_end/test_survey.py "$@"
+
 # what every mechanism must show: law, privacy, audit, error and edges
 mechanisms:
     uv run pytest -n auto tests/contracts/test_mechanisms.py tests/claims/test_mechanism_audit.py tests/claims/test_other_audits.py

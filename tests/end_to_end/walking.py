@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from signal import SIGTERM
 from typing import Any
 from urllib.error import URLError
@@ -19,7 +20,7 @@ from click.testing import CliRunner, Result
 import tacit
 from tacit.cli.main import main
 
-BLOCKS = re.compile(r"```(console|python|sql)\n(.*?)```", flags=re.DOTALL)
+BLOCKS = re.compile(r"```(console|python|sql|toml)\n(.*?)```", flags=re.DOTALL)
 WAIT_SECONDS = 30
 
 
@@ -36,7 +37,7 @@ class Walk:
         """Walk the whole page."""
         try:
             for kind, text in BLOCKS.findall(page):
-                {"console": self._console, "python": self._python, "sql": self._sql}[kind](text)
+                getattr(self, f"_{kind}")(text)
         finally:
             for server in self.servers:
                 server.kill()
@@ -79,6 +80,10 @@ class Walk:
         done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
         if done.returncode:
             self.wrong.append(f"psql {database}\n{done.stderr}")
+
+    def _toml(self, text: str) -> None:
+        """A file, whose name is the comment that it begins with."""
+        Path(text.splitlines()[0].removeprefix("# ")).write_text(text)
 
     def _sql(self, text: str) -> None:
         self._psql("clinic", text)

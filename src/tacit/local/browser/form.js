@@ -13,6 +13,11 @@ function element(kind, properties = {}, ...children) {
   return made;
 }
 
+function freshId() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
 const remembered = (key) => JSON.parse(localStorage.getItem(key));
 const remember = (key, value) => localStorage.setItem(key, JSON.stringify(value));
 
@@ -55,7 +60,7 @@ function draw(question) {
 function reports() {
   const drawn = remembered(survey.key) ?? {
     survey: survey.survey,
-    id: crypto.randomUUID(),
+    id: freshId(),
     reports: Object.fromEntries(survey.questions.map((question) => [question.name, draw(question)])),
   };
   remember(survey.key, drawn);
