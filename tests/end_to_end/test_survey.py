@@ -251,7 +251,7 @@ def _numbers(sent: Any) -> set[int]:
     return {int(sent)} if str(sent).isdigit() else set()
 
 
-@pytest.mark.parametrize("answer", [0, 17, 41, 59])
+@pytest.mark.parametrize("answer", [0, 41])
 def test_a_browser_that_always_lies_sends_nothing_true(
     page: Page, tmp_path: Path, answer: int
 ) -> None:

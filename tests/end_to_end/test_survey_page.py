@@ -26,7 +26,7 @@ def test_the_survey_goes_as_it_is_told(walk: Walk, tmp_path: Path) -> None:
 
 
 def test_a_page_that_promises_too_much_is_found(walk: Walk) -> None:
-    cheaper = PAGE.replace("epsilon = 6 ", "epsilon = 3 ")
+    cheaper = PAGE.replace("epsilon = 6 ", "epsilon = 2 ")
     assert cheaper != PAGE
     start = cheaper[: cheaper.index("Respondents open the page")]
     served = start.replace(" --port 8810 --as olga &", " --as olga")

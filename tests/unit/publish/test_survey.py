@@ -87,6 +87,7 @@ def test_promises_are_sentences_with_the_true_odds(tmp_path: Path) -> None:
     near = Number("n", "n?", 0, 40, Fraction(2))
     assert "within 8 of yours" in near.promise
     assert "at most 92.4% sure of it (ε = 2.5)" in survey.promise
+    assert "All waves together stay within ε = 5." in survey.promise
     assert "never leave this page" in survey.promise
 
 
@@ -212,6 +213,14 @@ def test_a_wave_is_charged_once_and_what_is_remembered_in_the_first_alone(
         open_wave(third, ledger, by="olga")
     assert spent(ledger) == pytest.approx(4, abs=1e-4)
     assert ledger.verify("students")
+
+
+def test_a_form_that_promises_less_than_may_be_lost_is_not_served(
+    tmp_path: Path, ledger: Ledger
+) -> None:
+    open_wave(made(tmp_path), ledger, by="olga")
+    with pytest.raises(InvalidValue, match="promises ε = 4 for all waves"):
+        open_wave(made(tmp_path, FILE.replace("epsilon = 5", "epsilon = 4")), ledger, by="olga")
 
 
 def test_the_lie_that_remembers_nothing_pays_for_every_wave(

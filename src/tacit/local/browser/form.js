@@ -79,7 +79,7 @@ function showSent(sent) {
     element("dd", { textContent: shown(question, sent.reports[question.name]) }),
   ]);
   document.getElementById("sent").append(element("dl", {}, ...rows));
-  document.getElementById("raw").textContent = JSON.stringify(sent, null, 2);
+  document.getElementById("raw").textContent = JSON.stringify(sent);
   document.getElementById("done").hidden = false;
   form.hidden = true;
 }

@@ -1,6 +1,6 @@
 """A question with answers to choose from."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -30,16 +30,14 @@ class Choice:
     options: tuple[str, ...]
     epsilon: Fraction
     remember: bool = False
+    oracle: Subset = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not 1 < len(set(self.options)) == len(self.options) <= MOST_OPTIONS:
             raise InvalidValue(f"A question has 2 to {MOST_OPTIONS} options, no two the same.")
-        two_parts(self.oracle.odds.true)
-
-    @property
-    def oracle(self) -> Subset:
-        """The randomiser."""
-        return Subset.best(len(self.options), ratio_within(self.epsilon))
+        best = Subset.best(len(self.options), ratio_within(self.epsilon))
+        object.__setattr__(self, "oracle", best)
+        two_parts(best.odds.true)
 
     @property
     def ratio(self) -> Fraction:

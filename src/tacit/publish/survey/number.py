@@ -1,6 +1,6 @@
 """A question whose answer is a whole number in a public range."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -29,18 +29,16 @@ class Number:
     highest: int
     epsilon: Fraction
     remember: bool = False
+    oracle: MeanOracle = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not 1 <= self.highest - self.lowest <= MOST_STEPS:
             raise InvalidValue(
                 f"A range goes from one whole number to another, at most {MOST_STEPS} above."
             )
+        best = best_mean(self.highest - self.lowest, ratio_within(self.epsilon))
+        object.__setattr__(self, "oracle", best)
         two_parts(self._truth)
-
-    @property
-    def oracle(self) -> MeanOracle:
-        """The randomiser."""
-        return best_mean(self.highest - self.lowest, ratio_within(self.epsilon))
 
     @property
     def ratio(self) -> Fraction:

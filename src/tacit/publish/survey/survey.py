@@ -1,7 +1,7 @@
 """A survey: its questions, the people it asks, and what all its waves may lose."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
@@ -37,12 +37,16 @@ class Survey:
     epsilon: Fraction
     """What all waves together may lose."""
     questions: tuple[Question, ...]
+    fingerprint: str = field(init=False)
+    """Of all that a respondent is asked and promised in this wave."""
 
     def __post_init__(self) -> None:
         if not self.questions:
             raise InvalidValue("A survey has a question or more: [questions.name]")
         if len(self.wave) > LONGEST_NAME or not self.wave.isprintable():
             raise InvalidValue(f"A wave has a name of up to {LONGEST_NAME} characters.")
+        told = [self.wave, plain(self.epsilon), *map(fingerprint_of, self.questions)]
+        object.__setattr__(self, "fingerprint", _hashed(told))
 
     @property
     def ratio(self) -> Fraction:
@@ -51,12 +55,6 @@ class Survey:
         for question in self.questions:
             total *= question.ratio
         return total
-
-    @property
-    def fingerprint(self) -> str:
-        """Of all that a respondent is asked and promised in this wave."""
-        told = [[self.wave], [fingerprint_of(question) for question in self.questions]]
-        return sha256(json.dumps(told).encode()).hexdigest()
 
     @property
     def promise(self) -> str:
@@ -68,7 +66,8 @@ class Survey:
             "replaces each of them by a random one, with the odds that stand below the "
             "question. Whoever sees all that was sent, and thought something about your "
             f"answers to be as likely as not, can then be at most {after} sure of it "
-            f"(ε = {float(loss):.3g}). "
+            f"(ε = {float(loss):.3g}). All waves together stay within "
+            f"ε = {plain(self.epsilon)}. "
             "That you took part can be seen."
         )
 
@@ -88,7 +87,11 @@ class Survey:
 def fingerprint_of(question: Question) -> str:
     """Of what a question asks and how it is randomised: the same for the same in every wave."""
     asked = [question.name, question.text, question.shape, question.recipe, question.remember]
-    return sha256(json.dumps(asked).encode()).hexdigest()
+    return _hashed(asked)
+
+
+def _hashed(told: list[Any]) -> str:
+    return sha256(json.dumps(told).encode()).hexdigest()
 
 
 def read_survey(path: Path) -> Survey:

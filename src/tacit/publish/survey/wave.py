@@ -5,11 +5,12 @@ from fractions import Fraction
 from tacit.core.budget import Budget
 from tacit.core.event import Composed
 from tacit.core.loss import Loss
-from tacit.errors import BudgetExceeded
+from tacit.errors import BudgetExceeded, InvalidValue
 from tacit.ledger.charge import Charge
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.question import Question, Target
 from tacit.local.ratio import epsilon_of, event_of
+from tacit.numeric.exact import plain
 from tacit.publish.survey.survey import Question as Asked
 from tacit.publish.survey.survey import Survey, fingerprint_of
 
@@ -31,6 +32,7 @@ def open_wave(survey: Survey, ledger: Ledger, *, by: str) -> None:
     people = survey.population
     if people.name not in ledger.populations():
         ledger.open_budget(people, Budget(Loss.pure(survey.epsilon)), (by,), by=by)
+    _check_promise(survey, ledger.status(people.name).total)
     asked = [_charged(survey, question, by) for question in survey.questions]
     new = [each for each in asked if not _paid(ledger, each)]
     events = Composed(tuple(each.targets[0].event for each in new))
@@ -45,6 +47,15 @@ def open_wave(survey: Survey, ledger: Ledger, *, by: str) -> None:
         charge = ledger.reserve(each, lease_ms=LEASE_MS)
         if isinstance(charge, Charge):
             ledger.keep(charge, b"A wave of reports, each made by a respondent's own browser.")
+
+
+def _check_promise(survey: Survey, total: Loss) -> None:
+    """Refuse a form that promises less than what the ledger allows to be lost."""
+    if total.amount > survey.epsilon:
+        raise InvalidValue(
+            f"The form promises ε = {plain(survey.epsilon)} for all waves, and the budget of "
+            f"{survey.population.name!r} allows {total}. Write that as epsilon."
+        )
 
 
 def _paid(ledger: Ledger, question: Question) -> bool:
