@@ -118,7 +118,7 @@ def bodies(survey: Survey, answers: Mapping[str, np.ndarray]) -> list[bytes]:
         json.dumps(
             {
                 "survey": survey.fingerprint,
-                "id": f"person {number}",
+                "id": f"{number:032x}",
                 "reports": {name: reports[number] for name, reports in told.items()},
             }
         ).encode()

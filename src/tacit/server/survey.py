@@ -9,7 +9,7 @@ import uvicorn
 from fastapi import FastAPI, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from tacit.errors import InvalidValue, TacitError
+from tacit.errors import InvalidValue, StoreFailed
 from tacit.publish.survey.box import Box
 from tacit.publish.survey.form import form_of
 from tacit.publish.survey.survey import Survey
@@ -53,12 +53,10 @@ def survey_app(survey: Survey, box: Box) -> FastAPI:
             if len(body) > LONGEST_BODY:
                 return _refused("It is too long.", 413)
         try:
-            id_, sent = _read(survey, body)
+            await run_in_threadpool(box.put, *_read(survey, body))
         except InvalidValue as error:
             return _refused(str(error), 422)
-        try:
-            await run_in_threadpool(box.put, id_, sent)
-        except (TacitError, OSError):
+        except (StoreFailed, OSError):
             return _refused("It could not be kept.", 503)
         return Response(status_code=204, headers=HEADERS)
 

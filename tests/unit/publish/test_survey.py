@@ -167,15 +167,15 @@ def test_the_fingerprint_is_of_what_is_asked_and_promised(tmp_path: Path) -> Non
 def test_a_box_keeps_each_report_once_and_survives_a_torn_line(tmp_path: Path) -> None:
     path = tmp_path / "box" / "wave.jsonl"
     box = Box(path)
-    box.put("one", {"copied": [1]})
-    box.put("one", {"copied": [0]})
-    box.put("two", {"copied": [0]})
+    box.put("1" * 32, {"copied": [1]})
+    box.put("1" * 32, {"copied": [0]})
+    box.put("2" * 32, {"copied": [0]})
     box.close()
     with path.open("a") as file:
-        file.write('["three",{"cop')
+        file.write('["333",{"cop')
     again = Box(path)
-    again.put("two", {"copied": [1]})
-    again.put("four", {"copied": [1]})
+    again.put("2" * 32, {"copied": [1]})
+    again.put("4" * 32, {"copied": [1]})
     assert reports_in(path) == [{"copied": [1]}, {"copied": [0]}, {"copied": [1]}]
     assert path.stat().st_mode & 0o077 == 0
     with pytest.raises(InvalidValue, match="An id has"):
@@ -235,7 +235,7 @@ def test_the_lie_that_remembers_nothing_pays_for_every_wave(
 def filled(tmp_path: Path, survey: Survey, people: int) -> Found:
     box = Box(tmp_path / "reports.jsonl")
     for number, reports in enumerate(sent(survey, people)):
-        box.put(str(number), reports)
+        box.put(f"{number:032x}", reports)
     box.close()
     return estimate(survey, reports_in(tmp_path / "reports.jsonl"))
 

@@ -3,12 +3,14 @@
 import fcntl
 import json
 import os
+import re
 from pathlib import Path
 from threading import Lock
 
 from tacit.errors import InvalidValue, StoreFailed
 
-LONGEST_ID = 64
+ID = re.compile("[0-9a-f]{32}")
+"""What browsers draw; a text of another shape might tell something."""
 
 Reports = dict[str, list[int]]
 """What one person sent: a report for each question, by its name."""
@@ -37,8 +39,8 @@ class Box:
 
     def put(self, id_: str, reports: Reports) -> None:
         """Keep what one person sent; sent again, it is there already."""
-        if not 0 < len(id_) <= LONGEST_ID or not id_.isascii():
-            raise InvalidValue(f"An id has 1 to {LONGEST_ID} ASCII characters.")
+        if not ID.fullmatch(id_):
+            raise InvalidValue("An id has 32 hexadecimal digits.")
         line = json.dumps([id_, reports], sort_keys=True, separators=(",", ":")) + "\n"
         with self._writing:
             if id_ not in self._ids:
