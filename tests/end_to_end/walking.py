@@ -1,5 +1,6 @@
 """Walks a page: types its commands, its SQL and its Python as they stand there."""
 
+import ast
 import os
 import re
 import shlex
@@ -107,7 +108,9 @@ class Walk:
             self.wrong.append("kill %1: the server did not end well")
 
     def _python(self, text: str) -> None:
-        for line in text.splitlines():
+        lines = text.splitlines()
+        for statement in ast.parse(text).body:
+            line = "\n".join(lines[statement.lineno - 1 : statement.end_lineno])
             code, _, told = line.partition("# error: ")
             try:
                 exec(code, self.names)  # noqa: S102 - our own page
