@@ -1,6 +1,8 @@
 """`tacit survey`: ask people what they would not tell, without being told."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +11,10 @@ import click
 from tacit.cli import options
 from tacit.extras import later, load
 from tacit.numeric.exact import exact, plain
+from tacit.project.project import FILE
 from tacit.render.text import text
 from tacit.session.home import FOLDER, Home
+from tacit.session.project import beside
 
 MARGIN = "0.03"
 
@@ -58,12 +62,9 @@ def serve(*, file: Path, host: str, port: int, principal: str) -> None:
     nobody changed on the way.
     """
     server, found = load("tacit.server.survey", extra="server"), _read(file)
-    home = Home.at(file.parent / FOLDER)
-    try:
+    with _home(file) as home:
         later("tacit.publish.survey.wave").open_wave(found, home.ledger, by=principal)
         left = home.ledger.status(found.population.name).left
-    finally:
-        home.store.close()
 
     def started() -> None:
         click.echo(f"{found.title}, {found.wave}: http://{host}:{port}/")
@@ -91,6 +92,20 @@ def estimate(*, file: Path, out: Path | None, json_: bool) -> None:
 def _read(file: Path) -> Any:
     """The survey in a file."""
     return later("tacit.publish.survey.survey").read_survey(file)
+
+
+@contextmanager
+def _home(file: Path) -> Iterator[Home]:
+    """The ledger of the project beside the survey, or one of its own."""
+    if (file.parent / FILE).exists():
+        with beside(file.parent / FILE) as (_, home):
+            yield home
+        return
+    home = Home.at(file.parent / FOLDER)
+    try:
+        yield home
+    finally:
+        home.store.close()
 
 
 def _kept(file: Path, found: Any) -> Path:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tacit.cli.survey import _home
 from tacit.errors import BudgetExceeded, InvalidValue, StoreFailed
 from tacit.ledger.ledger import Ledger
 from tacit.local.browser import script
@@ -100,6 +101,7 @@ def test_promises_are_sentences_with_the_true_odds(tmp_path: Path) -> None:
         ('epsilon = "0.5"', "epsilon = 9", "survey.toml:14: The epsilon of a report"),
         ("remember = true", "remembers = true", "survey.toml:12: 'remembers' is not known"),
         ('wave = "Autumn"', "", "'wave' is missing"),
+        ("epsilon = 5", "epsilon = 2", r"One wave loses ε = 2\.5, which does not fit"),
         ('wave = "Autumn"', f'wave = "{"x" * 99}"', "60 characters"),
     ],
 )
@@ -277,3 +279,16 @@ def test_a_plan_gives_the_answers_that_the_margin_takes() -> None:
     assert len(plan_of(hours, Fraction(1))[0].values) == 3
     with pytest.raises(InvalidValue, match="above 0"):
         answers_for(hours, Fraction(0))
+
+
+def test_a_survey_beside_a_project_is_charged_to_its_ledger(tmp_path: Path) -> None:
+    made(tmp_path)
+    with _home(tmp_path / "survey.toml") as home:
+        assert home.ledger.populations() == ()
+    assert (tmp_path / ".tacit" / "ledger.db").exists()
+    (tmp_path / "tacit.toml").write_text("nonsense = 1")
+    with (
+        pytest.raises(InvalidValue, match=r"tacit\.toml:1: 'nonsense' is not known"),
+        _home(tmp_path / "survey.toml"),
+    ):
+        pass

@@ -45,6 +45,11 @@ class Survey:
             raise InvalidValue("A survey has a question or more: [questions.name]")
         if len(self.wave) > LONGEST_NAME or not self.wave.isprintable():
             raise InvalidValue(f"A wave has a name of up to {LONGEST_NAME} characters.")
+        if self.loss > self.epsilon:
+            raise InvalidValue(
+                f"One wave loses ε = {float(self.loss):.3g}, which does not fit into the "
+                f"epsilon of all waves, {plain(self.epsilon)}."
+            )
         told = [self.wave, plain(self.epsilon), *map(fingerprint_of, self.questions)]
         object.__setattr__(self, "fingerprint", _hashed(told))
 
@@ -57,16 +62,20 @@ class Survey:
         return total
 
     @property
+    def loss(self) -> Fraction:
+        """The epsilon of one wave: the sum of those of its questions."""
+        return sum((epsilon_of(each.ratio) for each in self.questions), Fraction(0))
+
+    @property
     def promise(self) -> str:
         """What each respondent is promised, in a few sentences."""
         after = percent(self.ratio / (1 + self.ratio))
-        loss = sum((epsilon_of(each.ratio) for each in self.questions), Fraction(0))
         return (
             "Your answers never leave this page. Before anything is sent, your own browser "
             "replaces each of them by a random one, with the odds that stand below the "
             "question. Whoever sees all that was sent, and thought something about your "
             f"answers to be as likely as not, can then be at most {after} sure of it "
-            f"(ε = {float(loss):.3g}). All waves together stay within "
+            f"(ε = {float(self.loss):.3g}). All waves together stay within "
             f"ε = {plain(self.epsilon)}. "
             "That you took part can be seen."
         )
