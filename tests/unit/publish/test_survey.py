@@ -217,6 +217,15 @@ def test_a_wave_is_charged_once_and_what_is_remembered_in_the_first_alone(
     assert ledger.verify("students")
 
 
+def test_a_form_that_is_changed_is_charged_anew_for_all_that_is_drawn_anew(
+    tmp_path: Path, ledger: Ledger
+) -> None:
+    open_wave(made(tmp_path), ledger, by="olga")
+    # another question was reworded: browsers draw the answers to this one again as well
+    open_wave(made(tmp_path, FILE.replace("at noon", "at night")), ledger, by="olga")
+    assert spent(ledger) == pytest.approx(4, abs=1e-4)
+
+
 def test_a_form_that_promises_less_than_may_be_lost_is_not_served(
     tmp_path: Path, ledger: Ledger
 ) -> None:

@@ -24,7 +24,8 @@ def open_wave(survey: Survey, ledger: Ledger, *, by: str) -> None:
     """Charge what one respondent of this wave loses, question by question, once.
 
     A question that browsers remember is the same in every wave: it is charged in the first,
-    since its later reports are copies. All others are charged in every wave.
+    since its later reports are copies. All others are charged in every wave, and again where
+    anything that respondents read was changed.
 
     Guarantee: when this returns, the charges are durable and within the budget. Where they do
     not fit into it nothing is charged, but for what others charge at the same moment.
@@ -68,14 +69,17 @@ def _paid(ledger: Ledger, question: Question) -> bool:
 
 
 def _charged(survey: Survey, question: Asked, by: str) -> Question:
-    """The same in every wave for a question that is remembered, and else a new one in each."""
+    """The same in every wave for what is remembered, and else a new one for each form.
+
+    Browsers draw anew for a form that is not the same to the letter, so it is charged anew.
+    """
     fingerprint = fingerprint_of(question)
     return Question(
         targets=(Target(survey.population, event_of(question.ratio)),),
         principal=by,
-        request=f"{survey.wave}: {question.name} {fingerprint[:16]}",
+        request=f"survey {survey.fingerprint} {fingerprint}",
         plan=bytes.fromhex(fingerprint),
         loss=Loss.pure(epsilon_of(question.ratio)),
         policy=POLICY,
-        epochs=() if question.remember else (survey.wave,),
+        epochs=() if question.remember else (survey.fingerprint,),
     )
