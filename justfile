@@ -31,9 +31,9 @@ floors:
 docs:
     uv run zensical build --clean --strict && uv run pytest -q tests/site
 
-# unit tests, contracts, engines and doctests, with branch coverage; `just replays` is the rest
+# unit tests, contracts, the server, the walks of the pages and doctests, with branch coverage
 test *args:
-    uv run pytest -n auto --dist worksteal --cov --cov-report=term-missing:skip-covered --ignore tests/engines/test_neighbours.py tests/unit tests/contracts tests/end_to_end tests/engines tests/server src "$@"
+    uv run pytest -n auto --dist worksteal --cov --cov-report=term-missing:skip-covered tests/unit tests/contracts tests/end_to_end tests/server src "$@"
 
 # the statistical claims at their real size, each with the lie that it rejects; `just timing` is the rest
 claims *args:
@@ -137,7 +137,7 @@ bench-session:
 
 # every engine gives the integers of the reference, and neighbours show in nothing but noise
 engines *args:
-    uv run pytest -n auto tests/engines "$@"
+    uv run pytest -n auto --dist worksteal tests/engines "$@"
 
 # 2,000 neighbours of generated people in generated tables, and the lies that they catch
 replays *args:
