@@ -44,7 +44,10 @@ def test_a_report_is_signed_and_verified_offline(project: Path, tmp_path: Path) 
         before = session.status().spent
     out, more = tmp_path / "audit.json", tmp_path / "questions.sql"
     more.write_text(f"{MEDIAN};\n")
+    (project.parent / "clinic.duckdb").rename(tmp_path / "gone")  # no row of it is read
     done = audit(project, COUNT, "--file", str(more), "--people", "1000", "--out", str(out))
+    checked = run("verify", str(out), "--key", json.loads(out.read_text())["key"])
+    (tmp_path / "gone").rename(project.parent / "clinic.duckdb")
     assert done.exit_code == 0, done.output
     for line in (COUNT, MEDIAN, "  kept: neighbours: 3 pairs", "  kept: one run: ", "  note: "):
         assert line in done.output
@@ -54,9 +57,6 @@ def test_a_report_is_signed_and_verified_offline(project: Path, tmp_path: Path) 
     report = json.loads(out.read_text())
     assert [part["subject"] for part in report["report"]["parts"][:2]] == [COUNT, MEDIAN]
     assert report["report"]["made"].endswith("UTC")
-    (project.parent / "clinic.duckdb").rename(tmp_path / "gone")  # offline, and elsewhere
-    checked = run("verify", str(out), "--key", report["key"])
-    (tmp_path / "gone").rename(project.parent / "clinic.duckdb")
     assert checked.exit_code == 0
     assert f"Signed by {report['key']} (the key that you gave)." in checked.output
 
