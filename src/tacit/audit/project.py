@@ -1,8 +1,8 @@
 """Audit a project: the owner's questions over made-up people, and one run of the build."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from importlib.metadata import version
@@ -24,7 +24,7 @@ from tacit.session.budgets import budget_of
 from tacit.sql.parse import parse
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class ProjectAudit:
     """The project in a file, what each question may lose, and how much is looked at.
 
@@ -39,31 +39,25 @@ class ProjectAudit:
     draws: int = 10**6
     people: int = 10**5
     confidence: float = 0.999
-    parts: list[Part] = field(default_factory=list)
 
-    def steps(self, questions: tuple[str, ...]) -> Iterator[str]:
-        """Each part, one after the other, told of before it is begun."""
+    def parts(self, questions: Sequence[str]) -> Iterator[Part]:
+        """Each question, and then the build itself, where ``people`` are made up for it."""
         project = read_project(self.file)
         with closing(MadeUpDuckDB()) as duckdb:
             drawn = Drawn(self.draws, self.confidence)
             audit = QuestionAudit(duckdb.over, self.pairs, drawn)
             for text in questions:
-                yield text
                 population = _population(text, project)
-                catalog, loss = (
-                    made_up(project.catalog, population),
-                    self._loss(project, population),
-                )
-                self.parts.append(audit.audited(text, catalog, loss))
+                loss = self._loss(project, population)
+                yield audit.audited(text, made_up(project.catalog, population), loss)
         if self.people:
-            yield "one run"
-            self.parts.append(self._one_run())
+            yield self._one_run()
 
-    def report(self) -> Report:
-        """What was found so far, dated."""
+    def report(self, parts: Sequence[Part]) -> Report:
+        """What was found, dated."""
         made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         digest = sha256(self.file.read_bytes()).hexdigest()
-        return Report(made, version("tacit"), self.file.name, digest, tuple(self.parts))
+        return Report(made, version("tacit"), self.file.name, digest, tuple(parts))
 
     def _one_run(self) -> Part:
         run = audit_session(self.people, self.epsilon, self.confidence)
@@ -79,14 +73,11 @@ class ProjectAudit:
     def _loss(self, project: Project, population: str) -> Loss:
         """What a question may lose, in the measure of the budget that is declared."""
         people = next(each for each in project.people if each.population.name == population)
-        budget, epsilon, delta = (
-            budget_of(people.budget),
-            exact(self.epsilon),
-            exact(self.delta),
-        )
-        if budget.cap.measure is Measure.ZCDP:
-            return Loss(Measure.ZCDP, rho_within(epsilon, budget.conversion_delta), delta)
-        return Loss(budget.cap.measure, epsilon, delta)
+        budget, delta = budget_of(people.budget), exact(self.delta)
+        amount, measure = exact(self.epsilon), budget.cap.measure
+        if measure is Measure.ZCDP:
+            amount = rho_within(amount, budget.conversion_delta)
+        return Loss(measure, amount, delta)
 
 
 def _population(text: str, project: Project) -> str:

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 import click
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from tacit.cli import options
 from tacit.errors import InvalidValue
@@ -56,13 +56,12 @@ def audit(  # noqa: PLR0913 - one for each option
     own = later("tacit.audit.project").ProjectAudit(
         project, epsilon, delta, pairs=pairs, draws=draws, people=people
     )
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    steps = len(asked) + bool(people)
+    shown = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     quiet = json_ or not sys.stdout.isatty()
-    with Progress(*columns, transient=True, disable=quiet) as bar:
-        task = bar.add_task("")
-        for step in own.steps(asked):
-            bar.update(task, description=safe(step)[:60].replace("[", "\\["))
-    report = own.report()
+    with Progress(*shown, TimeElapsedColumn(), transient=True, disable=quiet) as bar:
+        parts = list(bar.track(own.parts(asked), total=steps, description="audit"))
+    report = own.report(parts)
     key = signing_key(project.parent)
     text = later("tacit.audit.signed").SignedReport.sign(report.to_dict(), key)
     dated = time.strftime("tacit-audit-%Y-%m-%d-%H%M%S.json", time.gmtime())
