@@ -51,7 +51,7 @@ def test_a_report_is_signed_and_verified_offline(project: Path, tmp_path: Path) 
     assert done.exit_code == 0, done.output
     for line in (COUNT, MEDIAN, "  kept: neighbours: 3 pairs", "  kept: one run: ", "  note: "):
         assert line in done.output
-    assert "4 checks: every promise was kept." in done.output
+    assert "Every promise was kept, in 4 checks." in done.output
     with open_project(project) as session:
         assert session.status().spent == before  # nothing is charged
     report = json.loads(out.read_text())
@@ -91,14 +91,22 @@ def test_a_build_that_lies_has_an_exit_code_of_its_own(
     done = audit(project, COUNT, "--people", "0", "--out", str(out))
     assert done.exit_code == 3
     assert "  BROKEN: Gaussian noise" in done.output
-    assert "1 of 2 checks: a promise was broken." in done.output
+    assert "A promise was broken, in 1 of 2 checks." in done.output
     assert not json.loads(out.read_text())["report"]["kept"]
-    assert "a promise was broken" in run("verify", str(out)).output
+    assert "A promise was broken" in run("verify", str(out)).output
 
 
-def test_a_question_that_is_not_known_is_refused(project: Path) -> None:
+def test_what_cannot_be_audited_or_written_is_refused_before_it_is_begun(
+    project: Path,
+) -> None:
     done = audit(project, "SELECT COUNT(*) FROM nowhere")
     assert done.exit_code == 1
     assert "nowhere" in done.output
     assert audit(project, "--people", "150").exit_code == 1
     assert audit(project, "--file", "no such file").exit_code == 1
+    assert "Name what to audit" in audit(project, "--people", "0").output
+    mistyped = project.parent / "elsewhere" / "tacit.toml"
+    assert audit(mistyped, COUNT).exit_code == 1
+    assert not mistyped.parent.exists()
+    nowhere = audit(project, COUNT, "--out", "no such folder/audit.json")
+    assert "There is no folder no such folder" in nowhere.output

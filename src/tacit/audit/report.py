@@ -30,9 +30,10 @@ class Report:
     def verdict(self) -> str:
         """In a sentence."""
         checks = sum(len(part.checks) for part in self.parts)
+        told = f"{checks} check{'s' if checks > 1 else ''}"
         if self.broken:
-            return f"{len(self.broken)} of {checks} checks: a promise was broken."
-        return f"{checks} checks: every promise was kept."
+            return f"A promise was broken, in {len(self.broken)} of {told}."
+        return f"Every promise was kept, in {told}."
 
     def to_dict(self) -> dict[str, object]:
         """For machines."""

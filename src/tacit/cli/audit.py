@@ -10,6 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tacit.cli import options
 from tacit.errors import InvalidValue
 from tacit.extras import later
+from tacit.project.project import read_project
 from tacit.render.cell import safe
 from tacit.session.home import signing_key
 
@@ -22,9 +23,15 @@ BROKEN = 3
 @click.option("--file", type=click.Path(path_type=Path), help="More questions, each ended by ;")
 @click.option("--epsilon", default="1", show_default=True, help="What each question may lose.")
 @click.option("--delta", default="0", help="For groups whose keys are not public, as in ask.")
-@click.option("--pairs", type=click.IntRange(1), default=100, show_default=True)
-@click.option("--draws", type=click.IntRange(1), default=10**6, show_default=True)
-@click.option("--people", type=click.IntRange(0), default=10**5, show_default=True)
+@click.option(
+    "--pairs", type=click.IntRange(1), default=100, show_default=True, help="Of neighbours."
+)
+@click.option(
+    "--draws", type=click.IntRange(1), default=10**6, show_default=True, help="Of noise."
+)
+@click.option(
+    "--people", type=click.IntRange(0), default=10**5, show_default=True, help="In one run."
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Where the signed report goes.")
 @click.option(
     "--json",
@@ -48,11 +55,18 @@ def audit(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Put QUESTIONS in SQL, and this build, to the test over made-up people.
 
-    No row of yours is read and nothing is charged. Neighbours are replayed in --pairs, noise
-    is drawn so many times, and --people are guessed in one run; 0 leaves that out. The
-    report is dated and signed with the project's key. Exit code 3: a promise was broken.
+    No row of yours is read and nothing is charged. The report is dated and signed with the
+    project's key. Exit code 3: a promise was broken. --people 0 leaves the build out.
     """
     asked = (*questions, *_questions_in(file))
+    if not asked and not people:
+        raise InvalidValue("Name what to audit: questions in SQL, or --people 100000.")
+    dated = time.strftime("tacit-audit-%Y-%m-%d-%H%M%S.json", time.gmtime())
+    where = out or (None if json_ else Path(dated))
+    if where is not None and not where.parent.is_dir():
+        raise InvalidValue(f"There is no folder {where.parent} for the report; make it first.")
+    read_project(project)  # refused before a key is made beside it
+    key = signing_key(project.parent)
     own = later("tacit.audit.project").ProjectAudit(
         project, epsilon, delta, pairs=pairs, draws=draws, people=people
     )
@@ -62,10 +76,7 @@ def audit(  # noqa: PLR0913 - one for each option
     with Progress(*shown, TimeElapsedColumn(), transient=True, disable=quiet) as bar:
         parts = list(bar.track(own.parts(asked), total=steps, description="audit"))
     report = own.report(parts)
-    key = signing_key(project.parent)
     text = later("tacit.audit.signed").SignedReport.sign(report.to_dict(), key)
-    dated = time.strftime("tacit-audit-%Y-%m-%d-%H%M%S.json", time.gmtime())
-    where = out or (None if json_ else Path(dated))
     if where is not None:
         where.write_text(text, encoding="utf-8")
     if json_:
