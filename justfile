@@ -51,6 +51,10 @@ attacks *args:
 attack-page:
     TACIT_DRAW=1 uv run pytest tests/claims/test_attack_page.py -k figures
 
+# what one question shows of a session, a server and the mechanism (of ten times CI's people), and `tacit audit`
+audit *args:
+    TACIT_CANARIES=100000 OPENBLAS_NUM_THREADS=1 uv run pytest tests/claims/test_one_run.py tests/unit/audit tests/end_to_end/test_audit.py "$@"
+
 # what every mechanism must show: law, privacy, audit, error and edges
 mechanisms:
     uv run pytest -n auto tests/contracts/test_mechanisms.py tests/claims/test_mechanism_audit.py tests/claims/test_other_audits.py
