@@ -15,6 +15,7 @@ from uuid import uuid4
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tacit.engines.ask import statement
 from tacit.store.open import open_store
 from tacit.store.store import SqlStore
 from tacit.testing.postgres_cluster import PostgresCluster
@@ -52,6 +53,14 @@ def bar(record_property: Callable[[str, object], None]) -> Iterator[Bar]:
     yield show
     if short:
         pytest.fail("\n".join(short), pytrace=False)
+
+
+@pytest.fixture(autouse=True)
+def no_statement_is_kept() -> Iterator[None]:
+    """What a test had printed, perhaps by a lie, is not what the next one asks."""
+    statement.cache_clear()
+    yield
+    statement.cache_clear()
 
 
 @pytest.fixture(scope="session")

@@ -31,9 +31,9 @@ floors:
 docs:
     uv run zensical build --clean --strict && uv run pytest -q tests/site
 
-# unit tests, contracts, engines and doctests, with branch coverage; `just replays` is the rest
+# unit tests, contracts, the server, the walks of the pages and doctests, with branch coverage
 test *args:
-    uv run pytest -n auto --dist worksteal --cov --cov-report=term-missing:skip-covered --ignore tests/engines/test_neighbours.py tests/unit tests/contracts tests/end_to_end tests/engines tests/server src "$@"
+    uv run pytest -n auto --dist worksteal --cov --cov-report=term-missing:skip-covered tests/unit tests/contracts tests/end_to_end tests/server src "$@"
 
 # the statistical claims at their real size, each with the lie that it rejects; `just timing` is the rest
 claims *args:
@@ -54,6 +54,10 @@ attack-page:
 # answers randomised at home: laws, variances and audits; 10,000 respondents, a few of them in Chromium
 survey *args:
     OPENBLAS_NUM_THREADS=1 uv run pytest tests/claims/test_local.py tests/end_to_end/test_survey.py "$@"
+
+# what one question shows of a session, a server and the mechanism (of ten times CI's people), and `tacit audit`
+audit *args:
+    TACIT_CANARIES=100000 OPENBLAS_NUM_THREADS=1 uv run pytest tests/claims/test_one_run.py tests/unit/audit tests/end_to_end/test_audit.py "$@"
 
 # what every mechanism must show: law, privacy, audit, error and edges
 mechanisms:
@@ -141,7 +145,7 @@ bench-session:
 
 # every engine gives the integers of the reference, and neighbours show in nothing but noise
 engines *args:
-    uv run pytest -n auto tests/engines "$@"
+    uv run pytest -n auto --dist worksteal tests/engines "$@"
 
 # 2,000 neighbours of generated people in generated tables, and the lies that they catch
 replays *args:

@@ -36,7 +36,8 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, int], dic
         for form in ("prepared", "unprepared"):
             found[form, rows] = asked(place, rows, form)
         if rows == LEAST:
-            found["100,000 groups", rows] = asked(place, rows, "prepared", "fine")
+            fine = tmp_path_factory.mktemp("fine")  # a copy holds the declared columns only
+            found["100,000 groups", rows] = asked(fine, rows, "prepared", "fine")
         (place / f"{rows}.duckdb").unlink()
     return found
 

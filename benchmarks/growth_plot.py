@@ -42,7 +42,8 @@ def plotted(grown: Grown) -> str:
         drawn += [_line(one, other, look) for one, other in pairwise(placed)]
         for (x, y), (_, seconds) in zip(placed, points, strict=True):
             drawn.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{COLOURS[name]}"/>')
-            drawn.append(_text(x, y - 10, f"{seconds:.2g}"))
+            # the lowest line has its numbers below it, where no other line runs
+            drawn.append(_text(x, y + 20 if name == "bare" else y - 10, f"{seconds:.2g}"))
         x, y = placed[-1]
         drawn.append(_text(x + 50, y + 4, name))
     body = "\n".join(drawn)

@@ -6,13 +6,14 @@ from datetime import date
 
 import pytest
 from conftest import Bar
-from engines_over import DUCKDB_TYPES, ENGINES, duckdb_over
+from engines_over import ENGINES, duckdb_over
 
 from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
 from tacit.core.dataset import Dataset
 from tacit.core.schema import Schema
 from tacit.engines.duckdb import TYPES
+from tacit.engines.duckdb_made import WRITTEN
 from tacit.engines.engine import Engine, SecretTable
 from tacit.engines.joined import Tables
 from tacit.engines.meaning import Cell, Row
@@ -171,9 +172,7 @@ class Narrow:
 
     def check(self, declared: Catalog) -> None:
         for dataset in declared.tables:
-            names = {
-                column.name: DUCKDB_TYPES[column.kind] for column in dataset.schema.columns
-            }
+            names = {column.name: WRITTEN[column.kind] for column in dataset.schema.columns}
             check_types(dataset, names, self.types)
 
     def run(self, plan: BoundedPlan, declared: Catalog, salt: bytes) -> SecretTable:

@@ -4,9 +4,9 @@ Every table has an ``id``, a column that leads to the person, and columns of any
 shared between tables, and some have to be quoted.
 """
 
-from choices import Choices
 from made_column import column
 
+from tacit.audit.choices import Choices
 from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
 from tacit.core.dataset import Dataset, Epoch, Limits, Link, Location, UnitColumn

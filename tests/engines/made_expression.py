@@ -6,9 +6,8 @@ from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 
-from choices import Choices
-from made_column import ORDINARY
-
+from tacit.audit.choices import Choices
+from tacit.audit.made_cell import ORDINARY
 from tacit.core.column import Kind
 from tacit.plan.calendar import Part
 from tacit.plan.expression import (

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
-from choices import Choices
 from made_expression import CONSTANTS_AFTER, Maker
 from made_relation import beside_public, per_unit
 
+from tacit.audit.choices import Choices
 from tacit.core.catalog import Catalog
 from tacit.core.column import Kind
 from tacit.core.dataset import Link, UnitColumn

@@ -45,7 +45,7 @@ def owner(name: str) -> Run:
         session = spark_over._spark()._session
         return lambda text: session.sql(text).collect()
     if name == "duckdb":
-        connection = engines_over._duckdb()[1]
+        connection = engines_over._duckdb().connection
         return lambda text: connection.execute(text).fetchall()
 
     def run(text: str) -> Sequence[Sequence[Any]]:

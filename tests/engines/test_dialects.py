@@ -129,7 +129,7 @@ def test_a_day_less_some_days_means_the_same_in_duckdb(
 ) -> None:
     """Trino's function is made there; one that is a day off is found."""
     monkeypatch.setitem(dialects.WORDS, "duckdb", (dialects.days_before,))
-    _, connection = engines_over._duckdb()
+    connection = engines_over._duckdb().connection
     connection.execute(f"CREATE MACRO date_add(unit, days, day) AS day + {days}")
     found = any(EngineContract(ENGINES["duckdb"]).unequal())
     connection.execute("DROP MACRO date_add")

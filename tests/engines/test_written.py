@@ -6,15 +6,15 @@ from itertools import islice
 import clinic
 import hospital
 import pytest
-from choices import Choices
 from conftest import Bar
 from engines_over import ENGINES, VERSIONS, Over, duckdb_over, reference
-from made_people import in_turn, person, together
 from neighbouring import SALT, opened
 from nodes import COMPUTED, LANGUAGE, nodes
 from sqlglot import exp
 from written import CLINIC, HOSPITAL
 
+from tacit.audit.choices import Choices
+from tacit.audit.made_people import in_turn, person, together
 from tacit.core.catalog import Catalog
 from tacit.core.dataset import Limits
 from tacit.engines.joined import Tables

@@ -2,14 +2,13 @@
 
 from dataclasses import dataclass
 
-from choices import Choices
 from made_catalog import catalog
-from made_people import person, together
 from made_plan import plan
 
+from tacit.audit.choices import Choices
+from tacit.audit.made_people import neighbours
 from tacit.core.catalog import Catalog
 from tacit.core.loss import Loss
-from tacit.core.unit import Neighbours
 from tacit.engines.joined import Tables
 from tacit.errors import InternalError, TacitError
 from tacit.plan.sensitivity import group_count
@@ -26,9 +25,6 @@ LOSSES = (
 
 MOST_INTEGERS = 20_000
 """What an answer is made of at most: trees for thousands of weeks take a minute to compare."""
-
-NOBODY, LAST = -1, 8
-"""Places among the names: rows of nobody, and whoever comes instead of the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +44,7 @@ def triple(number: int) -> Triple:
     choices = Choices(f"tacit triple {number}")
     declared = catalog(choices)
     quote, refused = _priced(declared, choices)
-    before, after = _neighbours(declared, choices)
+    before, after = neighbours(declared, choices)
     return Triple(number, declared, before, after, quote, refused)
 
 
@@ -65,20 +61,3 @@ def _priced(declared: Catalog, choices: Choices) -> tuple[Quote, int]:
         bounded = quote.bound.plan
         if (group_count(bounded) or 1) * sum(map(width, bounded.tallies)) <= MOST_INTEGERS:
             return quote, refused
-
-
-def _neighbours(declared: Catalog, choices: Choices) -> tuple[Tables, Tables]:
-    """Two databases that differ in all rows of one person, each in an order of its own."""
-    alone = len(declared.datasets) == 1
-    crowd = [
-        person(declared, place, 5 if alone else 3, choices)
-        for place in (NOBODY, *range(1, 1 + choices.below(LAST - 1)))
-    ]
-    most = choices.one((4, 8, 60)) if alone else choices.one((3, 8))
-    them = [person(declared, 0, most, choices)]
-    instead = []
-    if declared.populations[0].unit.neighbours is Neighbours.REPLACE_ONE:
-        instead = [person(declared, choices.one((0, LAST)), most, choices)]
-    sides = [together(declared, [*crowd, *people], choices) for people in (them, instead)]
-    before, after = choices.shuffled(sides)
-    return before, after

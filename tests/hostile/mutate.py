@@ -2,7 +2,7 @@
 
 import re
 
-from choices import Choices
+from tacit.audit.choices import Choices
 
 QUESTIONS = (
     "SELECT COUNT(*) FROM visits",

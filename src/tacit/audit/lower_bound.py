@@ -57,6 +57,22 @@ def mu_lower_bound(
     return max(0.0, normal.inv_cdf(left) - normal.inv_cdf(right))
 
 
+def one_run_lower_bound(right: int, guesses: int, confidence: float) -> float:
+    """The epsilon that right guesses of fair coins show at least, 0 where they show none.
+
+    Guarantee: where each coin decides about one unit, and all are guessed from one release of a
+    pure epsilon, the result is above epsilon with probability ``1 - confidence`` at most.
+    Reference: Steinke, Nasr, Jagielski 2023, section 5 (where delta is 0): many right guesses
+    are no likelier than as many heads of coins that show them with 1 / (1 + e**-epsilon).
+
+    Example:
+        >>> round(one_run_lower_bound(73_106, 10**5, 0.999), 3)
+        0.978
+    """
+    fair = least_probability(right, guesses, 1 - confidence)
+    return max(0.0, log(fair / (1 - fair))) if fair else 0.0
+
+
 def expected_lower_bound(
     left: float, right: float, count: int, confidence: float, delta: float = 0
 ) -> float:

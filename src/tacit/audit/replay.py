@@ -36,10 +36,14 @@ class BrokenPromise(InternalError):
 
 @dataclass(slots=True)
 class ReplayingGateway:
-    """A gateway that releases what was recorded, and raises where a neighbour shows."""
+    """A gateway that releases what was recorded, and raises where a neighbour shows.
+
+    ``reached`` is the largest square of a distance so far, as a part of the one declared.
+    """
 
     calls: list[Call]
     replayed: int = 0
+    reached: Fraction = Fraction(0)
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, draw: Draw
@@ -108,6 +112,8 @@ class ReplayingGateway:
                 f"Batch {self.replayed} moves by the root of {moved}, "
                 f"and that of {sensitivity.square} was declared."
             )
+        if moved:
+            self.reached = max(self.reached, moved / sensitivity.square)
 
     def _near_in_each_group(
         self, left: Integers, right: Integers, sensitivity: Sensitivity, draw: ChooseCells

@@ -5,6 +5,7 @@ import click
 from tacit.cli.apply import apply
 from tacit.cli.ask import ask
 from tacit.cli.attack import attack
+from tacit.cli.audit import audit, verify
 from tacit.cli.demo import demo
 from tacit.cli.domain import domain
 from tacit.cli.edit import budget, protect
@@ -54,6 +55,8 @@ COMMANDS = (
     prepare,
     ask,
     attack,
+    audit,
+    verify,
     status,
     ledger,
     serve,

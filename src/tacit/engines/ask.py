@@ -1,6 +1,7 @@
 """Ask an engine a bounded question, of an ordered copy where one lies in order."""
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from tacit.core.catalog import Catalog
@@ -12,6 +13,9 @@ from tacit.plan.bounded import BoundedPlan
 Found = Sequence[Sequence[Any]]
 Asked = Callable[[str], Found]
 """Runs one statement, and gives all its rows."""
+
+statement = lru_cache(maxsize=256)(question)
+"""The text of a question, made of public facts and the salt: kept for whoever asks again."""
 
 
 def ask(  # noqa: PLR0913 - a question, what it is about, and two ways to run it
@@ -28,10 +32,10 @@ def ask(  # noqa: PLR0913 - a question, what it is about, and two ways to run it
     Guarantee: what is read from a copy as it lies is used only where the same scan found every
     row in its place; else the table is asked, with the same answer.
     """
-    text = question(plan, catalog, salt, dialect)
+    text = statement(plan, catalog, salt, dialect)
     if not Rows(plan, catalog, salt, dialect).streamed:
         return boxed(plan, run(text))
     found = (run_in_order or run)(text)
     if any(broken for *_, broken in found):
-        return boxed(plan, run(question(plan, catalog, salt, dialect, use_copy=False)))
+        return boxed(plan, run(statement(plan, catalog, salt, dialect, use_copy=False)))
     return boxed(plan, [row[:-1] for row in found])

@@ -11,6 +11,7 @@ from tacit.project.project import Project
 from tacit.session.engines import with_password
 from tacit.store.open import open_store
 from tacit.store.sealing_key import VARIABLE, SealingKey
+from tacit.store.signing_key import SigningKey
 from tacit.store.sqlite import open_sqlite
 from tacit.store.states import States
 from tacit.store.store import Store
@@ -49,6 +50,11 @@ class Home:
             key = SealingKey.from_file(_private(folder) / "key")
         store = open_store(with_password(project.store, environment))
         return cls(store, Ledger(store), States(store, key))
+
+
+def signing_key(place: Path) -> SigningKey:
+    """The key by which the project in the folder ``place`` signs, made where there is none."""
+    return SigningKey.from_file(_private(place / FOLDER) / "signing-key")
 
 
 def _private(folder: Path) -> Path:

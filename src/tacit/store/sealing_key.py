@@ -1,13 +1,8 @@
 """The key that seals states: from the environment, or from a file that only its owner reads."""
 
 import os
-import stat
-from base64 import b64decode, b64encode
-from binascii import Error as NotBase64
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Self
 
 from cryptography.exceptions import InvalidTag
@@ -15,10 +10,9 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from tacit.errors import InvalidValue, LedgerBroken, SecretMisuse
 from tacit.numeric.entropy import fresh_bytes
-from tacit.store.sqlite import sync_folder
+from tacit.store.key_file import KEY_BYTES, decoded, key_in
 
 VARIABLE = "TACIT_STATE_KEY"
-KEY_BYTES = 32
 NONCE_BYTES = 12
 
 
@@ -48,19 +42,12 @@ class SealingKey:
         given = (os.environ if environment is None else environment).get(VARIABLE)
         if not given:
             raise InvalidValue(f"{VARIABLE} is not set; it holds 32 bytes in base64.")
-        return cls(_decoded(given, VARIABLE))
+        return cls(decoded(given, VARIABLE))
 
     @classmethod
     def from_file(cls, path: Path) -> Self:
         """The key in the file ``path``, made there where there is none."""
-        if not path.exists():
-            _make(path)
-        mode = stat.S_IMODE(path.stat().st_mode)
-        if mode & 0o077:
-            raise InvalidValue(
-                f"{path} may be read by others (mode {mode:o}); chmod 600 {path}"
-            )
-        return cls(_decoded(path.read_bytes(), str(path)))
+        return cls(key_in(path))
 
     def seal(self, plain: bytes, place: bytes) -> bytes:
         """``plain``, unreadable to all but this key, for ``place`` alone."""
@@ -81,21 +68,3 @@ class SealingKey:
 
     def __reduce__(self) -> str:
         raise SecretMisuse("A sealing key stays in its process.")
-
-
-def _make(path: Path) -> None:
-    """Put a new key at ``path``, whole and once, however many processes start at once."""
-    with NamedTemporaryFile(dir=path.parent, prefix=".key") as file:  # of mode 600
-        file.write(b64encode(fresh_bytes(KEY_BYTES)) + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
-        with suppress(FileExistsError):  # another was first, and theirs is the key
-            os.link(file.name, path)
-    sync_folder(path.parent)
-
-
-def _decoded(text: str | bytes, place: str) -> bytes:
-    try:
-        return b64decode(text.strip(), validate=True)
-    except (NotBase64, ValueError) as error:
-        raise InvalidValue(f"{place} does not hold base64.") from error

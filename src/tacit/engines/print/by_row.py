@@ -6,7 +6,6 @@ from tacit.engines.print.bounded_rows import is_added_up
 from tacit.engines.print.kept_rows import BROKEN, UNIT, before
 from tacit.engines.print.rows import Rows
 from tacit.engines.print.word import alias, cast, choose, chosen, column, literal, paren
-from tacit.plan.source import one_row
 from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, TreeTally, UnitTally
 
 SAME = "tacit_same"
@@ -20,9 +19,7 @@ def added_by_row(rows_of: Rows, below: str) -> dict[str, exp.Select]:
 
     Each adds what it moves the clamped sum of its unit by, so that they add up to that.
     """
-    back = _in_view(rows_of)
-    if not back:
-        return {ADDED: _alone(rows_of, below)}
+    back = (rows_of.plan.max_rows_in_all or 1) - 1
     marked = chosen(below)
     for step in range(1, back + 1):
         marked = marked.select(alias(_same(rows_of, step), f"{SAME}_{step}"), copy=False)
@@ -38,38 +35,18 @@ def added_by_row(rows_of: Rows, below: str) -> dict[str, exp.Select]:
         alias(cast(_adds(rows_of, tally, place), "BIGINT"), f"t{place}")
         for place, tally in enumerate(rows_of.plan.tallies)
     ]
-    made[ADDED] = _added(rows_of, EARLIER, tallies, column(EARLIER))
+    made[ADDED] = _added(rows_of, EARLIER, tallies)
     return made
 
 
-def _alone(rows_of: Rows, below: str) -> exp.Select:
-    """What each row adds where no other of its unit is looked at: it is within all limits."""
-    tallies = [
-        alias(_of_row(rows_of, tally), f"t{place}")
-        for place, tally in enumerate(rows_of.plan.tallies)
-    ]
-    return _added(rows_of, below, tallies, alias(literal(0), EARLIER))
-
-
-def _added(rows_of: Rows, below: str, tallies: list[exp.Expr], earlier: exp.Expr) -> exp.Select:
+def _added(rows_of: Rows, below: str, tallies: list[exp.Expr]) -> exp.Select:
     """What rows add to their groups, beside what trees and the order need of each."""
     names = map(column, rows_of.key_names)
     trees = [tally for tally in rows_of.plan.tallies if isinstance(tally, TreeTally)]
     cells = list(dict.fromkeys(map(rows_of.value, trees)))
-    beside = [*cells, earlier] if cells else []
+    beside = [*cells, column(EARLIER)] if cells else []
     broken = [column(BROKEN)] if rows_of.streamed else []
     return chosen(below, *names, *tallies, *beside, *broken)
-
-
-def _of_row(rows_of: Rows, tally: Tally) -> exp.Expr:
-    # the leaves of a tree are counted by themselves
-    return literal(0) if isinstance(tally, TreeTally) else rows_of.value(tally)
-
-
-def _in_view(rows_of: Rows) -> int:
-    if one_row(rows_of.plan.source, rows_of.catalog):
-        return 0
-    return (rows_of.plan.max_rows_in_all or 1) - 1
 
 
 def _same(rows_of: Rows, step: int) -> exp.Expr:

@@ -31,6 +31,11 @@ def row_by_row(plan: BoundedPlan, catalog: Catalog) -> bool:
     return all((most + 1) * (value + 1) < ROOM for value in greatest)
 
 
+def alone(plan: BoundedPlan, catalog: Catalog) -> bool:
+    """Whether no other row of its unit is looked at: each row is within all limits."""
+    return one_row(plan.source, catalog) or plan.max_rows_in_all == 1
+
+
 def choosing(plan: BoundedPlan) -> bool:
     """Whether a unit can be in more groups than it keeps."""
     groups, most = group_count(plan), plan.max_rows_in_all

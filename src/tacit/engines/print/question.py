@@ -4,13 +4,13 @@ from sqlglot import exp
 
 from tacit.core.catalog import Catalog
 from tacit.engines.print.bounded_rows import bounded_rows
-from tacit.engines.print.by_row import ADDED, EARLIER, added_by_row
+from tacit.engines.print.by_row import EARLIER, added_by_row
 from tacit.engines.print.by_unit import CHOSEN, GROUP_RANK, RANKED, ROW_RANK, added_by_unit
 from tacit.engines.print.dialect import said
-from tacit.engines.print.form import row_by_row
+from tacit.engines.print.form import alone, row_by_row
 from tacit.engines.print.kept_rows import BROKEN
 from tacit.engines.print.rows import Rows
-from tacit.engines.print.total import total
+from tacit.engines.print.total import total, total_alone
 from tacit.engines.print.word import alias, chosen, column, is_null, literal
 from tacit.plan.bounded import BoundedPlan
 from tacit.plan.tally import Tally, TreeTally
@@ -32,10 +32,12 @@ def question(
     """
     rows_of = Rows(plan, catalog, salt, dialect, use_copy)
     relations = bounded_rows(rows_of)
-    added = added_by_row if row_by_row(plan, catalog) else added_by_unit
-    relations |= added(rows_of, list(relations)[-1])
-    sums = _sums(rows_of, list(relations)[-1])
-    leaves = [_leaves(rows_of, place) for place in _trees(plan)]
+    if not alone(plan, catalog):
+        added = added_by_row if row_by_row(plan, catalog) else added_by_unit
+        relations |= added(rows_of, list(relations)[-1])
+    last = list(relations)[-1]
+    sums = _sums(rows_of, last)
+    leaves = [_leaves(rows_of, place, last) for place in _trees(plan)]
     query: exp.Query = exp.union(sums, *leaves, distinct=False) if leaves else sums
     for name, relation in relations.items():
         # shared, not copied: the tree is copied once where its text is made
@@ -47,10 +49,7 @@ def _sums(rows_of: Rows, source: str) -> exp.Select:
     """The groups, and the sum of what their units add."""
     plan = rows_of.plan
     names = [column(name) for name in rows_of.key_names]
-    sums = [
-        exp.func("COALESCE", _total(column(f"t{place}"), tally, rows_of.dialect), literal(0))
-        for place, tally in enumerate(plan.tallies)
-    ]
+    sums = [_sum(rows_of, place, tally) for place, tally in enumerate(plan.tallies)]
     no_cell = [alias(literal(-1), CELL)] if _trees(plan) else []
     query = chosen(source, *names, *no_cell, *sums)
     kept: list[exp.Expr] = []
@@ -66,12 +65,19 @@ def _sums(rows_of: Rows, source: str) -> exp.Select:
     return query.group_by(*names, copy=False) if names else query
 
 
-def _total(added: exp.Expr, tally: Tally, dialect: str) -> exp.Expr:
+def _sum(rows_of: Rows, place: int, tally: Tally) -> exp.Expr:
     # a row moves its unit's part from one end of its range to the other at most
-    return total(added, 2 * max(-tally.low, tally.high), dialect)
+    most, dialect = 2 * max(-tally.low, tally.high), rows_of.dialect
+    if not alone(rows_of.plan, rows_of.catalog):
+        added = total(column(f"t{place}"), most, dialect)
+    elif isinstance(tally, TreeTally):
+        return literal(0)  # its leaves are counted by themselves
+    else:
+        added = total_alone(rows_of.number_of(tally), most, dialect)
+    return exp.func("COALESCE", added, literal(0))
 
 
-def _leaves(rows_of: Rows, place: int) -> exp.Select:
+def _leaves(rows_of: Rows, place: int, source: str) -> exp.Select:
     """The cells of a tree that kept rows fall into, and how many, beside no other tally."""
     plan = rows_of.plan
     cell = rows_of.value(plan.tallies[place])
@@ -80,9 +86,11 @@ def _leaves(rows_of: Rows, place: int) -> exp.Select:
         exp.Count(this=exp.Star()) if other == place else literal(0)
         for other in range(len(plan.tallies))
     ]
-    if row_by_row(plan, rows_of.catalog):
-        source = ADDED
-        kept: list[exp.Expr] = [exp.LT(this=column(EARLIER), expression=literal(plan.max_rows))]
+    kept: list[exp.Expr] = []
+    if alone(plan, rows_of.catalog):
+        pass
+    elif row_by_row(plan, rows_of.catalog):
+        kept = [exp.LT(this=column(EARLIER), expression=literal(plan.max_rows))]
     else:
         source = RANKED
         kept = [

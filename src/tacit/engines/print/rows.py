@@ -84,11 +84,15 @@ class Rows:
 
     def value(self, tally: Tally, back: int = 0) -> exp.Expr:
         """What a tally needs of a row, or of one so many ``back``, made of those columns."""
+        return steps(self.number_of(tally, back))
+
+    def number_of(self, tally: Tally, back: int = 0) -> Steps:
+        """The same, before it is printed."""
         held = {
             number: HeldSteps(before(name, back))
             for number, name in self.carried(tally).items()
         }
-        return steps(made_from(value_of(tally), held))
+        return made_from(value_of(tally), held)
 
     def carried(self, tally: Tally) -> dict[Steps, str]:
         """What a tally's value is made of, and the columns that hold it."""

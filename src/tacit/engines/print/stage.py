@@ -129,7 +129,9 @@ def _clamped_float(value: exp.Expr, low: float, high: float) -> exp.Expr:
         compare(Comparison.LESS, value, bounds[0]),
         compare(Comparison.AT_LEAST, value, double(-float_info.max)),
     )
-    return choose([(inside, value), (above, bounds[1]), (below, bounds[0])], None)
+    # the common case by itself: engines look at the other conditions only where it fails
+    outside = choose([(above, bounds[1]), (below, bounds[0])], None)
+    return choose([(inside, value)], outside)
 
 
 def _rounds_at_once(number: ColumnSteps) -> bool:

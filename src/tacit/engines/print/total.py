@@ -2,13 +2,26 @@
 
 from sqlglot import exp
 
+from tacit.engines.print.row import steps
 from tacit.engines.print.word import cast, literal, paren
+from tacit.plan.steps import (
+    CaseSteps,
+    HeldSteps,
+    NotSo,
+    Steps,
+    StepsAreNull,
+    SumSteps,
+    WholeSteps,
+)
 
 LIMB = 21
 """Bits of a number that are summed apart: 2^42 rows of them fit into 64."""
 
 BY_LIMBS = frozenset({"spark"})
 """Where sums of more than 64 bits are slow: decimals, each an object of its own."""
+
+WIDE = {"duckdb": "INT128", "postgres": "DECIMAL", "spark": "DECIMAL(38, 0)"}
+"""What holds a number of rows times any number of steps."""
 
 NARROW = "narrow"
 """What marks a sum that 64 bits hold."""
@@ -39,3 +52,24 @@ def total(amount: exp.Expr, most: int, dialect: str) -> exp.Expr:
     for part in others:
         first = exp.Add(this=first, expression=part)
     return first
+
+
+def total_alone(number: Steps, most: int, dialect: str) -> exp.Expr:
+    """The sum of what rows add by themselves: of few columns, and else of how many rows.
+
+    Example:
+        >>> total_alone(SumSteps(HeldSteps("v0"), WholeSteps(-7)), 9, "postgres").sql()
+        'SUM("v0") + CAST(COUNT("v0") AS DECIMAL) * (-7)'
+    """
+    match number:
+        case WholeSteps(1):
+            return exp.Count(this=exp.Star())
+        case CaseSteps(((NotSo(StepsAreNull(part)), WholeSteps(1)),), WholeSteps(0)):
+            return exp.Count(this=steps(part))
+        case SumSteps(HeldSteps() as held, WholeSteps(int(value))) if dialect in WIDE:
+            count = cast(exp.Count(this=steps(held)), WIDE[dialect])
+            moved = exp.Mul(this=count, expression=literal(value))
+            summed = total(steps(held), most + abs(value), dialect)
+            return exp.Add(this=summed, expression=moved)
+        case _:
+            return total(steps(number), most, dialect)

@@ -1,14 +1,13 @@
 """People that choices make: their rows in all tables, hard on whoever bounds them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from choices import Choices
-from made_catalog import ID, UNIT
-from made_column import EXTREME, ORDINARY, any_cell, declared, own_cell
-
+from tacit.audit.choices import Choices
+from tacit.audit.made_cell import EXTREME, ORDINARY, any_cell, declared, own_cell
 from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
-from tacit.core.dataset import Dataset, Link
+from tacit.core.dataset import Dataset, Link, UnitColumn
+from tacit.core.unit import Neighbours
 from tacit.engines.joined import Tables
 from tacit.engines.meaning import Cell, Row
 from tacit.plan.kind import NUMBERS
@@ -18,6 +17,9 @@ NAMES: dict[Kind, tuple[Cell, ...]] = {
     Kind.INTEGER: (1, 2, 0, -1, 12, 2**63 - 1, -(2**63), 2**53, 2**53 + 1),
 }
 """Names that are easily taken for one another, or for none; the first is the neighbour's."""
+
+NOBODY, LAST = -1, 8
+"""Places among the names: rows of nobody, and whoever comes instead of the first."""
 
 PUSHED: dict[Kind, Cell] = {Kind.INTEGER: 2**62, Kind.DECIMAL: 10**9, Kind.FLOAT: 1e300}
 
@@ -34,6 +36,28 @@ Style = Callable[[Column, int, Choices], Cell]
 """How a person fills the cells of a table: by column, and by the number of the row."""
 
 
+def neighbours(
+    catalog: Catalog, choices: Choices, most_rows: Sequence[int] = ()
+) -> tuple[Tables, Tables]:
+    """Two databases that differ in all rows of one person, each in an order of its own.
+
+    That person has at most one of ``most_rows`` in a table.
+    """
+    alone = len(catalog.datasets) == 1
+    crowd = [
+        person(catalog, place, 5 if alone else 3, choices)
+        for place in (NOBODY, *range(1, 1 + choices.below(LAST - 1)))
+    ]
+    most = choices.one(most_rows or ((4, 8, 60) if alone else (3, 8)))
+    them = [person(catalog, 0, most, choices)]
+    instead = []
+    if catalog.populations[0].unit.neighbours is Neighbours.REPLACE_ONE:
+        instead = [person(catalog, choices.one((0, LAST)), most, choices)]
+    sides = [together(catalog, [*crowd, *people], choices) for people in (them, instead)]
+    before, after = choices.shuffled(sides)
+    return before, after
+
+
 def person(
     catalog: Catalog, place: int, most: int, choices: Choices, style: Style | None = None
 ) -> Rows:
@@ -42,18 +66,20 @@ def person(
     They have at most ``most`` rows in a table, and as many where their style is given.
     """
     found: Rows = {}
-    for dataset in catalog.datasets:
+    for dataset in _parents_first(catalog):
         cell = style or _style(choices)
         found[dataset.name] = []
         rows = 0 if choices.once_in(8) else 1 + choices.below(most)
+        if isinstance(dataset.unit, UnitColumn) and dataset.unit.one_row:
+            rows = min(rows, 1)
         for number in range(rows if style is None else most):
-            way = _leading(dataset, place, found, choices)
+            way = _leading(catalog, dataset, place, found, choices)
             row: dict[str, Cell] = {
                 column.name: cell(column, number, choices) for column in dataset.schema.columns
             }
-            if ID in dataset.schema:
-                kind = dataset.schema[ID].kind
-                row[ID] = _own_id(kind, place, _number(number, choices))
+            for name in _numbered(catalog, dataset):
+                kind = dataset.schema[name].kind
+                row[name] = _own_id(kind, place, _number(number, choices))
             row[dataset.unit.column] = way
             found[dataset.name].append(row)
     return found
@@ -75,6 +101,18 @@ def together(catalog: Catalog, people: list[Rows], choices: Choices) -> Tables:
     return {table: choices.shuffled(rows) for table, rows in found.items()}
 
 
+def _parents_first(catalog: Catalog) -> list[Dataset]:
+    return sorted(catalog.datasets, key=lambda each: len(catalog.path_to_unit(each.name)))
+
+
+def _numbered(catalog: Catalog, dataset: Dataset) -> tuple[str, ...]:
+    """The columns that tell rows apart: those that other tables lead to, and the row key."""
+    links = [each.unit for each in catalog.datasets if isinstance(each.unit, Link)]
+    led = [link.parent_column for link in links if link.parent == dataset.name]
+    keyed = [dataset.row_key] if dataset.row_key else []
+    return tuple(name for name in dict.fromkeys([*keyed, *led]) if name != dataset.unit.column)
+
+
 def _number(number: int, choices: Choices) -> int | None:
     """The number of a row: its own, or sometimes NULL or that of the person's first row."""
     if choices.once_in(12):
@@ -83,18 +121,20 @@ def _number(number: int, choices: Choices) -> int | None:
 
 
 def _own_id(kind: Kind, place: int, number: int | None) -> Cell:
-    if number is None:
-        return None
-    whole = place * ROOM + number
-    return whole if kind is Kind.INTEGER else f"row {whole}"
+    return None if number is None else own_cell(kind, place * ROOM + number)
 
 
-def _leading(dataset: Dataset, place: int, found: Rows, choices: Choices) -> Cell:
+def _leading(
+    catalog: Catalog, dataset: Dataset, place: int, found: Rows, choices: Choices
+) -> Cell:
     """What leads a row to its person: their name, or the id of one of their rows above."""
     way, kind = dataset.unit, dataset.schema[dataset.unit.column].kind
-    if not isinstance(way, Link) or way.parent_column == UNIT:
+    above = catalog.dataset(way.parent).unit if isinstance(way, Link) else way
+    if not isinstance(way, Link) or (
+        isinstance(above, UnitColumn) and above.column == way.parent_column
+    ):
         return NAMES[kind][place] if place >= 0 else None
-    ids = [row[ID] for row in found[way.parent]]
+    ids = [row[way.parent_column] for row in found[way.parent]]
     # some lead to no row at all
     return choices.one([*ids, *ids, *ids, *ids, None, _own_id(kind, place, ROOM - 1)])
 
