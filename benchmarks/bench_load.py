@@ -48,7 +48,7 @@ def test_two_servers_under_load(
         token = Tokens(store).issue(Pass("ann", "analyst", ALL.text, wall_clock() + 10**8))
     share = 60 * MINUTES / 10
     with ExitStack() as ending:
-        servers = [Command(file, tmp_path / "log", KEY) for _ in range(2)]
+        servers = [Command(file, tmp_path / "logs", KEY) for _ in range(2)]
         for server in servers:
             ending.callback(server.kill)
             server.ready()

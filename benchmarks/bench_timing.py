@@ -86,7 +86,7 @@ def sides(place: Path, settings: str) -> Iterator[list[Side]]:
             with beside(file, {}) as (_, home):
                 allowed = Pass("ann", "analyst", ALL.text, wall_clock() + 10**9)
                 token = Tokens(home.store).issue(allowed)
-            servers.append((Command(file, place / "log", {}), token))
+            servers.append((Command(file, place / "logs", {}), token))
             ending.callback(servers[-1][0].kill)
         yield [Side(server.ready().port, token) for server, token in servers]
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from serving import COUNT, Server, make_project, running
@@ -112,8 +113,20 @@ def test_what_is_left_where_all_died_is_swept_by_the_next_and_not_before() -> No
 def test_a_child_that_cannot_start_stops_the_server_before_anything_is_charged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     file = make_project(tmp_path / "clinic", more="[server]\nmegabytes = 64\n")
-    with pytest.raises(InvalidValue, match="does not start in a process of 64 megabytes"):
+    with TemporaryDirectory(prefix="tacit-short-") as place:
+        monkeypatch.setattr("tempfile.tempdir", place)
+        with pytest.raises(InvalidValue, match="does not start in a process of 64 megabytes"):
+            served(file, {})
+        assert list(Path(place).glob(f"{PREFIX}*")) == []
+
+
+def test_a_folder_whose_name_is_too_long_for_a_socket_is_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = make_project(tmp_path / "clinic")
+    folder = tmp_path / (76 * "x")
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    with pytest.raises(InvalidValue, match="set TMPDIR to a shorter one"):
         served(file, {})
-    assert list(tmp_path.glob(f"{PREFIX}*")) == []

@@ -38,6 +38,8 @@ StartEngine = Callable[[str], Engine]
 
 READY, ANSWERED, FAILED = b"ready", b"+", b"-"
 START_SECONDS = 60
+ROOM = 2**26
+"""Bytes that a child must have left once its engine is open; without them it does not start."""
 
 _born = get_context("forkserver")
 """Children are forked from a process that has our code loaded, and nothing else: quick to start
@@ -151,6 +153,7 @@ def serve(  # noqa: PLR0913, PLR0917 - all that a child is given
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core dump would hold the table
     try:
         engine = start(address)
+        bytearray(ROOM)
     except Exception:  # noqa: BLE001 - whoever waits sees that the pipe ends
         return
     with suppress(EOFError, OSError):  # whoever asked is gone, or was killed

@@ -76,9 +76,17 @@ class Curator:
 
         Nothing is looked at again: the engines were checked when this one was made.
         """
+        return self._changed(principal=principal, catalog=catalog or self.catalog)
+
+    def answered_by(self, pools: Mapping[str, Pool], lease_ms: int) -> "Curator":
+        """The same, whose questions run in child processes, and take up to ``lease_ms``."""
+        return self._changed(pools=pools, lease_ms=lease_ms)
+
+    def _changed(self, **parts: object) -> "Curator":
+        """A copy with other parts, for which engines are not checked again."""
         other = copy(self)
-        object.__setattr__(other, "principal", principal)
-        object.__setattr__(other, "catalog", catalog or self.catalog)
+        for name, part in parts.items():
+            object.__setattr__(other, name, part)
         return other
 
     def close(self) -> None:
