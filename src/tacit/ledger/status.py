@@ -31,6 +31,10 @@ class Status:
     conversion_delta: Fraction
     cap_units: Units
     spent_units: Units
+    missed: int = 0
+    """How many answers missed their deadlines."""
+    locked: bool = False
+    """Whether an owner has to look at the last of them before more is charged."""
 
     @property
     def cap(self) -> Loss:
@@ -81,4 +85,12 @@ def status_of(store: Store, population: str) -> Status:
     """The status of one population's budget."""
     with store.reading() as work:
         row = find_budget(work, population)
-    return Status(population, row.measure, Fraction(row.conversion_delta), row.cap, row.spent)
+    return Status(
+        population,
+        row.measure,
+        Fraction(row.conversion_delta),
+        row.cap,
+        row.spent,
+        row.missed,
+        row.locked,
+    )

@@ -76,8 +76,10 @@ class Worker:
             self.close()
         return False
 
-    def answer(self, quote: Quote, salt: bytes, receipt: bytes) -> bytes:
+    def answer(self, quote: Quote, salt: bytes, receipt: bytes, missed: int = 0) -> bytes:
         """The bytes of the release that the charge of ``receipt`` paid for.
+
+        Its guarantee counts the answers about the same people that ``missed`` a deadline.
 
         One opaque error stands for all that can go wrong: a row, a limit or a bug.
         """
@@ -87,6 +89,7 @@ class Worker:
             "loss": [loss.measure.value, str(loss.amount), str(loss.delta)],
             "salt": salt.hex(),
             "receipt": receipt.hex(),
+            "missed": missed,
         }
         reply = self._asked(json.dumps(request).encode())
         if not reply.startswith(ANSWERED):
@@ -174,4 +177,4 @@ def _answer(request: dict[str, Any], engine: Engine, catalog: Catalog) -> bytes:
     receipt = bytes.fromhex(request["receipt"])
     gateway = LiveGateway(SystemEntropy(receipt))
     columns = run(quote, engine, catalog, bytes.fromhex(request["salt"]), gateway)
-    return encode(released_by(quote, columns, receipt))
+    return encode(released_by(quote, columns, receipt, request["missed"]))
