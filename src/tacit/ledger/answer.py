@@ -121,7 +121,7 @@ def abandoned(work: Work, charge: Charge) -> None:
 
 def released(store: Store, release_key: bytes, now: int) -> Answer | None:
     """The stored answer under ``release_key``, or None; `AnswerPending` as in `look`."""
-    with store.reading() as work:
+    with store.looking() as work:
         return look(work, release_key, now)
 
 

@@ -15,6 +15,15 @@ from tacit.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)
+class Terms:
+    """What a budget counts in, which never changes."""
+
+    population: str
+    measure: Measure
+    conversion_delta: Fraction
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
     """What was spent of a population's budget, and what is left.
 
@@ -35,6 +44,11 @@ class Status:
     """How many answers missed their deadlines."""
     locked: bool = False
     """Whether an owner has to look at the last of them before more is charged."""
+
+    @property
+    def terms(self) -> Terms:
+        """What it counts in."""
+        return Terms(self.population, self.measure, self.conversion_delta)
 
     @property
     def cap(self) -> Loss:
@@ -83,7 +97,7 @@ def status_for(store: Store, population: str, holder: str) -> Status:
 
 def status_of(store: Store, population: str) -> Status:
     """The status of one population's budget."""
-    with store.reading() as work:
+    with store.looking() as work:
         row = find_budget(work, population)
     return Status(
         population,

@@ -47,8 +47,10 @@ class Pool:
         finally:
             if self._deadline is not None:
                 time.sleep(max(0.0, began + self._deadline - time.monotonic()))
-            # a child that was ended is started again while nobody waits for it
-            Thread(target=self._ready, args=(worker,), daemon=True).start()
+            if worker.started:
+                self._free.put(worker)
+            else:  # a child that was ended is started again while nobody waits for it
+                Thread(target=self._ready, args=(worker,), daemon=True).start()
 
     def close(self) -> None:
         """End all children."""

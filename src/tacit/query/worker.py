@@ -76,6 +76,11 @@ class Worker:
             self.close()
         return False
 
+    @property
+    def started(self) -> bool:
+        """Whether there is a child, as far as is known."""
+        return self._child is not None
+
     def answer(self, quote: Quote, salt: bytes, receipt: bytes, missed: int = 0) -> bytes:
         """The bytes of the release that the charge of ``receipt`` paid for.
 

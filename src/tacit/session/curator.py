@@ -8,12 +8,21 @@ from tacit.core.catalog import Catalog
 from tacit.core.dataset import Dataset
 from tacit.engines.engine import CheckedEngine
 from tacit.errors import InvalidValue, UnknownName
+from tacit.ledger.status import Terms
 from tacit.query.pool import Pool
 from tacit.session.home import Home
 from tacit.session.salt import mark_of, salt_of
 
 LEASE_MS = 60_000
 """How long whoever asks the same waits for an answer that is being made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a ledger holds of populations for ever: looked up once, and not at each question."""
+
+    salts: dict[str, bytes] = field(default_factory=dict)
+    terms: dict[str, Terms] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +40,8 @@ class Curator:
     lease_ms: int = LEASE_MS
     pools: Mapping[str, Pool] = field(default_factory=dict)
     """Child processes, by the names of the engines that they open in place of ours."""
+    known: Known = field(default_factory=Known, repr=False)
+    """What never changes once it was read."""
 
     def __post_init__(self) -> None:
         for name, engine in self.engines.items():
@@ -69,7 +80,17 @@ class Curator:
 
     def salt(self, population: str) -> bytes:
         """What decides which rows of a person are kept."""
-        return salt_of(self.home.states, population)
+        salts = self.known.salts
+        if population not in salts:
+            salts[population] = salt_of(self.home.states, population)
+        return salts[population]
+
+    def terms(self, population: str) -> Terms:
+        """What the budget of ``population`` counts in."""
+        terms = self.known.terms
+        if population not in terms:
+            terms[population] = self.home.ledger.status(population).terms
+        return terms[population]
 
     def asked_by(self, principal: str, catalog: Catalog | None = None) -> "Curator":
         """The same for another asker, who may ask about ``catalog``, a part of this one.

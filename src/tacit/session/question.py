@@ -43,7 +43,7 @@ class Question(Asked):
         """
         status = self.status()
         named = epsilon is not None or rho is not None
-        loss = loss_for(status, epsilon, rho, delta) if named else tenth(status)
+        loss = loss_for(status.terms, epsilon, rho, delta) if named else tenth(status)
         quote = price(self.plan, self.curator.catalog, loss)
         return Preview(quote, standing_of(status, quote, paid=True), tuple(assume_size))
 
@@ -72,13 +72,15 @@ class Question(Asked):
         self, *, epsilon: Number | None = None, rho: Number | None = None, delta: Number = 0
     ) -> Loss:
         """What it may lose, in the measure of the budget of the people that it is about."""
-        return loss_for(self.status(), epsilon, rho, delta)
+        return loss_for(self.curator.terms(self._population()), epsilon, rho, delta)
 
     def __repr__(self) -> str:
         return show(self.plan, self.curator.catalog)
 
     def status(self) -> Status:
         """Where the budget of the people stands that it is about."""
+        return self.curator.home.ledger.status(self._population())
+
+    def _population(self) -> str:
         catalog = self.curator.catalog
-        first = catalog.dataset(source_of(self.plan.source, catalog).dataset)
-        return self.curator.home.ledger.status(first.population)
+        return catalog.dataset(source_of(self.plan.source, catalog).dataset).population

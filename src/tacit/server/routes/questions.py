@@ -74,7 +74,8 @@ def ask(
     kind = wanted(request)
     question = _question(given, session, caller)
     loss = question.loss(epsilon=given.epsilon, rho=given.rho, delta=given.delta)
-    caller.scope.check_loss(loss, question.status())
+    if caller.scope.most is not None:
+        caller.scope.check_loss(loss, question.status())
     answer = question.ask(epsilon=given.epsilon, rho=given.rho, delta=given.delta, request=key)
     watched(request)["charge"] = answer.receipt.hex()
     return answered(answer, kind)
