@@ -139,10 +139,10 @@ def _charge(
     budget = find_budget(work, name)
     budget.check(target.population)
     cost, event = _cost(budget, target.event, question.price_delta)
+    holders = holders_of(work, name, question.principal)
     place = work.one(SPEND, {"at": name, "amount": cost.amount, "delta": cost.delta})
     if place is None:
         raise find_budget(work, name).refusal(name, cost)
-    holders = holders_of(work, name, question.principal)
     for holder in holders:
         count(work, name, holder, cost)
     act = Charged(
