@@ -10,6 +10,7 @@ from conftest import Bar
 from instances import KEY, Command
 from loading import Load, bare_servers, loaded, median_ms, megabytes, question
 from serving import ALL, BUDGET, make_project
+from stages import stages
 
 from tacit.core.loss import Loss
 from tacit.ledger.act import Charged
@@ -48,11 +49,13 @@ def test_two_servers_under_load(
         token = Tokens(store).issue(Pass("ann", "analyst", ALL.text, wall_clock() + 10**8))
     share = 60 * MINUTES / 10
     with ExitStack() as ending:
-        servers = [Command(file, tmp_path / "log", KEY) for _ in range(2)]
+        servers = [Command(file, tmp_path / "logs", KEY) for _ in range(2)]
         for server in servers:
             ending.callback(server.kill)
             server.ready()
         ports, pids = [s.port for s in servers], [s.pid for s in servers]
+        for label, ms in stages(file).items():
+            bar(f"ms of one answer without HTTP, alone: to {label}", ms, "shown", ok=True)
         own = _engine_ms(file)
         first = loaded(ports, token, MANY, share)  # memory is looked at once all is warm
         before = megabytes(pids)
@@ -103,7 +106,12 @@ def _show_charges(bar: Bar, address: str, loads: list[Load]) -> None:
         ledger.verify("patients")
         while page := ledger.entries("patients", after):
             after = page[-1].seq
-            charges += [e.hash.hex() for e in page if isinstance(decode(e.body), Charged)]
+            acts = [(entry, decode(entry.body)) for entry in page]
+            charges += [
+                entry.hash.hex()
+                for entry, act in acts
+                if isinstance(act, Charged) and act.principal == "ann"
+            ]
     receipts = [receipt for load in loads for receipt in load.receipts]
     lost = len(set(receipts) - set(charges))
     double = len(charges) - sum(load.sent for load in loads)

@@ -49,21 +49,33 @@ QUESTIONS = (
     ),
     "SELECT city, COUNT(*) AS n FROM people WHERE id <> {} GROUP BY city",
 )
+PATIENT = 20
 _numbers = count(10**6)
 
 
 class Side:
     """A server over one of two neighbours, and how long it takes."""
 
-    def __init__(self, port: int, token: str) -> None:
-        self._port, self.missed = port, 0
+    def __init__(self, port: int, token: str, file: Path) -> None:
+        self._port, self._file, self.missed = port, file, 0
         self._headers = {
             "Authorization": f"Bearer {token}",
             "Content-Type": "application/json",
         }
 
     def seconds(self, sql: str) -> float:
-        """The seconds from a new question to its answer."""
+        """The seconds from a new question to its answer; one that is late is asked anew."""
+        for _ in range(PATIENT):
+            taken, status = self._asked(sql)
+            if status == 200:
+                return taken
+            self.missed += 1
+            with beside(self._file, {}) as (_, home):
+                if home.ledger.status("patients").locked:
+                    home.ledger.look("patients", by="olga")
+        raise TimeoutError(f"{PATIENT} answers in turn missed a deadline of {DEADLINE} s.")
+
+    def _asked(self, sql: str) -> tuple[float, int]:
         body = json.dumps({"sql": sql.format(next(_numbers)), "rho": "0.001"})
         with closing(HTTPConnection("127.0.0.1", self._port, timeout=PATIENCE)) as line:
             line.connect()
@@ -71,8 +83,7 @@ class Side:
             line.request("POST", "/v1/ask", body, self._headers)
             response = line.getresponse()
             response.read()
-            self.missed += response.status != 200
-        return time.perf_counter() - began
+        return time.perf_counter() - began, response.status
 
 
 @contextmanager
@@ -86,9 +97,9 @@ def sides(place: Path, settings: str) -> Iterator[list[Side]]:
             with beside(file, {}) as (_, home):
                 allowed = Pass("ann", "analyst", ALL.text, wall_clock() + 10**9)
                 token = Tokens(home.store).issue(allowed)
-            servers.append((Command(file, place / "log", {}), token))
+            servers.append((Command(file, place / "logs", {}), token, file))
             ending.callback(servers[-1][0].kill)
-        yield [Side(server.ready().port, token) for server, token in servers]
+        yield [Side(server.ready().port, token, file) for server, token, file in servers]
 
 
 def guessed(both: list[Side], sql: str, times: int) -> float:
@@ -114,5 +125,8 @@ def test_times_do_not_tell_who_is_there(tmp_path: Path, bar: Bar) -> None:
         others = [guessed(both, sql, OTHERS) for sql in QUESTIONS if sql != worst]
         most = max(others)
         bar(f"AUC of nine others at most, {OTHERS} a side", most, "<= 0.54", most <= 0.54)
-        missed = sum(side.missed for side in both)
-        bar("answers that missed the deadline", missed, "0", missed == 0)
+        missed = [side.missed for side in both]
+        shown = "{} and {}".format(*missed)
+        bar(
+            "answers of either side that missed the deadline", shown, "0 and 0", not any(missed)
+        )

@@ -2,9 +2,10 @@
 
 import json
 import os
+import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException
 from itertools import count
@@ -16,7 +17,7 @@ import duckdb
 import uvicorn
 from fastapi import FastAPI
 from fastapi.responses import JSONResponse
-from instances import PATIENCE, free_port, wait_for
+from instances import PATIENCE
 
 from tacit.server.given import PricedQuestion
 
@@ -84,25 +85,20 @@ def loaded(ports: list[int], token: str, clients: int, seconds: float) -> Load:
 @contextmanager
 def bare_servers(table: Path, servers: int) -> Iterator[list[int]]:
     """The same endpoint, asked the same way, which runs the text on DuckDB and no more."""
-    ports = [free_port() for _ in range(servers)]
-    processes = [get_context("fork").Process(target=_bare, args=(table, p)) for p in ports]
-    for process, port in zip(processes, ports, strict=True):
-        process.start()
-        wait_for(port, process.is_alive)
-    try:
+    with ExitStack() as ending:
+        ports = []
+        for _ in range(servers):
+            bound = ending.enter_context(socket.create_server(("127.0.0.1", 0), backlog=2048))
+            process = get_context("fork").Process(target=_bare, args=(table, bound))
+            process.start()
+            ending.callback(process.join)
+            ending.callback(process.kill)
+            ports.append(bound.getsockname()[1])
         yield ports
-    finally:
-        for process in processes:
-            process.kill()
-            process.join()
 
 
-def _bare(table: Path, port: int) -> None:
+def _bare(table: Path, bound: socket.socket) -> None:
     app, database = FastAPI(), duckdb.connect(str(table), read_only=True)
-
-    @app.get("/health")
-    def health() -> dict[str, str]:
-        return {"status": "ok"}
 
     @app.post("/v1/ask")
     def ask(given: PricedQuestion) -> JSONResponse:
@@ -111,7 +107,8 @@ def _bare(table: Path, port: int) -> None:
         columns = zip(*found.fetchall(), strict=True)
         return JSONResponse({"columns": dict(zip(names, columns, strict=True))})
 
-    uvicorn.run(app, port=port, log_level="error", access_log=False)
+    config = uvicorn.Config(app, log_level="error", access_log=False)
+    uvicorn.Server(config).run(sockets=[bound])
 
 
 def megabytes(pids: list[int]) -> float:

@@ -6,6 +6,7 @@
     ├── InvalidValue            a public value is malformed or out of range    (a ValueError)
     │   └── MissingBound        an aggregate needs bounds that are not declared
     ├── BudgetExceeded          a loss does not fit into what is left of a budget
+    ├── DeadlineMissed          an answer was late: an owner looks before more is charged
     ├── NotPermitted            an act that this person may not do, or not alone
     ├── KeyReused               a request's key already stands for another question
     ├── AnswerPending           somebody is answering this very question now
@@ -40,6 +41,10 @@ class MissingBound(InvalidValue):
 
 class BudgetExceeded(TacitError):
     """A loss does not fit into what is left of a budget; the text says what does."""
+
+
+class DeadlineMissed(TacitError):
+    """An answer about the same people missed its deadline, and no owner has looked since."""
 
 
 class NotPermitted(TacitError):

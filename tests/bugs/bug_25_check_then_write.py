@@ -27,7 +27,7 @@ UNCONDITIONAL = (
     .returning(budgets.c.head_seq, budgets.c.head_hash)
 )
 
-Spend = Callable[[Work, Question, Target, bytes, int], Entry]
+Spend = Callable[[Work, Question, Target, bytes, int], tuple[Entry, int]]
 
 
 def fits(budget: BudgetRow, cost: Units) -> bool:
@@ -37,11 +37,13 @@ def fits(budget: BudgetRow, cost: Units) -> bool:
 def bug(original: Spend) -> Spend:
     reserve.SPEND = UNCONDITIONAL
 
-    def charge(work: Work, question: Question, target: Target, nonce: bytes, now: int) -> Entry:
+    def charge(
+        work: Work, question: Question, target: Target, nonce: bytes, now: int
+    ) -> tuple[Entry, int]:
         budget = find_budget(work, target.population.name)
         cost, _ = reserve.priced(target.event, budget.kind, question.price_delta)
         if not fits(budget, cost):
-            raise reserve._exceeded(target.population.name, budget, cost)
+            raise budget.refusal(target.population.name, cost)
         return original(work, question, target, nonce, now)
 
     return charge

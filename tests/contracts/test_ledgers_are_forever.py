@@ -40,6 +40,7 @@ from tacit.testing.events import LEAVES
 GOLDEN = Path(__file__).parent / "golden"
 LINES, TOLD = GOLDEN / "ledger-1.jsonl", GOLDEN / "ledger-1.json"
 DECLARED = GOLDEN / "ledger-1-declared.jsonl"
+MISSED = GOLDEN / "ledger-1-missed.jsonl"
 
 PEOPLE = PrivacyUnit("person")
 BUDGETS = {
@@ -88,6 +89,24 @@ def make_declared() -> None:
         for facts in (("visits.age: integer",), FACTS):
             ledger.declare(people.name, facts, by="olga")
         DECLARED.write_text("".join(export(store)))
+        store.close()
+
+
+def make_missed() -> None:
+    """Write the golden file of an answer that was late, and of the owner who looked."""
+    with TemporaryDirectory() as folder:
+        store = open_store(f"sqlite:///{folder}/ledger.db")
+        ticks = count(1_767_225_600_000, 1000)
+        ledger = Ledger(store, clock=lambda: next(ticks))
+        people, budget = next(iter(BUDGETS.items()))
+        ledger.open_budget(people, budget, ("olga",), by="olga")
+        for plan in ("late", "late again"):
+            paid = ledger.reserve(ask(plan, of=people), lease_ms=LEASE_MS)
+            assert isinstance(paid, Charge)
+            ledger.miss(paid)
+            if plan == "late":
+                ledger.look(people.name, by="olga")
+        MISSED.write_text("".join(export(store)))
         store.close()
 
 
@@ -189,9 +208,18 @@ def test_a_golden_ledger_tells_what_was_declared() -> None:
     assert book.head.hex()[:16] == "2e2789a115dfce21"
 
 
+def test_a_golden_ledger_tells_what_was_missed() -> None:
+    (book,) = read(MISSED.read_text().splitlines(keepends=True))
+    assert (book.missed, book.looked) == ({2, 5}, 1)
+    assert book.head.hex()[:16] == "efc7448c913d0de7"
+
+
 def test_golden_ledgers_hold_every_act_and_every_measure(lines: list[str]) -> None:
-    later = read_export(DECLARED.read_text().splitlines(keepends=True))
-    chains = (*read_export(lines).chains.values(), *later.chains.values())
+    files = (
+        lines,
+        *(file.read_text().splitlines(keepends=True) for file in (DECLARED, MISSED)),
+    )
+    chains = [chain for file in files for chain in read_export(file).chains.values()]
     acts = [decode(entry.body) for chain in chains for entry in chain]
     decisions = [act.decision for act in acts if hasattr(act, "decision")]
     assert {type(act) for act in acts + decisions} == set(ACTS.values())

@@ -29,6 +29,8 @@ BUDGET = {
     "cap_delta": 0,
     "spent_amount": 10,
     "spent_delta": 0,
+    "missed": 0,
+    "looked": 0,
     "head_seq": 0,
     "head_hash": bytes(32),
 }

@@ -172,6 +172,15 @@ def test_a_question_is_quoted_asked_and_free_again(door: Door) -> None:
     assert door.status().spent == spent
 
 
+def test_errors_are_told_for_the_sizes_that_are_assumed(door: Door) -> None:
+    usual = door.sql(WARDS).quote(epsilon=0.5)
+    assumed = door.sql(WARDS).quote(epsilon=0.5, assume_size=[50, 5000])
+    sizes = [[size for size, _ in each.by_size] for each in assumed.errors]
+    assert sizes == [[], [50, 5000]]
+    assert "at 5000 rows" in repr(assumed)
+    assert "at 5000 rows" not in repr(usual)
+
+
 def test_method_calls_ask_the_same(door: Door) -> None:
     visits = door.table("visits").where(col("cost") > 5).group_by("ward")
     answer = visits.agg(n=count(), pay=mean("cost"), all=total("cost")).order_by(
@@ -220,6 +229,8 @@ REFUSED: list[tuple[type[TacitError], Callable[[Door], object], str]] = [
     (InvalidValue, lambda door: door.sql(WARDS).ask(epsilon=0), "A question costs something"),
     (InvalidValue, lambda door: door.sql(JOINED).ask(epsilon=1), "ask with one, such as 1e-6"),
     (BudgetExceeded, lambda door: door.sql(WARDS).ask(epsilon=90), "does not fit into the"),
+    (InvalidValue, lambda d: d.sql(WARDS).quote(assume_size=[0]), "1000000000000 rows, and 0"),
+    (InvalidValue, lambda d: d.sql(WARDS).quote(assume_size=[]), "1 to 10 sizes, and 0 were"),
     (UnknownName, lambda door: door.status("staff"), "no population 'staff'"),
     (UnknownName, lambda door: door.table("staff"), "no dataset 'staff'"),
 ]
@@ -260,7 +271,9 @@ def test_a_lost_answer_is_told_of_and_paid_for_anew_under_a_new_name(
 # ------------------------------------------------------------------ what both show alike
 
 
-@pytest.mark.parametrize("amount", [{"epsilon": 0.3}, {"rho": "1/700"}, {}])
+@pytest.mark.parametrize(
+    "amount", [{"epsilon": 0.3}, {"rho": "1/700"}, {}, {"epsilon": 0.3, "assume_size": [7, 70]}]
+)
 def test_quotes_are_the_same_to_the_letter(
     doors: dict[str, Door], amount: dict[str, object]
 ) -> None:

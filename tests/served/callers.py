@@ -1,6 +1,7 @@
 """Clients of servers that are killed: what they received is the truth."""
 
 import json
+import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
@@ -15,6 +16,9 @@ from instances import PATIENCE, Instance
 EXACT = "application/vnd.tacit.release+json"
 RHO = "0.001"
 """What each question costs."""
+
+PAUSE = 0.02
+"""Seconds after which a client that was cut off asks again: no server is a quick refusal."""
 
 
 @dataclass
@@ -77,6 +81,7 @@ class Callers:
                 status, told = ask(server.port, self._token, number)
             except (OSError, HTTPException, ValueError):
                 status, told = 0, ""
+                time.sleep(PAUSE)
             with self._lock:
                 self.truth.statuses[status] += 1
                 if status == 200:

@@ -1,27 +1,36 @@
 """Real servers in processes of their own, which can be killed, over one shared store."""
 
+import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
 from base64 import b64encode
 from collections.abc import Callable, Mapping
-from contextlib import closing
-from http.client import HTTPConnection
+from itertools import count
 from multiprocessing import forkserver, get_context
 from pathlib import Path
 from types import ModuleType
+
+import sqlglot.dialects.duckdb  # noqa: F401 - loaded once, and not by each of them
 
 from tacit.server.serve import serve
 from tacit.store.sealing_key import VARIABLE
 
 KEY = {VARIABLE: b64encode(bytes(range(32))).decode()}
 PATIENCE = 60
+"""Seconds for a reply."""
+
+START_PATIENCE = 300
+"""Seconds for a start: on a busy machine it takes long, and who is dead is not waited for."""
+
+NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
+TAIL = 2000
+_numbers = count()
 
 Seed = Callable[[], None]
-"""Makes a server lie, before it starts."""
+"""Makes a server lie, or die, before it starts."""
 
 
 def honest() -> None:
@@ -29,21 +38,24 @@ def honest() -> None:
 
 
 class Instance:
-    """A `tacit serve` of its own: forked with our code loaded, so that it starts quickly."""
+    """A `tacit serve` of its own: forked with our code loaded, so that it starts quickly.
+
+    ``logs`` is a folder: each has a log of its own there, whose first line tells its port.
+    """
 
     def __init__(
         self,
         project: Path,
-        log: Path,
+        logs: Path,
         seed: Seed = honest,
         environment: Mapping[str, str] = KEY,
     ) -> None:
         forkserver.ensure_running()  # one for all, with our code loaded
-        self.port = free_port()
-        self.log = log
-        given = (project, self.port, log, seed, dict(environment))
+        self.log = new_log(logs)
+        given = (project, self.log, seed, dict(environment))
         self._process = get_context("fork").Process(target=_serve, args=given)
         self._process.start()
+        self.port = 0
 
     @property
     def pid(self) -> int:
@@ -51,8 +63,8 @@ class Instance:
         return self._process.pid or 0
 
     def ready(self) -> "Instance":
-        """Itself, once it answers."""
-        wait_for(self.port, self._process.is_alive)
+        """Itself, once it listens."""
+        self.port = port_of(self.log, lambda: self._process.exitcode)
         return self
 
     def kill(self, *, stopped: bool = False) -> None:
@@ -63,25 +75,29 @@ class Instance:
         self._process.kill()
         self._process.join()
 
-    def end(self) -> None:
-        """Tell it to stop, and wait until it has."""
-        self._process.terminate()
+    def died(self) -> bool:
+        """Whether it killed itself, which is waited for."""
         self._process.join(PATIENCE)
-        self._process.kill()
+        return self._process.exitcode == -signal.SIGKILL
 
 
 class Command:
-    """The command `tacit serve` itself: all that it and its children say is in ``log``."""
+    """The command `tacit serve` itself: all that it and its children say is in its log."""
 
-    def __init__(self, project: Path, log: Path, environment: Mapping[str, str]) -> None:
-        self.port = free_port()
-        command = [sys.executable, "-m", "tacit.cli", "serve", "--port", str(self.port)]
-        with log.open("a") as said:
+    def __init__(self, project: Path, logs: Path, environment: Mapping[str, str]) -> None:
+        self.log = new_log(logs)
+        self.port = 0
+        command = [sys.executable, "-m", "tacit.cli", "serve", "--port", "0"]
+        around = {name: value for name, value in os.environ.items() if name != NO_BYTECODE}
+        around["PYTHONPYCACHEPREFIX"] = str(
+            logs.with_name("bytecode")
+        )  # the next starts sooner
+        with self.log.open("a") as said:
             self._process = subprocess.Popen(
                 [*command, "--project", str(project)],
                 stdout=said,
                 stderr=said,
-                env={**os.environ, **environment},
+                env={**around, **environment},
             )
 
     @property
@@ -90,8 +106,8 @@ class Command:
         return self._process.pid
 
     def ready(self) -> "Command":
-        """Itself, once it answers."""
-        wait_for(self.port, lambda: self._process.poll() is None)
+        """Itself, once it listens."""
+        self.port = port_of(self.log, self._process.poll)
         return self
 
     def kill(self) -> None:
@@ -100,31 +116,28 @@ class Command:
         self._process.wait()
 
 
-def wait_for(port: int, alive: Callable[[], bool]) -> None:
-    """Wait until whoever listens there is well."""
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until and alive():
-        with closing(HTTPConnection("127.0.0.1", port, timeout=5)) as connection:
-            try:
-                connection.request("GET", "/health")
-                if connection.getresponse().status == 200:
-                    return
-            except OSError:
-                time.sleep(0.02)
-    raise TimeoutError(port)
+def new_log(logs: Path) -> Path:
+    """A file of its own for what a server says."""
+    logs.mkdir(parents=True, exist_ok=True)
+    made = logs / f"{next(_numbers)}.log"
+    made.touch()
+    return made
 
 
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+def port_of(log: Path, exited: Callable[[], int | None]) -> int:
+    """Where a server listens, which its log tells; how it ended, where it does not start."""
+    until = time.monotonic() + START_PATIENCE
+    while (code := exited()) is None and time.monotonic() < until:
+        with log.open() as said:
+            for line in said:
+                if line.startswith('{"at"') and line.endswith("\n"):
+                    return int(json.loads(line)["port"])
+        time.sleep(0.01)
+    how = "does not start" if code is None else f"ended with {code}"
+    raise TimeoutError(f"A server {how}; it said:\n{log.read_text()[-TAIL:]}")
 
 
-def _serve(
-    project: Path, port: int, log: Path, seed: Seed, environment: dict[str, str]
-) -> None:
+def _serve(project: Path, log: Path, seed: Seed, environment: dict[str, str]) -> None:
     with log.open("a") as said:
         os.dup2(said.fileno(), 1)
         os.dup2(said.fileno(), 2)
@@ -133,4 +146,4 @@ def _serve(
     forkserver._forkserver.ensure_running = lambda: None  # it runs: our parent's
     sys.modules["__main__"] = ModuleType("__main__")  # children load no pytest
     seed()
-    serve(project, "127.0.0.1", port, environment)
+    serve(project, "127.0.0.1", 0, environment)

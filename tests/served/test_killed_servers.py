@@ -7,16 +7,17 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random
 from threading import Thread
 
 import pytest
 from callers import Callers, Truth, ask, ask_again
 from conftest import Bar
+from crashing import Case
+from dying import dying
 from instances import KEY, PATIENCE, Instance, Seed, honest
 from serving import ALL, BUDGET, make_project
 
@@ -31,10 +32,13 @@ from tacit.store.open import open_store
 from tacit.store.tokens import Pass, Tokens
 
 KILLS = int(os.environ.get("TACIT_SERVER_KILLS", "100"))
-LIES = 6
+CASES = [Case(number, "") for number in range(KILLS)]
+"""Every second one dies at one of eight named points, the others at random moments."""
+
+LIES = [Case(number, "") for number in (0, 15, 2, 31, 4, 47)]
+"""Half of them die after their answer was sent: case 15 does, and every sixteenth more."""
+
 HOURS_24 = 24 * 3_600_000
-LONGEST = 0.12
-"""Seconds that a server works before it is killed."""
 
 LARGE = 'rho = 1000000, conversion_delta = "1e-6"'
 SETTINGS = "[server]\nprocesses = 1\nseconds = 3\nrequests_per_minute = 1000000\n"
@@ -62,28 +66,29 @@ def shared(tmp_path: Path, new_store: Callable[[str], str]) -> Shared:
     return Shared(file, address, token)
 
 
-def killed(shared: Shared, kills: int, seed: Seed = honest) -> Truth:
-    """What clients received of two servers, of which one is killed again and again."""
-    draw = Random(kills)  # noqa: S311 - a test that can be repeated
-    log = shared.file.parent / "log"
+def killed(shared: Shared, cases: Sequence[Case], seed: Seed = honest) -> Truth:
+    """What clients received of two servers, of which one dies again and again."""
     with ExitStack() as ending:
 
-        def new() -> Instance:
-            made = Instance(shared.file, log, seed)
+        def new(case: Case) -> Instance:
+            made = Instance(shared.file, shared.file.parent / "logs", dying(case, seed))
             ending.callback(made.kill)
             return made.ready()
 
-        servers = [new(), new()]
+        servers = [new(case) for case in cases[:2]]
         with Callers(servers, shared.token) as callers:
-            for kill in range(kills):
+            for place, case in enumerate(cases):
                 before = len(callers.truth.received)
                 callers.asking.set()
-                time.sleep(draw.uniform(0, LONGEST))
-                if seed is not honest:  # a lie is told with an answer, at both of them
-                    wait_until(lambda: len(callers.truth.received) > before + 1)  # noqa: B023
-                servers[kill % 2].kill(stopped=kill % 8 == 0)
+                if case.point is not None:
+                    assert servers[place % 2].died(), case
+                else:
+                    time.sleep(2 * case.delay)
+                    if seed is not honest:  # a lie is told with an answer, at both of them
+                        wait_until(lambda: len(callers.truth.received) > before + 1)  # noqa: B023
+                    servers[place % 2].kill(stopped=case.stopped)
                 callers.asking.clear()  # a new one starts sooner where nobody asks
-                servers[kill % 2] = new()
+                servers[place % 2] = new(cases[(place + 2) % len(cases)])
     return callers.truth
 
 
@@ -96,7 +101,7 @@ def wait_until(true: Callable[[], bool]) -> None:
 def judged(shared: Shared, truth: Truth) -> Counter[str]:
     """What must not be: answers without a charge, keys with two, answers that change."""
     found: Counter[str] = Counter()
-    server = Instance(shared.file, shared.file.parent / "log").ready()
+    server = Instance(shared.file, shared.file.parent / "logs").ready()
     try:
         found += ask_again(truth, lambda number: ask(server.port, shared.token, number))
     finally:
@@ -129,10 +134,11 @@ WRONG = (
 
 
 def test_no_kill_leaves_an_answer_without_its_charge(shared: Shared, bar: Bar) -> None:
-    truth = killed(shared, KILLS)
+    truth = killed(shared, CASES)
     found = judged(shared, truth)
-    name = f"{KILLS} kills of two servers on PostgreSQL"
-    bar(f"{name}: answers received", len(truth.received), "some", len(truth.received) > KILLS)
+    name = f"{KILLS} kills of two servers on PostgreSQL, half of them at named points"
+    received = len(truth.received)
+    bar(f"{name}: answers received", received, "some", received >= KILLS // 2)
     bar(f"{name}: connections cut", truth.statuses[0], "some", truth.statuses[0] > 0)
     for wrong in WRONG:
         bar(f"{name}: {wrong}", found[wrong], "0", found[wrong] == 0)
@@ -189,5 +195,5 @@ def test_a_server_that_answers_first_is_caught(
     shared: Shared, seed: Seed, caught: str, bar: Bar
 ) -> None:
     found = judged(shared, killed(shared, LIES, seed))
-    name = f"{seed.__name__.replace('_', ' ')}, {LIES} kills"
+    name = f"{seed.__name__.replace('_', ' ')}, {len(LIES)} kills"
     bar(f"{name}: {caught}", found[caught], "at least 1", found[caught] >= 1)

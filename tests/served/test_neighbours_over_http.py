@@ -97,7 +97,7 @@ def sides_of(tmp_path: Path) -> Iterator[Callable[[Callable[[Path], Seed]], list
                     for who, role in ROLES.items():
                         allowed = Pass(who, role, ALL.text, wall_clock() + 10**8)
                         tokens[who] = Tokens(home.store).issue(allowed)
-                server = Instance(file, tmp_path / "log", lie(file), {})
+                server = Instance(file, tmp_path / "logs", lie(file), {})
                 ending.callback(server.kill)
                 found.append((server, tokens))
             return [Side(server.ready(), tokens) for server, tokens in found]

@@ -94,7 +94,7 @@ def arena_of(
             )
             servers = []
             for _ in range(2):
-                servers.append(Instance(file, tmp_path / "log", seed))
+                servers.append(Instance(file, tmp_path / "logs", seed))
                 ending.callback(servers[-1].kill)
             for server in servers:
                 server.ready()

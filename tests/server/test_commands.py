@@ -1,10 +1,11 @@
 """`tacit serve` and `tacit token`: what is decided where the ledger is."""
 
+import json
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from serving import make_project, serving
+from serving import COUNT, make_project, serving
 
 from tacit.cli.main import main
 
@@ -43,6 +44,27 @@ def test_a_token_is_issued_listed_used_and_revoked(file: Path) -> None:
         assert run(file, "token", "revoke", listed[:64])[1].startswith("It lets nobody in")
         assert server.ask(token).status_code == 401
     assert run(file, "token", "revoke", token) == (0, "There was no such valid token.\n")
+
+
+def test_a_server_is_asked_from_the_command_line(file: Path) -> None:
+    with serving(file) as server:
+        around = {"TACIT_TOKEN": server.token("ann"), "TACIT_SERVER": server.address}
+
+        def ask(*words: str, **other: str) -> tuple[int, str]:
+            done = CliRunner().invoke(main, ["ask", COUNT, *words], env=around | other)
+            return done.exit_code, done.output
+
+        code, quoted = ask("--quote", "--epsilon", "0.1", "--assume-size", "50")
+        assert (code, "Price: " in quoted) == (0, True)
+        assert ask("--explain")[0] == 0
+        answers = [json.loads(ask("--epsilon", "0.1", "--json")[1]) for _ in range(2)]
+        assert answers[0]["columns"] == answers[1]["columns"]
+        assert answers[0]["receipt"] == server.ask(server.token("bob")).json()["receipt"]
+        code, told = ask("--epsilon", "9")
+        assert (code, "does not fit into the budget" in told) == (1, True)
+        assert ask("--explain", TACIT_TOKEN="nobody")[0] == 1  # noqa: S106
+    code, told = ask("--explain", TACIT_TOKEN="")
+    assert (code, "set TACIT_TOKEN" in told) == (1, True)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import json
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -64,14 +63,14 @@ def test_a_server_that_is_told_to_stop_finishes_its_answers(tmp_path: Path) -> N
     file = make_project(tmp_path / "clinic", more=settings)
     with serving(file) as here:
         ann = here.token("ann")
-    port = _free_port()
-    command = [sys.executable, "-m", "tacit.cli", "serve", "--port", str(port)]
+    command = [sys.executable, "-m", "tacit.cli", "serve", "--port", "0"]
     process = subprocess.Popen(
         [*command, "--project", str(file)], stdout=subprocess.PIPE, text=True
     )
-    address = f"http://127.0.0.1:{port}"
     try:
-        _wait_for(address)
+        assert process.stdout is not None
+        told = json.loads(process.stdout.readline())
+        address = f"http://{told['host']}:{told['port']}"
         with ThreadPoolExecutor() as pool:
             asked = pool.submit(
                 requests.post,
@@ -89,21 +88,3 @@ def test_a_server_that_is_told_to_stop_finishes_its_answers(tmp_path: Path) -> N
     assert [json.loads(line)["status"] for line in said.splitlines()][-1] == 200
     with pytest.raises(requests.ConnectionError):
         requests.get(f"{address}/health", timeout=1)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-def _wait_for(address: str) -> None:
-    for _ in range(300):
-        try:
-            requests.get(f"{address}/health", timeout=1)
-        except requests.ConnectionError:
-            time.sleep(0.05)
-        else:
-            return
-    raise TimeoutError(address)

@@ -1,6 +1,7 @@
 """What may be printed about a whole budget: one epsilon, one delta, for all that ever left."""
 
 from fractions import Fraction
+from functools import lru_cache
 
 from tacit.accounting.convert import epsilon_of_rho, rho_within
 from tacit.core.budget import Budget
@@ -13,6 +14,7 @@ PRINTED = Fraction(1, 10**6)
 """An epsilon that is printed for a rho is a multiple of this, rounded up."""
 
 
+@lru_cache(maxsize=1024)
 def promised(loss: Loss, conversion_delta: Fraction) -> Loss:
     """The (epsilon, delta) of everything within ``loss``, a cap or what was spent of it.
 

@@ -6,7 +6,9 @@ import click
 
 from tacit.cli import options
 from tacit.cli.show import as_csv, as_json, show
+from tacit.client.connect import connect
 from tacit.errors import InvalidValue
+from tacit.query.expected import SIZES
 from tacit.session.project import open_project
 
 
@@ -19,9 +21,13 @@ from tacit.session.project import open_project
 )
 @click.option("--request", help="A new name pays anew for a question whose answer was lost.")
 @click.option("--quote", is_flag=True, help="What it would cost and miss by; free, no data.")
+@click.option("--assume-size", type=int, multiple=True, help="Rows of a group, for a quote.")
 @click.option("--explain", is_flag=True, help="How it would be answered; free, no data.")
 @click.option("--json", "json_", is_flag=True, help="The answer as JSON.")
 @click.option("--csv", "csv_", is_flag=True, help="The answer as CSV.")
+@click.option(
+    "--server", envvar="TACIT_SERVER", help="A server's url; TACIT_TOKEN lets you in."
+)
 @options.project
 @options.principal
 def ask(  # noqa: PLR0913 - one for each option
@@ -32,25 +38,30 @@ def ask(  # noqa: PLR0913 - one for each option
     delta: str,
     request: str | None,
     quote: bool,
+    assume_size: tuple[int, ...],
     explain: bool,
     json_: bool,
     csv_: bool,
+    server: str | None,
     project: Path,
     principal: str,
 ) -> None:
     """Ask a question in SQL, such as "SELECT COUNT(*) AS n FROM visits".
 
-    The same question again is free.
+    The same question again is free. Who asks a server is told by their token.
     """
     if quote and (json_ or csv_):
         raise InvalidValue("A quote is shown as text: leave --json and --csv out.")
-    with open_project(project, principal=principal) as session:
+    door = connect(server) if server else open_project(project, principal=principal)
+    with door as session:
         question = session.sql(sql)
         if explain:
             click.echo(question.explain())
             return
         if quote:
-            preview = question.quote(epsilon=epsilon, rho=rho, delta=delta)
+            preview = question.quote(
+                epsilon=epsilon, rho=rho, delta=delta, assume_size=assume_size or SIZES
+            )
             show(preview.columns, preview.notes, repr(preview))
             return
         answer = question.ask(epsilon=epsilon, rho=rho, delta=delta, request=request)

@@ -38,6 +38,20 @@ def anchor(*, project: Path, anchors: Path) -> None:
 @options.project
 @options.principal
 @click.argument("population")
+def look(*, project: Path, principal: str, population: str) -> None:
+    """Say, as an owner, that you looked at why an answer was late; then more are charged."""
+    with beside(project) as (_, home):
+        home.ledger.look(population, by=principal)
+        missed = home.ledger.status(population).missed
+    click.echo(
+        f"{principal} looked; answers about {population} that were late so far: {missed}."
+    )
+
+
+@ledger.command()
+@options.project
+@options.principal
+@click.argument("population")
 @click.argument("proposal", type=int)
 def approve(*, project: Path, principal: str, population: str, proposal: int) -> None:
     """Agree, as a second owner, to what the first one proposed."""

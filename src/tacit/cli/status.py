@@ -33,7 +33,13 @@ def line(status: Status, book: Book) -> str:
     more = (
         f"about {left(status, asked)} more like the {asked} so far" if asked else "none asked"
     )
-    return f"{status.population}: {spent}\n  {total}\n  {more}; ledger ok, {book.seq} entries"
+    late = f"\n  {status.missed} answers missed their deadlines" if status.missed else ""
+    if status.locked:
+        late += (
+            f"; nothing is charged until an owner looks: tacit ledger look {book.population}"
+        )
+    held = f"ledger ok, {book.seq} entries"
+    return f"{status.population}: {spent}\n  {total}\n  {more}; {held}{late}"
 
 
 def left(status: Status, asked: int) -> int:

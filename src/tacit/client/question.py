@@ -1,6 +1,7 @@
 """A question to a server: what it would cost and miss by, and its answer."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Protocol
@@ -14,6 +15,7 @@ from tacit.errors import InvalidValue, KeyReused
 from tacit.frame.table import Answer as Asked
 from tacit.numeric.exact import Number, exact
 from tacit.plan.canonical import canonical
+from tacit.query.expected import SIZES, check_sizes
 from tacit.sql.show import show
 
 
@@ -36,14 +38,21 @@ class RemoteQuestion(Asked):
     wire: Line
 
     def quote(
-        self, *, epsilon: Number | None = None, rho: Number | None = None, delta: Number = 0
+        self,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        delta: Number = 0,
+        assume_size: Sequence[int] = SIZES,
     ) -> RemotePreview:
         """What answering would cost and miss by: free, and without data.
 
-        Without an amount it is a quote for a tenth of the budget.
+        Without an amount it is a quote for a tenth of the budget. Errors that depend on how
+        many rows a group has are told for groups of ``assume_size``.
         """
-        amounts = _amounts(epsilon, rho, delta)
-        return RemotePreview.of(self.wire.post("/v1/quote", self._body(amounts)))
+        check_sizes(assume_size)
+        body = self._body(_amounts(epsilon, rho, delta)) | {"assume_size": list(assume_size)}
+        return RemotePreview.of(self.wire.post("/v1/quote", body))
 
     def explain(self) -> str:
         """How it would be answered, and what would make that faster: free, and without data."""
@@ -84,7 +93,7 @@ class RemoteQuestion(Asked):
     def __repr__(self) -> str:
         return show(self.plan, self.catalog)
 
-    def _body(self, amounts: dict[str, str]) -> dict[str, str]:
+    def _body(self, amounts: dict[str, str]) -> dict[str, Any]:
         return {"sql": show(self.plan, self.catalog), **amounts}
 
     def _key(self, amounts: dict[str, str]) -> str:

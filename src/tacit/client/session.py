@@ -75,7 +75,8 @@ class RemoteSession:
                 cap, spent = decode_loss(told["cap"]), decode_loss(told["spent"])
                 delta = exact(told["conversion_delta"])
                 units = Units.limit(cap), Units.limit(spent)
-                return Status(name, cap.measure, delta, *units)
+                late = told["missed"], told["locked"]
+                return Status(name, cap.measure, delta, *units, *late)
         raise InvalidValue(f"The server tells nothing of the budget of {name!r}.")
 
     def verify(self, population: str | None = None) -> Verdict:

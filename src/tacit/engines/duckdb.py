@@ -1,6 +1,7 @@
 """DuckDB: Parquet files and tables on one machine, in this process."""
 
 import re
+from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -46,8 +47,9 @@ HELD = "held"
 class DuckDB:
     """An engine over an open DuckDB database, which it locks.
 
-    Guarantee: only statements that `tacit.engines.print` made are run, one cursor each; what
-    goes wrong has one text, since DuckDB's own may hold a value of a row.
+    Guarantee: only statements that `tacit.engines.print` made are run, each on a cursor that no
+    other uses meanwhile; what goes wrong has one text, since DuckDB's own may hold a value of a
+    row.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class DuckDB:
     ) -> None:
         self._connection = connection
         self._database = database
+        self._idle: deque[duckdb.DuckDBPyConnection] = deque()
         for lock in LOCKS:
             connection.execute(lock)
 
@@ -87,6 +90,8 @@ class DuckDB:
 
     def close(self) -> None:
         """Let go of the database, and of what was copied into memory."""
+        while self._idle:
+            self._idle.pop().close()
         self._connection.close()
 
     def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
@@ -95,10 +100,16 @@ class DuckDB:
 
     def _found(self, text: str) -> list[Any]:
         try:
-            with self._cursor() as cursor:
-                return cursor.execute(text).fetchall()
+            cursor = self._idle.pop()  # a new one takes as long as a small question
+        except IndexError:
+            cursor = self._cursor()
+        try:
+            found = cursor.execute(text).fetchall()
         except duckdb.Error as error:
+            cursor.close()
             raise InternalError("The engine failed.") from error
+        self._idle.append(cursor)
+        return found
 
     def _look(self, text: str) -> list[str]:
         """The types of what ``text`` finds."""

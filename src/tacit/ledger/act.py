@@ -53,6 +53,22 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
+class Missed:
+    """The charge at ``charge`` had no answer at its public deadline: nothing is charged now."""
+
+    charge: int
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """An owner looked at what was missed: questions are charged and answered again."""
+
+    by: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
 class QuotaSet:
     """An owner limited what an analyst or a group may spend of the budget."""
 
@@ -127,5 +143,16 @@ class Approved:
     at: int
 
 
-Act = Opened | Charged | Kept | QuotaSet | Joined | Declared | Proposed | Approved
+Act = (
+    Opened
+    | Charged
+    | Kept
+    | Missed
+    | Looked
+    | QuotaSet
+    | Joined
+    | Declared
+    | Proposed
+    | Approved
+)
 """What an entry tells."""

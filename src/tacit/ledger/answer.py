@@ -111,12 +111,17 @@ def keep(store: Store, charge: Charge, body: bytes, now: int) -> Answer:
 def abandon(store: Store, charge: Charge) -> None:
     """Say that no answer to ``charge`` will come: it stays charged, and nobody waits for it."""
     with store.writing() as work:
-        work.run(_ABANDON, {"key": charge.release_key, "paid": charge.receipt})
+        abandoned(work, charge)
+
+
+def abandoned(work: Work, charge: Charge) -> None:
+    """The same within a work that is under way."""
+    work.run(_ABANDON, {"key": charge.release_key, "paid": charge.receipt})
 
 
 def released(store: Store, release_key: bytes, now: int) -> Answer | None:
     """The stored answer under ``release_key``, or None; `AnswerPending` as in `look`."""
-    with store.reading() as work:
+    with store.looking() as work:
         return look(work, release_key, now)
 
 

@@ -16,6 +16,8 @@ from tacit.ledger.act import (
     Declared,
     Joined,
     Kept,
+    Looked,
+    Missed,
     Opened,
     OwnerAdded,
     OwnerRemoved,
@@ -53,6 +55,10 @@ class Book:
         """The release of each charge that has no answer, by the place of the charge."""
         self.kept: dict[bytes, bytes] = {}
         """The hash of each answer, by its release."""
+        self.missed: set[int] = set()
+        """The charges whose answers missed their deadlines."""
+        self.looked = 0
+        """How many of these an owner has looked at."""
 
     def read_all(self, entries: Iterable[Entry]) -> "Book":
         """This book after all of ``entries``."""
@@ -81,7 +87,7 @@ class Book:
         """The error that names the entry at hand."""
         return LedgerBroken(f"Entry {self.seq} of {self.population!r}: {why}.")
 
-    def _apply(self, act: Act | Decision) -> None:  # noqa: C901 - one case a kind
+    def _apply(self, act: Act | Decision) -> None:  # noqa: C901, PLR0912 - one case a kind
         require((self.seq == 1) == isinstance(act, Opened), "a chain begins with its opening")
         match act:
             case Opened():
@@ -92,8 +98,17 @@ class Book:
                 key = hash_in(release)
                 paid = self.unanswered.pop(charge, None)
                 require(paid == key, "an answer belongs to a charge")
+                require(charge not in self.missed, "what was missed is not answered")
                 require(key not in self.kept, "an answer is stored once")
                 self.kept[key] = hash_in(answer)
+            case Missed(charge, _):
+                require(charge in self.unanswered, "what is missed was charged")
+                require(charge not in self.missed, "an answer is missed once")
+                self.missed.add(charge)
+            case Looked(by, _):
+                self._owner(by)
+                require(self.looked < len(self.missed), "an owner looks at what was missed")
+                self.looked = len(self.missed)
             case QuotaSet(holder, amount, delta, by, _):
                 self._owner(by)
                 self.quotas[holder] = countable(Units(amount, delta), self._measure)
@@ -135,6 +150,7 @@ class Book:
         request, release = (act.principal, hash_in(act.request)), hash_in(act.release)
         require(request not in self.requests, "a request is charged once")
         require(release not in self.kept, "what was answered is not charged again")
+        require(self.looked == len(self.missed), "an owner looks before more is charged")
         self.spent += cost
         require(self.spent <= self.cap, "the sum of charges stays within the cap")
         holders = (act.principal, *sorted(self.groups.get(act.principal, ())))

@@ -6,7 +6,7 @@ from sqlalchemy import bindparam, select
 
 from tacit.core.measure import Measure
 from tacit.core.population import Population
-from tacit.errors import InvalidValue, UnknownName
+from tacit.errors import BudgetExceeded, DeadlineMissed, InvalidValue, UnknownName
 from tacit.ledger.chain import ALL_TIME
 from tacit.ledger.units import Units
 from tacit.store.tables import budgets
@@ -22,6 +22,8 @@ _FIND = select(
     budgets.c.cap_delta,
     budgets.c.spent_amount,
     budgets.c.spent_delta,
+    budgets.c.missed,
+    budgets.c.looked,
 ).where(budgets.c.population == bindparam("at"), budgets.c.period == ALL_TIME)
 
 
@@ -40,6 +42,8 @@ class BudgetRow(NamedTuple):
     cap_delta: int
     spent_amount: int
     spent_delta: int
+    missed: int
+    looked: int
 
     @property
     def measure(self) -> Measure:
@@ -55,6 +59,27 @@ class BudgetRow(NamedTuple):
     def spent(self) -> Units:
         """What was spent."""
         return Units(self.spent_amount, self.spent_delta)
+
+    @property
+    def locked(self) -> bool:
+        """Whether an answer missed its deadline, and no owner has looked since."""
+        return self.looked < self.missed
+
+    def refusal(self, population: str, cost: Units) -> BudgetExceeded | DeadlineMissed:
+        """Why ``cost`` could not be spent: an owner has to look first, or it does not fit."""
+        if self.locked:
+            return DeadlineMissed(
+                f"An answer about {population!r} missed its deadline, which can depend on who "
+                "is in the data. Nothing more is charged until an owner has looked: "
+                f"tacit ledger look {population}"
+            )
+        asked, left, cap = (
+            units.loss(self.measure) for units in (cost, self.cap - self.spent, self.cap)
+        )
+        return BudgetExceeded(
+            f"{asked} does not fit into the budget of {population!r}: {left} is left of {cap}. "
+            "Ask for less, or ask the owners to raise the cap."
+        )
 
     def check(self, population: Population) -> None:
         """Refuse a population that protects other people than this budget counts for."""

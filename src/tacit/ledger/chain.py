@@ -30,6 +30,7 @@ SPEND = (
         _here,
         budgets.c.spent_amount <= budgets.c.cap_amount - bindparam("amount"),
         budgets.c.spent_delta <= budgets.c.cap_delta - bindparam("delta"),
+        budgets.c.looked == budgets.c.missed,
     )
     .values(
         spent_amount=budgets.c.spent_amount + bindparam("amount"),
@@ -38,7 +39,10 @@ SPEND = (
     )
     .returning(budgets.c.head_seq, budgets.c.head_hash)
 )
-"""The one statement that decides a charge: it fits, and is spent, or nothing happens."""
+"""The one statement that decides a charge: it fits and is spent, or nothing happens.
+
+Nothing happens either while an answer that was late waits for an owner to look.
+"""
 
 _ADD = insert(entries)
 _HEAD = update(budgets).where(_here).values(head_hash=bindparam("head"))

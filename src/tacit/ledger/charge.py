@@ -16,6 +16,8 @@ class Charge:
 
     entries: tuple[Entry, ...]
     release_key: bytes
+    missed: int = 0
+    """How many answers about its populations missed their deadlines before."""
 
     @property
     def receipt(self) -> bytes:

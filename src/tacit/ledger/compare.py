@@ -75,6 +75,8 @@ def budget_in(book: Book) -> BudgetRow:
         cap_delta=book.cap.delta,
         spent_amount=book.spent.amount,
         spent_delta=book.spent.delta,
+        missed=len(book.missed),
+        looked=book.looked,
     )
 
 

@@ -82,6 +82,8 @@ def opened(work: Work, population: str, act: Opened) -> Entry:
         "cap_delta": act.delta,
         "spent_amount": NO_UNITS.amount,
         "spent_delta": NO_UNITS.delta,
+        "missed": 0,
+        "looked": 0,
     }
     place = {"population": population, "period": ALL_TIME, "head_seq": 0, "head_hash": GENESIS}
     work.run(_OPEN, {**place, **fixed, **spending})

@@ -16,6 +16,7 @@ from tacit.ledger.chain import PAGE, walk
 from tacit.ledger.charge import Answer, Charge
 from tacit.ledger.decide import owners_of
 from tacit.ledger.entry import Entry
+from tacit.ledger.miss import look, miss
 from tacit.ledger.question import Question, binding_of
 from tacit.ledger.reserve import reserve
 from tacit.ledger.signature import Signature
@@ -75,6 +76,14 @@ class Ledger:
     def abandon(self, charge: Charge) -> None:
         """Say that ``charge`` will have no answer. It stays charged: there is no refund."""
         answer.abandon(self._store, charge)
+
+    def miss(self, charge: Charge) -> None:
+        """Say that ``charge`` had no answer at its deadline: until an owner looks, no more."""
+        miss(self._store, charge, self._clock())
+
+    def look(self, population: str, *, by: str) -> Entry:
+        """Say, as an owner, that what was missed was looked at: charges are made again."""
+        return look(self._store, population, self._signed(by))
 
     def wait(self, question: Question) -> Answer:
         """The answer that somebody else is making; `AnswerLost` where it never comes."""

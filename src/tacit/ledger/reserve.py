@@ -19,6 +19,7 @@ from tacit.errors import (
     BudgetExceeded,
     Conflict,
     ConnectionLost,
+    DeadlineMissed,
     InternalError,
     InvalidValue,
     KeyReused,
@@ -75,7 +76,7 @@ def reserve(
                 return _reserve(work, question, nonce, now, until)
         except (Conflict, ConnectionLost):
             continue
-        except BudgetExceeded:
+        except (BudgetExceeded, DeadlineMissed):
             # whoever took the last of the budget may have paid for this very question
             with store.reading() as work:
                 paid = _paid_before(work, question, nonce, now)
@@ -113,8 +114,9 @@ def _reserve(
     paid = _paid_before(work, question, nonce, now)
     if paid is not None:
         return paid
-    lines = tuple([_charge(work, question, target, nonce, now) for target in question.targets])
-    charge = Charge(lines, question.release_key)
+    charged = [_charge(work, question, target, nonce, now) for target in question.targets]
+    lines = tuple([line for line, _ in charged])
+    charge = Charge(lines, question.release_key, sum([missed for _, missed in charged]))
     claim(work, charge, now, until)
     work.run(
         _REMEMBER,
@@ -129,16 +131,18 @@ def _reserve(
     return charge
 
 
-def _charge(work: Work, question: Question, target: Target, nonce: bytes, now: int) -> Entry:
-    """The entry in one population's chain."""
+def _charge(
+    work: Work, question: Question, target: Target, nonce: bytes, now: int
+) -> tuple[Entry, int]:
+    """The entry in one population's chain, and how many answers about them were missed."""
     name = target.population.name
     budget = find_budget(work, name)
     budget.check(target.population)
     cost, event = _cost(budget, target.event, question.price_delta)
+    holders = holders_of(work, name, question.principal)
     place = work.one(SPEND, {"at": name, "amount": cost.amount, "delta": cost.delta})
     if place is None:
-        raise _exceeded(name, find_budget(work, name), cost)
-    holders = holders_of(work, name, question.principal)
+        raise find_budget(work, name).refusal(name, cost)
     for holder in holders:
         count(work, name, holder, cost)
     act = Charged(
@@ -155,7 +159,7 @@ def _charge(work: Work, question: Question, target: Target, nonce: bytes, now: i
         nonce=nonce.hex(),
         at=now,
     )
-    return write(work, name, place[0], place[1], encode(act))
+    return write(work, name, place[0], place[1], encode(act)), budget.missed
 
 
 def _cost(budget: BudgetRow, event: Event, price_delta: Fraction) -> tuple[Units, str]:
@@ -169,20 +173,11 @@ def _cost(budget: BudgetRow, event: Event, price_delta: Fraction) -> tuple[Units
 
 def _own_charge(work: Work, question: Question, places: str) -> Charge:
     """The charge that this very call wrote, before the database went away."""
-    lines = []
+    lines, missed = [], 0
     for population, place in zip(question.populations, places.split(), strict=True):
         row = work.one(_ENTRY, {"at": population, "place": int(place)})
         if row is None:
             raise InternalError("A charge that was remembered is not in the chain.")
         lines.append(Entry(population, int(place), row[0], row[1]))
-    return Charge(tuple(lines), question.release_key)
-
-
-def _exceeded(population: str, budget: BudgetRow, cost: Units) -> BudgetExceeded:
-    asked, left, cap = (
-        units.loss(budget.measure) for units in (cost, budget.cap - budget.spent, budget.cap)
-    )
-    return BudgetExceeded(
-        f"{asked} does not fit into the budget of {population!r}: {left} is left of {cap}. "
-        "Ask for less, or ask the owners to raise the cap."
-    )
+        missed += find_budget(work, population).missed
+    return Charge(tuple(lines), question.release_key, missed)

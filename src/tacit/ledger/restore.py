@@ -65,6 +65,8 @@ def _restore_book(work: Work, book: Book, chain: list[Entry]) -> None:
         "cap_delta": shown.cap.delta,
         "spent_amount": shown.spent.amount,
         "spent_delta": shown.spent.delta,
+        "missed": shown.missed,
+        "looked": shown.looked,
         "head_seq": book.seq,
         "head_hash": book.head,
     }

@@ -15,6 +15,15 @@ from tacit.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)
+class Terms:
+    """What a budget counts in, which never changes."""
+
+    population: str
+    measure: Measure
+    conversion_delta: Fraction
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
     """What was spent of a population's budget, and what is left.
 
@@ -31,6 +40,15 @@ class Status:
     conversion_delta: Fraction
     cap_units: Units
     spent_units: Units
+    missed: int = 0
+    """How many answers missed their deadlines."""
+    locked: bool = False
+    """Whether an owner has to look at the last of them before more is charged."""
+
+    @property
+    def terms(self) -> Terms:
+        """What it counts in."""
+        return Terms(self.population, self.measure, self.conversion_delta)
 
     @property
     def cap(self) -> Loss:
@@ -79,6 +97,14 @@ def status_for(store: Store, population: str, holder: str) -> Status:
 
 def status_of(store: Store, population: str) -> Status:
     """The status of one population's budget."""
-    with store.reading() as work:
+    with store.looking() as work:
         row = find_budget(work, population)
-    return Status(population, row.measure, Fraction(row.conversion_delta), row.cap, row.spent)
+    return Status(
+        population,
+        row.measure,
+        Fraction(row.conversion_delta),
+        row.cap,
+        row.spent,
+        row.missed,
+        row.locked,
+    )

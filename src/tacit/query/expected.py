@@ -24,6 +24,7 @@ from tacit.query.tree import tree_of
 SIZES = (10, 100, 1000, 10_000)
 """Rows of a group that errors are told for, where they depend on it."""
 
+MOST_SIZES, LARGEST = 10, 10**12
 MANY = 10**6
 """Units of a group that no selection hides."""
 
@@ -47,13 +48,23 @@ def expected(quote: Quote, assume_size: Sequence[int] = SIZES) -> tuple[Expected
 
     Guarantee: a function of the quote, which is public; no data is read.
     """
-    if any(size < 1 for size in assume_size):
-        raise InvalidValue(f"A group has 1 row or more, and {min(assume_size)} was assumed.")
+    check_sizes(assume_size)
     measures = zip(quote.question.plan.measures, quote.bound.readings, strict=True)
     return tuple(
         _expected(measure.name, reading, quote, tuple(assume_size))
         for measure, reading in measures
     )
+
+
+def check_sizes(assume_size: Sequence[int]) -> None:
+    """Refuse sizes that no group has, or more of them than are looked at."""
+    if not 1 <= len(assume_size) <= MOST_SIZES:
+        raise InvalidValue(
+            f"Errors are told for 1 to {MOST_SIZES} sizes, and {len(assume_size)} were given."
+        )
+    for size in assume_size:
+        if not 1 <= size <= LARGEST:
+            raise InvalidValue(f"A group has 1 to {LARGEST} rows, and {size} was assumed.")
 
 
 def _expected(name: str, reading: Reading, quote: Quote, sizes: tuple[int, ...]) -> Expected:

@@ -4,8 +4,13 @@ import time
 from queue import SimpleQueue
 from threading import Thread
 
+from tacit.errors import InternalError
 from tacit.query.quote import Quote
 from tacit.query.worker import Worker
+
+
+class Late(InternalError):
+    """There is no answer at the public deadline, for whatever reason."""
 
 
 class Pool:
@@ -26,17 +31,26 @@ class Pool:
         """Start all children, so that no question waits for them; whether all did start."""
         return all(worker.start() for worker in self._workers)
 
-    def answer(self, quote: Quote, salt: bytes, receipt: bytes) -> bytes:
-        """The bytes of the release that was paid for; see `Worker.answer`."""
+    def answer(self, quote: Quote, salt: bytes, receipt: bytes, missed: int = 0) -> bytes:
+        """The bytes of the release that was paid for; see `Worker.answer`.
+
+        Where there is a deadline, whatever fails is `Late`, at that time.
+        """
         worker = self._free.get()
         began = time.monotonic()
         try:
-            return worker.answer(quote, salt, receipt)
+            return worker.answer(quote, salt, receipt, missed)
+        except InternalError:
+            if self._deadline is None:
+                raise
+            raise Late("The question missed its deadline.") from None
         finally:
             if self._deadline is not None:
                 time.sleep(max(0.0, began + self._deadline - time.monotonic()))
-            # a child that was ended is started again while nobody waits for it
-            Thread(target=self._ready, args=(worker,), daemon=True).start()
+            if worker.started:
+                self._free.put(worker)
+            else:  # a child that was ended is started again while nobody waits for it
+                Thread(target=self._ready, args=(worker,), daemon=True).start()
 
     def close(self) -> None:
         """End all children."""

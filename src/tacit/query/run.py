@@ -58,7 +58,15 @@ def release(
     return groups, [*selected, *noisy]
 
 
-def released_by(quote: Quote, columns: tuple[ReleasedColumn, ...], receipt: bytes) -> Release:
-    """The release that the charge of ``receipt`` paid for."""
-    guarantee = Guarantee(quote.population, quote.loss, quote.assumptions, quote.event.numerics)
+def released_by(
+    quote: Quote, columns: tuple[ReleasedColumn, ...], receipt: bytes, missed: int = 0
+) -> Release:
+    """The release that the charge of ``receipt`` paid for.
+
+    Its guarantee counts the answers about the same people that ``missed`` a public deadline.
+    """
+    assumed = quote.assumptions
+    if missed:
+        assumed += (f"{missed} late answers would have been late whoever is in the data",)
+    guarantee = Guarantee(quote.population, quote.loss, assumed, quote.event.numerics)
     return Release(columns, guarantee, receipt)

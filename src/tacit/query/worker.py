@@ -38,6 +38,8 @@ StartEngine = Callable[[str], Engine]
 
 READY, ANSWERED, FAILED = b"ready", b"+", b"-"
 START_SECONDS = 60
+ROOM = 2**26
+"""Bytes that a child must have left once its engine is open; without them it does not start."""
 
 _born = get_context("forkserver")
 """Children are forked from a process that has our code loaded, and nothing else: quick to start
@@ -74,8 +76,15 @@ class Worker:
             self.close()
         return False
 
-    def answer(self, quote: Quote, salt: bytes, receipt: bytes) -> bytes:
+    @property
+    def started(self) -> bool:
+        """Whether there is a child, as far as is known."""
+        return self._child is not None
+
+    def answer(self, quote: Quote, salt: bytes, receipt: bytes, missed: int = 0) -> bytes:
         """The bytes of the release that the charge of ``receipt`` paid for.
+
+        Its guarantee counts the answers about the same people that ``missed`` a deadline.
 
         One opaque error stands for all that can go wrong: a row, a limit or a bug.
         """
@@ -85,6 +94,7 @@ class Worker:
             "loss": [loss.measure.value, str(loss.amount), str(loss.delta)],
             "salt": salt.hex(),
             "receipt": receipt.hex(),
+            "missed": missed,
         }
         reply = self._asked(json.dumps(request).encode())
         if not reply.startswith(ANSWERED):
@@ -151,6 +161,7 @@ def serve(  # noqa: PLR0913, PLR0917 - all that a child is given
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core dump would hold the table
     try:
         engine = start(address)
+        bytearray(ROOM)
     except Exception:  # noqa: BLE001 - whoever waits sees that the pipe ends
         return
     with suppress(EOFError, OSError):  # whoever asked is gone, or was killed
@@ -171,4 +182,4 @@ def _answer(request: dict[str, Any], engine: Engine, catalog: Catalog) -> bytes:
     receipt = bytes.fromhex(request["receipt"])
     gateway = LiveGateway(SystemEntropy(receipt))
     columns = run(quote, engine, catalog, bytes.fromhex(request["salt"]), gateway)
-    return encode(released_by(quote, columns, receipt))
+    return encode(released_by(quote, columns, receipt, request["missed"]))

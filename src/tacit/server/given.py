@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt
 from tacit.ledger.question import LONGEST_NAME
 from tacit.numeric.exact import LONGEST_TEXT, exact
 from tacit.project.allowance import Allowance
+from tacit.query.expected import MOST_SIZES, SIZES
 from tacit.server.caller import Caller
 from tacit.server.role import Role
 from tacit.server.scope import Scope
@@ -74,6 +75,14 @@ class PricedQuestion(Question):
     epsilon: Amount | None = None
     rho: Amount | None = None
     delta: Amount = 0
+
+
+class QuotedQuestion(PricedQuestion):
+    """A question to be quoted, and for how many rows of a group its errors are told."""
+
+    assume_size: Annotated[list[StrictInt], Field(min_length=1, max_length=MOST_SIZES)] = list(
+        SIZES
+    )
 
 
 class Most(Sent):

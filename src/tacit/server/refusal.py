@@ -13,6 +13,7 @@ from tacit.errors import (
     AnswerLost,
     AnswerPending,
     BudgetExceeded,
+    DeadlineMissed,
     InvalidValue,
     KeyReused,
     LedgerBroken,
@@ -67,6 +68,7 @@ class Refused(Exception):
 
 KINDS: dict[type[TacitError], tuple[int, str | None, dict[str, str]]] = {
     UnknownName: (404, "See GET /v1/datasets for what there is.", {}),
+    DeadlineMissed: (423, "Tell an owner.", {}),
     BudgetExceeded: (402, "See GET /v1/status for what is left.", {}),
     NotPermitted: (403, None, {}),
     KeyReused: (409, "Send another Idempotency-Key with another question.", {}),

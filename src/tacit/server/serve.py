@@ -1,8 +1,12 @@
 """Serve a project over HTTP until it is told to stop."""
 
+import json
 import os
+import socket
 import sys
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import uvicorn
@@ -14,18 +18,28 @@ GRACE_SECONDS = 60
 """How long questions that are being answered may take when the server is told to stop."""
 
 
+class Listening(uvicorn.Server):
+    """A server that says where it listens, in the first line of its log."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, and say so."""
+        await super().startup(sockets)
+        host, port = self.servers[0].sockets[0].getsockname()[:2]
+        _write(
+            json.dumps({"at": time.time_ns() // 1_000_000, "host": host, "port": port}) + "\n"
+        )
+
+
 def serve(
     project: Path, host: str, port: int, environment: Mapping[str, str] = os.environ
 ) -> None:
-    """Serve ``project``; refused where the ledger does not hold what its file says."""
+    """Serve ``project``; refused where the ledger does not hold what its file says.
+
+    Port 0 stands for any that is free.
+    """
     app = make_app(*served(project, environment))
-
-    def write(line: str) -> None:
-        sys.stdout.write(line)
-        sys.stdout.flush()
-
-    uvicorn.run(
-        watched_app(app, write),
+    config = uvicorn.Config(
+        watched_app(app, _write),
         host=host,
         port=port,
         log_level="warning",
@@ -34,3 +48,10 @@ def serve(
         lifespan="on",
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
+    with suppress(KeyboardInterrupt):
+        Listening(config).run()
+
+
+def _write(line: str) -> None:
+    sys.stdout.write(line)
+    sys.stdout.flush()

@@ -7,7 +7,7 @@ from tacit.accounting.convert import rho_within
 from tacit.core.loss import Loss
 from tacit.core.measure import Measure
 from tacit.errors import InvalidValue
-from tacit.ledger.status import Status
+from tacit.ledger.status import Status, Terms
 from tacit.ledger.units import Units
 from tacit.numeric.exact import Number, exact
 
@@ -16,7 +16,7 @@ PARTS = 10
 
 
 def loss_for(
-    status: Status,
+    terms: Terms,
     epsilon: Number | None = None,
     rho: Number | None = None,
     delta: Number = 0,
@@ -27,18 +27,16 @@ def loss_for(
     """
     if (epsilon is None) == (rho is None):
         raise InvalidValue("Say how much to spend, by one of them: epsilon=0.2 or rho=0.001.")
-    if status.measure is Measure.ZCDP:
+    if terms.measure is Measure.ZCDP:
         amount = (
-            exact(rho)
-            if rho is not None
-            else _rho(status.conversion_delta, exact(epsilon or 0))
+            exact(rho) if rho is not None else _rho(terms.conversion_delta, exact(epsilon or 0))
         )
         return _asked(Loss(Measure.ZCDP, amount, exact(delta)))
     if epsilon is None:
         raise InvalidValue(
-            f"The budget of {status.population!r} counts in epsilon: ask with epsilon=0.2."
+            f"The budget of {terms.population!r} counts in epsilon: ask with epsilon=0.2."
         )
-    return _asked(Loss(status.measure, exact(epsilon), exact(delta)))
+    return _asked(Loss(terms.measure, exact(epsilon), exact(delta)))
 
 
 def tenth(status: Status) -> Loss:

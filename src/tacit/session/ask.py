@@ -11,6 +11,7 @@ from tacit.ledger.charge import Charge
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.question import Question
 from tacit.plan.plan import Plan
+from tacit.query.pool import Late
 from tacit.query.post import posted
 from tacit.query.price import price
 from tacit.query.quote import Quote
@@ -43,7 +44,8 @@ def prepared(quote: Quote, curator: Curator) -> Callable[[Charge], bytes]:
     name = curator.place_of(datasets)
     salt = curator.salt(quote.population.name)
     if name in curator.pools:
-        return lambda charge: curator.pools[name].answer(quote, salt, charge.receipt)
+        pool = curator.pools[name]
+        return lambda charge: pool.answer(quote, salt, charge.receipt, charge.missed)
     engine = curator.engine_of(datasets)
     return lambda charge: touch(quote, charge, engine, curator.catalog, salt)
 
@@ -60,9 +62,15 @@ def charge(ledger: Ledger, question: Question, lease_ms: int) -> Charge | Stored
 
 
 def kept(ledger: Ledger, charge: Charge, run: Callable[[Charge], bytes]) -> Stored:
-    """The stored answer to a paid question; where it fails, nobody waits for it any more."""
+    """The stored answer to a paid question; where it fails, nobody waits for it any more.
+
+    One that is late stops all charges about these people until an owner looks.
+    """
     try:
         return ledger.keep(charge, run(charge))
+    except Late:
+        ledger.miss(charge)
+        raise
     except BaseException:
         ledger.abandon(charge)
         raise

@@ -29,5 +29,5 @@ def budget_of(allowed: Allowance) -> Budget:
 
 def quota_of(allowed: Allowance, status: Status) -> Loss:
     """A quota in the measure of the budget; without a delta it has all that the cap has."""
-    loss = loss_for(status, allowed.epsilon, allowed.rho, allowed.delta)
+    loss = loss_for(status.terms, allowed.epsilon, allowed.rho, allowed.delta)
     return loss if loss.delta else replace(loss, delta=status.cap.delta)

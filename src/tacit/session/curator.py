@@ -8,12 +8,21 @@ from tacit.core.catalog import Catalog
 from tacit.core.dataset import Dataset
 from tacit.engines.engine import CheckedEngine
 from tacit.errors import InvalidValue, UnknownName
+from tacit.ledger.status import Terms
 from tacit.query.pool import Pool
 from tacit.session.home import Home
 from tacit.session.salt import mark_of, salt_of
 
 LEASE_MS = 60_000
 """How long whoever asks the same waits for an answer that is being made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a ledger holds of populations for ever: looked up once, and not at each question."""
+
+    salts: dict[str, bytes] = field(default_factory=dict)
+    terms: dict[str, Terms] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +40,8 @@ class Curator:
     lease_ms: int = LEASE_MS
     pools: Mapping[str, Pool] = field(default_factory=dict)
     """Child processes, by the names of the engines that they open in place of ours."""
+    known: Known = field(default_factory=Known, repr=False)
+    """What never changes once it was read."""
 
     def __post_init__(self) -> None:
         for name, engine in self.engines.items():
@@ -69,16 +80,34 @@ class Curator:
 
     def salt(self, population: str) -> bytes:
         """What decides which rows of a person are kept."""
-        return salt_of(self.home.states, population)
+        salts = self.known.salts
+        if population not in salts:
+            salts[population] = salt_of(self.home.states, population)
+        return salts[population]
+
+    def terms(self, population: str) -> Terms:
+        """What the budget of ``population`` counts in."""
+        terms = self.known.terms
+        if population not in terms:
+            terms[population] = self.home.ledger.status(population).terms
+        return terms[population]
 
     def asked_by(self, principal: str, catalog: Catalog | None = None) -> "Curator":
         """The same for another asker, who may ask about ``catalog``, a part of this one.
 
         Nothing is looked at again: the engines were checked when this one was made.
         """
+        return self._changed(principal=principal, catalog=catalog or self.catalog)
+
+    def answered_by(self, pools: Mapping[str, Pool], lease_ms: int) -> "Curator":
+        """The same, whose questions run in child processes, and take up to ``lease_ms``."""
+        return self._changed(pools=pools, lease_ms=lease_ms)
+
+    def _changed(self, **parts: object) -> "Curator":
+        """A copy with other parts, for which engines are not checked again."""
         other = copy(self)
-        object.__setattr__(other, "principal", principal)
-        object.__setattr__(other, "catalog", catalog or self.catalog)
+        for name, part in parts.items():
+            object.__setattr__(other, name, part)
         return other
 
     def close(self) -> None:

@@ -1,8 +1,10 @@
 """Engines in child processes: what is below the line when a project is served."""
 
+import os
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
+from tempfile import gettempdir
 
 from tacit.engines.engine import Engine
 from tacit.errors import InvalidValue
@@ -17,6 +19,9 @@ MEGABYTE = 2**20
 LOADED = ("__main__", __name__, "sqlglot.dialects.duckdb", "sqlglot.dialects.postgres")
 """What children need for their first question: loaded once, and not by each of them."""
 
+LONGEST_FOLDER = 107 - len("/pymp-12345678/listener-12345678")
+"""Bytes of the folder where children meet whoever starts them: a socket has 107 at most."""
+
 get_context("forkserver").set_forkserver_preload(list(LOADED))
 
 
@@ -25,6 +30,7 @@ def pools_of(project: Project, folder: Path) -> dict[str, Pool]:
 
     Guarantee: no more memory and time than the project allows, the same for every table.
     """
+    _check_folder()
     serving, found = project.serving, {}
     # a question that has a deadline is not waited for any longer
     allowed = Allowed(serving.megabytes * MEGABYTE, serving.deadline or serving.seconds)
@@ -45,6 +51,16 @@ def pools_of(project: Project, folder: Path) -> dict[str, Pool]:
                 f"{serving.megabytes} megabytes; allow more: [server] megabytes = 16384."
             )
     return found
+
+
+def _check_folder() -> None:
+    """Refuse a folder for temporary files whose name is too long for a socket in it."""
+    folder = gettempdir()
+    if len(os.fsencode(folder)) > LONGEST_FOLDER:
+        raise InvalidValue(
+            f"Child processes do not start from {folder}: the name of a folder for temporary "
+            f"files has at most {LONGEST_FOLDER} bytes here; set TMPDIR to a shorter one."
+        )
 
 
 def _start(

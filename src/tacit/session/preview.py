@@ -7,7 +7,7 @@ from tacit.core.release import ReleasedColumn
 from tacit.core.standing import Standing, rounded
 from tacit.plan.expression import Field
 from tacit.query.advice import Advice, advice_on
-from tacit.query.expected import Expected, expected
+from tacit.query.expected import SIZES, Expected, check_sizes, expected
 from tacit.query.quote import Quote
 from tacit.render.cell import cell
 from tacit.render.html import html
@@ -22,11 +22,16 @@ class Preview:
 
     quote: Quote
     standing: Standing
+    assume_size: tuple[int, ...] = SIZES
+    """Rows of a group for which errors are told, where they depend on it."""
+
+    def __post_init__(self) -> None:
+        check_sizes(self.assume_size)
 
     @property
     def errors(self) -> tuple[Expected, ...]:
         """What each column misses by at most, with 95%; computed columns are not among them."""
-        found = {Field(each.name): each for each in expected(self.quote)}
+        found = {Field(each.name): each for each in expected(self.quote, self.assume_size)}
         shown = self.quote.question.post.outputs
         return tuple(
             replace(found[output.expression], name=output.name)

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from getpass import getuser
 from pathlib import Path
 
@@ -39,7 +38,12 @@ def open_project(
 
 def curator_of(file: Path, principal: str, environment: Mapping[str, str]) -> Curator:
     """What a session over a project needs, where the ledger holds what its file says."""
-    project = read_project(file)
+    return _curator(read_project(file), file, principal, environment)
+
+
+def _curator(
+    project: Project, file: Path, principal: str, environment: Mapping[str, str]
+) -> Curator:
     with ExitStack() as closing:
         home = Home.of(project, file.parent / FOLDER, environment)
         closing.callback(home.store.close)
@@ -58,14 +62,15 @@ def curator_of(file: Path, principal: str, environment: Mapping[str, str]) -> Cu
 
 def served(file: Path, environment: Mapping[str, str] = os.environ) -> tuple[Curator, Serving]:
     """The same for a server: what is below the line runs in child processes."""
-    curator, project = curator_of(file, SERVER, environment), read_project(file)
+    project = read_project(file)
+    curator = _curator(project, file, SERVER, environment)
     lease_ms = 1000 * (LEASES * project.serving.seconds)
     try:
         pools = pools_of(project, file.parent)
     except BaseException:
         curator.close()
         raise
-    return replace(curator, lease_ms=lease_ms, pools=pools), project.serving
+    return curator.answered_by(pools, lease_ms), project.serving
 
 
 def apply_project(

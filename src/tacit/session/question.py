@@ -1,5 +1,6 @@
 """A question in a session: what it would cost and miss by, and its answer."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tacit.core.answer import Answer
@@ -11,6 +12,7 @@ from tacit.numeric.exact import Number
 from tacit.plan.bound import bound
 from tacit.plan.canonical import canonical
 from tacit.plan.source import source_of
+from tacit.query.expected import SIZES
 from tacit.query.price import price
 from tacit.session.amount import loss_for, tenth
 from tacit.session.ask import ask
@@ -27,17 +29,23 @@ class Question(Asked):
     curator: Curator
 
     def quote(
-        self, *, epsilon: Number | None = None, rho: Number | None = None, delta: Number = 0
+        self,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        delta: Number = 0,
+        assume_size: Sequence[int] = SIZES,
     ) -> Preview:
         """What answering would cost and miss by: free, and without data.
 
-        Without an amount it is a quote for a tenth of the budget.
+        Without an amount it is a quote for a tenth of the budget. Errors that depend on how
+        many rows a group has are told for groups of ``assume_size``.
         """
         status = self.status()
         named = epsilon is not None or rho is not None
-        loss = loss_for(status, epsilon, rho, delta) if named else tenth(status)
+        loss = loss_for(status.terms, epsilon, rho, delta) if named else tenth(status)
         quote = price(self.plan, self.curator.catalog, loss)
-        return Preview(quote, standing_of(status, quote, paid=True))
+        return Preview(quote, standing_of(status, quote, paid=True), tuple(assume_size))
 
     def explain(self) -> str:
         """How it would be answered, and what would make that faster: free, and without data."""
@@ -64,13 +72,15 @@ class Question(Asked):
         self, *, epsilon: Number | None = None, rho: Number | None = None, delta: Number = 0
     ) -> Loss:
         """What it may lose, in the measure of the budget of the people that it is about."""
-        return loss_for(self.status(), epsilon, rho, delta)
+        return loss_for(self.curator.terms(self._population()), epsilon, rho, delta)
 
     def __repr__(self) -> str:
         return show(self.plan, self.curator.catalog)
 
     def status(self) -> Status:
         """Where the budget of the people stands that it is about."""
+        return self.curator.home.ledger.status(self._population())
+
+    def _population(self) -> str:
         catalog = self.curator.catalog
-        first = catalog.dataset(source_of(self.plan.source, catalog).dataset)
-        return self.curator.home.ledger.status(first.population)
+        return catalog.dataset(source_of(self.plan.source, catalog).dataset).population

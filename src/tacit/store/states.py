@@ -46,7 +46,7 @@ class States:
 
     def find(self, name: str) -> State:
         """The state of that name, or `NO_STATE`."""
-        with self._store.reading() as work:
+        with self._store.looking() as work:
             row = work.one(_FIND, {"at": name})
         if row is None:
             return NO_STATE

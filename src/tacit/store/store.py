@@ -17,6 +17,9 @@ from tacit.store.work import Cursor, Prints, Work
 Seat = tuple[PoolProxiedConnection, Cursor]
 """A connection and the cursor that speaks on it."""
 
+NO_BEGIN = ""
+"""For one statement that reads."""
+
 _of_parents: list[Seat] = []
 """Connections that a forked child was born with: held, so that nothing here closes them."""
 
@@ -34,6 +37,10 @@ class Store(Protocol):
 
     def reading(self) -> AbstractContextManager[Work]:
         """A unit of work that reads one moment of the store, and delays no writer."""
+        ...
+
+    def looking(self) -> AbstractContextManager[Work]:
+        """A unit of work of one statement, which reads: a moment of its own, and cheaper."""
         ...
 
     def close(self) -> None:
@@ -74,27 +81,38 @@ class SqlStore:
         """A unit of work that reads; see `Store`."""
         return UnitOfWork(self, self._read)
 
+    def looking(self) -> AbstractContextManager[Work]:
+        """A unit of work of one statement, which reads; see `Store`."""
+        return UnitOfWork(self, NO_BEGIN)
+
     def close(self) -> None:
         """Let go of the database; a store that was closed opens again when it is used."""
         self._let_go(close=self._home == forks.count)
 
     def begin(self, statement: str) -> tuple[Seat, Work]:
-        """Begin a unit of work by ``statement``; `UnitOfWork` calls this, and ends it."""
+        """Begin a unit of work by ``statement``; `UnitOfWork` calls this, and ends it.
+
+        Without a statement, what is read is its own beginning and end.
+        """
         self._usable()
         seat = self._connect()
         cursor = seat[1]
         try:
-            cursor.execute(statement)
+            if statement != NO_BEGIN:
+                cursor.execute(statement)
         except self._driver_error as error:
             raise self._failed(seat, error) from error
         return seat, Work(cursor, self._prints)
 
-    def end(self, seat: Seat, error: BaseException | None) -> None:
-        """Commit, or, where the work stopped at ``error``, roll back."""
+    def end(self, seat: Seat, error: BaseException | None, begun: str) -> None:
+        """Commit what ``begun`` began, or, where the work stopped at ``error``, roll back."""
         if isinstance(error, self._driver_error):
             raise self._failed(seat, error) from error
         try:
-            seat[1].execute("COMMIT" if error is None else "ROLLBACK")
+            if begun == NO_BEGIN:
+                seat[1].fetchall()  # SQLite reads on until all is fetched
+            else:
+                seat[1].execute("COMMIT" if error is None else "ROLLBACK")
         except self._driver_error as fault:
             failure = self._failed(seat, fault)
             if error is None:
@@ -146,7 +164,7 @@ class SqlStore:
 
 
 class UnitOfWork:
-    """What `SqlStore.writing` and `SqlStore.reading` give.
+    """What `SqlStore.writing`, `SqlStore.reading` and `SqlStore.looking` give.
 
     A class and no generator: a charge is short enough for the difference to count.
     """
@@ -162,4 +180,4 @@ class UnitOfWork:
         return work
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        self._store.end(self._seat, error)
+        self._store.end(self._seat, error, self._begin)

@@ -49,6 +49,8 @@ budgets = Table(
     _count("cap_delta"),
     _count("spent_amount"),
     _count("spent_delta"),
+    _count("missed"),  # answers that were late, and how many of them an owner has looked at
+    _count("looked"),
     _count("head_seq"),
     _blob("head_hash"),
     CheckConstraint("spent_amount <= cap_amount AND spent_delta <= cap_delta", "within_cap"),

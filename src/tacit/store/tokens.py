@@ -66,7 +66,7 @@ class Tokens:
 
         The look-up is by hash, so its time tells nothing about a token.
         """
-        with self._store.reading() as work:
+        with self._store.looking() as work:
             row = work.one(_FIND, {"at": hash_of(token)})
         if row is not None:
             principal, role, scope, expires, revoked = row

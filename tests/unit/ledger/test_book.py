@@ -16,6 +16,8 @@ from tacit.ledger.act import (
     Declared,
     Joined,
     Kept,
+    Looked,
+    Missed,
     Opened,
     OwnerAdded,
     OwnerRemoved,
@@ -60,6 +62,7 @@ PAID = Charged(
 )
 AGAIN = replace(PAID, request=OTHER)
 KEPT = Kept(charge=2, release=KEY, answer=HASH, at=3)
+MISSED, LOOKED = Missed(charge=2, at=3), Looked("olga", 4)
 JOINED = Joined("ann", "@oncology", "olga", 2)
 RISE = CapRaised(ONE, 0, "why not")
 
@@ -147,7 +150,16 @@ BROKEN: dict[str, list[tuple[Act | Decision, ...]]] = {
         (OPENED, PAID, KEPT, KEPT),
     ],
     "an answer is stored once": [(OPENED, PAID, AGAIN, KEPT, replace(KEPT, charge=3))],
+    "what is missed was charged": [(OPENED, MISSED), (OPENED, PAID, KEPT, MISSED)],
+    "an answer is missed once": [(OPENED, PAID, MISSED, MISSED)],
+    "what was missed is not answered": [(OPENED, PAID, MISSED, KEPT)],
+    "an owner looks before more is charged": [
+        (OPENED, PAID, MISSED, AGAIN),
+        (OPENED, PAID, AGAIN, MISSED, LOOKED, Missed(3, 5), replace(AGAIN, request=HASH)),
+    ],
+    "an owner looks at what was missed": [(OPENED, PAID, LOOKED)],
     "an owner governs": [
+        (OPENED, PAID, MISSED, replace(LOOKED, by="ann")),
         (OPENED, replace(JOINED, by="ann")),
         (OPENED, QuotaSet("ann", 1, 0, "ann", 2)),
         (OPENED, Declared(("visits.age: integer",), "ann", 2)),
@@ -196,3 +208,8 @@ def test_what_keeps_the_rules_adds_up() -> None:
     assert book.spent == book.spent_by["ann"] == Units(ONE // 5, 0)
     assert book.unanswered == {2: bytes.fromhex(KEY)}
     assert book.kept == {bytes.fromhex(KEY): bytes.fromhex(HASH)}
+
+
+def test_what_was_looked_at_is_counted_and_charges_go_on() -> None:
+    book = Book("patients").read_all(chain(OPENED, PAID, MISSED, LOOKED, AGAIN))
+    assert (book.missed, book.looked) == ({2}, 1)

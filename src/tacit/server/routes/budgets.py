@@ -63,6 +63,8 @@ def _told(status: Status) -> dict[str, Any]:
         **_own(status),
         "total": encode_loss(status.total),
         "total_so_far": encode_loss(status.total_so_far),
+        "missed": status.missed,
+        "locked": status.locked,
     }
 
 

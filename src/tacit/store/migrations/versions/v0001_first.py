@@ -71,6 +71,8 @@ def upgrade() -> None:
         _text("conversion_delta"),
         Column("idealised", SmallInteger, nullable=False),
         *_spending(),
+        _count("missed"),
+        _count("looked"),
         _count("head_seq"),
         _blob("head_hash"),
         CheckConstraint(
