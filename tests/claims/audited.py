@@ -16,6 +16,10 @@ from tacit.store.tokens import Pass, Tokens
 
 HOUR = 3_600_000
 PROJECT = """\
+[server]
+processes = 1
+seconds = 600  # a busy machine may take its time
+
 [engines.here]
 kind = "duckdb"
 path = "canaries.duckdb"
