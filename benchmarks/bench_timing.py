@@ -42,7 +42,7 @@ QUESTIONS = (
     "SELECT MEDIAN(cost) AS m FROM visits WHERE patient <> {}",
     "SELECT MIN(cost) AS l FROM visits WHERE patient <> {}",
     "SELECT MAX(cost) AS h FROM visits WHERE patient <> {}",
-    "SELECT COUNT(DISTINCT patient) AS p FROM visits WHERE patient <> {}",
+    "SELECT SUM(cost * cost) AS q FROM visits WHERE patient <> {}",
     (
         "SELECT city, SUM(cost) AS s FROM visits JOIN people ON patient = id "
         "WHERE patient <> {} GROUP BY city"
