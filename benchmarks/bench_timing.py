@@ -41,8 +41,8 @@ QUESTIONS = (
     "SELECT VARIANCE(cost) AS v FROM visits WHERE patient <> {}",
     "SELECT MEDIAN(cost) AS m FROM visits WHERE patient <> {}",
     "SELECT MIN(cost) AS l FROM visits WHERE patient <> {}",
-    "SELECT MAX(day) AS d FROM visits WHERE patient <> {}",
-    "SELECT COUNT(DISTINCT patient) AS p FROM visits WHERE patient <> {}",
+    "SELECT MAX(cost) AS h FROM visits WHERE patient <> {}",
+    "SELECT SUM(cost * cost) AS q FROM visits WHERE patient <> {}",
     (
         "SELECT city, SUM(cost) AS s FROM visits JOIN people ON patient = id "
         "WHERE patient <> {} GROUP BY city"
@@ -69,6 +69,7 @@ class Side:
             taken, status = self._asked(sql)
             if status == 200:
                 return taken
+            assert status in {423, 500}, f"{sql} is no question: status {status}"
             self.missed += 1
             with beside(self._file, {}) as (_, home):
                 if home.ledger.status("patients").locked:

@@ -39,7 +39,10 @@ def write_history(ledger: Ledger, questions: int = QUESTIONS) -> None:
     for number in range(questions):
         asker = ("ann", "bob", "cem")[number % 3]
         question = ask(f"count {number}", principal=asker)
-        if number % 8 == 5:
+        if number == 13:
+            ledger.miss(charged(ledger, question))
+            ledger.look("patients", by="omar")
+        elif number % 8 == 5:
             ledger.abandon(charged(ledger, question))
         else:
             answer(ledger, question)

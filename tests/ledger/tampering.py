@@ -156,7 +156,7 @@ def _(chain: Chain, chance: Random) -> Chain:
     """Another history of the same population: less was charged, and a name has changed."""
     other = chance.choice(("dan", "eve", "flo"))
     renamed = [replace(entry, body=entry.body.replace("olga", other)) for entry in chain]
-    spent = ('"kind":"charged"', '"kind":"kept"')
+    spent = [f'"kind":"{kind}"' for kind in ("charged", "kept", "missed", "looked")]
     return hashed_anew([one for one in renamed if not any(act in one.body for act in spent)])
 
 

@@ -32,8 +32,8 @@ TAMPERINGS = {
         "UPDATE budgets SET measure = 'rho with delta'",
         "UPDATE budgets SET conversion_delta = '1/10'",
         "UPDATE budgets SET idealised = 1",
-        "UPDATE budgets SET missed = 1",
-        "UPDATE budgets SET looked = 1",
+        "UPDATE budgets SET missed = 0, looked = 0",
+        "UPDATE budgets SET looked = 0",
     ),
     "holders": (
         "UPDATE holders SET spent_amount = 0 WHERE holder = 'ann'",
