@@ -5,6 +5,7 @@ from types import TracebackType
 from typing import Self
 
 from tacit.core.catalog import Catalog
+from tacit.core.loss import Loss
 from tacit.frame.table import Table
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.status import Status
@@ -13,7 +14,11 @@ from tacit.plan.plan import Plan
 from tacit.plan.relation import Scan
 from tacit.session.curator import Curator
 from tacit.session.question import Question
+from tacit.session.stream import open_stream
 from tacit.sql.parse import parse
+from tacit.stream.open_stream import OpenStream
+from tacit.stream.stream import Periods, Stream
+from tacit.stream.window import EACH, Window
 
 
 class Session:
@@ -32,6 +37,22 @@ class Session:
     def table(self, name: str) -> Table[Question]:
         """The rows of a dataset, to be filtered, grouped and counted."""
         return Table(self.catalog, Scan(self.catalog.dataset(name).name), self._asked)
+
+    def stream(
+        self,
+        question: Question,
+        loss: Loss,
+        periods: Periods,
+        *,
+        window: Window = EACH,
+        max_steps: int | None = None,
+    ) -> OpenStream:
+        """``question``, released for each of ``periods`` under one charge for all of them.
+
+        Nothing is charged until its first step is released.
+        """
+        stream = Stream(question.plan, periods, loss, window, max_steps)
+        return open_stream(self._curator, stream)
 
     def as_if_unknown(self, dataset: str, column: str) -> "Session":
         """The same session where nothing is declared of a column: what an estimate asks."""
