@@ -16,6 +16,7 @@ from tacit.session.curator import Curator
 from tacit.session.question import Question
 from tacit.session.stream import open_stream
 from tacit.sql.parse import parse
+from tacit.store.states import States
 from tacit.stream.open_stream import OpenStream
 from tacit.stream.stream import Periods, Stream
 from tacit.stream.window import EACH, Window
@@ -68,6 +69,11 @@ class Session:
     def ledger(self) -> Ledger:
         """What owners and auditors use: budgets, quotas, decisions."""
         return self._curator.home.ledger
+
+    @property
+    def states(self) -> States:
+        """What is kept sealed beside the ledger."""
+        return self._curator.home.states
 
     def status(self, population: str | None = None) -> Status:
         """What is spent and left of a budget."""

@@ -8,13 +8,13 @@ from tacit.stream.stream import Periods
 from tacit.stream.table import StreamRelease
 
 
-def history(tables: Sequence[StreamRelease], periods: Periods) -> StreamRelease:
-    """The tables of the first steps as one, each beside the first day of its period."""
+def history(tables: Sequence[StreamRelease], periods: Periods, first: int = 0) -> StreamRelease:
+    """The tables of steps from ``first`` on as one, each beside the first day of its period."""
     if not tables:
         raise InvalidValue("No step of this stream is released yet.")
     days = [
         periods.ends(number)[0].isoformat()
-        for number, table in enumerate(tables)
+        for number, table in enumerate(tables, first)
         for _ in table.columns[0].values
     ]
     columns = [ReleasedColumn(periods.span.value.lower(), tuple(days))]
