@@ -86,12 +86,16 @@ class OpenStream:
     def release(self, number: int | None = None) -> StreamRelease:
         """The table of a step, the next one unless another is named, counted from 0 on."""
         wanted = self.released if number is None else number
-        if not 0 <= wanted < self.stream.horizon:
+        return self._shown(self.advance(wanted))
+
+    def advance(self, number: int) -> Step:
+        """A step as it is kept, released now where it was not yet; nothing is shown of it."""
+        if not 0 <= number < self.stream.horizon:
             raise InvalidValue(
                 f"All {self.stream.horizon} steps of this stream are released, or there is no "
-                f"step {wanted}; declare a new stream to go on."
+                f"step {number}; declare a new stream to go on."
             )
-        return self._shown(self._find(wanted) or self._next(wanted))
+        return self._find(number) or self._next(number)
 
     def _shown(self, step: Step) -> StreamRelease:
         width = self.stream.window.steps

@@ -107,6 +107,7 @@ def nodes_of(time: int, branching: int = 2) -> set[Node]:
 
 @lru_cache(maxsize=64)
 def _counted(tree: Tree, steps: int) -> tuple[int, ...]:
-    ends = [nodes_of(time, tree.branching) for time in range(tree.horizon + 1)]
-    times = range(1, tree.horizon + 1)
-    return tuple(len(ends[time] ^ ends[max(0, time - steps)]) for time in times)
+    wide, times = tree.branching, range(1, tree.horizon + 1)
+    return tuple(
+        len(nodes_of(time, wide) ^ nodes_of(max(0, time - steps), wide)) for time in times
+    )
