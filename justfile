@@ -83,6 +83,18 @@ campaign-race rounds="1000":
 campaign-kill kills="10000" place=".campaign":
     TACIT_KILLS={{ kills }} TACIT_CAMPAIGN={{ place }} uv run pytest tests/ledger/test_crashes.py -k killed
 
+# streams: error beside the lower bound, neighbours, kills, publications
+streams *args:
+    uv run pytest tests/unit/stream tests/claims/test_streams.py tests/claims/test_stream_neighbours.py tests/ledger/test_stream_kills.py tests/end_to_end/test_stream.py tests/end_to_end/test_publish.py "$@"
+
+# 300 kills of a stream, between and inside its steps
+campaign-streams kills="300":
+    TACIT_STREAM_KILLS={{ kills }} uv run pytest tests/ledger/test_stream_kills.py
+
+# the cost of a step up to the 10^5th, 10^4 groups for a year; draws docs/explanation/streams.svg
+bench-streams:
+    uv run pytest -s benchmarks/bench_stream.py
+
 # real servers: killed a hundred times, raced, asked about neighbours, and searched for canaries
 served *args:
     uv run pytest tests/served "$@"

@@ -12,6 +12,7 @@ from tacit.cli.edit import budget, protect
 from tacit.cli.init import init
 from tacit.cli.ledger import ledger
 from tacit.cli.prepare import prepare
+from tacit.cli.publish import publish
 from tacit.cli.reader import reader
 from tacit.cli.serve import serve
 from tacit.cli.status import status
@@ -54,6 +55,7 @@ COMMANDS = (
     apply,
     prepare,
     ask,
+    publish,
     attack,
     audit,
     verify,

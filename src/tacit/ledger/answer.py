@@ -98,7 +98,7 @@ def keep(store: Store, charge: Charge, body: bytes, now: int) -> Answer:
     for _ in range(ATTEMPTS):
         try:
             with store.writing() as work:
-                return _keep(work, charge, body, now)
+                return keep_within(work, charge, body, now)
         except ConnectionLost:
             continue
         except Conflict:
@@ -125,7 +125,8 @@ def released(store: Store, release_key: bytes, now: int) -> Answer | None:
         return look(work, release_key, now)
 
 
-def _keep(work: Work, charge: Charge, body: bytes, now: int) -> Answer:
+def keep_within(work: Work, charge: Charge, body: bytes, now: int) -> Answer:
+    """What `keep` does, as a part of a unit of work."""
     digest = sha256(body).hexdigest()
     for entry in charge.entries:
         act = Kept(entry.seq, charge.release_key.hex(), digest, now)

@@ -15,6 +15,7 @@ from tacit.ledger.book import Book
 from tacit.ledger.chain import PAGE, walk
 from tacit.ledger.charge import Answer, Charge
 from tacit.ledger.decide import owners_of
+from tacit.ledger.enter import enter
 from tacit.ledger.entry import Entry
 from tacit.ledger.miss import look, miss
 from tacit.ledger.question import Question, binding_of
@@ -72,6 +73,11 @@ class Ledger:
     def keep(self, charge: Charge, body: bytes) -> Answer:
         """Store the answer to ``charge``; only what this returns may leave."""
         return answer.keep(self._store, charge, body, self._clock())
+
+    def enter(self, question: Question, body: bytes) -> Answer:
+        """Charge ``question`` and store its answer at once; see `tacit.ledger.enter`."""
+        nonce = fresh_bytes(NONCE_BYTES)
+        return enter(self._store, question, body, nonce=nonce, now=self._clock())
 
     def abandon(self, charge: Charge) -> None:
         """Say that ``charge`` will have no answer. It stays charged: there is no refund."""

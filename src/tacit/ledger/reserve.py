@@ -73,7 +73,7 @@ def reserve(
     for _ in range(ATTEMPTS):
         try:
             with store.writing() as work:
-                return _reserve(work, question, nonce, now, until)
+                return reserve_within(work, question, nonce, now, until)
         except (Conflict, ConnectionLost):
             continue
         except (BudgetExceeded, DeadlineMissed):
@@ -108,9 +108,10 @@ def _paid_before(
     return None
 
 
-def _reserve(
+def reserve_within(
     work: Work, question: Question, nonce: bytes, now: int, until: int
 ) -> Charge | Answer:
+    """What `reserve` does, as a part of a unit of work."""
     paid = _paid_before(work, question, nonce, now)
     if paid is not None:
         return paid

@@ -5,6 +5,7 @@ from types import TracebackType
 from typing import Self
 
 from tacit.core.catalog import Catalog
+from tacit.core.loss import Loss
 from tacit.frame.table import Table
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.status import Status
@@ -13,7 +14,12 @@ from tacit.plan.plan import Plan
 from tacit.plan.relation import Scan
 from tacit.session.curator import Curator
 from tacit.session.question import Question
+from tacit.session.stream import open_stream
 from tacit.sql.parse import parse
+from tacit.store.states import States
+from tacit.stream.open_stream import OpenStream
+from tacit.stream.stream import Periods, Stream
+from tacit.stream.window import EACH, Window
 
 
 class Session:
@@ -33,6 +39,22 @@ class Session:
         """The rows of a dataset, to be filtered, grouped and counted."""
         return Table(self.catalog, Scan(self.catalog.dataset(name).name), self._asked)
 
+    def stream(
+        self,
+        question: Question,
+        loss: Loss,
+        periods: Periods,
+        *,
+        window: Window = EACH,
+        max_steps: int | None = None,
+    ) -> OpenStream:
+        """``question``, released for each of ``periods`` under one charge for all of them.
+
+        Nothing is charged until its first step is released.
+        """
+        stream = Stream(question.plan, periods, loss, window, max_steps)
+        return open_stream(self._curator, stream)
+
     def as_if_unknown(self, dataset: str, column: str) -> "Session":
         """The same session where nothing is declared of a column: what an estimate asks."""
         catalog = self.catalog.as_if_unknown(dataset, column)
@@ -47,6 +69,11 @@ class Session:
     def ledger(self) -> Ledger:
         """What owners and auditors use: budgets, quotas, decisions."""
         return self._curator.home.ledger
+
+    @property
+    def states(self) -> States:
+        """What is kept sealed beside the ledger."""
+        return self._curator.home.states
 
     def status(self, population: str | None = None) -> Status:
         """What is spent and left of a budget."""

@@ -1,0 +1,118 @@
+"""`tacit publish`: a question that is published every day, week or month under one charge."""
+
+from datetime import date, datetime
+from pathlib import Path
+
+import click
+
+from tacit.cli import options
+from tacit.core.standing import rounded
+from tacit.errors import InvalidValue
+from tacit.plan.calendar import Span
+from tacit.publish.declared import Publications
+from tacit.publish.publication import Publication
+from tacit.publish.run import run
+from tacit.session.project import open_project
+from tacit.stream.stream import Periods
+from tacit.stream.table import policy_of
+from tacit.stream.window import ALL, EACH, Window
+
+SPANS = {span.value.lower(): span for span in Span}
+DAY = click.DateTime(formats=["%Y-%m-%d"])
+
+
+@click.group()
+def publish() -> None:
+    """Publish the same question every day, week or month, under one charge for all of them."""
+
+
+@publish.command()
+@click.argument("name")
+@click.argument("sql")
+@click.option("--day", required=True, help="The column of days that tells a row's period.")
+@click.option("--every", type=click.Choice(list(SPANS)), default="week", show_default=True)
+@click.option("--from", "first", type=DAY, required=True, help="A day of the first period.")
+@click.option("--steps", type=int, required=True, help="How many periods, all in all.")
+@click.option("--epsilon", help="What all of them together may lose, such as 1.")
+@click.option("--rho", help="The same in rho.")
+@click.option("--delta", default="0", help="For a budget in epsilon with delta.")
+@click.option(
+    "--shows",
+    default="each",
+    show_default=True,
+    help="each period by itself, total so far, or a number: the last few together.",
+)
+@click.option(
+    "--in-at-most",
+    type=int,
+    help="In how many periods one person has rows, if you know; all of them otherwise.",
+)
+@click.option("--wait", type=int, default=0, help="Days to wait for late rows.")
+@click.option("--quote", is_flag=True, help="Only what it would cost and promise; free.")
+@options.project
+@options.principal
+def declare(  # noqa: PLR0913 - one for each option
+    *,
+    name: str,
+    sql: str,
+    day: str,
+    every: str,
+    first: datetime,
+    steps: int,
+    epsilon: str | None,
+    rho: str | None,
+    delta: str,
+    shows: str,
+    in_at_most: int | None,
+    wait: int,
+    quote: bool,
+    project: Path,
+    principal: str,
+) -> None:
+    """Declare NAME, which answers SQL for each period, and charge the whole horizon."""
+    with open_project(project, principal=principal) as session:
+        loss = session.sql(sql).loss(epsilon=epsilon, rho=rho, delta=delta)
+        periods = Periods(day, SPANS[every], first.date(), steps)
+        made = Publication(name, sql, periods, loss, _window(shows), in_at_most, wait)
+        stream = made.stream(session)
+        if not quote:
+            Publications(session.states).declare(made, session)
+        click.echo("\n".join((*policy_of(stream.quote), f"Price: {rounded(loss)}, once.")))
+
+
+@publish.command("run")
+@click.argument("name", required=False)
+@click.option("--into", type=click.Path(path_type=Path), default="published", show_default=True)
+@click.option("--today", type=DAY, help="Release what was due by that day.")
+@options.project
+@options.principal
+def run_(
+    *, name: str | None, into: Path, today: datetime | None, project: Path, principal: str
+) -> None:
+    """Release every period that is over, of NAME or of all publications; for a timer."""
+    day = date.today() if today is None else today.date()  # noqa: DTZ011 - the owner's day
+    with open_project(project, principal=principal) as session:
+        declared = Publications(session.states)
+        for publication in (declared[name],) if name else declared.all():
+            for step in run(publication, session, day, into):
+                click.echo(f"{publication.name}: {step.period} released")
+
+
+@publish.command("list")
+@options.project
+@options.principal
+def list_(*, project: Path, principal: str) -> None:
+    """Show each publication, and how far it is."""
+    with open_project(project, principal=principal) as session:
+        for each in Publications(session.states).all():
+            done = each.stream(session).released
+            every = each.periods.span.value.lower()
+            click.echo(f"{each.name}: {done} of {each.periods.horizon} {every}s, {each.sql}")
+
+
+def _window(shows: str) -> Window:
+    if shows in {"each", "total"}:
+        return EACH if shows == "each" else ALL
+    if shows.isdecimal():
+        return Window(int(shows))
+    raise InvalidValue(f"--shows takes each, total or a number of periods, not {shows!r}.")

@@ -1,0 +1,168 @@
+"""A question that is paid for once and answered at every step of a horizon."""
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from hashlib import sha256
+
+from tacit.core.catalog import Catalog
+from tacit.core.event import Nothing
+from tacit.core.loss import Loss
+from tacit.engines.engine import Engine, SecretTable
+from tacit.errors import Conflict, InternalError, InvalidValue
+from tacit.ledger.ledger import Ledger
+from tacit.ledger.question import Question, Target
+from tacit.mechanisms.gateway import LiveGateway
+from tacit.numeric.entropy import SystemEntropy
+from tacit.plan.bound import bound
+from tacit.plan.canonical import canonical
+from tacit.store.states import States
+from tacit.stream.kept_noise import KeptNoise
+from tacit.stream.quote import StreamQuote, price_stream
+from tacit.stream.step import Step, fresh_noise, released_step
+from tacit.stream.stream import Stream
+from tacit.stream.table import StreamRelease, table_of
+
+RACES = 100
+"""How often a step is looked up again that another scheduler is at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a stream lives: the ledger, sealed states, the engine, and who asks under what."""
+
+    ledger: Ledger
+    states: States
+    engine: Engine
+    catalog: Catalog
+    salt: bytes
+    principal: str
+    policy: str
+
+
+class OpenStream:
+    """A stream to release: free until its first step, which charges the whole horizon.
+
+    Guarantee: a step is released once, after all before it; asked for again, it is the same
+    bytes. A crash at any moment neither draws a step's noise twice nor loses it, and the
+    horizon is charged once. What a window shows is computed from what was released.
+    """
+
+    def __init__(self, stream: Stream, place: Place) -> None:
+        self.quote: StreamQuote = price_stream(stream, place.catalog)
+        self._place = place
+        self._question = _asked(self.quote, place)
+        name = f"noise of stream {self._question.release_key.hex()}"
+        self._noise = KeptNoise(place.states, name, self.quote.factor)
+        self._last: Step | None = None
+        self._receipt = b""
+
+    @property
+    def stream(self) -> Stream:
+        """What was declared."""
+        return self.quote.stream
+
+    def start(self) -> bytes:
+        """Charge the whole horizon, once; the receipt of that charge."""
+        if not self._receipt:
+            said = f"tacit stream 1\n{self.stream.hash.hex()}".encode()
+            self._receipt = self._place.ledger.enter(self._question, said).receipt
+        return self._receipt
+
+    @property
+    def released(self) -> int:
+        """How many steps were released so far, by whomever."""
+        low, high = 0, self.stream.horizon  # all below low are there, and none from high on
+        if self._last is not None:
+            low = self._last.number + 1
+        reach = 1
+        while low < high and self._find(min(low + reach, high) - 1) is not None:
+            low, reach = min(low + reach, high), 2 * reach
+        high = min(high, low + reach)
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (middle + 1, high) if self._find(middle) else (low, middle)
+        return low
+
+    def release(self, number: int | None = None) -> StreamRelease:
+        """The table of a step, the next one unless another is named, counted from 0 on."""
+        wanted = self.released if number is None else number
+        return self._shown(self.advance(wanted))
+
+    def advance(self, number: int) -> Step:
+        """A step as it is kept, released now where it was not yet; nothing is shown of it."""
+        if not 0 <= number < self.stream.horizon:
+            raise InvalidValue(
+                f"All {self.stream.horizon} steps of this stream are released, or there is no "
+                f"step {number}; declare a new stream to go on."
+            )
+        return self._find(number) or self._next(number)
+
+    def _shown(self, step: Step) -> StreamRelease:
+        width = self.stream.window.steps
+        first = None if width is None or step.number < width else step.number - width
+        earlier = None if first is None else self._find(first)
+        return table_of(self.quote, step, earlier, self.start())
+
+    def _next(self, number: int) -> Step:
+        """Release a step: its noise is sealed in the store before the engine is asked."""
+        receipt = self.start()
+        before = self._find(number - 1) if number else None
+        if number and before is None:
+            raise InvalidValue(
+                f"Steps are released in order, and the next one is {self.released}."
+            )
+        entropy = SystemEntropy(receipt)
+        for _ in range(RACES):
+            with suppress(Conflict):
+                noise = self._noise.at(number, lambda: fresh_noise(self.quote, entropy))
+                table = self._counted(number)
+                step = released_step(self.quote, before, noise, table, LiveGateway(entropy))
+                stored = self._place.ledger.enter(self._step_question(number), step.encode())
+                self._last = Step.decode(stored.body)
+                return self._last
+            found = self._find(number)
+            if found is not None:
+                return found
+        raise InternalError("The noise of a stream is ahead of its steps.")
+
+    def _counted(self, number: int) -> SecretTable:
+        place = self._place
+        plan = bound(canonical(self.stream.plan_of(number)).plan, place.catalog).plan
+        with suppress(Exception):
+            return place.engine.run(plan, place.catalog, place.salt)
+        # without its cause, whose words may hold a value of a row
+        raise InternalError("The step failed below the line. It can be released again.")
+
+    def _find(self, number: int) -> Step | None:
+        """The step as it was released; None where it was not yet."""
+        if self._last is not None and self._last.number == number:
+            return self._last
+        body = self._place.ledger.stored(self._step_question(number).release_key)
+        return None if body is None else Step.decode(body)
+
+    def _step_question(self, number: int) -> Question:
+        name = sha256(b"tacit step %d\n" % number + self._question.release_key).digest()
+        free = Loss(self.stream.loss.measure, self.stream.loss.amount * 0)
+        question = replace(
+            self._question,
+            targets=(Target(self.quote.population, Nothing()),),
+            plan=name,
+            loss=free,
+            price_delta=self.quote.price_delta * 0,
+        )
+        return replace(question, request=question.release_key.hex())
+
+
+def _asked(quote: StreamQuote, place: Place) -> Question:
+    """What the ledger is told of the horizon; whoever declares the same pays for it once."""
+    question = Question(
+        targets=(Target(quote.population, quote.event),),
+        principal=place.principal,
+        request="the same again",
+        plan=quote.stream.hash,
+        loss=quote.stream.loss,
+        policy=place.policy,
+        epochs=(),
+        price_delta=quote.price_delta,
+    )
+    return replace(question, request=question.release_key.hex())

@@ -1,0 +1,104 @@
+"""What a step shows: a table with intervals, and under which policy it was released."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from operator import itemgetter
+
+from tacit.core.guarantee import Guarantee
+from tacit.core.release import Release, ReleasedColumn
+from tacit.core.standing import rounded
+from tacit.engines.engine import public_groups
+from tacit.errors import InternalError
+from tacit.plan.reading import TotalReading
+from tacit.query.column import CONFIDENCE, MOST_ROWS
+from tacit.query.post import posted
+from tacit.stream.factor import Factor
+from tacit.stream.quote import StreamQuote
+from tacit.stream.reach import reach
+from tacit.stream.step import Step
+from tacit.stream.window import Window
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class StreamRelease(Release):
+    """The table of one step, and the policy as sentences."""
+
+    policy: tuple[str, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The guarantee, which is that of the whole horizon, and for whom."""
+        return (str(self.guarantee), *self.policy)
+
+
+def table_of(
+    quote: StreamQuote, step: Step, earlier: Step | None, receipt: bytes
+) -> StreamRelease:
+    """The table that ``step`` shows, where the window begins after the step ``earlier``."""
+    plan, groups = quote.question.plan, public_groups(quote.bound.plan)
+    if groups is None:
+        raise InternalError("The groups of a stream are public.")
+    keys = [
+        ReleasedColumn(key.name, tuple(map(itemgetter(place), groups)))
+        for place, key in enumerate(plan.keys)
+    ]
+    measures = [
+        _column(measure.name, reading, quote, step, earlier)
+        for measure, reading in zip(plan.measures, quote.bound.readings, strict=True)
+        if isinstance(reading, TotalReading)
+    ]
+    guarantee = Guarantee(
+        quote.population, quote.stream.loss, quote.assumptions, quote.event.numerics
+    )
+    release = posted(Release((*keys, *measures), guarantee, receipt), quote.question.post)
+    return StreamRelease(release.columns, guarantee, receipt, policy_of(quote))
+
+
+def policy_of(quote: StreamQuote) -> tuple[str, ...]:
+    """Whom the loss speaks of, and what others lose: by how many steps they are in."""
+    stream, unit = quote.stream, quote.population.unit.name
+    span = stream.periods.span.value.lower()
+    whole = f"{stream.horizon} {span}s"
+    match stream.steps:
+        case stream.horizon:
+            said = f"a {unit} over the horizon: one who is in every one of the {whole}"
+        case 1:
+            said = f"an event: a {unit} who is in one of the {whole}"
+        case few:
+            said = f"a {unit} who is in at most {few} of the {whole}"
+    losses = [
+        f"{'all ' if steps == stream.horizon else ''}{steps}: {rounded(loss)}"
+        for steps, loss in quote.levels
+    ]
+    lines = (
+        f"Policy: this is the loss of all {whole} together, for {said}.",
+        f"By the {span}s that a {unit} is in, they lose {'; '.join(losses)}.",
+        f"Shown: {stream.window}.",
+    )
+    return ("\n".join(lines),)
+
+
+def _column(
+    name: str, reading: TotalReading, quote: StreamQuote, step: Step, earlier: Step | None
+) -> ReleasedColumn:
+    factor, window = quote.factor, quote.stream.window
+    shown = step.totals[reading.tally]
+    if earlier is not None:
+        shown = shown.astype(object) - earlier.totals[reading.tally].astype(object)
+    around = reach(
+        quote.tallies[reading.tally].noise,
+        _spread(factor, window)[step.number],
+        factor.bits,
+        factor.horizon,
+        CONFIDENCE,
+    )
+    far = around * reading.step + MOST_ROWS * reading.rounding
+    part = reading.step / 2**factor.bits
+    values = [part * int(number) for number in shown.tolist()]
+    intervals = tuple((value - far, value + far) for value in values)
+    return ReleasedColumn(name, tuple(values), intervals, CONFIDENCE)
+
+
+@lru_cache(maxsize=16)
+def _spread(factor: Factor, window: Window) -> tuple[float, ...]:
+    return tuple(factor.spread(window).tolist())

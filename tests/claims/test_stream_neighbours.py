@@ -1,0 +1,203 @@
+"""Replay on neighbours over whole streams: what is noised moves by no more than is declared."""
+
+from collections.abc import Callable, Mapping
+from datetime import date, timedelta
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+from conftest import Bar
+
+from tacit.audit.record import RecordingGateway
+from tacit.core.bounds import Bounds
+from tacit.core.catalog import Catalog
+from tacit.core.column import Column, Kind
+from tacit.core.dataset import Dataset, Epoch, Limits, Location, UnitColumn
+from tacit.core.keys import Keys
+from tacit.core.loss import Loss
+from tacit.core.population import Population
+from tacit.core.schema import Schema
+from tacit.core.unit import Neighbours, PrivacyUnit
+from tacit.engines.reference import Reference
+from tacit.mechanisms.laplace import Laplace
+from tacit.numeric.entropy import SystemEntropy
+from tacit.plan.bound import bound
+from tacit.plan.bounded import BoundedPlan
+from tacit.plan.calendar import Span
+from tacit.plan.canonical import canonical
+from tacit.sql.parse import parse
+from tacit.stream.buffered import Buffered
+from tacit.stream.quote import StreamQuote, price_stream
+from tacit.stream.step import Step, fresh_noise, released_step
+from tacit.stream.stream import Periods, Stream
+from tacit.stream.toeplitz import Toeplitz
+from tacit.stream.tree import Tree
+from tacit.stream.window import ALL
+
+pytestmark = pytest.mark.claim
+
+HORIZON, FIRST, SALT = 10, date(2026, 1, 5), b"salt"
+WARDS = ("north", "south", "east")
+SQL = "SELECT ward, COUNT(*) AS n, SUM(pay) AS pay FROM visits GROUP BY ward"
+PAIRS = 6
+
+Row = dict[str, object]
+
+
+def catalog(neighbours: Neighbours) -> Catalog:
+    columns = (
+        Column("patient", Kind.TEXT),
+        Column("ward", Kind.TEXT, keys=Keys(WARDS)),
+        Column("day", Kind.DATE),
+        Column("pay", Kind.INTEGER, bounds=Bounds.of(-5, 7)),
+    )
+    visits = Dataset(
+        name="visits",
+        population="patients",
+        schema=Schema(columns),
+        unit=UnitColumn("patient"),
+        limits=Limits(max_groups=2, max_rows=2),
+        location=Location("here", ("visits",)),
+        epoch=Epoch("1"),
+    )
+    return Catalog((Population("patients", PrivacyUnit("person", neighbours)),), (visits,))
+
+
+def person(name: str, steps: int, seed: int) -> list[Row]:
+    """Rows of somebody in at most ``steps`` weeks; seed 0 is the worst."""
+    made = np.random.default_rng(seed)
+    weeks = range(steps) if seed == 0 else made.choice(HORIZON, steps, replace=False)
+    return [
+        {
+            "patient": name,
+            "ward": WARDS[ward if seed == 0 else made.integers(3)],
+            "day": FIRST
+            + timedelta(days=7 * int(week) + (0 if seed == 0 else int(made.integers(7)))),
+            "pay": 7 if seed == 0 else int(made.integers(-9, 9)),
+        }
+        for week in weeks
+        for ward in (0, 0, 1, 1, 2, 2)
+    ]
+
+
+def quoted(facts: Catalog, steps: int, loss: Loss) -> StreamQuote:
+    periods = Periods("day", Span.WEEKS, FIRST, HORIZON)
+    return price_stream(Stream(parse(SQL, facts), periods, loss, ALL, steps), facts)
+
+
+@cache
+def asked(quote: StreamQuote, facts: Catalog) -> list[BoundedPlan]:
+    plans = [canonical(quote.stream.plan_of(number)).plan for number in range(HORIZON)]
+    return [bound(plan, facts).plan for plan in plans]
+
+
+def opened(quote: StreamQuote, facts: Catalog, rows: list[Row]) -> list[list[np.ndarray]]:
+    """What the gateway opened at each step, tally by tally."""
+    engine = Reference({("visits",): rows})
+    plans = asked(quote, facts)
+    gateway = RecordingGateway(SystemEntropy(b"replay"))
+    step: Step | None = None
+    for number in range(HORIZON):
+        noise = fresh_noise(quote, gateway.entropy)
+        table = engine.run(plans[number], facts, SALT)
+        step = released_step(quote, step, noise, table, gateway)
+    found = [call.opened for call in gateway.calls]
+    wide = len(quote.tallies)
+    return [found[start : start + wide] for start in range(0, len(found), wide)]
+
+
+def noised(quote: StreamQuote, change: np.ndarray) -> Fraction:
+    """The norm, squared, of what a ``change`` of one tally moves where noise is added."""
+    match quote.factor:
+        case Toeplitz(coefficients):
+            rows = range(HORIZON)
+            moved = [
+                sum(
+                    coefficients[t - s] * change[s]
+                    for s in rows
+                    if 0 <= t - s < len(coefficients)
+                )
+                for t in rows
+            ]
+            if isinstance(quote.tallies[0].noise, Laplace):
+                return Fraction(sum(abs(int(each)) for row in moved for each in row)) ** 2
+            return Fraction(sum(int(each) ** 2 for row in moved for each in row))
+        case Tree(horizon, branching):
+            assert horizon == HORIZON
+            total = 0
+            for time in range(1, HORIZON + 1):
+                width = 1
+                while time % (width * branching) == 0:
+                    width *= branching
+                total += sum(abs(int(each)) for each in change[time - width : time].sum(axis=0))
+            return Fraction(total**2)
+    raise AssertionError
+
+
+def greatest(
+    loss: Loss, steps: int, neighbours: Neighbours, price: Callable[..., StreamQuote] = quoted
+) -> Mapping[int, Fraction]:
+    """How much of each tally's declared square the worst of many pairs moves."""
+    facts = catalog(neighbours)
+    quote = price(facts, steps, loss)
+    gone = neighbours is Neighbours.ADD_REMOVE
+    others = [row for other in range(3) for row in person(f"o{other}", 3, 100 + other)]
+    found: dict[int, Fraction] = {}
+    right = opened(quote, facts, others)
+    for seed in range(PAIRS):
+        left = opened(quote, facts, others + person("p", steps, seed))
+        gone = neighbours is Neighbours.ADD_REMOVE
+        right = opened(
+            quote, facts, others if gone else others + person("q", steps, 500 + seed)
+        )
+        for place, event in enumerate(quote.event.events):
+            change = np.array([a[place] - b[place] for a, b in zip(left, right, strict=True)])
+            declared = getattr(event, "sensitivity_square", None)
+            square = declared if declared is not None else event.sensitivity**2
+            part = noised(quote, change) / square
+            found[place] = max(found.get(place, Fraction(0)), part)
+    return found
+
+
+RHO, EPSILON = Loss.zcdp("0.5"), Loss.pure(1)
+CASES = [
+    *(
+        (loss, steps, Neighbours.ADD_REMOVE)
+        for loss in (RHO, EPSILON)
+        for steps in (1, 3, HORIZON)
+    ),
+    (RHO, 3, Neighbours.REPLACE_ONE),
+    (EPSILON, 3, Neighbours.REPLACE_ONE),
+]
+
+
+@pytest.mark.parametrize(("loss", "steps", "neighbours"), CASES)
+def test_a_neighbour_moves_a_stream_by_no_more_than_is_declared(
+    loss: Loss, steps: int, neighbours: Neighbours, bar: Bar
+) -> None:
+    found = greatest(loss, steps, neighbours)
+    worst = max(found.values())
+    name = f"replay of streams, {loss.measure.value}, {steps} steps, {neighbours.value}"
+    exact = neighbours is Neighbours.ADD_REMOVE
+    wanted = "1" if exact else "at most 1"
+    ok = worst == 1 if exact else worst <= 1
+    bar(f"{name}: moved of declared", f"{float(worst):.4g}", wanted, ok)
+
+
+def forgetful(facts: Catalog, steps: int, loss: Loss) -> StreamQuote:
+    """The lie: a stream priced as if everybody were in one step."""
+    del steps
+    return quoted(facts, 1, loss)
+
+
+def test_a_stream_priced_for_one_step_is_caught(bar: Bar) -> None:
+    found = greatest(RHO, 3, Neighbours.ADD_REMOVE, forgetful)
+    worst = max(found.values())
+    bar("lie: priced for 1 step, in 3: moved of declared", float(worst), "above 1", worst > 1)
+
+
+def test_the_factors_of_these_streams_are_those_meant() -> None:
+    facts = catalog(Neighbours.ADD_REMOVE)
+    assert quoted(facts, 1, Loss.zcdp("0.5")).factor == Toeplitz.square_root(HORIZON)
+    assert not isinstance(quoted(facts, 1, Loss.pure(1)).factor, Buffered)
