@@ -67,5 +67,6 @@ def _plain(value: Any) -> Any:
         case dict():
             return {str(key): _plain(part) for key, part in value.items()}
     raise InvalidValue(
-        f"A setting of a model is a number, text or a list of these, and no {type(value).__name__}."
+        "A setting of a model is a number, text or a list of these, and no "
+        f"{type(value).__name__}."
     )
