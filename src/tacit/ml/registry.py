@@ -7,7 +7,11 @@ from tacit.errors import InvalidValue, UnknownName
 from tacit.extras import load
 
 MODELS = {
+    "GaussianNB": "tacit.ml.naive_bayes",
+    "KMeans": "tacit.ml.k_means",
     "LinearRegression": "tacit.ml.linear_regression",
+    "PCA": "tacit.ml.pca",
+    "StandardScaler": "tacit.ml.standard_scaler",
 }
 """Models by name, and the modules that are loaded when one is first asked for."""
 
