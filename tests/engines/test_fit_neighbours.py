@@ -88,5 +88,4 @@ class LooksAtTheData(LinearRegression):
 def test_a_model_that_lies_is_caught(lie: type[LinearRegression]) -> None:
     model = lie(bounds=([-1, 0], [1, 50]), target_bounds=(-1, 2), epsilon=5.0)
     with pytest.raises(BrokenPromise):
-        for number in range(FITS):
-            replayed(model, number)
+        _ = [replayed(model, number) for number in range(FITS)]

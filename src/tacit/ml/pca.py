@@ -20,7 +20,7 @@ from tacit.plan.estimator import Steps
 from tacit.plan.training import Training
 
 COUNT, SUMS = Fraction(1, 100), Fraction(14, 100)
-"""Parts of the loss: of the count, and of the sums where rows are centred. The rest is X'X's."""
+"""Of the loss: for the count, and for the sums where rows are centred. The rest is X'X's."""
 
 
 class PCA(TransformerMixin, PrivateEstimator):  # type: ignore[misc]

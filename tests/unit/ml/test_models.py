@@ -1,11 +1,11 @@
-"""Models from sums: with little noise they are their exact twins, and all say what they lost."""
+"""Models from sums: with little noise they are their exact twins."""
 
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from sklearn.decomposition import PCA as ExactPCA
+from sklearn import decomposition
 from sklearn.naive_bayes import GaussianNB as ExactNB
 from sklearn.preprocessing import StandardScaler as ExactScaler
 
@@ -44,9 +44,7 @@ def test_a_variance_that_noise_hides_is_as_large_as_the_noise() -> None:
 
 
 @pytest.mark.parametrize(("classes", "labels"), [(["a", "b"], "ab"), ([0, 1], [0, 1])])
-def test_naive_bayes_tells_public_classes_apart(
-    table: Table, classes: Any, labels: Any
-) -> None:
+def test_naive_bayes_tells_classes_apart(table: Table, classes: Any, labels: Any) -> None:
     target = np.array(list(labels))[np.arange(900) % 2]
     model = GaussianNB(epsilon=MANY, bounds=ENDS, classes=classes).fit(table, target)
     exact = ExactNB().fit(table, target)
@@ -77,7 +75,7 @@ def test_components_are_those_of_the_covariance(table: Table, *, centred: bool) 
     assert np.abs(np.sum(model.components_ * exact[:2], axis=1)) == pytest.approx(1, abs=0.01)
     assert model.mean_ == pytest.approx(origin, abs=1)
     if centred:
-        wanted = ExactPCA(2).fit(table).explained_variance_
+        wanted = decomposition.PCA(2).fit(table).explained_variance_
         assert model.explained_variance_ == pytest.approx(wanted, rel=0.05)
     assert model.transform(table).shape == (900, 2)
 
