@@ -26,7 +26,7 @@ Table = NDArray[np.float64]
 
 
 class OriginalNoise(LinearRegression):
-    """A lie about "one Gaussian budget": epsilon and delta in thirds, as AdaSSP was published."""
+    """A lie about "one budget": epsilon and delta in thirds, as AdaSSP was published."""
 
     @property
     def rho(self) -> Fraction:
