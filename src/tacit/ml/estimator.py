@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -23,6 +24,12 @@ from tacit.numeric.exact import exact
 from tacit.plan.estimator import Steps
 from tacit.plan.training import Training
 from tacit.query.fit import fitted
+
+
+@lru_cache(maxsize=256)
+def _rho(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The rho for an epsilon, which is searched for, and asked for at every step."""
+    return rho_within(epsilon, delta)
 
 
 class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
@@ -56,7 +63,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has 
                 "A fit has an epsilon above 0 and a delta between 0 and 1, not "
                 f"{self.epsilon!r} and {self.delta!r}."
             )
-        return rho_within(exact(self.epsilon), exact(self.delta))
+        return _rho(exact(self.epsilon), exact(self.delta))
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803 - as scikit-learn calls them
         """Learn from arrays, each row of which is a unit of its own; nothing is charged."""
@@ -95,9 +102,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has 
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, Any]:  # noqa: N803
         """The arrays, as scikit-learn checks them."""
-        if y is None and not self.__sklearn_tags__().target_tags.required:
+        tags = self.__sklearn_tags__()
+        if y is None and not tags.target_tags.required:
             return validate_data(self, X), None
-        return validate_data(self, X, y)  # type: ignore[no-any-return]
+        numbers = tags.regressor_tags is not None
+        return validate_data(self, X, y, y_numeric=numbers)  # type: ignore[no-any-return]
 
     def _asked(self, X: Any) -> Any:  # noqa: N803
         """The rows that a fitted model is asked about."""
@@ -107,4 +116,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True  # noise is fresh, and no seed makes it otherwise
+        for kind in (tags.regressor_tags, tags.classifier_tags):
+            if kind is not None:
+                kind.poor_score = True  # on the few rows that scikit-learn checks with
         return tags

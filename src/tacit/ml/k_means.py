@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import reduce
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
-from sklearn.base import ClusterMixin, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.cluster import KMeans as ExactKMeans
 
 from tacit.core.event import Composed, Event
@@ -35,7 +36,7 @@ SHARES = Fraction(35, 100), Fraction(35, 100), Fraction(12, 100), Fraction(3, 10
 counts of clusters."""
 
 
-class KMeans(ClusterMixin, TransformerMixin, PrivateEstimator):  # type: ignore[misc]
+class KMeans(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
     """Centres of clusters, of which everything that is released has noise.
 
     A tree of public planes splits the rows while it counts enough of them; the noisy mean of a
@@ -113,14 +114,15 @@ class KMeans(ClusterMixin, TransformerMixin, PrivateEstimator):  # type: ignore[
 
     def _started(self, coreset: Matrix, weights: Matrix) -> Matrix:
         """The centres of the coreset; points beside it where it has fewer."""
-        missing = self.n_clusters - len(coreset)
-        if missing > 0:
-            corners = np.resize(np.eye(coreset.shape[1]), (missing, coreset.shape[1])) / 2
-            coreset = np.vstack([coreset, corners])
-            weights = np.append(weights, np.full(missing, 1e-6))
+        missing, size = max(0, self.n_clusters - len(coreset)), coreset.shape[1]
+        beside = [np.eye(size)[at % size] / (2 + at // size) for at in range(missing)]
+        coreset = np.vstack([coreset, *beside])
+        weights = np.append(weights, np.full(missing, 1e-6))
         # nothing here is private: a seed makes what is released a function of the noise alone
         found = ExactKMeans(self.n_clusters, n_init=10, random_state=0)
-        return np.asarray(found.fit(coreset, sample_weight=weights).cluster_centers_)
+        with catch_warnings():
+            simplefilter("ignore")  # about points that lie on one another
+            return np.asarray(found.fit(coreset, sample_weight=weights).cluster_centers_)
 
     def _points(self, training: Training) -> Points:
         if self.n_clusters < 1:

@@ -47,7 +47,8 @@ class Moments:
         middle = np.array([_middle(axis) for axis in self.axes], dtype=np.float64)
         second = (squares / counts[:, None] + middle) / REACH**2
         least = noise / REACH**2 / counts[:, None]
-        return counts, means, np.maximum(second - means**2, np.minimum(least, 1.0))
+        # no number between -1 and 1 varies by more than 1
+        return counts, means, np.clip(second - means**2, np.minimum(least, 1.0), 1.0)
 
 
 def axis_sums(

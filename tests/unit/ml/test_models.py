@@ -17,7 +17,7 @@ from tacit.ml.naive_bayes import GaussianNB
 from tacit.ml.pca import PCA
 from tacit.ml.standard_scaler import StandardScaler
 
-MANY = 1000
+MANY = 20_000
 ENDS = [-4, 0, 100], [4, 50, 200]
 Table = NDArray[np.float64]
 
@@ -40,7 +40,7 @@ def test_a_scaler_finds_means_and_deviations(table: Table) -> None:
 
 def test_a_variance_that_noise_hides_is_as_large_as_the_noise() -> None:
     model = StandardScaler(epsilon=0.01, bounds=(0, 1)).fit(np.full((20, 1), 0.5))
-    assert 0 < model.scale_[0] < 1
+    assert 0 < model.scale_[0] <= 0.5
 
 
 @pytest.mark.parametrize(("classes", "labels"), [(["a", "b"], "ab"), ([0, 1], [0, 1])])
@@ -49,7 +49,7 @@ def test_naive_bayes_tells_classes_apart(table: Table, classes: Any, labels: Any
     model = GaussianNB(epsilon=MANY, bounds=ENDS, classes=classes).fit(table, target)
     exact = ExactNB().fit(table, target)
     assert model.theta_ == pytest.approx(exact.theta_, rel=0.05, abs=0.05)
-    assert model.var_ == pytest.approx(exact.var_, rel=0.2)
+    assert model.var_ == pytest.approx(exact.var_, rel=0.2, abs=0.1)
     assert model.score(table, target) > 0.99
     assert model.predict_proba(table).sum(axis=1) == pytest.approx(np.ones(900))
     assert model.class_count_ == pytest.approx([450, 450], abs=5)
@@ -112,7 +112,8 @@ def test_what_fits_no_table_is_refused(table: Table) -> None:
 
 
 def test_points_are_drawn_in_to_a_ball() -> None:
-    assert within(np.array([[3.0, 4.0], [0.0, 0.0]]), 1).tolist() == [[0.6, 0.8], [0, 0]]
+    drawn = within(np.array([[3.0, 4.0], [0.0, 0.0]]), 1)
+    assert drawn == pytest.approx(np.array([[0.6, 0.8], [0, 0]]))
 
 
 def test_an_event_holds_every_release(table: Table) -> None:
