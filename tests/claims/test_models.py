@@ -21,7 +21,7 @@ from tacit.ml.k_means import KMeans
 from tacit.ml.linear_regression import LinearRegression
 from tacit.ml.pca import PCA
 
-RUNS = int(os.environ.get("TACIT_MODEL_RUNS", "4"))
+RUNS = int(os.environ.get("TACIT_MODEL_RUNS", "3"))
 Table = NDArray[np.float64]
 
 

@@ -49,7 +49,7 @@ if "TACIT_FITS" in os.environ:  # many fits, each of four scans
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_scikit_learn_accepts_it_but_for_what_is_declared(model: Any) -> None:
     expected = EXPECTED.get(type(model).__name__, {})
-    found = check_estimator(model, expected_failed_checks=expected, on_fail=None)
+    found = check_estimator(model, expected_failed_checks=expected, on_skip=None, on_fail=None)
     failed = {each["check_name"] for each in found if each["status"] == "failed"}
     assert failed == set()
 
@@ -64,6 +64,6 @@ def test_a_model_that_keeps_no_word_is_caught() -> None:
             super().__init__(epsilon=epsilon, delta=delta, bounds=bounds)
             self.fitted = False
 
-    found = check_estimator(Learns(epsilon=100, bounds=WIDE), on_fail=None)
+    found = check_estimator(Learns(epsilon=100, bounds=WIDE), on_skip=None, on_fail=None)
     failed = {each["check_name"] for each in found if each["status"] == "failed"}
     assert "check_no_attributes_set_in_init" in failed
