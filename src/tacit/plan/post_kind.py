@@ -2,7 +2,7 @@
 
 from tacit.core.column import Column, Kind
 from tacit.errors import InvalidValue
-from tacit.plan.bounded import BoundedKey, CaseKey, PeriodKey
+from tacit.plan.bounded import BoundedKey, CaseKey, PeriodKey, StepsKey
 from tacit.plan.kind import kind_of
 from tacit.plan.post import Post
 from tacit.plan.scope import Released
@@ -23,7 +23,7 @@ def check_post(post: Post, keys: tuple[BoundedKey, ...], measures: tuple[str, ..
 
 def _released(key: BoundedKey) -> Kind:
     """Groups are named by text, as days are, or by whole numbers, as truths are."""
-    if isinstance(key, CaseKey):
+    if isinstance(key, CaseKey | StepsKey):
         return Kind.TEXT if isinstance(key.keys.values[0], str) else Kind.INTEGER
     if isinstance(key, PeriodKey):
         return Kind.TEXT

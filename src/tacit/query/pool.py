@@ -5,6 +5,7 @@ from queue import SimpleQueue
 from threading import Thread
 
 from tacit.errors import InternalError
+from tacit.query.fit_quote import FitQuote
 from tacit.query.quote import Quote
 from tacit.query.worker import Worker
 
@@ -31,7 +32,9 @@ class Pool:
         """Start all children, so that no question waits for them; whether all did start."""
         return all(worker.start() for worker in self._workers)
 
-    def answer(self, quote: Quote, salt: bytes, receipt: bytes, missed: int = 0) -> bytes:
+    def answer(
+        self, quote: Quote | FitQuote, salt: bytes, receipt: bytes, missed: int = 0
+    ) -> bytes:
         """The bytes of the release that was paid for; see `Worker.answer`.
 
         Where there is a deadline, whatever fails is `Late`, at that time.

@@ -12,6 +12,7 @@ from tacit.mechanisms.gateway import Gateway
 from tacit.mechanisms.select import select
 from tacit.plan.tally import width
 from tacit.query.column import column_of
+from tacit.query.fit_quote import FitQuote
 from tacit.query.quote import Quote
 
 
@@ -59,7 +60,10 @@ def release(
 
 
 def released_by(
-    quote: Quote, columns: tuple[ReleasedColumn, ...], receipt: bytes, missed: int = 0
+    quote: Quote | FitQuote,
+    columns: tuple[ReleasedColumn, ...],
+    receipt: bytes,
+    missed: int = 0,
 ) -> Release:
     """The release that the charge of ``receipt`` paid for.
 

@@ -1,8 +1,9 @@
 """The one door: questions in SQL or in method calls, their prices and their answers."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Self
+from typing import Any, Self, TypeVar
 
 from tacit.core.catalog import Catalog
 from tacit.core.loss import Loss
@@ -13,6 +14,7 @@ from tacit.ledger.verify import Verdict
 from tacit.plan.plan import Plan
 from tacit.plan.relation import Scan
 from tacit.session.curator import Curator
+from tacit.session.fit import FitPreview, fit, preview
 from tacit.session.question import Question
 from tacit.session.stream import open_stream
 from tacit.sql.parse import parse
@@ -20,6 +22,8 @@ from tacit.store.states import States
 from tacit.stream.open_stream import OpenStream
 from tacit.stream.stream import Periods, Stream
 from tacit.stream.window import EACH, Window
+
+Model = TypeVar("Model")
 
 
 class Session:
@@ -54,6 +58,28 @@ class Session:
         """
         stream = Stream(question.plan, periods, loss, window, max_steps)
         return open_stream(self._curator, stream)
+
+    def fit(
+        self,
+        model: Model,
+        dataset: str,
+        *,
+        features: Sequence[str],
+        target: str | None = None,
+        request: str | None = None,
+    ) -> Model:
+        """``model``, fitted to columns of a dataset, and paid for before any data is touched.
+
+        The same model and columns again are free, with the same parameters. It has its
+        ``guarantee_``, and as ``release_`` what the ledger keeps.
+        """
+        return fit(self._curator, model, dataset, features, target, request)
+
+    def quote(
+        self, model: Any, dataset: str, *, features: Sequence[str], target: str | None = None
+    ) -> FitPreview:
+        """What fitting ``model`` would cost: free, and without data."""
+        return preview(self._curator, model, dataset, features, target)
 
     def as_if_unknown(self, dataset: str, column: str) -> "Session":
         """The same session where nothing is declared of a column: what an estimate asks."""
