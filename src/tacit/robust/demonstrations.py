@@ -19,7 +19,7 @@ from tacit.robust.psi import Psi
 
 @dataclass(frozen=True, slots=True)
 class GrossErrorNoise:
-    """E03: T + GES * 5 sqrt(2 ln n ln(2/delta)) / (epsilon n) * Z, which is not private.
+    """E03: T + G * 5 sqrt(2 ln n ln(2/delta)) / (epsilon n) * Z, which is not private.
 
     The proposition holds for data whose slope is bounded from below all around them, and
     whether they are cannot be told without paying for it. Two heaps of equal size break it: one
@@ -50,11 +50,12 @@ class GrossErrorNoise:
 
 @dataclass(frozen=True, slots=True)
 class ProbableSmoothBound:
-    """E05: max(2 GES_{1/n} / n, R exp(-beta k)), which bounds a smooth sensitivity *often*.
+    """E05: max(2 G / n, R exp(-beta k)), which bounds a smooth sensitivity *often*.
 
-    It holds with probability 1 - eta over a sample of independent values, for a law that nobody
-    knows; a neighbour of the sample at hand need not be a likely one. ``span`` is the length of
-    the estimator's range, which must be finite.
+    G is the fixed-scale gross error sensitivity at 1/n. The bound holds with probability
+    1 - eta over a sample of independent values, for a law that nobody knows; a neighbour of the
+    sample at hand need not be a likely one. ``span`` is the length of the estimator's range,
+    which must be finite.
     Reference: Chaudhuri, Hsu 2012, theorem 3.
     """
 

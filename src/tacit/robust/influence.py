@@ -45,7 +45,7 @@ def influence(values: ArrayLike, at: ArrayLike, psi: Psi, scale: float = 1.0) ->
 
 
 def gross_error_sensitivity(values: ArrayLike, psi: Psi, scale: float = 1.0) -> Diagnostic:
-    """GES = sup over x of abs(IF(x)).
+    """The greatest influence, sup over x of abs(IF(x)).
 
     Example:
         >>> from tacit.robust.psi import Huber
@@ -76,7 +76,7 @@ def fixed_scale_influence(
 def fixed_scale_sensitivity(
     values: ArrayLike, psi: Psi, share: float, scale: float = 1.0
 ) -> Diagnostic:
-    """GES at a share: the greatest fixed-scale influence, near the estimate and far away."""
+    """The greatest fixed-scale influence, near the estimate and far away."""
     if not 0 < share < 1:
         raise InvalidValue(f"A share lies between 0 and 1, and {share} does not.")
     where = _root(_weighted(values), psi, scale)

@@ -70,12 +70,12 @@ class Location:
     def release(self, values: ArrayLike, gateway: Gateway) -> Estimate:
         """The noisy location of ``values``, one for each unit."""
         lower, upper = float(self.bounds.lower), float(self.bounds.upper)
-        scores = Secret(-self._lengths(values))
+        scores = Secret(-self.lengths(values))
         place = int(self._mechanism().release(scores, ONE, gateway)[0])
         return Estimate(lower + (upper - lower) * place / (self.points - 1))
 
-    def _lengths(self, values: ArrayLike) -> Integers:
-        """For each point, how many values must be replaced."""
+    def lengths(self, values: ArrayLike) -> Integers:
+        """For each point how many values must be replaced: exact, and for the gateway alone."""
         lower, upper = float(self.bounds.lower), float(self.bounds.upper)
         step = (upper - lower) / (self.points - 1) / FINER
         turn = max(1, round(self.psi.turn * self.scale / step))

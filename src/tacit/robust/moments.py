@@ -20,7 +20,7 @@ from tacit.robust.steps import exact_sum, steps_from
 HALF = 2**22
 """Steps from the middle to a bound: sums of their squares are exact."""
 
-SHARES = Fraction(3, 4), Fraction(3, 20), Fraction(1, 10)
+SHARES = Fraction(3, 5), Fraction(3, 10), Fraction(1, 10)
 """Of the sum, the squares and the number; where that is public the squares get its share."""
 
 
