@@ -51,6 +51,10 @@ attacks *args:
 attack-page:
     TACIT_DRAW=1 uv run pytest tests/claims/test_attack_page.py -k figures
 
+# write anew the charts and figures of the page about robust statistics
+robust-page:
+    TACIT_DRAW=1 uv run pytest tests/claims/test_robust_page.py -k figures
+
 # what every mechanism must show: law, privacy, audit, error and edges
 mechanisms:
     uv run pytest -n auto tests/contracts/test_mechanisms.py tests/claims/test_mechanism_audit.py tests/claims/test_other_audits.py

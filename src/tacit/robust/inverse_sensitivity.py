@@ -23,18 +23,35 @@ def huber_lengths(values: Integers, points: Integers, turn: int) -> Integers:
         [1, 1, 0, 2]
     """
     ordered = np.sort(values)
-    return np.concatenate(
-        [_huber(ordered, block, turn) for block in _blocks(points, values.size)]
-    )
+    above = _fewest(ordered, points, turn)
+    # below the root the same holds for everything with its sign turned
+    return np.maximum(above, _fewest(-ordered[::-1], -points, turn))
 
 
-def _huber(ordered: Integers, points: Integers, turn: int) -> Integers:
-    scores = np.clip(ordered - points[:, None], -turn, turn)
-    total = scores.sum(axis=1)
-    # what lies furthest to the side of the sum gives most when it is replaced, and the order of
-    # the scores is that of the values
-    to_reduce = np.where(total[:, None] > 0, scores[:, ::-1], -scores) + turn
-    return _needed(to_reduce, abs(total))
+def _fewest(ordered: Integers, points: Integers, turn: int) -> Integers:
+    """How many of the greatest values to lower so that a sum of scores above 0 becomes 0.
+
+    Lowered to the least, a score falls by itself and the turn; the greatest values fall most.
+    The sum of so many is a matter of cumulative sums, so the number is found by halving.
+    """
+    sums = np.concatenate([[0], np.cumsum(ordered)])
+    low = np.searchsorted(ordered, points - turn)
+    high = np.searchsorted(ordered, points + turn)
+
+    def scores_from(start: Integers) -> Integers:
+        """Of the values from place ``start`` on, for each point."""
+        first, last = np.maximum(low, start), np.maximum(high, start)
+        inner = sums[last] - sums[first] - points * (last - first)
+        return np.asarray(inner + turn * (ordered.size - last - first + start))
+
+    least = np.zeros(points.size, dtype=np.int64)
+    total, most = scores_from(least), np.full(points.size, ordered.size)
+    for _ in range(ordered.size.bit_length()):
+        middle = (least + most) // 2
+        enough = scores_from(ordered.size - middle) + turn * middle >= total
+        least = np.where(enough, least, np.minimum(middle + 1, most))
+        most = np.where(enough, middle, most)
+    return most
 
 
 def tukey_lengths(values: Integers, points: Integers, table: Integers) -> Integers:
