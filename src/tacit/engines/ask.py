@@ -4,9 +4,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tacit.core.catalog import Catalog
-from tacit.engines.engine import SecretTable, boxed
+from tacit.core.secret import Secret
+from tacit.engines.engine import SecretTable, boxed, boxed_rows
+from tacit.engines.print.listed import listed
 from tacit.engines.print.question import question
 from tacit.engines.print.rows import Rows
+from tacit.noise.integers import Integers
 from tacit.plan.bounded import BoundedPlan
 
 Found = Sequence[Sequence[Any]]
@@ -35,3 +38,12 @@ def ask(  # noqa: PLR0913 - a question, what it is about, and two ways to run it
     if any(broken for *_, broken in found):
         return boxed(plan, run(question(plan, catalog, salt, dialect, use_copy=False)))
     return boxed(plan, [row[:-1] for row in found])
+
+
+def ask_rows(  # noqa: PLR0913, PLR0917 - a question, what it is about, and how to run it
+    plan: BoundedPlan, catalog: Catalog, salt: bytes, most: int, dialect: str, run: Asked
+) -> Secret[Integers]:
+    """The secret rows that ``plan`` keeps, at most ``most`` of them."""
+    found = run(listed(plan, catalog, salt, most, dialect))
+    columns = list(zip(*found, strict=True)) or [()] * (1 + len(plan.tallies))
+    return boxed_rows(columns, most)

@@ -8,13 +8,16 @@ import duckdb
 
 from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
+from tacit.core.secret import Secret
 from tacit.engines.ask import ask
 from tacit.engines.copies import check_copies
-from tacit.engines.engine import SecretTable
+from tacit.engines.engine import SecretTable, boxed_rows
 from tacit.engines.listing import TABLES, named
 from tacit.engines.physical_types import Types, check_types, kinds
 from tacit.engines.print.join import columns, everything
+from tacit.engines.print.listed import listed
 from tacit.errors import InternalError, InvalidValue
+from tacit.noise.integers import Integers
 from tacit.plan.bounded import BoundedPlan
 
 LOCKS = (
@@ -92,6 +95,17 @@ class DuckDB:
     def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
         """The secret answer to ``plan``."""
         return ask(plan, catalog, salt, "duckdb", self._found)
+
+    def rows(
+        self, plan: BoundedPlan, catalog: Catalog, salt: bytes, most: int
+    ) -> Secret[Integers]:
+        """The secret rows that ``plan`` keeps."""
+        text = listed(plan, catalog, salt, most, "duckdb")
+        try:
+            with self._cursor() as cursor:
+                return boxed_rows(list(cursor.execute(text).fetchnumpy().values()), most)
+        except duckdb.Error as error:
+            raise InternalError("The engine failed.") from error
 
     def _found(self, text: str) -> list[Any]:
         try:

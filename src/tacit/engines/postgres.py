@@ -9,7 +9,8 @@ import psycopg
 
 from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
-from tacit.engines.ask import ask
+from tacit.core.secret import Secret
+from tacit.engines.ask import ask, ask_rows
 from tacit.engines.copies import check_copies
 from tacit.engines.engine import SecretTable
 from tacit.engines.listing import TABLES, named
@@ -17,6 +18,7 @@ from tacit.engines.physical_types import Types, check_types, kinds
 from tacit.engines.postgres_role import check_role, check_table
 from tacit.engines.print.join import columns, everything
 from tacit.errors import InternalError, InvalidValue
+from tacit.noise.integers import Integers
 from tacit.plan.bounded import BoundedPlan
 
 SETTINGS = {
@@ -124,6 +126,12 @@ class Postgres:
         """The secret answer to ``plan``."""
         in_order = self._found_in_order
         return ask(plan, catalog, salt, "postgres", self._found, run_in_order=in_order)
+
+    def rows(
+        self, plan: BoundedPlan, catalog: Catalog, salt: bytes, most: int
+    ) -> Secret[Integers]:
+        """The secret rows that ``plan`` keeps."""
+        return ask_rows(plan, catalog, salt, most, "postgres", self._found)
 
     def _found_in_order(self, text: str) -> list[Any]:
         return self._found(text, "SET max_parallel_workers_per_gather = 0")

@@ -7,11 +7,13 @@ from tacit.core.catalog import Catalog
 from tacit.core.column import Kind
 from tacit.core.day import day_of
 from tacit.core.keys import Group, Key
-from tacit.engines.engine import SecretTable, sealed
+from tacit.core.secret import Secret
+from tacit.engines.engine import SecretTable, boxed_rows, sealed
 from tacit.engines.joined import joined
 from tacit.engines.leaves import Leaf
 from tacit.engines.meaning import Row, steps, truth
 from tacit.engines.mix import mixed
+from tacit.noise.integers import Integers
 from tacit.plan.bounded import BoundedKey, BoundedPlan, CaseKey, ColumnKey, PeriodKey
 from tacit.plan.row_key import row_keys
 from tacit.plan.row_value import row_values
@@ -26,11 +28,7 @@ class Reference:
 
     def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
         """The secret answer to ``plan``."""
-        units: dict[str | int, list[Row]] = defaultdict(list)
-        for row in joined(plan.source, catalog, self._tables):
-            unit = row[plan.source.unit]
-            if unit is not None and truth(plan.condition, row):
-                units[unit].append(row)  # type: ignore[index]
+        units = self._units(plan, catalog)
         totals: dict[Group, list[int]] = {} if plan.keys else {(): [0] * len(plan.tallies)}
         leaves: list[Leaf] = []
         told_by = [name for name, _ in row_keys(plan.source, catalog)]
@@ -49,6 +47,28 @@ class Reference:
                 total = totals.setdefault(group, [0] * len(plan.tallies))
                 totals[group] = [a + b for a, b in zip(total, added, strict=True)]
         return sealed(plan, [(group, tuple(each)) for group, each in totals.items()], leaves)
+
+    def rows(
+        self, plan: BoundedPlan, catalog: Catalog, salt: bytes, most: int
+    ) -> Secret[Integers]:
+        """The secret rows that ``plan`` keeps."""
+        told_by = [name for name, _ in row_keys(plan.source, catalog)]
+        kept = [
+            (unit, *(_tally(tally, [row], [row]) for tally in plan.tallies))
+            for unit, found in self._units(plan, catalog).items()
+            for row in _few(plan, salt, unit, found, told_by)[: plan.max_rows]
+        ]
+        columns = list(zip(*kept, strict=True)) or [()] * (1 + len(plan.tallies))
+        return boxed_rows(columns, most)
+
+    def _units(self, plan: BoundedPlan, catalog: Catalog) -> dict[str | int, list[Row]]:
+        """The rows that count, by their units."""
+        units: dict[str | int, list[Row]] = defaultdict(list)
+        for row in joined(plan.source, catalog, self._tables):
+            unit = row[plan.source.unit]
+            if unit is not None and truth(plan.condition, row):
+                units[unit].append(row)  # type: ignore[index]
+        return units
 
 
 def _group(plan: BoundedPlan, row: Row) -> Group | None:

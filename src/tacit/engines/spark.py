@@ -13,11 +13,13 @@ from pyspark.sql.types import StructField
 
 from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
-from tacit.engines.ask import ask
+from tacit.core.secret import Secret
+from tacit.engines.ask import ask, ask_rows
 from tacit.engines.engine import SecretTable
 from tacit.engines.physical_types import Types, check_types, kinds
 from tacit.engines.print.join import columns, everything
 from tacit.errors import InternalError, InvalidValue
+from tacit.noise.integers import Integers
 from tacit.plan.bounded import BoundedPlan
 
 SETTINGS: Mapping[str, str] = {
@@ -125,6 +127,12 @@ class Spark:
     def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
         """The secret answer to ``plan``."""
         return ask(plan, catalog, salt, "spark", self._found)
+
+    def rows(
+        self, plan: BoundedPlan, catalog: Catalog, salt: bytes, most: int
+    ) -> Secret[Integers]:
+        """The secret rows that ``plan`` keeps."""
+        return ask_rows(plan, catalog, salt, most, "spark", self._found)
 
     def _found(self, text: str) -> list[Any]:
         try:

@@ -5,9 +5,10 @@ so that it can run in this process, in an engine's workers, or under an audit th
 went in and replays what came out.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from tacit.core.unseal import unseal
 from tacit.errors import InternalError
 from tacit.noise.integers import Integers
 from tacit.numeric.entropy import Entropy
+
+Value = TypeVar("Value")
+Made = TypeVar("Made")
 
 NOWHERE = -1
 """The place of a group that a table does not have: there, every tally is 0."""
@@ -137,3 +141,28 @@ def kept(groups: tuple[Group, ...], released: Integers) -> Kept:
         places = places[sorted(range(len(found)), key=found.__getitem__)]
         found.sort()
     return Kept(tuple(found), released[places], Secret(places))
+
+
+def together(
+    secrets: Sequence[Secret[Integers]], order: Sequence[int] = ()
+) -> Secret[Integers]:
+    """Several batches as one, still secret; ``order`` says which integers, and how often.
+
+    Example:
+        >>> together([Secret(np.array([3])), Secret(np.array([4]))], order=[0, 1, 1])
+        <secret>
+    """
+    whole = np.concatenate([unseal(secret) for secret in secrets])
+    return Secret(whole[list(order)] if order else whole)
+
+
+def inside(secret: Secret[Value], compute: Callable[[Value], Made]) -> Secret[Made]:
+    """What ``compute`` makes of a secret, which stays one: nothing leaves its box.
+
+    It must not fail, or take another path that shows, for a reason that depends on the data.
+
+    Example:
+        >>> inside(Secret(np.array([3, 4])), lambda values: 2 * values)
+        <secret>
+    """
+    return Secret(compute(unseal(secret)))

@@ -21,7 +21,7 @@ def added_by_unit(rows_of: Rows, below: str) -> Relations:
     plan = rows_of.plan
     made: Relations = {}
     if any(isinstance(tally, KeptTally | TreeTally) for tally in plan.tallies):
-        made[RANKED] = _ranked(rows_of, below)
+        made[RANKED] = ranked(rows_of, below)
     made[UNITS] = _units(rows_of, list(made)[-1] if made else below)
     if choosing(plan):
         rank = _rank(exp.RowNumber(), [UNIT], rows_of.group_order)
@@ -29,7 +29,7 @@ def added_by_unit(rows_of: Rows, below: str) -> Relations:
     return made
 
 
-def _ranked(rows_of: Rows, below: str) -> exp.Select:
+def ranked(rows_of: Rows, below: str) -> exp.Select:
     """The rows, with their place among those of their unit in their group."""
     names = rows_of.key_names
     rank = _rank(exp.RowNumber(), [UNIT, *names], rows_of.row_order)

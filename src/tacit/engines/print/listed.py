@@ -1,0 +1,40 @@
+"""The rows that a bounded question keeps, as one statement: for what no sum can tell."""
+
+from sqlglot import exp
+
+from tacit.core.catalog import Catalog
+from tacit.engines.print.bounded_rows import bounded_rows
+from tacit.engines.print.by_unit import RANKED, ROW_RANK, ranked
+from tacit.engines.print.dialect import said
+from tacit.engines.print.kept_rows import UNIT
+from tacit.engines.print.rows import Rows
+from tacit.engines.print.word import alias, cast, chosen, column, literal
+from tacit.plan.bounded import BoundedPlan
+from tacit.plan.source import one_row
+
+
+def listed(plan: BoundedPlan, catalog: Catalog, salt: bytes, most: int, dialect: str) -> str:
+    """The statement that finds the rows: their unit, then what each tally needs of them.
+
+    What is NULL is 0, as it counts in a sum. No more than one row beyond ``most`` is listed.
+    """
+    rows_of = Rows(plan, catalog, salt, dialect, use_copy=False)
+    relations = bounded_rows(rows_of)
+    below = list(relations)[-1]
+    kept: list[exp.Expr] = []
+    if not one_row(plan.source, catalog):
+        relations[RANKED] = ranked(rows_of, below)
+        kept = [exp.LTE(this=column(ROW_RANK), expression=literal(plan.max_rows))]
+        below = RANKED
+    values = [
+        alias(
+            cast(exp.func("COALESCE", rows_of.value(tally), literal(0)), "BIGINT"), f"t{place}"
+        )
+        for place, tally in enumerate(plan.tallies)
+    ]
+    query = chosen(below, column(UNIT), *values)
+    query = query.where(*kept, copy=False) if kept else query
+    query = query.limit(most + 1, copy=False)
+    for name, relation in relations.items():
+        query = query.with_(name, as_=relation, copy=False)
+    return said(query, dialect)

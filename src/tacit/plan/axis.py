@@ -1,0 +1,95 @@
+"""A column as a model computes with it: integers around a public centre, all equally wide."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Self
+
+from tacit.core.bounds import Bounds
+from tacit.core.column import Column, Kind
+from tacit.errors import InvalidValue
+from tacit.numeric.grid import Grid
+from tacit.plan.kind import NUMBERS
+from tacit.plan.ranged import Ranged
+from tacit.plan.steps import CaseSteps, ColumnIsTrue, ColumnSteps, NotSo, Steps, WholeSteps
+
+REACH = 2**26
+"""No column is farther from its centre, in steps; hardly any is less far at its end.
+
+Products of two, summed over a thousand columns or a thousand rows of a unit, fit 62 bits.
+"""
+
+FINE_STEPS = 2**19
+"""Steps that the range of a float gets at least, and others at most twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A column between public bounds, in integers from ``-reach`` to ``reach``.
+
+    A row whose integer is v holds ``centre + v * unit``, up to rounding; what is beyond the
+    bounds is clamped, and what is no number is NULL.
+
+    Example:
+        >>> age = Axis.of(Column("people.age", Kind.INTEGER), Bounds.of(0, 120))
+        >>> age.centre, age.reach, age.value(age.reach)
+        (Fraction(60, 1), 67108860, Fraction(120, 1))
+    """
+
+    steps: Steps
+    reach: int
+    centre: Fraction
+    unit: Fraction
+
+    @classmethod
+    def of(cls, column: Column, bounds: Bounds, around: Fraction | None = None) -> Self:
+        """``column`` within ``bounds``, around their middle or the step nearest to ``around``.
+
+        Guarantee: the bounds are the model's own and public; those of the column, if it has
+        any, are not looked at.
+        """
+        if bounds.lower == bounds.upper:
+            raise InvalidValue(
+                f"{column.name!r} has one value alone within its bounds; widen them, or leave "
+                "it out."
+            )
+        value = _from_its_lowest(column, bounds)
+        value = value.halved(max(0, (value.high // FINE_STEPS).bit_length() - 1))
+        middle = Fraction(value.high, 2)
+        if around is not None:
+            middle = (around - bounds.lower) / value.step
+        start = middle.__floor__()
+        factor = max(1, REACH // max(abs(start), abs(value.high - start)))
+        placed = Ranged.constant(Fraction(factor)) * value.above(start)
+        lowest = _grid(column, bounds).lowest * _grid(column, bounds).step
+        return cls(
+            steps=placed.steps,
+            reach=max(abs(placed.low), abs(placed.high)),
+            centre=lowest + start * value.step,
+            unit=value.step / factor,
+        )
+
+    def value(self, steps: int) -> Fraction:
+        """What a number of steps stands for."""
+        return self.centre + steps * self.unit
+
+
+def _from_its_lowest(column: Column, bounds: Bounds) -> Ranged:
+    """The column in steps of its own, from 0 on."""
+    if column.kind is Kind.BOOLEAN:
+        true = ColumnIsTrue(column.name)
+        whens = ((true, WholeSteps(1)), (NotSo(true), WholeSteps(0)))
+        return Ranged(CaseSteps(whens, WholeSteps(None)), 0, 1, Fraction(1))
+    grid = _grid(column, bounds)
+    index = ColumnSteps(column.name, column.kind, grid)
+    return Ranged(index, grid.lowest, grid.highest, grid.step).above(grid.lowest)
+
+
+def _grid(column: Column, bounds: Bounds) -> Grid:
+    if column.kind is Kind.FLOAT:
+        return Grid.fine(bounds.lower, bounds.upper, FINE_STEPS)
+    if column.kind not in {*NUMBERS, Kind.BOOLEAN}:
+        raise InvalidValue(
+            f"{column.name!r} holds {column.kind.value}s; a model computes with numbers and "
+            "truths."
+        )
+    return Grid(bounds.lower, bounds.upper, column.step or Fraction(1))
