@@ -37,7 +37,9 @@ def value_of(tally: Tally) -> Steps:
 def row_values(tallies: Sequence[Tally]) -> tuple[Steps, ...]:
     """The numbers that a row carries along: what tallies need of it is made of these alone.
 
-    A column, a constant above it, its square and whether it is there are all made of one.
+    A column, a constant above it, its square and whether it is there are all made of one. Where
+    there are more numbers of several columns than columns, as in a matrix of products, it is
+    the columns that are carried.
 
     Example:
         >>> from tacit.plan.steps import HeldSteps
@@ -46,20 +48,19 @@ def row_values(tallies: Sequence[Tally]) -> tuple[Steps, ...]:
         >>> row_values([UnitTally(), above, TotalTally(x, 0, 7)])
         (HeldSteps(name='x'),)
     """
-    carried = [
-        each
-        for tally in tallies
-        for each in (
-            [tally.cell] if isinstance(tally, TreeTally) else _made_of(value_of(tally))
-        )
-    ]
-    return tuple(dict.fromkeys(carried))
+    whole: dict[Steps, None] = {}
+    parts: dict[Steps, None] = {}
+    for tally in tallies:
+        number = value_of(tally)
+        made_of = [number] if isinstance(tally, TreeTally) else columns_of(number)
+        whole |= dict.fromkeys(made_of if len(made_of) <= 1 else [number])
+        parts |= dict.fromkeys(made_of)
+    return tuple(parts if len(parts) < len(whole) else whole)
 
 
-def _made_of(number: Steps) -> list[Steps]:
-    """The one column that a number is made of, or else the number; nothing of a constant."""
-    columns = list(dict.fromkeys(_parts(number)))
-    return columns if len(columns) <= 1 else [number]
+def columns_of(number: Steps) -> list[Steps]:
+    """What a number is made of, each once; nothing of a constant."""
+    return list(dict.fromkeys(_parts(number)))
 
 
 def _parts(number: Steps) -> list[Steps]:

@@ -7,7 +7,8 @@ from tacit.core.catalog import Catalog
 from tacit.core.parameter import Parameter
 from tacit.engines.engine import Engine, RowEngine
 from tacit.errors import InternalError
-from tacit.mechanisms.gateway import Gateway
+from tacit.mechanisms.gateway import Gateway, LiveGateway
+from tacit.numeric.entropy import SystemEntropy
 from tacit.plan.estimator import Estimator, RowsOf, Step
 from tacit.plan.training import Training
 
@@ -44,3 +45,10 @@ def drive(
     except StopIteration as done:
         found: tuple[Parameter, ...] = done.value
         return found
+
+
+def fitted(
+    estimator: Estimator[Gateway], training: Training, data: Data, charge: bytes
+) -> tuple[Parameter, ...]:
+    """The parameters that ``estimator`` learns, with fresh noise keyed by a ``charge``."""
+    return drive(estimator, training, data, LiveGateway(SystemEntropy(charge)))

@@ -16,7 +16,6 @@ from tacit.engines.print.rows import Rows
 from tacit.engines.print.stage import stages
 from tacit.engines.print.word import alias, bytewise, chosen, column, is_null, literal
 from tacit.plan.row_key import row_keys
-from tacit.plan.row_value import row_values
 from tacit.plan.source import one_row
 from tacit.plan.steps import Known
 from tacit.plan.tally import RowTally, Tally, TotalTally
@@ -87,8 +86,7 @@ def _grouped(rows_of: Rows, below: str, level: str) -> Relations:
 def _counted(rows_of: Rows, source: str, *, placed: bool) -> exp.Select:
     """The rows that count, with their unit, their keys and what their tallies need of them."""
     plan = rows_of.plan
-    numbers = zip(rows_of.value_names, row_values(plan.tallies), strict=True)
-    values = [alias(steps(number), name) for name, number in numbers]
+    values = [alias(steps(number), name) for number, name in rows_of.values.items()]
     dialect, unit = rows_of.dialect, column(plan.source.unit)
     cells = [(UNIT, unit, rows_of.unit_part[1])]
     cells += [(f"k{at}", named(key), is_text(key)) for at, key in enumerate(plan.keys)]

@@ -1,6 +1,7 @@
 """How the rows of a question are found: what tells them apart, and in which order."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from sqlglot import exp
 
@@ -14,7 +15,7 @@ from tacit.engines.print.row import steps
 from tacit.engines.print.word import column
 from tacit.plan.bounded import BoundedPlan
 from tacit.plan.row_key import row_keys
-from tacit.plan.row_value import made_from, row_values, value_of
+from tacit.plan.row_value import columns_of, made_from, row_values, value_of
 from tacit.plan.steps import AllOf, HeldSteps, Steps
 from tacit.plan.tally import Tally
 
@@ -22,7 +23,7 @@ RowParts = list[tuple[str, bool]]
 """Columns by name, and whether they hold text."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rows:
     """What the rows of a question are found by: a plan, what it reads, and how it is said."""
 
@@ -80,7 +81,14 @@ class Rows:
     @property
     def value_names(self) -> list[str]:
         """The columns that hold what tallies need of a row."""
-        return [f"v{place}" for place in range(len(row_values(self.plan.tallies)))]
+        return list(self.values.values())
+
+    @cached_property
+    def values(self) -> dict[Steps, str]:
+        """What a row carries along, and the columns that hold it; a fit has thousands."""
+        return {
+            number: f"v{place}" for place, number in enumerate(row_values(self.plan.tallies))
+        }
 
     def value(self, tally: Tally, back: int = 0) -> exp.Expr:
         """What a tally needs of a row, or of one so many ``back``, made of those columns."""
@@ -92,9 +100,9 @@ class Rows:
 
     def carried(self, tally: Tally) -> dict[Steps, str]:
         """What a tally's value is made of, and the columns that hold it."""
-        names = zip(row_values(self.plan.tallies), self.value_names, strict=True)
-        own = row_values([tally])
-        return {number: name for number, name in names if number in own}
+        number = value_of(tally)
+        parts = [number] if number in self.values else columns_of(number)
+        return {part: self.values[part] for part in parts}
 
     @property
     def row_order(self) -> tuple[exp.Expr, ...]:

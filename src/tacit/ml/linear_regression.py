@@ -1,0 +1,134 @@
+"""Linear regression from noisy sufficient statistics, with a ridge that the noise asks for."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from tacit.core.event import Event
+from tacit.core.parameter import Parameter
+from tacit.errors import InvalidValue
+from tacit.mechanisms.gateway import Gateway
+from tacit.ml.estimator import PrivateEstimator
+from tacit.ml.gram import Gram, Matrix, product_tally
+from tacit.ml.noisy_sums import NoisySums, event_of, released
+from tacit.ml.points import Points, bounds_of
+from tacit.plan.axis import REACH, Axis
+from tacit.plan.estimator import Steps
+from tacit.plan.steps import NotSo, StepsAreNull
+from tacit.plan.training import Training
+
+HALF = Fraction(1, 2)
+UNLIKELY = 0.05
+"""How often the noise may be larger than the ridge is made for."""
+
+
+class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
+    """Least squares, of which X'X and X'y are summed in the engine and released with noise.
+
+    The ridge is as large as the noise on X'X can be, less the least eigenvalue that was
+    released (AdaSSP). That is read off the released matrix: it costs nothing more, and no
+    eigenvalue of exact data, which floats would round, is ever noised.
+
+    Rows whose features are farther from the centre of their bounds than ``norm``, in units of
+    half their bounds, are left out: of a linear model this biases no coefficient. Without a
+    ``norm`` the corners of the bounds are the farthest.
+
+    Guarantee: two Gaussian releases, of half of rho each; integers, and exact noise.
+    Reference: Wang 2018, algorithm 2 (AdaSSP).
+
+    Example:
+        >>> model = LinearRegression(epsilon=1, bounds=(0, 120), target_bounds=(0, 5000))
+        >>> model.get_params()["norm"] is None
+        True
+    """
+
+    def __init__(  # noqa: PLR0913 - settings by name, as scikit-learn has them
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        bounds: Any = None,
+        target_bounds: Any = None,
+        norm: float | None = None,
+        fit_intercept: bool = True,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.target_bounds = target_bounds
+        self.norm = norm
+        self.fit_intercept = fit_intercept
+
+    def event(self, training: Training) -> Event:
+        """Gaussian noise on X'X, and on X'y."""
+        return event_of(self._parts(training), training, self.rho)
+
+    def steps(self, training: Training, gateway: Gateway) -> Steps:
+        """One scan of the rows."""
+        points, target = self._points(training), self._target(training)
+        parts, there = self._parts(training), NotSo(StepsAreNull(target.steps))
+        gram, beside = yield from released(
+            parts, training, self.rho, gateway, points.inside, there
+        )
+        matrix = Gram(points).matrix(gram)
+        moments = np.asarray(beside, dtype=np.float64) / REACH**2
+        noise = float(parts[0].mechanism(training, self.rho).variance) ** 0.5 / REACH**2
+        slopes = np.asarray(
+            np.linalg.solve(matrix + ridge(matrix, noise), moments), dtype=np.float64
+        )
+        return self._parameters(slopes, points, target)
+
+    def predict(self, X: Any) -> Any:  # noqa: N803
+        """The line at rows ``X``."""
+        return self._asked(X) @ self.coef_ + self.intercept_
+
+    def _points(self, training: Training) -> Points:
+        # a line through the origin has its origin there
+        around = None if self.fit_intercept else Fraction(0)
+        points = Points.of(training.features, self.bounds, self.norm, around)
+        return points.with_one if self.fit_intercept else points
+
+    def _target(self, training: Training) -> Axis:
+        if training.target is None:
+            raise InvalidValue("A regression needs a target: the column that it predicts.")
+        (bounds,) = bounds_of([training.target], self.target_bounds)
+        return Axis.of(training.target, bounds, None if self.fit_intercept else Fraction(0))
+
+    def _parts(self, training: Training) -> tuple[NoisySums, NoisySums]:
+        points, target = self._points(training), self._target(training)
+        beside = [product_tally(axis, target, training.max_rows) for axis in points.axes]
+        square = points.square * target.reach**2
+        gram = Gram(points).sums(training.max_rows, HALF)
+        return gram, NoisySums(tuple(beside), square, HALF)
+
+    def _parameters(
+        self, slopes: Matrix, points: Points, target: Axis
+    ) -> tuple[Parameter, ...]:
+        """The line in the units of the columns."""
+        ends = [float(REACH * axis.unit) for axis in points.axes]
+        steepness = float(REACH * target.unit) * slopes / ends
+        start = float(target.centre)
+        if self.fit_intercept:
+            start += steepness[-1]
+            steepness = steepness[:-1]
+        centres = [float(axis.centre) for axis in points.axes[: len(steepness)]]
+        start -= float(steepness @ centres) if self.fit_intercept else start
+        return (
+            Parameter.of("coef_", steepness.tolist()),
+            Parameter.of("intercept_", float(start)),
+        )
+
+
+def ridge(matrix: Matrix, noise: float) -> Matrix:
+    """What is added to a noisy matrix, so that its least eigenvalue is beyond the noise.
+
+    Example:
+        >>> ridge(np.diag([1.0, 500.0]), noise=1.0)[0, 0] > 2
+        np.True_
+    """
+    size = len(matrix)
+    enough = noise * float(np.sqrt(size * np.log(2 * size**2 / UNLIKELY)))
+    least = float(np.linalg.eigvalsh(matrix)[0])
+    return max(0.0, enough - least) * np.eye(size)
