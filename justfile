@@ -167,6 +167,14 @@ cluster *args:
 replay number:
     TACIT_TRIPLE={{ number }} uv run pytest -s tests/engines/test_neighbours.py -k by_its_number
 
+# models on rows beside diffprivlib's at the same loss and relation; `just peers` builds its environment
+bench-row-models:
+    OPENBLAS_NUM_THREADS=1 uv run pytest -n auto benchmarks/bench_row_models.py
+
+# 2,000 fits of Huber's regression: how often each coefficient's interval holds it
+campaign-coverage runs="2000":
+    TACIT_COVERAGE={{ runs }} OPENBLAS_NUM_THREADS=1 uv run pytest -n auto tests/claims/test_row_models.py -k t55
+
 # build the locked environments of the systems that we measure against
 peers:
     for peer in {{ peers_dir }}/*/; do uv sync --quiet --locked --project "$peer" || exit 1; done

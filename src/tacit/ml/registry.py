@@ -8,6 +8,8 @@ from tacit.extras import load
 
 MODELS = {
     "LinearRegression": "tacit.ml.linear_regression",
+    "LogisticRegression": "tacit.ml.logistic_regression",
+    "HuberRegression": "tacit.ml.huber_regression",
 }
 """Models by name, and the modules that are loaded when one is first asked for."""
 
