@@ -77,3 +77,17 @@ def test_another_figure_is_noticed() -> None:
     lie = page.replace(line, line.replace("| 2.5 |", "| 2.6 |"))
     assert lie != page
     assert wrong(lie, "poisoned") == ["mean, ε = 1"]
+
+
+def test_the_code_on_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    blocks = re.findall("(?s)```python\n(.*?)```", PAGE.read_text(encoding="utf-8"))
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(block, names)  # noqa: S102 - our own page
+    printed = capsys.readouterr().out.splitlines()
+    assert len(blocks) == 2
+    assert (
+        printed[0] == "gross error sensitivity: a diagnostic for the owner, not a sensitivity"
+    )
+    assert printed[1] == "PermuteAndFlipSelection(epsilon=Fraction(1, 1))"
+    assert abs(float(printed[2].split(",")[0]) - 22_900) < 3000

@@ -20,7 +20,8 @@ pytestmark = pytest.mark.claim
 
 GATEWAY = LiveGateway(SystemEntropy(b"models on rows"))
 REPLACE = Neighbours.REPLACE_ONE
-RUNS = int(os.environ.get("TACIT_COVERAGE", "150"))
+MANY = 2000
+RUNS = int(os.environ.get("TACIT_COVERAGE", "100"))
 """Fits of which coverage is counted: `just campaign-coverage` has 2,000."""
 
 
@@ -67,7 +68,7 @@ def test_t55_an_interval_holds_what_it_says(size: int, amount: str, bar: Bar) ->
     rng, line = np.random.default_rng(55), np.array([0.5, -0.3, 1.0])
     model = Known(bounds=(-8, 8), scales=1.0, target_bounds=(-20, 20))
     model.amount = Fraction(amount)
-    held, without, honest = np.zeros(3), np.zeros(3), 0
+    held, without, honest, hidden = np.zeros(3), np.zeros(3), 0, []
     for _ in range(RUNS):
         features = rng.normal(size=(size, 2))
         target = line[0] + features @ line[1:] + rng.normal(size=size)
@@ -79,6 +80,7 @@ def test_t55_an_interval_holds_what_it_says(size: int, amount: str, bar: Bar) ->
         honest += int(found["honest_"])
         centres = np.concatenate([[found["intercept_"]], found["coef_"]])
         low, high = intervals(centres, found["covariance_"], 0.95).T
+        hidden.append(np.diag(found["noise_"]) / np.diag(found["covariance_"]))
         held += (low <= line) & (line <= high)
         # the lie: sampling alone, as if there were no noise
         low, high = intervals(centres, found["covariance_"] - found["noise_"], 0.95).T
@@ -88,5 +90,9 @@ def test_t55_an_interval_holds_what_it_says(size: int, amount: str, bar: Bar) ->
         wanted = f"{100 * (0.95 - wide):.0f}% to {min(100, 100 * (0.95 + wide)):.0f}%"
         bar(f"T55 coverage of the {name}, n = {size}", share, wanted, abs(share - 0.95) <= wide)
     bar(f"T55 fits with an interval, n = {size}", honest / RUNS, ">= 0.9", honest >= 0.9 * RUNS)
-    lie = float(without.mean() / RUNS)
-    bar(f"T55 the same without the noise, n = {size}", lie, "< 93%", lie < 0.93)
+    part = float(np.mean(hidden))
+    bar(f"T55 noise in an interval's variance, n = {size}", part, "> 0.1", part > 0.1)
+    if RUNS >= MANY:  # fewer do not tell the share of a lie from that of the truth
+        lie = float(without.mean() / RUNS)
+        less = lie < float(held.mean() / RUNS) - 0.01
+        bar(f"T55 the same without the noise, n = {size}", lie, "at least 1% less", less)

@@ -66,7 +66,7 @@ def pairs(neighbours: Neighbours, count: int) -> Iterator[tuple[Any, Any]]:
         yield more, [*rest, *unit(99)] if neighbours is Neighbours.REPLACE_ONE else fewer
 
 
-def replay(model: Any, neighbours: Neighbours, count: int = 30) -> None:
+def replay(model: Any, neighbours: Neighbours, count: int = 12) -> None:
     training = Arrays(*rows(4), max_rows=2, neighbours=neighbours).training
     for one, other in pairs(neighbours, count):
         there = RecordingGateway(SystemEntropy(b"pairs"))
