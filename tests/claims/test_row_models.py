@@ -68,14 +68,14 @@ def test_t55_an_interval_holds_what_it_says(size: int, amount: str, bar: Bar) ->
     rng, line = np.random.default_rng(55), np.array([0.5, -0.3, 1.0])
     model = Known(bounds=(-8, 8), scales=1.0, target_bounds=(-20, 20))
     model.amount = Fraction(amount)
+    training = training_like(np.zeros((2, 2)), np.zeros(2), REPLACE)
+    axis, scores = model.target(training), model.scores(training)
     held, without, honest, hidden = np.zeros(3), np.zeros(3), 0, []
     for _ in range(RUNS):
         features = rng.normal(size=(size, 2))
         target = line[0] + features @ line[1:] + rng.normal(size=size)
-        training = training_like(features, target, REPLACE)
-        axis = model.target(training)
         steps = np.rint((target - float(axis.centre)) / float(axis.unit))
-        table = table_of(model.scores(training).rows, features, steps)
+        table = table_of(scores.rows, features, steps)
         found = fitted(model, training, table, GATEWAY)
         honest += int(found["honest_"])
         centres = np.concatenate([[found["intercept_"]], found["coef_"]])
