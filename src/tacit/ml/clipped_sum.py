@@ -85,7 +85,7 @@ class ClippedSum:
             return np.zeros(self.dimensions, dtype=np.int64)
         starts = np.flatnonzero(np.concatenate([[True], units[1:] != units[:-1]]))
         sums = vectors if starts.size == units.size else np.add.reduceat(vectors, starts)
-        norms = np.sqrt(np.einsum("ij,ij->i", sums, sums))
+        norms = np.sqrt((sums**2).sum(axis=1))
         factors = STEPS / np.maximum(norms, self.clip)
         steps = np.rint(np.nan_to_num(sums * factors[:, None])).astype(np.int64)
         sure = np.einsum("ij,ij->i", steps, steps) <= self.reach**2

@@ -15,7 +15,7 @@ from tacit.ml.clipped_sum import Floats
 from tacit.ml.descent import NoisyDescent
 from tacit.ml.estimator import PrivateEstimator
 from tacit.ml.points import bounds_of
-from tacit.ml.scaled_rows import ScaledRows
+from tacit.ml.scaled_rows import ScaledRows, line_at
 from tacit.noise.integers import Integers
 from tacit.plan.estimator import Steps
 from tacit.plan.labels import label_steps
@@ -84,7 +84,8 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
 
         def gradients(weights: Floats, table: Integers) -> Floats:
             features = scaled.features(table)
-            off = self._off(features @ weights.reshape(-1, scaled.dimensions).T, table[:, -1])
+            scores = line_at(features, weights.reshape(-1, scaled.dimensions))
+            off = self._off(scores, table[:, -1])
             # of each row and class the features, as far as its probability is off
             each: Floats = off[:, :, None] * features[:, None, :]
             return each.reshape(len(table), weights.size)

@@ -6,7 +6,7 @@ import numpy as np
 
 from tacit.ml.clipped_sum import Floats
 from tacit.ml.packed import packed_products
-from tacit.ml.scaled_rows import ScaledRows
+from tacit.ml.scaled_rows import ScaledRows, line_at
 from tacit.noise.integers import Integers
 
 
@@ -46,7 +46,8 @@ class MallowsScores:
 
     def _residuals(self, weights: Floats, table: Integers) -> tuple[Floats, Floats]:
         features = self.rows.features(table)
-        return features, np.asarray(table[:, -1] * self.target_unit - features @ weights)
+        fitted = line_at(features, weights[None, :])[:, 0]
+        return features, np.asarray(table[:, -1] * self.target_unit - fitted)
 
     def _weights(self, features: Floats) -> Floats:
         return np.asarray(np.minimum(1.0, self.norm**2 / (features**2).sum(axis=1)))

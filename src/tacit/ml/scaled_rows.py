@@ -86,3 +86,19 @@ class ScaledRows:
             found[1 + place, self.constant + place] = 1 / scale
             found[0, self.constant + place] -= float(axis.centre) / scale
         return found
+
+
+def line_at(features: Floats, weights: Floats) -> Floats:
+    """Each row's products with each row of ``weights``, by that row's numbers alone.
+
+    A matrix product of BLAS rounds a row by where it stands among others: a unit that comes
+    could then change the last bit of everybody's gradient, and round it to another integer.
+
+    Example:
+        >>> line_at(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0], [0.5, 0.5]])).tolist()
+        [[11.0, 1.5]]
+    """
+    found = np.zeros((len(features), len(weights)))
+    for column, slopes in zip(features.T, weights.T, strict=True):
+        found += column[:, None] * slopes
+    return found

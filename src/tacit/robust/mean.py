@@ -56,13 +56,14 @@ class Mean:
         middle, reach = self._middle_and_reach()
         steps, sums = steps_from(values, middle, reach, HALF), self._sums()
         total = float(sums[0].release([exact_sum(steps)], gateway)[0])
-        count, off = float(steps.size), 0.0
+        count, off, sure = float(steps.size), 0.0, CONFIDENCE
         if not self.neighbours.size_is_public:
-            count, off = float(sums[1].release([steps.size], gateway)[0]), sums[1].error(EACH)
+            count = float(sums[1].release([steps.size], gateway)[0])
+            off, sure = sums[1].error(EACH), EACH
         value = middle + reach * _within_one(total / HALF / max(count, 1.0))
         if count - off < 1:  # there may be nobody
             return Estimate(value)
-        ends = [(total + side * sums[0].error(EACH)) / HALF for side in (-1, 1)]
+        ends = [(total + side * sums[0].error(sure)) / HALF for side in (-1, 1)]
         quotients = [end / (count + side * off) for end in ends for side in (-1, 1)]
         interval = (
             middle + reach * _within_one(min(quotients) - 1 / HALF),

@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression as Exact
 from tacit.accounting.price import loss_of
 from tacit.audit.record import RecordingGateway
 from tacit.audit.replay import BrokenPromise, ReplayingGateway
+from tacit.core.loss import Loss
 from tacit.core.measure import Measure
 from tacit.core.secret import Secret
 from tacit.core.unit import Neighbours
@@ -20,6 +21,7 @@ from tacit.ml.arrays import Arrays
 from tacit.ml.clipped_sum import ClippedSum
 from tacit.ml.huber_regression import HuberRegression
 from tacit.ml.logistic_regression import LogisticRegression
+from tacit.ml.scaled_rows import line_at
 from tacit.numeric.entropy import SystemEntropy
 from tacit.plan.axis import REACH
 from tacit.plan.training import Training
@@ -92,6 +94,20 @@ def test_neighbours_in_an_engine_show_in_nothing_but_noise() -> None:
     again = ReplayingGateway(there.calls)
     assert drive(CASES["two classes"], other.training, other.data(), again) == found
     again.finish()
+
+
+def test_a_row_is_rounded_by_its_own_numbers_alone() -> None:
+    numbers = np.random.default_rng(7)
+    features, weights = numbers.normal(size=(999, 23)), numbers.normal(size=(2, 23))
+    alone = np.array([line_at(features[[place]], weights)[0] for place in range(999)])
+    assert np.array_equal(line_at(features, weights), alone)
+    # the lie adds the same numbers in another order, as a matrix product may
+    turned = line_at(features[:, ::-1], weights[:, ::-1])
+    assert not np.array_equal(turned, alone)
+    one = ClippedSum(1.0, 23, Neighbours.ADD_REMOVE, Loss.zcdp(1))
+    units = np.arange(999)
+    steps = [one._steps(units[[place]], features[[place]]) for place in range(999)]
+    assert np.array_equal(one._steps(units, features), np.sum(steps, axis=0))
 
 
 class ByRow(ClippedSum):
