@@ -127,6 +127,14 @@ campaign-fuzz count="1000000":
 bench-accuracy:
     uv run pytest -n auto --dist loadgroup benchmarks/bench_accuracy.py
 
+# models beside their non-private twins, and a regression in DuckDB beside the bare sums
+bench-ml:
+    OPENBLAS_NUM_THREADS=1 uv run pytest -s benchmarks/bench_ml.py
+
+# fits replayed on 500 neighbours a model, and the claims about models at their full number of runs
+campaign-fits fits="500" runs="40":
+    TACIT_FITS={{ fits }} TACIT_MODEL_RUNS={{ runs }} OPENBLAS_NUM_THREADS=1 uv run pytest -n auto tests/engines/test_fit_neighbours.py tests/claims/test_models.py
+
 # a private answer beside the bare engine and OpenDP on 10^7 rows; from text to price; 10^6 groups
 bench-query:
     uv run pytest -s benchmarks/bench_engines.py benchmarks/bench_query.py

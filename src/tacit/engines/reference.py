@@ -14,7 +14,7 @@ from tacit.engines.leaves import Leaf
 from tacit.engines.meaning import Row, steps, truth
 from tacit.engines.mix import mixed
 from tacit.noise.integers import Integers
-from tacit.plan.bounded import BoundedKey, BoundedPlan, CaseKey, ColumnKey, PeriodKey
+from tacit.plan.bounded import BoundedKey, BoundedPlan, CaseKey, ColumnKey, PeriodKey, StepsKey
 from tacit.plan.row_key import row_keys
 from tacit.plan.row_value import row_values
 from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, TreeTally, UnitTally
@@ -90,6 +90,8 @@ def _key(key: BoundedKey, row: Row) -> Key | None:
         case PeriodKey(_, day, span, _):
             days = steps(day, row)
             return None if days is None else span.start(day_of(days)).isoformat()
+        case StepsKey(_, number, _):
+            return steps(number, row)
         case ColumnKey(_, name, kind, _):
             value: object = row[name]
             if kind is Kind.DATE and value is not None:

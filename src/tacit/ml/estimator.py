@@ -1,7 +1,7 @@
 """What all models share: public settings, a guarantee, and ``fit`` over arrays."""
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any, Self
 
@@ -73,8 +73,13 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has 
         )
         return self.learn(parameters, guarantee)
 
-    def learn(self, parameters: Iterable[Parameter], guarantee: Guarantee) -> Self:
-        """This estimator with what was learned, and what that lost."""
+    def learn(
+        self, parameters: Iterable[Parameter], guarantee: Guarantee, names: Sequence[str] = ()
+    ) -> Self:
+        """This estimator with what was learned, what that lost, and of which columns."""
+        if names:
+            self.n_features_in_ = len(names)
+            self.feature_names_in_ = np.array(names, dtype=object)
         for each in parameters:
             value = each.nested
             setattr(self, each.name, np.array(value) if each.shape else value)

@@ -15,9 +15,9 @@ from tacit.core.unit import Neighbours
 from tacit.mechanisms.gateway import Gateway, together
 from tacit.mechanisms.gaussian import Gaussian
 from tacit.noise.integers import Integers
-from tacit.plan.bounded import BoundedPlan
+from tacit.plan.bounded import BoundedPlan, StepsKey
 from tacit.plan.steps import Condition
-from tacit.plan.tally import KeptTally
+from tacit.plan.tally import KeptTally, TreeTally
 from tacit.plan.training import Training
 
 
@@ -34,7 +34,7 @@ class NoisySums:
     those of a and b together, and else at most four times the greater.
     """
 
-    tallies: tuple[KeptTally, ...]
+    tallies: tuple[KeptTally | TreeTally, ...]
     row_square: int
     share: Fraction
     order: tuple[int, ...] = ()
@@ -85,10 +85,15 @@ def released(
     rho: Fraction,
     gateway: Gateway,
     *conditions: Condition,
+    key: StepsKey | None = None,
 ) -> Generator[BoundedPlan, Any, list[Integers]]:
-    """One step of a fit: all ``parts``, summed in one scan of the rows, each with its noise."""
+    """One step of a fit: all ``parts``, summed in one scan of the rows, each with its noise.
+
+    By a ``key`` each sum is one for each group, of which a row is in one at most: it moves the
+    sums of all groups together by no more than it would move one.
+    """
     tallies = list(dict.fromkeys(tally for part in parts for tally in part.tallies))
-    secrets = yield training.plan(tallies, *conditions)
+    secrets = yield training.plan(tallies, *conditions, key=key)
     return [
         part.released([secrets[tallies.index(t)] for t in part.tallies], training, rho, gateway)
         for part in parts

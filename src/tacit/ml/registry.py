@@ -7,9 +7,13 @@ from tacit.errors import InvalidValue, UnknownName
 from tacit.extras import load
 
 MODELS = {
+    "GaussianNB": "tacit.ml.naive_bayes",
+    "HuberRegression": "tacit.ml.huber_regression",
+    "KMeans": "tacit.ml.k_means",
     "LinearRegression": "tacit.ml.linear_regression",
     "LogisticRegression": "tacit.ml.logistic_regression",
-    "HuberRegression": "tacit.ml.huber_regression",
+    "PCA": "tacit.ml.pca",
+    "StandardScaler": "tacit.ml.standard_scaler",
 }
 """Models by name, and the modules that are loaded when one is first asked for."""
 
@@ -69,5 +73,6 @@ def _plain(value: Any) -> Any:
         case dict():
             return {str(key): _plain(part) for key, part in value.items()}
     raise InvalidValue(
-        f"A setting of a model is a number, text or a list of these, and no {type(value).__name__}."
+        "A setting of a model is a number, text or a list of these, and no "
+        f"{type(value).__name__}."
     )

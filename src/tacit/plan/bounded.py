@@ -6,7 +6,7 @@ from tacit.core.column import Kind
 from tacit.core.keys import Key, Keys
 from tacit.plan.calendar import Span
 from tacit.plan.source import Source
-from tacit.plan.steps import ColumnSteps, Condition
+from tacit.plan.steps import ColumnSteps, Condition, Steps
 from tacit.plan.tally import Tally
 
 
@@ -46,7 +46,16 @@ class PeriodKey:
     keys: Keys | None
 
 
-BoundedKey = ColumnKey | CaseKey | PeriodKey
+@dataclass(frozen=True, slots=True)
+class StepsKey:
+    """Groups by a whole number of a row: those listed; a row of another number is in none."""
+
+    name: str
+    steps: Steps
+    keys: Keys
+
+
+BoundedKey = ColumnKey | CaseKey | PeriodKey | StepsKey
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,20 +3,30 @@
 from collections.abc import Sequence
 
 from tacit.core.column import Column, Kind
-from tacit.core.keys import Key
+from tacit.core.keys import Key, Keys
 from tacit.errors import InvalidValue
+from tacit.plan.bounded import StepsKey
 from tacit.plan.steps import (
     CaseSteps,
     ColumnIsTrue,
     ColumnOneOf,
     Condition,
     NotSo,
-    Steps,
     WholeSteps,
 )
 
 
-def label_steps(column: Column, classes: Sequence[Key]) -> Steps:
+def label_key(column: Column, classes: Sequence[Key]) -> StepsKey:
+    """Groups of rows by the public ``classes``, under their places; others are in none.
+
+    Example:
+        >>> label_key(Column("ward", Kind.TEXT), ["north", "south"]).keys.values
+        (0, 1)
+    """
+    return StepsKey("class", label_steps(column, classes), Keys(tuple(range(len(classes)))))
+
+
+def label_steps(column: Column, classes: Sequence[Key]) -> CaseSteps:
     """Which of the public ``classes`` a row is of, from 0 on; NULL for what is none of them.
 
     Example:

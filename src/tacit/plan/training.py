@@ -8,7 +8,7 @@ from tacit.core.column import Column
 from tacit.core.population import Population
 from tacit.core.unit import Neighbours
 from tacit.errors import InvalidValue
-from tacit.plan.bounded import BoundedPlan
+from tacit.plan.bounded import BoundedPlan, StepsKey
 from tacit.plan.gather import gather
 from tacit.plan.relation import Relation
 from tacit.plan.source import Source, assumptions
@@ -37,20 +37,22 @@ class Training:
         """Which tables differ by one unit."""
         return self.population.unit.neighbours
 
-    def plan(self, tallies: Sequence[Tally], *conditions: Condition) -> BoundedPlan:
-        """What an engine counts over the rows where the ``conditions`` hold too, in one group.
+    def plan(
+        self, tallies: Sequence[Tally], *conditions: Condition, key: StepsKey | None = None
+    ) -> BoundedPlan:
+        """What an engine counts over the rows where the ``conditions`` hold too, by a ``key``.
 
         A condition looks at one row and public numbers, so that a unit's rows that are left
-        are a function of its own.
+        are a function of its own. With a key, too, a unit keeps ``max_rows`` rows in all.
         """
         return BoundedPlan(
             source=self.source,
             condition=AllOf((*self.condition.parts, *conditions)),
-            keys=(),
-            max_groups=1,
+            keys=() if key is None else (key,),
+            max_groups=1 if key is None else self.max_rows,
             max_rows=self.max_rows,
             tallies=tuple(tallies),
-            max_rows_in_all=self.max_rows_in_all,
+            max_rows_in_all=self.max_rows_in_all if key is None else self.max_rows,
         )
 
 

@@ -4,13 +4,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacit.core.catalog import Catalog
-from tacit.core.parameter import Parameter
+from tacit.core.parameter import Parameter, columns_of
+from tacit.core.release import Release
 from tacit.engines.engine import Engine, RowEngine
 from tacit.errors import InternalError
 from tacit.mechanisms.gateway import Gateway, LiveGateway
 from tacit.numeric.entropy import SystemEntropy
 from tacit.plan.estimator import Estimator, RowsOf, Step
 from tacit.plan.training import Training
+from tacit.query.fit_quote import FitQuote
+from tacit.query.run import released_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +55,12 @@ def fitted(
 ) -> tuple[Parameter, ...]:
     """The parameters that ``estimator`` learns, with fresh noise keyed by a ``charge``."""
     return drive(estimator, training, data, LiveGateway(SystemEntropy(charge)))
+
+
+def run_fit(
+    quote: FitQuote, engine: Engine, catalog: Catalog, salt: bytes, receipt: bytes
+) -> Release:
+    """The release of a paid fit: its parameters, and what the charge of ``receipt`` paid."""
+    data = Data(engine, catalog, salt)
+    parameters = fitted(quote.estimator, quote.training, data, receipt)
+    return released_by(quote, columns_of(parameters), receipt)

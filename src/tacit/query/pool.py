@@ -4,6 +4,7 @@ import time
 from queue import SimpleQueue
 from threading import Thread
 
+from tacit.query.fit_quote import FitQuote
 from tacit.query.quote import Quote
 from tacit.query.worker import Worker
 
@@ -26,7 +27,7 @@ class Pool:
         """Start all children, so that no question waits for them; whether all did start."""
         return all(worker.start() for worker in self._workers)
 
-    def answer(self, quote: Quote, salt: bytes, receipt: bytes) -> bytes:
+    def answer(self, quote: Quote | FitQuote, salt: bytes, receipt: bytes) -> bytes:
         """The bytes of the release that was paid for; see `Worker.answer`."""
         worker = self._free.get()
         began = time.monotonic()

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from tacit.core.event import Composed
 from tacit.core.loss import Loss
@@ -9,7 +10,7 @@ from tacit.core.population import Population
 from tacit.core.sensitivity import Sensitivity
 from tacit.mechanisms.mechanism import Mechanism
 from tacit.plan.bound import Bound
-from tacit.plan.canonical import Canonical
+from tacit.plan.canonical import Canonical, text
 from tacit.plan.sensitivity import group_count
 from tacit.query.survival import survival
 
@@ -42,6 +43,23 @@ class Quote:
     loss: Loss
     price_delta: Fraction = Fraction(0)
     assumptions: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> bytes:
+        """What the ledger knows it by."""
+        return self.question.hash
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """The tables that it reads."""
+        return self.bound.plan.source.datasets
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What a child process is told of it."""
+        loss = self.loss
+        told = [loss.measure.value, str(loss.amount), str(loss.delta)]
+        return {"plan": text(self.question.plan), "loss": told}
 
     @property
     def survival(self) -> tuple[tuple[Fraction, int], ...]:

@@ -12,6 +12,7 @@ from tacit.mechanisms.gateway import Gateway
 from tacit.mechanisms.select import select
 from tacit.plan.tally import width
 from tacit.query.column import column_of
+from tacit.query.fit_quote import FitQuote
 from tacit.query.quote import Quote
 
 
@@ -58,7 +59,9 @@ def release(
     return groups, [*selected, *noisy]
 
 
-def released_by(quote: Quote, columns: tuple[ReleasedColumn, ...], receipt: bytes) -> Release:
+def released_by(
+    quote: Quote | FitQuote, columns: tuple[ReleasedColumn, ...], receipt: bytes
+) -> Release:
     """The release that the charge of ``receipt`` paid for."""
     guarantee = Guarantee(quote.population, quote.loss, quote.assumptions, quote.event.numerics)
     return Release(columns, guarantee, receipt)

@@ -26,8 +26,8 @@ from tacit.engines.engine import Engine
 from tacit.errors import InternalError
 from tacit.mechanisms.gateway import LiveGateway
 from tacit.numeric.entropy import SystemEntropy
-from tacit.plan.canonical import text
 from tacit.plan.stored_plan import decode
+from tacit.query.fit_quote import FitQuote
 from tacit.query.price import price
 from tacit.query.quote import Quote
 from tacit.query.run import released_by, run
@@ -35,6 +35,9 @@ from tacit.query.scratch import Scratch
 
 StartEngine = Callable[[str], Engine]
 """Opens an engine at an address, in the child; found by its name there."""
+
+Answers = Callable[[dict[str, Any], Engine, Catalog], bytes]
+"""Makes the bytes of a release of what a child was asked; found by its name there."""
 
 READY, ANSWERED, FAILED = b"ready", b"+", b"-"
 START_SECONDS = 60
@@ -57,9 +60,16 @@ class Worker:
     """A child process with an engine of its own, started again where it died."""
 
     def __init__(
-        self, start: StartEngine, address: str, catalog: Catalog, allowed: Allowed
+        self,
+        start: StartEngine,
+        address: str,
+        catalog: Catalog,
+        allowed: Allowed,
+        *,
+        answers: Answers | None = None,
     ) -> None:
-        self._given = (start, address, catalog, allowed)
+        self._allowed = allowed
+        self._given = (start, address, catalog, allowed, answers or answer_question)
         self._child: tuple[BaseProcess, Connection] | None = None
         self._scratch: Scratch | None = None
         self._ended = False
@@ -74,18 +84,12 @@ class Worker:
             self.close()
         return False
 
-    def answer(self, quote: Quote, salt: bytes, receipt: bytes) -> bytes:
+    def answer(self, quote: Quote | FitQuote, salt: bytes, receipt: bytes) -> bytes:
         """The bytes of the release that the charge of ``receipt`` paid for.
 
         One opaque error stands for all that can go wrong: a row, a limit or a bug.
         """
-        loss = quote.loss
-        request = {
-            "plan": text(quote.question.plan),
-            "loss": [loss.measure.value, str(loss.amount), str(loss.delta)],
-            "salt": salt.hex(),
-            "receipt": receipt.hex(),
-        }
+        request = quote.asked | {"salt": salt.hex(), "receipt": receipt.hex()}
         reply = self._asked(json.dumps(request).encode())
         if not reply.startswith(ANSWERED):
             raise InternalError("The question failed below the line.")
@@ -114,7 +118,7 @@ class Worker:
             with suppress(OSError, EOFError):
                 _, pipe = self._running()
                 pipe.send_bytes(request)
-                if pipe.poll(self._given[-1].seconds):
+                if pipe.poll(self._allowed.seconds):
                     return pipe.recv_bytes()
             self.close()
         return FAILED
@@ -143,6 +147,7 @@ def serve(  # noqa: PLR0913, PLR0917 - all that a child is given
     address: str,
     catalog: Catalog,
     allowed: Allowed,
+    answers: Answers,
 ) -> None:
     """What the child does: one question after the other, until the pipe ends."""
     os.chdir(scratch)  # where DuckDB writes what its memory does not hold
@@ -158,13 +163,14 @@ def serve(  # noqa: PLR0913, PLR0917 - all that a child is given
         while True:
             request = json.loads(pipe.recv_bytes())
             try:
-                reply = ANSWERED + _answer(request, engine, catalog)
+                reply = ANSWERED + answers(request, engine, catalog)
             except Exception:  # noqa: BLE001 - whatever it was, it is told in one wording
                 reply = FAILED
             pipe.send_bytes(reply)
 
 
-def _answer(request: dict[str, Any], engine: Engine, catalog: Catalog) -> bytes:
+def answer_question(request: dict[str, Any], engine: Engine, catalog: Catalog) -> bytes:
+    """The bytes of the release of one paid question."""
     measure, amount, delta = request["loss"]
     loss = Loss(Measure(measure), Fraction(amount), Fraction(delta))
     quote = price(decode(request["plan"]), catalog, loss)

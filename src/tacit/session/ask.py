@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 from tacit.core.answer import Answer
 from tacit.core.loss import Loss
+from tacit.core.release import Release
+from tacit.core.standing import Standing
 from tacit.core.stored_release import decode
 from tacit.errors import AnswerPending
 from tacit.ledger.charge import Answer as Stored
@@ -11,6 +13,7 @@ from tacit.ledger.charge import Charge
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.question import Question
 from tacit.plan.plan import Plan
+from tacit.query.fit_quote import FitQuote
 from tacit.query.post import posted
 from tacit.query.price import price
 from tacit.query.quote import Quote
@@ -27,24 +30,33 @@ def ask(curator: Curator, plan: Plan, loss: Loss, request: str | None = None) ->
     left. The same question again is free, and gives the same bytes.
     """
     quote = price(plan, curator.catalog, loss)
+    release, standing, key = paid_for(curator, quote, request)
+    return Answer.of(posted(release, quote.question.post), standing, key)
+
+
+def paid_for(
+    curator: Curator, quote: Quote | FitQuote, request: str | None = None
+) -> tuple[Release, Standing, bytes]:
+    """The release of a priced question or fit, where the budget stands, and the release's key.
+
+    It is charged, run and stored, or was so before.
+    """
     question = request_for(quote, curator.catalog, curator.principal, request)
     run = prepared(quote, curator)
     found = charge(curator.home.ledger, question, curator.lease_ms)
     paid = isinstance(found, Charge)
     stored = kept(curator.home.ledger, found, run) if isinstance(found, Charge) else found
-    release = posted(decode(stored.body), quote.question.post)
     status = curator.home.ledger.status(quote.population.name)
-    return Answer.of(release, standing_of(status, quote, paid=paid), question.release_key)
+    return decode(stored.body), standing_of(status, quote, paid=paid), question.release_key
 
 
-def prepared(quote: Quote, curator: Curator) -> Callable[[Charge], bytes]:
+def prepared(quote: Quote | FitQuote, curator: Curator) -> Callable[[Charge], bytes]:
     """What will touch the data, once there is a charge; whatever is missing shows before."""
-    datasets = quote.bound.plan.source.datasets
-    name = curator.place_of(datasets)
+    name = curator.place_of(quote.datasets)
     salt = curator.salt(quote.population.name)
     if name in curator.pools:
         return lambda charge: curator.pools[name].answer(quote, salt, charge.receipt)
-    engine = curator.engine_of(datasets)
+    engine = curator.engine_of(quote.datasets)
     return lambda charge: touch(quote, charge, engine, curator.catalog, salt)
 
 

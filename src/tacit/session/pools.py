@@ -10,6 +10,7 @@ from tacit.project.engines import EngineAddress
 from tacit.project.project import Project
 from tacit.query.pool import Pool
 from tacit.query.worker import Allowed, Worker
+from tacit.session.below import answer
 from tacit.session.engines import opened
 
 MEGABYTE = 2**20
@@ -33,7 +34,7 @@ def pools_of(project: Project, folder: Path) -> dict[str, Pool]:
         tables = tuple(table.location.table[-1] for table in here)
         start = partial(_start, address, tables, project.files_of(address.name))
         workers = [
-            Worker(start, str(folder.resolve()), project.catalog, allowed)
+            Worker(start, str(folder.resolve()), project.catalog, allowed, answers=answer)
             for _ in range(serving.processes)
         ]
         pool = found[address.name] = Pool(workers, serving.deadline)

@@ -1,8 +1,9 @@
 """The one door: questions in SQL or in method calls, their prices and their answers."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Self
+from typing import Any, Self, TypeVar
 
 from tacit.core.catalog import Catalog
 from tacit.frame.table import Table
@@ -12,8 +13,11 @@ from tacit.ledger.verify import Verdict
 from tacit.plan.plan import Plan
 from tacit.plan.relation import Scan
 from tacit.session.curator import Curator
+from tacit.session.fit import FitPreview, fit, preview
 from tacit.session.question import Question
 from tacit.sql.parse import parse
+
+Model = TypeVar("Model")
 
 
 class Session:
@@ -32,6 +36,28 @@ class Session:
     def table(self, name: str) -> Table[Question]:
         """The rows of a dataset, to be filtered, grouped and counted."""
         return Table(self.catalog, Scan(self.catalog.dataset(name).name), self._asked)
+
+    def fit(
+        self,
+        model: Model,
+        dataset: str,
+        *,
+        features: Sequence[str],
+        target: str | None = None,
+        request: str | None = None,
+    ) -> Model:
+        """``model``, fitted to columns of a dataset, and paid for before any data is touched.
+
+        The same model and columns again are free, with the same parameters. It has its
+        ``guarantee_``, and as ``release_`` what the ledger keeps.
+        """
+        return fit(self._curator, model, dataset, features, target, request)
+
+    def quote(
+        self, model: Any, dataset: str, *, features: Sequence[str], target: str | None = None
+    ) -> FitPreview:
+        """What fitting ``model`` would cost: free, and without data."""
+        return preview(self._curator, model, dataset, features, target)
 
     def as_if_unknown(self, dataset: str, column: str) -> "Session":
         """The same session where nothing is declared of a column: what an estimate asks."""

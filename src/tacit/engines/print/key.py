@@ -5,7 +5,7 @@ from sqlglot import exp
 from tacit.core.column import Kind
 from tacit.engines.print.row import after_monday, clamped_day, condition, steps
 from tacit.engines.print.word import cast, choose, column, compare, is_null, literal, paren
-from tacit.plan.bounded import BoundedKey, CaseKey, ColumnKey, PeriodKey
+from tacit.plan.bounded import BoundedKey, CaseKey, ColumnKey, PeriodKey, StepsKey
 from tacit.plan.calendar import Part, Span
 from tacit.plan.expression import Comparison
 from tacit.plan.steps import PartSteps
@@ -19,6 +19,8 @@ def named(key: BoundedKey) -> exp.Expr:
             return choose(pairs, literal(otherwise))
         case PeriodKey():
             return _start(key)
+        case StepsKey(_, number, _):
+            return steps(number)
         case ColumnKey(_, name, Kind.BOOLEAN, _):
             not_so = exp.not_(paren(column(name)))
             return choose([(column(name), literal(1)), (not_so, literal(0))], None)
@@ -37,11 +39,13 @@ def is_text(key: BoundedKey) -> bool:
             return isinstance(keys.values[0], str)
         case PeriodKey():
             return True
+        case StepsKey():
+            return False
 
 
 def is_group(key: BoundedKey, name: str) -> exp.Expr:
     """Whether the column ``name`` names a group: one of the public ones, where they are."""
-    if isinstance(key, ColumnKey) and key.keys:
+    if isinstance(key, ColumnKey | StepsKey) and key.keys:
         return exp.In(this=column(name), expressions=list(map(literal, key.keys.values)))
     return exp.not_(is_null(column(name)))
 

@@ -73,9 +73,9 @@ def condition(wanted: Condition) -> exp.Expr:
             listed = [_beside(kind, value) for value in values]
             return paren(exp.In(this=finite(name, kind), expressions=listed))
         case AllOf(parts):
-            return paren(exp.and_(exp.true(), *map(condition, parts)))
+            return paren(exp.and_(exp.true(), *map(condition, parts), copy=False))
         case AnyOf(parts):
-            return paren(exp.or_(exp.false(), *map(condition, parts)))
+            return paren(exp.or_(exp.false(), *map(condition, parts), copy=False))
         case NotSo(part):
             return paren(exp.Not(this=paren(condition(part))))
 

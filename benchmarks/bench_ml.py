@@ -1,0 +1,142 @@
+"""Models beside their non-private twins, and a regression beside the bare sums of an engine.
+
+`TACIT_ML_ROWS` is the table of the regression in the engine: 10,000,000 rows of 20 columns.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+from conftest import Bar
+from sklearn import cluster, decomposition, linear_model, naive_bayes, preprocessing
+
+import tacit
+from tacit.ml.k_means import KMeans
+from tacit.ml.linear_regression import LinearRegression
+from tacit.ml.naive_bayes import GaussianNB
+from tacit.ml.pca import PCA
+from tacit.ml.standard_scaler import StandardScaler
+
+ROWS = int(os.environ.get("TACIT_ML_ROWS", "10000000"))
+COLUMNS = 20
+NAMES = [f"x{place}" for place in range(COLUMNS)]
+SLOWER = 3
+
+
+def timed(run: Callable[[], Any]) -> tuple[float, Any]:
+    began = time.perf_counter()
+    found = run()
+    return time.perf_counter() - began, found
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table of random numbers between 0 and 1, made by DuckDB itself."""
+    path = tmp_path_factory.mktemp("ml") / "rows.duckdb"
+    random = ", ".join(f"random() AS {name}" for name in NAMES)
+    with duckdb.connect(str(path)) as made:
+        made.execute(
+            f"CREATE TABLE rows AS SELECT i AS person, {random}, random() AS y "  # noqa: S608
+            f"FROM range({ROWS}) AS t(i)"
+        )
+    return path
+
+
+def bare(path: Path) -> Any:
+    """X'X and X'y as anybody would ask for them: floats, and no bounds."""
+    pairs = [(one, other) for at, one in enumerate(NAMES) for other in NAMES[: at + 1]]
+    sums = ", ".join(f"sum({a} * {b})" for a, b in [*pairs, *((name, "y") for name in NAMES)])
+    with duckdb.connect(str(path), read_only=True) as connection:
+        return connection.execute(f"SELECT {sums} FROM rows").fetchall()  # noqa: S608
+
+
+def test_a_regression_takes_little_longer_than_the_bare_sums(
+    database: Path, tmp_path: Path, bar: Bar
+) -> None:
+    plain = min(timed(lambda: bare(database))[0] for _ in range(2))
+    declared = dict.fromkeys([*NAMES, "y"], (0, 1))
+    with tacit.open(
+        str(database),
+        population="people",
+        unit="person",
+        bounds=declared,
+        max_groups=1,
+        max_rows=1,
+        one_row=True,
+        budget=(10, "1e-6"),
+        table="rows",
+        folder=tmp_path / ".tacit",
+    ) as session:
+        seconds = min(
+            timed(
+                lambda e=epsilon: session.fit(
+                    LinearRegression(epsilon=e), "rows", features=NAMES, target="y"
+                )
+            )[0]
+            for epsilon in (1, 2)
+        )
+    shown = f"regression on {ROWS:,} rows by {COLUMNS} columns in DuckDB"
+    bar(f"{shown}: seconds", seconds, f"bare {plain:.1f}", ok=True)
+    ratio = seconds / plain
+    bar(f"{shown}, beside the bare sums", ratio, f"<= {SLOWER}", ratio <= SLOWER)
+
+
+SIZE = 200_000, 50
+TWINS: dict[str, tuple[Callable[[float], Any], Any]] = {
+    "regression": (
+        lambda e: LinearRegression(epsilon=e, bounds=(-4, 4), target_bounds=(-9, 9), norm=2.5),
+        linear_model.LinearRegression(),
+    ),
+    "naive Bayes": (
+        lambda e: GaussianNB(epsilon=e, bounds=(-4, 4), classes=[0, 1]),
+        naive_bayes.GaussianNB(),
+    ),
+    "scaler": (
+        lambda e: StandardScaler(epsilon=e, bounds=(-4, 4)),
+        preprocessing.StandardScaler(),
+    ),
+    "components": (
+        lambda e: PCA(5, epsilon=e, bounds=(-4, 4), norm=2.5),
+        decomposition.PCA(5),
+    ),
+    "clusters": (
+        lambda e: KMeans(8, epsilon=e, bounds=(-4, 4), norm=2.5),
+        cluster.KMeans(8, n_init=1, random_state=0),
+    ),
+}
+
+
+def quality(name: str, model: Any, rows: Any, target: Any) -> float:
+    """How good a model is, in its own terms: the greater the better."""
+    match name:
+        case "regression" | "naive Bayes":
+            return float(model.score(rows, target))
+        case "scaler":
+            return float(-np.abs(model.transform(rows).std(axis=0) - 1).max())
+        case "components":
+            return float(np.var((rows - model.mean_) @ model.components_.T, axis=0).sum())
+    return float(-(model.transform(rows).min(axis=1) ** 2).mean())
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_every_model_beside_its_twin(name: str, bar: Bar) -> None:
+    numbers = np.random.default_rng(9)
+    centres = numbers.normal(size=(8, SIZE[1]))
+    rows = centres[numbers.integers(0, 8, SIZE[0])] + 0.5 * numbers.normal(size=SIZE)
+    target = rows[:, 0] + 0.5 * numbers.normal(size=SIZE[0])
+    if name == "naive Bayes":
+        target = (target > 0).astype(int)
+    made, twin = TWINS[name]
+    exact_seconds, _ = timed(lambda: twin.fit(rows, target))
+    best = quality(name, twin, rows, target)
+    for epsilon in (0.1, 1.0, 10.0):
+        seconds, model = timed(lambda e=epsilon: made(e).fit(rows, target))
+        found = quality(name, model, rows, target)
+        shown = f"{name}, n = {SIZE[0]:,}, d = {SIZE[1]}, epsilon = {epsilon}"
+        bar(f"{shown}: quality", found, f"non-private {best:.4g}", ok=True)
+        bar(f"{shown}: times slower", seconds / exact_seconds, "told", ok=True)

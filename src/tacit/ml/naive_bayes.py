@@ -1,0 +1,111 @@
+"""Naive Bayes: what each public class is like, column by column."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+
+from tacit.core.event import Event
+from tacit.core.parameter import Parameter
+from tacit.errors import InvalidValue
+from tacit.mechanisms.gateway import Gateway
+from tacit.ml.estimator import PrivateEstimator
+from tacit.ml.moments import Moments
+from tacit.ml.noisy_sums import event_of, released
+from tacit.ml.points import Points
+from tacit.plan.axis import REACH
+from tacit.plan.bounded import StepsKey
+from tacit.plan.estimator import Steps
+from tacit.plan.labels import label_key
+from tacit.plan.training import Training
+
+
+class GaussianNB(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
+    """Classes as normal laws of independent columns, whose means and variances are released.
+
+    The ``classes`` are public, and a row of another is left out. A row is in one class, so that
+    all classes together cost what one does.
+
+    Guarantee: three Gaussian releases: of the numbers of rows, the sums and the squares.
+
+    Example:
+        >>> GaussianNB(classes=["no", "yes"], bounds=(0, 1)).get_params()["classes"]
+        ['no', 'yes']
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        bounds: Any = None,
+        classes: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.classes = classes
+
+    def event(self, training: Training) -> Event:
+        """Gaussian noise on the counts, the sums and the squares of all classes."""
+        self._key(training)
+        parts = Moments(self._points(training).axes).sums(training.max_rows)
+        return event_of(parts, training, self.rho)
+
+    def steps(self, training: Training, gateway: Gateway) -> Steps:
+        """One scan of the rows, by their classes."""
+        points, key = self._points(training), self._key(training)
+        moments = Moments(points.axes)
+        parts = moments.sums(training.max_rows)
+        found = yield from released(parts, training, self.rho, gateway, points.inside, key=key)
+        noise = float(parts[2].mechanism(training, self.rho).variance) ** 0.5
+        counts, means, variances = moments.read(found, noise)
+        ends = np.array([float(REACH * axis.unit) for axis in points.axes])
+        centres = np.array([float(axis.centre) for axis in points.axes])
+        return (
+            Parameter.of("class_count_", counts.tolist()),
+            Parameter.of("class_prior_", (counts / counts.sum()).tolist()),
+            Parameter.of("theta_", (centres + means * ends).tolist()),
+            Parameter.of("var_", (variances * ends**2).tolist()),
+        )
+
+    def predict(self, X: Any) -> Any:  # noqa: N803
+        """The likeliest class of each row of ``X``."""
+        return self.classes_[self._log_joint(X).argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> Any:  # noqa: N803
+        """How likely each class is for each row of ``X``."""
+        joint = self._log_joint(X)
+        likely = np.exp(joint - joint.max(axis=1, keepdims=True))
+        return likely / likely.sum(axis=1, keepdims=True)
+
+    @property
+    def classes_(self) -> Any:
+        """The public classes, in the order of the columns of `predict_proba`."""
+        return np.asarray(self.classes)
+
+    def _log_joint(self, X: Any) -> Any:  # noqa: N803
+        rows = self._asked(X)[:, None, :]
+        off = (rows - self.theta_) ** 2 / self.var_ + np.log(2 * np.pi * self.var_)
+        return np.log(self.class_prior_) - off.sum(axis=2) / 2
+
+    def _points(self, training: Training) -> Points:
+        return Points.of(training.features, self.bounds)
+
+    def _key(self, training: Training) -> StepsKey:
+        column = training.target
+        if column is None:
+            raise InvalidValue("A classifier needs a target: the column of the classes.")
+        classes = [] if self.classes is None else np.asarray(self.classes).tolist()
+        if len(set(classes)) < max(2, len(classes)):
+            raise InvalidValue(
+                "A classifier has two public classes or more, each once: give them, as "
+                "classes=[0, 1]; they are not learned from the target."
+            )
+        return label_key(column, classes)
+
+    def _checked(self, X: Any, y: Any) -> tuple[Any, Any]:  # noqa: N803
+        features, target = super()._checked(X, y)
+        check_classification_targets(target)
+        return features, target

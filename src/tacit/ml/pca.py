@@ -1,0 +1,108 @@
+"""Principal components: the directions in which rows vary most, off a noisy matrix."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from sklearn.base import TransformerMixin
+
+from tacit.core.event import Event
+from tacit.core.parameter import Parameter
+from tacit.errors import InvalidValue
+from tacit.mechanisms.gateway import Gateway
+from tacit.ml.estimator import PrivateEstimator
+from tacit.ml.gram import Gram
+from tacit.ml.moments import axis_sums, count_sums
+from tacit.ml.noisy_sums import NoisySums, event_of, released
+from tacit.ml.points import Points
+from tacit.plan.axis import REACH
+from tacit.plan.estimator import Steps
+from tacit.plan.training import Training
+
+COUNT, SUMS = Fraction(1, 100), Fraction(14, 100)
+"""Of the loss: for the count, and for the sums where rows are centred. The rest is X'X's."""
+
+
+class PCA(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
+    """The eigenvectors of a covariance matrix that was released with noise.
+
+    With ``centred`` the mean is released too, and the rows are taken from it; without, they are
+    taken from the centre of their bounds, and nearly all loss is for the matrix. Rows farther
+    from that centre than ``norm``, in units of half their bounds, are left out.
+
+    Guarantee: two Gaussian releases, or three.
+    Reference: Dwork, Talwar, Thakurta, Zhang 2014 (Analyze Gauss).
+
+    Example:
+        >>> PCA(n_components=2, bounds=(-1, 1), norm=1).get_params()["centred"]
+        True
+    """
+
+    def __init__(  # noqa: PLR0913 - settings by name, as scikit-learn has them
+        self,
+        n_components: int = 2,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        bounds: Any = None,
+        norm: float | None = None,
+        centred: bool = True,
+    ) -> None:
+        self.n_components = n_components
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.norm = norm
+        self.centred = centred
+
+    def event(self, training: Training) -> Event:
+        """Gaussian noise on the matrix, the count, and the sums where rows are centred."""
+        return event_of(self._parts(training), training, self.rho)
+
+    def steps(self, training: Training, gateway: Gateway) -> Steps:
+        """One scan of the rows."""
+        points, parts = self._points(training), self._parts(training)
+        found = yield from released(parts, training, self.rho, gateway, points.inside)
+        matrix = Gram(points).matrix(found[0])
+        rows = max(1.0, float(found[1][0]))
+        mean = np.zeros(len(points.axes))
+        if self.centred:
+            mean = np.asarray(found[2], dtype=np.float64) / REACH / rows
+            matrix = matrix - rows * np.outer(mean, mean)
+        ends = np.array([float(REACH * axis.unit) for axis in points.axes])
+        centres = np.array([float(axis.centre) for axis in points.axes])
+        values, vectors = np.linalg.eigh(matrix * np.outer(ends, ends) / rows)
+        first = values.argsort()[::-1][: self.n_components]
+        components = vectors[:, first].T
+        signs = np.sign(components[range(len(first)), np.abs(components).argmax(axis=1)])
+        return (
+            Parameter.of("components_", (components * signs[:, None]).tolist()),
+            Parameter.of("explained_variance_", np.maximum(values[first], 0.0).tolist()),
+            Parameter.of("mean_", (centres + mean * ends).tolist()),
+        )
+
+    def transform(self, X: Any) -> Any:  # noqa: N803
+        """Rows ``X`` along the components."""
+        return (self._asked(X) - self.mean_) @ self.components_.T
+
+    def inverse_transform(self, X: Any) -> Any:  # noqa: N803
+        """The rows that components stand for."""
+        return np.asarray(X) @ self.components_ + self.mean_
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def _points(self, training: Training) -> Points:
+        if not 1 <= self.n_components <= len(training.features):
+            raise InvalidValue(
+                f"There are between 1 and {len(training.features)} components, one for each "
+                f"feature at most, and n_components={self.n_components} was given."
+            )
+        return Points.of(training.features, self.bounds, self.norm)
+
+    def _parts(self, training: Training) -> list[NoisySums]:
+        points, most = self._points(training), training.max_rows
+        sums = [axis_sums(points.axes, points.square, most, SUMS)] if self.centred else []
+        rest = 1 - COUNT - sum(part.share for part in sums)
+        return [Gram(points).sums(most, rest), count_sums(most, COUNT), *sums]

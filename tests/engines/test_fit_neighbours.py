@@ -1,0 +1,91 @@
+"""Nothing is learned from data but through charged noise: fits on neighbours, replayed.
+
+`TACIT_FITS` says how many pairs of tables each model is fitted to.
+"""
+
+import os
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from conftest import Bar
+from fitted_models import MODELS, neighbouring
+
+from tacit.accounting.composition import leaves
+from tacit.audit.record import RecordingGateway
+from tacit.audit.replay import BrokenPromise, ReplayingGateway
+from tacit.core.noise_event import GaussianNoise
+from tacit.ml.linear_regression import LinearRegression
+from tacit.ml.noisy_sums import NoisySums
+from tacit.numeric.entropy import SystemEntropy
+from tacit.plan.training import Training
+from tacit.query.fit import drive
+
+FITS = int(os.environ.get("TACIT_FITS", "50"))
+
+
+def replayed(model: Any, number: int) -> int:
+    """Fit to one table, replay on its neighbour, and compare with what is charged."""
+    arrays, left, right = neighbouring(number)
+    training = arrays.training
+    there = RecordingGateway(SystemEntropy(b"a charge"))
+    drive(model, training, left.data(arrays), there)
+    gone = ReplayingGateway(there.calls)
+    drive(model, training, right.data(arrays), gone)
+    gone.finish()
+    done = [
+        GaussianNoise(call.sensitivity.square, call.draw.sampler.variance)  # type: ignore[attr-defined]
+        for call in there.calls
+    ]
+    charged = [leaf for leaf, times in leaves(model.event(training)) for _ in range(times)]
+    if done != charged:
+        raise BrokenPromise("What is released is not what the event holds.")
+    return len(done)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_neighbour_moves_no_fit_by_more_than_is_paid_for(name: str, bar: Bar) -> None:
+    batches = sum(replayed(MODELS[name](), number) for number in range(FITS))
+    bar(f"fits of {name}: neighbours replayed", FITS, f">= {FITS}", batches >= FITS)
+
+
+class ForgetsRows(LinearRegression):
+    """A lie: its noise is made for units of one row."""
+
+    def _parts(self, training: Training) -> tuple[NoisySums, NoisySums]:
+        one, other = super()._parts(training)
+        square = training.max_rows**2
+        return (
+            replace(one, row_square=max(1, one.row_square // square)),
+            replace(other, row_square=max(1, other.row_square // square)),
+        )
+
+
+class ForgetsSums(LinearRegression):
+    """A lie: what it charges for is a part of what it releases."""
+
+    def event(self, training: Training) -> Any:
+        return super().event(training).events[0]  # type: ignore[attr-defined]
+
+
+class LooksAtTheData(LinearRegression):
+    """A lie: it asks for noise once more where the first release is large."""
+
+    def steps(self, training: Training, gateway: Any) -> Any:
+        sums = super().steps(training, gateway)
+        plan = next(sums)
+        secrets = yield plan
+        part = self._parts(training)[0]
+        if getattr(secrets[0], "_Secret__value")[0] > 0:  # noqa: B009 - that is the lie
+            part.released(secrets[: len(part.tallies)], training, self.rho, gateway)
+        try:
+            sums.send(secrets)
+        except StopIteration as done:
+            return done.value
+
+
+@pytest.mark.parametrize("lie", [ForgetsRows, ForgetsSums, LooksAtTheData])
+def test_a_model_that_lies_is_caught(lie: type[LinearRegression]) -> None:
+    model = lie(bounds=([-1, 0], [1, 50]), target_bounds=(-1, 2), epsilon=5.0)
+    with pytest.raises(BrokenPromise):
+        _ = [replayed(model, number) for number in range(FITS)]
