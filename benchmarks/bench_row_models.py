@@ -5,6 +5,7 @@ hindsight: the rate of ours, the strength C of theirs. Theirs is pure epsilon; o
 of 10**-6.
 """
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +20,8 @@ from tacit.numeric.entropy import SystemEntropy
 
 GATEWAY = LiveGateway(SystemEntropy(b"beside a peer"))
 REPLACE = Neighbours.REPLACE_ONE
-RUNS = 10
-RATES = 4.0, 8.0, 16.0, 32.0, 64.0
+RUNS = int(os.environ.get("TACIT_RUNS", "10"))
+RATES = 8.0, 16.0, 32.0
 STRENGTHS = 1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002
 WANTED = {
     (20, 0.5): (0.024, 1.1),

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
 
 from tacit.core.event import Event
 from tacit.core.loss import Loss
@@ -22,6 +23,9 @@ from tacit.plan.labels import label_steps
 from tacit.plan.training import Training
 
 BINARY = 2
+
+MOMENTUM = 0.8
+"""Of the descent: at equal noise a fifth less excess risk than without, on claim T53's data."""
 
 
 class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
@@ -121,15 +125,20 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
         """The likeliest class."""
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
+    def _checked(self, X: Any, y: Any) -> tuple[Any, Any]:  # noqa: N803
+        features, target = super()._checked(X, y)
+        check_classification_targets(target)
+        return features, target
+
     @property
     def _outputs(self) -> int:
         return 1 if len(self.classes) == BINARY else len(self.classes)
 
     def rows(self, training: Training) -> ScaledRows:
         """How a row is read: scaled features, and the place of its class."""
-        if training.target is None or len(self.classes) < BINARY:
+        if training.target is None or len(set(self.classes)) < max(BINARY, len(self.classes)):
             raise InvalidValue(
-                "A classifier needs a target and two public classes or more, and "
+                "A classifier needs a target and two public classes or more, each once, and "
                 f"{len(self.classes)} were given."
             )
         return ScaledRows.of(
@@ -148,4 +157,5 @@ class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[mis
             self._outputs * scaled.dimensions,
             training.neighbours,
             Loss.zcdp(self.rho),
+            MOMENTUM,
         )
