@@ -59,6 +59,10 @@ survey *args:
 audit *args:
     TACIT_CANARIES=100000 OPENBLAS_NUM_THREADS=1 uv run pytest tests/claims/test_one_run.py tests/unit/audit tests/end_to_end/test_audit.py "$@"
 
+# write anew the charts and figures of the page about robust statistics
+robust-page:
+    TACIT_DRAW=1 uv run pytest tests/claims/test_robust_page.py -k figures
+
 # what every mechanism must show: law, privacy, audit, error and edges
 mechanisms:
     uv run pytest -n auto tests/contracts/test_mechanisms.py tests/claims/test_mechanism_audit.py tests/claims/test_other_audits.py
@@ -190,6 +194,14 @@ cluster *args:
 # one of these triples, by its number: what it is, and what comes of it
 replay number:
     TACIT_TRIPLE={{ number }} uv run pytest -s tests/engines/test_neighbours.py -k by_its_number
+
+# models on rows beside diffprivlib's at the same loss and relation; `just peers` builds its environment
+bench-row-models:
+    OPENBLAS_NUM_THREADS=1 uv run pytest -n auto benchmarks/bench_row_models.py
+
+# 2,000 fits of Huber's regression: how often each coefficient's interval holds it
+campaign-coverage runs="2000":
+    TACIT_COVERAGE={{ runs }} OPENBLAS_NUM_THREADS=1 uv run pytest -n auto tests/claims/test_row_models.py -k t55
 
 # build the locked environments of the systems that we measure against
 peers:

@@ -1,4 +1,4 @@
-"""Every model that is summed in the engine, and tables of people to fit it to."""
+"""Every model, on sums or on rows, and tables of people to fit it to."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -12,8 +12,10 @@ from tacit.engines.joined import Tables
 from tacit.engines.meaning import Row
 from tacit.engines.reference import Reference
 from tacit.ml.arrays import Arrays
+from tacit.ml.huber_regression import HuberRegression
 from tacit.ml.k_means import KMeans
 from tacit.ml.linear_regression import LinearRegression
+from tacit.ml.logistic_regression import LogisticRegression
 from tacit.ml.naive_bayes import GaussianNB
 from tacit.ml.pca import PCA
 from tacit.ml.standard_scaler import StandardScaler
@@ -29,6 +31,8 @@ MODELS: dict[str, Callable[[], Any]] = {
     "scaler": lambda: StandardScaler(**BOUNDS),
     "components": lambda: PCA(1, **BOUNDS, norm=1),
     "clusters": lambda: KMeans(3, **BOUNDS),
+    "logistic": lambda: LogisticRegression(**BOUNDS, iterations=3),
+    "Huber": lambda: HuberRegression(**BOUNDS, target_bounds=(-1, 2), iterations=3),
 }
 
 

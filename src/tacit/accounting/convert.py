@@ -1,6 +1,7 @@
 """From one measure to another: conversions that only ever loosen."""
 
 from fractions import Fraction
+from functools import lru_cache
 from math import exp, log, log1p
 
 from tacit.accounting.search import least_at
@@ -58,6 +59,7 @@ def delta_of_rho(rho: Fraction, epsilon: Fraction) -> Fraction:
     return min(Fraction(1), exp_bounds(min(_log_delta(rho, epsilon, order), Fraction(0)))[1])
 
 
+@lru_cache(maxsize=256)
 def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
     """The most rho, to 10**-12, whose conversion at ``delta`` stays within ``epsilon``.
 

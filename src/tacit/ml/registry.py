@@ -8,8 +8,10 @@ from tacit.extras import load
 
 MODELS = {
     "GaussianNB": "tacit.ml.naive_bayes",
+    "HuberRegression": "tacit.ml.huber_regression",
     "KMeans": "tacit.ml.k_means",
     "LinearRegression": "tacit.ml.linear_regression",
+    "LogisticRegression": "tacit.ml.logistic_regression",
     "PCA": "tacit.ml.pca",
     "StandardScaler": "tacit.ml.standard_scaler",
 }

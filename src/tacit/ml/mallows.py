@@ -1,0 +1,53 @@
+"""Huber's scores of residuals with Mallows' weights of rows: bounded, whatever a row holds."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tacit.ml.clipped_sum import Floats
+from tacit.ml.packed import packed_products
+from tacit.ml.scaled_rows import ScaledRows, line_at
+from tacit.noise.integers import Integers
+
+
+@dataclass(frozen=True, slots=True)
+class MallowsScores:
+    """Of a row x with target y: w psi(r) x, r = y - x'weights, w = min(1, (norm / |x|)^2).
+
+    Its length is turn * norm at most, that of its square (turn * norm)^2, and that of its slope
+    norm^2. ``target_unit`` is how much a step of the target is, in scales of the residuals.
+    """
+
+    rows: ScaledRows
+    target_unit: float
+    turn: float
+    norm: float
+
+    @property
+    def longest(self) -> float:
+        """The most that a score is long."""
+        return self.turn * self.norm
+
+    def gradients(self, weights: Floats, table: Integers) -> Floats:
+        """Of each row its score with the sign turned: the gradient of its loss."""
+        features, residuals = self._residuals(weights, table)
+        counted = np.clip(residuals, -self.turn, self.turn) * self._weights(features)
+        return np.asarray(-counted[:, None] * features)
+
+    def slopes(self, weights: Floats, table: Integers) -> Floats:
+        """Of each row w psi'(r) x x', packed."""
+        features, residuals = self._residuals(weights, table)
+        counted = (abs(residuals) < self.turn) * self._weights(features)
+        return packed_products(features) * counted[:, None]
+
+    def squares(self, weights: Floats, table: Integers) -> Floats:
+        """Of each row its score times itself, packed."""
+        return packed_products(self.gradients(weights, table))
+
+    def _residuals(self, weights: Floats, table: Integers) -> tuple[Floats, Floats]:
+        features = self.rows.features(table)
+        fitted = line_at(features, weights[None, :])[:, 0]
+        return features, np.asarray(table[:, -1] * self.target_unit - fitted)
+
+    def _weights(self, features: Floats) -> Floats:
+        return np.asarray(np.minimum(1.0, self.norm**2 / (features**2).sum(axis=1)))
