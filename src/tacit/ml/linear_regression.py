@@ -84,6 +84,11 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         """The line at rows ``X``."""
         return self._asked(X) @ self.coef_ + self.intercept_
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # on as few rows as scikit-learn checks with
+        return tags
+
     def _points(self, training: Training) -> Points:
         # a line through the origin has its origin there
         around = None if self.fit_intercept else Fraction(0)

@@ -90,6 +90,11 @@ class GaussianNB(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         off = (rows - self.theta_) ** 2 / self.var_ + np.log(2 * np.pi * self.var_)
         return np.log(self.class_prior_) - off.sum(axis=2) / 2
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # on as few rows as scikit-learn checks with
+        return tags
+
     def _points(self, training: Training) -> Points:
         return Points.of(training.features, self.bounds)
 
