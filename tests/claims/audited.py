@@ -61,5 +61,5 @@ def audit_server(folder: Path, people: int, epsilon: int, confidence: float) -> 
         with closing(connect(address, token=token)) as session:
             answer = session.sql(QUESTION).ask(epsilon=epsilon)
     finally:
-        server.end()
+        server.kill()
     return canaries.guessed(answer, epsilon, confidence)
