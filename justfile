@@ -187,6 +187,10 @@ golden:
 campaign-replay count="100000" place=".campaign":
     TACIT_TRIPLES={{ count }} TACIT_CAMPAIGN={{ place }} uv run pytest -n auto -s tests/engines/test_neighbours.py -k nothing_but_noise
 
+# the same on 10^4 triples, all of them on PostgreSQL and every fifth on Spark; goes on where it stopped
+campaign-replay-engines count="10000" place=".campaign-engines":
+    TACIT_ON_POSTGRESQL=1 TACIT_ON_SPARK=5 TACIT_TRIPLES={{ count }} TACIT_CAMPAIGN={{ place }} uv run pytest -n auto -s tests/engines/test_neighbours.py -k nothing_but_noise
+
 # Spark on a master and two workers of its own; one is killed at work
 cluster *args:
     uv run pytest tests/cluster "$@"

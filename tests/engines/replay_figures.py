@@ -13,8 +13,11 @@ from neighbouring import Watched, opened, told_apart
 from nodes import nodes
 from triple import Triple, triple
 
-ON_DUCKDB = int(os.environ.get("TACIT_ON_DUCKDB", "4"))
-ONE_OF = {"duckdb": ON_DUCKDB, "postgresql": 10, "spark": 50}
+USUAL = {"duckdb": "4", "postgresql": "10", "spark": "50"}
+ONE_OF = {
+    name: int(os.environ.get(f"TACIT_ON_{name.upper()}", usual))
+    for name, usual in USUAL.items()
+}
 """One triple of so many is run on each engine, and all on the reference."""
 
 SAVED_SECONDS = 20.0

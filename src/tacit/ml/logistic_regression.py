@@ -25,7 +25,7 @@ from tacit.plan.training import Training
 BINARY = 2
 
 MOMENTUM = 0.8
-"""Of the descent: at equal noise a fifth less excess risk than without, on claim T53's data."""
+"""Of the descent. At ε = 3 it took a fifth off the excess risk of claim T53, at 1/2 nothing."""
 
 
 class LogisticRegression(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
