@@ -25,7 +25,7 @@ class Fit:
 
     Example:
         >>> Fit('{"model":"PCA","settings":{}}', "people", ("age", "pay"), None).key.hex()[:8]
-        'c4b24ddf'
+        'ba04d8d6'
     """
 
     spec: str
