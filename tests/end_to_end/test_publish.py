@@ -72,6 +72,8 @@ def test_each_period_is_released_once_and_downtime_is_caught_up(
     after = [FIRST + timedelta(days=days) for days in (0, 8, 9, 10, 38, 300)]
     found = [ran(session, tmp_path, day, made) for day in after]
     assert found == [[], [], [0], [], [1, 2, 3, 4], [5]]
+    # the weeks were paid for with the declaration, and are no questions of their own
+    assert session.ledger.book("patients").paid == 1
     assert session.status().spent.amount == Fraction(1, 2)
     table = pq.read_table(tmp_path / "visits/table")
     assert table.column_names == ["week", "ward", "n", "n_low", "n_high"]

@@ -13,8 +13,8 @@ COMPUTED = frozenset(
     for module in (bounded, of_unit, source, steps, tally)
     for name, found in vars(module).items()
     if is_dataclass(found) and found.__module__ == module.__name__
-)
-"""What an engine computes."""
+) - {"StepsKey"}
+"""What an engine computes of a question; keys that are steps are of fits alone."""
 
 
 def nodes(part: object) -> set[str]:

@@ -27,6 +27,9 @@ SAID = (
 def visits() -> Iterator[None]:
     """A table of the owner's, in the catalogue that all sessions of this Spark see."""
     owner = local()
+    for left in owner.catalog.listTables("default"):  # copies that other tests made
+        if not left.isTemporary:
+            owner.sql(f"DROP TABLE `{left.name}`")
     owner.sql(
         "CREATE TABLE visits USING parquet AS SELECT CONCAT('p', id) AS person, "
         "IF(id % 3 = 0, 'north', 'south') AS ward, CAST(id AS DECIMAL(9, 2)) AS cost, "

@@ -29,7 +29,7 @@ def line(status: Status, book: Book) -> str:
     """One population: what is spent, and that its chain was walked."""
     spent = f"{rounded(status.spent)} of {rounded(status.cap)} spent"
     total = f"{rounded(status.total_so_far)} so far, at most {rounded(status.total)}"
-    asked = len(book.requests)
+    asked = book.paid
     more = (
         f"about {left(status, asked)} more like the {asked} so far" if asked else "none asked"
     )

@@ -49,6 +49,8 @@ class Book:
         self.proposals: dict[int, Proposed] = {}
         self.requests: dict[tuple[str, bytes], bytes] = {}
         """What each request stands for, by its principal and its key."""
+        self.paid = 0
+        """How many charges cost anything: the steps of a stream were paid for at its start."""
         self.shared: dict[str, Charged] = {}
         """The charges that stand in the chains of other populations too, by their nonces."""
         self.unanswered: dict[int, bytes] = {}
@@ -151,6 +153,7 @@ class Book:
         require(request not in self.requests, "a request is charged once")
         require(release not in self.kept, "what was answered is not charged again")
         require(self.looked == len(self.missed), "an owner looks before more is charged")
+        self.paid += cost != NO_UNITS
         self.spent += cost
         require(self.spent <= self.cap, "the sum of charges stays within the cap")
         holders = (act.principal, *sorted(self.groups.get(act.principal, ())))
