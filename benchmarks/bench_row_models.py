@@ -21,7 +21,7 @@ from tacit.numeric.entropy import SystemEntropy
 GATEWAY = LiveGateway(SystemEntropy(b"beside a peer"))
 REPLACE = Neighbours.REPLACE_ONE
 RUNS = int(os.environ.get("TACIT_RUNS", "40"))
-RATES = 8.0, 16.0, 32.0
+RATES = 4.0, 8.0, 16.0, 32.0, 64.0
 STRENGTHS = 1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002
 WANTED = {
     (20, 0.5): (0.024, 1.1),

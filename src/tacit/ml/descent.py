@@ -42,14 +42,12 @@ class NoisyDescent:
     dimensions: int
     neighbours: Neighbours
     loss: Loss
-    momentum: float = 0.0
-    """How much of each step is the one before: noise averages out on the way."""
 
     def __post_init__(self) -> None:
-        if self.steps < 1 or not self.rate > 0 or not 0 <= self.momentum < 1:
+        if self.steps < 1 or not self.rate > 0:
             raise InvalidValue(
-                "Descent takes one step or more, a rate above 0 and a momentum from 0 to below "
-                f"1; {self.steps}, {self.rate} and {self.momentum} were given."
+                "Descent takes one step or more and a rate above 0, and "
+                f"{self.steps} and {self.rate} were given."
             )
 
     def event(self) -> Composed:
@@ -77,11 +75,9 @@ class NoisyDescent:
     ) -> Floats:
         """The weights after each step, from 0 on; a function of what was released."""
         weights, found, noisy = np.zeros(self.dimensions), [], self.gradient
-        step = np.zeros(self.dimensions)
         for _ in range(self.steps):
             total = noisy.release(rows, partial(gradients, weights), gateway)
-            step = self.momentum * step - (1 - self.momentum) * self.rate * total / units
-            weights = weights + step
+            weights = weights - self.rate * total / units
             found.append(weights)
         return np.array(found)
 
