@@ -63,6 +63,15 @@ class Loss:
             )
         return Loss(self.measure, self.amount * times, self.delta * times)
 
+    def part(self, share: Fraction) -> "Loss":
+        """That share of it, in its amount and in its delta.
+
+        Example:
+            >>> print(Loss.zcdp("0.1").part(Fraction(3, 4)))
+            ρ = 0.075
+        """
+        return Loss(self.measure, self.amount * share, self.delta * share)
+
     def __le__(self, other: "Loss") -> bool:
         """Whether this loss fits within ``other``: in its amount and in its delta."""
         self._same_measure(other)

@@ -57,13 +57,13 @@ class NoisyDescent:
     @property
     def count(self) -> ClippedSum:
         """How many units there are."""
-        return ClippedSum(1.0, 1, self.neighbours, self.loss_of(COUNT_SHARE))
+        return ClippedSum(1.0, 1, self.neighbours, self.loss.part(COUNT_SHARE))
 
     @property
     def gradient(self) -> ClippedSum:
         """The sum of gradients of one step."""
         share = (1 - COUNT_SHARE) / self.steps
-        return ClippedSum(self.clip, self.dimensions, self.neighbours, self.loss_of(share))
+        return ClippedSum(self.clip, self.dimensions, self.neighbours, self.loss.part(share))
 
     def units(self, rows: Secret[Integers], gateway: Gateway) -> float:
         """How many units there are, noisy, and 1 at least."""
@@ -80,7 +80,3 @@ class NoisyDescent:
             weights = weights - self.rate * total / units
             found.append(weights)
         return np.array(found)
-
-    def loss_of(self, share: Fraction) -> Loss:
-        """That share of the loss."""
-        return Loss(self.loss.measure, self.loss.amount * share)

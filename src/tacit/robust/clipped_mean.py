@@ -21,7 +21,6 @@ from tacit.mechanisms.quantile import Quantile
 from tacit.robust.cells import Cells
 from tacit.robust.estimate import Estimate
 from tacit.robust.mean import Mean
-from tacit.robust.noisy_sum import part
 
 BOUND_SHARE = Fraction(1, 8)
 """What each of the two quantiles gets of the loss; the mean gets the rest."""
@@ -74,7 +73,7 @@ class ClippedMean:
         return Estimate(clamped.value)
 
     def _ends(self) -> tuple[Quantile, Quantile]:
-        epsilon = _epsilon(part(self.loss, BOUND_SHARE))
+        epsilon = _epsilon(self.loss.part(BOUND_SHARE))
         found = []
         for probability in (self.tail, 1 - self.tail):
             one = Quantile(probability, Fraction(1), self.cells.count, self.neighbours)
@@ -83,7 +82,7 @@ class ClippedMean:
         return found[0], found[1]
 
     def _rest(self) -> Loss:
-        return part(self.loss, 1 - 2 * BOUND_SHARE)
+        return self.loss.part(1 - 2 * BOUND_SHARE)
 
     def _moved(self) -> Sensitivity:
         times = self.neighbours.additions
@@ -99,7 +98,7 @@ def tail_for(size: int, cells: Cells, loss: Loss) -> Fraction:
         >>> float(tail_for(5000, Cells(Bounds.of(0, 10**4)), Loss.zcdp("0.1")))
         0.0161
     """
-    ranks = 2 * log(cells.count / MISSED) / float(_epsilon(part(loss, BOUND_SHARE)))
+    ranks = 2 * log(cells.count / MISSED) / float(_epsilon(loss.part(BOUND_SHARE)))
     return min(Fraction(round(10_000 * ranks / size), 10_000), Fraction(2, 5))
 
 

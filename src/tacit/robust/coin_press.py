@@ -13,7 +13,7 @@ from tacit.core.measure import Measure
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import Gateway
 from tacit.robust.estimate import NORMAL, Estimate
-from tacit.robust.noisy_sum import NoisySum, part
+from tacit.robust.noisy_sum import NoisySum
 from tacit.robust.steps import exact_sum, steps_from
 
 SHARES = Fraction(1, 8), Fraction(1, 8), Fraction(3, 4)
@@ -81,7 +81,7 @@ class CoinPress:
     def _rounds(self) -> tuple[NoisySum, ...]:
         moved = Fraction(2 * HALF) ** 2
         why = "a value becomes another, up to a diameter away"
-        return tuple(NoisySum.within(part(self.loss, share), moved, why) for share in SHARES)
+        return tuple(NoisySum.within(self.loss.part(share), moved, why) for share in SHARES)
 
 
 def _spread() -> float:

@@ -12,7 +12,7 @@ from tacit.core.loss import Loss
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import Gateway
 from tacit.robust.estimate import Estimate
-from tacit.robust.noisy_sum import NoisySum, part
+from tacit.robust.noisy_sum import NoisySum
 from tacit.robust.steps import exact_sum, steps_from
 
 TURN = 2**40
@@ -65,6 +65,6 @@ class DescentLocation:
         return Estimate(where)
 
     def _sum(self) -> NoisySum:
-        each = part(self.loss, Fraction(1, self.steps))
+        each = self.loss.part(Fraction(1, self.steps))
         why = "a residual becomes another, from one turn to the other"
         return NoisySum.within(each, Fraction(2 * TURN) ** 2, why)

@@ -12,7 +12,7 @@ from tacit.core.unit import Neighbours
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import Gateway
 from tacit.robust.estimate import CONFIDENCE, Estimate
-from tacit.robust.noisy_sum import NoisySum, part
+from tacit.robust.noisy_sum import NoisySum
 from tacit.robust.steps import exact_sum, steps_from
 
 SUM_SHARE = Fraction(4, 5)
@@ -75,7 +75,7 @@ class Mean:
         if self.neighbours.size_is_public:
             square = Fraction(2 * HALF) ** 2
             return (NoisySum.within(self.loss, square, "a value becomes another"),)
-        total, count = part(self.loss, SUM_SHARE), part(self.loss, 1 - SUM_SHARE)
+        total, count = self.loss.part(SUM_SHARE), self.loss.part(1 - SUM_SHARE)
         return (
             NoisySum.within(total, Fraction(HALF) ** 2, "a value is half the range off"),
             NoisySum.within(count, Fraction(1), "a unit counts once"),

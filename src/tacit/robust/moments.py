@@ -14,7 +14,7 @@ from tacit.core.unit import Neighbours
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import Gateway
 from tacit.robust.estimate import NORMAL, Estimate
-from tacit.robust.noisy_sum import NoisySum, part
+from tacit.robust.noisy_sum import NoisySum
 from tacit.robust.steps import exact_sum, steps_from
 
 HALF = 2**22
@@ -78,16 +78,16 @@ class Moments:
         public = self.neighbours.size_is_public
         total, squares, count = SHARES
         first = NoisySum.within(
-            part(self.loss, total),
+            self.loss.part(total),
             Fraction(2 * HALF if public else HALF) ** 2,
             "a value moves the sum by its range",
         )
         second = NoisySum.within(
-            part(self.loss, 1 - total if public else squares),
+            self.loss.part(1 - total if public else squares),
             Fraction(HALF) ** 4,
             "a square lies between 0 and that of half the range",
         )
         if public:
             return first, second
-        third = NoisySum.within(part(self.loss, count), Fraction(1), "a unit counts once")
+        third = NoisySum.within(self.loss.part(count), Fraction(1), "a unit counts once")
         return first, second, third

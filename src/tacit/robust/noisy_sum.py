@@ -64,13 +64,3 @@ class NoisySum:
     def error(self, confidence: Fraction) -> float:
         """What one of the integers errs by at most, with that probability."""
         return float(self.mechanism.error(confidence))
-
-
-def part(loss: Loss, share: Fraction) -> Loss:
-    """That share of a loss, in its amount and in its delta.
-
-    Example:
-        >>> print(part(Loss.zcdp("0.1"), Fraction(3, 4)))
-        ρ = 0.075
-    """
-    return Loss(loss.measure, loss.amount * share, loss.delta * share)

@@ -6,7 +6,6 @@ from hashlib import sha256
 
 from tacit.core.catalog import Catalog
 from tacit.core.event import Nothing
-from tacit.core.loss import Loss
 from tacit.engines.engine import Engine, SecretTable
 from tacit.errors import Conflict, InternalError, InvalidValue
 from tacit.ledger.ledger import Ledger
@@ -142,12 +141,11 @@ class OpenStream:
 
     def _step_question(self, number: int) -> Question:
         name = sha256(b"tacit step %d\n" % number + self._question.release_key).digest()
-        free = Loss(self.stream.loss.measure, self.stream.loss.amount * 0)
         question = replace(
             self._question,
             targets=(Target(self.quote.population, Nothing()),),
             plan=name,
-            loss=free,
+            loss=self.stream.loss * 0,
             price_delta=self.quote.price_delta * 0,
         )
         return replace(question, request=question.release_key.hex())

@@ -24,7 +24,7 @@ from tacit.robust.descent import DescentLocation
 from tacit.robust.location import Location
 from tacit.robust.mean import Mean
 from tacit.robust.moments import Moments
-from tacit.robust.noisy_sum import NoisySum, part
+from tacit.robust.noisy_sum import NoisySum
 from tacit.robust.psi import Huber, Tukey
 from tacit.robust.quantiles import Quantiles
 from tacit.robust.subsample import SubsampleAggregate
@@ -117,7 +117,7 @@ class HalfTheNoise(DescentLocation):
     """The lectures' certificate: B for a residual that becomes another, not 2B."""
 
     def _sum(self) -> NoisySum:
-        each = part(self.loss, Fraction(1, self.steps))
+        each = self.loss.part(Fraction(1, self.steps))
         return NoisySum.within(each, Fraction(descent.TURN) ** 2, "half of what it needs")
 
 

@@ -18,7 +18,7 @@ def row_by_row(plan: BoundedPlan, catalog: Catalog) -> bool:
 
     Otherwise the rows of each unit are grouped first.
     """
-    if one_row(plan.source, catalog):
+    if alone(plan, catalog):
         return True
     most = plan.max_rows_in_all
     if most is None or most > MOST_IN_VIEW or choosing(plan):

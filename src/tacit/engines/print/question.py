@@ -87,16 +87,14 @@ def _leaves(rows_of: Rows, place: int, source: str) -> exp.Select:
         for other in range(len(plan.tallies))
     ]
     kept: list[exp.Expr] = []
-    if alone(plan, rows_of.catalog):
-        pass
-    elif row_by_row(plan, rows_of.catalog):
-        kept = [exp.LT(this=column(EARLIER), expression=literal(plan.max_rows))]
-    else:
+    if not row_by_row(plan, rows_of.catalog):
         source = RANKED
         kept = [
             exp.LTE(this=column(ROW_RANK), expression=literal(plan.max_rows)),
             exp.LTE(this=column(GROUP_RANK), expression=literal(plan.max_groups)),
         ]
+    elif not alone(plan, rows_of.catalog):
+        kept = [exp.LT(this=column(EARLIER), expression=literal(plan.max_rows))]
     none = [alias(literal(0), BROKEN)] if rows_of.streamed else []
     query = chosen(source, *groups, *counts, *none)
     return query.where(*kept, exp.not_(is_null(cell)), copy=False).group_by(*groups, copy=False)
