@@ -72,6 +72,7 @@ def test_the_catalogue_that_is_told_prices_as_the_real_one(server: Server) -> No
 
 def test_a_status_tells_what_the_ledger_tells(server: Server) -> None:
     bob = server.token("bob")
+    server.ask(server.token("ann"), epsilon="0.11")
     server.ask(bob, epsilon="0.11")
     budgets = server.call("GET", "/v1/status", bob).json()["budgets"]
     patients = next(each for each in budgets if each["population"] == "patients")
