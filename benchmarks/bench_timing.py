@@ -1,6 +1,7 @@
 """Whether the time of an answer over HTTP tells that a person with many rows is in the table.
 
-`TACIT_TIMING_WORST` and `TACIT_TIMING_OTHERS` say how many requests a side.
+`TACIT_TIMING_WORST` and `TACIT_TIMING_OTHERS` say how many requests a side, and
+`TACIT_CAMPAIGN` a folder that keeps what was timed, so that a run goes on where it stopped.
 """
 
 import json
@@ -28,7 +29,10 @@ OTHERS = int(os.environ.get("TACIT_TIMING_OTHERS", "2000"))
 LOOK = min(200, OTHERS)
 """Requests a side by which the worst question is found, where there is no deadline."""
 
-DEADLINE = os.environ.get("TACIT_TIMING_DEADLINE", "0.1")
+DEADLINE = os.environ.get("TACIT_TIMING_DEADLINE", "0.05")
+WARM = 5
+"""Requests a side that are not counted: the first of a new child takes longer."""
+
 HEAVY = (
     ";INSERT INTO people VALUES (777, 'ann', 'Bern');"
     "INSERT INTO visits SELECT 777, DATE '2026-02-01', 7 FROM range(5000)"
@@ -103,27 +107,40 @@ def sides(place: Path, settings: str) -> Iterator[list[Side]]:
         yield [Side(server.ready().port, token, file) for server, token, file in servers]
 
 
-def guessed(both: list[Side], sql: str, times: int) -> float:
+def guessed(both: list[Side], sql: str, times: int, kept: Path) -> float:
     """The AUC of the better guess of the side, that it is the slower or the quicker one."""
-    draw, taken = Random(times), ([], [])  # noqa: S311 - only who is first
-    for _ in range(times):
-        for side in draw.sample((0, 1), 2):
-            taken[side].append(both[side].seconds(sql))
-    ranks = rankdata(np.concatenate(taken))
+    pairs = [json.loads(line) for line in kept.open()] if kept.exists() else []
+    draw = Random(len(pairs))  # noqa: S311 - only who is first
+    if len(pairs) < times:
+        for side in both * WARM:
+            side.seconds(sql)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with kept.open("a") as file:
+        while len(pairs) < times:
+            taken = {side: both[side].seconds(sql) for side in draw.sample((0, 1), 2)}
+            pairs.append([taken[0], taken[1]])
+            file.write(json.dumps(pairs[-1]) + "\n")
+            file.flush()
+    ranks = rankdata(np.array(pairs[:times]).T)  # of both sides together
     above = (ranks[:times].sum() - times * (times + 1) / 2) / times**2
     return float(max(above, 1 - above))
 
 
 def test_times_do_not_tell_who_is_there(tmp_path: Path, bar: Bar) -> None:
+    kept = Path(os.environ.get("TACIT_CAMPAIGN", tmp_path / "kept"))
     with sides(tmp_path / "off", "") as both:
-        off = {sql: guessed(both, sql, LOOK) for sql in QUESTIONS}
+        off = {
+            sql: guessed(both, sql, LOOK, kept / f"off-{number}")
+            for number, sql in enumerate(QUESTIONS)
+        }
     worst = max(off, key=lambda sql: off[sql])
     bar("AUC without a deadline, the worst question", off[worst], "shown", ok=True)
     bar("which is", worst, "shown", ok=True)
     with sides(tmp_path / "on", f"deadline = {DEADLINE}\n") as both:
-        auc = guessed(both, worst, WORST)
+        on = {sql: kept / f"{DEADLINE}-{number}" for number, sql in enumerate(QUESTIONS)}
+        auc = guessed(both, worst, WORST, on[worst])
         bar(f"AUC of it, {WORST} a side, {DEADLINE} s", auc, "<= 0.52", auc <= 0.52)
-        others = [guessed(both, sql, OTHERS) for sql in QUESTIONS if sql != worst]
+        others = [guessed(both, sql, OTHERS, on[sql]) for sql in QUESTIONS if sql != worst]
         most = max(others)
         bar(f"AUC of nine others at most, {OTHERS} a side", most, "<= 0.54", most <= 0.54)
         missed = [side.missed for side in both]

@@ -4,6 +4,7 @@ No secret crosses a process: the child prices the plan again from public facts, 
 draws the noise, and sends back what may leave. What goes wrong there has one text.
 """
 
+import gc
 import json
 import os
 import resource
@@ -172,6 +173,7 @@ def serve(  # noqa: PLR0913, PLR0917 - all that a child is given
     try:
         engine = start(address)
         bytearray(ROOM)
+        gc.freeze()  # what was loaded stays: walking it again would hold up some answers
     except Exception:  # noqa: BLE001 - whoever waits sees that the pipe ends
         return
     with suppress(EOFError, OSError):  # whoever asked is gone, or was killed

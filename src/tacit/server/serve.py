@@ -1,5 +1,6 @@
 """Serve a project over HTTP until it is told to stop."""
 
+import gc
 import json
 import os
 import socket
@@ -48,8 +49,10 @@ def serve(
         lifespan="on",
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
+    gc.freeze()  # what was loaded stays: walking it again would hold up some answers
     with suppress(KeyboardInterrupt):
         Listening(config).run()
+    gc.unfreeze()  # for what is let go of at the end
 
 
 def _write(line: str) -> None:

@@ -14,6 +14,7 @@ from tacit.query.pool import Pool
 from tacit.query.worker import Allowed, Worker
 from tacit.session.below import answer
 from tacit.session.engines import opened
+from tacit.session.rehearsal import rehearse
 
 MEGABYTE = 2**20
 
@@ -68,4 +69,7 @@ def _start(
     address: EngineAddress, tables: tuple[str, ...], copies: tuple[str, ...], folder: str
 ) -> Engine:
     """What a child does first; secrets come from its own environment."""
-    return opened(address, tables, Path(folder), copies=copies)
+    engine = opened(address, tables, Path(folder), copies=copies)
+    engine.tables()  # names, and no row: the first time takes longer
+    rehearse()
+    return engine

@@ -8,7 +8,7 @@ from tacit.engines.print.by_unit import RANKED, ROW_RANK, ranked
 from tacit.engines.print.dialect import said
 from tacit.engines.print.kept_rows import UNIT
 from tacit.engines.print.rows import Rows
-from tacit.engines.print.word import alias, cast, chosen, column, literal
+from tacit.engines.print.word import above, alias, cast, chosen, column, literal
 from tacit.plan.bounded import BoundedPlan
 from tacit.plan.source import one_row
 
@@ -35,6 +35,4 @@ def listed(plan: BoundedPlan, catalog: Catalog, salt: bytes, most: int, dialect:
     query = chosen(below, column(UNIT), *values)
     query = query.where(*kept, copy=False) if kept else query
     query = query.limit(most + 1, copy=False)
-    for name, relation in relations.items():
-        query = query.with_(name, as_=relation, copy=False)
-    return said(query, dialect)
+    return said(above(query, relations), dialect)

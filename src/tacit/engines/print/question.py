@@ -11,7 +11,7 @@ from tacit.engines.print.form import alone, row_by_row
 from tacit.engines.print.kept_rows import BROKEN
 from tacit.engines.print.rows import Rows
 from tacit.engines.print.total import total, total_alone
-from tacit.engines.print.word import alias, chosen, column, is_null, literal
+from tacit.engines.print.word import above, alias, chosen, column, is_null, literal
 from tacit.plan.bounded import BoundedPlan
 from tacit.plan.tally import Tally, TreeTally
 
@@ -39,10 +39,7 @@ def question(
     sums = _sums(rows_of, last)
     leaves = [_leaves(rows_of, place, last) for place in _trees(plan)]
     query: exp.Query = exp.union(sums, *leaves, distinct=False) if leaves else sums
-    for name, relation in relations.items():
-        # shared, not copied: the tree is copied once where its text is made
-        query = query.with_(name, as_=relation, copy=False)
-    return said(query, dialect)
+    return said(above(query, relations), dialect)
 
 
 def _sums(rows_of: Rows, source: str) -> exp.Select:

@@ -1,5 +1,6 @@
 """The words that statements are printed in: names, constants, CASE and comparisons."""
 
+from collections.abc import Mapping
 from datetime import date
 from fractions import Fraction
 from functools import cache
@@ -55,6 +56,16 @@ def chosen(below: str, *cells: exp.Expr) -> exp.Select:
     """
     table = exp.Table(this=exp.to_identifier(below))
     return exp.Select(expressions=list(cells) or [exp.Star()], from_=exp.From(this=table))
+
+
+def above(query: exp.Query, relations: Mapping[str, exp.Query]) -> exp.Query:
+    """``query`` of the rows of these relations, each above the one before it."""
+    named = [
+        exp.CTE(this=relation, alias=exp.TableAlias(this=exp.to_identifier(name)))
+        for name, relation in relations.items()
+    ]
+    query.set("with_", exp.With(expressions=named))
+    return query
 
 
 def alias(value: exp.Expr, name: str | exp.Identifier) -> exp.Expr:
