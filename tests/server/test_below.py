@@ -5,6 +5,7 @@ import signal
 import time
 from collections.abc import Iterator
 from itertools import count
+from multiprocessing.util import get_temp_dir
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -158,6 +159,7 @@ def test_a_child_that_cannot_start_stops_the_server_before_anything_is_charged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = make_project(tmp_path / "clinic", more="[server]\nmegabytes = 64\n")
+    get_temp_dir()  # kept for all children of this process, and so not in a folder that ends
     with TemporaryDirectory(prefix="tacit-short-") as place:
         monkeypatch.setattr("tempfile.tempdir", place)
         with pytest.raises(InvalidValue, match="does not start in a process of 64 megabytes"):

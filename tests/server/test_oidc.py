@@ -120,7 +120,7 @@ def test_whoever_the_provider_signs_for_comes_in_with_their_role(
 
 
 def test_no_forged_token_lets_anybody_in(server: Server, provider: Provider, bar: Bar) -> None:
-    rsa, ec = provider.keys
+    rsa, ec, *_ = provider.keys
     stranger = RSAKey.generate_key(2048)
     stranger.ensure_kid()
     good = provider.token(rsa)
