@@ -149,11 +149,21 @@ def test_the_policy_is_printed_with_each_release(opens: Opens) -> None:
     assert "they lose 1: ρ = 0.0625; all 8: ρ = 0.5" in always
     assert "assumes" not in always
     once = repr(stream(session, max_steps=1, window=ALL).release())
-    assert "It assumes that no person has rows in more than one week." in once
-    assert "for an event: a person who is in one of the 8 weeks" in once
+    assert "It assumes that rows of weeks that are over are neither removed nor" in once
+    assert "they count in the first week that they have rows in, and in no other" in once
     few = repr(stream(session, max_steps=3, window=Window(2)).release())
-    assert "a person who is in at most 3 of the 8 weeks" in few
+    assert "they count in the first 3 weeks that they have rows in, and in no other" in few
     assert "Shown: the last 2 steps together." in few
+
+
+def test_a_person_counts_in_their_first_weeks_and_in_no_other(opens: Opens) -> None:
+    """Whatever the owner believed: here everybody comes again after four weeks."""
+    session = opens()
+    once, twice = (stream(session, Loss.zcdp(1000), max_steps=most) for most in (1, 2))
+    shown = [float(sum(once.release()["n"].values)) for _ in range(WEEKS)]
+    assert shown == pytest.approx([100] * 4 + [0] * 4, abs=5)
+    shown = [float(sum(twice.release()["n"].values)) for _ in range(WEEKS)]
+    assert shown == pytest.approx([100] * WEEKS, abs=5)
 
 
 def test_sums_and_ratios_are_released_too(opens: Opens) -> None:

@@ -45,7 +45,7 @@ def publish() -> None:
 @click.option(
     "--in-at-most",
     type=int,
-    help="In how many periods one person has rows, if you know; all of them otherwise.",
+    help="In how many periods a person counts: the first with rows of theirs. Otherwise all.",
 )
 @click.option("--wait", type=int, default=0, help="Days to wait for late rows.")
 @click.option("--quote", is_flag=True, help="Only what it would cost and promise; free.")

@@ -14,7 +14,15 @@ from tacit.engines.leaves import Leaf
 from tacit.engines.meaning import Row, steps, truth
 from tacit.engines.mix import mixed
 from tacit.noise.integers import Integers
-from tacit.plan.bounded import BoundedKey, BoundedPlan, CaseKey, ColumnKey, PeriodKey, StepsKey
+from tacit.plan.bounded import (
+    BoundedKey,
+    BoundedPlan,
+    CaseKey,
+    ColumnKey,
+    FirstPeriods,
+    PeriodKey,
+    StepsKey,
+)
 from tacit.plan.row_key import row_keys
 from tacit.plan.row_value import row_values
 from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, TreeTally, UnitTally
@@ -68,7 +76,16 @@ class Reference:
             unit = row[plan.source.unit]
             if unit is not None and truth(plan.condition, row):
                 units[unit].append(row)  # type: ignore[index]
-        return units
+        first = plan.first_periods
+        return units if first is None else {u: _now(first, units[u]) for u in units}
+
+
+def _now(first: FirstPeriods, rows: list[Row]) -> list[Row]:
+    """The rows of one unit that are of the present period, where it is one of its first."""
+    periods = sorted({str(_key(first.period, row)) for row in rows})
+    if first.now not in periods[: first.most]:
+        return []
+    return [row for row in rows if _key(first.period, row) == first.now]
 
 
 def _group(plan: BoundedPlan, row: Row) -> Group | None:

@@ -59,10 +59,27 @@ BoundedKey = ColumnKey | CaseKey | PeriodKey | StepsKey
 
 
 @dataclass(frozen=True, slots=True)
+class FirstPeriods:
+    """Rows of the period ``now`` count, of units that have it among their first ``most``.
+
+    The periods of a unit are those in which it has rows that meet the condition.
+
+    Guarantee: asked again for every period, a unit counts in at most ``most`` of them, as long
+    as no row of a period before is taken away or changed. Rows that come late only use up
+    periods: what was answered before them stands.
+    """
+
+    period: PeriodKey
+    now: str
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
 class BoundedPlan:
     """One bounded relation that feeds all tallies and the selection of keys.
 
-    Rows where the unit is NULL, or where the condition is not true, are dropped. Then each unit
+    Rows where the unit is NULL, or where the condition is not true, are dropped, and those that
+    are not of a unit's ``first_periods``, where these are said. Then each unit
     keeps at most ``max_rows_in_all`` rows, where that is said; of these, rows where a key is
     NULL or not public are dropped, and it keeps at most ``max_groups`` groups, and in a group
     at most ``max_rows`` rows where a tally keeps rows. Which ones is a function of the unit's
@@ -76,3 +93,4 @@ class BoundedPlan:
     max_rows: int
     tallies: tuple[Tally, ...]
     max_rows_in_all: int | None = None
+    first_periods: FirstPeriods | None = None

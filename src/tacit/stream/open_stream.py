@@ -12,9 +12,8 @@ from tacit.ledger.ledger import Ledger
 from tacit.ledger.question import Question, Target
 from tacit.mechanisms.gateway import LiveGateway
 from tacit.numeric.entropy import SystemEntropy
-from tacit.plan.bound import bound
-from tacit.plan.canonical import canonical
 from tacit.store.states import States
+from tacit.stream.bounded_step import bounded_step
 from tacit.stream.kept_noise import KeptNoise
 from tacit.stream.quote import StreamQuote, price_stream
 from tacit.stream.step import Step, fresh_noise, released_step
@@ -126,7 +125,7 @@ class OpenStream:
 
     def _counted(self, number: int) -> SecretTable:
         place = self._place
-        plan = bound(canonical(self.stream.plan_of(number)).plan, place.catalog).plan
+        plan = bounded_step(self.stream, number, place.catalog).plan
         with suppress(Exception):
             return place.engine.run(plan, place.catalog, place.salt)
         # without its cause, whose words may hold a value of a row

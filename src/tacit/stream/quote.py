@@ -13,13 +13,14 @@ from tacit.core.sensitivity import Sensitivity
 from tacit.errors import InternalError, InvalidValue
 from tacit.mechanisms.gaussian import Gaussian
 from tacit.mechanisms.laplace import Laplace
-from tacit.plan.bound import Bound, bound
+from tacit.plan.bound import Bound
 from tacit.plan.canonical import Canonical, canonical
 from tacit.plan.post_kind import check_post
 from tacit.plan.reading import TotalReading
 from tacit.plan.sensitivity import group_count, sensitivities
 from tacit.plan.source import assumptions
 from tacit.query.share import losses
+from tacit.stream.bounded_step import bounded_step
 from tacit.stream.choose import choose_factor, norm_for
 from tacit.stream.factor import Factor
 from tacit.stream.stream import Stream
@@ -55,7 +56,7 @@ class StreamQuote:
 
     event: Composed
     levels: tuple[tuple[int, Loss], ...]
-    """Steps that a unit is in, and what such a one loses over the horizon."""
+    """Steps that a unit counts in, and what such a one loses over the horizon."""
 
 
 def price_stream(stream: Stream, catalog: Catalog) -> StreamQuote:
@@ -64,7 +65,7 @@ def price_stream(stream: Stream, catalog: Catalog) -> StreamQuote:
     Guarantee: no data is read, and the event's loss is within that of the stream.
     """
     question = canonical(stream.plan_of(0))
-    bounded = bound(question.plan, catalog)
+    bounded = bounded_step(stream, 0, catalog)
     names = tuple(measure.name for measure in question.plan.measures)
     check_post(question.post, bounded.plan.keys, names)
     population = catalog.population(catalog.dataset(bounded.plan.source.dataset).population)
@@ -82,8 +83,10 @@ def price_stream(stream: Stream, catalog: Catalog) -> StreamQuote:
             raise InternalError("A stream has Gaussian or Laplace noise.")
         tallies.append(StreamTally(chosen, step))
     assumed = assumptions(bounded.plan.source, catalog)
-    if stream.steps < stream.horizon:
-        assumed = (*assumed, _in_few_steps(stream, population))
+    if stream.limited:
+        span = stream.periods.span.value.lower()
+        stays = f"rows of {span}s that are over are neither removed nor changed"
+        assumed = (*assumed, stays)
 
     def event(steps: int) -> Composed:
         most = min(stream.horizon, steps * additions)
@@ -95,7 +98,7 @@ def price_stream(stream: Stream, catalog: Catalog) -> StreamQuote:
 
     if not lost(stream.steps) <= stream.loss:
         raise InternalError("A stream costs more than was asked for.")
-    shown = {1, stream.window.steps or 1, stream.steps, stream.horizon}
+    shown = {1, stream.window.steps or 1, stream.steps}
     return StreamQuote(
         stream=stream,
         question=question,
@@ -107,7 +110,7 @@ def price_stream(stream: Stream, catalog: Catalog) -> StreamQuote:
         price_delta=parts[-1].delta,
         assumptions=assumed,
         event=event(stream.steps),
-        levels=tuple((k, lost(k)) for k in sorted(shown) if k <= stream.horizon),
+        levels=tuple((k, lost(k)) for k in sorted(shown) if k <= stream.steps),
     )
 
 
@@ -124,9 +127,3 @@ def _groups(bounded: Bound) -> int:
             "the columns that it is grouped by."
         )
     return groups
-
-
-def _in_few_steps(stream: Stream, population: Population) -> str:
-    span = stream.periods.span.value.lower()
-    few = f"one {span}" if stream.steps == 1 else f"{stream.steps} {span}s"
-    return f"no {population.unit.name} has rows in more than {few}"

@@ -63,7 +63,8 @@ class Periods:
 class Stream:
     """A question, its periods, what is shown of them, and what all of it together may lose.
 
-    A unit may count in ``max_steps`` steps at most; None is all of them, and assumes nothing.
+    A unit counts in ``max_steps`` steps at most, the first in which it has rows; None is all of
+    them, and assumes nothing.
     """
 
     plan: Plan
@@ -90,6 +91,11 @@ class Stream:
         return self.horizon if self.max_steps is None else self.max_steps
 
     @property
+    def limited(self) -> bool:
+        """Whether some units may be left out of some steps."""
+        return self.steps < self.horizon
+
+    @property
     def hash(self) -> bytes:
         """What the stream is known by: equal ones are charged once."""
         asked = canonical(self.plan)
@@ -101,8 +107,14 @@ class Stream:
         return self.periods, self.window, self.max_steps
 
     def plan_of(self, number: int) -> Plan:
-        """The question about one step: its rows are those of that period."""
+        """The question about one step: its rows are those of that period.
+
+        Where a unit is in few steps they are those of all periods so far, among which an engine
+        finds the first of each unit; see `tacit.stream.bounded_step`.
+        """
         start, after = self.periods.ends(number)
+        if self.limited:
+            start = self.periods.ends(0)[0]
         day = Field(self.periods.day)
         within = And(
             (

@@ -59,20 +59,21 @@ def policy_of(quote: StreamQuote) -> tuple[str, ...]:
     stream, unit = quote.stream, quote.population.unit.name
     span = stream.periods.span.value.lower()
     whole = f"{stream.horizon} {span}s"
-    match stream.steps:
-        case stream.horizon:
-            said = f"a {unit} over the horizon: one who is in every one of the {whole}"
-        case 1:
-            said = f"an event: a {unit} who is in one of the {whole}"
-        case few:
-            said = f"a {unit} who is in at most {few} of the {whole}"
+    if stream.limited:
+        few = span if stream.steps == 1 else f"{stream.steps} {span}s"
+        said = (
+            f"a {unit} with all their rows: they count in the first {few} that they have rows "
+            "in, and in no other"
+        )
+    else:
+        said = f"a {unit} over the horizon: one who is in every one of the {whole}"
     losses = [
         f"{'all ' if steps == stream.horizon else ''}{steps}: {rounded(loss)}"
         for steps, loss in quote.levels
     ]
     lines = (
         f"Policy: this is the loss of all {whole} together, for {said}.",
-        f"By the {span}s that a {unit} is in, they lose {'; '.join(losses)}.",
+        f"By the {span}s that a {unit} counts in, they lose {'; '.join(losses)}.",
         f"Shown: {stream.window}.",
     )
     return ("\n".join(lines),)

@@ -7,6 +7,7 @@ from sqlglot import exp
 from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
 from tacit.core.schema import Schema
+from tacit.engines.print.first_periods import PERIOD, rows_now
 from tacit.engines.print.form import copy_to_read, row_by_row
 from tacit.engines.print.gather import Relations, rows
 from tacit.engines.print.kept_rows import BROKEN, PLACE, UNIT, RowOrder, kept_rows
@@ -44,8 +45,11 @@ def _rows(rows_of: Rows, level: str, whole: Rows) -> Relations:
     """Of one table: the question's own, or a part of its copy; ``whole`` says which."""
     plan, catalog, placed = rows_of.plan, rows_of.catalog, whole.copied
     made = rows(plan.source, catalog, rows_of.dialect, level)
-    made |= stages((plan.condition, plan.keys, plan.tallies), list(made)[-1], level)
+    computed = (plan.condition, plan.keys, plan.tallies, plan.first_periods)
+    made |= stages(computed, list(made)[-1], level)
     made[f"{ROWS}{level}"] = _counted(rows_of, list(made)[-1], placed=placed)
+    if plan.first_periods is not None:
+        made |= rows_now(plan.first_periods, list(made)[-1])
     most = plan.max_rows_in_all
     if most is None or one_row(plan.source, catalog):
         return made | _grouped(whole, list(made)[-1], level)
@@ -90,6 +94,8 @@ def _counted(rows_of: Rows, source: str, *, placed: bool) -> exp.Select:
     dialect, unit = rows_of.dialect, column(plan.source.unit)
     cells = [(UNIT, unit, rows_of.unit_part[1])]
     cells += [(f"k{at}", named(key), is_text(key)) for at, key in enumerate(plan.keys)]
+    if plan.first_periods is not None:
+        cells.append((PERIOD, named(plan.first_periods.period), True))
     where = [exp.not_(is_null(unit)), condition(plan.condition)]
     if placed:
         place_name = f"{plan.source.dataset}.{PLACE}"

@@ -49,6 +49,8 @@ def copy_to_read(plan: BoundedPlan, catalog: Catalog) -> OrderedCopy | None:
     source = plan.source
     if source.gathered or source.beside or plan.max_rows_in_all is None:
         return None
+    if plan.first_periods is not None:
+        return None  # rows are left out between those that lie side by side
     if one_row(source, catalog):
         return None  # nothing is bounded, and the table itself is as fast
     return catalog.dataset(source.dataset).copy
