@@ -28,8 +28,8 @@ class NoisyNewton:
     """So many ``steps`` against mean scores of rows, each divided by their mean slope.
 
     A unit's scores are clipped to the norm ``clip``, and its slopes, which are symmetric
-    matrices, to ``steepest``. Steps of the first half go by the slopes that scores have at
-    most, for far away their own are too flat, and would lead past the place that is looked for.
+    matrices, to ``steepest``. All steps but the last go by the slopes that scores have at most,
+    for far away their own are too flat, and would lead past the place that is looked for.
     Eigenvalues of a mean slope are floored, and no step is longer than ``clip``: where slopes
     are little but noise, the steps do not run away.
 
@@ -75,7 +75,7 @@ class NoisyNewton:
         weights, gradient, slope = np.zeros(self.dimensions), self._descent.gradient, self.slope
         found = [weights]
         for place in range(self.steps):
-            slopes = scores.steepest if place < self.steps // 2 else scores.slopes
+            slopes = scores.steepest if place < self.steps - 1 else scores.slopes
             down = gradient.release(rows, partial(scores.gradients, weights), gateway) / units
             packed = slope.release(rows, partial(slopes, weights), gateway) / units
             steep = floored(unpacked(packed, self.dimensions), LEAST_SLOPE)

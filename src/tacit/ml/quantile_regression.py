@@ -48,7 +48,7 @@ class QuantileRegression(RobustRegression):
         smoothing: float = 0.5,
         norm: float = 2.0,
         iterations: int = 20,
-        rate: float = 2.0,
+        rate: float = 1.5,
     ) -> None:
         self.quantile = quantile
         self.epsilon = epsilon

@@ -40,7 +40,7 @@ EXPECTED: dict[str, dict[str, str]] = {
 }
 MODELS = [
     HuberRegression(**REGRESSION, solver="newton"),
-    QuantileRegression(**REGRESSION, iterations=6),
+    QuantileRegression(**REGRESSION, iterations=6, rate=1.0),
     LogisticRegression(
         epsilon=100,
         bounds=WIDE,
