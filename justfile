@@ -203,9 +203,13 @@ replay number:
 bench-row-models:
     OPENBLAS_NUM_THREADS=1 uv run pytest -n auto benchmarks/bench_row_models.py
 
-# 2,000 fits of Huber's regression: how often each coefficient's interval holds it
+# what models explain by rows and epsilon, from real fits; draws docs/tutorials/models.svg
+bench-curves:
+    OPENBLAS_NUM_THREADS=1 uv run pytest -s benchmarks/bench_model_curves.py
+
+# 2,000 fits of Huber's regression a setting, by both solvers: how often each coefficient's interval holds it
 campaign-coverage runs="2000":
-    TACIT_COVERAGE={{ runs }} OPENBLAS_NUM_THREADS=1 uv run pytest -n auto tests/claims/test_row_models.py -k t55
+    TACIT_COVERAGE={{ runs }} OPENBLAS_NUM_THREADS=1 uv run pytest -n auto tests/claims/test_huber_coverage.py
 
 # build the locked environments of the systems that we measure against
 peers:

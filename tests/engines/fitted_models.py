@@ -18,6 +18,7 @@ from tacit.ml.linear_regression import LinearRegression
 from tacit.ml.logistic_regression import LogisticRegression
 from tacit.ml.naive_bayes import GaussianNB
 from tacit.ml.pca import PCA
+from tacit.ml.quantile_regression import QuantileRegression
 from tacit.ml.standard_scaler import StandardScaler
 from tacit.query.fit import Data
 
@@ -33,6 +34,10 @@ MODELS: dict[str, Callable[[], Any]] = {
     "clusters": lambda: KMeans(3, **BOUNDS),
     "logistic": lambda: LogisticRegression(**BOUNDS, iterations=3),
     "Huber": lambda: HuberRegression(**BOUNDS, target_bounds=(-1, 2), iterations=3),
+    "Huber by Newton": lambda: HuberRegression(
+        **BOUNDS, target_bounds=(-1, 2), solver="newton", iterations=2
+    ),
+    "quantile": lambda: QuantileRegression(**BOUNDS, target_bounds=(-1, 2), iterations=3),
 }
 
 

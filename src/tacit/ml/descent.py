@@ -13,6 +13,7 @@ from tacit.core.secret import Secret
 from tacit.core.unit import Neighbours
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import Gateway
+from tacit.ml.arrival import DescentArrival
 from tacit.ml.clipped_sum import ClippedSum, Floats
 from tacit.noise.integers import Integers
 
@@ -80,3 +81,8 @@ class NoisyDescent:
             weights = weights - self.rate * total / units
             found.append(weights)
         return np.array(found)
+
+    def arrival(self, path: Floats, units: float) -> DescentArrival:
+        """What there is to say of the end of a ``path``."""
+        noise = self.gradient.deviation / units
+        return DescentArrival(self.steps, self.rate, noise, path[-1])

@@ -1,36 +1,32 @@
-"""Regression by Huber's M-estimator: noisy descent, a sandwich, and honest intervals."""
+"""Regression by Huber's M-estimator: noisy steps, a sandwich, and honest intervals."""
 
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
 
 from tacit.core.event import Composed, Event
 from tacit.core.loss import Loss
 from tacit.core.parameter import Parameter
-from tacit.core.secret import Secret
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import Gateway
-from tacit.ml.clipped_sum import ClippedSum, Floats
 from tacit.ml.descent import NoisyDescent
-from tacit.ml.estimator import PrivateEstimator
 from tacit.ml.mallows import MallowsScores
-from tacit.ml.packed import intervals, unpacked
-from tacit.ml.points import bounds_of
-from tacit.ml.sandwich import Sandwich
-from tacit.ml.scaled_rows import ScaledRows
-from tacit.noise.integers import Integers
-from tacit.plan.axis import Axis
+from tacit.ml.newton import NoisyNewton
+from tacit.ml.noisy_sandwich import NoisySandwich
+from tacit.ml.packed import intervals
+from tacit.ml.robust_regression import RobustRegression
 from tacit.plan.estimator import Steps
 from tacit.plan.training import Training
 
-DESCENT_SHARE = Fraction(3, 4)
-"""Of the loss; the two matrices of the sandwich share the rest."""
+WALK_SHARE = Fraction(3, 4)
+"""Of the loss, for the steps; the two matrices of the sandwich share the rest."""
+
+STEPS = {"descent": 20, "newton": 4}
+"""Solvers, and how many steps each takes where no number is given."""
 
 
-class HuberRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
+class HuberRegression(RobustRegression):
     """A line by Huber's scores of residuals over a public ``scale``, and Mallows' weights.
 
     A row x, scaled and with its constant 1, counts by w = min(1, (norm / |x|)^2), so that
@@ -40,10 +36,13 @@ class HuberRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     `interval` has a confidence interval for each coefficient, with the noise in it, where one
     may be printed: where the steps have arrived, and the slope of the scores is known well.
 
-    Guarantee: one count, ``iterations`` gradients and two matrices with Gaussian noise, within
-    rho; exact integers and noise.
-    Reference: Avella-Medina, Bradshaw, Loh 2023, algorithm 1, with the noise of add/remove or
-    replace-one neighbours.
+    The ``solver`` goes by "descent", 20 ``iterations`` of ``rate`` if not told otherwise, or by
+    "newton", 4 that each buy a slope too: that needs no rate, and no noise that hides a slope.
+
+    Guarantee: one count, a gradient (and slope) for each of the ``iterations``, and two
+    matrices with Gaussian noise, within rho; exact integers and noise.
+    Reference: Avella-Medina, Bradshaw, Loh 2023, algorithms 1 and 2, with the noise of
+    add/remove or replace-one neighbours.
 
     Example:
         >>> model = HuberRegression(bounds=(0, 120), target_bounds=(0, 5000), scale=300)
@@ -62,7 +61,8 @@ class HuberRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         scale: float = 1.0,
         turn: float = 1.345,
         norm: float = 2.0,
-        iterations: int = 20,
+        solver: str = "descent",
+        iterations: int | None = None,
         rate: float = 2 / 3,
     ) -> None:
         self.epsilon = epsilon
@@ -73,35 +73,33 @@ class HuberRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         self.scale = scale
         self.turn = turn
         self.norm = norm
+        self.solver = solver
         self.iterations = iterations
         self.rate = rate
 
     def event(self, training: Training) -> Event:
-        """A descent, and two matrices."""
-        matrices = [each.event() for each in self._matrices(training)]
-        return Composed((self._descent(training).event(), *matrices))
+        """All steps, and two matrices."""
+        return Composed((self._walk(training).event(), self._sandwich(training).event()))
 
     def steps(self, training: Training, gateway: Gateway) -> Steps:
         """One reading of the rows, and then noisy gradients and matrices of them."""
-        scores, descent = self.scores(training), self._descent(training)
+        scores, walk = self.scores(training), self._walk(training)
         rows = yield scores.rows.step(training)
-        units = descent.units(rows, gateway)
-        weights = descent.path(rows, scores.gradients, units, gateway)[-1]
-        found = self._sandwich(rows, weights, units, training, gateway)
+        units = walk.units(rows, gateway)
+        if isinstance(walk, NoisyNewton):
+            path = walk.path(rows, scores, units, gateway)
+        else:
+            path = walk.path(rows, scores.gradients, units, gateway)
+        sandwich = self._sandwich(training)
+        found = sandwich.release(rows, scores, walk.arrival(path, units), units, gateway)
         back = self.scale * scores.rows.back()
-        line, start = back @ weights, float(self.target(training).centre)
         covariance = back @ found.covariance @ back.T
         return (
-            Parameter.of("coef_", line[1:].tolist()),
-            Parameter.of("intercept_", float(line[0] + start)),
+            *self._line(path[-1], training),
             Parameter.of("covariance_", covariance.tolist()),
             Parameter.of("noise_", (back @ found.noise @ back.T).tolist()),
             Parameter.of("honest_", int(found.is_honest)),
         )
-
-    def predict(self, X: Any) -> Any:  # noqa: N803
-        """The line at rows ``X``."""
-        return self._asked(X) @ self.coef_ + self.intercept_
 
     def interval(self, confidence: float = 0.95) -> Any:
         """Lower and upper ends for the intercept and each coefficient, where they are honest.
@@ -120,61 +118,26 @@ class HuberRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
 
     # ------------------------------------------------------------- parts of a fit
 
-    def _sandwich(
-        self,
-        rows: Secret[Integers],
-        weights: Floats,
-        units: float,
-        training: Training,
-        gateway: Gateway,
-    ) -> Sandwich:
-        scores, (slope, square) = self.scores(training), self._matrices(training)
-        slopes = slope.release(rows, partial(scores.slopes, weights), gateway)
-        squares = square.release(rows, partial(scores.squares, weights), gateway)
-        return Sandwich(
-            slope=unpacked(slopes, len(weights)) / units,
-            square=unpacked(squares, len(weights)) / units,
-            units=units,
-            rate=self.rate,
-            iterations=self.iterations,
-            gradient_noise=self._descent(training).gradient.deviation / units,
-            slope_noise=slope.deviation / units,
-            weights=weights,
-        )
+    def _walk(self, training: Training) -> NoisyDescent | NoisyNewton:
+        """The steps to the weights, by either solver."""
+        if self.solver not in STEPS:
+            raise InvalidValue(f"Solvers are {', '.join(STEPS)}, and not {self.solver!r}.")
+        steps = STEPS[self.solver] if self.iterations is None else self.iterations
+        longest, dimensions = self.scores(training).longest, 1 + len(training.features)
+        loss = Loss.zcdp(self.rho * WALK_SHARE)
+        if self.solver == "newton":
+            steepest = self.norm**2
+            return NoisyNewton(steps, longest, steepest, dimensions, training.neighbours, loss)
+        return NoisyDescent(steps, longest, self.rate, dimensions, training.neighbours, loss)
 
-    def _descent(self, training: Training) -> NoisyDescent:
-        return NoisyDescent(
-            self.iterations,
-            self.scores(training).longest,
-            self.rate,
-            1 + len(training.features),
-            training.neighbours,
-            Loss.zcdp(self.rho * DESCENT_SHARE),
-        )
-
-    def _matrices(self, training: Training) -> tuple[ClippedSum, ClippedSum]:
+    def _sandwich(self, training: Training) -> NoisySandwich:
         """The sums of slopes, and of squares of scores."""
-        size, longest = 1 + len(training.features), self.scores(training).longest
-        loss = Loss.zcdp(self.rho * (1 - DESCENT_SHARE) / 2)
-        entries = size * (size + 1) // 2
-        return (
-            ClippedSum(self.norm**2, entries, training.neighbours, loss),
-            ClippedSum(longest**2, entries, training.neighbours, loss),
-        )
+        loss = Loss.zcdp(self.rho * (1 - WALK_SHARE))
+        dimensions, longest = 1 + len(training.features), self.scores(training).longest
+        return NoisySandwich(self.norm**2, longest, dimensions, training.neighbours, loss)
 
     def scores(self, training: Training) -> MallowsScores:
         """How a row is read, and how much it counts."""
-        target = self.target(training)
-        bounds = bounds_of(training.features, self.bounds)
-        rows = ScaledRows.of(training, bounds, self.scales, (target.steps, target.reach))
-        return MallowsScores(rows, float(target.unit) / self.scale, self.turn, self.norm)
-
-    def target(self, training: Training) -> Axis:
-        """The target between its public bounds."""
-        if training.target is None or not min(self.scale, self.turn, self.norm) > 0:
-            raise InvalidValue(
-                "A regression needs a target, and a scale, turn and norm above 0; "
-                f"{self.scale}, {self.turn} and {self.norm} were given."
-            )
-        (bounds,) = bounds_of([training.target], self.target_bounds)
-        return Axis.of(training.target, bounds)
+        if not self.turn > 0:
+            raise InvalidValue(f"Scores turn above 0, and {self.turn} was given.")
+        return self._mallows(training, self.turn)

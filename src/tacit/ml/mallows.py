@@ -14,24 +14,28 @@ from tacit.noise.integers import Integers
 class MallowsScores:
     """Of a row x with target y: w psi(r) x, r = y - x'weights, w = min(1, (norm / |x|)^2).
 
-    Its length is turn * norm at most, that of its square (turn * norm)^2, and that of its slope
-    norm^2. ``target_unit`` is how much a step of the target is, in scales of the residuals.
+    Here psi(r) is r between -turn and turn, and beyond as at the ends, plus a ``shift``. So the
+    length of a score is (turn + |shift|) * norm at most, that of its square the square of that,
+    and that of its slope norm^2. ``target_unit`` is how much a step of the target is, in scales
+    of the residuals.
     """
 
     rows: ScaledRows
     target_unit: float
     turn: float
     norm: float
+    shift: float = 0.0
 
     @property
     def longest(self) -> float:
         """The most that a score is long."""
-        return self.turn * self.norm
+        return (self.turn + abs(self.shift)) * self.norm
 
     def gradients(self, weights: Floats, table: Integers) -> Floats:
         """Of each row its score with the sign turned: the gradient of its loss."""
         features, residuals = self._residuals(weights, table)
-        counted = np.clip(residuals, -self.turn, self.turn) * self._weights(features)
+        scores = np.clip(residuals, -self.turn, self.turn) + self.shift
+        counted = scores * self._weights(features)
         return np.asarray(-counted[:, None] * features)
 
     def slopes(self, weights: Floats, table: Integers) -> Floats:
@@ -39,6 +43,12 @@ class MallowsScores:
         features, residuals = self._residuals(weights, table)
         counted = (abs(residuals) < self.turn) * self._weights(features)
         return packed_products(features) * counted[:, None]
+
+    def steepest(self, weights: Floats, table: Integers) -> Floats:
+        """Of each row w x x', packed: what its slope is at most, whatever the weights."""
+        del weights
+        features = self.rows.features(table)
+        return packed_products(features) * self._weights(features)[:, None]
 
     def squares(self, weights: Floats, table: Integers) -> Floats:
         """Of each row its score times itself, packed."""

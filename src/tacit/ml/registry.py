@@ -13,6 +13,7 @@ MODELS = {
     "LinearRegression": "tacit.ml.linear_regression",
     "LogisticRegression": "tacit.ml.logistic_regression",
     "PCA": "tacit.ml.pca",
+    "QuantileRegression": "tacit.ml.quantile_regression",
     "StandardScaler": "tacit.ml.standard_scaler",
 }
 """Models by name, and the modules that are loaded when one is first asked for."""

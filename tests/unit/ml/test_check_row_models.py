@@ -5,12 +5,30 @@ from typing import Any
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
+from tacit.ml.huber_regression import HuberRegression
 from tacit.ml.logistic_regression import LogisticRegression
+from tacit.ml.quantile_regression import QuantileRegression
 
 WIDE = (-1000, 1000)
 TWO_FITS = "it compares two fits, and noise is fresh in each"
 PUBLIC_CLASSES = "classes are public settings, and those of this check are others"
+REFITS = (
+    "check_fit_idempotent",
+    "check_regressor_data_not_an_array",
+    "check_regressors_int",
+    "check_supervised_y_2d",
+)
+REGRESSION: dict[str, Any] = {
+    "epsilon": 1000,
+    "bounds": WIDE,
+    "scales": 1.0,
+    "target_bounds": WIDE,
+    "scale": 30.0,
+    "norm": 4.0,
+}
 EXPECTED: dict[str, dict[str, str]] = {
+    "HuberRegression": dict.fromkeys(REFITS, TWO_FITS),
+    "QuantileRegression": dict.fromkeys(REFITS, TWO_FITS),
     "LogisticRegression": {
         "check_classifiers_classes": PUBLIC_CLASSES,
         "check_classifiers_train": PUBLIC_CLASSES,
@@ -21,6 +39,8 @@ EXPECTED: dict[str, dict[str, str]] = {
     },
 }
 MODELS = [
+    HuberRegression(**REGRESSION, solver="newton"),
+    QuantileRegression(**REGRESSION, iterations=6, rate=1.0),
     LogisticRegression(
         epsilon=100,
         bounds=WIDE,

@@ -21,6 +21,7 @@ from tacit.ml.arrays import Arrays
 from tacit.ml.clipped_sum import ClippedSum
 from tacit.ml.huber_regression import HuberRegression
 from tacit.ml.logistic_regression import LogisticRegression
+from tacit.ml.quantile_regression import QuantileRegression
 from tacit.ml.scaled_rows import line_at
 from tacit.numeric.entropy import SystemEntropy
 from tacit.plan.axis import REACH
@@ -34,6 +35,8 @@ CASES: dict[str, Any] = {
     "two classes": LogisticRegression(bounds=BOUNDS, iterations=4),
     "three classes": LogisticRegression(bounds=BOUNDS, classes=(0, 1, 2), iterations=4),
     "Huber": HuberRegression(bounds=BOUNDS, target_bounds=(-5, 5), iterations=4),
+    "Newton": HuberRegression(bounds=BOUNDS, target_bounds=(-5, 5), solver="newton"),
+    "quantile": QuantileRegression(bounds=BOUNDS, target_bounds=(-5, 5), iterations=4),
 }
 
 
