@@ -11,7 +11,9 @@ MODELS = {
     "HuberRegression": "tacit.ml.huber_regression",
     "KMeans": "tacit.ml.k_means",
     "LinearRegression": "tacit.ml.linear_regression",
+    "LinearSVC": "tacit.ml.linear_svc",
     "LogisticRegression": "tacit.ml.logistic_regression",
+    "OutputPerturbation": "tacit.ml.output_perturbation",
     "PCA": "tacit.ml.pca",
     "StandardScaler": "tacit.ml.standard_scaler",
 }
