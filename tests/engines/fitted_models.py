@@ -15,8 +15,10 @@ from tacit.ml.arrays import Arrays
 from tacit.ml.huber_regression import HuberRegression
 from tacit.ml.k_means import KMeans
 from tacit.ml.linear_regression import LinearRegression
+from tacit.ml.linear_svc import LinearSVC
 from tacit.ml.logistic_regression import LogisticRegression
 from tacit.ml.naive_bayes import GaussianNB
+from tacit.ml.output_perturbation import OutputPerturbation
 from tacit.ml.pca import PCA
 from tacit.ml.quantile_regression import QuantileRegression
 from tacit.ml.standard_scaler import StandardScaler
@@ -33,6 +35,8 @@ MODELS: dict[str, Callable[[], Any]] = {
     "components": lambda: PCA(1, **BOUNDS, norm=1),
     "clusters": lambda: KMeans(3, **BOUNDS),
     "logistic": lambda: LogisticRegression(**BOUNDS, iterations=3),
+    "support vectors": lambda: LinearSVC(**BOUNDS, iterations=3),
+    "minimiser": lambda: OutputPerturbation(**BOUNDS, loss="hinge", penalty=2.0),
     "Huber": lambda: HuberRegression(**BOUNDS, target_bounds=(-1, 2), iterations=3),
     "Huber by Newton": lambda: HuberRegression(
         **BOUNDS, target_bounds=(-1, 2), solver="newton", iterations=2

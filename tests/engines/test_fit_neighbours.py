@@ -18,7 +18,10 @@ from tacit.audit.replay import BrokenPromise, ReplayingGateway
 from tacit.core.noise_event import GaussianNoise
 from tacit.core.sensitivity import Sensitivity
 from tacit.ml.linear_regression import LinearRegression
+from tacit.ml.noisy_minimiser import NoisyMinimiser
 from tacit.ml.noisy_sums import NoisySums
+from tacit.ml.output_perturbation import OutputPerturbation
+from tacit.ml.scaled_rows import ScaledRows
 from tacit.noise.integers import Integers
 from tacit.numeric.entropy import SystemEntropy
 from tacit.plan.training import Training
@@ -105,6 +108,19 @@ class LooksAtTheData(LinearRegression):
             sums.send(secrets)
         except StopIteration as done:
             return done.value
+
+
+class ForgetsRowsOfMinimisers(OutputPerturbation):
+    """A lie: a unit's rows move its minimiser as one would."""
+
+    def noisy(self, training: Training, scaled: ScaledRows) -> NoisyMinimiser:
+        return replace(super().noisy(training, scaled), max_rows=1)
+
+
+def test_a_minimiser_that_forgets_how_many_rows_a_unit_has_is_caught() -> None:
+    model = ForgetsRowsOfMinimisers(bounds=([-1, 0], [1, 50]), loss="hinge", penalty=2.0)
+    with pytest.raises(BrokenPromise, match="moves by the root of"):
+        _ = [replayed(model, number) for number in range(50)]
 
 
 @pytest.mark.parametrize("lie", [ForgetsRows, ForgetsSums, LooksAtTheData])

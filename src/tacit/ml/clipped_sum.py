@@ -56,8 +56,8 @@ class ClippedSum:
 
     @property
     def reach(self) -> int:
-        """The most steps that a unit's vector is long; an entry is rounded by half a step."""
-        return STEPS + ceil(sqrt(self.dimensions) / 2) + 1
+        """The most steps that a unit's vector is long."""
+        return reach_of(self.dimensions)
 
     @property
     def deviation(self) -> float:
@@ -85,11 +85,7 @@ class ClippedSum:
             return np.zeros(self.dimensions, dtype=np.int64)
         starts = np.flatnonzero(np.concatenate([[True], units[1:] != units[:-1]]))
         sums = vectors if starts.size == units.size else np.add.reduceat(vectors, starts)
-        norms = np.sqrt((sums**2).sum(axis=1))
-        factors = STEPS / np.maximum(norms, self.clip)
-        steps = np.rint(np.nan_to_num(sums * factors[:, None])).astype(np.int64)
-        sure = np.einsum("ij,ij->i", steps, steps) <= self.reach**2
-        return np.asarray(steps[sure].sum(axis=0))
+        return np.asarray(clipped_steps(sums, self.clip).sum(axis=0))
 
     def _moved(self) -> Sensitivity:
         most = Fraction(self.neighbours.additions * self.reach)
@@ -100,3 +96,22 @@ class ClippedSum:
         if not isinstance(found, Gaussian):
             raise InternalError("Under zCDP an L2 sensitivity gets Gaussian noise.")
         return found
+
+
+def reach_of(dimensions: int) -> int:
+    """The most steps that a clipped vector is long; an entry is rounded by half a step."""
+    return STEPS + ceil(sqrt(dimensions) / 2) + 1
+
+
+def clipped_steps(vectors: Floats, clip: float) -> Integers:
+    """Each vector clipped to norm ``clip``, in steps of which there are `STEPS` up to it.
+
+    Guarantee: no row of integers is longer than `reach_of` its dimensions; one that would be,
+    which rounding cannot bring about, becomes nothing. Each is a function of its own vector.
+    """
+    with np.errstate(over="ignore"):  # what is too long for floats is shortened to nothing
+        norms = np.sqrt((vectors**2).sum(axis=1))
+    factors = STEPS / np.maximum(norms, clip)
+    steps = np.rint(np.nan_to_num(vectors * factors[:, None])).astype(np.int64)
+    sure = np.einsum("ij,ij->i", steps, steps) <= reach_of(vectors.shape[1]) ** 2
+    return np.asarray(steps * sure[:, None])

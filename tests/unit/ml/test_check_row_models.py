@@ -6,7 +6,9 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 from tacit.ml.huber_regression import HuberRegression
+from tacit.ml.linear_svc import LinearSVC
 from tacit.ml.logistic_regression import LogisticRegression
+from tacit.ml.output_perturbation import OutputPerturbation
 from tacit.ml.quantile_regression import QuantileRegression
 
 WIDE = (-1000, 1000)
@@ -38,18 +40,23 @@ EXPECTED: dict[str, dict[str, str]] = {
         "check_supervised_y_2d": TWO_FITS,
     },
 }
+EXPECTED["LinearSVC"] = EXPECTED["LogisticRegression"]
+EXPECTED["OutputPerturbation"] = EXPECTED["LogisticRegression"]
+DESCENT: dict[str, Any] = {
+    "epsilon": 100,
+    "bounds": WIDE,
+    "scales": 1.0,
+    "classes": [0, 1, 2],
+    "clip": 5.0,
+    "rate": 1.0,
+    "iterations": 9,
+}
 MODELS = [
     HuberRegression(**REGRESSION, solver="newton"),
     QuantileRegression(**REGRESSION, iterations=6, rate=1.0),
-    LogisticRegression(
-        epsilon=100,
-        bounds=WIDE,
-        scales=1.0,
-        classes=[0, 1, 2],
-        clip=5.0,
-        rate=1.0,
-        iterations=9,
-    ),
+    LogisticRegression(**DESCENT),
+    LinearSVC(**DESCENT),
+    OutputPerturbation(epsilon=100, bounds=WIDE, scales=1.0, penalty=1.0),
 ]
 
 

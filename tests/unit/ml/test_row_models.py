@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression as Exact
+from sklearn.svm import LinearSVC as ExactSVC
 
 from tacit.accounting.price import loss_of
 from tacit.audit.record import RecordingGateway
@@ -20,6 +21,7 @@ from tacit.ml import clipped_sum
 from tacit.ml.arrays import Arrays
 from tacit.ml.clipped_sum import ClippedSum
 from tacit.ml.huber_regression import HuberRegression
+from tacit.ml.linear_svc import LinearSVC
 from tacit.ml.logistic_regression import LogisticRegression
 from tacit.ml.quantile_regression import QuantileRegression
 from tacit.ml.scaled_rows import line_at
@@ -34,6 +36,7 @@ BOUNDS = ([-1, 0], [1, 50])
 CASES: dict[str, Any] = {
     "two classes": LogisticRegression(bounds=BOUNDS, iterations=4),
     "three classes": LogisticRegression(bounds=BOUNDS, classes=(0, 1, 2), iterations=4),
+    "three hinges": LinearSVC(bounds=BOUNDS, classes=(0, 1, 2), iterations=4),
     "Huber": HuberRegression(bounds=BOUNDS, target_bounds=(-5, 5), iterations=4),
     "Newton": HuberRegression(bounds=BOUNDS, target_bounds=(-5, 5), solver="newton"),
     "quantile": QuantileRegression(bounds=BOUNDS, target_bounds=(-5, 5), iterations=4),
@@ -156,13 +159,25 @@ def test_with_little_noise_it_is_logistic_regression() -> None:
     assert model.predict_proba(features[:3]).sum(axis=1) == pytest.approx(np.ones(3))
 
 
-def test_three_classes_are_one_problem() -> None:
+def test_with_little_noise_it_is_a_support_vector_machine() -> None:
+    features, classes, _ = rows(4000)
+    model = LinearSVC(epsilon=1000, bounds=BOUNDS, iterations=300, rate=2, clip=2)
+    model.fit(features, classes)
+    scaled = features / [1, 25] - [0, 1]
+    exact = ExactSVC(loss="hinge", C=10, max_iter=100_000).fit(scaled, classes)
+    assert np.mean(model.predict(features) == exact.predict(scaled)) > 0.97
+    # it is no logistic regression: its slopes are those of a margin of one
+    assert model.coef_[0, 0] == pytest.approx(exact.coef_[0, 0], rel=0.2)
+
+
+@pytest.mark.parametrize("made", [LogisticRegression, LinearSVC])
+def test_three_classes_are_one_problem(made: Any) -> None:
     numbers = np.random.default_rng(2)
     classes = numbers.integers(0, 3, 3000)
     centres = np.array([[-0.5, 10], [0.5, 10], [0, 40]])
     features = centres[classes] + numbers.normal(0, [0.2, 4], (3000, 2))
     names = np.array(["a", "b", "c"])
-    model = LogisticRegression(epsilon=20, bounds=BOUNDS, classes=("a", "b", "c"), clip=2)
+    model = made(epsilon=20, bounds=BOUNDS, classes=("a", "b", "c"), clip=2)
     model.fit(features, names[classes])
     assert model.coef_.shape == (3, 2)
     assert model.score(features, names[classes]) > 0.95

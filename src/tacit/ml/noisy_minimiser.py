@@ -1,0 +1,114 @@
+"""The minimiser of a regularised risk with Gaussian noise for what one unit moves it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, isqrt, sqrt
+
+import numpy as np
+
+from tacit.core.loss import Loss
+from tacit.core.noise_event import GaussianNoise
+from tacit.core.proof import Rule
+from tacit.core.secret import Secret
+from tacit.core.sensitivity import Norm, Sensitivity
+from tacit.core.unit import Neighbours
+from tacit.errors import InvalidValue
+from tacit.mechanisms.gateway import Gateway, inside
+from tacit.mechanisms.gaussian import Gaussian
+from tacit.ml.clipped_sum import STEPS, Floats, clipped_steps, reach_of
+from tacit.ml.margin_loss import MarginLoss
+from tacit.ml.regularised_risk import RegularisedRisk, least_tolerance
+from tacit.noise.integers import Integers
+from tacit.numeric.exact import exact
+
+MOST_PENALTY = 1e200
+"""Beyond it steps would leave the floats."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyMinimiser:
+    """Weights that minimise losses of margins and ``penalty`` / 2 times their squared length.
+
+    Rows are shortened to length one; a unit has at most ``max_rows`` of them. ``tolerance`` is
+    how long the gradient may still be where the solver ends, by its certificate.
+
+    Guarantee: released in steps of 1 / (STEPS * penalty), of which one unit moves the weights
+    by at most `moved`: the risk is ``penalty``-strongly convex, and a unit's part of its
+    gradient is no longer than ``max_rows`` rows. What the solver left, and what rounding to
+    steps adds, is charged.
+    Reference: Chaudhuri, Monteleoni, Sarwate 2011, corollary 8, with the solver in it.
+
+    Example:
+        >>> from tacit.ml.margin_loss import HINGE
+        >>> one = NoisyMinimiser(
+        ...     HINGE, 160.0, 0.001, 1, 1, Neighbours.REPLACE_ONE, Loss.zcdp("0.1")
+        ... )
+        >>> 0.0125 <= float(one.moved.amount) * one.step <= 0.0125 * 1.01
+        True
+    """
+
+    curve: MarginLoss
+    penalty: float
+    tolerance: float
+    dimensions: int
+    max_rows: int
+    neighbours: Neighbours
+    loss: Loss
+
+    def __post_init__(self) -> None:
+        if not (0 < self.penalty < MOST_PENALTY and self.tolerance > 0):
+            raise InvalidValue(
+                f"A minimiser needs a penalty between 0 and {MOST_PENALTY:g} and a tolerance "
+                f"above 0, and {self.penalty} and {self.tolerance} were given."
+            )
+        least = least_tolerance(self.curve, self.penalty, self.dimensions)
+        if exact(self.tolerance) < least:
+            raise InvalidValue(
+                f"With a penalty of {self.penalty} and {self.dimensions} weights a gradient "
+                f"can be certified to {float(least):.2g}, and not to {self.tolerance}; raise "
+                "one of the two."
+            )
+
+    @property
+    def moved(self) -> Sensitivity:
+        """How many steps one unit moves the released weights at most."""
+        exactly = self.max_rows * self.neighbours.additions * reach_of(self.dimensions)
+        # both neighbours' solvers may stop short, each in its own direction
+        solver = ceil(2 * exact(self.tolerance) * STEPS)
+        # half a step in each weight of either, and less than one step for their division
+        rounding = isqrt(self.dimensions) + 2
+        facts = (f"minimisers={exactly}", f"solvers={solver}", f"rounding={rounding}")
+        rule = Rule("a strongly convex risk, and a certificate of its solver", facts)
+        return Sensitivity.of(exactly + solver + rounding, Norm.L2, rule)
+
+    @property
+    def step(self) -> float:
+        """Of the weights that are released."""
+        return 1 / (STEPS * self.penalty)
+
+    @property
+    def deviation(self) -> float:
+        """Of the noise of each weight."""
+        return sqrt(self._mechanism().variance) * self.step
+
+    def event(self) -> GaussianNoise:
+        """Gaussian noise, once."""
+        return self._mechanism().event(self.moved)
+
+    def release(
+        self, rows: Secret[Integers], vectors: Callable[[Integers], Floats], gateway: Gateway
+    ) -> Floats:
+        """The noisy weights for what ``vectors`` makes of rows, each times its class' sign."""
+        steps = inside(rows, lambda table: self.steps(vectors(table)))
+        noisy = self._mechanism().release(steps, self.moved, gateway)
+        return np.asarray(noisy, dtype=np.float64) * self.step
+
+    def steps(self, vectors: Floats) -> Integers:
+        """The weights in steps, exact; at most as many as rows times `STEPS`."""
+        risk = RegularisedRisk(self.curve, self.penalty, clipped_steps(vectors, 1.0))
+        weights = risk.minimiser(exact(self.tolerance))
+        return np.rint(weights * (STEPS * self.penalty)).astype(np.int64)
+
+    def _mechanism(self) -> Gaussian:
+        return Gaussian(Fraction(ceil(self.moved.square / (2 * self.loss.amount))))
