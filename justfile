@@ -59,6 +59,14 @@ survey *args:
 audit *args:
     TACIT_CANARIES=100000 OPENBLAS_NUM_THREADS=1 uv run pytest tests/claims/test_one_run.py tests/unit/audit tests/end_to_end/test_audit.py "$@"
 
+# fits with a canary and without, as many as show something of a model at epsilon 1
+audit-models fits="12000":
+    TACIT_MODEL_FITS={{ fits }} OPENBLAS_NUM_THREADS=1 uv run pytest -n auto tests/claims/test_model_audit.py
+
+# networks of JAX in an environment of their own: what they learn, lose and say of it
+deep *args:
+    UV_PROJECT_ENVIRONMENT=.cache/deep uv run --locked --extra deep pytest tests/deep tests/claims/test_sampled_descent.py "$@"
+
 # write anew the charts and figures of the page about robust statistics
 robust-page:
     TACIT_DRAW=1 uv run pytest tests/claims/test_robust_page.py -k figures

@@ -10,6 +10,7 @@ from tacit.errors import InvalidValue, MissingExtra
 EXTRAS = {
     "arrow": "pyarrow",
     "client": "httpx",
+    "deep": "jax_privacy",
     "keyring": "keyring",
     "attacks": "scipy",
     "ml": "sklearn",

@@ -16,15 +16,21 @@ from tacit.noise.integers import Integers
 Floats = NDArray[np.float64]
 
 
-def table_of(rows: ScaledRows, features: Floats, target: Integers) -> Secret[Integers]:
-    """A matrix of units, features in the axes' steps, and targets in their own."""
+def table_of(
+    rows: ScaledRows, features: Floats, target: Integers, of_last: int = 1
+) -> Secret[Integers]:
+    """A matrix of units, features in the axes' steps, and targets in their own.
+
+    Each row is a unit of its own, but for the last ``of_last`` rows, which are one.
+    """
     steps = [
         np.clip(
             np.rint((column - float(axis.centre)) / float(axis.unit)), -axis.reach, axis.reach
         )
         for column, axis in zip(features.T, rows.axes, strict=True)
     ]
-    table = np.column_stack([np.arange(len(features)), *steps, target])
+    units = np.minimum(np.arange(len(features)), len(features) - of_last)
+    table = np.column_stack([units, *steps, target])
     return Secret(table.astype(np.int64))
 
 

@@ -16,6 +16,7 @@ from tacit.core.noise_event import (
     CubeNoise,
     GaussianNoise,
     LaplaceNoise,
+    RealGaussianNoise,
     TruncatedLaplaceNoise,
 )
 from tacit.core.selection_event import (
@@ -73,6 +74,9 @@ MEANT: dict[str, Event] = {
     "smooth laplace": SmoothLaplaceNoise(factor=Fraction(2), smoothing=Fraction(1, 30)),
     "propose test release": ProposeTestRelease(
         test_epsilon=Fraction(1, 10), release_epsilon=Fraction(1, 5), delta=Fraction(1, 10**6)
+    ),
+    "real gaussian": RealGaussianNoise(
+        sensitivity_square=Fraction(1), variance=Fraction(121, 100)
     ),
 }
 RENAMED = {

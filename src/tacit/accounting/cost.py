@@ -10,6 +10,7 @@ from tacit.core.noise_event import (
     CubeNoise,
     GaussianNoise,
     LaplaceNoise,
+    RealGaussianNoise,
     TruncatedLaplaceNoise,
 )
 from tacit.core.selection_event import (
@@ -57,8 +58,9 @@ def _(leaf: LaplaceNoise) -> Cost:
     return _pure(leaf.sensitivity / leaf.scale)
 
 
-@cost_of.register
-def _(leaf: GaussianNoise) -> Cost:
+@cost_of.register(GaussianNoise)
+@cost_of.register(RealGaussianNoise)
+def _(leaf: GaussianNoise | RealGaussianNoise) -> Cost:
     return Cost(None, leaf.sensitivity_square / (2 * leaf.variance))
 
 

@@ -11,7 +11,13 @@ from functools import singledispatch
 from tacit.core.event import Composed, Event, Nothing, Repeated
 from tacit.core.loss import Loss
 from tacit.core.measure import Measure
-from tacit.core.noise_event import BallNoise, CubeNoise, GaussianNoise, LaplaceNoise
+from tacit.core.noise_event import (
+    BallNoise,
+    CubeNoise,
+    GaussianNoise,
+    LaplaceNoise,
+    RealGaussianNoise,
+)
 from tacit.core.selection_event import ExponentialSelection, PermuteAndFlipSelection
 from tacit.errors import InvalidValue
 from tacit.numeric.exact import exp_bounds
@@ -56,8 +62,9 @@ def _(event: LaplaceNoise | CubeNoise, size: int) -> Event:
 
 
 @group_event.register(GaussianNoise)
+@group_event.register(RealGaussianNoise)
 @group_event.register(BallNoise)
-def _(event: GaussianNoise | BallNoise, size: int) -> Event:
+def _(event: GaussianNoise | RealGaussianNoise | BallNoise, size: int) -> Event:
     return replace(event, sensitivity_square=event.sensitivity_square * size**2)
 
 

@@ -38,6 +38,24 @@ class GaussianNoise(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class RealGaussianNoise(Event):
+    """A real vector moved by at most the root of ``sensitivity_square``, with Gaussian noise.
+
+    The noise is independent on each number, with a density proportional to
+    exp(-y**2 / (2 * variance)).
+    """
+
+    law: ClassVar[Numerics] = Numerics.IDEALISED
+
+    sensitivity_square: Fraction
+    variance: Fraction
+
+    def __post_init__(self) -> None:
+        at_least_zero(sensitivity_square=self.sensitivity_square)
+        above_zero(variance=self.variance)
+
+
+@dataclass(frozen=True, slots=True)
 class TruncatedLaplaceNoise(Event):
     """One integer moved by at most ``sensitivity``, with Laplace noise up to ``reach``.
 

@@ -17,6 +17,7 @@ from tacit.core.noise_event import (
     CubeNoise,
     GaussianNoise,
     LaplaceNoise,
+    RealGaussianNoise,
     TruncatedLaplaceNoise,
 )
 from tacit.core.selection_event import (
@@ -50,6 +51,7 @@ EVENTS: dict[str, type[Event]] = {
     "student": StudentNoise,
     "smooth laplace": SmoothLaplaceNoise,
     "propose test release": ProposeTestRelease,
+    "real gaussian": RealGaussianNoise,
     "composed": Composed,
     "repeated": Repeated,
     "sampled": Sampled,

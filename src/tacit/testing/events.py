@@ -10,6 +10,7 @@ from tacit.core.noise_event import (
     CubeNoise,
     GaussianNoise,
     LaplaceNoise,
+    RealGaussianNoise,
     TruncatedLaplaceNoise,
 )
 from tacit.core.selection_event import (
@@ -43,6 +44,7 @@ LEAVES: tuple[Event, ...] = (
     StudentNoise(3, Fraction(1, 50), Fraction(1, 20)),
     ProposeTestRelease(Fraction(1, 10), Fraction(1, 10), SMALL),
     Sampled(LaplaceNoise(Fraction(1), Fraction(1)), Fraction(1, 100)),
+    RealGaussianNoise(Fraction(1), Fraction(16)),
 )
 """Every leaf that has a price of its own."""
 
