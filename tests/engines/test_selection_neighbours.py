@@ -8,7 +8,6 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import pytest
 from conftest import Bar
 from fitted_models import BOUNDS, neighbouring
@@ -80,9 +79,9 @@ class Strict(ReplayingGateway):
         steps = unseal(secret) - self.calls[self.replayed].opened
         self.moved.append(bool(steps.any()))
         one_way = (steps >= 0).all() or (steps <= 0).all()
-        if isinstance(draw, ChooseOne) and self.relation is Neighbours.ADD_REMOVE:
-            if not one_way:
-                raise BrokenPromise("One unit moves two scores apart.")
+        monotone = isinstance(draw, ChooseOne) and self.relation is Neighbours.ADD_REMOVE
+        if monotone and not one_way:
+            raise BrokenPromise("One unit moves two scores apart.")
         return super().release(secret, sensitivity, draw)
 
 
@@ -127,17 +126,27 @@ def test_a_neighbour_moves_nothing_by_more_than_is_paid_for(name: str, bar: Bar)
     bar(f"{name}: neighbours replayed", FITS, f">= {FITS}", batches >= FITS)
 
 
-class ByHalfTheRows(ClassifierChoice):
-    """A lie: the rate of its choice is that of units with one row."""
+class OfOneRow(FewestErrors):
+    """A lie: its noise is made for units of one row."""
+
+    def event(self, training: Training) -> Event:
+        return super().event(replace(training, max_rows=1))
+
+    def chosen(self, rules: Any, rows: Any, training: Training, gateway: Any) -> Any:
+        steps = super().chosen(rules, rows, replace(training, max_rows=1), gateway)
+        next(steps)
+        try:
+            steps.send((yield rows.step(training)))
+        except StopIteration as done:
+            return done.value
+
+
+class ForgetsRows(ClassifierChoice):
+    """The same lie, in a choice."""
 
     def _choice(self) -> FewestErrors:
-        class Lying(FewestErrors):
-            def mechanism(self, neighbours: Neighbours, max_rows: int) -> Exponential:
-                del max_rows
-                return FewestErrors.mechanism(self, neighbours, 1)
-
         honest = super()._choice()
-        return Lying(honest.epsilon, honest.candidates)
+        return OfOneRow(honest.epsilon, honest.candidates)
 
 
 class OneFitAlone(CrossValidation):
@@ -155,24 +164,24 @@ class BestAlone(ModelSearch):
         return replace(whole, events=whole.events[1:])  # type: ignore[attr-defined]
 
 
-class FoldsByPlace(LinearRule):
-    """A lie: a row is judged by how many stand before it."""
+class RowsTogether(LinearRule):
+    """A lie: how a row is judged depends on the number of rows beside it."""
 
     def missed(self, rows: Integers, axes: Any) -> Integers:
-        return np.arange(len(rows)) % 2 * super().missed(rows, axes)
+        return len(rows) % 2 * super().missed(rows, axes)
 
 
 class ScoresOfNeighbours(ClassifierChoice):
     """The same lie, in a choice."""
 
     def _rules(self) -> list[LinearRule]:
-        return [FoldsByPlace(rule.slopes, rule.starts) for rule in super()._rules()]
+        return [RowsTogether(rule.slopes, rule.starts) for rule in super()._rules()]
 
 
 @pytest.mark.parametrize(
     "lie",
     [
-        ByHalfTheRows(LINES, **BOUNDS),
+        ForgetsRows(LINES, **BOUNDS),
         ScoresOfNeighbours(LINES, **BOUNDS),
         OneFitAlone(logistic(), folds=3, epsilon=5),
         BestAlone([logistic(), logistic(rate=1.0)], folds=2, epsilon=5),

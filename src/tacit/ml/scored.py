@@ -25,7 +25,7 @@ def scored_rows(model: Any, training: Training) -> Labelled:
         tacit.errors.InvalidValue: GaussianNB has no score here: linear classifiers have one.
     """
     last = model.model if isinstance(model, Pipeline) else model
-    if not (is_classifier(last) and hasattr(last, "decision_function")):
+    if not hasattr(last, "decision_function") or not is_classifier(last):
         name = type(last).__name__
         raise InvalidValue(f"{name} has no score here: linear classifiers have one.")
     bounds = model.scaler.bounds if isinstance(model, Pipeline) else model.bounds

@@ -79,10 +79,10 @@ class OpenHoldout:
         wanted, asked = exact(expected), self.asked
         plan = canonical(question.plan).plan
         tally = asked.tally(self._condition(plan), wanted)
-        question = self._share_question(plan, wanted)
+        free = self._share_question(plan, wanted)
         receipt = self.start()
         for _ in range(RACES):
-            stored = self._place.ledger.stored(question.release_key)
+            stored = self._place.ledger.stored(free.release_key)
             if stored is not None:
                 return _share(stored)
             entropy = SystemEntropy(receipt)
@@ -96,7 +96,7 @@ class OpenHoldout:
                 if after != kept:
                     self._place.states.change(self._name, found, _bytes(after))
                 said = json.dumps([str(told.value), told.off]).encode()
-                return _share(self._place.ledger.enter(question, said).body)
+                return _share(self._place.ledger.enter(free, said).body)
         raise InternalError("A holdout is asked by too many at once.")
 
     def _counted(self, tally: KeptTally) -> Secret[Integers]:
