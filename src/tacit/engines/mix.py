@@ -45,6 +45,16 @@ def mixed(salt: bytes, parts: Sequence[Key | None]) -> int:
     return _folded(number & MOST, 2 * (factor & MOST) + 1)
 
 
+def fold_of(salt: bytes, unit: Key, folds: int) -> int:
+    """Which of so many folds a unit is in, from 0 on."""
+    return mixed(fold_salt(salt), [unit]) % folds
+
+
+def fold_salt(salt: bytes) -> bytes:
+    """Another than that of the rows: which of them are kept says nothing about folds."""
+    return b"fold|" + salt
+
+
 def _folded(value: int, factor: int) -> int:
     return (value * factor >> SHIFT) & MOST
 

@@ -11,8 +11,8 @@ from tacit.core.secret import Secret
 from tacit.engines.engine import SecretTable, boxed_rows, sealed
 from tacit.engines.joined import joined
 from tacit.engines.leaves import Leaf
-from tacit.engines.meaning import Row, steps, truth
-from tacit.engines.mix import mixed
+from tacit.engines.meaning import Cell, Row, steps, truth
+from tacit.engines.mix import fold_of, mixed
 from tacit.noise.integers import Integers
 from tacit.plan.bounded import (
     BoundedKey,
@@ -36,7 +36,7 @@ class Reference:
 
     def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
         """The secret answer to ``plan``."""
-        units = self._units(plan, catalog)
+        units = self._units(plan, catalog, salt)
         totals: dict[Group, list[int]] = {} if plan.keys else {(): [0] * len(plan.tallies)}
         leaves: list[Leaf] = []
         told_by = [name for name, _ in row_keys(plan.source, catalog)]
@@ -63,18 +63,20 @@ class Reference:
         told_by = [name for name, _ in row_keys(plan.source, catalog)]
         kept = [
             (unit, *(_tally(tally, [row], [row]) for tally in plan.tallies))
-            for unit, found in self._units(plan, catalog).items()
+            for unit, found in self._units(plan, catalog, salt).items()
             for row in _few(plan, salt, unit, found, told_by)[: plan.max_rows]
         ]
         columns = list(zip(*kept, strict=True)) or [()] * (1 + len(plan.tallies))
         return boxed_rows(columns, most)
 
-    def _units(self, plan: BoundedPlan, catalog: Catalog) -> dict[str | int, list[Row]]:
+    def _units(
+        self, plan: BoundedPlan, catalog: Catalog, salt: bytes
+    ) -> dict[str | int, list[Row]]:
         """The rows that count, by their units."""
         units: dict[str | int, list[Row]] = defaultdict(list)
         for row in joined(plan.source, catalog, self._tables):
             unit = row[plan.source.unit]
-            if unit is not None and truth(plan.condition, row):
+            if unit is not None and truth(plan.condition, row) and _chosen(plan, salt, unit):
                 units[unit].append(row)  # type: ignore[index]
         first = plan.first_periods
         return units if first is None else {u: _now(first, units[u]) for u in units}
@@ -86,6 +88,15 @@ def _now(first: FirstPeriods, rows: list[Row]) -> list[Row]:
     if first.now not in periods[: first.most]:
         return []
     return [row for row in rows if _key(first.period, row) == first.now]
+
+
+def _chosen(plan: BoundedPlan, salt: bytes, unit: Cell) -> bool:
+    """Whether a unit is of the part of all units that is asked about."""
+    fold = plan.fold
+    if fold is None:
+        return True
+    inside = fold_of(salt, unit, fold.folds) == fold.number  # type: ignore[arg-type]
+    return inside is not fold.outside
 
 
 def _group(plan: BoundedPlan, row: Row) -> Group | None:

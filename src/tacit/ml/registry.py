@@ -7,14 +7,18 @@ from tacit.errors import InvalidValue, UnknownName
 from tacit.extras import load
 
 MODELS = {
+    "ClassifierChoice": "tacit.ml.classifier_choice",
+    "CrossValidation": "tacit.ml.cross_validation",
     "GaussianNB": "tacit.ml.naive_bayes",
     "HuberRegression": "tacit.ml.huber_regression",
     "KMeans": "tacit.ml.k_means",
     "LinearRegression": "tacit.ml.linear_regression",
     "LinearSVC": "tacit.ml.linear_svc",
     "LogisticRegression": "tacit.ml.logistic_regression",
+    "ModelSearch": "tacit.ml.model_search",
     "OutputPerturbation": "tacit.ml.output_perturbation",
     "PCA": "tacit.ml.pca",
+    "Pipeline": "tacit.ml.pipeline",
     "QuantileRegression": "tacit.ml.quantile_regression",
     "StandardScaler": "tacit.ml.standard_scaler",
 }
@@ -31,13 +35,25 @@ def spec_of(model: Any) -> str:
         ... ]
         '{"model":"LinearRegression","settings":{"boun'
     """
+    return json.dumps(_told(model), sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def estimator_of(model: Any) -> Any:
+    """What a session drives: the model itself, and of scikit-learn's pipelines our own."""
+    if (type(model).__module__, type(model).__name__) == ("sklearn.pipeline", "Pipeline"):
+        return load(MODELS["Pipeline"], extra="ml").Pipeline(model.steps)
+    return model
+
+
+def _told(model: Any) -> dict[str, Any]:
+    """A model as JSON holds it."""
+    model = estimator_of(model)
     name = type(model).__name__
     if MODELS.get(name) != type(model).__module__:
         raise InvalidValue(
             f"{name} is no model that a session fits; these are: {', '.join(MODELS)}."
         )
-    stored = {"model": name, "settings": _plain(model.get_params(deep=False))}
-    return json.dumps(stored, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return {"model": name, "settings": _plain(model.get_params(deep=False))}
 
 
 def model_of(spec: str) -> Any:
@@ -51,11 +67,27 @@ def model_of(spec: str) -> Any:
     """
     try:
         stored = json.loads(spec)
-        name, settings = stored["model"], dict(stored["settings"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise InvalidValue(
-            'A model is told as {"model": a name, "settings": {...}}.'
-        ) from error
+    except (TypeError, RecursionError, ValueError):
+        stored = None
+    if not _is_model(stored):
+        raise InvalidValue('A model is told as {"model": a name, "settings": {...}}.')
+    return _made(stored)
+
+
+def _is_model(stored: Any) -> bool:
+    """Whether ``stored`` has the shape of a model's text."""
+    told = isinstance(stored, dict) and stored.keys() == {"model", "settings"}
+    return told and isinstance(stored["model"], str) and isinstance(stored["settings"], dict)
+
+
+def _made(stored: Any) -> Any:
+    """What ``stored`` tells: a model, with those that it is made of, or a plain setting."""
+    if isinstance(stored, list):
+        return [_made(part) for part in stored]
+    if not _is_model(stored):
+        return stored
+    name = stored["model"]
+    settings = {key: _made(part) for key, part in stored["settings"].items()}
     if name not in MODELS:
         raise UnknownName(f"There is no model {name!r}; there are: {', '.join(MODELS)}.")
     made = getattr(load(MODELS[name], extra="ml"), name)
@@ -75,6 +107,8 @@ def _plain(value: Any) -> Any:
             return [_plain(part) for part in value]
         case dict():
             return {str(key): _plain(part) for key, part in value.items()}
+        case _ if hasattr(value, "get_params"):
+            return _told(value)  # a model that another is made of
     raise InvalidValue(
         "A setting of a model is a number, text or a list of these, and no "
         f"{type(value).__name__}."

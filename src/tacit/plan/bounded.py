@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from tacit.core.column import Kind
 from tacit.core.keys import Key, Keys
 from tacit.plan.calendar import Span
+from tacit.plan.fold import Fold
 from tacit.plan.source import Source
 from tacit.plan.steps import ColumnSteps, Condition, Steps
 from tacit.plan.tally import Tally
@@ -78,12 +79,12 @@ class FirstPeriods:
 class BoundedPlan:
     """One bounded relation that feeds all tallies and the selection of keys.
 
-    Rows where the unit is NULL, or where the condition is not true, are dropped, and those that
-    are not of a unit's ``first_periods``, where these are said. Then each unit
-    keeps at most ``max_rows_in_all`` rows, where that is said; of these, rows where a key is
-    NULL or not public are dropped, and it keeps at most ``max_groups`` groups, and in a group
-    at most ``max_rows`` rows where a tally keeps rows. Which ones is a function of the unit's
-    own rows and a salt.
+    Rows where the unit is NULL or not in the fold, or where the condition is not true, are
+    dropped, and those that are not of a unit's ``first_periods``, where these are said. Then
+    each unit keeps at most ``max_rows_in_all`` rows, where that is said; of these, rows where a
+    key is NULL or not public are dropped, and it keeps at most ``max_groups`` groups, and in a
+    group at most ``max_rows`` rows where a tally keeps rows. Which ones is a function of the
+    unit's own rows and a salt.
     """
 
     source: Source
@@ -94,3 +95,4 @@ class BoundedPlan:
     tallies: tuple[Tally, ...]
     max_rows_in_all: int | None = None
     first_periods: FirstPeriods | None = None
+    fold: Fold | None = None

@@ -9,6 +9,7 @@ from tacit.core.population import Population
 from tacit.core.unit import Neighbours
 from tacit.errors import InvalidValue
 from tacit.plan.bounded import BoundedPlan, StepsKey
+from tacit.plan.fold import Fold
 from tacit.plan.gather import gather
 from tacit.plan.relation import Relation
 from tacit.plan.source import Source, assumptions
@@ -31,6 +32,8 @@ class Training:
     max_rows_in_all: int | None
     population: Population
     assumptions: tuple[str, ...]
+    fold: Fold | None = None
+    """The part of the units that it is about, where that is not all of them."""
 
     @property
     def neighbours(self) -> Neighbours:
@@ -53,6 +56,7 @@ class Training:
             max_rows=self.max_rows,
             tallies=tuple(tallies),
             max_rows_in_all=self.max_rows_in_all if key is None else self.max_rows,
+            fold=self.fold,
         )
 
 

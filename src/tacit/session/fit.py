@@ -8,7 +8,7 @@ from tacit.core.answer import Answer
 from tacit.core.measure import Measure
 from tacit.core.parameter import parameters_in
 from tacit.core.standing import Standing, rounded
-from tacit.ml.registry import model_of, spec_of
+from tacit.ml.registry import estimator_of, model_of, spec_of
 from tacit.numeric.exact import exact
 from tacit.plan.relation import Scan
 from tacit.plan.training import training_of
@@ -53,9 +53,12 @@ def fit(  # noqa: PLR0913, PLR0917 - a model, and what it is fitted to
     """
     quote = quote_of(curator, model, dataset, features, target)
     release, standing, key = paid_for(curator, quote, request)
-    learned: Any = model
-    learned.learn(parameters_in(release), release.guarantee, features)
-    learned.release_ = Answer.of(release, standing, key)
+    estimator_of(model).learn(parameters_in(release), release.guarantee, features)
+    learned: Any = model  # a pipeline of scikit-learn has what its steps have
+    learned.guarantee_, learned.release_ = (
+        release.guarantee,
+        Answer.of(release, standing, key),
+    )
     return model
 
 

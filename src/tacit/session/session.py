@@ -11,16 +11,19 @@ from tacit.frame.table import Table
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.status import Status
 from tacit.ledger.verify import Verdict
+from tacit.numeric.exact import Number, exact
 from tacit.plan.plan import Plan
 from tacit.plan.relation import Scan
 from tacit.session.curator import Curator
 from tacit.session.fit import FitPreview, fit, preview
 from tacit.session.question import Question
-from tacit.session.stream import open_stream
+from tacit.session.stream import open_holdout, open_stream
 from tacit.sql.parse import parse
 from tacit.store.states import States
+from tacit.stream.open_holdout import OpenHoldout
 from tacit.stream.open_stream import OpenStream
 from tacit.stream.stream import Periods, Stream
+from tacit.stream.thresholdout import Thresholdout
 from tacit.stream.window import EACH, Window
 
 Model = TypeVar("Model")
@@ -58,6 +61,17 @@ class Session:
         """
         stream = Stream(question.plan, periods, loss, window, max_steps)
         return open_stream(self._curator, stream)
+
+    def holdout(
+        self, dataset: str, *, epsilon: Number, answers: int, rows: int, threshold: Number
+    ) -> OpenHoldout:
+        """A dataset whose shares can be asked for again and again, under one charge for all.
+
+        Nothing is charged until the first share. ``rows`` is about how many it has, as far as
+        that is public; see `tacit.stream.thresholdout`.
+        """
+        asked = Thresholdout(exact(epsilon), answers, rows, exact(threshold))
+        return open_holdout(self._curator, dataset, asked)
 
     def fit(
         self,

@@ -1,18 +1,30 @@
-"""Stream: where a stream of this session lives; the rest is its own."""
+"""Stream: where a stream or a holdout of this session lives; the rest is its own."""
 
+from tacit.plan.relation import Relation, Scan
 from tacit.plan.source import source_of
 from tacit.session.curator import Curator
 from tacit.session.policy import policy_of, tables_of
+from tacit.stream.open_holdout import OpenHoldout
 from tacit.stream.open_stream import OpenStream, Place
 from tacit.stream.stream import Stream
+from tacit.stream.thresholdout import Thresholdout
 
 
 def open_stream(curator: Curator, stream: Stream) -> OpenStream:
     """``stream`` over the tables of ``curator``; free until its first step is released."""
+    return OpenStream(stream, _place(curator, stream.plan.source))
+
+
+def open_holdout(curator: Curator, dataset: str, asked: Thresholdout) -> OpenHoldout:
+    """A holdout over a table of ``curator``; free until its first share is asked for."""
+    return OpenHoldout(dataset, asked, _place(curator, Scan(dataset)))
+
+
+def _place(curator: Curator, relation: Relation) -> Place:
     catalog = curator.catalog
-    source = source_of(stream.plan.source, catalog)
+    source = source_of(relation, catalog)
     population = catalog.population(catalog.dataset(source.dataset).population)
-    place = Place(
+    return Place(
         ledger=curator.home.ledger,
         states=curator.home.states,
         engine=curator.engine_of(source.datasets),
@@ -21,4 +33,3 @@ def open_stream(curator: Curator, stream: Stream) -> OpenStream:
         principal=curator.principal,
         policy=policy_of(population, tables_of(catalog, source.datasets)),
     )
-    return OpenStream(stream, place)

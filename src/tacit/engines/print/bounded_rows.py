@@ -7,15 +7,26 @@ from sqlglot import exp
 from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
 from tacit.core.schema import Schema
+from tacit.engines.mix import fold_salt
 from tacit.engines.print.first_periods import PERIOD, rows_now
 from tacit.engines.print.form import copy_to_read, row_by_row
 from tacit.engines.print.gather import Relations, rows
 from tacit.engines.print.kept_rows import BROKEN, PLACE, UNIT, RowOrder, kept_rows
 from tacit.engines.print.key import is_group, is_text, named
+from tacit.engines.print.mix import mixed
 from tacit.engines.print.row import condition, steps
 from tacit.engines.print.rows import Rows
 from tacit.engines.print.stage import stages
-from tacit.engines.print.word import alias, bytewise, chosen, column, is_null, literal
+from tacit.engines.print.word import (
+    alias,
+    bytewise,
+    chosen,
+    column,
+    is_null,
+    literal,
+    paren,
+)
+from tacit.plan.fold import Fold
 from tacit.plan.row_key import row_keys
 from tacit.plan.source import one_row
 from tacit.plan.steps import Known
@@ -97,6 +108,8 @@ def _counted(rows_of: Rows, source: str, *, placed: bool) -> exp.Select:
     if plan.first_periods is not None:
         cells.append((PERIOD, named(plan.first_periods.period), True))
     where = [exp.not_(is_null(unit)), condition(plan.condition)]
+    if plan.fold is not None:
+        where.append(_of_fold(rows_of, plan.fold))
     if placed:
         place_name = f"{plan.source.dataset}.{PLACE}"
         values.append(alias(column(place_name), PLACE))
@@ -113,6 +126,15 @@ def _counted(rows_of: Rows, source: str, *, placed: bool) -> exp.Select:
         alias(bytewise(cell, dialect, text=text), name) for name, cell, text in cells
     ]
     return chosen(source, *named_cells, *values).where(*where, copy=False)
+
+
+def _of_fold(rows_of: Rows, fold: Fold) -> exp.Expr:
+    """Whether the unit of a row is of that part of all units."""
+    unit = (rows_of.plan.source.unit, rows_of.unit_part[1])
+    mix = paren(mixed(fold_salt(rows_of.salt), [unit], rows_of.dialect))
+    compared = exp.NEQ if fold.outside else exp.EQ
+    number = paren(exp.Mod(this=mix, expression=literal(fold.folds)))
+    return compared(this=number, expression=literal(fold.number))
 
 
 def is_added_up(tally: Tally) -> bool:

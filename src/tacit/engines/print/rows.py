@@ -56,7 +56,7 @@ class Rows:
     @property
     def all_count(self) -> bool:
         """Whether no row of the table is left out by a condition."""
-        return self.plan.condition == AllOf(())
+        return self.plan.condition == AllOf(()) and self.plan.fold is None
 
     @property
     def key_names(self) -> list[str]:
