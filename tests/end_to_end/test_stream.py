@@ -18,6 +18,7 @@ from tacit.plan.calendar import Span
 from tacit.session.session import Session
 from tacit.stream.open_stream import OpenStream
 from tacit.stream.stream import Periods
+from tacit.stream.table import expected
 from tacit.stream.toeplitz import Toeplitz
 from tacit.stream.tree import Tree
 from tacit.stream.window import ALL, EACH, Window
@@ -154,6 +155,17 @@ def test_the_policy_is_printed_with_each_release(opens: Opens) -> None:
     few = repr(stream(session, max_steps=3, window=Window(2)).release())
     assert "they count in the first 3 weeks that they have rows in, and in no other" in few
     assert "Shown: the last 2 steps together." in few
+
+
+def test_what_is_expected_before_is_what_intervals_say_after(opens: Opens) -> None:
+    running = stream(opens(), Loss.zcdp("0.02"), window=ALL, max_steps=2)
+    [said] = expected(running.quote)
+    tables = [running.release() for _ in range(WEEKS)]
+    far = [(high - low) / 2 for low, high in (table["n"].intervals[0] for table in tables)]
+    first, last = (float(said.split(f" in the {end}")[0].split()[-1]) for end in ("f", "l"))
+    assert first == pytest.approx(float(far[0]), rel=0.1)
+    assert last == pytest.approx(float(far[-1]), rel=0.1)
+    assert far[0] < far[-1]
 
 
 def test_a_person_counts_in_their_first_weeks_and_in_no_other(opens: Opens) -> None:

@@ -1,6 +1,8 @@
 """`tacit publish`: a question that is published every day, week or month under one charge."""
 
+from contextlib import ExitStack
 from datetime import date, datetime
+from os import environ
 from pathlib import Path
 
 import click
@@ -8,13 +10,14 @@ import click
 from tacit.cli import options
 from tacit.core.standing import rounded
 from tacit.errors import InvalidValue
+from tacit.extras import load
 from tacit.plan.calendar import Span
 from tacit.publish.declared import Publications
 from tacit.publish.publication import Publication
 from tacit.publish.run import run
 from tacit.session.project import open_project
 from tacit.stream.stream import Periods
-from tacit.stream.table import policy_of
+from tacit.stream.table import expected, policy_of
 from tacit.stream.window import ALL, EACH, Window
 
 SPANS = {span.value.lower(): span for span in Span}
@@ -26,12 +29,25 @@ def publish() -> None:
     """Publish the same question every day, week or month, under one charge for all of them."""
 
 
-@publish.command()
+@publish.command(short_help="Declare a publication, and charge all of its periods.")
 @click.argument("name")
 @click.argument("sql")
 @click.option("--day", required=True, help="The column of days that tells a row's period.")
-@click.option("--every", type=click.Choice(list(SPANS)), default="week", show_default=True)
-@click.option("--from", "first", type=DAY, required=True, help="A day of the first period.")
+@click.option(
+    "--every",
+    type=click.Choice(list(SPANS)),
+    default="week",
+    show_default=True,
+    help="How long a period is.",
+)
+@click.option(
+    "--from",
+    "first",
+    type=DAY,
+    metavar="YYYY-MM-DD",
+    required=True,
+    help="A day of the first period.",
+)
 @click.option("--steps", type=int, required=True, help="How many periods, all in all.")
 @click.option("--epsilon", help="What all of them together may lose, such as 1.")
 @click.option("--rho", help="The same in rho.")
@@ -77,24 +93,52 @@ def declare(  # noqa: PLR0913 - one for each option
         stream = made.stream(session)
         if not quote:
             Publications(session.states).declare(made, session)
-        click.echo("\n".join((*policy_of(stream.quote), f"Price: {rounded(loss)}, once.")))
+        price = f"Price: {rounded(loss)}, once."
+        click.echo("\n".join((*policy_of(stream.quote), *expected(stream.quote), price)))
 
 
-@publish.command("run")
+@publish.command("run", short_help="Release every period that is over; for a timer.")
 @click.argument("name", required=False)
-@click.option("--into", type=click.Path(path_type=Path), default="published", show_default=True)
-@click.option("--today", type=DAY, help="Release what was due by that day.")
+@click.option(
+    "--into",
+    type=click.Path(path_type=Path),
+    default="published",
+    show_default=True,
+    help="The folder for Parquet files, charts and promises.",
+)
+@click.option(
+    "--database",
+    metavar="env:NAME",
+    help="PostgreSQL as well: the variable NAME holds its address.",
+)
+@click.option("--schema", default="published", show_default=True, help="For tables there.")
+@click.option(
+    "--today", type=DAY, metavar="YYYY-MM-DD", help="Release what was due by that day."
+)
 @options.project
 @options.principal
-def run_(
-    *, name: str | None, into: Path, today: datetime | None, project: Path, principal: str
+def run_(  # noqa: PLR0913 - one for each option
+    *,
+    name: str | None,
+    into: Path,
+    database: str | None,
+    schema: str,
+    today: datetime | None,
+    project: Path,
+    principal: str,
 ) -> None:
     """Release every period that is over, of NAME or of all publications; for a timer."""
     day = date.today() if today is None else today.date()  # noqa: DTZ011 - the owner's day
-    with open_project(project, principal=principal) as session:
+    with ExitStack() as closing:
+        tables = None
+        if database:
+            postgres = load("tacit.publish.postgres", extra="postgres")
+            tables = closing.enter_context(postgres.schema_of(_address(database), schema))
+        session = closing.enter_context(open_project(project, principal=principal))
         declared = Publications(session.states)
         for publication in (declared[name],) if name else declared.all():
-            for step in run(publication, session, day, into):
+            more = [tables(publication)] if tables else []
+            for step in run(publication, session, day, into, *more):
                 click.echo(f"{publication.name}: {step.period} released")
 
 
@@ -116,3 +160,19 @@ def _window(shows: str) -> Window:
     if shows.isdecimal():
         return Window(int(shows))
     raise InvalidValue(f"--shows takes each, total or a number of periods, not {shows!r}.")
+
+
+def _address(place: str) -> str:
+    """What the named variable holds; it is in no text of ours."""
+    keeper, _, variable = place.partition(":")
+    if keeper != "env" or not variable.isidentifier():
+        raise InvalidValue(
+            "An address may hold a password, so it is named and not written: "
+            "--database env:REPORTS, for a variable REPORTS that holds one."
+        )
+    if variable not in environ:
+        raise InvalidValue(
+            f"--database wants the variable {variable}, which is not set; it holds an address, "
+            "such as postgresql://writer@db.example.org/reports."
+        )
+    return environ[variable]

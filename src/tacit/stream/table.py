@@ -1,6 +1,7 @@
 """What a step shows: a table with intervals, and under which policy it was released."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from operator import itemgetter
 
@@ -9,9 +10,11 @@ from tacit.core.release import Release, ReleasedColumn
 from tacit.core.standing import rounded
 from tacit.engines.engine import public_groups
 from tacit.errors import InternalError
+from tacit.plan.expression import Field
 from tacit.plan.reading import TotalReading
 from tacit.query.column import CONFIDENCE, MOST_ROWS
 from tacit.query.post import posted
+from tacit.render.cell import cell
 from tacit.stream.factor import Factor
 from tacit.stream.quote import StreamQuote
 from tacit.stream.reach import reach
@@ -79,25 +82,47 @@ def policy_of(quote: StreamQuote) -> tuple[str, ...]:
     return ("\n".join(lines),)
 
 
+def expected(quote: StreamQuote) -> tuple[str, ...]:
+    """How far numbers will miss in the first step and in the last; known without data."""
+    span = quote.stream.periods.span.value.lower()
+    pairs = zip(quote.question.plan.measures, quote.bound.readings, strict=True)
+    readings = {Field(measure.name): reading for measure, reading in pairs}
+    lines = []
+    for output in quote.question.post.outputs:
+        found = output.expression
+        reading = readings.get(found) if isinstance(found, Field) else None
+        if isinstance(reading, TotalReading):
+            ends = [_misses(reading, quote, place) for place in (0, quote.stream.horizon - 1)]
+            first, last = (cell(far, (Fraction(0), 2 * far)) for far in ends)
+            far = first if first == last else f"{first} in the first {span}, {last} in the last"
+            lines.append(f"{output.name} misses by at most {far}, with 95%.")
+    return tuple(lines)
+
+
 def _column(
     name: str, reading: TotalReading, quote: StreamQuote, step: Step, earlier: Step | None
 ) -> ReleasedColumn:
-    factor, window = quote.factor, quote.stream.window
+    factor, far = quote.factor, _misses(reading, quote, step.number)
     shown = step.totals[reading.tally]
     if earlier is not None:
         shown = shown.astype(object) - earlier.totals[reading.tally].astype(object)
-    around = reach(
-        quote.tallies[reading.tally].noise,
-        _spread(factor, window)[step.number],
-        factor.bits,
-        factor.horizon,
-        CONFIDENCE,
-    )
-    far = around * reading.step + MOST_ROWS * reading.rounding
     part = reading.step / 2**factor.bits
     values = [part * int(number) for number in shown.tolist()]
     intervals = tuple((value - far, value + far) for value in values)
     return ReleasedColumn(name, tuple(values), intervals, CONFIDENCE)
+
+
+def _misses(reading: TotalReading, quote: StreamQuote, number: int) -> Fraction:
+    """What a number that the step ``number`` shows errs by at most, nearly always."""
+    factor = quote.factor
+    around = reach(
+        quote.tallies[reading.tally].noise,
+        _spread(factor, quote.stream.window)[number],
+        factor.bits,
+        factor.horizon,
+        CONFIDENCE,
+    )
+    return around * reading.step + MOST_ROWS * reading.rounding
 
 
 @lru_cache(maxsize=16)

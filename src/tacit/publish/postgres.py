@@ -1,0 +1,139 @@
+"""A publication as a table in a schema of PostgreSQL, which any tool reads."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import psycopg
+from psycopg.sql import SQL, Composed, Identifier, Literal
+
+from tacit.core.release import ReleasedColumn
+from tacit.errors import InvalidValue
+from tacit.publish.publication import Publication
+from tacit.render.fields import fields
+from tacit.stream.history import history
+from tacit.stream.table import StreamRelease
+
+LONGEST_NAME = 63
+"""Bytes of a name that PostgreSQL keeps; two that it cuts might be one."""
+
+TYPES = {str: "text", int: "bigint"}
+"""Of what names a group; all else is a number."""
+
+
+class PublishedTable:
+    """The table of a publication: a row for each period and group, with its intervals.
+
+    What is promised is the comment of the table.
+
+    Guarantee: a period is there whole or not at all, and once; once there it stays what it is,
+    whoever else writes at the same moment.
+    """
+
+    def __init__(
+        self, connection: psycopg.Connection[Any], schema: str, publication: Publication
+    ) -> None:
+        self._connection = connection
+        self._publication = publication
+        self._period = publication.periods.span.value.lower()
+        self._table = SQL(".").join([_named(schema), _named(publication.name)])
+
+    def holds(self, number: int) -> bool:
+        """Whether the rows of a step are there."""
+        day = self._publication.periods.ends(number)[0]
+        there = SQL("SELECT FROM {} WHERE {} = {} LIMIT 1")
+        query = there.format(self._table, _named(self._period), Literal(day))
+        return self._comment is not None and bool(self._run(query).rowcount)
+
+    def write(self, number: int, table: StreamRelease) -> None:
+        """Write the rows of a step, in one transaction."""
+        columns = history([table], self._publication.periods, number).columns
+        rows = fields(columns)
+        with self._connection.transaction():
+            _alone(self._connection, self._table.as_string(self._connection))
+            self._make(columns, list(rows), table)
+            if self.holds(number):
+                return
+            marks = SQL(", ").join([SQL("%s")] * len(rows))
+            insert = SQL("INSERT INTO {} VALUES ({})").format(self._table, marks)
+            with self._connection.cursor() as cursor:
+                cursor.executemany(insert, list(zip(*rows.values(), strict=True)))
+
+    def _make(
+        self, columns: tuple[ReleasedColumn, ...], names: list[str], table: StreamRelease
+    ) -> None:
+        """Make the table, unless it is there and is that of this charge."""
+        mark = f"Receipt: {table.receipt.hex()}"
+        found = self._comment
+        if found is not None and not found.endswith(mark):
+            raise InvalidValue(
+                f"There is a table {self._publication.name!r} in that schema which is not this "
+                "publication; name another schema, or drop it."
+            )
+        if found is not None:
+            return
+        types = {columns[0].name: "date"} | {
+            column.name: TYPES[type(column.values[0])]
+            for column in columns[1:]
+            if type(column.values[0]) in TYPES and column.confidence is None
+        }
+        cells = [
+            SQL("{} {}").format(_named(name), SQL(types.get(name, "double precision")))
+            for name in names
+        ]
+        key = SQL("PRIMARY KEY ({})").format(SQL(", ").join(map(_named, types)))
+        made = SQL("CREATE TABLE {} ({})").format(self._table, SQL(", ").join([*cells, key]))
+        self._run(made)
+        said = Literal("\n\n".join([*table.notes, mark]))
+        self._run(SQL("COMMENT ON TABLE {} IS {}").format(self._table, said))
+
+    @property
+    def _comment(self) -> str | None:
+        """What the table says; None where there is none."""
+        asked = SQL(
+            "SELECT coalesce(obj_description(found, 'pg_class'), '') "
+            "FROM to_regclass({}) AS found WHERE found IS NOT NULL"
+        )
+        name = Literal(self._table.as_string(self._connection))
+        row = self._run(asked.format(name)).fetchone()
+        return None if row is None else str(row[0])
+
+    def _run(self, query: Composed) -> psycopg.Cursor[Any]:
+        return self._connection.execute(query)
+
+
+@contextmanager
+def schema_of(address: str, schema: str) -> Iterator[Callable[[Publication], PublishedTable]]:
+    """The tables of a schema, by their publications; it is made where it is not there."""
+    try:
+        with psycopg.connect(address, connect_timeout=10, autocommit=True) as connection:
+            with connection.transaction():
+                _alone(connection, schema)
+                asked = "SELECT FROM pg_namespace WHERE nspname = %s"
+                if not connection.execute(asked, (schema,)).rowcount:
+                    connection.execute(SQL("CREATE SCHEMA {}").format(_named(schema)))
+            yield partial(PublishedTable, connection, schema)
+    except psycopg.Error as error:
+        kind = type(error).__name__
+    else:
+        return
+    # without its words, in which an address with a password may stand
+    raise InvalidValue(
+        f"PostgreSQL did not take the publication, by a {kind}; look at the address in the "
+        f"variable, and that its role may create tables in the schema {schema!r}."
+    )
+
+
+def _alone(connection: psycopg.Connection[Any], name: str) -> None:
+    """Wait for others that make or write what is called so, to the end of the transaction."""
+    connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (name,))
+
+
+def _named(name: str) -> Identifier:
+    if len(name.encode()) > LONGEST_NAME:
+        raise InvalidValue(
+            f"PostgreSQL cuts names beyond {LONGEST_NAME} bytes, and {name!r} is longer; call "
+            "it by a shorter one."
+        )
+    return Identifier(name)
