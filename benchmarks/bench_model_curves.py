@@ -19,7 +19,7 @@ from tacit.ml.linear_regression import LinearRegression
 from tacit.ml.logistic_regression import LogisticRegression
 
 PICTURE = Path(__file__).parents[1] / "docs" / "tutorials" / "models.svg"
-RUNS = int(os.environ.get("TACIT_CURVE_RUNS", "11"))
+RUNS = int(os.environ.get("TACIT_CURVE_RUNS", "5"))
 SIZES = 100, 300, 1000, 3000, 10_000, 30_000, 100_000
 EPSILONS = 0.1, 1.0, 10.0
 LINE = np.array([1.0, -0.5, 0.5, 0.25, -0.25])

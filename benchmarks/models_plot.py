@@ -5,7 +5,7 @@ from itertools import pairwise
 from math import log10
 
 WIDTH, HEIGHT, TOP, BOTTOM = 260, 300, 64, 250
-LEFT, RIGHT = 40, 240
+LEFT, RIGHT = 40, 228
 COLOURS = "#8a8a8a", "#173f6c", "#2a6fbb", "#a9c9ea"
 
 Curves = Mapping[str, Sequence[float]]

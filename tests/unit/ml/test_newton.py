@@ -59,7 +59,7 @@ def test_slopes_that_are_too_flat_lead_past_the_place(monkeypatch: Any) -> None:
     target = 0.5 + features @ [-0.3, 1.0] + numbers.normal(0, 0.5, 3000)
     model = HuberRegression(**KNOWN, epsilon=100_000, solver="newton", iterations=8)
     assert far(model, features, target) < 1e-4
-    # the lie goes by the slope where it stands, from the start: to and fro, for ever
+    # the lie goes by the slope where it stands, from the start: past it, and back again
     monkeypatch.setattr(MallowsScores, "steepest", MallowsScores.slopes)
     assert far(model, features, target) > 0.1
     assert not model.honest_
