@@ -8,6 +8,7 @@ from tacit.core.answer import Answer
 from tacit.core.measure import Measure
 from tacit.core.parameter import parameters_in
 from tacit.core.standing import Standing, rounded
+from tacit.extras import load
 from tacit.ml.registry import estimator_of, model_of, spec_of
 from tacit.numeric.exact import exact
 from tacit.plan.relation import Scan
@@ -60,6 +61,12 @@ def fit(  # noqa: PLR0913, PLR0917 - a model, and what it is fitted to
         Answer.of(release, standing, key),
     )
     return model
+
+
+def folded(model: Any, folds: int, epsilon: float, delta: float) -> Any:
+    """What fits ``model`` fold by fold, and scores it."""
+    made = load("tacit.ml.cross_validation", extra="ml").CrossValidation
+    return made(model, folds=folds, epsilon=epsilon, delta=delta)
 
 
 def preview(

@@ -15,7 +15,7 @@ from tacit.numeric.exact import Number, exact
 from tacit.plan.plan import Plan
 from tacit.plan.relation import Scan
 from tacit.session.curator import Curator
-from tacit.session.fit import FitPreview, fit, preview
+from tacit.session.fit import FitPreview, fit, folded, preview
 from tacit.session.question import Question
 from tacit.session.stream import open_holdout, open_stream
 from tacit.sql.parse import parse
@@ -88,6 +88,24 @@ class Session:
         ``guarantee_``, and as ``release_`` what the ledger keeps.
         """
         return fit(self._curator, model, dataset, features, target, request)
+
+    def cross_validate(  # noqa: PLR0913 - a model, what it is fitted to, and its scores
+        self,
+        model: Any,
+        dataset: str,
+        *,
+        features: Sequence[str],
+        target: str,
+        folds: int = 5,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+    ) -> Any:
+        """How well ``model`` does on people whom it was not fitted to, as ``test_scores_``.
+
+        The fits are charged, at the model's own loss each, and the scores, at ``epsilon``.
+        """
+        asked = folded(model, folds, epsilon, delta)
+        return self.fit(asked, dataset, features=features, target=target)
 
     def quote(
         self, model: Any, dataset: str, *, features: Sequence[str], target: str | None = None

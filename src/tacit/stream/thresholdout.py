@@ -86,6 +86,11 @@ class Thresholdout:
             )
 
     @property
+    def reach(self) -> int:
+        """The most that one unit moves a sum by, in steps, whether it comes or is replaced."""
+        return self.max_rows * STEPS
+
+    @property
     def sparse(self) -> SparseVector:
         """Which shares are far off: the first two parts of epsilon."""
         bar = round(self.threshold * self.rows * STEPS)
@@ -95,7 +100,7 @@ class Thresholdout:
     @property
     def reading(self) -> Laplace:
         """The noise of a share that is read: the last part of epsilon, for all of them."""
-        return Laplace(self.answers * self._moved(Norm.L1).amount / (self.epsilon * PARTS[2]))
+        return Laplace(self.answers * self.reach / (self.epsilon * PARTS[2]))
 
     def event(self) -> Composed:
         """All that a holdout will tell, however it is asked."""
@@ -115,7 +120,7 @@ class Thresholdout:
 
     def start(self, entropy: Entropy) -> Kept:
         """The noisy threshold of a new holdout; drawn once, and kept secret."""
-        scale = self._moved(Norm.LINF).amount / self.sparse.threshold_epsilon
+        scale = self.reach / self.sparse.threshold_epsilon
         noise = DiscreteLaplace(scale).draw(entropy, 1)
         return Kept(self.sparse.threshold + int(noise[0]), self.answers)
 
@@ -129,9 +134,8 @@ class Thresholdout:
                 f"This holdout has given all of its {self.answers} answers; what it would say "
                 "next is not paid for. Open a new one, which is charged anew."
             )
-        moved = self._moved(Norm.LINF)
-        draw = Reaches(kept.reached, self.sparse.query_scale(int(moved.amount)))
-        if not gateway.release(inside(off, np.abs), moved, draw)[0]:
+        draw = Reaches(kept.reached, self.sparse.query_scale(self.reach))
+        if not gateway.release(inside(off, np.abs), self._moved(Norm.LINF), draw)[0]:
             return Share(own, off=False), kept
         noisy = int(self.reading.release(off, self._moved(Norm.L1), gateway)[0])
         read = min(max(own + Fraction(noisy, STEPS * self.rows), Fraction(0)), Fraction(1))
@@ -139,7 +143,7 @@ class Thresholdout:
 
     def _moved(self, norm: Norm) -> Sensitivity:
         rule = Rule("a row is off by one share at most", (f"max_rows={self.max_rows}",))
-        return Sensitivity.of(self.max_rows * STEPS, norm, rule)
+        return Sensitivity.of(self.reach, norm, rule)
 
 
 @dataclass(frozen=True, slots=True)
