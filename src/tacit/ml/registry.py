@@ -1,10 +1,15 @@
 """The models that have a name: as text they are that name and public settings, never code."""
 
 import json
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 from tacit.errors import InvalidValue, UnknownName
 from tacit.extras import load
+from tacit.ml.settings import check_settings
+
+Model = TypeVar("Model")
+"""What is fitted comes back fitted, whichever it is."""
 
 MODELS = {
     "GaussianNB": "tacit.ml.naive_bayes",
@@ -34,7 +39,12 @@ def spec_of(model: Any) -> str:
             f"{name} is no model that a session fits; these are: {', '.join(MODELS)}."
         )
     stored = {"model": name, "settings": _plain(model.get_params(deep=False))}
-    return json.dumps(stored, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    try:
+        return json.dumps(stored, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except ValueError as error:
+        raise InvalidValue(
+            f"{name} is told as JSON, which has no NaN and no infinity; give it finite numbers."
+        ) from error
 
 
 def model_of(spec: str) -> Any:
@@ -53,12 +63,20 @@ def model_of(spec: str) -> Any:
         raise InvalidValue(
             'A model is told as {"model": a name, "settings": {...}}.'
         ) from error
-    if name not in MODELS:
-        raise UnknownName(f"There is no model {name!r}; there are: {', '.join(MODELS)}.")
+    return model_named(name, settings)
+
+
+def model_named(name: str, settings: Mapping[str, Any]) -> Any:
+    """The model of a name with public settings, not fitted; anything else is refused.
+
+    Example:
+        >>> model_named("KMeans", {"n_clusters": 3}).n_clusters
+        3
+    """
+    if not isinstance(name, str) or name not in MODELS:
+        raise UnknownName(f"There is no model {name!r:.60}; there are: {', '.join(MODELS)}.")
     made = getattr(load(MODELS[name], extra="ml"), name)
-    unknown = sorted(settings.keys() - made().get_params(deep=False).keys())
-    if unknown:
-        raise UnknownName(f"{name} has no settings called {', '.join(unknown)}.")
+    check_settings(made, settings)
     return made(**settings)
 
 

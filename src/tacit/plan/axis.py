@@ -10,7 +10,17 @@ from tacit.errors import InvalidValue
 from tacit.numeric.grid import Grid
 from tacit.plan.kind import NUMBERS
 from tacit.plan.ranged import Ranged
-from tacit.plan.steps import CaseSteps, ColumnIsTrue, ColumnSteps, NotSo, Steps, WholeSteps
+from tacit.plan.row_value import columns_of
+from tacit.plan.steps import (
+    CaseSteps,
+    ColumnIsNull,
+    ColumnIsTrue,
+    ColumnSteps,
+    NotSo,
+    Steps,
+    StepsAreNull,
+    WholeSteps,
+)
 
 REACH = 2**26
 """No column is farther from its centre, in steps; hardly any is less far at its end.
@@ -67,6 +77,14 @@ class Axis:
             centre=lowest + start * value.step,
             unit=value.step / factor,
         )
+
+    @property
+    def there(self) -> NotSo:
+        """Whether a row has a number here: whether its column does."""
+        (column,) = columns_of(self.steps)
+        if isinstance(column, ColumnSteps):
+            return NotSo(ColumnIsNull(column.name, column.kind))
+        return NotSo(StepsAreNull(column))
 
     def value(self, steps: int) -> Fraction:
         """What a number of steps stands for."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from tacit.core.catalog import Catalog
 from tacit.core.loss import Loss
@@ -11,10 +11,12 @@ from tacit.frame.table import Table
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.status import Status
 from tacit.ledger.verify import Verdict
+from tacit.ml.registry import Model
 from tacit.plan.plan import Plan
 from tacit.plan.relation import Scan
+from tacit.query.fit_preview import FitPreview
 from tacit.session.curator import Curator
-from tacit.session.fit import FitPreview, fit, preview
+from tacit.session.fit import fit, preview
 from tacit.session.question import Question
 from tacit.session.stream import open_stream
 from tacit.sql.parse import parse
@@ -22,8 +24,6 @@ from tacit.store.states import States
 from tacit.stream.open_stream import OpenStream
 from tacit.stream.stream import Periods, Stream
 from tacit.stream.window import EACH, Window
-
-Model = TypeVar("Model")
 
 
 class Session:

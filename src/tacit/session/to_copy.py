@@ -44,15 +44,6 @@ def declared(source: Source, name: str) -> Declared:
     raise told
 
 
-def not_on_spark(found: Declared) -> None:
-    """Refuse an engine in which nothing is written from here."""
-    if found.engine.kind == "spark":
-        raise InvalidValue(
-            "A copy on Spark is made and dropped by its owner, in their own session; see "
-            "tacit.engines.prepare.Preparation."
-        )
-
-
 def worth_it(dataset: Dataset) -> None:
     """Refuse a dataset that no question would read from a copy, with the next step."""
     name, unit = dataset.name, dataset.unit
@@ -88,10 +79,14 @@ def chosen(found: Declared, where: str | None, parts: int | None) -> CopyPlace:
         "duckdb": "main, a schema of the same file, or copies.duckdb, a file of its own",
         "parquet": "copies.duckdb, a file of its own",
         "postgres": "copies, a schema of the same database",
+        "spark": "copies, a database of its catalogue",
     }
+    if kind == "spark" and parts not in {None, 1}:
+        raise InvalidValue("A copy on Spark is one table, whose buckets are its parts.")
     if wanted is not None:
-        place = CopyPlace(wanted, parts or (before.parts if before else PARTS))
-        if kind == "duckdb" or (place.file is None) == (kind == "postgres"):
+        usual = 1 if kind == "spark" else PARTS
+        place = CopyPlace(wanted, parts or (before.parts if before else usual))
+        if kind == "duckdb" or (place.file is None) == (kind in {"postgres", "spark"}):
             return place
     raise InvalidValue(
         f"Say where the copy of {found.dataset.name!r} shall lie, by --where: {ways[kind]}."

@@ -15,6 +15,7 @@ from tacit.engines.print.row import condition, steps
 from tacit.engines.print.rows import Rows
 from tacit.engines.print.stage import stages
 from tacit.engines.print.word import alias, bytewise, chosen, column, is_null, literal
+from tacit.plan.columns_there import columns_there
 from tacit.plan.row_key import row_keys
 from tacit.plan.source import one_row
 from tacit.plan.steps import Known
@@ -44,7 +45,8 @@ def _rows(rows_of: Rows, level: str, whole: Rows) -> Relations:
     """Of one table: the question's own, or a part of its copy; ``whole`` says which."""
     plan, catalog, placed = rows_of.plan, rows_of.catalog, whole.copied
     made = rows(plan.source, catalog, rows_of.dialect, level)
-    made |= stages((plan.condition, plan.keys, plan.tallies), list(made)[-1], level)
+    used = plan.condition, plan.keys, plan.tallies
+    made |= stages(used, list(made)[-1], level, columns_there(plan.condition))
     made[f"{ROWS}{level}"] = _counted(rows_of, list(made)[-1], placed=placed)
     most = plan.max_rows_in_all
     if most is None or one_row(plan.source, catalog):
