@@ -255,7 +255,7 @@ def test_a_model_is_quoted_fitted_and_free_again(door: Door) -> None:
     again = door.fit(line(epsilon=amount), "visits", **OTHER)
     assert again.coef_.tolist() == model.coef_.tolist()
     assert again.release_.standing.cost.amount == 0
-    door.fit(line(epsilon=amount), "visits", **OTHER, request=f"a fit {amount}")
+    door.fit(line(epsilon=amount + 0.25), "visits", **OTHER, request=f"a fit {amount}")
     with pytest.raises(KeyReused):
         door.fit(line(epsilon=1), "visits", **OTHER, request=f"a fit {amount}")
 

@@ -136,7 +136,7 @@ class Spark:
         return ask_rows(plan, catalog, salt, most, "spark", self._found)
 
     def write(self, text: str) -> list[Any]:
-        """Run what makes or drops a copy, for its owner; what fails is told in Spark's words."""
+        """Run what makes or drops a copy, for its owner, who may read Spark's own errors."""
         found: list[Any] = self._session.sql(text).collect()
         return found
 

@@ -62,7 +62,7 @@ class Points:
         )
         corner = square = sum(axis.reach**2 for axis in axes)
         if norm is not None:
-            square = min(square, (exact(norm) ** 2 * REACH**2).__floor__())
+            square = min(square, (exact(norm) * abs(exact(norm)) * REACH**2).__floor__())
         if square < 1:
             raise InvalidValue(f"A norm is above 0, and {norm} is not.")
         squares: list[Steps] = [ProductSteps(axis.steps, axis.steps) for axis in axes]

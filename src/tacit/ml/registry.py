@@ -58,7 +58,7 @@ def model_of(spec: str) -> Any:
     """
     try:
         stored = json.loads(spec)
-        name, settings = stored["model"], dict(stored["settings"])
+        name, settings = str(stored["model"]), dict(stored["settings"])
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidValue(
             'A model is told as {"model": a name, "settings": {...}}.'
@@ -73,7 +73,7 @@ def model_named(name: str, settings: Mapping[str, Any]) -> Any:
         >>> model_named("KMeans", {"n_clusters": 3}).n_clusters
         3
     """
-    if not isinstance(name, str) or name not in MODELS:
+    if name not in MODELS:
         raise UnknownName(f"There is no model {name!r:.60}; there are: {', '.join(MODELS)}.")
     made = getattr(load(MODELS[name], extra="ml"), name)
     check_settings(made, settings)

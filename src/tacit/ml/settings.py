@@ -35,11 +35,12 @@ def check_settings(made: type, settings: Mapping[str, Any]) -> None:
         tacit.errors.InvalidValue: KMeans takes n_clusters as int up to 10000, not 1000000000.
     """
     known = get_type_hints(made.__init__)  # type: ignore[misc] # of the class that was named
+    known.pop("return", None)
     unknown = sorted(settings.keys() - known.keys())
-    if unknown or "return" in settings:
+    if unknown:
         raise UnknownName(
             f"{made.__name__} has no settings called {', '.join(unknown)[:SHOWN]}; it has: "
-            f"{', '.join(name for name in known if name != 'return')}."
+            f"{', '.join(known)}."
         )
     for name, value in settings.items():
         wanted = get_args(known[name]) or (known[name],)
