@@ -73,7 +73,7 @@ def test_a_copy_is_prepared_and_dropped_by_the_command_line(tmp_path: Path) -> N
     owner, file = local(), tmp_path / "tacit.toml"
     address = f"sc://127.0.0.1:{free_port()}"
     tacit(file, f"init {address}")
-    many = "--max-rows 2 --max-rows-in-all 3 --row-key cost"
+    many = "--max-rows 2 --max-rows-in-all 3 --row-key person"
     bounds = "domain visits.cost 0..3000 --source policy"
     protect = f"protect visits --unit ward --max-groups 1 {many}"
     for words in (SAID[0], protect, bounds, "apply --yes"):

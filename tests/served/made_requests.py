@@ -41,7 +41,7 @@ LINE: dict[str, Any] = {
     "features": ["patient"],
     "target": "cost",
 }
-SCALER: dict[str, Any] = {"model": "StandardScaler", "dataset": "shifts", "features": ["hours"]}
+SCALER: dict[str, Any] = {"model": "StandardScaler", "dataset": "visits", "features": ["cost"]}
 FITS: tuple[dict[str, Any], ...] = (
     *(LINE, LINE | {"model": "HuberRegression"}, LINE | {"settings": {"epsilon": 0.1}}),
     *(SCALER | {"settings": {"epsilon": 0.05}}, SCALER | {"settings": {"epsilon": 900}}),

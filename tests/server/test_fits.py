@@ -18,6 +18,8 @@ from tacit.server.role import Role
 from tacit.session.curator import Curator
 from tacit.session.project import served
 
+LOADING = 300
+"""Seconds for a reply: the first fit of a process loads scikit-learn."""
 EXACT = "application/vnd.tacit.release+json"
 LINE = {
     "model": "LinearRegression",
@@ -40,7 +42,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 def post(server: Server, body: Any, path: str = "/v1/fit", **headers: str) -> Any:
     token = server.token("ann")
-    return server.call("POST", path, token, json=body, headers=headers)
+    return server.call("POST", path, token, json=body, headers=headers, timeout=LOADING)
 
 
 def changed(**settings: Any) -> dict[str, Any]:
@@ -116,6 +118,7 @@ HOSTILE = [
             {"epsilon": -1},
             {"epsilon": 0},
             {"epsilon": 90},
+            {"epsilon": 1e-99},
             {"epsilon": 10**4000},
             {"epsilon": float("nan")},
             {"delta": float("inf")},
