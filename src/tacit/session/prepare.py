@@ -77,7 +77,7 @@ class Owner:
             owner = load("tacit.engines.spark_owner", extra="spark").spark_owner
             address = with_token(engine, self.environment)
             if self.address is not None:
-                address = owner_address(self.address, self.environment)
+                address = owner_address(self.address, self.environment, spark=True)
             return cast("AbstractContextManager[Run]", owner(address, place.where))
         parquet = found.dataset.location.table[-1] if engine.kind == "parquet" else None
         file = None if place.file is None else str(folder / place.file)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tacit.core.dataset import Dataset, UnitColumn
 from tacit.errors import InvalidValue, UnknownName
 from tacit.project.copies import PARTS, CopyPlace, place_of
-from tacit.project.engines import EngineAddress, without_secret
+from tacit.project.engines import EngineAddress, without_secret, without_token
 from tacit.project.entry import Entry, Fault
 from tacit.project.project import project_of
 from tacit.project.secret import ENVIRONMENT
@@ -93,7 +93,9 @@ def chosen(found: Declared, where: str | None, parts: int | None) -> CopyPlace:
     )
 
 
-def owner_address(said: str | None, environment: Mapping[str, str]) -> str:
+def owner_address(
+    said: str | None, environment: Mapping[str, str], *, spark: bool = False
+) -> str:
     """The address of whoever may create tables: from a variable, or without a password."""
     if said is None:
         raise InvalidValue(
@@ -106,7 +108,7 @@ def owner_address(said: str | None, environment: Mapping[str, str]) -> str:
             raise InvalidValue(f"The variable {variable} of --by is not set.")
         return environment[variable]
     try:
-        without_secret(Entry(said, ("--by",)))
+        (without_token if spark else without_secret)(Entry(said, ("--by",)))
     except Fault as fault:
         told = InvalidValue(f"{fault.message} For --by: env:VARIABLE holds the whole address.")
     else:

@@ -94,7 +94,9 @@ def _at(stage: str, number: ColumnSteps, *, known: bool) -> exp.Expr:
             return clamped(column(number.name), *map(literal, days), known=known)
         case "tacit_clamped", Kind.FLOAT:
             ends = float(grid.lower), float(grid.upper)
-            return _clamped_float(column(number.name), *ends, known=known)
+            if known:  # to be finite
+                return clamped(column(number.name), *map(double, ends), known=True)
+            return _clamped_float(column(number.name), *ends)
         case "tacit_scaled", Kind.DECIMAL if last:
             return exp.Mul(this=last, expression=literal(1 / grid.step))
         case "tacit_scaled", Kind.FLOAT if last:
@@ -122,19 +124,13 @@ def _at(stage: str, number: ColumnSteps, *, known: bool) -> exp.Expr:
     raise InternalError(f"A {kind.value} column has no steps.")
 
 
-def _clamped_float(value: exp.Expr, low: float, high: float, *, known: bool) -> exp.Expr:
-    """The nearest float inside; NULL for what is not finite: engines differ on its order.
-
-    Where all are ``known`` to be finite there is no NULL.
-    """
+def _clamped_float(value: exp.Expr, low: float, high: float) -> exp.Expr:
+    """The nearest float inside; NULL for what is not finite: engines differ on its order."""
     bounds = double(low), double(high)
     inside = exp.and_(
         compare(Comparison.AT_LEAST, value, bounds[0]),
         compare(Comparison.AT_MOST, value, bounds[1]),
     )
-    if known:
-        beyond = compare(Comparison.MORE, value, bounds[1])
-        return choose([(inside, value), (beyond, bounds[1])], bounds[0])
     above = exp.and_(
         compare(Comparison.MORE, value, bounds[1]),
         compare(Comparison.AT_MOST, value, double(float_info.max)),
