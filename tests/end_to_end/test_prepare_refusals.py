@@ -118,9 +118,11 @@ def test_where_each_person_has_one_row_nothing_is_prepared(file: Path) -> None:
     assert shown == "Each unit has one row; nothing is bounded.\n"
 
 
-def test_on_spark_nothing_is_written_from_here(file: Path) -> None:
+def test_on_spark_a_copy_is_one_table_of_a_database(file: Path) -> None:
     edit(file, 'kind = "duckdb"\npath = "clinic.duckdb"', 'kind = "spark"\naddress = "sc://h"')
-    for words in (("--where", "copies"), ("--drop",)):
-        assert "A copy on Spark is made and dropped by" in told(
-            file, "prepare", "visits", *words
-        )
+    for words, refusal in (
+        ((), "by --where: copies, a database of its catalogue"),
+        (("--where", "copies.duckdb"), "by --where: copies, a database of its catalogue"),
+        (("--where", "copies", "--parts", "3"), "whose buckets are its parts"),
+    ):
+        assert refusal in told(file, "prepare", "visits", *words)

@@ -4,11 +4,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from getpass import getuser
 from inspect import signature
+from math import nan as NAN  # noqa: N812 - a constant
 from pathlib import Path
+from typing import Any
 
 import duckdb
+import pandas as pd
 import pytest
 from losing import Fragile, curator_over, served, token_for
+from sklearn.base import BaseEstimator
 
 import tacit
 from tacit.client.preview import RemotePreview
@@ -28,6 +32,8 @@ from tacit.errors import (
 )
 from tacit.frame.aggregate import count, mean, total
 from tacit.frame.expression import col
+from tacit.ml.k_means import KMeans
+from tacit.ml.linear_regression import LinearRegression
 from tacit.session.preview import Preview
 from tacit.session.project import apply_project
 from tacit.session.question import Question
@@ -136,8 +142,8 @@ def missing(here: type, there: type, but: set[str]) -> set[str]:
     return {name for name in ours if name not in but and ours[name] != theirs.get(name, "no")}
 
 
-BESIDE_THE_LEDGER = {"ledger", "states", "as_if_unknown", "fit", "quote", "stream"}
-"""What only who has the ledger's folder can do; models and streams are not asked over HTTP."""
+BESIDE_THE_LEDGER = {"ledger", "states", "as_if_unknown", "stream"}
+"""What only who has the ledger's folder can do: a stream keeps its state sealed there."""
 
 
 def test_both_doors_have_the_same_words() -> None:
@@ -224,6 +230,36 @@ def test_an_answer_is_shown_and_becomes_a_frame(door: Door) -> None:
     assert answer.to_dict()["receipt"] == answer.receipt.hex()
 
 
+def line(**settings: Any) -> LinearRegression:
+    """A model of what visits cost, and the bounds that nobody declared."""
+    return LinearRegression(**({"bounds": (0, 1500), "epsilon": 2} | settings))
+
+
+OTHER = {"features": ["other"], "target": "cost"}
+COSTS = {"features": ["cost"]}
+
+
+def test_a_model_is_quoted_fitted_and_free_again(door: Door) -> None:
+    amount = 2 if isinstance(door, Session) else 2.5
+    preview = door.quote(line(epsilon=amount), "visits", **OTHER)
+    assert "such fits are left" in repr(preview)
+    before = door.status().spent
+    model = door.fit(line(epsilon=amount), "visits", **OTHER)
+    assert (
+        door.status().spent == before + preview.standing.cost == before + model.guarantee_.loss
+    )
+    assert isinstance(model, BaseEstimator)
+    assert model.predict(pd.DataFrame({"other": [700]})).shape == (1,)
+    assert list(model.feature_names_in_) == ["other"]
+    assert "What was released about patients" in repr(model.release_)
+    again = door.fit(line(epsilon=amount), "visits", **OTHER)
+    assert again.coef_.tolist() == model.coef_.tolist()
+    assert again.release_.standing.cost.amount == 0
+    door.fit(line(epsilon=amount + 0.25), "visits", **OTHER, request=f"a fit {amount}")
+    with pytest.raises(KeyReused):
+        door.fit(line(epsilon=1), "visits", **OTHER, request=f"a fit {amount}")
+
+
 REFUSED: list[tuple[type[TacitError], Callable[[Door], object], str]] = [
     (InvalidValue, lambda door: door.sql("SELECT * FROM visits"), "Rows are not released"),
     (UnknownName, lambda door: door.sql("SELECT COUNT(*) FROM staff"), "no dataset 'staff'"),
@@ -235,6 +271,14 @@ REFUSED: list[tuple[type[TacitError], Callable[[Door], object], str]] = [
     (BudgetExceeded, lambda door: door.sql(WARDS).ask(epsilon=90), "does not fit into the"),
     (InvalidValue, lambda d: d.sql(WARDS).quote(assume_size=[0]), "1000000000000 rows, and 0"),
     (InvalidValue, lambda d: d.sql(WARDS).quote(assume_size=[]), "1 to 10 sizes, and 0 were"),
+    (MissingBound, lambda d: d.fit(line(bounds=None), "visits", **OTHER), "no bounds: visits"),
+    (UnknownName, lambda d: d.fit(line(), "staff", **OTHER), "no dataset 'staff'"),
+    (UnknownName, lambda d: d.quote(line(), "visits", features=["pay"]), "no column 'pay'"),
+    (InvalidValue, lambda d: d.fit(object(), "visits", **COSTS), "no model that a session fit"),
+    (InvalidValue, lambda d: d.fit(line(epsilon=NAN), "visits", **OTHER), "told as JSON"),
+    (InvalidValue, lambda d: d.fit(line(norm="far"), "visits", **OTHER), "takes norm as a fin"),
+    (InvalidValue, lambda d: d.fit(KMeans(10**9), "visits", **COSTS), "int up to 10000, not 1"),
+    (BudgetExceeded, lambda d: d.fit(line(epsilon=90), "visits", **OTHER), "does not fit into"),
     (UnknownName, lambda door: door.status("staff"), "no population 'staff'"),
     (UnknownName, lambda door: door.table("staff"), "no dataset 'staff'"),
 ]
@@ -299,6 +343,19 @@ def test_what_one_paid_for_the_other_has_for_nothing(doors: dict[str, Door]) -> 
     assert remote.standing.cost.amount == 0
     assert doors["remote"].status() == doors["local"].status()
     assert doors["remote"].catalog.populations == doors["local"].catalog.populations
+
+
+def test_models_are_the_same_at_both_doors(doors: dict[str, Door]) -> None:
+    wanted = line(epsilon=1.25)
+    quotes = [repr(door.quote(wanted, "visits", **OTHER)) for door in doors.values()]
+    assert quotes[0] == quotes[1]
+    local, remote = (door.fit(line(epsilon=1.25), "visits", **OTHER) for door in doors.values())
+    assert remote.coef_.tolist() == local.coef_.tolist()
+    assert remote.guarantee_ == local.guarantee_
+    assert remote.release_.receipt == local.release_.receipt
+    assert remote.release_.standing.cost.amount == 0
+    other = doors["remote"].fit(line(epsilon=1.26), "visits", **OTHER)
+    assert other.coef_.tolist() != local.coef_.tolist()
 
 
 def test_how_it_would_be_answered_is_told_alike(doors: dict[str, Door]) -> None:

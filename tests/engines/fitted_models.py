@@ -1,7 +1,7 @@
 """Every model, on sums or on rows, and tables of people to fit it to."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -69,13 +69,6 @@ class People:
 
     def data(self, arrays: Arrays) -> Data:
         return Data(Reference(dict(self.tables)), arrays.catalog, b"arrays")
-
-    def in_duckdb(self, arrays: Arrays) -> Data:
-        """The same rows in another engine; what is NULL here is no number there."""
-        numbers = np.array(self.rows, dtype=float).reshape(-1, 3)
-        units = np.array(self.units, dtype=int)
-        here = replace(arrays, features=numbers[:, :2], target=numbers[:, 2], units=units)
-        return here.data()
 
 
 def neighbouring(number: int) -> tuple[Arrays, People, People]:

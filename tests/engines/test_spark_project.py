@@ -8,13 +8,18 @@ from click.testing import CliRunner, Result
 from spark_session import free_port, local
 
 from tacit.cli.main import main
+from tacit.core.unseal import unseal
 from tacit.errors import InvalidValue
+from tacit.plan.bound import bound
 from tacit.project.engines import engine_of
 from tacit.project.entry import Entry, Fault
+from tacit.session.curator import Curator
 from tacit.session.engines import with_token
 from tacit.session.project import open_project
+from tacit.sql.parse import parse
 
 COUNT = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
+TOTAL = "SELECT SUM(cost) AS cost FROM visits"
 SAID = (
     "budget people --epsilon 3 --delta 1e-6",
     "protect visits --unit person --max-groups 1 --max-rows 1",
@@ -62,6 +67,49 @@ def test_a_spark_is_read_by_its_schema_and_asked_by_connect(tmp_path: Path) -> N
         found = session.sql("SELECT COUNT(*) AS n FROM visits").ask(epsilon=1)
     assert abs(found["n"].values[0] - 3000) < 100
     assert local().sql("SELECT 1").collect()  # closing a session leaves others theirs
+
+
+def test_a_copy_is_prepared_and_dropped_by_the_command_line(tmp_path: Path) -> None:
+    owner, file = local(), tmp_path / "tacit.toml"
+    address = f"sc://127.0.0.1:{free_port()}"
+    tacit(file, f"init {address}")
+    many = "--max-rows 2 --max-rows-in-all 3 --row-key person"
+    bounds = "domain visits.cost 0..3000 --source policy"
+    protect = f"protect visits --unit ward --max-groups 1 {many}"
+    for words in (SAID[0], protect, bounds, "apply --yes"):
+        done = tacit(file, words)
+        assert done.exit_code == 0, done.output
+    of_table = exact(file)
+    made = tacit(file, "prepare visits --where copies")
+    assert made.exit_code == 0, made.output
+    assert "1/1" in made.output
+    assert "from the ordered copy" in tacit(file, "ask", TOTAL, "--explain").output
+    assert owner.table("copies.tacit_visits_0").count() == 3000
+    assert exact(file) == of_table
+    owner.sql("DROP TABLE copies.tacit_visits_0")
+    gone = tacit(file, "ask", TOTAL, "--epsilon", "0.1")
+    assert "The ordered copy of 'visits' is not here" in gone.output
+    assert "ρ = 0 of" in tacit(file, "status").output
+    assert tacit(file, "prepare visits").exit_code == 0
+    dropped = tacit(file, "prepare visits --drop")
+    assert "questions read visits itself" in dropped.output
+    assert not owner.catalog.tableExists("copies.tacit_visits_0")
+    failed = tacit(file, "prepare visits --where copies --by sc://127.0.0.1:1")
+    assert "Spark does not answer" in failed.output
+    told = tacit(file, "prepare visits --where copies --by sc://127.0.0.1/;token=hunter2")
+    assert "A token does not stand in" in told.output
+    owner.sql("DROP DATABASE copies CASCADE")
+
+
+def exact(file: Path) -> list[int]:
+    """What a session of the project finds before noise: which rows are kept tells the sum."""
+    with open_project(file) as session:
+        curator: Curator = session._curator
+        plan = bound(parse(TOTAL, curator.catalog), curator.catalog).plan
+        found = curator.engine_of(("visits",)).run(
+            plan, curator.catalog, curator.salt("people")
+        )
+        return [int(unseal(tally)[0]) for tally in found.tallies]
 
 
 def test_a_spark_that_does_not_answer_is_told_of_at_once(tmp_path: Path) -> None:

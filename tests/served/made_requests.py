@@ -34,6 +34,21 @@ WRONG: tuple[dict[str, Any], ...] = (
     *({"sql": "SELECT COUNT(*) AS n FROM nobody"}, {"delta": "0.5"}, {"rho": "1/3"}),
 )
 
+LINE: dict[str, Any] = {
+    "model": "LinearRegression",
+    "settings": {"epsilon": 0.1, "bounds": [0, 500]},
+    "dataset": "visits",
+    "features": ["patient"],
+    "target": "cost",
+}
+SCALER: dict[str, Any] = {"model": "StandardScaler", "dataset": "visits", "features": ["cost"]}
+FITS: tuple[dict[str, Any], ...] = (
+    *(LINE, LINE | {"model": "HuberRegression"}, LINE | {"settings": {"epsilon": 0.1}}),
+    *(SCALER | {"settings": {"epsilon": 0.05}}, SCALER | {"settings": {"epsilon": 900}}),
+    *(LINE | {"settings": {"seed": 7}}, LINE | {"dataset": "nobody"}, LINE | {"target": None}),
+)
+"""Models on sums and on rows, and some that are refused."""
+
 
 @dataclass(frozen=True)
 class Made:
@@ -48,7 +63,7 @@ class Made:
     @property
     def answered(self) -> bool:
         """Whether noise can be in what comes back."""
-        return self.path == "/v1/ask"
+        return self.path in {"/v1/ask", "/v1/fit"}
 
 
 def made(number: int) -> Made:
@@ -58,6 +73,10 @@ def made(number: int) -> Made:
     kind = draw.random()
     if kind < 0.15:
         return Made("GET", draw.choice(SCREENS), by=draw.choice((by, "ada")))
+    if kind > 0.95:
+        path = draw.choice(("/v1/fit", "/v1/fit", "/v1/fit/quote"))
+        headers = {"Content-Type": "application/json"}
+        return Made("POST", path, json.dumps(draw.choice(FITS)), headers, by)
     given: dict[str, Any] = {"sql": _sql(draw)}
     path = draw.choice(("/v1/ask", "/v1/ask", "/v1/ask", "/v1/quote", "/v1/explain"))
     if path != "/v1/explain":

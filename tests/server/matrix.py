@@ -10,6 +10,8 @@ ROLES = {
     ("POST", "/v1/quote"): ("analyst", "owner"),
     ("POST", "/v1/explain"): ("analyst", "owner"),
     ("POST", "/v1/ask"): ("analyst",),
+    ("POST", "/v1/fit/quote"): ("analyst", "owner"),
+    ("POST", "/v1/fit"): ("analyst",),
     ("GET", "/v1/releases/{release_key}"): ("analyst", "owner"),
     ("GET", "/v1/status"): ("analyst", "owner", "auditor"),
     ("GET", "/v1/ledger/{population}"): ("auditor", "owner"),
@@ -27,6 +29,8 @@ ABOUT = {
     "/v1/quote": "dataset",
     "/v1/explain": "dataset",
     "/v1/ask": "dataset",
+    "/v1/fit/quote": "dataset",
+    "/v1/fit": "dataset",
     "/v1/releases/{release_key}": "release",
     "/v1/ledger/{population}": "population",
     "/v1/ledger/{population}/verify": "population",
@@ -99,4 +103,6 @@ def _of_object(who: Who, method: str, path: str, thing: str) -> int:
         return 200 if (who.principal, thing) == ("ann", OWN) and OWN in who.reaches else 404
     if thing not in who.reaches:
         return 404
+    if path.startswith("/v1/fit") and thing == OTHER:
+        return 422  # the budget of the staff counts in pure epsilon, and no model does
     return 204 if method == "DELETE" else 200

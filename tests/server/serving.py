@@ -137,8 +137,9 @@ class Server:
         """One request."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         headers |= more.pop("headers", {})
+        seconds = more.pop("timeout", SECONDS)
         return requests.request(
-            method, self.address + path, headers=headers, timeout=SECONDS, **more
+            method, self.address + path, headers=headers, timeout=seconds, **more
         )
 
     def ask(self, token: str, sql: str = COUNT, **more: Any) -> requests.Response:

@@ -25,6 +25,12 @@ QUESTIONS = {
     OTHER: "SELECT COUNT(*) AS n FROM shifts",
     NOBODYS: "SELECT COUNT(*) AS n FROM ghosts",
 }
+SCALER = {"model": "StandardScaler", "settings": {"epsilon": 0.01, "bounds": [0, 600]}}
+FITS = {
+    OWN: {"dataset": "people", "features": ["id"]},
+    OTHER: {"dataset": "shifts", "features": ["hours"]},
+    NOBODYS: {"dataset": "ghosts", "features": ["hours"]},
+}
 DATASETS = {OWN: ["people", "visits"], OTHER: ["shifts"], NOBODYS: ["ghosts"]}
 POPULATIONS = {OWN: "patients", OTHER: "staff", NOBODYS: "ghosts"}
 NO_ID = "00" * 32
@@ -70,7 +76,9 @@ class Cells:
     def status(self, who: Who, state: str, method: str, path: str, thing: str) -> int:
         """What one cell gets."""
         body: dict[str, Any] | None = None
-        if ABOUT.get(path) == "dataset":
+        if path.startswith("/v1/fit"):
+            body = SCALER | FITS[thing]
+        elif ABOUT.get(path) == "dataset":
             body = {"sql": QUESTIONS[thing]}
             body |= {"epsilon": "0.1"} if path == "/v1/ask" else {}
         elif (method, path) == ("POST", "/v1/tokens"):
@@ -163,7 +171,11 @@ def test_a_door_that_only_looks_at_the_token_is_found_out(
     monkeypatch.setattr(Scope, "covers", lambda *_: True)
     monkeypatch.setattr(Scope, "check_datasets", lambda *_: None)
     narrow = Who("ann", "analyst", ("visits",))
-    for path, method in (("/v1/releases/{release_key}", "GET"), ("/v1/quote", "POST")):
+    for path, method in (
+        ("/v1/releases/{release_key}", "GET"),
+        ("/v1/quote", "POST"),
+        ("/v1/fit/quote", "POST"),
+    ):
         assert cells.status(narrow, "valid", method, path, OWN) == 200
         assert expected(narrow, "valid", method, path, OWN) == 404
 

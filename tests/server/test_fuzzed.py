@@ -175,7 +175,7 @@ def test_questions_that_nobody_meant_are_refused_or_understood(  # noqa: PLR0913
 def test_bodies_that_break_parsers_are_refused(
     server: Server, tokens: dict[str, str], body: bytes
 ) -> None:
-    for route in ("/v1/ask", "/v1/quote", "/v1/explain", "/v1/tokens"):
+    for route in ("/v1/ask", "/v1/quote", "/v1/explain", "/v1/fit", "/v1/tokens"):
         token = tokens["owner" if route == "/v1/tokens" else "analyst"]
         answer = server.call(
             "POST", route, token, data=body, headers={"Content-Type": "application/json"}

@@ -15,7 +15,7 @@ from tacit.session.prepare import Owner
     "--where", help="A schema, or a .duckdb file; where the copy is, unless another is named."
 )
 @click.option("--parts", type=click.IntRange(1), help="Tables that are read side by side.")
-@click.option("--by", help="env:VARIABLE, an address of PostgreSQL that may create tables.")
+@click.option("--by", help="env:VARIABLE, an address that may create tables.")
 @click.option("--drop", is_flag=True, help="Drop the copy.")
 @options.project
 def prepare(  # noqa: PLR0913 - one for each option

@@ -1,30 +1,19 @@
 """A question to a server: what it would cost and miss by, and its answer."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Protocol
+from typing import Any
 
+from tacit.client.paid import Line, paid
 from tacit.client.preview import RemotePreview
 from tacit.core.answer import Answer
 from tacit.core.catalog import Catalog
-from tacit.core.stored_release import decode
-from tacit.core.stored_standing import decode as decode_standing
-from tacit.errors import InvalidValue, KeyReused
 from tacit.frame.table import Answer as Asked
 from tacit.numeric.exact import Number, exact
 from tacit.plan.canonical import canonical
 from tacit.query.expected import SIZES, check_sizes
 from tacit.sql.show import show
-
-
-class Line(Protocol):
-    """What a question is sent over."""
-
-    def post(self, path: str, body: dict[str, Any], key: str | None = None) -> Any:
-        """What a server answers."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -73,22 +62,7 @@ class RemoteQuestion(Asked):
         question says so; a ``request`` under a new name pays for a new answer.
         """
         amounts = _amounts(epsilon, rho, delta)
-        key = request if request is not None else self._key(amounts)
-        try:
-            told = self.wire.post("/v1/ask", self._body(amounts), key)
-        except KeyReused:
-            if request is not None:
-                raise
-            raise KeyReused(
-                "This was asked before owners declared something else, such as another epoch; "
-                "connect again, and it is asked about what there is now."
-            ) from None
-        try:
-            release = decode(json.dumps(told["release"]).encode())
-            standing = decode_standing(told["standing"])
-            return Answer.of(release, standing, bytes.fromhex(told["release_key"]))
-        except (KeyError, TypeError, ValueError) as error:
-            raise InvalidValue("What the server told is no answer.") from error
+        return paid(self.wire, "/v1/ask", self._body(amounts), request, self._key(amounts))
 
     def __repr__(self) -> str:
         return show(self.plan, self.catalog)

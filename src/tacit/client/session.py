@@ -1,11 +1,14 @@
 """The one door over the network: questions, their prices and their answers."""
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Protocol, Self
-from urllib.parse import quote
+from urllib.parse import quote as quoted
 
-from tacit.client.question import Line, RemoteQuestion
+from tacit.client.fit import asked_for, fit, preview
+from tacit.client.paid import Line
+from tacit.client.question import RemoteQuestion
 from tacit.core.catalog import Catalog
 from tacit.core.stored_catalog import decode
 from tacit.core.stored_standing import decode_loss
@@ -14,9 +17,11 @@ from tacit.frame.table import Table
 from tacit.ledger.status import Status
 from tacit.ledger.units import Units
 from tacit.ledger.verify import Verdict
+from tacit.ml.registry import Model, folded
 from tacit.numeric.exact import exact
 from tacit.plan.plan import Plan
 from tacit.plan.relation import Scan
+from tacit.query.fit_preview import FitPreview
 from tacit.sql.parse import parse
 
 
@@ -62,6 +67,44 @@ class RemoteSession:
         """The rows of a dataset, to be filtered, grouped and counted."""
         return Table(self.catalog, Scan(self.catalog.dataset(name).name), self._asked)
 
+    def fit(
+        self,
+        model: Model,
+        dataset: str,
+        *,
+        features: Sequence[str],
+        target: str | None = None,
+        request: str | None = None,
+    ) -> Model:
+        """``model``, fitted to columns of a dataset, and paid for before any data is touched.
+
+        It goes over the network as its name and settings, and its parameters come back. The
+        same model and columns again are free, with the same parameters.
+        """
+        asked = asked_for(model, dataset, features, target)
+        return fit(self._wire, self.catalog, model, asked, request)
+
+    def cross_validate(  # noqa: PLR0913 - a model, what it is fitted to, and its scores
+        self,
+        model: Any,
+        dataset: str,
+        *,
+        features: Sequence[str],
+        target: str,
+        folds: int = 5,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+    ) -> Any:
+        """How well ``model`` does on people whom it was not fitted to, as ``test_scores_``."""
+        asked = folded(model, folds, epsilon, delta)
+        return self.fit(asked, dataset, features=features, target=target)
+
+    def quote(
+        self, model: Any, dataset: str, *, features: Sequence[str], target: str | None = None
+    ) -> FitPreview:
+        """What fitting ``model`` would cost: free, and without data."""
+        return preview(self._wire, asked_for(model, dataset, features, target))
+
     @property
     def catalog(self) -> Catalog:
         """What may be asked about."""
@@ -82,7 +125,7 @@ class RemoteSession:
     def verify(self, population: str | None = None) -> Verdict:
         """Have the server walk the whole chain of a population: for owners and auditors."""
         name = self.catalog.population(population).name
-        told = self._wire.get(f"/v1/ledger/{quote(name, safe='')}/verify")
+        told = self._wire.get(f"/v1/ledger/{quoted(name, safe='')}/verify")
         spent, cap = decode_loss(told["spent"]), decode_loss(told["cap"])
         head = bytes.fromhex(told["head"])
         return Verdict(name, told["entries"], head, spent, cap, anchored=False)

@@ -15,6 +15,7 @@ from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
 from tacit.core.secret import Secret
 from tacit.engines.ask import ask, ask_rows
+from tacit.engines.copies import check_copies
 from tacit.engines.engine import SecretTable
 from tacit.engines.physical_types import Types, check_types, kinds
 from tacit.engines.print.join import columns, everything
@@ -90,13 +91,13 @@ class Spark:
         """Refuse a catalogue whose tables are not there, or of other types; no row is read."""
         for dataset in catalog.tables:
             try:
-                found = self._session.sql(columns(dataset.name, catalog, dialect="spark"))
-                types = [_type(field) for field in found.schema.fields]
+                types = self._look(columns(dataset.name, catalog, dialect="spark"))
             except Exception as error:
                 raise InvalidValue(
                     f"{dataset.name!r} has no table here with the columns declared."
                 ) from error
             check_types(dataset, dict(zip(dataset.schema.names, types, strict=True)), TYPES)
+        check_copies(catalog, "spark", self._look, TYPES, Exception)
 
     def tables(self) -> tuple[tuple[str, ...], ...]:
         """The names of all tables of its catalogue, part by part, without views."""
@@ -133,6 +134,14 @@ class Spark:
     ) -> Secret[Integers]:
         """The secret rows that ``plan`` keeps."""
         return ask_rows(plan, catalog, salt, most, "spark", self._found)
+
+    def write(self, text: str) -> list[Any]:
+        """Run what makes or drops a copy, for its owner, who may read Spark's own errors."""
+        found: list[Any] = self._session.sql(text).collect()
+        return found
+
+    def _look(self, text: str) -> list[str]:
+        return [_type(field) for field in self._session.sql(text).schema.fields]
 
     def _found(self, text: str) -> list[Any]:
         try:

@@ -16,7 +16,6 @@ from tacit.ml.noisy_sums import NoisySums, event_of, released
 from tacit.ml.points import Points, bounds_of
 from tacit.plan.axis import REACH, Axis
 from tacit.plan.estimator import Steps
-from tacit.plan.steps import NotSo, StepsAreNull
 from tacit.plan.training import Training
 
 HALF = Fraction(1, 2)
@@ -68,7 +67,7 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     def steps(self, training: Training, gateway: Gateway) -> Steps:
         """One scan of the rows."""
         points, target = self._points(training), self._target(training)
-        parts, there = self._parts(training), NotSo(StepsAreNull(target.steps))
+        parts, there = self._parts(training), target.there
         gram, beside = yield from released(
             parts, training, self.rho, gateway, points.inside, there
         )

@@ -14,6 +14,7 @@ from tacit.plan.axis import REACH, Axis
 from tacit.plan.expression import Comparison
 from tacit.plan.ranged import Ranged
 from tacit.plan.steps import (
+    AllOf,
     CompareSteps,
     Condition,
     ProductSteps,
@@ -59,18 +60,17 @@ class Points:
             Axis.of(column, each, around)
             for column, each in zip(columns, bounds_of(columns, bounds), strict=True)
         )
-        square = sum(axis.reach**2 for axis in axes)
+        corner = square = sum(axis.reach**2 for axis in axes)
         if norm is not None:
-            square = min(square, (exact(norm) ** 2 * REACH**2).__floor__())
+            square = min(square, (exact(norm) * abs(exact(norm)) * REACH**2).__floor__())
         if square < 1:
             raise InvalidValue(f"A norm is above 0, and {norm} is not.")
         squares: list[Steps] = [ProductSteps(axis.steps, axis.steps) for axis in axes]
         total = reduce(SumSteps, squares)
-        Ranged(
-            total, 0, sum(axis.reach**2 for axis in axes), Fraction(1)
-        )  # fits, or is refused
-        near = CompareSteps(Comparison.AT_MOST, total, WholeSteps(square))
-        return cls(axes, square, near)
+        Ranged(total, 0, corner, Fraction(1))  # fits, or is refused
+        if square == corner:  # all that have numbers are inside: no square has to be summed
+            return cls(axes, square, AllOf(tuple(axis.there for axis in axes)))
+        return cls(axes, square, CompareSteps(Comparison.AT_MOST, total, WholeSteps(square)))
 
     @property
     def with_one(self) -> "Points":

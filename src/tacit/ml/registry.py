@@ -1,10 +1,17 @@
 """The models that have a name: as text they are that name and public settings, never code."""
 
 import json
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
+from tacit.core.answer import Answer
+from tacit.core.parameter import parameters_in
 from tacit.errors import InvalidValue, UnknownName
 from tacit.extras import load
+from tacit.ml.settings import DEEPEST, check_settings, is_model
+
+Model = TypeVar("Model")
+"""What is fitted comes back fitted, whichever it is."""
 
 MODELS = {
     "ClassifierChoice": "tacit.ml.classifier_choice",
@@ -35,7 +42,14 @@ def spec_of(model: Any) -> str:
         ... ]
         '{"model":"LinearRegression","settings":{"boun'
     """
-    return json.dumps(_told(model), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    told = _told(model)
+    try:
+        return json.dumps(told, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except ValueError as error:
+        raise InvalidValue(
+            f"{told['model']} is told as JSON, which has no NaN and no infinity; give it "
+            "finite numbers."
+        ) from error
 
 
 def estimator_of(model: Any) -> Any:
@@ -43,6 +57,20 @@ def estimator_of(model: Any) -> Any:
     if (type(model).__module__, type(model).__name__) == ("sklearn.pipeline", "Pipeline"):
         return load(MODELS["Pipeline"], extra="ml").Pipeline(model.steps)
     return model
+
+
+def taught(model: Model, release: Answer, features: Sequence[str]) -> Model:
+    """``model`` with the parameters of ``release``, which it keeps."""
+    estimator_of(model).learn(parameters_in(release), release.guarantee, features)
+    learned: Any = model  # a pipeline of scikit-learn has what its steps have
+    learned.guarantee_, learned.release_ = release.guarantee, release
+    return model
+
+
+def folded(model: Any, folds: int, epsilon: float, delta: float) -> Any:
+    """What fits ``model`` fold by fold, and scores it."""
+    made = load(MODELS["CrossValidation"], extra="ml").CrossValidation
+    return made(model, folds=folds, epsilon=epsilon, delta=delta)
 
 
 def _told(model: Any) -> dict[str, Any]:
@@ -69,32 +97,36 @@ def model_of(spec: str) -> Any:
         stored = json.loads(spec)
     except (TypeError, RecursionError, ValueError):
         stored = None
-    if not _is_model(stored):
+    if not is_model(stored):
         raise InvalidValue('A model is told as {"model": a name, "settings": {...}}.')
-    return _made(stored)
+    return model_named(stored["model"], stored["settings"])
 
 
-def _is_model(stored: Any) -> bool:
-    """Whether ``stored`` has the shape of a model's text."""
-    told = isinstance(stored, dict) and stored.keys() == {"model", "settings"}
-    return told and isinstance(stored["model"], str) and isinstance(stored["settings"], dict)
+def model_named(name: str, settings: Mapping[str, Any], deep: int = DEEPEST) -> Any:
+    """The model of a name with public settings, not fitted; anything else is refused.
 
+    Settings can be models, which are told in the same way, ``deep`` in one another at most.
 
-def _made(stored: Any) -> Any:
-    """What ``stored`` tells: a model, with those that it is made of, or a plain setting."""
-    if isinstance(stored, list):
-        return [_made(part) for part in stored]
-    if not _is_model(stored):
-        return stored
-    name = stored["model"]
-    settings = {key: _made(part) for key, part in stored["settings"].items()}
+    Example:
+        >>> model_named("KMeans", {"n_clusters": 3}).n_clusters
+        3
+    """
     if name not in MODELS:
-        raise UnknownName(f"There is no model {name!r}; there are: {', '.join(MODELS)}.")
+        raise UnknownName(f"There is no model {name!r:.60}; there are: {', '.join(MODELS)}.")
     made = getattr(load(MODELS[name], extra="ml"), name)
-    unknown = sorted(settings.keys() - made().get_params(deep=False).keys())
-    if unknown:
-        raise UnknownName(f"{name} has no settings called {', '.join(unknown)}.")
-    return made(**settings)
+    check_settings(made, settings)
+    return made(**{key: _made(part, deep) for key, part in settings.items()})
+
+
+def _made(stored: Any, deep: int) -> Any:
+    """A setting as it is used: a plain one, or a model that another is made of."""
+    if isinstance(stored, list):
+        return [_made(part, deep) for part in stored]
+    if not is_model(stored):
+        return stored
+    if deep == 0:
+        raise InvalidValue(f"Models stand in one another {DEEPEST} deep at most.")
+    return model_named(stored["model"], stored["settings"], deep - 1)
 
 
 def _plain(value: Any) -> Any:

@@ -11,15 +11,18 @@ from tacit.numeric.grid import Grid
 from tacit.plan.expression import Comparison
 from tacit.plan.kind import NUMBERS
 from tacit.plan.ranged import Ranged
+from tacit.plan.row_value import columns_of
 from tacit.plan.scaled_column import ScaledColumn
 from tacit.plan.steps import (
     CaseSteps,
+    ColumnIsNull,
     ColumnIsTrue,
     ColumnSteps,
     CompareSteps,
     HalvedSteps,
     NotSo,
     Steps,
+    StepsAreNull,
     WholeSteps,
 )
 
@@ -80,6 +83,14 @@ class Axis:
             centre=lowest + start * value.step,
             unit=value.step / factor,
         )
+
+    @property
+    def there(self) -> NotSo:
+        """Whether a row has a number here: whether its column does."""
+        (column,) = columns_of(self.steps)
+        if isinstance(column, ColumnSteps):
+            return NotSo(ColumnIsNull(column.name, column.kind))
+        return NotSo(StepsAreNull(column))
 
     def value(self, steps: int) -> Fraction:
         """What a number of steps stands for."""

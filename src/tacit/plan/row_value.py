@@ -1,6 +1,6 @@
 """What tallies need of one row: few numbers, of which each tally makes its own."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from tacit.plan.steps import (
     CaseSteps,
@@ -39,7 +39,7 @@ def row_values(tallies: Sequence[Tally]) -> tuple[Steps, ...]:
 
     A column, a constant above it, its square and whether it is there are all made of one. Where
     there are more numbers of several columns than columns, as in a matrix of products, it is
-    the columns that are carried.
+    the columns that are carried: as the factors of the products, each computed once a row.
 
     Example:
         >>> from tacit.plan.steps import HeldSteps
@@ -55,24 +55,47 @@ def row_values(tallies: Sequence[Tally]) -> tuple[Steps, ...]:
         made_of = [number] if isinstance(tally, TreeTally) else columns_of(number)
         whole |= dict.fromkeys(made_of if len(made_of) <= 1 else [number])
         parts |= dict.fromkeys(made_of)
-    return tuple(parts if len(parts) < len(whole) else whole)
+    if len(parts) >= len(whole):
+        return tuple(whole)
+    factors = frozenset(_factors(tallies))
+    return tuple(
+        dict.fromkeys(
+            part
+            for tally in tallies
+            for part in (
+                [value_of(tally)]
+                if isinstance(tally, TreeTally)
+                else columns_of(value_of(tally), factors)
+            )
+        )
+    )
 
 
-def columns_of(number: Steps) -> list[Steps]:
-    """What a number is made of, each once; nothing of a constant."""
-    return list(dict.fromkeys(_parts(number)))
+def columns_of(number: Steps, known: Collection[Steps] = ()) -> list[Steps]:
+    """What a number is made of, each once: columns, or what is ``known``; no constants."""
+    return list(dict.fromkeys(_parts(number, known)))
 
 
-def _parts(number: Steps) -> list[Steps]:
+def _factors(tallies: Sequence[Tally]) -> Iterator[Steps]:
+    """What is multiplied in products of two columns."""
+    for tally in tallies:
+        match value_of(tally):
+            case ProductSteps(left, right) if len(columns_of(ProductSteps(left, right))) > 1:
+                yield from (each for each in (left, right) if len(columns_of(each)) == 1)
+
+
+def _parts(number: Steps, known: Collection[Steps]) -> list[Steps]:
+    if number in known:
+        return [number]
     match number:
         case WholeSteps():
             return []
         case SumSteps(left, right) | ProductSteps(left, right):
-            return [*_parts(left), *_parts(right)]
+            return [*_parts(left, known), *_parts(right, known)]
         case HalvedSteps(part, _):
-            return _parts(part)
+            return _parts(part, known)
         case CaseSteps(((NotSo(StepsAreNull(part)), WholeSteps()),), WholeSteps()):
-            return _parts(part)
+            return _parts(part, known)
         case _:
             return [number]
 

@@ -33,7 +33,7 @@ def engine_of(entry: Entry) -> EngineAddress:
     parts = entry.fields("kind", "address", "password")
     password = secret_place(parts["password"]) if "password" in parts else None
     if kind.value == "spark":
-        _without_token(entry.part("address"), password)
+        without_token(entry.part("address"), password)
     else:
         without_secret(entry.part("address"))
     return EngineAddress(entry.name, kind.text(), parts["address"].text(), password)
@@ -60,7 +60,7 @@ def without_secret(entry: Entry) -> None:
         )
 
 
-def _without_token(entry: Entry, password: SecretPlace | None) -> None:
+def without_token(entry: Entry, password: SecretPlace | None = None) -> None:
     """Refuse an address of Spark with a token in it, or a token where none is used."""
     address = entry.text()
     if not address.startswith(MASTERS):

@@ -17,12 +17,12 @@ from tacit.server.caller import Gate
 from tacit.server.oidc import People
 from tacit.server.rate import Rate
 from tacit.server.refusal import Refused, refusal_of
-from tacit.server.routes import budgets, operate, questions, releases, tokens
+from tacit.server.routes import budgets, fits, operate, questions, releases, tokens
 from tacit.server.traffic import Traffic
 from tacit.server.watch import Watch, Write
 from tacit.session.curator import Curator
 
-ROUTERS = (questions.router, releases.router, budgets.router, tokens.router, operate.router)
+ROUTERS = tuple(part.router for part in (questions, fits, releases, budgets, tokens, operate))
 TOLD = (Refused, TacitError, RequestValidationError, HTTPException, Exception)
 
 

@@ -8,6 +8,7 @@ from tempfile import gettempdir
 
 from tacit.engines.engine import Engine
 from tacit.errors import InvalidValue
+from tacit.ml.registry import MODELS
 from tacit.project.engines import EngineAddress
 from tacit.project.project import Project
 from tacit.query.pool import Pool
@@ -34,6 +35,9 @@ def pools_of(project: Project, folder: Path) -> dict[str, Pool]:
     """
     _check_folder()
     serving, found = project.serving, {}
+    if serving.deadline is not None:  # the first fit of a child would be late, by its imports
+        loaded = [*LOADED, *MODELS.values()]
+        get_context("forkserver").set_forkserver_preload(loaded)
     # a question that has a deadline is not waited for any longer
     allowed = Allowed(serving.megabytes * MEGABYTE, serving.deadline or serving.seconds)
     for address in project.engines:

@@ -16,24 +16,18 @@ from tacit.extras import load
 from tacit.project.copies import CopyPlace
 from tacit.project.project import read_project
 from tacit.project.source import Source
+from tacit.session.engines import with_token
 from tacit.session.home import FOLDER, Home
 from tacit.session.salt import mark_of, salt_of
-from tacit.session.to_copy import (
-    Declared,
-    chosen,
-    declared,
-    not_on_spark,
-    owner_address,
-    worth_it,
-)
+from tacit.session.to_copy import Declared, chosen, declared, owner_address, worth_it
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
     """Whose tables they are: the project file, and what may write where they live.
 
-    An ``address`` is that of a PostgreSQL role that may create tables; it is named as
-    ``env:VARIABLE``, or written without a password.
+    An ``address`` is that of a PostgreSQL role that may create tables, or of another Spark than
+    the one that is asked; it is named as ``env:VARIABLE``, or written without a password.
     """
 
     file: Path
@@ -49,7 +43,6 @@ class Owner:
         them; the file speaks of a copy only once all of it is there.
         """
         found = declared(Source.at(self.file), name)
-        not_on_spark(found)
         worth_it(found.dataset)
         place = chosen(found, where, parts)
         making = _making(found, place)
@@ -65,7 +58,6 @@ class Owner:
     def drop(self, name: str) -> bool:
         """Drop the copy of the dataset ``name``; whether there was one."""
         found = declared(Source.at(self.file), name)
-        not_on_spark(found)
         place = found.place
         if place is None or place.epoch is None:
             return False
@@ -80,6 +72,12 @@ class Owner:
         if engine.kind == "postgres":
             owner = load("tacit.engines.postgres_owner", extra="postgres").postgres_owner
             address = owner_address(self.address, self.environment)
+            return cast("AbstractContextManager[Run]", owner(address, place.where))
+        if engine.kind == "spark":
+            owner = load("tacit.engines.spark_owner", extra="spark").spark_owner
+            address = with_token(engine, self.environment)
+            if self.address is not None:
+                address = owner_address(self.address, self.environment, spark=True)
             return cast("AbstractContextManager[Run]", owner(address, place.where))
         parquet = found.dataset.location.table[-1] if engine.kind == "parquet" else None
         file = None if place.file is None else str(folder / place.file)
@@ -106,5 +104,6 @@ class Owner:
 
 
 def _making(found: Declared, place: CopyPlace) -> Preparation:
-    dialect = "postgres" if found.engine.kind == "postgres" else "duckdb"
+    kind = found.engine.kind
+    dialect = kind if kind in {"postgres", "spark"} else "duckdb"
     return Preparation(found.dataset, place.path, dialect, place.parts)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from tacit.core.catalog import Catalog
 from tacit.core.loss import Loss
@@ -11,11 +11,13 @@ from tacit.frame.table import Table
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.status import Status
 from tacit.ledger.verify import Verdict
+from tacit.ml.registry import Model, folded
 from tacit.numeric.exact import Number, exact
 from tacit.plan.plan import Plan
 from tacit.plan.relation import Scan
+from tacit.query.fit_preview import FitPreview
 from tacit.session.curator import Curator
-from tacit.session.fit import FitPreview, fit, folded, preview
+from tacit.session.fit import fit, preview
 from tacit.session.question import Question
 from tacit.session.stream import open_holdout, open_stream
 from tacit.sql.parse import parse
@@ -25,8 +27,6 @@ from tacit.stream.open_stream import OpenStream
 from tacit.stream.stream import Periods, Stream
 from tacit.stream.thresholdout import Thresholdout
 from tacit.stream.window import EACH, Window
-
-Model = TypeVar("Model")
 
 
 class Session:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tacit.core.dataset import Dataset, UnitColumn
 from tacit.errors import InvalidValue, UnknownName
 from tacit.project.copies import PARTS, CopyPlace, place_of
-from tacit.project.engines import EngineAddress, without_secret
+from tacit.project.engines import EngineAddress, without_secret, without_token
 from tacit.project.entry import Entry, Fault
 from tacit.project.project import project_of
 from tacit.project.secret import ENVIRONMENT
@@ -44,15 +44,6 @@ def declared(source: Source, name: str) -> Declared:
     raise told
 
 
-def not_on_spark(found: Declared) -> None:
-    """Refuse an engine in which nothing is written from here."""
-    if found.engine.kind == "spark":
-        raise InvalidValue(
-            "A copy on Spark is made and dropped by its owner, in their own session; see "
-            "tacit.engines.prepare.Preparation."
-        )
-
-
 def worth_it(dataset: Dataset) -> None:
     """Refuse a dataset that no question would read from a copy, with the next step."""
     name, unit = dataset.name, dataset.unit
@@ -88,17 +79,23 @@ def chosen(found: Declared, where: str | None, parts: int | None) -> CopyPlace:
         "duckdb": "main, a schema of the same file, or copies.duckdb, a file of its own",
         "parquet": "copies.duckdb, a file of its own",
         "postgres": "copies, a schema of the same database",
+        "spark": "copies, a database of its catalogue",
     }
+    if kind == "spark" and parts not in {None, 1}:
+        raise InvalidValue("A copy on Spark is one table, whose buckets are its parts.")
     if wanted is not None:
-        place = CopyPlace(wanted, parts or (before.parts if before else PARTS))
-        if kind == "duckdb" or (place.file is None) == (kind == "postgres"):
+        usual = 1 if kind == "spark" else PARTS
+        place = CopyPlace(wanted, parts or (before.parts if before else usual))
+        if kind == "duckdb" or (place.file is None) == (kind in {"postgres", "spark"}):
             return place
     raise InvalidValue(
         f"Say where the copy of {found.dataset.name!r} shall lie, by --where: {ways[kind]}."
     )
 
 
-def owner_address(said: str | None, environment: Mapping[str, str]) -> str:
+def owner_address(
+    said: str | None, environment: Mapping[str, str], *, spark: bool = False
+) -> str:
     """The address of whoever may create tables: from a variable, or without a password."""
     if said is None:
         raise InvalidValue(
@@ -111,7 +108,7 @@ def owner_address(said: str | None, environment: Mapping[str, str]) -> str:
             raise InvalidValue(f"The variable {variable} of --by is not set.")
         return environment[variable]
     try:
-        without_secret(Entry(said, ("--by",)))
+        (without_token if spark else without_secret)(Entry(said, ("--by",)))
     except Fault as fault:
         told = InvalidValue(f"{fault.message} For --by: env:VARIABLE holds the whole address.")
     else:

@@ -26,6 +26,7 @@ from tacit.engines.print.word import (
     literal,
     paren,
 )
+from tacit.plan.columns_there import columns_there
 from tacit.plan.fold import Fold
 from tacit.plan.row_key import row_keys
 from tacit.plan.source import one_row
@@ -56,8 +57,8 @@ def _rows(rows_of: Rows, level: str, whole: Rows) -> Relations:
     """Of one table: the question's own, or a part of its copy; ``whole`` says which."""
     plan, catalog, placed = rows_of.plan, rows_of.catalog, whole.copied
     made = rows(plan.source, catalog, rows_of.dialect, level)
-    computed = (plan.condition, plan.keys, plan.tallies, plan.first_periods)
-    made |= stages(computed, list(made)[-1], level)
+    used = plan.condition, plan.keys, plan.tallies, plan.first_periods
+    made |= stages(used, list(made)[-1], level, columns_there(plan.condition))
     made[f"{ROWS}{level}"] = _counted(rows_of, list(made)[-1], placed=placed)
     if plan.first_periods is not None:
         made |= rows_now(plan.first_periods, list(made)[-1])

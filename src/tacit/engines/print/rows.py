@@ -105,7 +105,7 @@ class Rows:
     def carried(self, tally: Tally) -> dict[Steps, str]:
         """What a tally's value is made of, and the columns that hold it."""
         number = value_of(tally)
-        parts = [number] if number in self.values else columns_of(number)
+        parts = columns_of(number, self.values)
         return {part: self.values[part] for part in parts}
 
     @property

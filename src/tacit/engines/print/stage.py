@@ -1,6 +1,6 @@
 """Columns become steps in stages, each a relation above the last: no text is repeated."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from sys import float_info
@@ -34,19 +34,26 @@ JUST_BELOW_HALF = 0.49999999999999994
 STAGES = ("tacit_clamped", "tacit_scaled", "tacit_floored", "tacit_stepped")
 
 
-def stages(node: object, below: str, level: str = "") -> dict[str, exp.Select]:
+def stages(
+    node: object, below: str, level: str = "", there: Collection[str] = ()
+) -> dict[str, exp.Select]:
     """The relations above ``below`` that add the steps of every column ``node`` computes with.
 
     Their names end in ``level``.
 
     Guarantee: what they compute cannot fail, is the index of the column's grid, and NULL where
-    the column holds no finite number.
+    the column holds no finite number. Of columns that are ``there``, in all rows that are kept,
+    it is never NULL, so that an engine knows its range: DuckDB multiplies twice as fast then.
     """
     numbers = list(dict.fromkeys(_columns(node)))
     made: dict[str, exp.Select] = {}
     for stage in STAGES if numbers else ():
         added = [
-            alias(_at(stage, number), identifier(_name(stage, number))) for number in numbers
+            alias(
+                _at(stage, number, known=number.name in there),
+                identifier(_name(stage, number)),
+            )
+            for number in numbers
         ]
         made[f"{stage}{level}"] = chosen(below, exp.Star(), *added)
         below = f"{stage}{level}"
@@ -69,7 +76,7 @@ def _name(stage: str, number: ColumnSteps) -> str:
     return staged(number) if stage == STAGES[-1] else f"{stage}_{number.name}"
 
 
-def _at(stage: str, number: ColumnSteps) -> exp.Expr:
+def _at(stage: str, number: ColumnSteps, *, known: bool) -> exp.Expr:
     """What one stage adds for one column."""
     grid, kind = number.grid, number.kind
     below = dict(zip(STAGES[1:], STAGES, strict=False))
@@ -77,16 +84,19 @@ def _at(stage: str, number: ColumnSteps) -> exp.Expr:
     low, high = literal(grid.lowest), literal(grid.highest)
     match stage, kind:
         case "tacit_clamped", Kind.INTEGER:
-            return clamped(column(number.name), low, high)
+            return clamped(column(number.name), low, high, known=known)
         case "tacit_clamped", Kind.DECIMAL:
             # to whole numbers around the range, so that nothing overflows
             around = grid.lower.__floor__(), grid.upper.__ceil__()
-            return clamped(column(number.name), *map(literal, around))
+            return clamped(column(number.name), *map(literal, around), known=known)
         case "tacit_clamped", Kind.DATE:
             days = map(day_of, (grid.lowest, grid.highest))
-            return clamped(column(number.name), *map(literal, days))
+            return clamped(column(number.name), *map(literal, days), known=known)
         case "tacit_clamped", Kind.FLOAT:
-            return _clamped_float(column(number.name), float(grid.lower), float(grid.upper))
+            ends = float(grid.lower), float(grid.upper)
+            if known:  # to be finite
+                return clamped(column(number.name), *map(double, ends), known=True)
+            return _clamped_float(column(number.name), *ends)
         case "tacit_scaled", Kind.DECIMAL if last:
             return exp.Mul(this=last, expression=literal(1 / grid.step))
         case "tacit_scaled", Kind.FLOAT if last:
@@ -110,7 +120,7 @@ def _at(stage: str, number: ColumnSteps) -> exp.Expr:
         case "tacit_stepped", Kind.FLOAT if last and _rounds_at_once(number):
             return cast(last, "BIGINT")
         case "tacit_stepped", Kind.DECIMAL | Kind.FLOAT if last:
-            return clamped(_nearest(number, last), low, high)
+            return clamped(_nearest(number, last), low, high, known=known)
     raise InternalError(f"A {kind.value} column has no steps.")
 
 

@@ -124,13 +124,18 @@ def is_null(part: exp.Expr) -> exp.Expr:
     return paren(exp.Is(this=part, expression=exp.null()))
 
 
-def clamped(value: exp.Expr, low: exp.Expr, high: exp.Expr) -> exp.Expr:
-    """The nearest value inside; what compares with nothing, such as NULL, is NULL."""
+def clamped(value: exp.Expr, low: exp.Expr, high: exp.Expr, *, known: bool = False) -> exp.Expr:
+    """The nearest value inside; what compares with nothing, such as NULL, is NULL.
+
+    Where all are ``known`` there is none such.
+    """
     above = compare(Comparison.MORE, value, high)
     below = compare(Comparison.LESS, value, low)
     inside = exp.and_(
         compare(Comparison.AT_LEAST, value, low), compare(Comparison.AT_MOST, value, high)
     )
+    if known:
+        return choose([(inside, value), (above, high)], low)
     return choose([(inside, value), (above, high), (below, low)], None)
 
 
