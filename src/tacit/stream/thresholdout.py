@@ -64,8 +64,9 @@ class Thresholdout:
     is read.
 
     Example:
-        >>> Thresholdout(Fraction(3), 10, 4000, Fraction("0.08")).error(Fraction("0.95"))
-        Fraction(1, 133)
+        >>> asked = Thresholdout(Fraction(3), 10, 4000, Fraction("0.08"))
+        >>> round(float(asked.error(Fraction("0.95"))), 4)
+        0.0075
     """
 
     epsilon: Fraction
@@ -109,7 +110,7 @@ class Thresholdout:
 
     def error(self, confidence: Fraction) -> Fraction:
         """What a share that is read errs by at most, beside the holdout's own chance."""
-        return (self.reading.error(confidence) / (STEPS * self.rows)).limit_denominator(1000)
+        return self.reading.error(confidence) / (STEPS * self.rows)
 
     def tally(self, condition: Condition, expected: Fraction) -> KeptTally:
         """How far the rows are from ``expected``, those where a condition holds and others."""
