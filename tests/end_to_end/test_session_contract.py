@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from losing import Fragile, curator_over, served, token_for
 from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
 
 import tacit
 from tacit.client.preview import RemotePreview
@@ -34,6 +35,7 @@ from tacit.frame.aggregate import count, mean, total
 from tacit.frame.expression import col
 from tacit.ml.k_means import KMeans
 from tacit.ml.linear_regression import LinearRegression
+from tacit.ml.standard_scaler import StandardScaler
 from tacit.session.preview import Preview
 from tacit.session.project import apply_project
 from tacit.session.question import Question
@@ -142,8 +144,8 @@ def missing(here: type, there: type, but: set[str]) -> set[str]:
     return {name for name in ours if name not in but and ours[name] != theirs.get(name, "no")}
 
 
-BESIDE_THE_LEDGER = {"ledger", "states", "as_if_unknown", "stream"}
-"""What only who has the ledger's folder can do: a stream keeps its state sealed there."""
+BESIDE_THE_LEDGER = {"ledger", "states", "as_if_unknown", "stream", "holdout"}
+"""What only who has the ledger's folder can do: streams and holdouts keep states there."""
 
 
 def test_both_doors_have_the_same_words() -> None:
@@ -356,6 +358,18 @@ def test_models_are_the_same_at_both_doors(doors: dict[str, Door]) -> None:
     assert remote.release_.standing.cost.amount == 0
     other = doors["remote"].fit(line(epsilon=1.26), "visits", **OTHER)
     assert other.coef_.tolist() != local.coef_.tolist()
+
+
+def test_a_pipeline_goes_through_both_doors(doors: dict[str, Door]) -> None:
+    def steps() -> Pipeline:
+        scaler = StandardScaler(epsilon=1, bounds=(0, 1500))
+        return Pipeline([("scale", scaler), ("line", line(epsilon=1, bounds=(-3, 3)))])
+
+    local, remote = (door.fit(steps(), "visits", **OTHER) for door in doors.values())
+    assert remote["line"].coef_.tolist() == local["line"].coef_.tolist()
+    assert remote["scale"].mean_.tolist() == local["scale"].mean_.tolist()
+    assert remote.guarantee_ == local.guarantee_
+    assert remote.release_.standing.cost.amount == 0
 
 
 def test_how_it_would_be_answered_is_told_alike(doors: dict[str, Door]) -> None:

@@ -1,6 +1,7 @@
 """Settings of models are plain and small, of the types that constructors say."""
 
 import math
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from tacit.extras import load
 from tacit.ml.huber_regression import HuberRegression
 from tacit.ml.k_means import KMeans
 from tacit.ml.linear_regression import LinearRegression
-from tacit.ml.registry import MODELS
+from tacit.ml.registry import MODELS, model_named
 from tacit.ml.settings import MOST, check_settings, refusing
 
 
@@ -35,9 +36,9 @@ def test_what_a_constructor_says_passes(made: type, settings: dict[str, Any]) ->
 @pytest.mark.parametrize(
     ("made", "settings", "told"),
     [
-        (HuberRegression, {"iterations": MOST + 1}, "int up to 10000, not 10001"),
+        (HuberRegression, {"iterations": MOST + 1}, "int up to 10000 or nothing, not 10001"),
         (HuberRegression, {"iterations": -MOST - 1}, "int up to 10000"),
-        (HuberRegression, {"iterations": 20.0}, "int up to 10000, not 20.0"),
+        (HuberRegression, {"iterations": 20.0}, "int up to 10000 or nothing, not 20.0"),
         (HuberRegression, {"iterations": True}, "not True"),
         (HuberRegression, {"rate": math.nan}, "a finite number, not nan"),
         (HuberRegression, {"rate": -math.inf}, "a finite number, not -inf"),
@@ -74,3 +75,18 @@ def test_what_a_model_cannot_be_priced_with_is_a_refusal_in_our_words() -> None:
         raise UnknownName("ours")
     with pytest.raises(RuntimeError), refusing("KMeans"):
         raise RuntimeError  # our mistake, and no refusal
+
+
+@pytest.mark.parametrize(("deep", "told"), [(3, None), (4, "3 deep at most"), (200, "3 deep")])
+def test_models_stand_in_one_another_so_deep_and_no_deeper(deep: int, told: str | None) -> None:
+    settings: dict[str, Any] = {"parts": []}
+    for _ in range(deep):
+        settings = {"parts": [["inner", {"model": "Pipeline", "settings": settings}]]}
+    with nullcontext() if told is None else pytest.raises(InvalidValue, match=told):
+        model_named("Pipeline", settings)
+
+
+def test_a_setting_of_a_model_in_a_model_is_looked_at_too() -> None:
+    inner = {"model": "KMeans", "settings": {"n_clusters": 10**9}}
+    with pytest.raises(InvalidValue, match="int up to 10000"):
+        model_named("Pipeline", {"parts": [["inner", inner]]})
