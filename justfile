@@ -97,7 +97,7 @@ campaign-kill kills="10000" place=".campaign":
 
 # streams: error beside the lower bound, neighbours, kills, publications
 streams *args:
-    uv run pytest tests/unit/stream tests/claims/test_streams.py tests/claims/test_stream_neighbours.py tests/ledger/test_stream_kills.py tests/end_to_end/test_stream.py tests/end_to_end/test_publish.py "$@"
+    uv run pytest tests/unit/stream tests/claims/test_streams.py tests/claims/test_stream_neighbours.py tests/claims/test_stream_bias.py tests/ledger/test_stream_kills.py tests/end_to_end/test_stream.py tests/end_to_end/test_publish.py tests/end_to_end/test_publish_postgres.py tests/engines/test_first_periods.py "$@"
 
 # 300 kills of a stream, between and inside its steps
 campaign-streams kills="300":

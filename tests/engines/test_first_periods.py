@@ -71,14 +71,14 @@ def found(engine: Engine, asked: Stream, catalog: Catalog, *, whole: bool = True
 def test_every_engine_finds_the_integers_of_the_reference(name: str) -> None:
     cases = list(product(TEXTS, (Span.WEEKS, Span.MONTHS), (1, 2, 4), LIMITS))
     differ = 0
-    for seed, (text, span, most, limits) in enumerate(cases[:: 31 if name == "spark" else 7]):
+    for seed, (text, span, most, limits) in enumerate(cases[:: 61 if name == "spark" else 7]):
         catalog, rows = clinic.catalog(limits), {clinic.TABLE: visits(seed, span)}
         asked = stream(text, span, most, catalog, "until" if seed % 3 == 1 else "day")
-        engine = ENGINES[name](catalog, rows)
-        meant = found(reference(catalog, rows), asked, catalog)
+        engine, meaning = ENGINES[name](catalog, rows), reference(catalog, rows)
+        meant = found(meaning, asked, catalog)
         assert found(engine, asked, catalog) == meant, (text, span, most, limits)
-        differ += found(engine, asked, catalog, whole=False) != meant
-    # the lie: an engine that counts every period of everybody
+        # the lie: all rows so far, of every period of everybody
+        differ += found(meaning, asked, catalog, whole=False) != meant
     assert differ
 
 
