@@ -95,7 +95,7 @@ class HuberRegression(RobustRegression):
         back = self.scale * scores.rows.back()
         covariance = back @ found.covariance @ back.T
         return (
-            *self._line(path[-1], training),
+            *self._line(path[-1], scores.rows, training),
             Parameter.of("covariance_", covariance.tolist()),
             Parameter.of("noise_", (back @ found.noise @ back.T).tolist()),
             Parameter.of("honest_", int(found.is_honest)),

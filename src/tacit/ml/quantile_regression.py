@@ -4,7 +4,6 @@ from typing import Any
 
 from tacit.core.event import Event
 from tacit.core.loss import Loss
-from tacit.core.parameter import Parameter
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import Gateway
 from tacit.ml.descent import NoisyDescent
@@ -74,8 +73,7 @@ class QuantileRegression(RobustRegression):
         path = descent.path(rows, scores.gradients, units, gateway)
         # late steps walk around the place: their mean has less noise than the last
         weights = path[len(path) // 2 :].mean(axis=0)
-        found: tuple[Parameter, ...] = self._line(weights, training)
-        return found
+        return self._line(weights, scores.rows, training)
 
     def scores(self, training: Training) -> MallowsScores:
         """How a row is read, and its score: 2 smoothing times the slope of the check loss."""

@@ -49,9 +49,10 @@ class RobustRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         rows = ScaledRows.of(training, bounds, self.scales, (target.steps, target.reach))
         return MallowsScores(rows, float(target.unit) / self.scale, turn, self.norm, shift)
 
-    def _line(self, weights: Floats, training: Training) -> tuple[Parameter, Parameter]:
+    def _line(
+        self, weights: Floats, rows: ScaledRows, training: Training
+    ) -> tuple[Parameter, Parameter]:
         """The coefficients and the intercept, in units of columns, of released weights."""
-        rows = self._mallows(training, 1.0).rows
         line, start = self.scale * rows.back() @ weights, float(self.target(training).centre)
         return (
             Parameter.of("coef_", line[1:].tolist()),
