@@ -5,7 +5,11 @@ folder, another run goes on where the last one stopped.
 """
 
 import os
+<<<<<<< HEAD
 from collections import Counter
+=======
+from collections.abc import Iterable
+>>>>>>> door
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,14 +17,16 @@ from typing import Any
 import pytest
 from conftest import Bar
 from engines_over import ENGINES, Over, duckdb_over
-from fitted_models import MODELS, neighbouring
+from fitted_models import BOUNDS, MODELS, neighbouring
 
 from tacit.accounting.composition import leaves
 from tacit.audit.record import RecordingGateway
 from tacit.audit.replay import BrokenPromise, ReplayingGateway
 from tacit.core.noise_event import GaussianNoise
 from tacit.core.sensitivity import Sensitivity
+from tacit.engines import ask
 from tacit.engines.print import bounded_rows
+from tacit.engines.print.question import question
 from tacit.ml.linear_regression import LinearRegression
 from tacit.ml.noisy_minimiser import NoisyMinimiser
 from tacit.ml.noisy_sums import NoisySums
@@ -160,15 +166,19 @@ def test_a_model_that_lies_is_caught(lie: type[LinearRegression]) -> None:
         _ = [replayed(model, number) for number in range(50)]
 
 
+def alike_without_ends(numbers: Iterable[int]) -> None:
+    """As above, where the end of bounds that NULL could be taken for lies inside of a ball."""
+    model = LinearRegression(**BOUNDS, target_bounds=(-1, 2), norm=1.2, fit_intercept=False)
+    for number in numbers:
+        sums_alike(model, number, duckdb_over)
+
+
 def test_columns_that_are_said_to_be_there_and_are_not_are_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    model = MODELS["regression in a ball"]
-    numbers = range(3, 9)
-    for number in numbers:
-        sums_alike(model(), number, duckdb_over)
-    monkeypatch.setattr(
-        bounded_rows, "columns_there", lambda _: {"rows.x0", "rows.x1", "rows.y"}
-    )
+    monkeypatch.setattr(ask, "statement", question)  # which is not kept for the next test
+    alike_without_ends(range(3, 15))
+    lie = {"rows.x0", "rows.x1", "rows.y"}
+    monkeypatch.setattr(bounded_rows, "columns_there", lambda _: lie)
     with pytest.raises(BrokenPromise, match="is another in the other engine"):
-        _ = [sums_alike(model(), number, duckdb_over) for number in numbers]
+        alike_without_ends(range(3, 15))
