@@ -5,11 +5,8 @@ folder, another run goes on where the last one stopped.
 """
 
 import os
-<<<<<<< HEAD
 from collections import Counter
-=======
 from collections.abc import Iterable
->>>>>>> door
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
