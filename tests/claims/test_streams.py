@@ -77,6 +77,12 @@ def test_a_long_stream_errs_little_more_with_six_buffers(bar: Bar) -> None:
     bar("T41 10^5 totals with 6 buffers", found, f"{wanted:.4g} +1%", found < 1.01 * wanted)
     tree = tree_error(long)
     bar("T41 10^5 totals: binary tree", tree, "2x worse", tree > 2 * found)
+    alone = long**0.5
+    bar("T41 10^5 totals: independent noise", alone, "50x worse", alone > 50 * found)
+    factor, least = Buffered.square_root(long), lower_bound(long)
+    mean = float(np.sqrt((factor.spread(ALL) ** 2).mean()) * factor.moved(l2(1), 1).amount)
+    shown = f"{least:.3g} to 1.1 times that"
+    bar("T41 10^5 totals: RMSE over all steps", mean, shown, least < mean < 1.1 * least)
 
 
 def sum_of_squares(horizon: int) -> float:
