@@ -25,7 +25,9 @@ class DescentClassifier(LinearClassifier):
     ``iterations`` every *unit's* gradient, over all its rows, is clipped to the norm ``clip``
     and rounded to integers; their sum gets Gaussian noise. The weights are the mean of the last
     half of the path. All classes are one problem, whose gradient is clipped as one vector.
-    The ``rate`` of steps is `STRIDE` over how much the loss curves at most, or as given.
+    The ``rate`` of steps is `STRIDE` over how much the loss curves at most, or as given. A clip
+    below the longest gradient is less noise and some bias: for rows of length one, one half has
+    been better than one at epsilons up to 3.
 
     No exact minimiser is needed, and an intercept costs nothing beyond its place in the
     gradient: the proof knows neither the loss nor the solver.
