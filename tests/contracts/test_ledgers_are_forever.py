@@ -14,7 +14,7 @@ from asking import LEASE_MS, TENTH, answer, ask
 
 from tacit.accounting.promise import promised
 from tacit.core.budget import Budget
-from tacit.core.event import Composed, Event, Nothing, Repeated
+from tacit.core.event import Composed, Event, Nothing, Repeated, Sampled
 from tacit.core.loss import Loss
 from tacit.core.measure import Measure
 from tacit.core.population import Population
@@ -41,6 +41,7 @@ GOLDEN = Path(__file__).parent / "golden"
 LINES, TOLD = GOLDEN / "ledger-1.jsonl", GOLDEN / "ledger-1.json"
 DECLARED = GOLDEN / "ledger-1-declared.jsonl"
 MISSED = GOLDEN / "ledger-1-missed.jsonl"
+SAMPLED = GOLDEN / "ledger-1-sampled.jsonl"
 
 PEOPLE = PrivacyUnit("person")
 BUDGETS = {
@@ -54,7 +55,10 @@ BUDGETS = {
 }
 FACTS = ("visits.age: integer, from 0 to 120", "visits.ward: text, 'zoë'")
 ADDED = (Nothing(), Composed((LEAVES[0], LEAVES[5])), Repeated(LEAVES[0], 3))
-EVENTS: tuple[Event, ...] = (*LEAVES, *ADDED)
+LATER = LEAVES[-1]
+"""Of the kind that came later, and has a golden file of its own."""
+
+EVENTS: tuple[Event, ...] = (*LEAVES[:-1], *ADDED)
 PRICE_DELTA = Fraction(1, 10**7)
 
 
@@ -107,6 +111,21 @@ def make_missed() -> None:
             if plan == "late":
                 ledger.look(people.name, by="olga")
         MISSED.write_text("".join(export(store)))
+        store.close()
+
+
+def make_sampled() -> None:
+    """Write the golden file of the event that came later, alone and on a sample."""
+    with TemporaryDirectory() as folder:
+        store = open_store(f"sqlite:///{folder}/ledger.db")
+        ticks = count(1_767_225_600_000, 1000)
+        ledger = Ledger(store, clock=lambda: next(ticks))
+        people, budget = list(BUDGETS.items())[1]
+        ledger.open_budget(people, budget, ("olga",), by="olga")
+        for event in (LATER, Repeated(Sampled(LATER, Fraction(1, 100)), 3)):
+            question = ask(type(event).__name__, of=people, event=event)
+            assert isinstance(ledger.reserve(question, lease_ms=LEASE_MS), Charge)
+        SAMPLED.write_text("".join(export(store)))
         store.close()
 
 
@@ -214,6 +233,10 @@ def test_a_golden_ledger_tells_what_was_missed() -> None:
     assert book.head.hex()[:16] == "efc7448c913d0de7"
 
 
+def sampled() -> list[str]:
+    return SAMPLED.read_text().splitlines(keepends=True)
+
+
 def test_golden_ledgers_hold_every_act_and_every_measure(lines: list[str]) -> None:
     files = (
         lines,
@@ -225,10 +248,11 @@ def test_golden_ledgers_hold_every_act_and_every_measure(lines: list[str]) -> No
     assert {type(act) for act in acts + decisions} == set(ACTS.values())
     assert {measure for measure, _ in charges(lines)} == {kind.value for kind in Measure}
     assert {decode_event(act.event) for _, act in charges(lines)} == set(EVENTS)
+    assert LATER in {decode_event(act.event) for _, act in charges(sampled())}
 
 
 def test_every_event_costs_what_it_always_did(lines: list[str]) -> None:
-    for measure, act in charges(lines):
+    for measure, act in (*charges(lines), *charges(sampled())):
         due = price(decode_event(act.event), Measure(measure), Fraction(act.price_delta))
         assert due == Units(act.amount, act.delta), act.event
 
