@@ -159,12 +159,9 @@ bench-accuracy:
 bench-ml:
     OPENBLAS_NUM_THREADS=1 uv run pytest -s benchmarks/bench_ml.py
 
-# fits replayed on 500 neighbours a model, and the claims about models at their full number of runs
-campaign-fits fits="500" runs="40":
-    TACIT_FITS={{ fits }} TACIT_MODEL_RUNS={{ runs }} OPENBLAS_NUM_THREADS=1 uv run pytest -n auto tests/engines/test_fit_neighbours.py tests/engines/test_selection_neighbours.py tests/claims/test_models.py tests/unit/ml
 # fits replayed on 500 neighbours a model, which goes on where it stopped, and the claims about models at their full number of runs
 campaign-fits fits="500" runs="40" place=".campaign-fits":
-    TACIT_CAMPAIGN={{ place }} TACIT_FITS={{ fits }} TACIT_MODEL_RUNS={{ runs }} OPENBLAS_NUM_THREADS=1 uv run pytest -n auto tests/engines/test_fit_neighbours.py tests/claims/test_models.py tests/unit/ml
+    TACIT_CAMPAIGN={{ place }} TACIT_FITS={{ fits }} TACIT_MODEL_RUNS={{ runs }} OPENBLAS_NUM_THREADS=1 uv run pytest -n auto tests/engines/test_fit_neighbours.py tests/engines/test_selection_neighbours.py tests/claims/test_models.py tests/unit/ml
 
 # a private answer beside the bare engine and OpenDP on 10^7 rows; from text to price; 10^6 groups
 bench-query:
