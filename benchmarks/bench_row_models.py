@@ -1,8 +1,8 @@
 """Logistic regression beside diffprivlib's, in its own environment: the excess risk.
 
 The same rows, loss and relation (one unit replaced), and for each the best of its settings with
-hindsight: the rate of ours at one clip, the strength C of theirs. Theirs is pure epsilon; ours has a delta
-of 10**-6.
+hindsight: the rate of ours at one clip, the strength C of theirs. Theirs is pure epsilon; ours
+has a delta of 10**-6.
 """
 
 import os
