@@ -49,7 +49,10 @@ def test_t61_the_chosen_classifier_errs_hardly_more_than_the_best(
     choice = kind([([-1.0], error) for error in ERRORS], epsilon=0.5, bounds=(0, 1))
     rows = validation()
     data, training = rows.data(), rows.training
-    fits = [fitted(choice, training, data, b"a charge") for _ in range(FITS)]
+    fits = [
+        fitted(choice, training, data, b"a charge")
+        for _ in range(20 if kind is OfRates else FITS)
+    ]
     chosen = [parameters[0].nested for parameters in fits]
     excess = float(np.mean(ERRORS[chosen] - ERRORS[0]))
     if kind is OfRates:

@@ -155,15 +155,15 @@ def test_a_score_never_comes_out_but_as_a_release(opens: Opens) -> None:
 
 def test_a_search_is_charged_for_all_that_it_tries(opens: Opens) -> None:
     session = opens()
-    tried = [logistic(epsilon=0.01), logistic(), pipeline()]
-    search = ModelSearch(tried[:2], epsilon=1)
+    tried = [logistic(epsilon=0.01), logistic()]
+    search = ModelSearch(tried, epsilon=1)
     costs = [
         session.quote(each, "visits", features=FEATURES, target="ill").standing.cost.amount
-        for each in tried[:2]
+        for each in tried
     ]
     found = session.fit(search, "visits", features=FEATURES, target="ill")
     assert spent(session) == pytest.approx(float(sum(costs) + Fraction(1, 8)), abs=1e-9)
-    assert found.best_index_ == 1
+    assert found.best_index_ in {0, 1}
     assert (found.predict(people()[FEATURES]) == people()["ill"]).mean() > 0.7
 
 

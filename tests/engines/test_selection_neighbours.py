@@ -40,7 +40,7 @@ from tacit.plan.tally import KeptTally
 from tacit.plan.training import Training
 from tacit.query.fit import drive
 
-FITS = int(os.environ.get("TACIT_FITS", "25"))
+FITS = int(os.environ.get("TACIT_FITS", "20"))
 LINES = [([1.0, 0.0], 0.0), ([-0.5, 0.1], -1.0), ([0.3, -0.02], 0.2)]
 
 
