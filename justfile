@@ -65,7 +65,7 @@ audit-models fits="12000":
 
 # networks of JAX in an environment of their own: what they learn, lose and say of it
 deep *args:
-    UV_PROJECT_ENVIRONMENT=.cache/deep uv run --locked --extra deep pytest tests/deep tests/claims/test_sampled_descent.py "$@"
+    UV_PROJECT_ENVIRONMENT=tests/deep/.venv uv run --locked --extra deep pytest tests/deep tests/claims/test_sampled_descent.py "$@"
 
 # write anew the charts and figures of the page about robust statistics
 robust-page:
