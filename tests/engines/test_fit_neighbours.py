@@ -60,7 +60,7 @@ def replayed(model: Any, number: int) -> int:
 @pytest.mark.parametrize("name", MODELS)
 def test_a_neighbour_moves_no_fit_by_more_than_is_paid_for(name: str, bar: Bar) -> None:
     so_far = Path(CAMPAIGN) / f"fits-of-{name.replace(' ', '-')}" if CAMPAIGN else None
-    done = int(so_far.read_text()) if so_far and so_far.exists() else 0
+    done = int(so_far.read_text() or 0) if so_far and so_far.exists() else 0
     while done < FITS:
         assert replayed(MODELS[name](), done) > 0
         done += 1

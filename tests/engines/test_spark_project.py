@@ -94,10 +94,6 @@ def test_a_copy_is_prepared_and_dropped_by_the_command_line(tmp_path: Path) -> N
     dropped = tacit(file, "prepare visits --drop")
     assert "questions read visits itself" in dropped.output
     assert not owner.catalog.tableExists("copies.tacit_visits_0")
-    failed = tacit(file, "prepare visits --where copies --by sc://127.0.0.1:1")
-    assert "Spark does not answer" in failed.output
-    told = tacit(file, "prepare visits --where copies --by sc://127.0.0.1/;token=hunter2")
-    assert "A token does not stand in" in told.output
     owner.sql("DROP DATABASE copies CASCADE")
 
 

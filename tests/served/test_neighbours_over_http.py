@@ -17,7 +17,7 @@ from typing import Any
 import duckdb
 import pytest
 from conftest import Bar
-from instances import PATIENCE, Instance, Seed, honest
+from instances import START_PATIENCE, Instance, Seed, honest
 from made_requests import Made, made
 from serving import ALL, BUDGET, ROWS, make_project
 
@@ -31,7 +31,7 @@ from tacit.store.tokens import Pass, Tokens
 REQUESTS = int(os.environ.get("TACIT_HTTP_REQUESTS", "200"))
 LIES = 40
 ROLES = {"ann": "analyst", "bob": "analyst", "ada": "auditor"}
-SETTINGS = "[server]\nprocesses = 1\nrequests_per_minute = 1000000\n"
+SETTINGS = "[server]\nprocesses = 1\nrequests_per_minute = 1000000\nseconds = 300\n"
 ODD = (
     ";INSERT INTO people VALUES (777, 'ann', 'Rome');"
     "INSERT INTO visits SELECT 777, NULL, 9999999 FROM range(300);"
@@ -53,7 +53,7 @@ class Side:
     def seen(self, request: Made) -> tuple[Any, ...]:
         """All that a caller sees, but the noise."""
         headers = {**request.headers, "Authorization": f"Bearer {self._tokens[request.by]}"}
-        with closing(HTTPConnection("127.0.0.1", self._port, timeout=PATIENCE)) as line:
+        with closing(HTTPConnection("127.0.0.1", self._port, timeout=START_PATIENCE)) as line:
             line.request(request.method, request.path, request.body, headers)
             response = line.getresponse()
             body = response.read().decode()
