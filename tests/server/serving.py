@@ -173,7 +173,14 @@ def serving(
 def running(app: Any) -> Iterator[str]:
     """Any app on loopback; its address."""
     server = uvicorn.Server(
-        uvicorn.Config(app, port=0, log_level="error", access_log=False, server_header=False)
+        uvicorn.Config(
+            app,
+            port=0,
+            http="h11",
+            log_level="error",
+            access_log=False,
+            server_header=False,
+        )
     )
     thread = Thread(target=server.run)
     thread.start()
@@ -187,5 +194,7 @@ def running(app: Any) -> Iterator[str]:
 
 
 def _wait(ready: Callable[[], bool]) -> None:
+    last = time.monotonic() + SECONDS
     while not ready():
+        assert time.monotonic() < last, f"It did not come in {SECONDS} seconds."
         time.sleep(0.01)

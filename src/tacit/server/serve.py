@@ -43,6 +43,7 @@ def serve(
         watched_app(app, _write),
         host=host,
         port=port,
+        http="h11",  # others refuse a request that they cannot read in words of their own
         log_level="warning",
         access_log=False,
         server_header=False,
