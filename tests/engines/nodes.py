@@ -13,8 +13,11 @@ COMPUTED = frozenset(
     for module in (bounded, of_unit, source, steps, tally)
     for name, found in vars(module).items()
     if is_dataclass(found) and found.__module__ == module.__name__
-) - {"StepsKey"}
-"""What an engine computes of a question; keys that are steps are of fits alone."""
+) - {"StepsKey", "FirstPeriods"}
+"""What an engine computes of a question.
+
+Keys that are steps are of fits alone, and first periods of streams.
+"""
 
 
 def nodes(part: object) -> set[str]:

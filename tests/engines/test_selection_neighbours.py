@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from conftest import Bar
+from engines_over import duckdb_over
 from fitted_models import BOUNDS, neighbouring
 
 from tacit.accounting.composition import leaves
@@ -38,7 +39,7 @@ from tacit.plan.fold import Fold
 from tacit.plan.steps import WholeSteps
 from tacit.plan.tally import KeptTally
 from tacit.plan.training import Training
-from tacit.query.fit import drive
+from tacit.query.fit import Data, drive
 
 FITS = int(os.environ.get("TACIT_FITS", "20"))
 LINES = [([1.0, 0.0], 0.0), ([-0.5, 0.1], -1.0), ([0.3, -0.02], 0.2)]
@@ -205,7 +206,8 @@ def test_one_that_lies_is_caught(lie: Any) -> None:
 def test_engines_put_the_same_units_into_the_same_fold(number: int) -> None:
     arrays, here, _ = neighbouring(2 + number)
     found: list[list[int]] = []
-    for data in (here.data(arrays), here.in_duckdb(arrays)):
+    in_duckdb = Data(duckdb_over(arrays.catalog, here.tables), arrays.catalog, b"arrays")
+    for data in (here.data(arrays), in_duckdb):
         counts = []
         for fold in [each for at in range(3) for each in (Fold(at, 3), Fold(at, 3).others)]:
             training = replace(arrays.training, fold=fold)

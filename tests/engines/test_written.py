@@ -114,7 +114,7 @@ def rounded_down(number: ColumnSteps, floor: exp.Expr) -> exp.Expr:
     return exp.cast(floor, "BIGINT")
 
 
-def missing_is_low(value: exp.Expr, low: exp.Expr, high: exp.Expr) -> exp.Expr:
+def missing_is_low(value: exp.Expr, low: exp.Expr, high: exp.Expr, **_: bool) -> exp.Expr:
     """A lie: what is missing is clamped too."""
     above = row.compare(row.Comparison.MORE, value, high)
     inside = row.compare(row.Comparison.AT_LEAST, value, low)
