@@ -12,10 +12,12 @@ from tacit.core.standing import rounded
 from tacit.errors import InvalidValue
 from tacit.extras import load
 from tacit.plan.calendar import Span
+from tacit.project.secret import ENVIRONMENT
 from tacit.publish.declared import Publications
 from tacit.publish.publication import Publication
 from tacit.publish.run import run
 from tacit.session.project import open_project
+from tacit.session.secret import held
 from tacit.stream.stream import Periods
 from tacit.stream.table import expected, policy_of
 from tacit.stream.window import ALL, EACH, Window
@@ -165,14 +167,9 @@ def _window(shows: str) -> Window:
 def _address(place: str) -> str:
     """What the named variable holds; it is in no text of ours."""
     keeper, _, variable = place.partition(":")
-    if keeper != "env" or not variable.isidentifier():
+    if keeper != ENVIRONMENT or not variable.isidentifier():
         raise InvalidValue(
             "An address may hold a password, so it is named and not written: "
             "--database env:REPORTS, for a variable REPORTS that holds one."
         )
-    if variable not in environ:
-        raise InvalidValue(
-            f"--database wants the variable {variable}, which is not set; it holds an address, "
-            "such as postgresql://writer@db.example.org/reports."
-        )
-    return environ[variable]
+    return held(variable, "--database", environ)

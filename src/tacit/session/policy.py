@@ -1,7 +1,6 @@
 """What the owner declared of the tables that a question reads, as one short text."""
 
 from collections.abc import Iterable
-from functools import lru_cache
 from hashlib import sha256
 
 from tacit.core.catalog import Catalog
@@ -13,8 +12,7 @@ from tacit.plan.canonical import text
 Table = Dataset | PublicTable
 
 
-@lru_cache(maxsize=1024)
-def policy_of(population: Population, tables: tuple[Table, ...]) -> str:
+def policy_of(population: Population, tables: Iterable[Table]) -> str:
     """The version of what is declared: another bound, key or limit gives another.
 
     Where a table or its ordered copy lives is no part of it, nor which state it is in, which

@@ -12,11 +12,7 @@ def revealed(place: SecretPlace, engine: str, environment: Mapping[str, str]) ->
     """The secret of ``engine``; where it is not kept, the refusal says how it comes there."""
     if place.keeper == ENVIRONMENT:
         (variable,) = place.path
-        if variable not in environment:
-            raise InvalidValue(
-                f"The engine {engine!r} wants the variable {variable}, which is not set."
-            )
-        return environment[variable]
+        return held(variable, f"The engine {engine!r}", environment)
     service, name = place.path
     found = _kept(load("keyring", extra="keyring"), service, name)
     if found is None:
@@ -25,6 +21,15 @@ def revealed(place: SecretPlace, engine: str, environment: Mapping[str, str]) ->
             f"and it holds nothing: keyring set {service!r} {name!r}"
         )
     return found
+
+
+def held(variable: str, wanting: str, environment: Mapping[str, str]) -> str:
+    """What a variable holds; where it is not set, the refusal says what is ``wanting`` it."""
+    if variable not in environment:
+        raise InvalidValue(
+            f"{wanting} wants the variable {variable}, which is not set: export {variable}=…"
+        )
+    return environment[variable]
 
 
 def _kept(keyring: Any, service: str, name: str) -> str | None:

@@ -11,6 +11,7 @@ from tacit.project.entry import Entry, Fault
 from tacit.project.project import project_of
 from tacit.project.secret import ENVIRONMENT
 from tacit.project.source import Source
+from tacit.session.secret import held
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +105,7 @@ def owner_address(
         )
     keeper, _, variable = said.partition(":")
     if keeper == ENVIRONMENT:
-        if variable not in environment:
-            raise InvalidValue(f"The variable {variable} of --by is not set.")
-        return environment[variable]
+        return held(variable, "--by", environment)
     try:
         (without_token if spark else without_secret)(Entry(said, ("--by",)))
     except Fault as fault:
