@@ -145,6 +145,7 @@ def planned(text: str) -> BoundedPlan:
         "SELECT COUNT(*) FROM people WHERE mass > 0 AND cost IS NOT NULL AND label LIKE '\\'",
         f"SELECT SUM({LONG}_1), SUM({LONG}_2), SUM(far + 1) FROM people",
         "SELECT born, COUNT(*), SUM(YEAR(born)) FROM people GROUP BY born",
+        "SELECT MAX(far * 0 * far), SUM(far * 0 * far) FROM people",
         "SELECT AVG(t) FROM (SELECT person, SUM(far) AS t FROM people GROUP BY person)",
     ],
 )
@@ -175,6 +176,7 @@ def test_a_person_with_enough_rows_fails_a_sum_of_64_bits(
             "SELECT label, COUNT(*) FROM people GROUP BY label",
         ),
         ("spark.sql.caseSensitive", "false", "SELECT SUM(far) FROM people"),
+        ("spark.sql.optimizer.excludedRules", "", "SELECT MAX(far * 0 * far) FROM people"),
         (
             "spark.sql.parquet.datetimeRebaseModeInRead",
             "LEGACY",

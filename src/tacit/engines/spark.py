@@ -34,6 +34,10 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.session.timeZone": "UTC",
     # a product of decimals is exact, or would fail: it never loses digits
     "spark.sql.decimalOperations.allowPrecisionLoss": "false",
+    # (a * 0) * b stays as it is written: a * b, which it would become, may not fit
+    "spark.sql.optimizer.excludedRules": (
+        "org.apache.spark.sql.catalyst.optimizer.ReorderAssociativeOperator"
+    ),
     # a day before 1582 is the day that its file says; other modes move it, or fail on it
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
