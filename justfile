@@ -155,9 +155,9 @@ campaign-fuzz count="1000000":
 bench-accuracy:
     uv run pytest -n auto --dist loadgroup benchmarks/bench_accuracy.py
 
-# models beside their non-private twins, and a regression in DuckDB beside the bare sums
+# every model beside its non-private twin on 200,000 rows of 50 features, and a regression in DuckDB beside the bare sums
 bench-ml:
-    OPENBLAS_NUM_THREADS=1 uv run pytest -s benchmarks/bench_ml.py
+    OPENBLAS_NUM_THREADS=1 uv run pytest -s benchmarks/bench_ml.py benchmarks/bench_twins.py
 
 # fits replayed on 500 neighbours a model, which goes on where it stopped, and the claims about models at their full number of runs
 campaign-fits fits="500" runs="40" place=".campaign-fits":

@@ -1,4 +1,4 @@
-"""Models beside their non-private twins, and a regression beside the bare sums of an engine.
+"""A regression in an engine beside the bare sums of the same engine.
 
 `TACIT_ML_ROWS` is the table of the regression in the engine: 10,000,000 rows of 20 columns.
 """
@@ -10,17 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import numpy as np
 import pytest
 from conftest import Bar
-from sklearn import cluster, decomposition, linear_model, naive_bayes, preprocessing
 
 import tacit
-from tacit.ml.k_means import KMeans
 from tacit.ml.linear_regression import LinearRegression
-from tacit.ml.naive_bayes import GaussianNB
-from tacit.ml.pca import PCA
-from tacit.ml.standard_scaler import StandardScaler
 
 ROWS = int(os.environ.get("TACIT_ML_ROWS", "10000000"))
 COLUMNS = 20
@@ -109,59 +103,3 @@ def test_where_people_have_several_rows_the_bound_on_them_is_what_takes_time(
     seconds = fitted(few, tmp_path / "many", unit="unit", max_rows=2, max_rows_in_all=2)
     shown = f"regression on {ROWS // 10:,} rows, of which a person keeps two"
     bar(f"{shown}: times the bare sums", seconds / least, "told", ok=True)
-
-
-SIZE = 200_000, 50
-TWINS: dict[str, tuple[Callable[[float], Any], Any]] = {
-    "regression": (
-        lambda e: LinearRegression(epsilon=e, bounds=(-4, 4), target_bounds=(-9, 9), norm=2.5),
-        linear_model.LinearRegression(),
-    ),
-    "naive Bayes": (
-        lambda e: GaussianNB(epsilon=e, bounds=(-4, 4), classes=[0, 1]),
-        naive_bayes.GaussianNB(),
-    ),
-    "scaler": (
-        lambda e: StandardScaler(epsilon=e, bounds=(-4, 4)),
-        preprocessing.StandardScaler(),
-    ),
-    "components": (
-        lambda e: PCA(5, epsilon=e, bounds=(-4, 4), norm=2.5),
-        decomposition.PCA(5),
-    ),
-    "clusters": (
-        lambda e: KMeans(8, epsilon=e, bounds=(-4, 4), norm=2.5),
-        cluster.KMeans(8, n_init=1, random_state=0),
-    ),
-}
-
-
-def quality(name: str, model: Any, rows: Any, target: Any) -> float:
-    """How good a model is, in its own terms: the greater the better."""
-    match name:
-        case "regression" | "naive Bayes":
-            return float(model.score(rows, target))
-        case "scaler":
-            return float(-np.abs(model.transform(rows).std(axis=0) - 1).max())
-        case "components":
-            return float(np.var((rows - model.mean_) @ model.components_.T, axis=0).sum())
-    return float(-(model.transform(rows).min(axis=1) ** 2).mean())
-
-
-@pytest.mark.parametrize("name", TWINS)
-def test_every_model_beside_its_twin(name: str, bar: Bar) -> None:
-    numbers = np.random.default_rng(9)
-    centres = numbers.normal(size=(8, SIZE[1]))
-    rows = centres[numbers.integers(0, 8, SIZE[0])] + 0.5 * numbers.normal(size=SIZE)
-    target = rows[:, 0] + 0.5 * numbers.normal(size=SIZE[0])
-    if name == "naive Bayes":
-        target = (target > 0).astype(int)
-    made, twin = TWINS[name]
-    exact_seconds, _ = timed(lambda: twin.fit(rows, target))
-    best = quality(name, twin, rows, target)
-    for epsilon in (0.1, 1.0, 10.0):
-        seconds, model = timed(lambda e=epsilon: made(e).fit(rows, target))
-        found = quality(name, model, rows, target)
-        shown = f"{name}, n = {SIZE[0]:,}, d = {SIZE[1]}, epsilon = {epsilon}"
-        bar(f"{shown}: quality", found, f"non-private {best:.4g}", ok=True)
-        bar(f"{shown}: times slower", seconds / exact_seconds, "told", ok=True)

@@ -1,6 +1,7 @@
 """Classifiers by noisy gradient descent: what logistic regression and an SVM share."""
 
 from abc import abstractmethod
+from math import sqrt
 from typing import Any, ClassVar
 
 from tacit.core.event import Event
@@ -62,6 +63,18 @@ class DescentClassifier(LinearClassifier):
         self.rate = rate
         self.fit_intercept = fit_intercept
 
+    @property
+    def _rate(self) -> float:
+        return STRIDE / self.curvature if self.rate is None else self.rate
+
+    @property
+    def _constant(self) -> float:
+        """As long as steps of the intercept settle: all rows pull at it, and all one way.
+
+        The slope of several classes may be twice as steep as that of one.
+        """
+        return 1 / sqrt(max(1.0, 2 * self._rate * self.curvature))
+
     @abstractmethod
     def _off(self, scores: Floats, labels: Integers) -> Floats:
         """The slope of each row's loss in each of its scores, by its own numbers alone."""
@@ -92,7 +105,7 @@ class DescentClassifier(LinearClassifier):
         return NoisyDescent(
             self.iterations,
             self.clip,
-            STRIDE / self.curvature if self.rate is None else self.rate,
+            self._rate,
             self._outputs * scaled.dimensions,
             training.neighbours,
             Loss.zcdp(self.rho),

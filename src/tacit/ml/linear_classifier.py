@@ -53,8 +53,13 @@ class LinearClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
             bounds_of(training.features, self.bounds),
             self.scales,
             (label_steps(training.target, self.classes), len(self.classes)),
-            constant=self.fit_intercept,
+            constant=self._constant if self.fit_intercept else 0.0,
         )
+
+    @property
+    def _constant(self) -> float:
+        """What every row has before its features, for the intercept."""
+        return 1.0
 
     @property
     def _outputs(self) -> int:

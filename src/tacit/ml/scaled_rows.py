@@ -23,10 +23,11 @@ MOST_ROWS = 5_000_000
 
 @dataclass(frozen=True, slots=True)
 class ScaledRows:
-    """The features of a row as (x - centre) / scale, after a constant 1, and its target.
+    """The features of a row as (x - centre) / scale, after a constant, and its target.
 
     Centre and scale are public: the middle of the bounds and half their range, or scales that
-    are known to be nearer to how far values deviate. Without a ``constant`` the centre is 0.
+    are known to be nearer to how far values deviate. Where the
+    ``constant`` is 0 there is none, and the centre is 0.
     """
 
     axes: tuple[Axis, ...]
@@ -34,7 +35,8 @@ class ScaledRows:
     target: Steps
     target_reach: int
     """How far the target's steps are from 0 at most."""
-    constant: bool = True
+    constant: float = 1.0
+    """What every row has before its features; 0 where a line goes through 0."""
 
     @classmethod
     def of(
@@ -44,7 +46,7 @@ class ScaledRows:
         scales: Any,
         target: tuple[Steps, int],
         *,
-        constant: bool = True,
+        constant: float = 1.0,
     ) -> Self:
         """For each feature its bounds; one scale for all, one for each, or half the range."""
         known = [float(each.width / 2) for each in bounds]
@@ -69,13 +71,18 @@ class ScaledRows:
     @property
     def dimensions(self) -> int:
         """Of a row, with its constant."""
-        return self.constant + len(self.axes)
+        return self._first + len(self.axes)
+
+    @property
+    def _first(self) -> int:
+        """The place of the first feature."""
+        return int(self.constant > 0)
 
     def features(self, rows: Integers) -> Floats:
         """The scaled features, a row each."""
         units = [float(axis.unit) for axis in self.axes]
-        found = np.ones((len(rows), self.dimensions))
-        found[:, int(self.constant) :] = rows[:, 1:-1] * (np.array(units) / self.scales)
+        found = np.full((len(rows), self.dimensions), self.constant)
+        found[:, self._first :] = rows[:, 1:-1] * (np.array(units) / self.scales)
         return found
 
     def back(self) -> Floats:
@@ -83,8 +90,8 @@ class ScaledRows:
         found = np.zeros((1 + len(self.axes), self.dimensions))
         found[0, 0] = self.constant
         for place, (axis, scale) in enumerate(zip(self.axes, self.scales, strict=True)):
-            found[1 + place, self.constant + place] = 1 / scale
-            found[0, self.constant + place] -= float(axis.centre) / scale
+            found[1 + place, self._first + place] = 1 / scale
+            found[0, self._first + place] -= float(axis.centre) / scale
         return found
 
 

@@ -170,6 +170,23 @@ def test_with_little_noise_it_is_a_support_vector_machine() -> None:
     assert model.coef_[0, 0] == pytest.approx(exact.coef_[0, 0], rel=0.2)
 
 
+@pytest.mark.parametrize("rate", [16.0, 64.0])
+def test_an_intercept_settles_however_long_the_steps_of_short_features(
+    rate: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbers = np.random.default_rng(4)
+    features = numbers.normal(size=(4000, 20))
+    classes = np.digitize(features[:, 0] + numbers.normal(0, 0.3, 4000), [-0.7, 0.7])
+    model = LogisticRegression(
+        epsilon=1000, bounds=(-5, 5), scales=5.0, classes=(0, 1, 2), rate=rate
+    )
+    exact = Exact().fit(features, classes).score(features, classes)
+    assert model.fit(features, classes).score(features, classes) > exact - 0.03
+    # the lie: a constant of 1 beside features that are much shorter
+    monkeypatch.setattr(LogisticRegression, "_constant", 1.0)
+    assert model.fit(features, classes).score(features, classes) < exact - 0.1
+
+
 @pytest.mark.parametrize("made", [LogisticRegression, LinearSVC])
 def test_three_classes_are_one_problem(made: Any) -> None:
     numbers = np.random.default_rng(2)
