@@ -185,7 +185,11 @@ replays *args:
 
 # the same on the oldest DuckDB that we support
 engines-oldest *args:
-    TACIT_ENGINES=duckdb TACIT_TRIPLES=1000 TACIT_ON_DUCKDB=2 uv run --with "duckdb>=1.5,<2" python -m pytest -n auto --dist worksteal tests/engines -k "not spark and not postgres and not was_read" "$@"
+    TACIT_ENGINES=duckdb TACIT_FITS=3 TACIT_TRIPLES=1000 TACIT_ON_DUCKDB=2 uv run --with "duckdb>=1.5,<2" python -m pytest -n auto --dist worksteal tests/engines -k "not spark and not postgres and not was_read" "$@"
+
+# the contract of an engine: all of its questions on every engine, where CI asks Spark one of four
+contract *args:
+    TACIT_CONTRACT_ON_SPARK=1 uv run pytest tests/contracts/test_engines.py "$@"
 
 # write anew the statements of engines that are not run yet; read what changed before it is kept
 golden:

@@ -75,6 +75,8 @@ class EngineContract:
 
     over: Over
     lacks: frozenset[Kind] = frozenset()
+    one_of: int = 1
+    """Of so many questions one is asked, where an engine takes long for each."""
 
     @property
     def questions(self) -> list[str]:
@@ -87,7 +89,8 @@ class EngineContract:
             if column.kind in self.lacks
         }
         texts = [text for group in QUESTIONS.values() for text in group]
-        return [text for text in texts if lost.isdisjoint(re.findall(r"\w+", text))]
+        held = [text for text in texts if lost.isdisjoint(re.findall(r"\w+", text))]
+        return held[:: self.one_of]
 
     def broken(self) -> list[str]:
         """What the engine does not keep, a sentence each; nothing for a good engine.

@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import insert, text
 
 from tacit.errors import ConnectionLost, StoreFailed
+from tacit.store import sqlite
 from tacit.store.sqlite import _prepare, open_sqlite
 from tacit.store.store import SqlStore
 from tacit.store.tables import states
@@ -80,13 +81,16 @@ def test_a_store_whose_disk_is_full_writes_nothing_more(store: SqlStore, place: 
     again.close()
 
 
-def test_a_writer_who_waits_too_long_is_told_that_nothing_was_written(store: SqlStore) -> None:
-    pragma(store, "busy_timeout=10")
-    impatient = store._engine.raw_connection()  # the one connection of the pool
-    with store.writing():
-        impatient.close()
-        with pytest.raises(StoreFailed, match=r"busy; nothing was written. Ask again"):
-            put(store, "a")
+def test_a_writer_who_waits_too_long_is_told_that_nothing_was_written(
+    place: Path, opened: Callable[[str], SqlStore], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "WAIT_SECONDS", 0.01)
+    store = opened(f"sqlite:///{place}")
+    with (
+        store.writing(),
+        pytest.raises(StoreFailed, match=r"busy; nothing was written. Ask again"),
+    ):
+        put(store, "a")
 
 
 def test_a_place_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
