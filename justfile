@@ -123,7 +123,7 @@ campaign-neighbours requests="2000":
 campaign-load minutes="10":
     TACIT_LOAD_MINUTES={{ minutes }} uv run pytest -s benchmarks/bench_load.py
 
-# whether response times tell two neighbours apart, with public deadlines of 50 ms and without
+# whether response times tell two neighbours apart, with public deadlines of 100 ms and without
 campaign-timing worst="10000" others="2000" place=".campaign-timing":
     TACIT_TIMING_WORST={{ worst }} TACIT_TIMING_OTHERS={{ others }} TACIT_CAMPAIGN={{ place }} uv run pytest -s benchmarks/bench_timing.py
 
