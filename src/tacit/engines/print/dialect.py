@@ -11,18 +11,17 @@ Word = Callable[[exp.Expr], None]
 
 
 def said(query: exp.Expr, dialect: str) -> str:
-    """The text of ``query``.
+    """The text of ``query``, which is used up.
 
     Example:
         >>> said(exp.select(exp.Sum(this=exp.column("t0"))), "trino")
         'SELECT SUM(CAST(t0 AS DECIMAL(38, 0)))'
     """
-    words = WORDS.get(dialect, ())
-    if words:
-        query = query.copy()
-    for word in words:
+    for word in WORDS.get(dialect, ()):
         word(query)
-    text: str = query.sql(dialect=dialect, comments=False, identify=dialect in FOLDING)
+    text: str = query.sql(
+        dialect=dialect, copy=False, comments=False, identify=dialect in FOLDING
+    )
     return text
 
 
