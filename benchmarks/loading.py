@@ -43,7 +43,7 @@ class Load:
 
 def question() -> str:
     """A question that nobody asked before."""
-    return f"SELECT city, COUNT(*) AS n FROM people WHERE id > {next(_numbers)} GROUP BY city"  # noqa: S608
+    return f"SELECT city, COUNT(*) AS n FROM people WHERE id <> {next(_numbers)} GROUP BY city"  # noqa: S608
 
 
 def loaded(ports: list[int], token: str, clients: int, seconds: float) -> Load:

@@ -26,8 +26,8 @@ class ScaledRows:
     """The features of a row as (x - centre) / scale, after a constant, and its target.
 
     Centre and scale are public: the middle of the bounds and half their range, or scales that
-    are known to be nearer to how far values deviate. Where the
-    ``constant`` is 0 there is none, and the centre is 0.
+    are known to be nearer to how far values deviate. Where the ``constant`` is 0 there is none,
+    and the centre is 0.
     """
 
     axes: tuple[Axis, ...]
