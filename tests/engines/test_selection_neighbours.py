@@ -41,7 +41,7 @@ from tacit.plan.tally import KeptTally
 from tacit.plan.training import Training
 from tacit.query.fit import Data, drive
 
-FITS = int(os.environ.get("TACIT_FITS", "20"))
+FITS = int(os.environ.get("TACIT_FITS", "50"))
 LINES = [([1.0, 0.0], 0.0), ([-0.5, 0.1], -1.0), ([0.3, -0.02], 0.2)]
 
 
