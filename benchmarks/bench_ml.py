@@ -4,14 +4,13 @@
 """
 
 import os
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 from conftest import Bar
+from stopwatch import timed
 
 import tacit
 from tacit.ml.linear_regression import LinearRegression
@@ -20,12 +19,6 @@ ROWS = int(os.environ.get("TACIT_ML_ROWS", "10000000"))
 COLUMNS = 20
 NAMES = [f"x{place}" for place in range(COLUMNS)]
 SLOWER = 3
-
-
-def timed(run: Callable[[], Any]) -> tuple[float, Any]:
-    began = time.perf_counter()
-    found = run()
-    return time.perf_counter() - began, found
 
 
 @pytest.fixture(scope="module")

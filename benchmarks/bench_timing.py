@@ -129,7 +129,7 @@ def guessed(both: list[Side], sql: str, times: int, kept: Path) -> float:
     return float(max(above, 1 - above))
 
 
-def timed(place: Path, share: list[str], kept: Path) -> tuple[list[float], list[int]]:
+def guessed_each(place: Path, share: list[str], kept: Path) -> tuple[list[float], list[int]]:
     """The AUC of each of some questions with a deadline, and what missed it on either side."""
     numbers = [QUESTIONS.index(sql) for sql in share]
     with sides(place / f"on-{numbers[0]}", f"deadline = {DEADLINE}\n") as both:
@@ -154,7 +154,7 @@ def test_times_do_not_tell_who_is_there(tmp_path: Path, bar: Bar) -> None:
     others = [sql for sql in QUESTIONS if sql != worst]
     shares = [[worst], others[0::2], others[1::2]]
     with ThreadPoolExecutor(len(shares)) as streams:
-        told = list(streams.map(lambda share: timed(tmp_path, share, kept), shares))
+        told = list(streams.map(lambda share: guessed_each(tmp_path, share, kept), shares))
     auc, *rest = [each for stream, _ in told for each in stream]
     bar(f"AUC of it, {WORST} a side, {DEADLINE} s", auc, "<= 0.52", auc <= 0.52)
     most = max(rest)

@@ -4,7 +4,6 @@
 """
 
 import os
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +19,7 @@ from sklearn import (
     preprocessing,
     svm,
 )
+from stopwatch import timed
 
 from tacit.ml.huber_regression import HuberRegression
 from tacit.ml.k_means import KMeans
@@ -140,13 +140,6 @@ def quality(task: str, model: Any, rows: Any, target: Any) -> float:
         case "nearness":
             return float(-(model.transform(rows).min(axis=1) ** 2).mean())
     return float(model.score(rows, target))
-
-
-def timed(run: Callable[[], Any]) -> tuple[float, Any]:
-    """Seconds, and what came of it."""
-    began = time.perf_counter()
-    found = run()
-    return time.perf_counter() - began, found
 
 
 @pytest.mark.parametrize("name", TWINS)
