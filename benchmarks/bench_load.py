@@ -8,7 +8,7 @@ from statistics import median
 
 from conftest import Bar
 from instances import KEY, Command
-from loading import Load, bare_servers, loaded, median_ms, megabytes, question
+from loading import Load, bare_servers, loaded, median_ms, megabytes, question, stolen
 from serving import ALL, BUDGET, make_project
 from stages import stages
 
@@ -47,7 +47,7 @@ def test_two_servers_under_load(
     file = make_project(tmp_path / "clinic", ROWS, more, KEY, CHANGED)
     with closing(open_store(address)) as store:
         token = Tokens(store).issue(Pass("ann", "analyst", ALL.text, wall_clock() + 10**8))
-    share = 60 * MINUTES / 10
+    share, began = 60 * MINUTES / 10, stolen()
     with ExitStack() as ending:
         servers = [Command(file, tmp_path / "logs", KEY) for _ in range(2)]
         for server in servers:
@@ -65,6 +65,9 @@ def test_two_servers_under_load(
     with bare_servers(file.parent / "clinic.duckdb", 2) as bare_ports:
         bare = loaded(bare_ports, "nobody", MANY, 2 * share)
     _show(bar, own, few, many, bare)
+    taken, of = (now - then for now, then in zip(stolen(), began, strict=True))
+    part = taken / of
+    bar("part of the processors that machines beside took", part, "shown", ok=True)
     _show_charges(bar, address, [first, few, many])
     growth = after / before - 1
     bar("growth of memory of two servers under load", growth, "< 0.1", growth < 0.1)

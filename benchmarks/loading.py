@@ -88,13 +88,21 @@ def bare_servers(table: Path, servers: int) -> Iterator[list[int]]:
     with ExitStack() as ending:
         ports = []
         for _ in range(servers):
-            bound = ending.enter_context(socket.create_server(("127.0.0.1", 0), backlog=2048))
+            bound = ending.enter_context(_listening())
             process = get_context("fork").Process(target=_bare, args=(table, bound))
             process.start()
             ending.callback(process.join)
             ending.callback(process.kill)
             ports.append(bound.getsockname()[1])
         yield ports
+
+
+def _listening() -> socket.socket:
+    """A socket that asyncio knows as TCP's, and so sends what is written to it at once."""
+    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    bound.bind(("127.0.0.1", 0))
+    bound.listen(2048)
+    return bound
 
 
 def _bare(table: Path, bound: socket.socket) -> None:
@@ -130,6 +138,12 @@ def _resident(pid: int) -> int:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_KB
     except OSError:
         return 0
+
+
+def stolen() -> tuple[int, int]:
+    """What a machine beside took of our processors since the start, and all of their time."""
+    times = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
+    return int(times[7]), sum(map(int, times[:8]))
 
 
 def median_ms(work: Callable[[], object], times: int) -> float:

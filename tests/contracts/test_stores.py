@@ -120,12 +120,14 @@ def test_a_reader_sees_one_moment_and_delays_no_writer(store: SqlStore) -> None:
     assert names(store) == ["a", "b"]
 
 
-def test_a_writer_waits_for_the_one_before_it(store: SqlStore) -> None:
+def test_a_writer_waits_for_the_one_before_it(
+    store: SqlStore, store_address: str, opened: Callable[[str], SqlStore]
+) -> None:
     run(store, PUT, name="a", version=0, sealed=b"")
-    done = Event()
+    another, done = opened(store_address), Event()
 
     def second() -> None:
-        run(store, NEXT, at="a")
+        run(another, NEXT, at="a")
         done.set()
 
     waiting = Thread(target=second)
@@ -139,11 +141,17 @@ def test_a_writer_waits_for_the_one_before_it(store: SqlStore) -> None:
     assert version(store) == 2
 
 
-def test_eight_writers_at_once_lose_no_step(store: SqlStore) -> None:
+def test_eight_writers_at_once_lose_no_step(
+    store: SqlStore, store_address: str, opened: Callable[[str], SqlStore]
+) -> None:
     run(store, PUT, name="a", version=0, sealed=b"")
-    writers = [
-        Thread(target=lambda: [run(store, NEXT, at="a") for _ in range(10)]) for _ in range(8)
-    ]
+
+    def steps() -> None:
+        mine = opened(store_address)  # as a process of its own
+        for _ in range(10):
+            run(mine, NEXT, at="a")
+
+    writers = [Thread(target=steps) for _ in range(8)]
     for writer in writers:
         writer.start()
     for writer in writers:

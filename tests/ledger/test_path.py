@@ -3,25 +3,33 @@
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from fractions import Fraction
 from multiprocessing import get_context
 from threading import Thread
 
+import asking
 import pytest
 from asking import PERSON, answer, ask, open_pure
-from sqlalchemy import text
+from sqlalchemy import insert, text
 
 from tacit.core.budget import Budget
 from tacit.core.loss import Loss
 from tacit.core.population import Population
 from tacit.core.selection_event import KeySelection
 from tacit.errors import AnswerLost, BudgetExceeded, KeyReused, TacitError
+from tacit.ledger.act import Joined
+from tacit.ledger.chain import append
 from tacit.ledger.charge import Answer, Charge
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.question import Question
+from tacit.store.open import open_store
 from tacit.store.store import SqlStore
+from tacit.store.tables import members
 from tacit.store.work import Work
+
+Told = Answer | TacitError
+"""What somebody hears who asked."""
 
 KEYS = KeySelection(epsilon=Fraction(1, 10), delta=Fraction(1, 10**7), max_keys=1)
 
@@ -137,60 +145,107 @@ WAITING = text(
 
 
 @pytest.fixture
-def team(new_store: Callable[[str], str], opened: Callable[[str], SqlStore]) -> SqlStore:
-    return opened(new_store("postgresql"))
+def shared(new_store: Callable[[str], str]) -> str:
+    """The address of a store that several processes share."""
+    return new_store("postgresql")
 
 
-def at_once(store: SqlStore, *questions: Question) -> list[Answer | TacitError]:
-    """What each is told where all have read what they read first, and none has written."""
-    outcomes: list[Answer | TacitError] = []
+@pytest.fixture
+def team(shared: str, opened: Callable[[str], SqlStore]) -> SqlStore:
+    return opened(shared)
+
+
+@contextmanager
+def standing(address: str, *questions: Question) -> Iterator[tuple[Work, list[Told]]]:
+    """A work before which all stand who ask, each by a store of their own, and what they hear.
+
+    They have read what they read first, and none has written.
+    """
+    outcomes: list[Told] = []
 
     def ask_for(question: Question) -> None:
-        try:
-            outcomes.append(answer(Ledger(store), question))
-        except TacitError as refused:
-            outcomes.append(refused)
+        with closing(open_store(address)) as store:
+            try:
+                outcomes.append(answer(Ledger(store), question))
+            except TacitError as refused:
+                outcomes.append(refused)
 
     asking = [Thread(target=ask_for, args=(question,)) for question in questions]
-    with store.writing() as work:
-        # all of them come to stand at the row that they would write
-        work.one(text("SELECT 1 FROM budgets FOR UPDATE"), {})
+    with closing(open_store(address)) as store:
+        with store.writing() as work:
+            # all of them come to stand at the row that they would write
+            work.one(text("SELECT 1 FROM budgets FOR UPDATE"), {})
+            for one in asking:
+                one.start()
+            stand = (0,)
+            while stand < (len(asking),):
+                with store.reading() as looking:
+                    stand = looking.one(WAITING, {}) or (0,)
+            yield work, outcomes
         for one in asking:
-            one.start()
-        stand = (0,)
-        while stand < (len(asking),):
-            with store.reading() as looking:
-                stand = looking.one(WAITING, {}) or (0,)
-    for one in asking:
-        one.join(30)
+            one.join(30)
+
+
+def at_once(address: str, *questions: Question) -> list[Told]:
+    """What each is told where all have read what they read first, and none has written."""
+    with standing(address, *questions) as (_, outcomes):
+        pass
     return outcomes
 
 
-def test_two_who_both_saw_room_do_not_both_get_it(team: SqlStore) -> None:
+def test_two_who_both_saw_room_do_not_both_get_it(shared: str, team: SqlStore) -> None:
     ledger = Ledger(team)
     open_pure(ledger, "0.1")
     with team.writing() as work:  # the database's own rule would hide who decides
         work.run(text("ALTER TABLE budgets DROP CONSTRAINT within_cap"), {})
-    outcomes = at_once(team, ask("a"), ask("b"))
+    outcomes = at_once(shared, ask("a"), ask("b"))
     granted = [outcome for outcome in outcomes if isinstance(outcome, Answer)]
     refused = [outcome for outcome in outcomes if isinstance(outcome, BudgetExceeded)]
     assert (len(granted), len(refused)) == (1, 1)
     assert spent(ledger) == Loss.pure("0.1")
 
 
-def test_of_two_who_ask_the_same_at_once_one_pays_and_the_other_waits(team: SqlStore) -> None:
+def test_of_two_who_ask_the_same_at_once_one_pays_and_the_other_waits(
+    shared: str, team: SqlStore
+) -> None:
     ledger = Ledger(team)
     open_pure(ledger)
-    first, second = at_once(team, ask("a"), ask("a", principal="bob"))
+    first, second = at_once(shared, ask("a"), ask("a", principal="bob"))
     assert isinstance(first, Answer)
     assert first == second
     assert spent(ledger) == Loss.pure("0.1")
 
 
-def test_one_who_sends_a_key_twice_at_once_pays_once(team: SqlStore) -> None:
+def test_one_who_sends_a_key_twice_at_once_pays_once(shared: str, team: SqlStore) -> None:
     ledger = Ledger(team)
     open_pure(ledger)
-    first, second = at_once(team, ask("a"), ask("a"))
+    first, second = at_once(shared, ask("a"), ask("a"))
     assert isinstance(first, Answer)
     assert first == second
     assert spent(ledger) == Loss.pure("0.1")
+
+
+def test_who_joins_a_group_while_they_ask_pays_for_it_too(shared: str, team: SqlStore) -> None:
+    ledger = Ledger(team)
+    open_pure(ledger)
+    ledger.set_quota("patients", "@ward", Loss.pure("0.05"), by="olga")
+    with standing(shared, ask("a")) as (work, outcomes):
+        append(work, "patients", Joined("ann", "@ward", "olga", 0))
+        work.run(
+            insert(members), {"population": "patients", "principal": "ann", "holder": "@ward"}
+        )
+    assert [type(each) for each in outcomes] == [BudgetExceeded]
+    assert spent(ledger) == Loss.pure(0)
+    ledger.verify("patients")
+
+
+def test_what_was_late_while_somebody_asks_is_told_with_their_answer(
+    shared: str, team: SqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[int] = []
+    monkeypatch.setattr(asking, "run", lambda charge: told.append(charge.missed) or b"3")
+    open_pure(Ledger(team))
+    with standing(shared, ask("a")) as (work, outcomes):
+        work.run(text("UPDATE budgets SET missed = 1, looked = 1"), {})
+    assert [type(each) for each in outcomes] == [Answer]
+    assert told == [1]

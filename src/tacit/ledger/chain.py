@@ -37,7 +37,7 @@ SPEND = (
         spent_delta=budgets.c.spent_delta + bindparam("delta"),
         head_seq=budgets.c.head_seq + 1,
     )
-    .returning(budgets.c.head_seq, budgets.c.head_hash)
+    .returning(budgets.c.head_seq, budgets.c.head_hash, budgets.c.missed)
 )
 """The one statement that decides a charge: it fits and is spent, or nothing happens.
 

@@ -140,10 +140,12 @@ def _charge(
     budget = find_budget(work, name)
     budget.check(target.population)
     cost, event = _cost(budget, target.event, question.price_delta)
-    holders = holders_of(work, name, question.principal)
     place = work.one(SPEND, {"at": name, "amount": cost.amount, "delta": cost.delta})
     if place is None:
         raise find_budget(work, name).refusal(name, cost)
+    seq, previous, missed = place
+    # what was read before the row was ours may be out of date
+    holders = holders_of(work, name, question.principal)
     for holder in holders:
         count(work, name, holder, cost)
     act = Charged(
@@ -160,7 +162,7 @@ def _charge(
         nonce=nonce.hex(),
         at=now,
     )
-    return write(work, name, place[0], place[1], encode(act)), budget.missed
+    return write(work, name, seq, previous, encode(act)), missed
 
 
 def _cost(budget: BudgetRow, event: Event, price_delta: Fraction) -> tuple[Units, str]:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from enum import Enum
 from fractions import Fraction
@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from tacit.errors import InternalError, InvalidValue
 from tacit.plan.expression import And, Compare, Field, OneOf, Or
+from tacit.plan.node import PARTS
 from tacit.plan.plan import GroupKey, Measure, Plan
 from tacit.plan.post import Post
 from tacit.plan.relation import (
@@ -134,10 +135,10 @@ def _plain(node: object) -> Any:
             return ["enum", node.name]
         case tuple():
             return ["tuple", *map(_plain, node)]
-    if not is_dataclass(node):
+    names = PARTS[type(node)]
+    if names is None:
         raise InternalError(f"A plan does not hold a {type(node).__name__}.")
-    parts = [_plain(getattr(node, field.name)) for field in fields(node)]
-    return [type(node).__name__, *parts]
+    return [type(node).__name__, *[_plain(getattr(node, name)) for name in names]]
 
 
 def _normal(node: Node) -> Node:
@@ -146,10 +147,10 @@ def _normal(node: Node) -> Node:
         return tuple(_normal(part) for part in node)  # type: ignore[return-value]
     if isinstance(node, Fraction) and node.denominator == 1:
         return int(node)  # type: ignore[return-value]
-    if not is_dataclass(node) or isinstance(node, type):
+    names = PARTS[type(node)]
+    if names is None:
         return node
-    parts = {field.name: _normal(getattr(node, field.name)) for field in fields(node)}
-    made: Any = replace(node, **parts)
+    made: Any = type(node)(*[_normal(getattr(node, name)) for name in names])
     match made:
         case And(inner) | Or(inner):
             same = [part.parts if isinstance(part, type(made)) else (part,) for part in inner]

@@ -1,10 +1,10 @@
 """Change the columns that a part of a plan names, wherever they stand."""
 
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from tacit.plan.expression import Expression, Field
+from tacit.plan.node import PARTS
 
 
 def rewritten(node: Any, change: Callable[[Field], Expression]) -> Any:
@@ -18,7 +18,7 @@ def rewritten(node: Any, change: Callable[[Field], Expression]) -> Any:
         return change(node)
     if isinstance(node, tuple):
         return tuple(rewritten(part, change) for part in node)
-    if not is_dataclass(node) or isinstance(node, type):
+    names = PARTS[type(node)]
+    if names is None:
         return node
-    parts = {field.name: rewritten(getattr(node, field.name), change) for field in fields(node)}
-    return replace(node, **parts)
+    return type(node)(*[rewritten(getattr(node, name), change) for name in names])

@@ -1,10 +1,10 @@
 """How large a question may be: whoever walks one must come back, and soon."""
 
 from collections.abc import Iterator
-from dataclasses import is_dataclass
 from typing import Any, TypeVar
 
 from tacit.errors import InvalidValue
+from tacit.plan.node import PARTS
 
 Node = TypeVar("Node")
 
@@ -69,6 +69,6 @@ def _parts(node: object) -> list[Any]:
     for part in held:
         if isinstance(part, tuple):
             found += _parts(part)
-        elif is_dataclass(part):
+        elif PARTS[type(part)] is not None:
             found.append(part)
     return found

@@ -42,7 +42,7 @@ def _select(text: str) -> exp.Select:
         )
     try:
         statements = [tree for tree in read(text, read="duckdb") if tree is not None]
-    except (SqlglotError, RecursionError) as error:
+    except (SqlglotError, RecursionError, TypeError) as error:  # the last if it is compiled
         raise InvalidValue("This is not SQL that can be read.") from error
     if len(statements) != 1 or not isinstance(statements[0], exp.Select):
         raise InvalidValue("A question is one SELECT.")

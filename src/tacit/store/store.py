@@ -12,6 +12,7 @@ from tacit.errors import StoreFailed, TacitError
 from tacit.numeric.forks import forks
 from tacit.store.failure import failure_of, is_fatal
 from tacit.store.migrate import migrate
+from tacit.store.turns import Turns
 from tacit.store.work import Cursor, Prints, Work
 
 Seat = tuple[PoolProxiedConnection, Cursor]
@@ -58,6 +59,7 @@ class SqlStore:
         self._home = forks.count
         self._broken = False
         self._idle: deque[Seat] = deque()
+        self._turns = Turns()
         self._driver_error = engine.dialect.loaded_dbapi.Error
         self._prints = Prints(engine.dialect)
         try:
@@ -75,7 +77,7 @@ class SqlStore:
 
     def writing(self) -> AbstractContextManager[Work]:
         """A unit of work that writes; see `Store`."""
-        return UnitOfWork(self, self._write)
+        return UnitOfWork(self, self._write, self._turns)
 
     def reading(self) -> AbstractContextManager[Work]:
         """A unit of work that reads; see `Store`."""
@@ -169,15 +171,28 @@ class UnitOfWork:
     A class and no generator: a charge is short enough for the difference to count.
     """
 
-    __slots__ = ("_begin", "_seat", "_store")
+    __slots__ = ("_begin", "_seat", "_store", "_turn", "_turns")
 
-    def __init__(self, store: SqlStore, begin: str) -> None:
+    def __init__(self, store: SqlStore, begin: str, turns: Turns | None = None) -> None:
         self._store = store
         self._begin = begin
+        self._turns = turns
 
     def __enter__(self) -> Work:
-        self._seat, work = self._store.begin(self._begin)
+        self._turn = self._turns.take() if self._turns else None
+        try:
+            self._seat, work = self._store.begin(self._begin)
+        except BaseException:
+            self._over()
+            raise
         return work
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        self._store.end(self._seat, error, self._begin)
+        try:
+            self._store.end(self._seat, error, self._begin)
+        finally:
+            self._over()
+
+    def _over(self) -> None:
+        if self._turn is not None:
+            self._turn.release()

@@ -97,17 +97,20 @@ def test_populations_that_are_out_of_order_never_reach_the_ledger() -> None:
         Question(backwards, "ann", "a", one.plan, one.loss, one.policy, one.epochs)
 
 
-def test_many_at_once_wait_for_each_other_and_none_is_stuck(ledger: Ledger) -> None:
+def test_many_at_once_wait_for_each_other_and_none_is_stuck(
+    ledger: Ledger, store_address: str, opened: Callable[[str], SqlStore]
+) -> None:
     open_pure(ledger, "100")
     open_pure(ledger, "100", name="staff")
     failures: list[BaseException] = []
 
     def work(me: int) -> None:
+        mine = Ledger(opened(store_address))  # as a process of its own
         for number in range(5):
             plan = f"{me} {number}"
             try:
-                answer(ledger, ask_both(plan) if number % 2 else ask(plan))
-                answer(ledger, ask(f"{plan} staff", of=population("staff")))
+                answer(mine, ask_both(plan) if number % 2 else ask(plan))
+                answer(mine, ask(f"{plan} staff", of=population("staff")))
             except BaseException as error:  # noqa: BLE001 - told below
                 failures.append(error)
 
@@ -125,7 +128,8 @@ def test_many_at_once_wait_for_each_other_and_none_is_stuck(ledger: Ledger) -> N
 def test_two_who_lock_in_different_orders_stand_in_each_others_way(
     new_store: Callable[[str], str], opened: Callable[[str], SqlStore]
 ) -> None:
-    store = opened(new_store("postgresql"))
+    address = new_store("postgresql")
+    store, another = opened(address), opened(address)  # each as a process of its own
     for name in ("patients", "staff"):
         open_pure(Ledger(store), name=name)
     lock = text("SELECT 1 FROM budgets WHERE population = :name FOR UPDATE")
@@ -133,7 +137,7 @@ def test_two_who_lock_in_different_orders_stand_in_each_others_way(
 
     def backwards() -> None:
         try:
-            with store.writing() as work:
+            with another.writing() as work:
                 work.one(lock, {"name": "staff"})
                 work.one(lock, {"name": "patients"})
         except Exception as error:  # noqa: BLE001 - which one is told is the server's choice

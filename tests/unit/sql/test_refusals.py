@@ -10,6 +10,7 @@ from tacit.core.dataset import Limits
 from tacit.errors import InvalidValue, TacitError, UnknownName
 from tacit.plan.expression import Constant, Not
 from tacit.plan.size import DEEPEST, LARGEST_QUESTION, not_too_large, size
+from tacit.sql import parse as parsing
 from tacit.sql.parse import LONGEST_TEXT, parse
 
 CLINIC, HOSPITAL = clinic(Limits(1, 2)), hospital(Limits(1, 2))
@@ -151,3 +152,14 @@ def test_a_tree_is_looked_at_no_further_than_allowed() -> None:
         not_too_large(Not(deep))
     with pytest.raises(InvalidValue, match="more than 5000 operations"):
         not_too_large(tuple(Constant(1) for _ in range(LARGEST_QUESTION)))
+
+
+def test_a_compiled_reader_that_stumbles_over_a_text_is_no_bug_of_ours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def stumble(*_: object, **__: object) -> None:
+        raise TypeError
+
+    monkeypatch.setattr(parsing, "read", stumble)
+    with pytest.raises(InvalidValue, match="not SQL that can be read"):
+        parse("SELECT -> 3", CLINIC)

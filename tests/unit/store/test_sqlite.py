@@ -85,9 +85,9 @@ def test_a_writer_who_waits_too_long_is_told_that_nothing_was_written(
     place: Path, opened: Callable[[str], SqlStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sqlite, "WAIT_SECONDS", 0.01)
-    store = opened(f"sqlite:///{place}")
+    store, another = opened(f"sqlite:///{place}"), opened(f"sqlite:///{place}")
     with (
-        store.writing(),
+        another.writing(),
         pytest.raises(StoreFailed, match=r"busy; nothing was written. Ask again"),
     ):
         put(store, "a")

@@ -90,7 +90,8 @@ def _beside(rows_of: Rows) -> list[str]:
 
 def _grouped(rows_of: Rows, below: str, level: str) -> Relations:
     """The rows that are in a group of the answer, and any that is out of its place."""
-    inside = [is_group(key, f"k{at}") for at, key in enumerate(rows_of.plan.keys)]
+    keys, dialect = rows_of.plan.keys, rows_of.dialect
+    inside = [is_group(key, f"k{at}", dialect) for at, key in enumerate(keys)]
     if not inside:
         return {}
     there = exp.and_(*inside)

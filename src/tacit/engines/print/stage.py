@@ -1,7 +1,6 @@
 """Columns become steps in stages, each a relation above the last: no text is repeated."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from sys import float_info
 
@@ -25,6 +24,7 @@ from tacit.engines.print.word import (
 )
 from tacit.errors import InternalError
 from tacit.plan.expression import Comparison
+from tacit.plan.node import PARTS
 from tacit.plan.steps import ColumnSteps
 
 HALF = Fraction(1, 2)
@@ -67,9 +67,9 @@ def _columns(node: object) -> Iterator[ColumnSteps]:
     elif isinstance(node, tuple):
         for part in node:
             yield from _columns(part)
-    elif is_dataclass(node):
-        for field in fields(node):
-            yield from _columns(getattr(node, field.name))
+    else:
+        for name in PARTS[type(node)] or ():
+            yield from _columns(getattr(node, name))
 
 
 def _name(stage: str, number: ColumnSteps) -> str:
