@@ -9,7 +9,7 @@ from contextlib import closing as closed_later
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import time
+from time import perf_counter, time
 from typing import Any
 from uuid import uuid4
 
@@ -40,6 +40,26 @@ Bar = Callable[[str, object, str, bool], None]
 
 Peer = Callable[..., dict[str, Any]]
 """A peer's name and its arguments, to the JSON object that it prints."""
+
+
+def given_seconds() -> float:
+    """A clock that stands still while others have this machine's cores.
+
+    Of a second in which half of the time of all cores was stolen (a guest's cores wanted to
+    run, and their host let others), it tells half. So a limit in seconds is about what is
+    measured and not about neighbours; where nothing is stolen it is the usual clock.
+    """
+    try:
+        told = Path("/proc/stat").read_text()
+    except OSError:  # Linux alone tells it
+        return perf_counter()
+    return perf_counter() - stolen_seconds(told, os.cpu_count() or 1)
+
+
+def stolen_seconds(stat: str, cores: int) -> float:
+    """What was stolen of each of ``cores``, by the text of Linux's ``/proc/stat``."""
+    _, _user, _nice, _system, _idle, _iowait, _irq, _softirq, steal, *_ = stat.split()
+    return int(steal) / os.sysconf("SC_CLK_TCK") / cores
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -140,12 +140,6 @@ def _resident(pid: int) -> int:
         return 0
 
 
-def stolen() -> tuple[int, int]:
-    """What a machine beside took of our processors since the start, and all of their time."""
-    times = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
-    return int(times[7]), sum(map(int, times[:8]))
-
-
 def median_ms(work: Callable[[], object], times: int) -> float:
     """The usual milliseconds of ``work``."""
     taken = []

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Self
 
 from asking import ask, run
+from conftest import given_seconds
 from crashing import LEASE_MS, PEOPLE, Case, Received
 
 from tacit.errors import AnswerLost, AnswerPending, LedgerBroken
@@ -70,12 +71,12 @@ class Survey:
 
     def look(self, case: Case, received: list[Received]) -> None:
         """Start again, and compare what left with what is recorded."""
-        began = time.perf_counter()
+        began = given_seconds()
         with closing(open_store(self._address)) as store:
             self._probes += 1
             probe = ask(f"probe {case.run} {self._probes}", of=PEOPLE)
             Ledger(store).reserve(probe, lease_ms=LEASE_MS)
-            restart = time.perf_counter() - began
+            restart = given_seconds() - began
             figures = self._figures
             figures.slowest_restart = max(figures.slowest_restart, restart)
             figures.crashes += 1

@@ -3,7 +3,7 @@
 import os
 import subprocess
 from pathlib import Path
-from time import time
+from time import perf_counter, sleep, time
 
 import conftest
 import pytest
@@ -35,3 +35,28 @@ def test_a_stage_that_comes_too_late_is_left_out_and_named() -> None:
     )
     assert done.stdout.count("left out") == 2
     assert "== bugs" in done.stdout
+
+
+def test_time_that_was_stolen_from_all_cores_is_not_counted() -> None:
+    before = "cpu  500 0 200 4000 5 0 8 1000 0 0\ncpu0 1 2 3 4 5 6 7 8 9 10\n"
+    after = "cpu  900 7 300 4000 9 0 9 1300 0 0\ncpu0 1 2 3 4 5 6 7 8 9 10\n"
+    ticks = os.sysconf("SC_CLK_TCK")
+    stolen = conftest.stolen_seconds(after, 2) - conftest.stolen_seconds(before, 2)
+    assert stolen == pytest.approx(300 / ticks / 2)
+
+
+def test_a_wait_counts_by_the_clock_of_given_seconds() -> None:
+    began, given = perf_counter(), conftest.given_seconds()
+    sleep(0.2)
+    waited = conftest.given_seconds() - given
+    # a machine that steals takes of it; none gives more than the clock on the wall
+    assert waited <= perf_counter() - began
+
+
+def test_a_wait_for_a_lock_is_not_forgiven() -> None:
+    best = 0.0
+    for _ in range(20):
+        given = conftest.given_seconds()
+        sleep(0.05)
+        best = max(best, conftest.given_seconds() - given)
+    assert best > 0.02
