@@ -8,7 +8,7 @@ from tacit.ledger import reserve
 from tacit.ledger.budget_row import BudgetRow, find_budget
 from tacit.ledger.entry import Entry
 from tacit.ledger.question import Question, Target
-from tacit.ledger.units import Units
+from tacit.ledger.units import Units, price
 from tacit.store.tables import budgets
 from tacit.store.work import Work
 
@@ -41,7 +41,7 @@ def bug(original: Spend) -> Spend:
         work: Work, question: Question, target: Target, nonce: bytes, now: int
     ) -> tuple[Entry, int]:
         budget = find_budget(work, target.population.name)
-        cost, _ = reserve.priced(target.event, budget.kind, question.price_delta)
+        cost = price(target.event, budget.measure, question.price_delta)
         if not fits(budget, cost):
             raise budget.refusal(target.population.name, cost)
         return original(work, question, target, nonce, now)

@@ -30,7 +30,7 @@ class Loss:
     delta: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        if self.amount < 0 or self.delta < 0:
+        if self.amount.numerator < 0 or self.delta.numerator < 0:  # a fraction compares slowly
             raise InvalidValue(
                 f"A loss is at least 0, and {plain(self.amount)}, {plain(self.delta)} is not."
             )

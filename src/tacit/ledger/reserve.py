@@ -12,7 +12,6 @@ from functools import lru_cache
 from sqlalchemy import bindparam, insert, select
 
 from tacit.core.event import Event, Numerics
-from tacit.core.measure import Measure
 from tacit.core.stored_event import encode as encode_event
 from tacit.errors import (
     AnswerLost,
@@ -51,10 +50,8 @@ _ENTRY = select(entries.c.body, entries.c.hash).where(
 )
 
 
-@lru_cache(maxsize=4096)
-def priced(event: Event, measure: str, delta: Fraction) -> tuple[Units, str]:
-    """What ``event`` takes from a budget, and its text; questions use few different events."""
-    return price(event, Measure(measure), delta), encode_event(event)
+event_text = lru_cache(maxsize=4096)(encode_event)
+"""The text of an event, of which questions use few."""
 
 
 def reserve(
@@ -171,7 +168,7 @@ def _cost(budget: BudgetRow, event: Event, price_delta: Fraction) -> tuple[Units
             "This question uses noise whose law holds for real numbers only, and the budget "
             "allows exact noise alone; choose another mechanism."
         )
-    return priced(event, budget.kind, price_delta)
+    return price(event, budget.measure, price_delta), event_text(event)
 
 
 def _own_charge(work: Work, question: Question, places: str) -> Charge:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Self
 
 from tacit.accounting.composition import leaves
@@ -71,8 +72,9 @@ NO_LIMIT = Units(MOST, MOST)
 """The quota of an analyst who has none: the population's cap still holds."""
 
 
+@lru_cache(maxsize=4096)
 def price(event: Event, measure: Measure, delta: Fraction) -> Units:
-    """What ``event`` takes from a budget in ``measure``, rounded up.
+    """What ``event`` takes from a budget in ``measure``, rounded up; questions use few events.
 
     Guarantee: never below the loss of the event, and above nothing for every event that
     depends on the data.
