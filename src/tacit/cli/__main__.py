@@ -1,5 +1,5 @@
 """`python -m tacit.cli`, where the command is not on the path."""
 
-from tacit.cli.main import main
+from tacit.cli.start import start
 
-main(prog_name="tacit")
+start()
