@@ -6,17 +6,17 @@ import sys
 import pytest
 
 HEAD = """
-import atexit, sys, threading, time
+import atexit, os, sys, threading, time
 import click
 from tacit.cli import start
 """
 
 
-def ended(body: str) -> subprocess.CompletedProcess[str]:
+def ended(body: str, how: str = "start.start()") -> subprocess.CompletedProcess[str]:
     """A process whose command does ``body``."""
     command = f"@click.command()\ndef main():\n    {body}\nstart.main = main"
     return subprocess.run(
-        [sys.executable, "-c", f"{HEAD}{command}\nstart.start()"],
+        [sys.executable, "-c", f"{HEAD}{command}\n{how}"],
         check=False,
         capture_output=True,
         text=True,
@@ -60,5 +60,8 @@ def test_a_bug_is_told_as_one() -> None:
 
 
 def test_nothing_is_taken_apart() -> None:
-    kept = "sys.kept = type('Kept', (), {'__del__': lambda self: print('apart')})()"
+    kept = (
+        "sys.kept = type('Kept', (), {'__del__': lambda _, say=os.write: say(1, b'apart')})()"
+    )
     assert ended(kept).stdout == ""
+    assert ended(kept, how="main()").stdout == "apart"

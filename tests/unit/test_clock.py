@@ -1,4 +1,4 @@
-"""A stage of CI whose time is over skips what has not begun, and says so."""
+"""Two clocks: a stage of CI skips what comes too late; a limit counts what cores were given."""
 
 import os
 import subprocess
@@ -45,11 +45,10 @@ def test_time_that_was_stolen_from_all_cores_is_not_counted() -> None:
     assert stolen == pytest.approx(300 / ticks / 2)
 
 
-def test_a_wait_counts_by_the_clock_of_given_seconds() -> None:
+def test_no_more_is_given_than_passes() -> None:
     began, given = perf_counter(), conftest.given_seconds()
     sleep(0.2)
     waited = conftest.given_seconds() - given
-    # a machine that steals takes of it; none gives more than the clock on the wall
     assert waited <= perf_counter() - began
 
 

@@ -50,7 +50,7 @@ _ENTRY = select(entries.c.body, entries.c.hash).where(
 )
 
 
-event_text = lru_cache(maxsize=4096)(encode_event)
+_event_text = lru_cache(maxsize=4096)(encode_event)
 """The text of an event, of which questions use few."""
 
 
@@ -168,7 +168,7 @@ def _cost(budget: BudgetRow, event: Event, price_delta: Fraction) -> tuple[Units
             "This question uses noise whose law holds for real numbers only, and the budget "
             "allows exact noise alone; choose another mechanism."
         )
-    return price(event, budget.measure, price_delta), event_text(event)
+    return price(event, budget.measure, price_delta), _event_text(event)
 
 
 def _own_charge(work: Work, question: Question, places: str) -> Charge:
