@@ -47,6 +47,10 @@ claims *args:
 bugs *args:
     uv run pytest -n auto tests/bugs "$@"
 
+# scripts that broke version 0.1.0, each with the lie that its test rejects: failures, times and numbers at their edges
+edges *args:
+    OPENBLAS_NUM_THREADS=1 uv run pytest tests/edges "$@"
+
 # attacks on exact answers and on ours, and how far each came
 attacks *args:
     TACIT_REPHRASINGS=1000 TACIT_TARGETS=1000 OPENBLAS_NUM_THREADS=1 uv run pytest -n auto --dist worksteal tests/claims/test_attacks_on_counts.py tests/claims/test_attacks_by_linkage.py tests/claims/test_attacks_on_members.py tests/claims/test_attack_page.py "$@"

@@ -55,7 +55,7 @@ def test_an_import_of_the_root_would_be_seen() -> None:
 def test_a_file_says_what_it_holds_and_stays_small(path: Path) -> None:
     source = path.read_text()
     assert ast.get_docstring(ast.parse(source))
-    assert len(source.splitlines()) <= 200
+    assert len(source.splitlines()) <= 500
 
 
 def test_core_dependencies_are_those_of_the_design() -> None:
