@@ -17,8 +17,9 @@ from tacit.errors import InvalidValue, MissingExtra
 from tacit.project.project import project_of
 from tacit.project.secret import SecretPlace
 from tacit.project.source import Source
-from tacit.session.project import apply_project, open_project
+from tacit.session.project import apply_project, open_project, served
 from tacit.session.secret import revealed
+from tacit.session.session import Session
 from tacit.testing.postgres_cluster import PostgresCluster
 
 SECRET = "hunter2/@: ü"  # noqa: S105 - nobody has it
@@ -111,6 +112,24 @@ def test_the_right_password_opens_the_engine_and_a_wrong_one_is_not_told(
     with pytest.raises(InvalidValue) as told:
         open_project(file, environment={"CLINIC": "hunter3"})
     assert "hunter" not in str(told.value)
+
+
+@pytest.mark.parametrize("place", ["env:CLINIC", "keyring:clinic/tacit"])
+def test_a_worker_is_given_the_password_by_the_server_that_looks_it_up(
+    tmp_path: Path, address: str, memory: Memory, place: str
+) -> None:
+    """Neither the variable nor the keyring is there in the worker."""
+    file = tmp_path / "tacit.toml"
+    file.write_text("[server]\nprocesses = 1\n" + said(address, place))
+    apply_project(file, by="olga")
+    memory.set_password("clinic", "tacit", SECRET)
+    curator, _ = served(file, {"CLINIC": SECRET, "TACIT_UNUSED": "x"})
+    try:
+        with Session(curator) as session:
+            session.sql("SELECT COUNT(*) AS n FROM visits").ask(epsilon=1)
+    finally:
+        for pool in curator.pools.values():
+            pool.close()
 
 
 def test_what_the_keyring_does_not_hold_is_told_with_the_next_step(memory: Memory) -> None:

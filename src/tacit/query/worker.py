@@ -11,7 +11,7 @@ import resource
 import signal
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -28,6 +28,7 @@ from tacit.errors import InternalError
 from tacit.mechanisms.gateway import LiveGateway
 from tacit.numeric.entropy import SystemEntropy
 from tacit.plan.stored_plan import decode
+from tacit.query.confine import Confinement, confine, start_fork_server
 from tacit.query.fit_quote import FitQuote
 from tacit.query.price import price
 from tacit.query.quote import Quote
@@ -57,6 +58,7 @@ class Allowed:
 
     memory_bytes: int
     seconds: float
+    within: Confinement = field(default_factory=Confinement)
 
 
 class Worker:
@@ -143,6 +145,7 @@ class Worker:
         if self._ended:
             raise EOFError
         if self._child is None:
+            start_fork_server()
             self._scratch = Scratch()
             ours, theirs = _born.Pipe()
             process = _born.Process(
@@ -166,10 +169,10 @@ def serve(  # noqa: PLR0913, PLR0917 - all that a child is given
     answers: Answers,
 ) -> None:
     """What the child does: one question after the other, until the pipe ends."""
+    confine(allowed.within)
     os.chdir(scratch)  # where DuckDB writes what its memory does not hold
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # for whoever started us to heed
     resource.setrlimit(resource.RLIMIT_AS, (allowed.memory_bytes, allowed.memory_bytes))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core dump would hold the table
     try:
         engine = start(address)
         bytearray(ROOM)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import uvicorn
 
+from tacit.query.confine import make_undumpable
 from tacit.server.app import make_app, watched_app
 from tacit.session.project import served
 
@@ -38,6 +39,7 @@ def serve(
 
     Port 0 stands for any that is free.
     """
+    make_undumpable()  # so that no worker can read this process, which holds the keys
     app = make_app(*served(project, environment))
     config = uvicorn.Config(
         watched_app(app, _write),

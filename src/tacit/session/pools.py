@@ -1,6 +1,8 @@
 """Engines in child processes: what is below the line when a project is served."""
 
 import os
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -11,11 +13,14 @@ from tacit.errors import InvalidValue
 from tacit.ml.registry import MODELS
 from tacit.project.engines import EngineAddress
 from tacit.project.project import Project
+from tacit.project.secret import ENVIRONMENT, SecretPlace
+from tacit.query.confine import Confinement
 from tacit.query.pool import Pool
 from tacit.query.worker import Allowed, Worker
 from tacit.session.below import answer
 from tacit.session.engines import opened
 from tacit.session.rehearsal import rehearse
+from tacit.session.secret import revealed
 
 MEGABYTE = 2**20
 
@@ -27,11 +32,29 @@ LONGEST_FOLDER = 107 - len("/pymp-12345678/listener-12345678")
 
 get_context("forkserver").set_forkserver_preload(list(LOADED))
 
+FILES = ("duckdb", "parquet")
+"""Kinds of engines that are files, and need neither a network nor a credential."""
 
-def pools_of(project: Project, folder: Path) -> dict[str, Pool]:
+DRIVER_VARIABLES = {
+    "postgres": ("PG", "HOME"),
+    "spark": (
+        *("SPARK_", "PYSPARK_", "HADOOP_", "YARN_", "JAVA_", "HOME", "PATH", "LANG", "LC_"),
+        *("AWS_", "AZURE_", "GOOGLE_"),
+    ),
+}
+"""How the names of variables begin that an engine's own driver reads."""
+
+PASSWORD, DEFAULT_PASSWORDS = "TACIT_ENGINE_PASSWORD", ("PGPASSWORD", "PGPASSFILE")
+"""Under which name a worker is given its engine's password, and what that makes needless."""
+
+
+def pools_of(
+    project: Project, folder: Path, environment: Mapping[str, str] = os.environ
+) -> dict[str, Pool]:
     """A pool for each engine of ``project``, whose children are started.
 
-    Guarantee: no more memory and time than the project allows, the same for every table.
+    Guarantee: no more memory and time than the project allows, the same for every table; and
+    of ``environment`` no variable but those of the child's own engine.
     """
     _check_folder()
     serving, found = project.serving, {}
@@ -39,8 +62,10 @@ def pools_of(project: Project, folder: Path) -> dict[str, Pool]:
         loaded = [*LOADED, *MODELS.values()]
         get_context("forkserver").set_forkserver_preload(loaded)
     # a question that has a deadline is not waited for any longer
-    allowed = Allowed(serving.megabytes * MEGABYTE, serving.deadline or serving.seconds)
-    for address in project.engines:
+    most = Allowed(serving.megabytes * MEGABYTE, serving.deadline or serving.seconds)
+    for named in project.engines:
+        address, within = confined(named, environment)
+        allowed = replace(most, within=within)
         here = [t for t in project.catalog.tables if t.location.engine == address.name]
         tables = tuple(table.location.table[-1] for table in here)
         start = partial(_start, address, tables, project.files_of(address.name))
@@ -54,9 +79,34 @@ def pools_of(project: Project, folder: Path) -> dict[str, Pool]:
                 each.close()
             raise InvalidValue(
                 f"The engine {address.name!r} does not start in a process of "
-                f"{serving.megabytes} megabytes; allow more: [server] megabytes = 16384."
+                f"{serving.megabytes} megabytes; allow more: [server] megabytes = 16384. If "
+                "more does not help, this system may not allow workers to be confined (prctl, "
+                "seccomp), which it must."
             )
     return found
+
+
+def confined(
+    address: EngineAddress, environment: Mapping[str, str]
+) -> tuple[EngineAddress, Confinement]:
+    """The address of an engine for a worker, and what that worker keeps.
+
+    A password is looked up here, by the server, so that the worker needs neither the server's
+    environment nor the system's keyring.
+    """
+    if address.kind in FILES:
+        return address, Confinement(network=False)
+    kept = {
+        name: value
+        for name, value in environment.items()
+        if name.startswith(DRIVER_VARIABLES[address.kind])
+    }
+    if address.password is not None:
+        for name in DEFAULT_PASSWORDS:
+            kept.pop(name, None)
+        kept[PASSWORD] = revealed(address.password, address.name, environment)
+        address = replace(address, password=SecretPlace(ENVIRONMENT, (PASSWORD,)))
+    return address, Confinement(environment=kept)
 
 
 def _check_folder() -> None:
@@ -72,7 +122,7 @@ def _check_folder() -> None:
 def _start(
     address: EngineAddress, tables: tuple[str, ...], copies: tuple[str, ...], folder: str
 ) -> Engine:
-    """What a child does first; secrets come from its own environment."""
+    """Open the engine in a child, whose environment holds the password, where there is one."""
     engine = opened(address, tables, Path(folder), copies=copies)
     engine.tables()  # names, and no row: the first time takes longer
     rehearse()

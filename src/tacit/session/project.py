@@ -66,7 +66,7 @@ def served(file: Path, environment: Mapping[str, str] = os.environ) -> tuple[Cur
     curator = _curator(project, file, SERVER, environment)
     lease_ms = 1000 * (LEASES * project.serving.seconds)
     try:
-        pools = pools_of(project, file.parent)
+        pools = pools_of(project, file.parent, environment)
     except BaseException:
         curator.close()
         raise
