@@ -30,10 +30,12 @@ from tacit.ledger.export import export, read_export
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.question import Question, Target
 from tacit.ledger.restore import restore
+from tacit.ledger.sealed_states import ChainWitness, named
 from tacit.ledger.stored_act import ACTS, decode
 from tacit.ledger.units import Units, price
 from tacit.ledger.verify import verify_export
 from tacit.store.open import open_store
+from tacit.store.states import Witnessed
 from tacit.store.store import SqlStore
 from tacit.testing.events import LEAVES
 
@@ -41,6 +43,7 @@ GOLDEN = Path(__file__).parent / "golden"
 LINES, TOLD = GOLDEN / "ledger-1.jsonl", GOLDEN / "ledger-1.json"
 DECLARED = GOLDEN / "ledger-1-declared.jsonl"
 MISSED = GOLDEN / "ledger-1-missed.jsonl"
+STATES = GOLDEN / "ledger-2-states.jsonl"
 SAMPLED = GOLDEN / "ledger-1-sampled.jsonl"
 
 PEOPLE = PrivacyUnit("person")
@@ -111,6 +114,22 @@ def make_missed() -> None:
             if plan == "late":
                 ledger.look(people.name, by="olga")
         MISSED.write_text("".join(export(store)))
+        store.close()
+
+
+def make_states() -> None:
+    """Write the golden file of sealed states: one that changes, and one that is made."""
+    with TemporaryDirectory() as folder:
+        store = open_store(f"sqlite:///{folder}/ledger.db")
+        ticks = count(1_767_225_600_000, 1000)
+        ledger = Ledger(store, clock=lambda: next(ticks))
+        people, budget = next(iter(BUDGETS.items()))
+        ledger.open_budget(people, budget, ("olga",), by="olga")
+        witness = ChainWitness()
+        for name, version in (("noise", 1), ("noise", 2), ("threshold", 1)):
+            with store.writing() as work:
+                witness.remember(work, people.name, name, Witnessed(version, bytes(32)))
+        STATES.write_text("".join(export(store)))
         store.close()
 
 
@@ -233,6 +252,15 @@ def test_a_golden_ledger_tells_what_was_missed() -> None:
     assert book.head.hex()[:16] == "efc7448c913d0de7"
 
 
+def test_a_golden_ledger_tells_of_its_states() -> None:
+    (book,) = read(STATES.read_text().splitlines(keepends=True))
+    assert book.states == {
+        named("noise"): (2, bytes(32).hex()),
+        named("threshold"): (1, bytes(32).hex()),
+    }
+    assert book.head.hex()[:16] == "9dc6636da1bc0d66"
+
+
 def sampled() -> list[str]:
     return SAMPLED.read_text().splitlines(keepends=True)
 
@@ -240,7 +268,7 @@ def sampled() -> list[str]:
 def test_golden_ledgers_hold_every_act_and_every_measure(lines: list[str]) -> None:
     files = (
         lines,
-        *(file.read_text().splitlines(keepends=True) for file in (DECLARED, MISSED)),
+        *(file.read_text().splitlines(keepends=True) for file in (DECLARED, MISSED, STATES)),
     )
     chains = [chain for file in files for chain in read_export(file).chains.values()]
     acts = [decode(entry.body) for chain in chains for entry in chain]

@@ -45,7 +45,7 @@ def test_a_sum_above_its_cap_or_below_nothing_is_refused_by_the_database(
     run(store, insert(budgets), **BUDGET)
 
 
-ENTRY = {"population": "patients", "seq": 1, "body": "{}", "hash": bytes(32)}
+ENTRY = {"population": "patients", "seq": 1, "body": "{}", "hash": bytes(32), "state": None}
 ANSWER: Values = {"release": b"k", "receipt": b"r", "until": 5, "body": b"42"}
 FORBIDDEN = {
     "change an entry": update(entries).values(body="{ }"),

@@ -26,12 +26,14 @@ from tacit.core.schema import Schema
 from tacit.core.unit import PrivacyUnit
 from tacit.engines.reference import Reference
 from tacit.ledger.ledger import Ledger
+from tacit.ledger.sealed_states import ChainWitness
 from tacit.noise.integers import Integers
 from tacit.plan.calendar import Span
 from tacit.sql.parse import parse
 from tacit.store.open import open_store
 from tacit.store.sealing_key import SealingKey
 from tacit.store.states import States
+from tacit.store.store import Store
 from tacit.stream.kept_noise import KeptNoise
 from tacit.stream.open_stream import OpenStream, Place
 from tacit.stream.stream import Periods, Stream
@@ -111,12 +113,16 @@ class Redrawn(KeptNoise):
         return self._factor.next(number, (), draw())[0]
 
 
+def _states(store: Store) -> States:
+    return States(store, SealingKey(bytes(32)), ChainWitness()).of(PEOPLE.name)
+
+
 @contextmanager
 def opened(
     address: str, horizon: int, reach: Reach, kept: type[KeptNoise] = KeptNoise
 ) -> Iterator[OpenStream]:
     with closing(open_store(address)) as store:
-        ledger, states = Ledger(store), States(store, SealingKey(bytes(32)))
+        ledger, states = Ledger(store), _states(store)
         place = Place(
             ledger=Watched(ledger, "enter", "enter", reach),  # type: ignore[arg-type]
             states=Watched(states, "change", "seal", reach),  # type: ignore[arg-type]

@@ -69,6 +69,18 @@ class Looked:
 
 
 @dataclass(frozen=True, slots=True)
+class StateSealed:
+    """A sealed state got a new version, such as the noise of a stream's next step.
+
+    ``state`` is the hash of its name, ``digest`` the hash of its sealed bytes.
+    """
+
+    state: str
+    version: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class QuotaSet:
     """An owner limited what an analyst or a group may spend of the budget."""
 
@@ -149,6 +161,7 @@ Act = (
     | Kept
     | Missed
     | Looked
+    | StateSealed
     | QuotaSet
     | Joined
     | Declared

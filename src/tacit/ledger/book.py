@@ -23,6 +23,7 @@ from tacit.ledger.act import (
     OwnerRemoved,
     Proposed,
     QuotaSet,
+    StateSealed,
 )
 from tacit.ledger.entry import GENESIS, Entry, follow
 from tacit.ledger.question import binding_of
@@ -61,6 +62,8 @@ class Book:
         """The charges whose answers missed their deadlines."""
         self.looked = 0
         """How many of these an owner has looked at."""
+        self.states: dict[str, tuple[int, str]] = {}
+        """The last version of each sealed state, and the hash of its bytes."""
 
     def read_all(self, entries: Iterable[Entry]) -> "Book":
         """This book after all of ``entries``."""
@@ -89,7 +92,7 @@ class Book:
         """The error that names the entry at hand."""
         return LedgerBroken(f"Entry {self.seq} of {self.population!r}: {why}.")
 
-    def _apply(self, act: Act | Decision) -> None:  # noqa: C901, PLR0912 - one case a kind
+    def _apply(self, act: Act | Decision) -> None:  # noqa: C901, PLR0912, PLR0915 - one case a kind
         require((self.seq == 1) == isinstance(act, Opened), "a chain begins with its opening")
         match act:
             case Opened():
@@ -111,6 +114,11 @@ class Book:
                 self._owner(by)
                 require(self.looked < len(self.missed), "an owner looks at what was missed")
                 self.looked = len(self.missed)
+            case StateSealed(state, version, digest):
+                before = self.states.get(hash_in(state).hex(), (version - 1, ""))[0]
+                require(version >= 1, "the versions of a state begin with 1")
+                require(version == before + 1, "the versions of a state follow each other")
+                self.states[state] = version, hash_in(digest).hex()
             case QuotaSet(holder, amount, delta, by, _):
                 self._owner(by)
                 self.quotas[holder] = countable(Units(amount, delta), self._measure)

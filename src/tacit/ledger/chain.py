@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from sqlalchemy import bindparam, insert, select, update
 
 from tacit.errors import UnknownName
-from tacit.ledger.act import Act
+from tacit.ledger.act import Act, StateSealed
 from tacit.ledger.entry import Entry, follow
 from tacit.ledger.stored_act import encode
 from tacit.store.tables import budgets, entries
@@ -46,6 +46,7 @@ Nothing happens either while an answer that was late waits for an owner to look.
 
 _ADD = insert(entries)
 _HEAD = update(budgets).where(_here).values(head_hash=bindparam("head"))
+_HOLD = update(budgets).where(_here).values(head_seq=budgets.c.head_seq)
 _FIND_HEAD = select(budgets.c.head_seq, budgets.c.head_hash).where(_here)
 _HISTORY = (
     select(entries.c.seq, entries.c.body, entries.c.hash)
@@ -63,16 +64,44 @@ def append(work: Work, population: str, act: Act) -> Entry:
     place = work.one(STEP, {"at": population})
     if place is None:
         raise UnknownName(f"There is no budget for the population {population!r}; open one.")
-    return write(work, population, place[0], place[1], encode(act))
+    state = act.state if isinstance(act, StateSealed) else None
+    return write(work, population, place[0], place[1], encode(act), state=state)
 
 
-def write(work: Work, population: str, seq: int, previous: bytes, body: str) -> Entry:
-    """The entry of ``body`` at the place that was taken for it."""
+def write(  # noqa: PLR0913 - a place in the chain, and what stands there
+    work: Work,
+    population: str,
+    seq: int,
+    previous: bytes,
+    body: str,
+    *,
+    state: str | None = None,
+) -> Entry:
+    """The entry of ``body`` at the place that was taken for it.
+
+    ``state`` is the sealed state that it tells of; by it the newest such entry is found.
+    """
     entry = follow(previous, population, seq, body)
-    values = {"population": population, "seq": seq, "body": body, "hash": entry.hash}
-    work.run(_ADD, values)
+    work.run(_ADD, row_of(entry, state))
     work.run(_HEAD, {"at": population, "head": entry.hash})
     return entry
+
+
+def row_of(entry: Entry, state: str | None) -> dict[str, object]:
+    """Return the row of ``entry`` in the table of entries."""
+    return {
+        "population": entry.population,
+        "seq": entry.seq,
+        "body": entry.body,
+        "hash": entry.hash,
+        "state": state,
+    }
+
+
+def hold(work: Work, population: str) -> None:
+    """Wait until nobody else adds to the chain of ``population``, to the end of ``work``."""
+    if not work.run(_HOLD, {"at": population}):
+        raise UnknownName(f"There is no budget for the population {population!r}; open one.")
 
 
 def walk(work: Work, population: str, after: int = 0) -> Iterator[Entry]:

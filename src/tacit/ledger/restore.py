@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from sqlalchemy import insert, select
 
 from tacit.errors import InvalidValue
-from tacit.ledger.act import Charged, Kept
+from tacit.ledger.act import Charged, Kept, StateSealed
 from tacit.ledger.anchor import Anchor
 from tacit.ledger.book import Book
-from tacit.ledger.chain import ALL_TIME
+from tacit.ledger.chain import ALL_TIME, row_of
 from tacit.ledger.charge import receipt_of
 from tacit.ledger.compare import budget_in, limits_in
 from tacit.ledger.entry import Entry
@@ -72,8 +72,9 @@ def _restore_book(work: Work, book: Book, chain: list[Entry]) -> None:
     }
     work.run(_BUDGET, budget)
     for entry in chain:
-        row = {"population": name, "seq": entry.seq, "body": entry.body, "hash": entry.hash}
-        work.run(_ENTRY, row)
+        act = decode(entry.body)
+        state = act.state if isinstance(act, StateSealed) else None
+        work.run(_ENTRY, row_of(entry, state))
     for owner in book.owners:
         work.run(_OWNER, {"population": name, "owner": owner})
     for holder, (cap, spent) in limits_in(book).items():

@@ -25,6 +25,7 @@ from tacit.ledger.act import (
     OwnerRemoved,
     Proposed,
     QuotaSet,
+    StateSealed,
 )
 
 ACTS: dict[str, type[Act | Decision]] = {
@@ -33,6 +34,7 @@ ACTS: dict[str, type[Act | Decision]] = {
     "kept": Kept,
     "missed": Missed,
     "looked": Looked,
+    "state sealed": StateSealed,
     "quota set": QuotaSet,
     "joined": Joined,
     "declared": Declared,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tacit.errors import InvalidValue, StoreFailed
 from tacit.ledger.ledger import Ledger
+from tacit.ledger.sealed_states import ChainWitness
 from tacit.project.project import Project
 from tacit.session.engines import with_password
 from tacit.store.open import open_store
@@ -34,7 +35,7 @@ class Home:
         _private(folder)
         store = open_sqlite(folder / "ledger.db")
         key = SealingKey.from_file(folder / "key")
-        return cls(store, Ledger(store), States(store, key))
+        return cls(store, Ledger(store), States(store, key, ChainWitness()))
 
     @classmethod
     def of(cls, project: Project, folder: Path, environment: Mapping[str, str]) -> "Home":
@@ -49,7 +50,7 @@ class Home:
         else:
             key = SealingKey.from_file(_private(folder) / "key")
         store = open_store(with_password(project.store, environment))
-        return cls(store, Ledger(store), States(store, key))
+        return cls(store, Ledger(store), States(store, key, ChainWitness()))
 
 
 def signing_key(place: Path) -> SigningKey:

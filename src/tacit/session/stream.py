@@ -26,7 +26,7 @@ def _place(curator: Curator, relation: Relation) -> Place:
     population = catalog.population(catalog.dataset(source.dataset).population)
     return Place(
         ledger=curator.home.ledger,
-        states=curator.home.states,
+        states=curator.home.states.of(population.name),
         engine=curator.engine_of(source.datasets),
         catalog=catalog,
         salt=curator.salt(population.name),

@@ -9,6 +9,7 @@ from sqlalchemy import (
     BigInteger,
     CheckConstraint,
     Column,
+    Index,
     LargeBinary,
     MetaData,
     SmallInteger,
@@ -65,6 +66,8 @@ entries = Table(
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
     _text("body"),
     _blob("hash"),
+    Column("state", Text),  # of which sealed state it tells, where it tells of one
+    Index("entries_of_states", "population", "state", "seq"),
 )
 """The chain of each population: everything that ever happened to its budget."""
 

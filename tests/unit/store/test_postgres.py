@@ -69,7 +69,13 @@ def test_a_reader_cannot_write(store: SqlStore) -> None:
 @pytest.mark.parametrize("table", ["entries", "answers"])
 def test_the_log_is_not_emptied(store: SqlStore, table: str) -> None:
     with store.writing() as work:
-        row = {"population": "patients", "seq": 1, "body": "{}", "hash": bytes(32)}
+        row = {
+            "population": "patients",
+            "seq": 1,
+            "body": "{}",
+            "hash": bytes(32),
+            "state": None,
+        }
         work.run(insert(entries), row)
 
     def empty() -> None:
