@@ -22,9 +22,11 @@ from tacit.ledger.question import Question, binding_of
 from tacit.ledger.reserve import reserve
 from tacit.ledger.signature import Signature
 from tacit.ledger.status import Status, status_for, status_of
+from tacit.ledger.turn import Decide, take_turn
 from tacit.ledger.units import Units
 from tacit.ledger.verify import Verdict, verify, verify_store
 from tacit.numeric.entropy import fresh_bytes
+from tacit.store.states import States
 from tacit.store.store import Store
 
 Clock = Callable[[], int]
@@ -78,6 +80,13 @@ class Ledger:
         """Charge ``question`` and store its answer at once; see `tacit.ledger.enter`."""
         nonce = fresh_bytes(NONCE_BYTES)
         return enter(self._store, question, body, nonce=nonce, now=self._clock())
+
+    def take_turn(
+        self, question: Question, states: States, name: str, decide: Decide
+    ) -> Answer:
+        """Decide the answer to ``question`` by a sealed state; see `tacit.ledger.turn`."""
+        nonce, now = fresh_bytes(NONCE_BYTES), self._clock()
+        return take_turn(self._store, question, states, name, decide, nonce=nonce, now=now)
 
     def abandon(self, charge: Charge) -> None:
         """Say that ``charge`` will have no answer. It stays charged: there is no refund."""

@@ -4,12 +4,13 @@ import json
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from hashlib import sha256
 
 from tacit.core.event import Event, Nothing
 from tacit.core.loss import Loss
 from tacit.core.secret import Secret
-from tacit.errors import Conflict, InternalError, InvalidValue
+from tacit.errors import InternalError, InvalidValue
 from tacit.frame.table import Answer as Asked
 from tacit.ledger.question import Question, Target
 from tacit.ledger.units import price
@@ -25,7 +26,9 @@ from tacit.plan.plan import Plan
 from tacit.plan.relation import Filter, Scan
 from tacit.plan.steps import Condition
 from tacit.plan.tally import KeptTally
-from tacit.stream.open_stream import RACES, Place
+from tacit.store.states import State
+from tacit.stream.drawn_once import DrawnOnce
+from tacit.stream.open_stream import Place
 from tacit.stream.thresholdout import Kept, Share, Thresholdout
 
 
@@ -33,8 +36,9 @@ class OpenHoldout:
     """Shares of a private table that can be asked adaptively, under one charge for all.
 
     Guarantee: the charge is durable before the first row is read. A share is told once, and
-    told again the same; the noisy threshold is drawn once, sealed, and never leaves. An answer
-    that was read counts before it is told, so that a crash can lose it and not repeat it.
+    told again the same; the noisy threshold is drawn once, sealed, and never leaves. Shares are
+    decided one after the other, whoever asks at once (`tacit.ledger.turn`): each decision is
+    written before its share is told, and the one after it sees what it has used up.
     """
 
     def __init__(self, dataset: str, asked: Thresholdout, place: Place) -> None:
@@ -80,24 +84,26 @@ class OpenHoldout:
         plan = canonical(question.plan).plan
         tally = asked.tally(self._condition(plan), wanted)
         free = self._share_question(plan, wanted)
-        receipt = self.start()
-        for _ in range(RACES):
-            stored = self._place.ledger.stored(free.release_key)
-            if stored is not None:
-                return _share(stored)
-            entropy = SystemEntropy(receipt)
-            with suppress(Conflict):
-                found = self._place.states.find(self._name)
-                kept = _kept(found.value) if found.version else asked.start(entropy)
-                if not found.version:
-                    found = self._place.states.change(self._name, found, _bytes(kept))
-                off = self._counted(tally)
-                told, after = asked.ask(wanted, off, kept, LiveGateway(entropy))
-                if after != kept:
-                    self._place.states.change(self._name, found, _bytes(after))
-                said = json.dumps([str(told.value), told.off]).encode()
-                return _share(self._place.ledger.enter(free, said).body)
-        raise InternalError("A holdout is asked by too many at once.")
+        receipt, ledger = self.start(), self._place.ledger
+        stored = ledger.stored(free.release_key)
+        if stored is not None:
+            return _share(stored)
+        asked.check_left(self.left)  # before any row is read
+        entropy, off = DrawnOnce(SystemEntropy(receipt)), self._counted(tally)
+        decide = partial(self._decide, wanted, off, entropy)
+        return _share(ledger.take_turn(free, self._place.states, self._name, decide).body)
+
+    def _decide(
+        self, wanted: Fraction, off: Secret[Integers], entropy: DrawnOnce, found: State
+    ) -> tuple[bytes, bytes]:
+        """Decide a share by the threshold that is kept, and count it, told or not.
+
+        The state changes with each decision, so that no two are made by the same one.
+        """
+        entropy.rewind()
+        kept = _kept(found.value) if found.version else self.asked.start(entropy)
+        told, after = self.asked.ask(wanted, off, kept, LiveGateway(entropy))
+        return json.dumps([str(told.value), told.off]).encode(), _bytes(after)
 
     def _counted(self, tally: KeptTally) -> Secret[Integers]:
         """How far the rows are off, boxed."""

@@ -130,17 +130,21 @@ class Thresholdout:
     ) -> tuple[Share, Kept]:
         """What is told where the holdout is ``off`` by that sum, and what is kept now."""
         own = Fraction(_steps(expected), STEPS)
-        if not kept.left:
-            raise InvalidValue(
-                f"This holdout has given all of its {self.answers} answers; what it would say "
-                "next is not paid for. Open a new one, which is charged anew."
-            )
+        self.check_left(kept.left)
         draw = Reaches(kept.reached, self.sparse.query_scale(self.reach))
         if not gateway.release(inside(off, np.abs), self._moved(Norm.LINF), draw)[0]:
             return Share(own, off=False), kept
         noisy = int(self.reading.release(off, self._moved(Norm.L1), gateway)[0])
         read = min(max(own + Fraction(noisy, STEPS * self.rows), Fraction(0)), Fraction(1))
         return Share(read, off=True), replace(kept, left=kept.left - 1)
+
+    def check_left(self, left: int) -> None:
+        """Refuse to say more where no answer is left: "it agrees" would tell something too."""
+        if not left:
+            raise InvalidValue(
+                f"This holdout has given all of its {self.answers} answers; what it would say "
+                "next is not paid for. Open a new one, which is charged anew."
+            )
 
     def _moved(self, norm: Norm) -> Sensitivity:
         rule = Rule("a row is off by one share at most", (f"max_rows={self.max_rows}",))

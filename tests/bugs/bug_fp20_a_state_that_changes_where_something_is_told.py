@@ -1,0 +1,36 @@
+"""F-P20: a state is swapped only where a share is told, so that many decide by the same one."""
+
+from collections.abc import Callable
+from typing import Any
+
+from tacit.errors import Conflict
+from tacit.ledger.charge import Answer
+from tacit.ledger.ledger import Ledger
+from tacit.ledger.question import Question
+from tacit.store.states import States
+
+PLACE = "tacit.ledger.ledger:Ledger.take_turn"
+CAUGHT_BY = (
+    "tests/edges/test_parallel_holdout.py::"
+    "test_forty_at_once_are_told_what_one_paid_for[sqlite-threads]"
+)
+SHOWN = "answers beyond what was paid for: "
+
+Take = Callable[..., Answer]
+
+
+def bug(_: Take) -> Take:
+    def take_turn(
+        self: Ledger, question: Question, states: States, name: str, decide: Any
+    ) -> Answer:
+        while True:
+            found = states.find(name)
+            body, value = decide(found)
+            try:
+                if value != found.value:
+                    states.change(name, found, value)
+            except Conflict:
+                continue
+            return self.enter(question, body)
+
+    return take_turn

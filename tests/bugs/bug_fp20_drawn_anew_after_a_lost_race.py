@@ -1,0 +1,24 @@
+"""F-P20: a decision that lost a race draws its noise anew, which is a choice among draws."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tacit.stream.drawn_once import DrawnOnce
+
+PLACE = "tacit.stream.drawn_once:DrawnOnce.rewind"
+CAUGHT_BY = (
+    "tests/edges/test_parallel_holdout.py::"
+    "test_a_decision_that_is_made_again_has_the_noise_that_it_had"
+)
+SHOWN = "assert len(bodies) == 1"
+
+Rewind = Callable[[DrawnOnce], None]
+
+
+def bug(original: Rewind) -> Rewind:
+    def rewind(self: DrawnOnce) -> None:
+        self._drawn = np.empty(0, dtype=np.uint64)
+        original(self)
+
+    return rewind
