@@ -7,7 +7,7 @@ from sqlalchemy import Connection, inspect, text
 from tacit.errors import StoreFailed
 from tacit.extras import later
 
-NEWEST = "0002"
+NEWEST = "0004"
 """The last step in `tacit.store.migrations.versions`."""
 
 

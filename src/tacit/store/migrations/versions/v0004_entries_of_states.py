@@ -3,7 +3,7 @@
 from alembic import op
 from sqlalchemy import Column, Text
 
-revision = "0002"
+revision = "0004"
 down_revision = "0001"
 
 
