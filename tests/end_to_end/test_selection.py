@@ -201,7 +201,7 @@ def test_a_holdout_keeps_its_threshold_sealed(opens: Opens, tmp_path: Path) -> N
     session = opens()
     holdout = session.holdout("visits", **ASKED)
     holdout.share(session.sql(RIGHT), 0.5)
-    assert b"reached" in session.states.find(holdout._name).value
+    assert b"reached" in session.states.of("patients").find(holdout._name).value
     files = [file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()]
     assert all(b'"reached"' not in content for content in files)
 

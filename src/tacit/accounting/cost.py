@@ -139,9 +139,34 @@ def _(leaf: ProposeTestRelease) -> Cost:
 
 @cost_of.register
 def _(leaf: Sampled) -> Cost:
-    """Of a sample: epsilon becomes log(1 + q * (exp(epsilon) - 1)), and delta q times delta.
+    """Price a sample: epsilon becomes log(1 + q * (exp(epsilon) - 1)), and delta q * delta.
 
-    Reference: Balle, Barthe, Gaboardi 2018, theorem 8, for adding or removing one unit.
+    This holds for adding or removing one unit (Balle, Barthe, Gaboardi 2018, theorem 8). From
+    it follows rho = epsilon**2 / 2 for the epsilon of the sample, up to q * delta, as for any
+    leaf that has a delta.
+
+    The rho of the whole event, up to q * delta, holds as well. The theorem does not say so, so
+    here is the proof. Let S be the sample of all other units; its law does not depend on the
+    unit. Write M for the event on S, and N for the event on S with the unit. That the event
+    has rho up to delta says that there are laws with
+
+        M = (1 - delta) A + delta B   and   N = (1 - delta) C + delta D,
+
+    where the Renyi divergence between A and C of every order alpha > 1, in both directions, is
+    at most rho * alpha (Bun, Steinke 2016, definition 8.1). What is released about the table
+    without the unit is M, and about the table with it (1 - q) M + q N. Both are mixtures:
+
+        M                 = [(1 - q) M + q (1 - delta) A]  +  q delta B
+        (1 - q) M + q N   = [(1 - q) M + q (1 - delta) C]  +  q delta D
+
+    The brackets have the same weights, and their first parts are equal. Renyi divergence is
+    quasi-convex in pairs of laws (van Erven, Harremoes 2014, theorem 13), so that the
+    divergence between the two brackets, scaled to laws, is at most the larger of 0 and
+    rho * alpha, in both directions. The same holds after S is averaged out, again by
+    quasi-convexity. So the sample has rho up to q * delta. Nothing smaller than q * delta
+    would do: the unit is in the sample with probability q, and then D may give it away.
+
+    `tests/unit/accounting/test_sampled.py` computes both claims for exact laws.
     """
     whole = cost_of(leaf.event)
     if whole.epsilon is None:
