@@ -23,7 +23,7 @@ from tacit.engines.print.question import question
 from tacit.engines.reference import Reference
 from tacit.errors import InvalidValue
 from tacit.plan.bound import bound
-from tacit.plan.like import MOST_MATCHES, matching
+from tacit.plan.like import LONGEST_PATTERN, MOST_MATCHES, MOST_WILDCARDS, matching
 from tacit.sql.parse import parse
 
 CLINIC = catalog(Limits(1, 3))
@@ -107,7 +107,8 @@ def many(keys: int) -> Catalog:
 
 def test_many_patterns_beside_many_keys_are_refused_at_once(bar: Bar) -> None:
     catalog = many(MOST_MATCHES // 10)
-    slow = "%a_a" * 30 + "%"
+    slow = f"%a_{'a' * (LONGEST_PATTERN - 5)}_%"
+    assert len(slow) == LONGEST_PATTERN
     asked = " OR ".join([f"code LIKE '{slow}'"] * 10)
     plan = parse(f"SELECT COUNT(*) FROM codes WHERE {asked}", catalog)  # noqa: S608
     start = process_time()
@@ -117,3 +118,21 @@ def test_many_patterns_beside_many_keys_are_refused_at_once(bar: Bar) -> None:
     plan = parse(f"SELECT COUNT(*) FROM codes WHERE {asked} OR code LIKE 'a'", catalog)  # noqa: S608
     with pytest.raises(InvalidValue, match=f"at most {MOST_MATCHES} keys in all"):
         bound(plan, catalog)
+
+
+@pytest.mark.parametrize("wildcards", ["%" * MOST_WILDCARDS, "_" * MOST_WILDCARDS, "%_%_"])
+def test_a_pattern_has_few_wildcards(wildcards: str) -> None:
+    asked = "SELECT COUNT(*) FROM visits WHERE ward LIKE '{}'"
+    bound(parse(asked.format(wildcards), CLINIC), CLINIC)
+    for more in "%_":
+        plan = parse(asked.format(wildcards + "a" + more), CLINIC)
+        with pytest.raises(InvalidValue, match="at most 4 wildcards"):
+            bound(plan, CLINIC)
+
+
+def test_a_pattern_is_short() -> None:
+    asked = "SELECT SUM(CASE WHEN ward LIKE '{}' THEN 1 ELSE 0 END) FROM visits"
+    bound(parse(asked.format("é" * (LONGEST_PATTERN // 2)), CLINIC), CLINIC)
+    plan = parse(asked.format("é" * (LONGEST_PATTERN // 2) + "a"), CLINIC)
+    with pytest.raises(InvalidValue, match="at most 1000 bytes long"):
+        bound(plan, CLINIC)

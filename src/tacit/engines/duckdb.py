@@ -15,6 +15,7 @@ from tacit.engines.copies import check_copies
 from tacit.engines.engine import SecretTable, boxed_rows
 from tacit.engines.listing import TABLES, named
 from tacit.engines.physical_types import Types, check_types, kinds
+from tacit.engines.plain_storage import plain_in_duckdb
 from tacit.engines.print.join import columns, everything
 from tacit.engines.print.listed import listed
 from tacit.errors import InternalError, InvalidValue
@@ -75,6 +76,13 @@ class DuckDB:
                 ) from error
             check_types(dataset, dict(zip(dataset.schema.names, types, strict=True)), TYPES)
         check_copies(catalog, "duckdb", self._look, TYPES, duckdb.Error)
+
+    def plain(self, catalog: Catalog) -> tuple[str, ...]:
+        """Why tables may not be served in place, by the database's own catalogue."""
+        with self._cursor() as cursor:
+            return plain_in_duckdb(
+                catalog, lambda text, given: cursor.execute(text, given).fetchall()
+            )
 
     def tables(self) -> tuple[tuple[str, ...], ...]:
         """The names of all tables, part by part."""

@@ -1,7 +1,18 @@
-"""What DuckDB reads beside databases: a Parquet file, and a copy of a data frame."""
+"""What DuckDB reads beside databases: a Parquet file, and a copy of a data frame.
+
+Their writers may store what no DuckDB table holds: bytes that are no UTF-8 in a column of text,
+times that no microseconds count, decimals of 76 digits. Whether a question meets such a value,
+and fails, would tell of the rows that it looks at. So no question meets one:
+
+- a frame is copied, and each such value becomes NULL;
+- of a Parquet file, which local sessions read in place, bytes that are no UTF-8 are read as
+  question marks, by DuckDB 2 and newer;
+- its decimals of more than 38 digits are left out, since they would be read as floats;
+- a column that DuckDB cannot decode is found by one scan when the file is opened, and refused.
+"""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import duckdb
@@ -12,6 +23,12 @@ from tacit.errors import InvalidValue
 
 WIDENED = {"VARCHAR": re.compile("ENUM.*"), "TIMESTAMP": re.compile("TIMESTAMP_(S|MS|NS)")}
 """Types that files and data frames have, and what they are read as: each value has one."""
+
+LENIENT = "utf8_validation"
+MOST_DIGITS = 38
+FAILS = re.compile("INT96|MILLIS")
+FAILS_OR_TEXT = re.compile("INT96|MILLIS|UTF8|StringType|JSON|ENUM")
+"""How Parquet stores what DuckDB may fail to decode: by 96 bits, in milliseconds, as text."""
 
 
 def open_parquet(path: str, name: str, copies: Mapping[str, str] | None = None) -> DuckDB:
@@ -38,10 +55,57 @@ def show_parquet(connection: duckdb.DuckDBPyConnection, path: str, name: str) ->
         raise InvalidValue(refusal)
     file = quoted_text(str(Path(path).absolute()))
     try:
-        _widened(connection, "VIEW", name, f"read_parquet([{file}], hive_partitioning=false)")
+        source = f"read_parquet([{file}], hive_partitioning=false{_lenient(connection)})"
+        stored = _stored(connection, file)
+        lossy = {column for column, _, digits in stored if digits > MOST_DIGITS}
+        _widened(connection, "VIEW", name, source, without=lossy)
         connection.execute(f"SET allowed_paths = [{file}]")
     except duckdb.Error as error:
         raise InvalidValue(refusal) from error
+    _check_decoding(connection, path, name, stored)
+
+
+def _lenient(connection: duckdb.DuckDBPyConnection) -> str:
+    """The option by which bytes that are no text do not fail, where this DuckDB has it."""
+    known = connection.execute(
+        "SELECT 1 FROM duckdb_functions() WHERE function_name = 'read_parquet'"
+        " AND list_contains(parameters, ?)",
+        [LENIENT],
+    ).fetchone()
+    return f", {LENIENT} = 'replace'" if known else ""
+
+
+def _stored(connection: duckdb.DuckDBPyConnection, file: str) -> list[tuple[str, str, int]]:
+    """The columns of a Parquet file: how each is stored, and the digits of a decimal."""
+    stored = "concat_ws(' ', type, converted_type, logical_type), coalesce(precision, 0)"
+    look = f"SELECT name, {stored} FROM parquet_schema({file})"  # noqa: S608 - quoted
+    return connection.execute(look).fetchall()
+
+
+def _check_decoding(
+    connection: duckdb.DuckDBPyConnection,
+    path: str,
+    view: str,
+    stored: Sequence[tuple[str, str, int]],
+) -> None:
+    """Refuse a file with a column that DuckDB may fail to decode, and does.
+
+    Only columns of such types are scanned: few files have any.
+    """
+    shown = connection.execute(f"SELECT * FROM {quoted_name(view)} LIMIT 0").description  # noqa: S608
+    fails = FAILS if _lenient(connection) else FAILS_OR_TEXT
+    doubtful = {name for name, kind, _ in stored if fails.search(kind)}
+    for name in [column for column, *_ in shown if column in doubtful]:
+        # the hash of each value: no statistics answer that
+        look = f"SELECT bit_xor(hash({quoted_name(name)})) FROM {quoted_name(view)}"  # noqa: S608
+        try:
+            connection.execute(look).fetchall()
+        except duckdb.Error as error:
+            raise InvalidValue(
+                f"{path} holds values in the column {name!r} that DuckDB cannot read: text "
+                "that is not UTF-8, or times out of range. Write the file anew without them, "
+                "or without the column."
+            ) from error
 
 
 def open_frame(frame: object, name: str) -> DuckDB:
@@ -66,17 +130,33 @@ def open_frame(frame: object, name: str) -> DuckDB:
     return DuckDB(connection)
 
 
-def _widened(connection: duckdb.DuckDBPyConnection, what: str, name: str, source: str) -> None:
+def _widened(
+    connection: duckdb.DuckDBPyConnection,
+    what: str,
+    name: str,
+    source: str,
+    without: Collection[str] = (),
+) -> None:
     """Make ``name`` of the columns of ``source`` whose types have a kind, or nearly."""
     found = connection.execute(f"SELECT * FROM {source} LIMIT 0").description  # noqa: S608
-    types = {column: str(kind) for column, kind, *_ in found}
+    types = {column: str(kind) for column, kind, *_ in found if column not in without}
     read = {
         column: next((wide for wide, near in WIDENED.items() if near.fullmatch(kind)), kind)
         for column, kind in types.items()
     }
     asked = ", ".join(
-        f"CAST({quoted_name(column.name)} AS {read[column.name]}) AS {quoted_name(column.name)}"
+        f"{_read(column.name, types[column.name], read[column.name], what)}"
+        f" AS {quoted_name(column.name)}"
         for column in kinds(read, TYPES)
     )
     made = f"CREATE {what} {quoted_name(name)} AS SELECT {asked} FROM {source}"  # noqa: S608
     connection.execute(made)
+
+
+def _read(name: str, kind: str, wide: str, what: str) -> str:
+    """A column as it is read: a value that has no other in the wider type is NULL.
+
+    A table is made by copying, where text that is no UTF-8 becomes NULL too.
+    """
+    cast = f"TRY_CAST({quoted_name(name)} AS {wide})" if kind != wide else quoted_name(name)
+    return f"TRY(decode(encode({cast})))" if (what, wide) == ("TABLE", "VARCHAR") else cast

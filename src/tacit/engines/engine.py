@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from operator import add
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -62,6 +63,14 @@ class CheckedEngine(Engine, Protocol):
         """Refuse a catalogue whose tables are not there, or of other types."""
         ...
 
+    def plain(self, catalog: Catalog) -> tuple[str, ...]:
+        """Why tables may not be served in place, a sentence each; no row is read.
+
+        There is none where reading a row is reading the values that stand in it, and nothing
+        else: `tacit.engines.plain_storage`.
+        """
+        ...
+
     def tables(self) -> tuple[tuple[str, ...], ...]:
         """The names of all tables, part by part."""
         ...
@@ -83,10 +92,18 @@ def public_groups(plan: BoundedPlan) -> tuple[Group, ...] | None:
 
 
 def sealed(plan: BoundedPlan, rows: list[GroupRow], leaves: Sequence[Leaf] = ()) -> SecretTable:
-    """What an engine found, in its box, in an order that tells nothing of the table's own."""
+    """What an engine found, in its box, in an order that tells nothing of the table's own.
+
+    Statements name each group once. Should a driver decode two names alike all the same, their
+    tallies are added: were one kept in place of the other, a single row could replace the count
+    of many.
+    """
     groups = public_groups(plan)
-    found = dict(rows)
     nothing = (0,) * len(plan.tallies)
+    found: dict[Group, tuple[int, ...]] = {}
+    for group, counts in rows:
+        there = found.get(group, nothing)
+        found[group] = tuple(map(add, there, counts))
     order = tuple(sorted(found)) if groups is None else groups
     columns = zip(*(found.get(group, nothing) for group in order), strict=True)
     tallies = tuple(Secret(packed(list(column))) for column in columns)

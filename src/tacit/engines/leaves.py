@@ -28,6 +28,8 @@ def nodes(
 ) -> Integers:
     """The counts of all nodes, group after group, each level by level from the top.
 
+    A leaf of a group that is not among ``groups`` counts nowhere, as its row's sums do.
+
     Example:
         >>> from tacit.plan.steps import WholeSteps
         >>> tree = TreeTally(WholeSteps(0), levels=2, branching=2, high=1)
@@ -37,7 +39,7 @@ def nodes(
     order = {group: row for row, group in enumerate(groups)}
     counts = np.zeros((len(groups), tally.cells), dtype=np.int64)
     for leaf in leaves:
-        if leaf.place == place:
+        if leaf.place == place and leaf.group in order:
             counts[order[leaf.group], leaf.cell] += leaf.rows
     levels = [counts]
     for level in reversed(range(1, tally.levels)):

@@ -15,6 +15,7 @@ from tacit.engines.copies import check_copies
 from tacit.engines.engine import SecretTable
 from tacit.engines.listing import TABLES, named
 from tacit.engines.physical_types import Types, check_types, kinds
+from tacit.engines.plain_storage import plain_in_postgres
 from tacit.engines.postgres_role import check_role, check_table
 from tacit.engines.print.join import columns, everything
 from tacit.errors import InternalError, InvalidValue
@@ -94,6 +95,19 @@ class Postgres:
         except psycopg.Error as error:
             raise InvalidValue(
                 "The engine's PostgreSQL does not answer; look at its address and that it runs."
+            ) from error
+
+    def plain(self, catalog: Catalog) -> tuple[str, ...]:
+        """Why tables may not be served in place, by the database's own catalogue."""
+        try:
+            with self._cursor() as cursor:
+                return plain_in_postgres(
+                    catalog, lambda text, given: cursor.execute(text.encode(), given).fetchall()
+                )
+        except psycopg.Error as error:
+            raise InvalidValue(
+                "PostgreSQL does not say how its tables are stored; look at its address, that "
+                "it runs, and GRANT SELECT."
             ) from error
 
     def tables(self) -> tuple[tuple[str, ...], ...]:

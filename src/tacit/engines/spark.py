@@ -18,6 +18,7 @@ from tacit.engines.ask import ask, ask_rows
 from tacit.engines.copies import check_copies
 from tacit.engines.engine import SecretTable
 from tacit.engines.physical_types import Types, check_types, kinds
+from tacit.engines.plain_storage import plain_in_spark
 from tacit.engines.print.join import columns, everything
 from tacit.errors import InternalError, InvalidValue
 from tacit.noise.integers import Integers
@@ -102,6 +103,11 @@ class Spark:
                 ) from error
             check_types(dataset, dict(zip(dataset.schema.names, types, strict=True)), TYPES)
         check_copies(catalog, "spark", self._look, TYPES, Exception)
+
+    @staticmethod
+    def plain(catalog: Catalog) -> tuple[str, ...]:
+        """Why tables may not be served in place: none of Spark's may."""
+        return plain_in_spark(catalog)
 
     def tables(self) -> tuple[tuple[str, ...], ...]:
         """The names of all tables of its catalogue, part by part, without views."""

@@ -59,12 +59,12 @@ def canonical(plan: Plan) -> Canonical:
     measure_names = _numbered("measure", measures.values())
     made = Plan(
         _normal(plan.source),
-        tuple(GroupKey(name, part) for part, name in key_names.items()),
-        tuple(Measure(name, part) for part, name in measure_names.items()),
-        Post.showing(*key_names.values(), *measure_names.values()),
+        tuple(GroupKey(*each) for each in key_names.values()),
+        tuple(Measure(*each) for each in measure_names.values()),
+        Post.showing(*(name for name, _ in (*key_names.values(), *measure_names.values()))),
     )
-    called = {name: key_names[part] for name, part in keys.items()}
-    called |= {name: measure_names[part] for name, part in measures.items()}
+    called = {name: key_names[text(part)][0] for name, part in keys.items()}
+    called |= {name: measure_names[text(part)][0] for name, part in measures.items()}
     return Canonical(made, rewritten(plan.post, partial(_called, called)))
 
 
@@ -95,8 +95,10 @@ def _settled(relation: Relation) -> tuple[Relation, dict[str, str]]:
             change = partial(_renamed, names)
             meant = {v.name: _normal(rewritten(v.aggregate, change)) for v in values}
             made = _numbered("value", meant.values())
-            settled_values = tuple(UnitValue(name, part) for part, name in made.items())
-            called = {f"{BELOW}.{v}": f"{BELOW}.{made[part]}" for v, part in meant.items()}
+            settled_values = tuple(UnitValue(*each) for each in made.values())
+            called = {
+                f"{BELOW}.{v}": f"{BELOW}.{made[text(part)][0]}" for v, part in meant.items()
+            }
             return PerUnit(found, _sorted(keys), settled_values), called
 
 
@@ -173,10 +175,15 @@ def _normal(node: Node) -> Node:
 
 
 def _sorted(parts: Iterable[Any]) -> tuple[Any, ...]:
-    """Each part once, in the order of their texts."""
-    return tuple(sorted(dict.fromkeys(parts), key=text))
+    """Each part once, in the order of their texts.
+
+    Parts are the same where their texts are: Python takes 1 and True for equal, and a question
+    that lists both would lose one of them before its kind is looked at.
+    """
+    by_text = {text(part): part for part in parts}
+    return tuple(by_text[each] for each in sorted(by_text))
 
 
-def _numbered(word: str, parts: Iterable[Node]) -> dict[Node, str]:
-    """The parts, each once, with names that say nothing but their order."""
-    return {part: f"{word}_{place}" for place, part in enumerate(_sorted(parts))}
+def _numbered(word: str, parts: Iterable[Any]) -> dict[str, tuple[str, Any]]:
+    """By the text of each part, once: a name that says nothing but its order, and the part."""
+    return {text(part): (f"{word}_{place}", part) for place, part in enumerate(_sorted(parts))}

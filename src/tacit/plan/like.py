@@ -15,6 +15,9 @@ from tacit.plan.steps import ColumnOneOf, CompareColumns, Condition
 MOST_MATCHES = 100_000
 """Keys that all patterns of a question together are put beside, before it has a price."""
 
+MOST_WILDCARDS, LONGEST_PATTERN = 4, 1000
+"""Of one pattern: how many % and _ it holds, and how many bytes of UTF-8 it is long."""
+
 
 def matching(pattern: str, texts: Iterable[str]) -> tuple[str, ...]:
     """Those of ``texts`` that look like ``pattern``: % is any text, _ one character.
@@ -66,8 +69,28 @@ def declared_keys(part: Expression, schema: Schema) -> tuple[Column, list[str]]:
     return column, [key for key in column.keys.values if isinstance(key, str)]
 
 
+def check_pattern(pattern: str) -> None:
+    """Refuse a pattern with too many wildcards, or that is too long.
+
+    Example:
+        >>> check_pattern("n%t_")
+    """
+    wildcards = pattern.count("%") + pattern.count("_")
+    if wildcards > MOST_WILDCARDS:
+        raise InvalidValue(
+            f"A pattern of LIKE holds at most {MOST_WILDCARDS} wildcards (% and _), and this "
+            f"one holds {wildcards}; list the values with IN."
+        )
+    if len(pattern.encode(errors="surrogatepass")) > LONGEST_PATTERN:
+        raise InvalidValue(
+            f"A pattern of LIKE is at most {LONGEST_PATTERN} bytes long; list the values with "
+            "IN."
+        )
+
+
 def like(wanted: Like, schema: Schema) -> Condition:
     """``wanted`` as an engine decides it: no pattern is left."""
+    check_pattern(wanted.pattern)
     column, keys = declared_keys(wanted.part, schema)
     matched = matching(wanted.pattern, keys)
     if not matched:

@@ -67,6 +67,12 @@ def days_before(query: exp.Expr) -> None:
             node.replace(exp.Anonymous(this="DATE_ADD", expressions=[unit, back, node.this]))
 
 
+def decimals_as_they_are(query: exp.Expr) -> None:
+    """Decimals without a cast, where no number has more digits than its type says."""
+    for node in _all(query, exp.TryCast):
+        node.replace(node.this)
+
+
 def _all(query: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
     """Every node of a kind, found before any is changed."""
     yield from list(query.find_all(kind))
@@ -76,8 +82,15 @@ FOLDING = frozenset({"snowflake"})
 """Where a name without quotes is another name: all are quoted."""
 
 WORDS: dict[str, tuple[Word, ...]] = {
-    "bigquery": (wide_sums("BIGDECIMAL"), exact_constants),
-    "snowflake": (exact_division, floats_by_text),
-    "spark": (wide_sums("DECIMAL(38, 0)"),),
-    "trino": (wide_sums("DECIMAL(38, 0)"), exact_division, floats_by_text, days_before),
+    "bigquery": (wide_sums("BIGDECIMAL"), exact_constants, decimals_as_they_are),
+    "postgres": (decimals_as_they_are,),
+    "snowflake": (exact_division, floats_by_text, decimals_as_they_are),
+    "spark": (wide_sums("DECIMAL(38, 0)"), decimals_as_they_are),
+    "trino": (
+        wide_sums("DECIMAL(38, 0)"),
+        exact_division,
+        floats_by_text,
+        days_before,
+        decimals_as_they_are,
+    ),
 }

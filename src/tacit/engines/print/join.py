@@ -3,9 +3,10 @@
 from sqlglot import exp
 
 from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
+from tacit.core.column import Column
+from tacit.engines.print.cell import cell
 from tacit.engines.print.dialect import said
-from tacit.engines.print.word import alias, cast, chosen, identifier
+from tacit.engines.print.word import alias, chosen, identifier
 from tacit.plan.source import Source
 
 JOINED = "tacit_joined"
@@ -26,11 +27,11 @@ def joined(
         everything = exp.Column(this=exp.Star(), table=exp.to_identifier(gathered))
         query = chosen(gathered, everything)
     for each in source.beside:
-        dataset, name = _split(each.left)
-        left = _column(dataset, name)
-        if gathered is not None and dataset not in beside:
+        if gathered is None or _split(each.left)[0] in beside:
+            left = _equated(each.left, catalog, dialect)
+        else:
             left = exp.column(identifier(each.left), table=exp.to_identifier(gathered))
-        equal = exp.EQ(this=left, expression=_column(*_split(each.right)))
+        equal = exp.EQ(this=left, expression=_equated(each.right, catalog, dialect))
         kind = "left" if each.outer else "inner"
         query = query.join(_table(each.dataset, catalog), on=equal, join_type=kind, copy=False)
         query = query.select(*_cells(each.dataset, catalog, dialect), copy=False)
@@ -56,11 +57,14 @@ def _cells(dataset: str, catalog: Catalog, dialect: str) -> list[exp.Expr]:
 
 
 def _cell(dataset: str, column: Column, dialect: str) -> exp.Expr:
-    """A column of a table; decimals of PostgreSQL can be no number, which is NULL here."""
-    found = _column(dataset, column.name)
-    if column.kind is Kind.DECIMAL and dialect == "postgres":
-        return exp.func("NULLIF", found, cast(exp.Literal.string("NaN"), "DECIMAL"))
-    return found
+    """A column of a table, with the one meaning of its kind."""
+    return cell(_column(dataset, column.name), column.kind, dialect)
+
+
+def _equated(name: str, catalog: Catalog, dialect: str) -> exp.Expr:
+    """A column called dataset.column in the condition of a join."""
+    dataset, column = _split(name)
+    return _cell(dataset, catalog.table(dataset).schema[column], dialect)
 
 
 def _split(name: str) -> tuple[str, str]:

@@ -48,6 +48,9 @@ from tacit.plan.steps import (
     WholeSteps,
 )
 
+WIDEST_DECIMAL = exp.DataType.build("DECIMAL(38, 18)")
+"""20 digits before the point and 18 after it: all decimals that `check_types` lets pass."""
+
 
 def condition(wanted: Condition) -> exp.Expr:
     """A condition on one row."""
@@ -57,9 +60,9 @@ def condition(wanted: Condition) -> exp.Expr:
         case ColumnIsTrue(name):
             return column(name)
         case CompareColumn(comparison, name, kind, value):
-            return compare(comparison, finite(name, kind), _beside(kind, value))
+            return compare(comparison, _compared(name, kind), _beside(kind, value))
         case CompareColumns(comparison, left, right, kind):
-            return compare(comparison, finite(left, kind), finite(right, kind))
+            return compare(comparison, _compared(left, kind), _compared(right, kind))
         case CompareSteps(comparison, one, other):
             return compare(comparison, steps(one), steps(other))
         case StepsAreNull(number):
@@ -71,7 +74,7 @@ def condition(wanted: Condition) -> exp.Expr:
             return is_null(finite(name, kind))
         case ColumnOneOf(name, kind, values):
             listed = [_beside(kind, value) for value in values]
-            return paren(exp.In(this=finite(name, kind), expressions=listed))
+            return paren(exp.In(this=_compared(name, kind), expressions=listed))
         case AllOf(parts):
             return paren(exp.and_(exp.true(), *map(condition, parts), copy=False))
         case AnyOf(parts):
@@ -136,6 +139,17 @@ def finite(name: str, kind: Kind) -> exp.Expr:
         compare(Comparison.AT_MOST, column(name), double(float_info.max)),
     )
     return choose([(inside, column(name))], None)
+
+
+def _compared(name: str, kind: Kind) -> exp.Expr:
+    """A column as it is compared; a decimal in the type that holds all that may be declared.
+
+    A file may hold numbers of more digits than its decimals have by their type. DuckDB fails on
+    such a number where it casts the column to the type of a finer constant; this cast does not.
+    """
+    if kind is not Kind.DECIMAL:
+        return finite(name, kind)
+    return exp.TryCast(this=column(name), to=WIDEST_DECIMAL.copy())
 
 
 def _beside(kind: Kind, value: Value) -> exp.Expr:

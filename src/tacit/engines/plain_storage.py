@@ -1,0 +1,158 @@
+"""Reasons why a table may not be served in place: what its storage could do beside hold values.
+
+A served table is a validated copy. An owner may declare that a base table of DuckDB or
+PostgreSQL is read in place, where reading a row means reading the values that stand in it and
+nothing else. Whatever computes when it is read (a view, a generated column, a policy, a foreign
+server) can fail, or take long, by one person's row, and that would tell of this person. Here
+the engine's own catalogue is asked for what can be known of a table's storage without reading
+its rows.
+
+The functions take a way to run one statement, so that each engine's driver stays in its file.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from tacit.core.catalog import Catalog
+from tacit.core.dataset import Dataset
+from tacit.core.public_table import PublicTable
+
+Asked = Callable[[str, tuple[object, ...]], Sequence[Sequence[Any]]]
+"""Runs one statement about the engine's catalogue, given values for its marks."""
+
+QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
+"""A name or a text inside a statement."""
+
+OWN_FORMAT = "duckdb"
+HEAP = "heap"
+
+DUCKDB_TABLE = """\
+SELECT t.sql, d.type
+FROM duckdb_tables() t JOIN duckdb_databases() d ON d.database_name = t.database_name
+WHERE t.table_name = ? AND t.schema_name = ?
+ AND t.database_name = coalesce(?, current_database())
+"""
+DUCKDB_COLUMNS = """\
+SELECT column_name, data_type FROM duckdb_columns()
+WHERE table_name = ? AND schema_name = ? AND database_name = coalesce(?, current_database())
+"""
+
+POSTGRES_TABLES = """\
+WITH RECURSIVE below AS (
+ SELECT %s::regclass::oid AS id
+ UNION SELECT inhrelid FROM pg_inherits JOIN below ON inhparent = id)
+SELECT relkind::text, relrowsecurity, coalesce(amname::text, '')
+FROM below JOIN pg_class ON pg_class.oid = id LEFT JOIN pg_am ON pg_am.oid = relam"""
+"""The table, its partitions and the tables that inherit from it: a question reads them all."""
+
+POSTGRES_COLUMNS = """\
+SELECT attname::text, attgenerated <> '', typtype::text, coalesce(collprovider::text, ''),
+ coalesce(collisdeterministic, true)
+FROM pg_attribute JOIN pg_type ON pg_type.oid = atttypid
+LEFT JOIN pg_collation ON pg_collation.oid = attcollation
+WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum"""
+
+KINDS = {
+    "v": "is a view",
+    "m": "is a materialised view",
+    "f": "is a foreign table, or has one among its partitions",
+}
+"""What PostgreSQL calls r (a table) and p (one of partitions) is no reason."""
+
+TYPES = {"d": "a domain", "e": "an enum, whose labels are data", "c": "a composite type"}
+
+SPARK = (
+    "is read by Spark, which skips parts of files by their statistics, so that a value which "
+    "cannot be read tells of others"
+)
+
+
+def refusal(name: str, reason: str) -> str:
+    """The sentence that says why a table is not served in place, and what to do.
+
+    Example:
+        >>> refusal("visits", "is a view")
+        "'visits' is a view, and is not served in place; make a copy: tacit prepare visits"
+    """
+    return f"{name!r} {reason}, and is not served in place; make a copy: tacit prepare {name}"
+
+
+def plain_in_duckdb(catalog: Catalog, ask: Asked) -> tuple[str, ...]:
+    """Why tables of a DuckDB database may not be served in place, a sentence each."""
+    return tuple(
+        refusal(table.name, reason)
+        for table in catalog.tables
+        for reason in _of_duckdb(table, ask)
+    )
+
+
+def _of_duckdb(table: Dataset | PublicTable, ask: Asked) -> Iterator[str]:
+    *above, name = table.location.table
+    database, schema = [None, "main"][: 2 - len(above)] + above
+    place = (name, schema, database)
+    found = ask(DUCKDB_TABLE, place)
+    if not found:
+        yield "is no base table (a view, or a file)"
+        return
+    [(made, kind)] = found
+    if kind != OWN_FORMAT:
+        yield f"lies in a database of {kind}"
+    declared = set(table.schema.names)
+    words = QUOTED.sub("", made).upper()
+    if re.search(r"\bGENERATED\b", words):
+        yield "has a generated column"
+    if re.search(r"\bCOLLATE\b", words):
+        yield "has a column with a collation"
+    for column, kind in ask(DUCKDB_COLUMNS, place):
+        if column in declared and kind.startswith("ENUM"):
+            yield f"has a column of {TYPES['e']}, {column!r}"
+
+
+def plain_in_postgres(catalog: Catalog, ask: Asked) -> tuple[str, ...]:
+    """Why tables of a PostgreSQL database may not be served in place, a sentence each."""
+    found = [
+        refusal(table.name, reason)
+        for table in catalog.tables
+        for reason in _of_postgres(table, ask)
+    ]
+    [(limit,)] = ask("SELECT current_setting('temp_file_limit')", ())
+    if limit != "-1":
+        found.append(
+            f"Temporary files of Tacit's role are limited to {limit}, which one person's rows "
+            "may reach. As a superuser: ALTER ROLE ... SET temp_file_limit = -1, or make "
+            "copies: tacit prepare"
+        )
+    return tuple(found)
+
+
+def _of_postgres(table: Dataset | PublicTable, ask: Asked) -> Iterator[str]:
+    place = ".".join(_quoted(part) for part in table.location.table[-2:])
+    reasons: dict[str, None] = {}
+    for kind, secured, method in ask(POSTGRES_TABLES, (place,)):
+        if kind in KINDS:
+            reasons[KINDS[kind]] = None
+        if secured:
+            reasons["has row-level security"] = None
+        if method not in {"", HEAP}:
+            reasons[f"is stored by the access method {method}"] = None
+    declared = set(table.schema.names)
+    for name, generated, kind, provider, deterministic in ask(POSTGRES_COLUMNS, (place,)):
+        if generated:
+            # a question reads no other column, but what fails to be made fails for the row
+            reasons[f"has a generated column, {name!r}"] = None
+        if name in declared and kind in TYPES:
+            reasons[f"has a column of {TYPES[kind]}, {name!r}"] = None
+        if name in declared and (provider == "i" or not deterministic):
+            reasons[f"has a column with a collation of ICU, {name!r}"] = None
+    yield from reasons
+
+
+def plain_in_spark(catalog: Catalog) -> tuple[str, ...]:
+    """Why tables of Spark may not be served in place: none may."""
+    return tuple(refusal(table.name, SPARK) for table in catalog.tables)
+
+
+def _quoted(name: str) -> str:
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"'
