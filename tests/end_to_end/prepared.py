@@ -8,6 +8,7 @@ from click.testing import CliRunner, Result
 from tacit.cli.main import main
 from tacit.core.unseal import unseal
 from tacit.plan.bound import bound
+from tacit.project.project import read_project
 from tacit.session.curator import Curator
 from tacit.session.project import open_project
 from tacit.sql.parse import parse
@@ -77,6 +78,13 @@ def integers(file: Path) -> list[list[int]]:
             plan, curator.catalog, curator.salt("patients")
         )
         return [list(map(int, unseal(tally))) for tally in found.tallies]
+
+
+def part_of(file: Path, number: int) -> str:
+    """The name of one of the tables of the copy that the project file speaks of."""
+    copy = read_project(file).catalog.dataset("visits").copy
+    assert copy is not None
+    return copy.tables[number][-1]
 
 
 def emptied(file: Path) -> None:

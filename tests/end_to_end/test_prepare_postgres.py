@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from prepared import QUESTION, ROWS, TEXT, done, integers, told
+from prepared import QUESTION, ROWS, TEXT, done, integers, part_of, told
 
 from tacit.engines.postgres_role import reader
 from tacit.project.project import read_project
@@ -39,11 +39,44 @@ def test_an_owner_prepares_and_the_role_reads(
         owner.execute("DELETE FROM visits")
         assert integers(file) == before
         assert "Row by row from" in done(file, "ask", QUESTION, "--explain")
-        owner.execute(f"REVOKE SELECT ON copies.tacit_visits_0 FROM {role}".encode())  # noqa: S608
+        part = part_of(file, 0)
+        owner.execute(f"REVOKE SELECT ON copies.{part} FROM {role}".encode())  # noqa: S608
     refused = told(file, "ask", QUESTION, "--rho", "0.01")
     assert "make it anew: tacit prepare visits" in refused
     done(file, "prepare", "visits", "--drop", "--by", "env:OWNER", OWNER=address)
     assert integers(file) == [[0, 0]] * len(before)
+
+
+def test_nobody_else_may_read_a_copy(served: tuple[Path, str, str]) -> None:
+    file, address, role = served
+    other = f"other_{uuid4().hex}"
+    with psycopg.connect(address, autocommit=True) as owner:
+        owner.execute(f"CREATE ROLE {other}".encode())
+        owner.execute("CREATE SCHEMA copies")
+        given = "ALTER DEFAULT PRIVILEGES IN SCHEMA copies GRANT SELECT ON TABLES TO"
+        owner.execute(f"{given} {other}, PUBLIC".encode())
+        owner.execute("CREATE TABLE copies.open AS SELECT 1 AS n")
+        done(file, "prepare", "visits", "--by", address)
+        copy = part_of(file, 0)
+        readers = {}
+        for table in ("open", copy, part_of(file, 1), copy.removesuffix("_0")):
+            found = owner.execute(
+                "SELECT DISTINCT grantee FROM information_schema.role_table_grants"
+                " WHERE table_schema = 'copies' AND table_name = %s",
+                (table,),
+            )
+            readers[table] = {name for (name,) in found} - {"postgres"}
+        assert readers.pop("open") == {other, "PUBLIC"}  # what a table gets by itself
+    assert list(readers.values()) == [{role}] * 3
+
+
+def test_a_reader_needs_no_right_to_the_table_itself(served: tuple[Path, str, str]) -> None:
+    file, address, role = served
+    before = integers(file)
+    done(file, "prepare", "visits", "--by", address)
+    with psycopg.connect(address, autocommit=True) as owner:
+        owner.execute(f"REVOKE ALL ON visits FROM {role}".encode())
+    assert integers(file) == before
 
 
 def test_whoever_may_not_write_is_told_how(

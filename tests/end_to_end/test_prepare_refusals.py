@@ -4,7 +4,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from prepared import QUESTION, done, edit, made, told
+from prepared import QUESTION, done, edit, emptied, integers, made, part_of, told
 
 LINK = 'link = { column = "person", parent = "people", parent_column = "id" }\n'
 PEOPLE = """
@@ -27,9 +27,11 @@ def file(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "harm",
     [
-        "DROP TABLE tacit_visits_1",
-        "ALTER TABLE tacit_visits_1 ALTER cost TYPE DOUBLE",
-        "ALTER TABLE tacit_visits_0 DROP tacit_place",
+        "DROP TABLE {part}",
+        "ALTER TABLE {part} ALTER cost TYPE DOUBLE",
+        "ALTER TABLE {part} DROP tacit_place",
+        "DROP TABLE {record}",
+        "UPDATE {record} SET fact = 'unit: visits.id' WHERE fact LIKE 'unit%'",
     ],
 )
 def test_a_copy_that_is_gone_is_told_of_before_a_question_is_paid_for(
@@ -37,9 +39,10 @@ def test_a_copy_that_is_gone_is_told_of_before_a_question_is_paid_for(
 ) -> None:
     done(file, "prepare", "visits", "--where", "main")
     with duckdb.connect(str(file.parent / "clinic.duckdb")) as owner:
-        owner.execute(harm)
+        part = part_of(file, 1)
+        owner.execute(harm.format(part=part, record=part.removesuffix("_1")))
     refused = told(file, "ask", QUESTION, "--rho", "0.01")
-    assert "The ordered copy of 'visits' is not here" in refused
+    assert "The copy of 'visits' is not here" in refused
     assert "tacit prepare visits" in refused
     assert "ρ = 0 of" in done(file, "status")
     done(file, "prepare", "visits")
@@ -47,30 +50,22 @@ def test_a_copy_that_is_gone_is_told_of_before_a_question_is_paid_for(
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "lacking"),
-    [
-        ('row_key = "id"  # of the hospital\n', "", "--row-key COLUMN;"),
-        ("max_rows_in_all = 3\n", "", "--max-rows-in-all 4;"),
-    ],
+    "lacking", ['row_key = "id"  # of the hospital\n', "max_rows_in_all = 3\n"]
 )
-def test_what_a_copy_needs_is_named_with_the_command_that_says_it(
-    file: Path, before: str, after: str, lacking: str
-) -> None:
-    edit(file, before, after)
-    refused = told(file, "prepare", "visits", "--where", "main")
-    assert "parts of" not in refused  # no bar where nothing is made
-    said = "tacit protect visits --unit person --max-groups 2 --max-rows 2 "
-    assert said + lacking in refused
-    more = lacking.rstrip(";").replace("COLUMN", "id").split()
-    done(file, *said.split()[1:], *more)
-    assert "2/2" in done(file, "prepare", "visits", "--where", "main")
+def test_a_table_that_nothing_orders_is_copied_all_the_same(file: Path, lacking: str) -> None:
+    edit(file, lacking, "")
+    done(file, "apply", "--yes")
+    before = integers(file)
+    done(file, "prepare", "visits", "--where", "main")
+    assert "from the ordered copy" not in done(file, "ask", QUESTION, "--explain")
+    emptied(file)
+    assert integers(file) == before
 
 
 @pytest.mark.parametrize(
     ("words", "refusal"),
     [
-        (("prepare", "nobody"), "There is no 'nobody' in datasets; there are: visits."),
-        (("prepare", "visits"), "by --where: main, a schema of the same file"),
+        (("prepare", "nobody"), "There is no table 'nobody'; there are: visits."),
         (("prepare", "visits", "--where", "clinic.duckdb"), "no DuckDB database that can be"),
     ],
 )
@@ -85,7 +80,6 @@ def test_what_cannot_be_prepared_is_told_and_nothing_is_said(
 @pytest.mark.parametrize(
     ("before", "after", "refusal"),
     [
-        ('unit = "person"\nmax', LINK + "max", "has a link to it, in person"),
         ('row_key = "id"', 'copy = 3\nrow_key = "id"', "tacit.toml:18: 'datasets.visits.copy'"),
         ('engine = "warehouse"', 'engine = "warehouse"\ntable = "none"', "DuckDB failed over"),
     ],
@@ -109,19 +103,27 @@ def test_keys_that_tell_no_rows_apart_are_refused(file: Path) -> None:
     assert "copy = " not in file.read_text()
 
 
-def test_where_each_person_has_one_row_nothing_is_prepared(file: Path) -> None:
-    said = "protect visits --unit id --one-row --max-groups 1 --max-rows 1"
-    done(file, *said.split())
-    assert "no copy is needed" in told(file, "prepare", "visits", "--where", "main")
+def test_tables_of_one_row_each_and_linked_ones_are_copied(file: Path) -> None:
+    with duckdb.connect(str(file.parent / "clinic.duckdb")) as owner:
+        owner.execute("CREATE TABLE people AS SELECT DISTINCT person AS id FROM visits")
+    edit(file, 'unit = "person"\nmax', LINK + "max")
+    file.write_text(file.read_text() + PEOPLE.replace("max_g", "one_row = true\nmax_g"))
     done(file, "apply", "--yes")
-    shown = done(file, "ask", QUESTION, "--explain")
-    assert shown == "Each unit has one row; nothing is bounded.\n"
+    before = integers(file)
+    for name in ("visits", "people"):
+        done(file, "prepare", name)
+    mode = (file.parent / "copies.duckdb").stat().st_mode & 0o777
+    assert mode == 0o600
+    with duckdb.connect(str(file.parent / "clinic.duckdb")) as owner:
+        owner.execute("DROP TABLE people")
+    emptied(file)
+    assert integers(file) == before
+    assert sum(before[0]) > 700
 
 
 def test_on_spark_a_copy_is_one_table_of_a_database(file: Path) -> None:
     edit(file, 'kind = "duckdb"\npath = "clinic.duckdb"', 'kind = "spark"\naddress = "sc://h"')
     for words, refusal in (
-        ((), "by --where: copies, a database of its catalogue"),
         (("--where", "copies.duckdb"), "by --where: copies, a database of its catalogue"),
         (("--where", "copies", "--parts", "3"), "whose buckets are its parts"),
         (("--where", "copies", "--by", "sc://h/;token=hunter2"), "A token does not stand in"),

@@ -36,6 +36,9 @@ LIMITS = (Limits(3, 1, 3), Limits(9, 2, 1), Limits(2, 2, 6))
 
 Run = Callable[[str], Sequence[Sequence[Any]]]
 DIALECTS = {"duckdb": "duckdb", "postgresql": "postgres", "spark": "spark"}
+LONGEST = 10**6
+"""Bytes of the longest text here, which a copy of the usual length would not hold."""
+
 STREAMED = ("duckdb", "postgresql")
 
 
@@ -71,7 +74,7 @@ def prepared(name: str, catalog: Catalog) -> Catalog:
     [dataset] = catalog.datasets
     where = {"duckdb": "main", "postgresql": "public", "spark": "default"}[name]
     parts = 1 if name == "spark" else 2
-    making = Preparation(dataset, (where,), DIALECTS[name], parts)
+    making = Preparation(dataset, (where,), DIALECTS[name], parts, text_bytes=LONGEST)
     assert [step.made for step in making.steps(SALT, owner(name))] == list(range(parts + 1))
     return replace(catalog, datasets=(making.prepared,))
 
@@ -136,7 +139,8 @@ def test_a_copy_out_of_order_is_not_believed(name: str, limits: Limits) -> None:
 def test_a_copy_to_which_rows_were_added_is_not_believed(name: str, limits: Limits) -> None:
     """Rows that share a place would count beyond the limit."""
     catalog, tables = visits(limits)
-    engine, meaning = ENGINES[name](catalog, tables), reference(catalog, tables)
+    twice = {table: [*rows, *rows] for table, rows in tables.items()}
+    engine, meaning = ENGINES[name](catalog, tables), reference(catalog, twice)
     catalog = prepared(name, catalog)
     copy = catalog.datasets[0].copy
     assert copy is not None
@@ -194,12 +198,19 @@ def test_row_keys_that_tell_no_rows_apart_are_refused() -> None:
     assert not left
 
 
-def test_a_dataset_without_row_keys_has_no_copy() -> None:
+@pytest.mark.parametrize("name", DIALECTS)
+def test_a_dataset_without_row_keys_is_read_from_its_copy(name: str) -> None:
     catalog, tables = visits(LIMITS[0])
-    ENGINES["duckdb"](catalog, tables)
     catalog = replace(catalog, datasets=(replace(catalog.datasets[0], row_key=None),))
-    with pytest.raises(InvalidValue, match="has no row_key"):
-        prepared("duckdb", catalog)
+    engine, meaning = ENGINES[name](catalog, tables), reference(catalog, tables)
+    copied = prepared(name, catalog)
+    ENGINES[name](catalog, {clinic.TABLE: []})
+    assert not questions(copied)  # none reads it by its order
+    plans = [bound(parse(text, copied), copied).plan for text in TEXTS][::9]
+    assert len(plans) > 5
+    for plan in plans:
+        answers = [opened(each.run(plan, copied, SALT)) for each in (engine, meaning)]
+        assert answers[0] == answers[1], plan
 
 
 def test_questions_that_limit_no_rows_in_all_read_the_table() -> None:

@@ -13,6 +13,7 @@ from tacit.errors import InvalidValue
 from tacit.plan.bound import bound
 from tacit.project.engines import engine_of
 from tacit.project.entry import Entry, Fault
+from tacit.project.project import read_project
 from tacit.session.curator import Curator
 from tacit.session.engines import with_token
 from tacit.session.project import open_project
@@ -84,16 +85,19 @@ def test_a_copy_is_prepared_and_dropped_by_the_command_line(tmp_path: Path) -> N
     assert made.exit_code == 0, made.output
     assert "1/1" in made.output
     assert "from the ordered copy" in tacit(file, "ask", TOTAL, "--explain").output
-    assert owner.table("copies.tacit_visits_0").count() == 3000
+    copy = read_project(file).catalog.dataset("visits").copy
+    assert copy is not None
+    table = ".".join(copy.tables[0])
+    assert owner.table(table).count() == 3000
     assert exact(file) == of_table
-    owner.sql("DROP TABLE copies.tacit_visits_0")
+    owner.sql(f"DROP TABLE {table}")
     gone = tacit(file, "ask", TOTAL, "--epsilon", "0.1")
-    assert "The ordered copy of 'visits' is not here" in gone.output
+    assert "The copy of 'visits' is not here" in gone.output
     assert "ρ = 0 of" in tacit(file, "status").output
     assert tacit(file, "prepare visits").exit_code == 0
     dropped = tacit(file, "prepare visits --drop")
     assert "questions read visits itself" in dropped.output
-    assert not owner.catalog.tableExists("copies.tacit_visits_0")
+    assert not owner.catalog.tableExists(table)
     owner.sql("DROP DATABASE copies CASCADE")
 
 

@@ -1,4 +1,4 @@
-"""`tacit prepare`: an ordered copy of a large table, from which questions are fast."""
+"""`tacit prepare`: a validated copy of a table, from which questions cannot fail."""
 
 from pathlib import Path
 
@@ -27,9 +27,10 @@ def prepare(  # noqa: PLR0913 - one for each option
     drop: bool,
     project: Path,
 ) -> None:
-    """Make a copy of DATASET in the order in which rows are kept, or drop it.
+    """Make a validated copy of DATASET, from which it is served, or drop it.
 
-    Answers are the same, and sooner. Make it anew when the epoch is another.
+    Make it anew when the epoch or the declaration is another. With a row key and
+    max_rows_in_all the copy is ordered, and questions are answered sooner.
     """
     owner = Owner(project, by)
     if drop:

@@ -79,6 +79,16 @@ class Catalog:
         """All that may be read: datasets and public tables."""
         return (*self.datasets, *self.public)
 
+    def with_tables(self, *changed: Dataset | PublicTable) -> "Catalog":
+        """The same, with these tables in place of those of their names."""
+        private = {each.name: each for each in changed if isinstance(each, Dataset)}
+        public = {each.name: each for each in changed if isinstance(each, PublicTable)}
+        return replace(
+            self,
+            datasets=tuple(private.get(each.name, each) for each in self.datasets),
+            public=tuple(public.get(each.name, each) for each in self.public),
+        )
+
     def is_public(self, name: str) -> bool:
         """Whether a public table is called so."""
         return any(table.name == name for table in self.public)

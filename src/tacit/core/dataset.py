@@ -1,5 +1,6 @@
 """A named private table of one population, and all that may be said of it in public."""
 
+import re
 from dataclasses import dataclass
 
 from tacit.core.column import Kind
@@ -80,33 +81,73 @@ class Epoch:
     label: str
 
 
-@dataclass(frozen=True, slots=True)
-class OrderedCopy:
-    """A copy of a table's rows in the order in which a unit's rows are kept.
+COPY = re.compile(r"tacit_.+_([0-9a-f]{16}(_\d+)?|\d+)")
+"""Names of tables that `tacit prepare` makes: parts of copies, and what is written of them."""
 
-    Each of its ``tables`` holds all rows of some of the units. The ``order`` is a public mark
-    of the salt that they are ordered by, where somebody keeps it.
+
+def is_copy(table: str) -> bool:
+    """Whether a table is called as `tacit prepare` calls those that it makes.
 
     Example:
-        >>> OrderedCopy.of("visits", ("main",), 2, Epoch("1")).tables
+        >>> is_copy("tacit_visits_0123456789abcdef_0"), is_copy("visits")
+        (True, False)
+    """
+    return COPY.fullmatch(table) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class ValidatedCopy:
+    """A copy of a table in which every value is of its declared type, in range, or NULL.
+
+    Each of its ``tables`` holds all rows of some of the units. An ``ordered`` copy says of each
+    row which of its unit's rows it is, so that a question reads it in one pass.
+
+    Whose copy it is follows from its ``declaration``, a digest of the ``facts`` that it was
+    made by, and from its ``order``, a public mark of the salt of the ledger that made it. Both
+    are part of its tables' names, so that a copy of another unit, link, epoch, declaration or
+    maker is another table.
+
+    Example:
+        >>> ValidatedCopy.of("visits", ("main",), 2, Epoch("1")).tables
         (('main', 'tacit_visits_0'), ('main', 'tacit_visits_1'))
     """
 
     tables: tuple[tuple[str, ...], ...]
     epoch: Epoch
     order: str | None = None
+    declaration: str | None = None
+    ordered: bool = True
+    facts: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, name: str, where: tuple[str, ...], parts: int, epoch: Epoch) -> "OrderedCopy":
-        """The copy of the dataset ``name`` under a schema, of this or another database."""
-        tables = tuple((*where, f"tacit_{name}_{part}") for part in range(parts))
-        if parts < 1 or len(tables[-1][-1].encode()) > LONGEST_NAME:
+    def of(
+        cls,
+        name: str,
+        where: tuple[str, ...],
+        parts: int,
+        epoch: Epoch,
+        mark: str | None = None,
+    ) -> "ValidatedCopy":
+        """The copy of the table ``name`` under a schema, of this or another database."""
+        ending = f"_{mark}" if mark else ""
+        last = f"{ending}_{parts - 1}"
+        room = LONGEST_NAME - len(f"tacit_{last}")
+        if parts < 1 or (mark is None and len(name.encode()) > room):
             # names that an engine cuts off would be one table, whose units count twice
             raise InvalidValue(
                 f"A copy has 1 part or more, and tables whose names have at most "
                 f"{LONGEST_NAME} bytes; {parts} parts of {name!r} were given."
             )
-        return cls(tables, epoch)
+        # the mark tells names apart that are cut
+        short = name.encode()[:room].decode(errors="ignore")
+        names = (f"tacit_{short}{ending}_{part}" for part in range(parts))
+        return cls(tuple((*where, each) for each in names), epoch)
+
+    @property
+    def record(self) -> tuple[str, ...]:
+        """The table beside its parts that says what it is a copy of."""
+        *where, first = self.tables[0]
+        return (*where, first.rpartition("_")[0])
 
     @property
     def database(self) -> str | None:
@@ -120,7 +161,9 @@ class Dataset:
     """A private table.
 
     Its population, public schema, the way to the unit, limits, place and epoch; a column that
-    tells a unit's rows apart, where there is one; and an ordered copy, where there is one.
+    tells a unit's rows apart, where there is one; and a copy that is read in its place, where
+    there is one. A table that is said to be served ``in_place`` has none: the guarantee then
+    prints the assumption that no question fails, or takes longer, by one person's row.
 
     Example:
         >>> from tacit.core.column import Column, Kind
@@ -145,7 +188,8 @@ class Dataset:
     location: Location
     epoch: Epoch
     row_key: str | None = None
-    copy: OrderedCopy | None = None
+    copy: ValidatedCopy | None = None
+    in_place: bool = False
 
     def __post_init__(self) -> None:
         if not self.name.strip():
@@ -156,18 +200,32 @@ class Dataset:
             self._check_copy(self.copy)
         _can_name(self, self.unit.column, "leads to the unit")
 
-    def _check_copy(self, copy: OrderedCopy) -> None:
-        """Refuse a copy of other data than the dataset's, or one that nothing orders."""
+    def _check_copy(self, copy: ValidatedCopy) -> None:
+        """Refuse a copy of other data, or an ordered one that nothing orders."""
         if copy.epoch != self.epoch:
             raise InvalidValue(
-                f"The ordered copy of {self.name!r} is of epoch {copy.epoch.label!r}, and the "
-                f"dataset of {self.epoch.label!r}; make it anew: tacit prepare {self.name}"
+                f"The copy of {self.name!r} is of epoch {copy.epoch.label!r}, and the dataset "
+                f"of {self.epoch.label!r}; make it anew: tacit prepare {self.name}"
             )
-        if self.row_key is None or not isinstance(self.unit, UnitColumn):
+        if self.in_place:
             raise InvalidValue(
-                f"A copy of {self.name!r} is ordered by its unit and its row_key, and it has "
+                f"{self.name!r} is said to be read in place, and has a copy; take in_place "
+                f"out, or drop the copy: tacit prepare {self.name} --drop"
+            )
+        if copy.ordered and (self.row_key is None or not isinstance(self.unit, UnitColumn)):
+            raise InvalidValue(
+                f"The copy of {self.name!r} is ordered by its unit and its row_key, and it has "
                 "no row_key, or no column of its own that names the unit; declare them."
             )
+
+
+def keeps_order(dataset: Dataset) -> bool:
+    """Whether a copy of ``dataset`` is ordered: by whom, by what, and up to how many rows."""
+    way = dataset.unit
+    bounded = isinstance(way, UnitColumn) and not way.one_row
+    return (
+        bounded and dataset.row_key is not None and dataset.limits.max_rows_in_all is not None
+    )
 
 
 def _can_name(dataset: Dataset, name: str, what: str) -> None:

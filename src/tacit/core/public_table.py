@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tacit.core.dataset import Epoch, Location
+from tacit.core.dataset import Epoch, Location, ValidatedCopy
 from tacit.core.schema import Schema
 from tacit.errors import InvalidValue
 
@@ -30,6 +30,7 @@ class PublicTable:
     schema: Schema
     location: Location
     epoch: Epoch
+    copy: ValidatedCopy | None = None
 
     def __post_init__(self) -> None:
         if not self.name.strip():

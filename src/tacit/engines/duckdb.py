@@ -11,7 +11,7 @@ from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
 from tacit.core.secret import Secret
 from tacit.engines.ask import ask
-from tacit.engines.copies import check_copies
+from tacit.engines.copies import check_copies, in_place
 from tacit.engines.engine import SecretTable, boxed_rows
 from tacit.engines.listing import TABLES, named
 from tacit.engines.physical_types import Types, check_types, kinds
@@ -67,7 +67,7 @@ class DuckDB:
 
     def check(self, catalog: Catalog) -> None:
         """Refuse a catalogue whose tables are not there, or of other types; no row is read."""
-        for dataset in catalog.tables:
+        for dataset in in_place(catalog):
             try:
                 types = self._look(columns(dataset.name, catalog, dialect="duckdb"))
             except duckdb.Error as error:
@@ -75,7 +75,7 @@ class DuckDB:
                     f"{dataset.name!r} has no table here with the columns declared."
                 ) from error
             check_types(dataset, dict(zip(dataset.schema.names, types, strict=True)), TYPES)
-        check_copies(catalog, "duckdb", self._look, TYPES, duckdb.Error)
+        check_copies(catalog, "duckdb", self._look, TYPES, duckdb.Error, self._read)
 
     def plain(self, catalog: Catalog) -> tuple[str, ...]:
         """Why tables may not be served in place, by the database's own catalogue."""
@@ -133,6 +133,11 @@ class DuckDB:
         self._idle.append(cursor)
         return found
 
+    def _read(self, text: str) -> list[Any]:
+        """What is written beside a copy; DuckDB's own errors are let through."""
+        with self._cursor() as cursor:
+            return cursor.execute(text).fetchall()
+
     def _look(self, text: str) -> list[str]:
         """The types of what ``text`` finds."""
         with self._cursor() as cursor:
@@ -151,7 +156,7 @@ def open_duckdb(path: str, copies: Mapping[str, str] | None = None) -> DuckDB:
     """The engine over the database file at ``path``, which it only reads.
 
     It is attached, since DuckDB opens a file but once in a process where settings differ; and
-    so are the files of ordered ``copies``, by the names that they have in questions.
+    so are the files of ``copies``, by the names that they have in questions.
     """
     connection = duckdb.connect()
     try:

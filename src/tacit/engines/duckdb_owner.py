@@ -1,7 +1,9 @@
 """DuckDB as the owner of the tables: to make and drop copies, and to look at own rows."""
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import duckdb
 
@@ -9,6 +11,9 @@ from tacit.engines.duckdb import HELD, attach, quoted_name
 from tacit.engines.duckdb_source import show_parquet
 from tacit.engines.prepare import Run
 from tacit.errors import InvalidValue
+
+OWN = 0o600
+"""The mode of a file that its owner alone may read and write."""
 
 
 @contextmanager
@@ -18,8 +23,12 @@ def duckdb_owner(
     """Runs statements over the database file at ``path``, or a Parquet file, as that table.
 
     The copy lies in the schema ``where``, which may be one of another database, in ``file``.
+
+    Guarantee: all of a copy is made, or nothing; nobody but the user who makes it may read
+    ``file``, nor what DuckDB writes beside it.
     """
     connection = duckdb.connect()
+    before = os.umask(0o077)
 
     def run(text: str) -> list[tuple[object, ...]]:
         try:
@@ -38,10 +47,14 @@ def duckdb_owner(
             connection.execute(f"USE {quoted_name(HELD)}")
         if file is not None:
             attach(connection, file, where[0], writes=True)
+            Path(file).chmod(OWN)
+        run("BEGIN TRANSACTION")
         run(f"CREATE SCHEMA IF NOT EXISTS {'.'.join(map(quoted_name, where))}")
         yield run
+        run("COMMIT")
     finally:
         connection.close()
+        os.umask(before)
 
 
 def one_row_each(  # noqa: PLR0913 - a table, whose rows, and what of them

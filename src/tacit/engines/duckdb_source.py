@@ -34,7 +34,7 @@ FAILS_OR_TEXT = re.compile("INT96|MILLIS|UTF8|StringType|JSON|ENUM")
 def open_parquet(path: str, name: str, copies: Mapping[str, str] | None = None) -> DuckDB:
     """The engine over the Parquet file at ``path``, as the table ``name``.
 
-    Guarantee: of all files, statements can read this one and those of its ordered ``copies``
+    Guarantee: of all files, statements can read this one and those of its ``copies``
     alone, and write none.
     """
     connection = duckdb.connect()

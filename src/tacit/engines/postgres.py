@@ -11,7 +11,7 @@ from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
 from tacit.core.secret import Secret
 from tacit.engines.ask import ask, ask_rows
-from tacit.engines.copies import check_copies
+from tacit.engines.copies import check_copies, in_place
 from tacit.engines.engine import SecretTable
 from tacit.engines.listing import TABLES, named
 from tacit.engines.physical_types import Types, check_types, kinds
@@ -81,11 +81,14 @@ class Postgres:
                     cursor.execute(text.encode())
                     return [str(column.type_display) for column in cursor.description or ()]
 
-                for dataset in catalog.tables:
+                def read(text: str) -> list[Any]:
+                    return cursor.execute(text.encode()).fetchall()
+
+                for dataset in in_place(catalog):
                     types = look(columns(dataset.name, catalog, dialect="postgres"))
                     found = dict(zip(dataset.schema.names, types, strict=True))
                     check_types(dataset, found, TYPES)
-                for part in check_copies(catalog, "postgres", look, TYPES, READING):
+                for part in check_copies(catalog, "postgres", look, TYPES, READING, read):
                     check_table(cursor, part)
         except READING as error:
             raise InvalidValue(

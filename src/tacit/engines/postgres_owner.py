@@ -11,7 +11,11 @@ from tacit.engines.postgres_role import QUIET, quoted
 from tacit.engines.prepare import Run
 from tacit.errors import InvalidValue
 
-OURS = {name: value for name, value in SETTINGS.items() if "read_only" not in name}
+OURS = {
+    **{name: value for name, value in SETTINGS.items() if "read_only" not in name},
+    # whether a copy lies in order is asked of a scan as it lies
+    "max_parallel_workers_per_gather": "0",
+}
 
 
 @contextmanager

@@ -22,6 +22,16 @@ QUIET = {
 }
 """With these nothing of a question comes into the server's log, whether it fails or not."""
 
+OWN = """\
+DO $tacit$ DECLARE other text; BEGIN
+ REVOKE ALL ON {table} FROM PUBLIC;
+ FOR other IN SELECT DISTINCT rolname FROM pg_class, aclexplode(relacl), pg_roles
+  WHERE pg_class.oid = $name${table}$name$::regclass
+  AND grantee = pg_roles.oid AND grantee <> relowner
+ LOOP EXECUTE format('REVOKE ALL ON %s FROM %I CASCADE', $name${table}$name$, other); END LOOP;
+END $tacit$"""
+"""Takes all rights to a table from everybody but its owner."""
+
 WRITES = "INSERT, UPDATE, DELETE, TRUNCATE"
 
 
@@ -63,15 +73,18 @@ def reader_of(role: str, tables: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def readable(role: str, tables: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    """The statements by which their owner lets ``role`` read the tables of a copy.
+    """The statements by which their owner lets ``role`` and nobody else read a copy's tables.
+
+    What default privileges of the schema gave to others is taken from them first.
 
     Example:
-        >>> readable("tacit", [("copies", "tacit_visits_0")])[1]
+        >>> readable("tacit", [("copies", "tacit_visits_0")])[-1]
         'GRANT SELECT ON "copies"."tacit_visits_0" TO "tacit"'
     """
     found = [tuple(map(quoted, table)) for table in tables]
     name, schemas = quoted(role), sorted({schema for schema, _ in found})
     return (
+        *(OWN.format(table=f"{schema}.{table}") for schema, table in found),
         *(f"GRANT USAGE ON SCHEMA {schema} TO {name}" for schema in schemas),
         *(f"GRANT SELECT ON {schema}.{table} TO {name}" for schema, table in found),
     )
@@ -96,6 +109,8 @@ def check_role(cursor: Cursor, catalog: Catalog) -> None:
                 f"ALTER ROLE ... SET {setting} = '{quiet}'."
             )
     for dataset in catalog.tables:
+        if dataset.copy is not None:
+            continue  # its copy is looked at by itself
         check_table(cursor, dataset)
 
 

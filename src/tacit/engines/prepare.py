@@ -1,12 +1,24 @@
-"""Make an ordered copy of a table, where its owner says, by a connection that may write."""
+"""Make a validated copy of a table, where its owner says, by a connection that may write."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tacit.core.dataset import Dataset, OrderedCopy
-from tacit.engines.print.copy import dropped, made_from, placed_rows, same_keys
-from tacit.errors import InvalidValue
+from tacit.core.dataset import Dataset, ValidatedCopy, keeps_order
+from tacit.core.public_table import PublicTable
+from tacit.engines.print.copy import (
+    CopiedRows,
+    dropped,
+    in_two_parts,
+    made_from,
+    out_of_order,
+    recorded,
+    same_keys,
+    types_of,
+)
+from tacit.engines.print.form import is_streamed
+from tacit.engines.print.validated import TEXT_BYTES
+from tacit.errors import InternalError, InvalidValue
 
 Run = Callable[[str], Sequence[Sequence[Any]]]
 """Runs one statement on the owner's behalf, and gives its rows, if it has any."""
@@ -22,10 +34,14 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """How an ordered copy of a dataset is made: of so many parts, under a schema or database.
+    """How a validated copy of a table is made: of so many parts, under a schema or database.
 
     Each part holds all rows of some units, so that parts are read side by side; Spark reads one
-    so, whose buckets are its parts.
+    so, whose buckets are its parts. A copy of a table that names its unit and its rows, and of
+    which a few rows of a unit are looked at, is ordered, and read in one pass.
+
+    The ``mark`` is part of the tables' names, and the ``facts`` are written into a table beside
+    them: whose copy it is, and of what.
 
     Example:
         >>> import duckdb
@@ -53,35 +69,68 @@ class Preparation:
         (('main', 'tacit_visits_0'), ('main', 'tacit_visits_1'))
     """
 
-    dataset: Dataset
+    dataset: Dataset | PublicTable
     where: tuple[str, ...]
     dialect: str
     parts: int = 2
+    mark: str | None = None
+    facts: tuple[str, ...] = ()
+    text_bytes: int = TEXT_BYTES
 
     def steps(self, salt: bytes, run: Run) -> Iterator[Progress]:
         """Make the parts, one by one; what was there before under their names is gone.
 
-        Rows of one unit with the same row key are refused, to the owner, whose data it is.
+        Guarantee: each row of the copy follows from the rows of its own unit alone, a unit is
+        in one part, and the rows of an ordered copy lie in order: all of this was looked at
+        when it was made. What fails here fails before the owner, whose data it is, and before
+        anything is asked.
         """
         yield Progress(0, self.parts)
+        found = run(types_of(self.dataset.location.table, self.dialect))
+        types = {name: str(kind) for name, kind, *_ in found}
+        rows = CopiedRows(self.dataset, types, self.dialect, self.parts, self.text_bytes)
+        run(dropped(self.copy.record, self.dialect))
         for part, table in enumerate(self.tables):
             run(dropped(table, self.dialect))
-            rows = placed_rows(self.dataset, salt, part, self.parts, self.dialect)
-            run(made_from(self.dataset, table, rows, self.dialect))
-            [(twice,)] = run(same_keys(self.dataset, table, self.dialect))
-            if twice:
-                self.drop(run)
-                raise InvalidValue(
-                    f"{self.dataset.name}.{self.dataset.row_key} does not tell the rows of a "
-                    f"unit apart: {twice} of its values are there twice or more. Declare as "
-                    "row_key a column that does."
-                )
+            run(made_from(self.dataset, table, rows.part(part, salt), self.dialect))
+            self._look_at(table, run)
             yield Progress(part + 1, self.parts)
+        if isinstance(self.dataset, Dataset) and self.parts > 1:
+            [(twice,)] = run(in_two_parts(self.dataset, self.tables, self.dialect))
+            self._assert(twice == 0, "a unit is in two of its parts", run)
+        if self.facts:
+            run(recorded(self.copy.record, self.facts, self.dialect))
+
+    def _look_at(self, table: tuple[str, ...], run: Run) -> None:
+        """Refuse row keys that tell no rows apart, and rows that are out of their place."""
+        if not isinstance(self.dataset, Dataset) or not self.ordered:
+            return
+        [(twice,)] = run(same_keys(self.dataset, table, self.dialect))
+        if twice:
+            self.drop(run)
+            raise InvalidValue(
+                f"{self.dataset.name}.{self.dataset.row_key} does not tell the rows of a "
+                f"unit apart: {twice} of its values are there twice or more. Declare as "
+                "row_key a column that does."
+            )
+        if is_streamed(self.dialect):
+            [(astray,)] = run(out_of_order(self.dataset, table, self.dialect))
+            self._assert(astray == 0, "its rows do not lie in order", run)
+
+    def _assert(self, holds: bool, otherwise: str, run: Run) -> None:  # noqa: FBT001
+        if not holds:
+            self.drop(run)
+            raise InternalError(f"The copy of {self.dataset.name!r} is not used: {otherwise}.")
 
     def drop(self, run: Run) -> None:
-        """Drop the copy."""
-        for table in self.tables:
+        """Drop the copy, and what is written of it."""
+        for table in (self.copy.record, *self.tables):
             run(dropped(table, self.dialect))
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the copy says which of its unit's rows each row is."""
+        return isinstance(self.dataset, Dataset) and keeps_order(self.dataset)
 
     @property
     def tables(self) -> tuple[tuple[str, ...], ...]:
@@ -89,11 +138,14 @@ class Preparation:
         return self.copy.tables
 
     @property
-    def copy(self) -> OrderedCopy:
+    def copy(self) -> ValidatedCopy:
         """The copy, once it is made."""
-        return OrderedCopy.of(self.dataset.name, self.where, self.parts, self.dataset.epoch)
+        named, epoch = self.dataset.name, self.dataset.epoch
+        parts = self.parts if isinstance(self.dataset, Dataset) else 1
+        made = ValidatedCopy.of(named, self.where, parts, epoch, self.mark)
+        return replace(made, ordered=self.ordered, facts=self.facts)
 
     @property
-    def prepared(self) -> Dataset:
-        """The dataset, with its copy."""
+    def prepared(self) -> Dataset | PublicTable:
+        """The table, with its copy."""
         return replace(self.dataset, copy=self.copy)

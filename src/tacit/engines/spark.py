@@ -13,9 +13,10 @@ from pyspark.sql.types import StructField
 
 from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
+from tacit.core.dataset import is_copy
 from tacit.core.secret import Secret
 from tacit.engines.ask import ask, ask_rows
-from tacit.engines.copies import check_copies
+from tacit.engines.copies import check_copies, in_place
 from tacit.engines.engine import SecretTable
 from tacit.engines.physical_types import Types, check_types, kinds
 from tacit.engines.plain_storage import plain_in_spark
@@ -94,7 +95,7 @@ class Spark:
 
     def check(self, catalog: Catalog) -> None:
         """Refuse a catalogue whose tables are not there, or of other types; no row is read."""
-        for dataset in catalog.tables:
+        for dataset in in_place(catalog):
             try:
                 types = self._look(columns(dataset.name, catalog, dialect="spark"))
             except Exception as error:
@@ -102,7 +103,7 @@ class Spark:
                     f"{dataset.name!r} has no table here with the columns declared."
                 ) from error
             check_types(dataset, dict(zip(dataset.schema.names, types, strict=True)), TYPES)
-        check_copies(catalog, "spark", self._look, TYPES, Exception)
+        check_copies(catalog, "spark", self._look, TYPES, Exception, self.write)
 
     @staticmethod
     def plain(catalog: Catalog) -> tuple[str, ...]:
@@ -110,13 +111,13 @@ class Spark:
         return plain_in_spark(catalog)
 
     def tables(self) -> tuple[tuple[str, ...], ...]:
-        """The names of all tables of its catalogue, part by part, without views."""
+        """The names of all tables of its catalogue, part by part, but those of copies."""
         try:
             found = [
                 (space.name, table.name)
                 for space in self._session.catalog.listDatabases()
                 for table in self._session.catalog.listTables(space.name)
-                if not table.isTemporary
+                if not table.isTemporary and not is_copy(table.name)
             ]
         except Exception as error:
             raise InvalidValue(UNANSWERED) from error

@@ -106,6 +106,8 @@ def one_row(source: Source, catalog: Catalog) -> bool:
 def assumptions(source: Source, catalog: Catalog) -> tuple[str, ...]:
     """What the owner says and no engine keeps: that a link leads to one row, or about whom."""
     found: list[str] = []
+    if source.gathered is None:
+        found += _in_place(source, catalog)
     unit = catalog.dataset(source.dataset).unit
     kept = isinstance(unit, UnitColumn) and unit.unique_by_constraint
     if source.gathered is None and one_row(source, catalog) and not kept:
@@ -124,6 +126,17 @@ def assumptions(source: Source, catalog: Catalog) -> tuple[str, ...]:
         else:
             found += _reverse(each, catalog)
     return tuple(found)
+
+
+def _in_place(source: Source, catalog: Catalog) -> list[str]:
+    """What is assumed of tables that the owner serves in place, and not from a copy."""
+    names = dict.fromkeys((source.dataset, *(each.dataset for each in source.beside)))
+    return [
+        f"no question about {name}, which is read in place, fails, or takes longer, by one "
+        "person's row"
+        for name in names
+        if not catalog.is_public(name) and catalog.dataset(name).in_place
+    ]
 
 
 def _reverse(each: Beside, catalog: Catalog) -> list[str]:

@@ -1,21 +1,35 @@
-"""Ordered copies of the project file: where each lies, and of which epoch it is."""
+"""Copies of the project file: where each lies, and what it is a copy of.
 
-from collections.abc import Iterable
+A copy is believed only for what it was made of. The file says by which declaration, of which
+epoch and with which salt it was made, and where any of these is another now the copy is
+outdated: a session refuses it, and a server makes it anew where it can.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 
-from tacit.core.dataset import Dataset, Epoch, OrderedCopy
+from tacit.core.dataset import Dataset, Epoch, UnitColumn, ValidatedCopy, keeps_order
+from tacit.core.public_table import PublicTable
 from tacit.errors import TacitError
-from tacit.project.entry import Entry, Fault
+from tacit.numeric.exact import plain
+from tacit.project.engines import EngineAddress
+from tacit.project.entry import Entry
 
 FILES = (".duckdb", ".db")
 PARTS = 2
+TEXT_BYTES = 1_000
+MARK_DIGITS = 8
+"""Of a declaration's digest, in the names of tables; as many are of the salt's mark."""
 
 
 @dataclass(frozen=True, slots=True)
 class CopyPlace:
     """Where an owner wants a copy: in a schema, or in a DuckDB file beside the project.
 
-    One without an ``epoch`` is not made yet. The ``order`` is a mark of the salt of a ledger.
+    One without an ``epoch`` is not made yet. The ``order`` is a mark of the salt of a ledger,
+    and the ``declaration`` a digest of all that the copy was made by. Texts of more than
+    ``text_bytes`` are NULL in it.
 
     Example:
         >>> CopyPlace("copies.duckdb").path
@@ -26,6 +40,8 @@ class CopyPlace:
     parts: int = PARTS
     epoch: str | None = None
     order: str | None = None
+    declaration: str | None = None
+    text_bytes: int = TEXT_BYTES
 
     @property
     def file(self) -> str | None:
@@ -37,41 +53,119 @@ class CopyPlace:
         """What stands before the names of its tables; a file is called by its own name."""
         return (self.where,) if self.file is None else (self.where, "main")
 
+    @property
+    def mark(self) -> str | None:
+        """What its tables' names end in; those of version 0.1.0 had nothing of the kind."""
+        if self.declaration is None or self.order is None:
+            return None
+        return self.declaration[:MARK_DIGITS] + self.order
+
 
 def place_of(entry: Entry) -> CopyPlace:
-    """``copy = { where = "main", parts = 2, epoch = "1", order = "5eed" }`` of a dataset."""
-    parts = entry.fields("where", "parts", "epoch", "order")
-    return CopyPlace(
-        entry.part("where").text(),
-        parts["parts"].whole() if "parts" in parts else PARTS,
-        parts["epoch"].text() if "epoch" in parts else None,
-        parts["order"].text() if "order" in parts else None,
-    )
+    """``copy = { where = "main", epoch = "1", order = "5eed", ... }`` of a table."""
+    texts = ("epoch", "order", "declaration")
+    parts = entry.fields("where", "parts", "text_bytes", *texts)
+    said = {name: parts[name].text() if name in parts else None for name in texts}
+    numbers = {name: parts[name].whole() for name in ("parts", "text_bytes") if name in parts}
+    for name, number in numbers.items():
+        if number < 1:
+            raise parts[name].fault(f"{name!r} of a copy is 1 or more.")
+    return CopyPlace(entry.part("where").text(), **numbers, **said)  # type: ignore[arg-type]
 
 
-def with_copy(dataset: Dataset, entry: Entry) -> Dataset:
-    """The dataset with the copy that the file says was made; an old one is refused."""
-    place = place_of(entry)
-    if place.epoch is None:
-        return dataset
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """A table that is copied: the way to its unit, its engine, and where its copy lies."""
+
+    table: Dataset | PublicTable
+    way: Sequence[Dataset]
+    engine: EngineAddress
+    place: CopyPlace
+
+    @property
+    def parts(self) -> int:
+        """Of how many parts the copy is; a public table's is one."""
+        return self.place.parts if isinstance(self.table, Dataset) else 1
+
+    @property
+    def declaration(self) -> str:
+        """A digest of every public fact that the copy's rows follow from.
+
+        Another unit, link, row key, epoch, table, engine, column or length gives another.
+        """
+        table, engine = self.table, self.engine
+        facts = [
+            f"table {table.name!r} of {getattr(table, 'population', None)!r}",
+            f"from {table.location.table!r} of {engine.kind} {engine.address!r}",
+            f"epoch {table.epoch.label!r}",
+            f"{self.parts} parts, texts of {self.place.text_bytes} bytes",
+            *map(_way, self.way),
+            *(
+                f"column {each.name!r}: {each.kind.value}"
+                f"{'' if each.step is None else f' by {plain(each.step)}'}"
+                for each in table.schema.columns
+            ),
+        ]
+        if isinstance(table, Dataset) and keeps_order(table):
+            facts.append(f"ordered by {table.row_key!r}")
+        return sha256("\n".join(("tacit copy 1", *facts)).encode()).hexdigest()
+
+    def made(self, order: str) -> CopyPlace:
+        """The place, once the copy is made by the ledger whose salt has this mark."""
+        label = self.table.epoch.label
+        return replace(self.place, epoch=label, order=order, declaration=self.declaration[:16])
+
+    def copy_by(self, order: str) -> ValidatedCopy:
+        """The copy that the ledger whose salt has this mark makes, or has made."""
+        made = self.made(order)
+        epoch = Epoch(self.table.epoch.label)
+        copy = ValidatedCopy.of(self.table.name, made.path, self.parts, epoch, made.mark)
+        return replace(
+            copy,
+            order=order,
+            declaration=made.declaration,
+            ordered=isinstance(self.table, Dataset) and keeps_order(self.table),
+            facts=self.facts(order),
+        )
+
+    def facts(self, order: str) -> tuple[str, ...]:
+        """What is written beside the copy, in the engine: what it is of, and who made it."""
+        about = [
+            f"table: {self.table.name}",
+            f"population: {getattr(self.table, 'population', 'none, it is public')}",
+            *map(_way, self.way),
+            f"epoch: {self.table.epoch.label}",
+            f"declaration: {self.declaration}",
+            f"maker: {order}",
+        ]
+        return tuple(about)
+
+    def outdated(self) -> str | None:
+        """Why the copy that the file speaks of is of something else, where it is."""
+        name, place = self.table.name, self.place
+        if place.epoch != self.table.epoch.label:
+            why = f"is of epoch {place.epoch!r}, and the table of {self.table.epoch.label!r}"
+        elif place.declaration is None or place.order is None:
+            why = "was made by an earlier version of Tacit, which did not validate it"
+        elif place.declaration != self.declaration[:16]:
+            why = "was made by another declaration of its unit, columns or place"
+        else:
+            return None
+        return f"The copy of {name!r} {why}; make it anew: tacit prepare {name}"
+
+
+def with_copy(copied: Copied, entry: Entry) -> Dataset | PublicTable:
+    """The table with the copy that the file says was made of it as it is declared now."""
     try:
-        made = OrderedCopy.of(dataset.name, place.path, place.parts, Epoch(place.epoch))
-        entry.part("order")
-        return replace(dataset, copy=replace(made, order=place.order))
+        made = copied.copy_by(copied.place.order or "")
+        return replace(copied.table, copy=made)
     except TacitError as error:
         raise entry.fault(str(error)) from error
 
 
-def told_apart(datasets: Iterable[Dataset]) -> None:
-    """Refuse copies whose tables an engine without upper case would take for one another."""
-    found: dict[tuple[str, ...], str] = {}
-    for dataset in datasets:
-        for table in dataset.copy.tables if dataset.copy else ():
-            place = (dataset.location.engine, *(part.casefold() for part in table))
-            if place in found:
-                raise Fault(
-                    ("datasets", dataset.name, "copy"),
-                    f"The copies of {found[place]!r} and {dataset.name!r} would be one table; "
-                    "say another where.",
-                )
-            found[place] = dataset.name
+def _way(dataset: Dataset) -> str:
+    """How the rows of a dataset lead to their unit."""
+    way = dataset.unit
+    if isinstance(way, UnitColumn):
+        return f"unit: {dataset.name}.{way.column}{', one row each' if way.one_row else ''}"
+    return f"link: {dataset.name}.{way.column} to {way.parent}.{way.parent_column}"

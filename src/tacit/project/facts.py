@@ -13,7 +13,7 @@ def facts_of(catalog: Catalog, population: str) -> tuple[str, ...]:
     """All that is declared of the population's tables and of the public ones, in order.
 
     Guarantee: catalogues with other bounds, keys, limits, ways to the unit or epochs have other
-    facts; where a table or its ordered copy lives is none.
+    facts; where a table or its copy lives is none.
     """
     private = [each for each in catalog.datasets if each.population == population]
     tables: list[Dataset | PublicTable] = [*private, *catalog.public]
@@ -36,6 +36,8 @@ def _table(table: Dataset | PublicTable) -> Iterator[str]:
             yield f"{table.name}: at most {limits.max_rows_in_all} rows of a unit in all"
         if table.row_key is not None:
             yield f"{table.name}: {table.row_key} tells the rows of a unit apart"
+        if table.in_place:
+            yield f"{table.name}: served in place"
     else:
         yield f"{table.name}: about nobody"
     yield f"{table.name}: epoch {table.epoch.label!r}"

@@ -1,12 +1,13 @@
 """The project file as plain values: a catalogue, where it lives, and what may be spent."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tacit.core.catalog import Catalog
-from tacit.core.dataset import Link
+from tacit.core.dataset import Dataset, Link
 from tacit.errors import TacitError
-from tacit.project.copies import told_apart
+from tacit.project.copies import Copied, CopyPlace, place_of, with_copy
 from tacit.project.engines import EngineAddress, engine_of, store_of
 from tacit.project.entry import Entry, Fault
 from tacit.project.people import People, people_of
@@ -15,6 +16,9 @@ from tacit.project.source import Source
 from tacit.project.tables import dataset_of, public_of
 
 FILE = "tacit.toml"
+IN_PLACE = ("duckdb", "postgres")
+"""Kinds of engines whose tables an owner may say to be served in place."""
+
 SECTIONS = ("populations", "engines", "datasets", "public", "store", "server")
 
 
@@ -28,11 +32,27 @@ class Project:
     store: EngineAddress | None = None
     """Where the ledger is; without one, beside the file."""
     serving: Serving = USUAL
+    places: Mapping[str, CopyPlace] = field(default_factory=dict)
+    """Where the file says that copies lie or shall lie, by the names of their tables."""
+    outdated: Mapping[str, str] = field(default_factory=dict)
+    """Why a copy that the file speaks of is not read, by the name of its table."""
 
     def files_of(self, engine: str) -> tuple[str, ...]:
-        """The files of ordered copies of tables that live in ``engine``, each once."""
-        copies = [each.copy for each in self.catalog.datasets if each.location.engine == engine]
+        """The files of copies of tables that live in ``engine``, each once."""
+        copies = [each.copy for each in self.catalog.tables if each.location.engine == engine]
         return tuple(dict.fromkeys(copy.database for copy in copies if copy and copy.database))
+
+    def engine_of(self, table: str) -> EngineAddress:
+        """The engine that a table lives in."""
+        name = self.catalog.table(table).location.engine
+        [found] = [each for each in self.engines if each.name == name]
+        return found
+
+    def copied(self, name: str, place: CopyPlace) -> Copied:
+        """A table, all that a copy of it depends on, and where the copy lies."""
+        table = self.catalog.table(name)
+        way = () if self.catalog.is_public(name) else self.catalog.path_to_unit(name)
+        return Copied(replace(table, copy=None), way, self.engine_of(name), place)
 
 
 def read_project(path: Path) -> Project:
@@ -69,14 +89,47 @@ def _project(root: Entry) -> Project:
     for section, found in (("datasets", datasets), ("public", tables)):
         for table in found:
             _known((section, table.name, "engine"), table.location.engine, names)
-    told_apart(datasets)
     try:
         catalog = Catalog(populations, datasets, tables)
     except TacitError as error:  # it names the tables that it is about
         raise Fault(("datasets",), str(error)) from error
     store = store_of(sections["store"]) if "store" in sections else None
     serving = serving_of(sections["server"]) if "server" in sections else USUAL
-    return Project(catalog, engines, people, store, serving)
+    return _with_copies(root, Project(catalog, engines, people, store, serving))
+
+
+def _with_copies(root: Entry, project: Project) -> Project:
+    """The project, whose tables have the copies that the file says were made of them."""
+    catalog, places, outdated = project.catalog, {}, {}
+    changed = []
+    for table in catalog.tables:
+        section = "datasets" if isinstance(table, Dataset) else "public"
+        entry = root.part(section).part(table.name)
+        if isinstance(table, Dataset) and table.in_place:
+            _can_be_in_place(entry, project.engine_of(table.name))
+        if "copy" not in dict(entry.parts()):
+            continue
+        said = entry.part("copy")
+        place = places[table.name] = place_of(said)
+        if place.epoch is None:
+            continue
+        copied = project.copied(table.name, place)
+        why = copied.outdated()
+        if why is None:
+            changed.append(with_copy(copied, said))
+        else:
+            outdated[table.name] = why
+    changed_catalog = catalog.with_tables(*changed)
+    return replace(project, catalog=changed_catalog, places=places, outdated=outdated)
+
+
+def _can_be_in_place(entry: Entry, engine: EngineAddress) -> None:
+    """Refuse to serve in place what is no table of a database."""
+    if engine.kind not in IN_PLACE:
+        raise entry.part("in_place").fault(
+            f"{entry.name!r} lives in an engine of kind {engine.kind}, and only tables of "
+            f"{' and '.join(IN_PLACE)} are served in place; take in_place out."
+        )
 
 
 def _known(path: tuple[str, str, str], name: str, names: dict[str, list[str]]) -> None:

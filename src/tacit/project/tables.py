@@ -4,7 +4,6 @@ from tacit.core.dataset import Dataset, Epoch, Limits, Link, Location, UnitColum
 from tacit.core.public_table import PublicTable
 from tacit.errors import TacitError
 from tacit.project.columns import schema_of
-from tacit.project.copies import with_copy
 from tacit.project.entry import Entry
 
 PRIVATE = (
@@ -17,17 +16,18 @@ PRIVATE = (
     "max_rows",
     "max_rows_in_all",
     "row_key",
-    "copy",
+    "in_place",
 )
-PLACED = ("engine", "table", "epoch", "columns")
+PLACED = ("engine", "table", "epoch", "columns", "copy")
 
 
 def dataset_of(entry: Entry) -> Dataset:
     """A private table."""
     parts = entry.fields(*PRIVATE, *PLACED)
     row_key = parts["row_key"].text() if "row_key" in parts else None
+    in_place = parts["in_place"].truth() if "in_place" in parts else False
     try:
-        dataset = Dataset(
+        return Dataset(
             entry.name,
             entry.part("population").text(),
             schema_of(entry.part("columns")),
@@ -36,10 +36,10 @@ def dataset_of(entry: Entry) -> Dataset:
             _location(entry, parts),
             Epoch(entry.part("epoch").text()),
             row_key,
+            in_place=in_place,
         )
     except TacitError as error:
         raise entry.fault(str(error)) from error
-    return with_copy(dataset, parts["copy"]) if "copy" in parts else dataset
 
 
 def public_of(entry: Entry) -> PublicTable:

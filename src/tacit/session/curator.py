@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 
 from tacit.core.catalog import Catalog
 from tacit.core.dataset import Dataset
+from tacit.core.public_table import PublicTable
 from tacit.engines.engine import CheckedEngine
 from tacit.errors import InvalidValue, UnknownName
 from tacit.ledger.status import Terms
 from tacit.query.pool import Pool
 from tacit.session.home import Home
-from tacit.session.salt import mark_of, salt_of
+from tacit.session.salt import mark_of, salt_of, salt_of_table
 
 LEASE_MS = 60_000
 """How long whoever asks the same waits for an answer that is being made."""
@@ -52,16 +53,16 @@ class Curator:
                     f"{table.name!r} lives in {table.location.engine!r}, and the engines here "
                     f"are: {', '.join(self.engines)}."
                 )
-        for dataset in self.catalog.datasets:
-            if dataset.copy is not None and dataset.copy.order is not None:
-                self._check_order(dataset, dataset.copy.order)
+        for table in self.catalog.tables:
+            if table.copy is not None and table.copy.order is not None:
+                self._check_order(table, table.copy.order)
 
-    def _check_order(self, dataset: Dataset, order: str) -> None:
+    def _check_order(self, dataset: Dataset | PublicTable, order: str) -> None:
         """Refuse a copy in another order: it and its table would answer by other rows."""
-        if order != mark_of(self.salt(dataset.population)):
+        if order != mark_of(salt_of_table(self.home.states, dataset)):
             raise InvalidValue(
-                f"The ordered copy of {dataset.name!r} was made with another ledger, whose "
-                f"salt keeps other rows; make it anew: tacit prepare {dataset.name}"
+                f"The copy of {dataset.name!r} was made with another ledger, whose salt keeps "
+                f"other rows; make it anew: tacit prepare {dataset.name}"
             )
 
     def engine_of(self, datasets: tuple[str, ...]) -> CheckedEngine:

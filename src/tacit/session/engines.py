@@ -25,7 +25,7 @@ def opened(
 ) -> CheckedEngine:
     """The engine at ``address``, where ``tables`` live; paths begin at the project file.
 
-    Files of ordered ``copies`` are read beside it, each called by its own name.
+    Files of ``copies`` are read beside it, each called by its own name.
     """
     files = {name: str(folder / name) for name in copies}
     if address.kind == "duckdb":

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from hashlib import sha256
 
 from tacit.core.catalog import Catalog
-from tacit.core.dataset import Dataset, Epoch, Location, OrderedCopy
+from tacit.core.dataset import Dataset
 from tacit.core.population import Population
 from tacit.core.public_table import PublicTable
 from tacit.plan.canonical import text
@@ -15,8 +15,8 @@ Table = Dataset | PublicTable
 def policy_of(population: Population, tables: Iterable[Table]) -> str:
     """The version of what is declared: another bound, key or limit gives another.
 
-    Where a table or its ordered copy lives is no part of it, nor which state it is in, which
-    epochs tell.
+    Where a table or its copy lives is no part of it, nor which state it is in, which epochs
+    tell.
     """
     facts = (population, *(_declared(table) for table in tables))
     return sha256(f"tacit policy 1\n{text(facts)}".encode()).hexdigest()
@@ -33,5 +33,13 @@ def tables_of(catalog: Catalog, names: Iterable[str]) -> tuple[Table, ...]:
 
 
 def _declared(table: Table) -> tuple[object, ...]:
-    parts = (getattr(table, name) for name in table.__dataclass_fields__)
-    return tuple(part for part in parts if not isinstance(part, Location | Epoch | OrderedCopy))
+    """The declared facts of a table; whether it has a copy is none of them.
+
+    Chains of version 0.1.0 hold digests of what is made here, so that its form stays: a copy
+    stands as None for private tables, and what has come since is there only where it is said.
+    """
+    if isinstance(table, PublicTable):
+        return (table.name, table.schema)
+    facts = (table.name, table.population, table.schema, table.unit, table.limits)
+    later = ("in place",) if table.in_place else ()
+    return (*facts, table.row_key, None, *later)

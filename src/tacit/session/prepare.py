@@ -1,4 +1,4 @@
-"""Prepare: an ordered copy of a table, where its owner says, and the project file says so."""
+"""Prepare: a validated copy of a table, where its owner says, and the project file says so."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -11,15 +11,15 @@ from urllib.parse import unquote, urlsplit
 
 from tacit.engines.duckdb_owner import duckdb_owner
 from tacit.engines.postgres_role import readable
-from tacit.engines.prepare import Preparation, Progress, Run
+from tacit.engines.prepare import Progress, Run
 from tacit.extras import load
-from tacit.project.copies import CopyPlace
-from tacit.project.project import read_project
+from tacit.project.copies import TEXT_BYTES, Copied, CopyPlace
+from tacit.project.project import Project, read_project
 from tacit.project.source import Source
 from tacit.session.engines import with_token
 from tacit.session.home import FOLDER, Home
-from tacit.session.salt import mark_of, salt_of
-from tacit.session.to_copy import Declared, chosen, declared, owner_address, worth_it
+from tacit.session.salt import mark_of, salt_of_table
+from tacit.session.to_copy import made_before, owner_address, preparation, to_copy
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,38 +37,49 @@ class Owner:
     def prepare(
         self, name: str, where: str | None = None, parts: int | None = None
     ) -> Iterator[Progress]:
-        """Make the copy of the dataset ``name``, part by part; the one before is gone first.
+        """Make the copy of the table ``name``, part by part; then the one before is dropped.
 
         Guarantee: rows lie in the order of the salt by which sessions of this project keep
         them; the file speaks of a copy only once all of it is there.
         """
-        found = declared(Source.at(self.file), name)
-        worth_it(found.dataset)
-        place = chosen(found, where, parts)
-        making = _making(found, place)
-        self.drop(name)
-        salt = self._salt(found.dataset.population)
-        with self._writing(found, place) as run:
+        project = read_project(self.file)
+        copied = to_copy(project, name, where, parts)
+        salt = self._salt(project, name)
+        order = mark_of(salt)
+        making = preparation(copied, order)
+        with self._writing(copied) as run:
             yield from making.steps(salt, run)
-            if found.engine.kind == "postgres":
-                for statement in readable(self._reader(found), making.tables):
+            if copied.engine.kind == "postgres":
+                tables = (making.copy.record, *making.tables)
+                for statement in readable(self._reader(copied), tables):
                     run(statement)
-        self._say(name, place, {"epoch": found.dataset.epoch.label, "order": mark_of(salt)})
+        self._say(copied, copied.made(order))
+        before = project.places.get(name)
+        if before is not None and before.epoch is not None:
+            self._drop_old(project.copied(name, before), making.tables)
 
     def drop(self, name: str) -> bool:
-        """Drop the copy of the dataset ``name``; whether there was one."""
-        found = declared(Source.at(self.file), name)
-        place = found.place
+        """Drop the copy of the table ``name``; whether there was one."""
+        project = read_project(self.file)
+        place = project.places.get(name)
+        to_copy(project, name)
         if place is None or place.epoch is None:
             return False
-        with self._writing(found, place) as run:
-            _making(found, place).drop(run)
-        self._say(name, place, {})
+        copied = project.copied(name, place)
+        self._drop_old(copied, ())
+        self._say(copied, CopyPlace(place.where, place.parts, text_bytes=place.text_bytes))
         return True
 
-    def _writing(self, found: Declared, place: CopyPlace) -> AbstractContextManager[Run]:
+    def _drop_old(self, copied: Copied, kept: tuple[tuple[str, ...], ...]) -> None:
+        """Drop the copy that the file spoke of, unless it is the one that was made."""
+        old = made_before(copied)
+        if old.tables[0] not in kept:
+            with self._writing(copied) as run:
+                old.drop(run)
+
+    def _writing(self, copied: Copied) -> AbstractContextManager[Run]:
         """Runs statements where the table lives, in the name of its owner."""
-        engine, folder = found.engine, self.file.parent
+        engine, place, folder = copied.engine, copied.place, self.file.parent
         if engine.kind == "postgres":
             owner = load("tacit.engines.postgres_owner", extra="postgres").postgres_owner
             address = owner_address(self.address, self.environment)
@@ -79,31 +90,39 @@ class Owner:
             if self.address is not None:
                 address = owner_address(self.address, self.environment, spark=True)
             return cast("AbstractContextManager[Run]", owner(address, place.where))
-        parquet = found.dataset.location.table[-1] if engine.kind == "parquet" else None
-        file = None if place.file is None else str(folder / place.file)
-        path = str(folder / engine.address)
-        return duckdb_owner(path, place.path, file=file, parquet=parquet)
+        return writing_duckdb(copied, folder, place.file)
 
-    def _reader(self, found: Declared) -> str:
+    def _reader(self, copied: Copied) -> str:
         """The role that sessions read by; without one in the address, that of the driver."""
-        named = urlsplit(found.engine.address).username
+        named = urlsplit(copied.engine.address).username
         return unquote(named) if named else self.environment.get("PGUSER") or getuser()
 
-    def _salt(self, population: str) -> bytes:
-        home = Home.of(read_project(self.file), self.file.parent / FOLDER, self.environment)
+    def _salt(self, project: Project, name: str) -> bytes:
+        home = Home.of(project, self.file.parent / FOLDER, self.environment)
         try:
-            return salt_of(home.states, population)
+            return salt_of_table(home.states, project.catalog.table(name))
         finally:
             home.store.close()
 
-    def _say(self, name: str, place: CopyPlace, made: Mapping[str, str]) -> None:
+    def _say(self, copied: Copied, place: CopyPlace) -> None:
         """Write into the project file what there is now; comments stay."""
-        said = {"where": place.where, "parts": place.parts, **made}
-        source = Source.at(self.file).changed(("datasets", name, "copy"), said)
+        said: dict[str, object] = {"where": place.where, "parts": copied.parts}
+        if place.text_bytes != TEXT_BYTES:
+            said["text_bytes"] = place.text_bytes
+        for name in ("epoch", "order", "declaration"):
+            if getattr(place, name) is not None:
+                said[name] = getattr(place, name)
+        section = "datasets" if copied.way else "public"
+        source = Source.at(self.file).changed((section, copied.table.name, "copy"), said)
         self.file.write_text(source.text, encoding="utf-8")
 
 
-def _making(found: Declared, place: CopyPlace) -> Preparation:
-    kind = found.engine.kind
-    dialect = kind if kind in {"postgres", "spark"} else "duckdb"
-    return Preparation(found.dataset, place.path, dialect, place.parts)
+def writing_duckdb(
+    copied: Copied, folder: Path, file: str | None
+) -> AbstractContextManager[Run]:
+    """Runs statements over a DuckDB or Parquet file; the copy lies there, or in ``file``."""
+    engine = copied.engine
+    parquet = copied.table.location.table[-1] if engine.kind == "parquet" else None
+    path = str(folder / engine.address)
+    into = None if file is None else str(folder / file)
+    return duckdb_owner(path, copied.place.path, file=into, parquet=parquet)

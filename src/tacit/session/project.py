@@ -54,6 +54,8 @@ def _curator(
                 f"{file.name} differs from what the ledger holds; `tacit apply` records it:\n"
                 f"{told}"
             )
+        if project.outdated:
+            raise InvalidValue("\n".join(project.outdated.values()))
         engines = all_opened(project, file.parent, closing, environment)
         curator = Curator(project.catalog, engines, home, principal)
         closing.pop_all()

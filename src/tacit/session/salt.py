@@ -2,6 +2,8 @@
 
 from hashlib import sha256
 
+from tacit.core.dataset import Dataset
+from tacit.core.public_table import PublicTable
 from tacit.errors import Conflict
 from tacit.numeric.entropy import fresh_bytes
 from tacit.store.states import NO_STATE, States
@@ -19,6 +21,16 @@ def salt_of(states: States, population: str) -> bytes:
         except Conflict:  # another session drew it at the same moment
             found = states.find(name)
     return found.value
+
+
+def salt_of_table(states: States, table: Dataset | PublicTable) -> bytes:
+    """The salt of a table's population; of public tables, one of the ledger's own.
+
+    It is drawn anew in each ledger, so that its mark tells whose copy a copy is.
+    """
+    if isinstance(table, Dataset):
+        return salt_of(states, table.population)
+    return salt_of(states, " public tables")  # no population is called so
 
 
 def mark_of(salt: bytes) -> str:

@@ -9,8 +9,8 @@ from tacit.core.dataset import (
     Limits,
     Link,
     Location,
-    OrderedCopy,
     UnitColumn,
+    ValidatedCopy,
 )
 from tacit.core.schema import Schema
 from tacit.errors import InvalidValue, UnknownName
@@ -81,7 +81,7 @@ def test_rows_are_told_apart_by_text_or_whole_numbers() -> None:
 
 
 def test_a_copy_is_of_the_same_epoch_and_has_what_it_is_ordered_by() -> None:
-    copy = OrderedCopy((("hospital", "copy"),), Epoch("2026-W46"))
+    copy = ValidatedCopy((("hospital", "copy"),), Epoch("2026-W46"))
     told = replace(VISITS, row_key="ward")
     assert replace(told, copy=copy).copy == copy
     with pytest.raises(InvalidValue, match="it has no row_key"):

@@ -9,11 +9,12 @@ import pytest
 
 from tacit.core.bounds import Bounds, Provenance
 from tacit.core.column import Column, Kind
-from tacit.core.dataset import Epoch, Limits, Link, Location, OrderedCopy, UnitColumn
+from tacit.core.dataset import Epoch, Limits, Link, Location, UnitColumn, ValidatedCopy
 from tacit.core.keys import Keys
 from tacit.core.unit import Neighbours, PrivacyUnit
 from tacit.errors import InvalidValue
 from tacit.project.allowance import Allowance
+from tacit.project.copies import CopyPlace
 from tacit.project.engines import EngineAddress
 from tacit.project.entry import Fault
 from tacit.project.facts import facts_of
@@ -264,56 +265,118 @@ def test_where_a_table_lives_is_no_fact(tmp_path: Path) -> None:
 PEOPLE = 'columns = { id = "integer", person = "text" }'
 COPY = (
     'row_key = "id"\ncopy = { where = "copies.duckdb", parts = 3, epoch = "2026-W46", '
-    'order = "5eed" }\n'
+    'order = "5eed5eed", declaration = "DECLARED" }\n'
 )
 
 
+def copied(tmp_path: Path, text: str = TEXT) -> str:
+    """The file after `tacit prepare people`, by a ledger whose salt has the mark 5eed5eed."""
+    project = read(text.replace(PEOPLE, 'row_key = "id"\n' + PEOPLE), tmp_path)
+    place = CopyPlace("copies.duckdb", 3)
+    declared = project.copied("people", place).declaration[:16]
+    return text.replace(PEOPLE, COPY.replace("DECLARED", declared) + PEOPLE)
+
+
 def test_a_copy_is_read_where_it_was_made_and_is_no_fact(tmp_path: Path) -> None:
-    project = read(TEXT.replace(PEOPLE, COPY + PEOPLE), tmp_path)
+    text = copied(tmp_path)
+    project = read(text, tmp_path)
     copy = project.catalog.dataset("people").copy
     assert copy is not None
-    assert copy.tables[2] == ("copies.duckdb", "main", "tacit_people_2")
+    assert copy.tables[2][:2] == ("copies.duckdb", "main")
+    assert re.fullmatch("tacit_people_[0-9a-f]{8}5eed5eed_2", copy.tables[2][2])
+    assert copy.record[2] == copy.tables[2][2].removesuffix("_2")
+    assert "maker: 5eed5eed" in copy.facts
+    assert "unit: people.person" in copy.facts
     assert project.files_of("warehouse") == ("copies.duckdb",)
     assert project.files_of("live") == ()
-    wished = COPY.replace(', epoch = "2026-W46"', "")
-    assert read(TEXT.replace(PEOPLE, wished + PEOPLE), tmp_path).files_of("warehouse") == ()
+    wished = text.replace(', epoch = "2026-W46"', "")
+    assert read(wished, tmp_path).files_of("warehouse") == ()
     bare = TEXT.replace(PEOPLE, 'row_key = "id"\n' + PEOPLE)
-    assert facts(bare, tmp_path) == facts(TEXT.replace(PEOPLE, COPY + PEOPLE), tmp_path)
+    assert facts(bare, tmp_path) == facts(text, tmp_path)
 
 
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [
-        (', order = "5eed"', "", "'order' is missing here"),
-        ('epoch = "2026-W46"', 'epoch = "2026-W45"', "make it anew: tacit prepare people"),
-        ("parts = 3", "parts = 0", "A copy has 1 part or more"),
+        (', order = "5eed5eed"', "", "an earlier version of Tacit"),
+        (re.compile(', declaration = "[0-9a-f]*"'), "", "an earlier version of Tacit"),
+        ('copies.duckdb", parts = 3, epoch = "2026-W46"', 'copies.duckdb", epoch = "1"', "'1'"),
+        ('unit = "person"\nmax', 'unit = "id"\nmax', "another declaration"),
+        ("parts = 3", "parts = 2", "another declaration"),
+        ("parts = 3", "parts = 3, text_bytes = 7", "another declaration"),
+        ('row_key = "id"\n', 'row_key = "person"\nmax_rows_in_all = 3\n', "another"),
+        ('{ id = "integer", person', '{ n = "float", id = "integer", person', "another"),
+        ('path = "clinic.duckdb"', 'path = "other.duckdb"', "another declaration"),
+        ('epoch = "2026-W46"\nunit', 'table = "t"\nepoch = "2026-W46"\nunit', "another"),
+    ],
+)
+def test_a_copy_of_anything_else_is_not_read(
+    tmp_path: Path, before: str | re.Pattern[str], after: str, told: str
+) -> None:
+    text = copied(tmp_path)
+    if isinstance(before, str):
+        before = re.compile(re.escape(before))
+    changed = before.sub(lambda _: after, text, count=1)
+    assert changed != text
+    changed = changed.replace('parent_column = "id"', 'parent_column = "person"')
+    changed = changed.replace('patient = "integer"', 'patient = "text"')
+    project = read(changed, tmp_path)
+    assert project.catalog.dataset("people").copy is None
+    assert told in project.outdated["people"]
+    assert "make it anew: tacit prepare people" in project.outdated["people"]
+
+
+def test_a_copy_depends_on_the_whole_way_to_the_unit(tmp_path: Path) -> None:
+    place = CopyPlace("copies.duckdb")
+    before = read(TEXT, tmp_path).copied("visits", place)
+    assert before.facts("5eed5eed")[2:4] == (
+        "link: visits.patient to people.id",
+        "unit: people.person",
+    )
+    other = TEXT.replace('unit = "person"\nmax', 'unit = "id"\nmax')
+    after = read(other, tmp_path).copied("visits", place)
+    assert before.declaration != after.declaration
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("parts = 3", "parts = 0", "'parts' of a copy is 1 or more"),
         ("where =", "place =", "'place' is not known here"),
-        ('row_key = "id"\n', "\n", "ordered by its unit and its row_key"),
     ],
 )
 def test_a_copy_that_cannot_be_is_refused_at_its_line(
     tmp_path: Path, before: str, after: str, told: str
 ) -> None:
-    text = TEXT.replace(PEOPLE, COPY + PEOPLE)
+    text = copied(tmp_path)
     line = text[: text.index("copy = ")].count("\n") + 1
     with pytest.raises(InvalidValue, match=rf"tacit\.toml:{line}: .*{told}"):
-        read(text.replace(COPY, COPY.replace(before, after)), tmp_path)
+        read(text.replace(before, after), tmp_path)
 
 
-def test_copies_that_an_engine_takes_for_one_are_refused(tmp_path: Path) -> None:
-    text = TEXT.replace(PEOPLE, COPY + PEOPLE)
-    start = text.index("[datasets.people]")
-    twin = text[start : text.index("[public.regions]")].replace("people]", "People]")
-    with pytest.raises(InvalidValue, match="'people' and 'People' would be one table"):
-        read(text + "\n" + twin, tmp_path)
-    apart = twin.replace("copies.duckdb", "others.duckdb")
-    read(text + "\n" + apart, tmp_path)
+def test_a_table_is_said_to_be_served_in_place(tmp_path: Path) -> None:
+    said = TEXT.replace(PEOPLE, "in_place = true\n" + PEOPLE)
+    assert read(said, tmp_path).catalog.dataset("people").in_place
+    assert set(facts(said, tmp_path)) - set(facts(TEXT, tmp_path)) == {
+        "people: served in place"
+    }
+    spark = said.replace(
+        'kind = "duckdb"\npath = "clinic.duckdb"', 'kind = "spark"\naddress = "sc://h"'
+    )
+    with pytest.raises(InvalidValue, match="only tables of duckdb and postgres are served in"):
+        read(spark, tmp_path)
+    both = copied(tmp_path).replace(PEOPLE, "in_place = true\n" + PEOPLE)
+    with pytest.raises(InvalidValue, match="is said to be read in place, and has a copy"):
+        read(both, tmp_path)
 
 
 def test_names_that_postgresql_cuts_off_have_no_copy() -> None:
     with pytest.raises(InvalidValue, match="at most 63 bytes"):
-        OrderedCopy.of("v" * 56, ("public",), 2, Epoch("1"))
-    assert OrderedCopy.of("v" * 55, ("public",), 2, Epoch("1")).database is None
+        ValidatedCopy.of("v" * 56, ("public",), 2, Epoch("1"))
+    assert ValidatedCopy.of("v" * 55, ("public",), 2, Epoch("1")).database is None
+    [short] = ValidatedCopy.of("ä" * 56, ("public",), 1, Epoch("1"), "5eed" * 4).tables
+    assert len(short[1].encode()) <= 63  # which its mark tells from others
+    assert short[1].endswith("_5eed5eed5eed5eed_0")
 
 
 def test_the_page_about_the_file_shows_one_that_is_read(tmp_path: Path) -> None:

@@ -1,18 +1,110 @@
-"""The statements that make an ordered copy of a table, and look whether it is one."""
+"""The statements that make a validated copy of a table, and look whether it is one."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
 from tacit.core.column import Column, Kind
-from tacit.core.dataset import Dataset
+from tacit.core.dataset import Dataset, keeps_order
+from tacit.core.public_table import PublicTable
 from tacit.engines.print.dialect import said
-from tacit.engines.print.join import table_at
-from tacit.engines.print.kept_rows import PLACE
+from tacit.engines.print.join import everything, table_at
+from tacit.engines.print.kept_rows import BROKEN, PLACE, UNIT, RowOrder, kept_rows
 from tacit.engines.print.mix import mixed
-from tacit.engines.print.word import alias, bytewise, cast, column, identifier, is_null, literal
+from tacit.engines.print.validated import TEXT_BYTES, in_range, typed
+from tacit.engines.print.word import (
+    above,
+    alias,
+    bytewise,
+    cast,
+    chosen,
+    column,
+    identifier,
+    is_null,
+    literal,
+)
 from tacit.errors import InvalidValue
 
 BUCKETS = 16
 """Of a copy on Spark: more than the cores that read it here."""
+
+FACT = "fact"
+"""The column of the table beside a copy that says what it is a copy of."""
+
+POSTGRES_TYPES = """\
+WITH RECURSIVE found AS (
+ SELECT attname, attnum, atttypid AS kind, atttypmod AS more FROM pg_attribute
+ WHERE attrelid = {table}::regclass AND attnum > 0 AND NOT attisdropped
+ UNION ALL
+ SELECT attname, attnum, typbasetype, typtypmod FROM found JOIN pg_type ON pg_type.oid = kind
+ WHERE typbasetype <> 0)
+SELECT attname, format_type(kind, more) FROM found JOIN pg_type ON pg_type.oid = kind
+WHERE typbasetype = 0 ORDER BY attnum"""
+"""Columns by name, each with its type; that of a domain is the one that it is made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedRows:
+    """What the rows of a copy are made from.
+
+    Its ``types`` are those of the columns of the table that is copied, by how its engine
+    describes them.
+    """
+
+    table: Dataset | PublicTable
+    types: Mapping[str, str]
+    dialect: str
+    parts: int = 1
+    text_bytes: int = TEXT_BYTES
+
+    def part(self, number: int, salt: bytes) -> exp.Select:
+        """The rows of one part of the units, those of a unit together and in order.
+
+        Guarantee: what is copied of a row, its part, and its place among those of its unit are
+        functions of its unit's own rows. Rows that name no unit are left out.
+        """
+        names = list(map(column, self.table.schema.names))
+        if not isinstance(self.table, Dataset):
+            return exp.select(*names).from_(self._validated)
+        leading = self.table.schema[self.table.unit.column]
+        ordered = keeps_order(self.table)
+        if ordered:
+            place = cast(self._place(self.table, salt), "INT")
+            names.append(alias(place, identifier(PLACE)))
+        wanted: list[exp.Expr] = [exp.not_(is_null(column(leading.name)))]
+        if self.parts > 1:
+            mix = mixed(salt, [(leading.name, leading.kind is Kind.TEXT)], self.dialect)
+            share = exp.Mod(this=mix, expression=literal(self.parts))
+            wanted.append(exp.EQ(this=share, expression=literal(number)))
+        rows = exp.select(*names).from_(self._validated).where(*wanted)
+        if self.dialect == "spark":
+            return rows  # its buckets are sorted as they are written
+        by = [_bytewise(leading, self.dialect), *([column(PLACE)] if ordered else [])]
+        return rows.order_by(*by)
+
+    @property
+    def _validated(self) -> exp.Subquery:
+        """All rows of the table, of whose values none is as the table may hold it."""
+        cells, checked = [], []
+        for each in self.table.schema.columns:
+            if each.name not in self.types:
+                raise InvalidValue(
+                    f"{self.table.name!r} has no column {each.name!r} where it lives."
+                )
+            name = identifier(each.name)
+            cells.append(alias(typed(each, self.types[each.name], self.dialect), name))
+            checked.append(alias(in_range(each, self.dialect, self.text_bytes), name.copy()))
+        rows = exp.select(*cells).from_(table_at(self.table.location.table))
+        return exp.select(*checked).from_(rows.subquery("tacit_typed")).subquery("tacit_valid")
+
+    def _place(self, dataset: Dataset, salt: bytes) -> exp.Expr:
+        """Which of its unit's rows a row is, in the order in which they are kept."""
+        unit, key = named_by(dataset)
+        mixes = [(each.name, each.kind is Kind.TEXT) for each in (unit, key)]
+        by = [mixed(salt, mixes, self.dialect), _bytewise(key, self.dialect)]
+        order = exp.Order(expressions=[exp.Ordered(this=each) for each in by])
+        return exp.Window(this=exp.RowNumber(), partition_by=[column(unit.name)], order=order)
 
 
 def named_by(dataset: Dataset) -> tuple[Column, Column]:
@@ -25,35 +117,18 @@ def named_by(dataset: Dataset) -> tuple[Column, Column]:
     return dataset.schema[dataset.unit.column], dataset.schema[dataset.row_key]
 
 
-def placed_rows(
-    dataset: Dataset, salt: bytes, part: int, parts: int, dialect: str
-) -> exp.Select:
-    """The rows of one part of the units, in order, with their places among those of their unit.
-
-    Guarantee: a row's place, and its part, are functions of its unit's own rows. Rows that name
-    no unit are left out.
-    """
-    unit, key = named_by(dataset)
-    mixes = [(each.name, each.kind is Kind.TEXT) for each in (unit, key)]
-    by = [mixed(salt, mixes, dialect), _bytewise(key, dialect)]
-    order = exp.Order(expressions=[exp.Ordered(this=each) for each in by])
-    place = exp.Window(this=exp.RowNumber(), partition_by=[column(unit.name)], order=order)
-    share = exp.Mod(this=mixed(salt, mixes[:1], dialect), expression=literal(parts))
-    mine = [exp.EQ(this=share, expression=literal(part))] if parts > 1 else []
-    rows = (
-        exp.select(
-            *map(column, dataset.schema.names),
-            alias(cast(place, "INT"), identifier(PLACE)),
-        )
-        .from_(table_at(dataset.location.table))
-        .where(exp.not_(is_null(column(unit.name))), *mine)
-    )
-    if dialect == "spark":
-        return rows  # its buckets are sorted as they are written
-    return rows.order_by(_bytewise(unit, dialect), column(PLACE))
+def types_of(table: tuple[str, ...], dialect: str) -> str:
+    """The statement that finds the names and types of all columns of a table."""
+    if dialect == "postgres":
+        name = said(exp.Literal.string(said(table_at(table), dialect)), dialect)
+        return POSTGRES_TYPES.format(table=name)
+    describe = "DESCRIBE QUERY" if dialect == "spark" else "DESCRIBE"
+    return f"{describe} {everything(table, dialect)}"
 
 
-def made_from(dataset: Dataset, table: tuple[str, ...], rows: exp.Select, dialect: str) -> str:
+def made_from(
+    source: Dataset | PublicTable, table: tuple[str, ...], rows: exp.Select, dialect: str
+) -> str:
     """The statement that makes a table of ``rows``.
 
     On Spark it has buckets of units, each one sorted file, so that no row is sent or sorted
@@ -61,13 +136,31 @@ def made_from(dataset: Dataset, table: tuple[str, ...], rows: exp.Select, dialec
     """
     if dialect != "spark":
         return said(exp.Create(this=table_at(table), kind="TABLE", expression=rows), dialect)
-    name, unit, place = (
-        said(each, dialect)
-        for each in (table_at(table), column(named_by(dataset)[0].name), column(PLACE))
-    )
-    buckets = f"CLUSTERED BY ({unit}) SORTED BY ({unit}, {place}) INTO {BUCKETS} BUCKETS"
-    sent = f"SELECT /*+ REPARTITION({BUCKETS}, {unit}) */ * FROM ({said(rows, dialect)})"  # noqa: S608
+    name, query = said(table_at(table), dialect), said(rows, dialect)
+    if not isinstance(source, Dataset):
+        return f"CREATE TABLE {name} USING PARQUET AS {query}"
+    unit = said(column(source.unit.column), dialect)
+    order = f"{unit}, {said(column(PLACE), dialect)}" if keeps_order(source) else unit
+    buckets = f"CLUSTERED BY ({unit}) SORTED BY ({order}) INTO {BUCKETS} BUCKETS"
+    sent = f"SELECT /*+ REPARTITION({BUCKETS}, {unit}) */ * FROM ({query})"  # noqa: S608
     return f"CREATE TABLE {name} USING PARQUET {buckets} AS {sent}"
+
+
+def recorded(table: tuple[str, ...], facts: Sequence[str], dialect: str) -> str:
+    """The statement that makes the table which says what a copy is a copy of."""
+    rows: exp.Query | None = None
+    for fact in facts:
+        row = exp.select(alias(cast(exp.Literal.string(fact), "TEXT"), FACT))
+        rows = row if rows is None else exp.union(rows, row, distinct=False)
+    if dialect != "spark":
+        return said(exp.Create(this=table_at(table), kind="TABLE", expression=rows), dialect)
+    query = said(rows or exp.select(), dialect)
+    return f"CREATE TABLE {said(table_at(table), dialect)} USING PARQUET AS {query}"
+
+
+def facts_in(table: tuple[str, ...], dialect: str) -> str:
+    """The statement that finds what is written of a copy."""
+    return said(exp.select(FACT).from_(table_at(table)), dialect)
 
 
 def dropped(table: tuple[str, ...], dialect: str) -> str:
@@ -83,6 +176,29 @@ def same_keys(dataset: Dataset, table: tuple[str, ...], dialect: str) -> str:
     twice = exp.select(literal(1)).from_(table_at(table)).group_by(*groups).having(many)
     count = exp.select(exp.Count(this=exp.Star())).from_(twice.subquery("twice"))
     return said(count, dialect)
+
+
+def out_of_order(dataset: Dataset, table: tuple[str, ...], dialect: str) -> str:
+    """The statement that counts the rows of an ordered copy which are not in their place."""
+    unit = alias(_bytewise(dataset.schema[dataset.unit.column], dialect), UNIT)
+    rows = exp.select(unit, column(PLACE)).from_(table_at(table))
+    seen = kept_rows("tacit_rows", [], 1, RowOrder((), PLACE), "")
+    broken = exp.EQ(this=column(BROKEN), expression=literal(1))
+    count = chosen(list(seen)[-1], exp.Count(this=exp.Star())).where(broken)
+    return said(above(count, {"tacit_rows": rows, **seen}), dialect)
+
+
+def in_two_parts(dataset: Dataset, tables: Sequence[tuple[str, ...]], dialect: str) -> str:
+    """The statement that counts the units of which more than one part of a copy has rows."""
+    unit = column(dataset.unit.column)
+    units: exp.Query | None = None
+    for table in tables:
+        part = exp.select(unit).distinct().from_(table_at(table))
+        units = part if units is None else exp.union(units, part, distinct=False)
+    many = exp.GT(this=exp.Count(this=exp.Star()), expression=literal(1))
+    found = (units or exp.select()).subquery("parts")
+    twice = exp.select(literal(1)).from_(found).group_by(unit).having(many)
+    return said(exp.select(exp.Count(this=exp.Star())).from_(twice.subquery("twice")), dialect)
 
 
 def _bytewise(named: Column, dialect: str) -> exp.Expr:

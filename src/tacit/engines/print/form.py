@@ -1,7 +1,7 @@
 """Which form a statement has: a choice that public facts alone make, among equal meanings."""
 
 from tacit.core.catalog import Catalog
-from tacit.core.dataset import OrderedCopy
+from tacit.core.dataset import ValidatedCopy
 from tacit.plan.bounded import BoundedPlan
 from tacit.plan.ranged import ROOM
 from tacit.plan.sensitivity import group_count
@@ -44,16 +44,21 @@ def choosing(plan: BoundedPlan) -> bool:
     return groups is None or groups > plan.max_groups
 
 
-def copy_to_read(plan: BoundedPlan, catalog: Catalog) -> OrderedCopy | None:
-    """The ordered copy that a question reads: of one table, whose units' rows are limited."""
+def copy_to_read(plan: BoundedPlan, catalog: Catalog) -> ValidatedCopy | None:
+    """The ordered copy that a question reads in its order.
+
+    It is asked about one table, whose units' rows are limited. Other questions read a copy as
+    they read a table, whether it is ordered or not.
+    """
     source = plan.source
     if source.gathered or source.beside or plan.max_rows_in_all is None:
         return None
     if plan.first_periods is not None:
         return None  # rows are left out between those that lie side by side
     if one_row(source, catalog):
-        return None  # nothing is bounded, and the table itself is as fast
-    return catalog.dataset(source.dataset).copy
+        return None  # nothing is bounded, and rows are read without their places
+    copy = catalog.dataset(source.dataset).copy
+    return copy if copy is not None and copy.ordered else None
 
 
 def is_streamed(dialect: str) -> bool:

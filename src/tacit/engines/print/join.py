@@ -79,8 +79,14 @@ def _column(dataset: str, column: str) -> exp.Expr:
 
 
 def _table(dataset: str, catalog: Catalog) -> exp.Expr:
-    table = table_at(catalog.table(dataset).location.table)
-    return exp.alias_(table, exp.to_identifier(dataset, quoted=True), table=True, copy=False)
+    """What the rows of a table are read from: its copy, where it has one, or where it is."""
+    found, name = catalog.table(dataset), exp.to_identifier(dataset, quoted=True)
+    tables = found.copy.tables if found.copy else (found.location.table,)
+    if len(tables) == 1:
+        return exp.alias_(table_at(tables[0]), name, table=True, copy=False)
+    names = [exp.to_identifier(each, quoted=True) for each in found.schema.names]
+    parts = [exp.select(*map(exp.column, names)).from_(table_at(table)) for table in tables]
+    return exp.union(*parts, distinct=False).subquery(name, copy=False)
 
 
 def table_at(parts: tuple[str, ...]) -> exp.Table:
