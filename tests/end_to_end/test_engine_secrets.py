@@ -42,6 +42,7 @@ epoch = "1"
 unit = "person"
 max_groups = 1
 max_rows = 1
+in_place = true
 columns = { person = "text" }
 """
 

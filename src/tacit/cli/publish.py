@@ -2,6 +2,7 @@
 
 from contextlib import ExitStack
 from datetime import date, datetime
+from functools import partial
 from os import environ
 from pathlib import Path
 
@@ -136,7 +137,9 @@ def run_(  # noqa: PLR0913 - one for each option
         if database:
             postgres = load("tacit.publish.postgres", extra="postgres")
             tables = closing.enter_context(postgres.schema_of(_address(database), schema))
-        session = closing.enter_context(open_project(project, principal=principal))
+        session = closing.enter_context(
+            open_project(project, principal=principal, tell=partial(click.echo, err=True))
+        )
         declared = Publications(session.states)
         for publication in (declared[name],) if name else declared.all():
             more = [tables(publication)] if tables else []

@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 
 from tacit.engines.duckdb import HELD, attach, quoted_name
-from tacit.engines.duckdb_source import show_parquet
+from tacit.engines.duckdb_source import show_parquet, show_valid_parquet
 from tacit.engines.prepare import Run
 from tacit.errors import InvalidValue
 
@@ -41,7 +41,7 @@ def duckdb_owner(
 
     try:
         if parquet is not None:
-            show_parquet(connection, path, parquet)
+            show_valid_parquet(connection, path, parquet)
         else:
             attach(connection, path, HELD, writes=file is None)
             connection.execute(f"USE {quoted_name(HELD)}")

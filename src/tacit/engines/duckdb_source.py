@@ -65,6 +65,36 @@ def show_parquet(connection: duckdb.DuckDBPyConnection, path: str, name: str) ->
     _check_decoding(connection, path, name, stored)
 
 
+def show_valid_parquet(connection: duckdb.DuckDBPyConnection, path: str, name: str) -> None:
+    """Make ``name`` a view of a Parquet file to copy, whose text is valid UTF-8 or NULL.
+
+    DuckDB reads bytes that are no UTF-8 as question marks, or leaves them out, so that a text
+    which has some is of another length in each way. A file without them is read once.
+    """
+    show_parquet(connection, path, name)
+    shown = connection.execute(f"SELECT * FROM {quoted_name(name)} LIMIT 0").description  # noqa: S608
+    texts = [quoted_name(column) for column, kind, *_ in shown if str(kind) == "VARCHAR"]
+    if not texts or not _lenient(connection):
+        return
+    file = quoted_text(str(Path(path).absolute()))
+    read = f"read_parquet([{file}], hive_partitioning=false"
+    hashes = ", ".join(f"bit_xor(hash({text}))" for text in texts)
+    try:
+        connection.execute(f"SELECT {hashes} FROM {read})").fetchall()  # noqa: S608
+    except duckdb.Error:
+        valid = ", ".join(
+            f"CASE WHEN strlen(a.{text}) = strlen(CAST(b.{text} AS VARCHAR)) THEN a.{text} END"
+            f" AS {text}"
+            for text in texts
+        )
+        marks = quoted_name("tacit_marks")
+        connection.execute(f"ALTER VIEW {quoted_name(name)} RENAME TO {marks}")
+        connection.execute(
+            f"CREATE VIEW {quoted_name(name)} AS SELECT a.* REPLACE ({valid}) FROM {marks} AS a"  # noqa: S608
+            f" POSITIONAL JOIN {read}, {LENIENT} = 'ignore') AS b"
+        )
+
+
 def _lenient(connection: duckdb.DuckDBPyConnection) -> str:
     """The option by which bytes that are no text do not fail, where this DuckDB has it."""
     known = connection.execute(

@@ -40,7 +40,7 @@ def serve(
     Port 0 stands for any that is free.
     """
     make_undumpable()  # so that no worker can read this process, which holds the keys
-    app = make_app(*served(project, environment))
+    app = make_app(*served(project, environment, _tell))
     config = uvicorn.Config(
         watched_app(app, _write),
         host=host,
@@ -56,6 +56,12 @@ def serve(
     with suppress(KeyboardInterrupt):
         Listening(config).run()
     gc.unfreeze()  # for what is let go of at the end
+
+
+def _tell(line: str) -> None:
+    """Say to whoever starts the server what it does before it listens; the log begins then."""
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
 
 
 def _write(line: str) -> None:

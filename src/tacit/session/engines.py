@@ -15,6 +15,9 @@ from tacit.project.engines import EngineAddress
 from tacit.project.project import Project
 from tacit.session.secret import revealed
 
+Engines = Mapping[str, CheckedEngine]
+"""Engines by the names that the project file gives them."""
+
 
 def opened(
     address: EngineAddress,

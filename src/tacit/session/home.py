@@ -32,7 +32,7 @@ class Home:
     @classmethod
     def at(cls, folder: Path) -> "Home":
         """The home in ``folder``, made where there is none, for its owner alone."""
-        _private(folder)
+        private_folder(folder)
         store = open_sqlite(folder / "ledger.db")
         key = SealingKey.from_file(folder / "key")
         return cls(store, Ledger(store), States(store, key, ChainWitness()))
@@ -48,17 +48,17 @@ class Home:
         if environment.get(VARIABLE):
             key = SealingKey.from_environment(environment)
         else:
-            key = SealingKey.from_file(_private(folder) / "key")
+            key = SealingKey.from_file(private_folder(folder) / "key")
         store = open_store(with_password(project.store, environment))
         return cls(store, Ledger(store), States(store, key, ChainWitness()))
 
 
 def signing_key(place: Path) -> SigningKey:
     """The key by which the project in the folder ``place`` signs, made where there is none."""
-    return SigningKey.from_file(_private(place / FOLDER) / "signing-key")
+    return SigningKey.from_file(private_folder(place / FOLDER) / "signing-key")
 
 
-def _private(folder: Path) -> Path:
+def private_folder(folder: Path) -> Path:
     """The folder, made where there is none, for its owner alone."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -21,11 +21,13 @@ from tacit.numeric.exact import Number
 from tacit.session.curator import Curator
 from tacit.session.declare import Ends, Values, population_of, schema_of
 from tacit.session.home import FOLDER, Home
+from tacit.session.in_place import check_computed
 from tacit.session.session import Session
 
 ENGINE = "here"
 """What the one engine of such a session is called."""
 
+PARQUET = ".parquet"
 POSTGRES = ("postgresql://", "postgres://")
 TABLE = "data"
 """What the rows of a data frame are called, unless they are given a name."""
@@ -90,7 +92,10 @@ def open_session(  # noqa: PLR0913 - each is a public fact that somebody has to 
         )
         home = Home.at(Path(folder))
         closing.callback(home.store.close)
-        curator = Curator(Catalog((people,), (dataset,)), {ENGINE: engine}, home, asker)
+        catalog = Catalog((people,), (dataset,))
+        if isinstance(source, str | Path) and not str(source).endswith(PARQUET):
+            check_computed(catalog, {ENGINE: engine})
+        curator = Curator(catalog, {ENGINE: engine}, home, asker)
         settle(home.ledger, people, budget, asker)
         closing.pop_all()
     return Session(curator)
@@ -130,7 +135,7 @@ def _engine(source: object, table: str | None) -> tuple[CheckedEngine, tuple[str
     if address.startswith(POSTGRES):
         postgres = load("tacit.engines.postgres", extra="postgres").Postgres(address)
         return postgres, _named(table)
-    if address.endswith(".parquet"):
+    if address.endswith(PARQUET):
         name = table or Path(address).stem
         return open_parquet(address, name), (name,)
     if address.endswith((".duckdb", ".db")):

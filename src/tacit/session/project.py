@@ -7,13 +7,15 @@ from getpass import getuser
 from pathlib import Path
 
 from tacit.errors import InvalidValue
-from tacit.project.project import FILE, Project, read_project
+from tacit.project.project import FILE, IN_PLACE, Project, read_project
 from tacit.project.serving import Serving
 from tacit.session.changes import Change, changes
 from tacit.session.curator import Curator
 from tacit.session.engines import all_opened
 from tacit.session.home import FOLDER, Home
+from tacit.session.in_place import check_computed, check_declared
 from tacit.session.pools import pools_of
+from tacit.session.served_copies import Tell, silent, with_copies
 from tacit.session.session import Session
 
 SERVER = "the server"
@@ -28,22 +30,33 @@ def open_project(
     *,
     principal: str | None = None,
     environment: Mapping[str, str] = os.environ,
+    tell: Tell | None = None,
 ) -> Session:
     """A session over all tables of the project file at ``path``; its ledger is beside it.
 
+    Where somebody is to be told of copies that are made, by ``tell``, the session answers from
+    validated copies alone, as a server does. Else it reads tables where they are, unless the
+    file speaks of a copy: whoever opens it holds the data.
+
     Guarantee: no session where the ledger does not hold what the file says.
     """
-    return Session(curator_of(Path(path), principal or getuser(), environment))
+    file, asker = Path(path), principal or getuser()
+    return Session(_curator(read_project(file), file, asker, environment, tell)[0])
 
 
 def curator_of(file: Path, principal: str, environment: Mapping[str, str]) -> Curator:
     """What a session over a project needs, where the ledger holds what its file says."""
-    return _curator(read_project(file), file, principal, environment)
+    return _curator(read_project(file), file, principal, environment)[0]
 
 
 def _curator(
-    project: Project, file: Path, principal: str, environment: Mapping[str, str]
-) -> Curator:
+    project: Project,
+    file: Path,
+    principal: str,
+    environment: Mapping[str, str],
+    tell: Tell | None = None,
+) -> tuple[Curator, Project]:
+    """The curator of a project, and the project with the copies that are read."""
     with ExitStack() as closing:
         home = Home.of(project, file.parent / FOLDER, environment)
         closing.callback(home.store.close)
@@ -54,18 +67,28 @@ def _curator(
                 f"{file.name} differs from what the ledger holds; `tacit apply` records it:\n"
                 f"{told}"
             )
+        if tell is not None:
+            project = with_copies(project, file, home.states, tell)
         if project.outdated:
             raise InvalidValue("\n".join(project.outdated.values()))
         engines = all_opened(project, file.parent, closing, environment)
+        check_declared(project.catalog, engines)
+        databases = {each.name for each in project.engines if each.kind in IN_PLACE}
+        check_computed(project.catalog, {name: engines[name] for name in databases})
         curator = Curator(project.catalog, engines, home, principal)
         closing.pop_all()
-    return curator
+    return curator, project
 
 
-def served(file: Path, environment: Mapping[str, str] = os.environ) -> tuple[Curator, Serving]:
-    """The same for a server: what is below the line runs in child processes."""
+def served(
+    file: Path, environment: Mapping[str, str] = os.environ, tell: Tell = silent
+) -> tuple[Curator, Serving]:
+    """The same for a server: paid questions run in child processes, over validated copies.
+
+    Copies that are missing are made first, and the owner is told of each by ``tell``.
+    """
     project = read_project(file)
-    curator = _curator(project, file, SERVER, environment)
+    curator, project = _curator(project, file, SERVER, environment, tell)
     lease_ms = 1000 * (LEASES * project.serving.seconds)
     try:
         pools = pools_of(project, file.parent, environment)

@@ -1,0 +1,114 @@
+"""The copies that a served project is answered from: found, or made where they are missing.
+
+A server, a publication and a stream answer from validated copies of the declared epoch alone.
+Where the project file speaks of no copy of a table, or of an outdated one, a copy of a DuckDB
+or Parquet table is made here, before the first question, by the owner who starts the server.
+It lies in a file of its own in the ledger's folder, whose name holds the copy's mark, so that
+a file of another declaration, epoch or ledger is another file. A file is written under another
+name and renamed once it is whole, and is never changed afterwards: servers that run at the same
+time read the same one. Files of the same table's earlier copies are removed.
+
+PostgreSQL and Spark are read by a role that cannot write: there the refusal says the command.
+"""
+
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from hashlib import sha256
+from os import getpid
+from pathlib import Path
+
+from tacit.core.dataset import Dataset, keeps_order
+from tacit.core.public_table import PublicTable
+from tacit.errors import InvalidValue
+from tacit.project.copies import PARTS, CopyPlace
+from tacit.project.project import Project
+from tacit.session.home import FOLDER, private_folder
+from tacit.session.prepare import writing_duckdb
+from tacit.session.salt import mark_of, salt_of_table
+from tacit.session.to_copy import preparation
+from tacit.store.states import States
+
+COPIES = "copies"
+"""The folder of copies that are made by themselves, in that of the ledger."""
+
+Tell = Callable[[str], None]
+"""Says to the owner what is being done."""
+
+
+def silent(_: str) -> None:
+    """Say nothing."""
+
+
+def with_copies(project: Project, file: Path, states: States, tell: Tell) -> Project:
+    """The project in ``file``, each of whose tables has a copy or is declared in place.
+
+    Guarantee: a copy is of the unit, link, epoch, declaration and ledger of now.
+    """
+    found = [_copied(project, table, file, states, tell) for table in project.catalog.tables]
+    catalog = project.catalog.with_tables(*found)
+    return replace(project, catalog=catalog, outdated={})
+
+
+def _copied(
+    project: Project,
+    table: Dataset | PublicTable,
+    file: Path,
+    states: States,
+    tell: Tell,
+) -> Dataset | PublicTable:
+    """The table with its copy, which is made where there is none."""
+    salt = salt_of_table(states, table)
+    order = mark_of(salt)
+    if table.copy is not None and table.copy.order == order:
+        return table
+    if isinstance(table, Dataset) and table.in_place:
+        return table
+    kind = project.engine_of(table.name).kind
+    if kind not in {"duckdb", "parquet"}:
+        raise InvalidValue(_command(project, table, kind))
+    folder = private_folder(file.parent / FOLDER / COPIES)
+    place = CopyPlace("", PARTS if _ordered(table) else 1)
+    wanted = project.copied(table.name, place)
+    stem = _stem(file, table.name)
+    name = f"{stem}-{wanted.made(order).mark}.duckdb"
+    copied = replace(wanted, place=replace(place, where=f"{FOLDER}/{COPIES}/{name}"))
+    if not (folder / name).exists():
+        tell(f"Preparing a validated copy of {table.name} ...")
+        making = preparation(copied, order)
+        unfinished = folder / f".{name}.{getpid()}"
+        try:
+            with writing_duckdb(copied, file.parent, str(unfinished.absolute())) as run:
+                for _ in making.steps(salt, run):
+                    pass
+            unfinished.replace(folder / name)
+        finally:
+            unfinished.unlink(missing_ok=True)
+        for old in folder.glob(f"{stem}-*.duckdb"):
+            if old.name != name:
+                with suppress(OSError):  # where a system keeps files that are open
+                    old.unlink()
+    return replace(table, copy=copied.copy_by(order))
+
+
+def _ordered(table: Dataset | PublicTable) -> bool:
+    return isinstance(table, Dataset) and keeps_order(table)
+
+
+def _stem(file: Path, name: str) -> str:
+    """What the files of a table's copies begin with; another project file has others."""
+    plain = re.sub(r"[^A-Za-z0-9_]", "_", name)[:40]
+    told_apart = sha256(f"{file.name} {name}".encode()).hexdigest()
+    return f"{plain}-{told_apart[:8]}"
+
+
+def _command(project: Project, table: Dataset | PublicTable, kind: str) -> str:
+    """What an owner types where a copy is missing that only they can make."""
+    name, by = table.name, " --by env:OWNER" if kind == "postgres" else ""
+    why = project.outdated.get(name, f"{name!r} has no validated copy")
+    why = why.partition(";")[0]
+    told = f"{why}, and is served from one: tacit prepare {name} --where copies{by}"
+    if kind == "postgres" and isinstance(table, Dataset):
+        told += "; or declare in_place = true, which every guarantee then says"
+    return told

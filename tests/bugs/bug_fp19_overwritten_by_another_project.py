@@ -1,0 +1,12 @@
+"""F-P19: the tables of a copy are named after its dataset alone."""
+
+PLACE = "tacit.project.copies:CopyPlace.mark"
+CAUGHT_BY = (
+    "tests/edges/test_whose_copy.py::"
+    "test_a_second_project_does_not_overwrite_the_copy_of_the_first"
+)
+SHOWN = "assert 'tacit_visits_0' != 'tacit_visits_0'"
+
+
+def bug(_: property) -> property:
+    return property(lambda _: None)

@@ -1,0 +1,138 @@
+"""A copy answers for the unit, link, epoch, declaration and ledger that it was made by alone.
+
+In version 0.1.0 a copy was tied to its salt and its epoch. One that was prepared with a visit
+as the unit, by mistake, went on being read when the unit was corrected to the patient: each
+row was then taken for the first of its patient, and a count was exact. A second project over
+the same database overwrote the first one's copy, whose sessions read on.
+"""
+
+from pathlib import Path
+
+import duckdb
+import pytest
+from conftest import Bar
+from prepared import FILE, QUESTION, TEXT, done, edit, integers, part_of, told
+
+from tacit.project.project import read_project
+from tacit.session.project import open_project, served
+
+ROWS = (
+    "CREATE TABLE visits AS SELECT CAST(n AS BIGINT) AS id, 'p' || n % 300 AS person, "
+    "'north' AS ward, CAST(n % 91 AS BIGINT) AS cost FROM generate_series(1, 3000) AS s(n)"
+)
+
+
+def project(folder: Path, database: Path, unit: str = "person") -> Path:
+    """A project over one table of a database that others may share, which its ledger holds."""
+    folder.mkdir(exist_ok=True)
+    file = folder / "tacit.toml"
+    text = TEXT.replace("ENGINE", FILE.replace("clinic.duckdb", str(database)))
+    file.write_text(text.replace('unit = "person"\nmax', f'unit = "{unit}"\nmax'))
+    done(file, "apply", "--yes")
+    return file
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    place = tmp_path / "clinic.duckdb"
+    with duckdb.connect(str(place)) as owner:
+        owner.execute(ROWS)
+    return place
+
+
+def counted(file: Path) -> int:
+    """How many rows of all people a session counts before noise."""
+    return sum(integers(file)[0])
+
+
+def test_a_copy_of_another_unit_is_not_read(tmp_path: Path, database: Path, bar: Bar) -> None:
+    """Two rows of a patient count in a ward: 600 of 3000, whatever a copy was made by."""
+    file = project(tmp_path / "one", database, unit="id")
+    done(file, "prepare", "visits", "--where", "main")
+    assert counted(file) == 3000  # each visit is one unit
+    edit(file, 'unit = "id"\nmax', 'unit = "person"\nmax')
+    done(file, "apply", "--yes")
+    refused = told(file, "ask", QUESTION, "--rho", "0.01")
+    assert "was made by another declaration of its unit" in refused
+    done(file, "prepare", "visits")
+    found = counted(file)
+    bar("rows counted of 300 patients with 10 visits each", found, "600", found == 600)
+
+
+def test_a_server_makes_the_copy_anew_when_the_unit_is_corrected(
+    tmp_path: Path, database: Path
+) -> None:
+    file = project(tmp_path / "one", database, unit="id")
+    done(file, "prepare", "visits", "--where", "main")
+    edit(file, 'unit = "id"\nmax', 'unit = "person"\nmax')
+    done(file, "apply", "--yes")
+    lines: list[str] = []
+    with open_project(file, tell=lines.append) as session:
+        copy = session.catalog.dataset("visits").copy
+        assert copy is not None
+        assert "unit: visits.person" in copy.facts
+    assert lines == ["Preparing a validated copy of visits ..."]
+
+
+def test_a_second_project_does_not_overwrite_the_copy_of_the_first(
+    tmp_path: Path, database: Path, bar: Bar
+) -> None:
+    first, second = (project(tmp_path / name, database) for name in ("one", "two"))
+    done(first, "prepare", "visits", "--where", "main")
+    before = integers(first)
+    done(second, "prepare", "visits", "--where", "main")
+    assert part_of(first, 0) != part_of(second, 0)
+    overwritten = integers(first) != before
+    assert integers(second) != before  # another ledger's salt keeps other rows
+    done(second, "prepare", "visits", "--drop")
+    assert integers(first) == before
+    bar("copies overwritten by a second project", int(overwritten), "0", not overwritten)
+
+
+def test_a_copy_of_another_ledger_is_refused(tmp_path: Path, database: Path) -> None:
+    first, second = (project(tmp_path / name, database) for name in ("one", "two"))
+    done(first, "prepare", "visits", "--where", "main")
+    line = next(line for line in first.read_text().splitlines() if line.startswith("copy"))
+    edit(second, "row_key", f"{line}\nrow_key")
+    assert "made with another ledger" in told(second, "ask", QUESTION, "--rho", "0.01")
+
+
+def test_files_of_copies_are_their_owners_and_gone_when_they_are_old(
+    tmp_path: Path, database: Path
+) -> None:
+    file = project(tmp_path / "one", database)
+    lines: list[str] = []
+
+    def copies() -> list[str]:
+        with open_project(file, tell=lines.append):
+            pass
+        return sorted(each.name for each in (file.parent / ".tacit/copies").glob("*.duckdb"))
+
+    [before] = copies()
+    assert copies() == [before]
+    assert len(lines) == 1  # it was there the second time
+    place = file.parent / ".tacit/copies"
+    assert place.stat().st_mode & 0o777 == 0o700
+    assert (place / before).stat().st_mode & 0o777 == 0o600
+    edit(file, "2026-W46", "2026-W47")
+    done(file, "apply", "--yes")
+    [after] = copies()
+    assert before != after
+    assert len(lines) == 2
+
+
+def test_a_server_reads_the_copy_and_not_the_table(tmp_path: Path, database: Path) -> None:
+    file = project(tmp_path / "one", database)
+    curator, _ = served(file, {})
+    curator.close()
+    with duckdb.connect(str(database)) as owner:
+        owner.execute("DELETE FROM visits")
+    assert counted(file) == 0  # a session of one's own reads the table
+    curator, _ = served(file, {})
+    try:
+        copy = curator.catalog.dataset("visits").copy
+        assert copy is not None
+        assert copy.ordered
+    finally:
+        curator.close()
+    assert read_project(file).catalog.dataset("visits").copy is None  # the file is as it was
