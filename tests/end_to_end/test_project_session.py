@@ -63,6 +63,7 @@ cost = { kind = "integer", bounds = [0, 100], provenance = "policy" }
 engine = "regions"
 epoch = "1"
 columns = { city = "text", canton = "text" }
+lookup = ["city"]
 """
 JOINED = (
     "SELECT people.city, COUNT(*) AS n FROM visits JOIN people ON visits.patient = people.id "

@@ -259,6 +259,7 @@ def beside(tmp_path: Path) -> Iterator[Callable[[str], Curator]]:
             tacit.Schema(tuple(changed)),
             places.location,
             tacit.core.dataset.Epoch(epoch),
+            lookup=("named",),
         )
         catalog = tacit.Catalog(declared.populations, declared.datasets, (moved,))
         return Curator(catalog, {"here": engine}, home, "ann")

@@ -15,7 +15,7 @@ from tacit.core.column import Column, Kind
 from tacit.core.dataset import Dataset, Epoch, Limits, Link, Location, UnitColumn
 from tacit.core.keys import Keys
 from tacit.core.population import Population
-from tacit.core.public_table import PublicTable
+from tacit.core.public_table import MOST_FAN_OUT, PublicTable
 from tacit.core.schema import Schema
 from tacit.core.unit import Neighbours, PrivacyUnit
 from tacit.engines.meaning import Cell, Row
@@ -83,6 +83,8 @@ def catalog(limits: Limits, neighbours: Neighbours = Neighbours.ADD_REMOVE) -> C
                 ),
                 Location("here", ("regions",)),
                 Epoch("1"),
+                lookup=("ward", "region", "beds"),
+                fan_out=MOST_FAN_OUT,
             ),
         ),
     )

@@ -11,7 +11,7 @@ from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
 from tacit.core.dataset import Dataset, Epoch, Limits, Link, Location, UnitColumn
 from tacit.core.population import Population
-from tacit.core.public_table import PublicTable
+from tacit.core.public_table import MOST_FAN_OUT, PublicTable
 from tacit.core.schema import Schema
 from tacit.core.unit import Neighbours, PrivacyUnit
 
@@ -50,7 +50,10 @@ def _places(choices: Choices) -> PublicTable:
     """A public table, with a column of each kind that a join can equate."""
     columns = [Column(f"of {kind.value}", kind) for kind in EQUATED]
     columns.append(column(NAMES[0], choices))
-    return PublicTable(PLACES, Schema(tuple(columns)), Location("here", (PLACES,)), Epoch("1"))
+    names = tuple(column.name for column in columns)
+    place = Location("here", (PLACES,))
+    schema = Schema(tuple(columns))
+    return PublicTable(PLACES, schema, place, Epoch("1"), names, MOST_FAN_OUT)
 
 
 def _way(above: list[Dataset], choices: Choices) -> UnitColumn | Link:

@@ -15,7 +15,7 @@ from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
 from tacit.core.dataset import Epoch, Limits, Location
 from tacit.core.keys import Keys
-from tacit.core.public_table import PublicTable
+from tacit.core.public_table import MOST_FAN_OUT, PublicTable
 from tacit.core.schema import Schema
 from tacit.core.unit import Neighbours
 from tacit.engines.meaning import Row
@@ -61,7 +61,14 @@ def catalog(limits: Limits, neighbours: Neighbours = Neighbours.ADD_REMOVE) -> C
         Column("side", Kind.TEXT, keys=Keys(SIDES)),
         Column("rate", Kind.DECIMAL, bounds=Bounds.of(-1, 9), step=Fraction(1, 10)),
     )
-    places = PublicTable("places", Schema(columns), Location("here", PLACE), Epoch("1"))
+    places = PublicTable(
+        "places",
+        Schema(columns),
+        Location("here", PLACE),
+        Epoch("1"),
+        lookup=tuple(right for _, right in EQUAL),
+        fan_out=MOST_FAN_OUT,
+    )
     return replace(clinic.catalog(limits, neighbours), public=(places,))
 
 

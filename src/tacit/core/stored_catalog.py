@@ -33,7 +33,7 @@ def encode(catalog: Catalog) -> dict[str, Any]:
             for each in catalog.populations
         ],
         "datasets": [_dataset(each) for each in catalog.datasets],
-        "public": [_table(each) for each in catalog.public],
+        "public": [_public(each) for each in catalog.public],
     }
 
 
@@ -47,7 +47,7 @@ def decode(told: dict[str, Any]) -> Catalog:
         return Catalog(
             tuple(_population(each) for each in told["populations"]),
             tuple(_read_dataset(each) for each in told["datasets"]),
-            tuple(PublicTable(*_read_table(each)) for each in told["public"]),
+            tuple(_read_public(each) for each in told["public"]),
         )
     except TacitError:
         raise
@@ -66,6 +66,11 @@ def _dataset(dataset: Dataset) -> dict[str, Any]:
         "max_rows_in_all": limits.max_rows_in_all,
         "row_key": dataset.row_key,
     }
+
+
+def _public(table: PublicTable) -> dict[str, Any]:
+    joined = {"lookup": list(table.lookup), "fan_out": table.fan_out} if table.lookup else {}
+    return _table(table) | joined
 
 
 def _table(table: Dataset | PublicTable) -> dict[str, Any]:
@@ -100,6 +105,13 @@ def _read_dataset(told: dict[str, Any]) -> Dataset:
     limits = Limits(told["max_groups"], told["max_rows"], told["max_rows_in_all"])
     people, row_key = told["population"], told["row_key"]
     return Dataset(name, people, schema, way, limits, location, epoch, row_key)
+
+
+def _read_public(told: dict[str, Any]) -> PublicTable:
+    # a server of version 0.1.0 tells of neither
+    return PublicTable(
+        *_read_table(told), tuple(told.get("lookup", ())), told.get("fan_out", 1)
+    )
 
 
 def _read_table(told: dict[str, Any]) -> tuple[str, Schema, Location, Epoch]:

@@ -14,6 +14,7 @@ from tacit.engines.ask import ask
 from tacit.engines.copies import check_copies, in_place
 from tacit.engines.engine import SecretTable, boxed_rows
 from tacit.engines.listing import TABLES, named
+from tacit.engines.lookups import check_lookups
 from tacit.engines.physical_types import Types, check_types, kinds
 from tacit.engines.plain_storage import plain_in_duckdb
 from tacit.engines.print.join import columns, everything
@@ -76,6 +77,7 @@ class DuckDB:
                 ) from error
             check_types(dataset, dict(zip(dataset.schema.names, types, strict=True)), TYPES)
         check_copies(catalog, "duckdb", self._look, TYPES, duckdb.Error, self._read)
+        check_lookups(catalog, "duckdb", self._found)
 
     def plain(self, catalog: Catalog) -> tuple[str, ...]:
         """Why tables may not be served in place, by the database's own catalogue."""

@@ -14,6 +14,7 @@ from tacit.engines.ask import ask, ask_rows
 from tacit.engines.copies import check_copies, in_place
 from tacit.engines.engine import SecretTable
 from tacit.engines.listing import TABLES, named
+from tacit.engines.lookups import check_lookups
 from tacit.engines.physical_types import Types, check_types, kinds
 from tacit.engines.plain_storage import plain_in_postgres
 from tacit.engines.postgres_role import check_role, check_table
@@ -90,6 +91,9 @@ class Postgres:
                     check_types(dataset, found, TYPES)
                 for part in check_copies(catalog, "postgres", look, TYPES, READING, read):
                     check_table(cursor, part)
+                check_lookups(
+                    catalog, "postgres", lambda text: cursor.execute(text.encode()).fetchall()
+                )
         except READING as error:
             raise InvalidValue(
                 "A dataset has no table here with the columns declared, or its role may not "

@@ -18,6 +18,7 @@ from tacit.core.secret import Secret
 from tacit.engines.ask import ask, ask_rows
 from tacit.engines.copies import check_copies, in_place
 from tacit.engines.engine import SecretTable
+from tacit.engines.lookups import check_lookups
 from tacit.engines.physical_types import Types, check_types, kinds
 from tacit.engines.plain_storage import plain_in_spark
 from tacit.engines.print.join import columns, everything
@@ -104,6 +105,7 @@ class Spark:
                 ) from error
             check_types(dataset, dict(zip(dataset.schema.names, types, strict=True)), TYPES)
         check_copies(catalog, "spark", self._look, TYPES, Exception, self.write)
+        check_lookups(catalog, "spark", self._found)
 
     @staticmethod
     def plain(catalog: Catalog) -> tuple[str, ...]:

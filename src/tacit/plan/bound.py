@@ -17,6 +17,7 @@ from tacit.plan.reading import Reading
 from tacit.plan.relation import per_unit_in
 from tacit.plan.scope import Scope, scope_of
 from tacit.plan.tally import Tally, UnitTally
+from tacit.plan.term_count import not_too_many_terms
 from tacit.plan.tree import finest
 
 MOST_MEASURES = 100
@@ -47,6 +48,7 @@ def bound(plan: Plan, catalog: Catalog) -> Bound:
     not_too_many_patterns(plan, scope_of(tables, catalog))
     keys = tuple(bound_key(key, scope) for key in plan.keys)
     _not_too_many(plan, keys)
+    not_too_many_terms(plan.source, plan.keys, plan.measures)
     tallies: list[Tally] = []
     if any(key.keys is None for key in keys):
         tallies.append(UnitTally())

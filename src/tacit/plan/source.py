@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from tacit.core.catalog import Catalog
 from tacit.core.dataset import Link, UnitColumn
+from tacit.core.public_table import MOST_FAN_OUT, PublicTable
 from tacit.errors import InvalidValue
 from tacit.plan.of_unit import OfUnit
 from tacit.plan.relation import Filter, Join, JoinPublic, PerUnit, Relation, Scan, per_unit_in
@@ -184,8 +185,7 @@ def _beside_units(join: Join | JoinPublic, catalog: Catalog) -> Beside:
 def _beside(join: Join | JoinPublic, catalog: Catalog) -> Beside:
     """A join that follows a link, in either direction, equates the unit, or is public."""
     if isinstance(join, JoinPublic):
-        if not catalog.is_public(join.table):
-            raise InvalidValue(f"{join.table!r} is no public table.")
+        _check_lookup(join, catalog)
         return Beside(join.table, join.left, f"{join.table}.{join.right}", join.outer)
     child, column = join.left.split(".", 1)
     for one, one_column, other, other_column in (
@@ -206,6 +206,21 @@ def _beside(join: Join | JoinPublic, catalog: Catalog) -> Beside:
         f"{join.left} = {join.dataset}.{join.right} is no declared link, and does not equate "
         "the unit; join along the links that the owner declared."
     )
+
+
+def _check_lookup(join: JoinPublic, catalog: Catalog) -> None:
+    """Refuse a public join that could make more rows of one row than its owner has declared."""
+    table = catalog.table(join.table) if catalog.is_public(join.table) else None
+    if not isinstance(table, PublicTable):
+        raise InvalidValue(f"{join.table!r} is no public table.")
+    if join.right not in table.lookup:
+        known = ", ".join(table.lookup) or "none"
+        raise InvalidValue(
+            f"{join.table!r} is not joined by {join.right!r}: its declared lookup columns are: "
+            f"{known}. Where each value stands in few rows, its owner can declare it: "
+            f'[public.{join.table}] lookup = ["{join.right}"], and fan_out = 2 where a value '
+            f"stands in 2 rows; {MOST_FAN_OUT} is the most."
+        )
 
 
 def _of_link(child: str, way: Link) -> Beside:

@@ -15,6 +15,7 @@ from tacit.plan.relation import Relation
 from tacit.plan.source import Source, assumptions
 from tacit.plan.steps import AllOf, Condition
 from tacit.plan.tally import Tally
+from tacit.plan.term_count import not_too_many_terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ def training_of(
 
     Guarantee: a function of the catalogue alone: no data is read.
     """
+    not_too_many_terms(relation)
     rows = gather(relation, catalog)
     columns = tuple(rows.scope[name] for name in features)
     aim = None if target is None else rows.scope[target]

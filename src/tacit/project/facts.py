@@ -40,6 +40,9 @@ def _table(table: Dataset | PublicTable) -> Iterator[str]:
             yield f"{table.name}: served in place"
     else:
         yield f"{table.name}: about nobody"
+        if table.lookup:
+            rows = f"at most {table.fan_out} rows for a value"
+            yield f"{table.name}: joined by {', '.join(table.lookup)}, {rows}"
     yield f"{table.name}: epoch {table.epoch.label!r}"
     for column in table.schema.columns:
         yield f"{table.name}.{column.name}: {_column(column)}"

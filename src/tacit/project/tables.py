@@ -44,13 +44,17 @@ def dataset_of(entry: Entry) -> Dataset:
 
 def public_of(entry: Entry) -> PublicTable:
     """A table that is about nobody."""
-    parts = entry.fields(*PLACED)
+    parts = entry.fields(*PLACED, "lookup", "fan_out")
+    lookup = [part.text() for part in parts["lookup"].items()] if "lookup" in parts else []
+    fan_out = parts["fan_out"].whole() if "fan_out" in parts else 1
     try:
         return PublicTable(
             entry.name,
             schema_of(entry.part("columns")),
             _location(entry, parts),
             Epoch(entry.part("epoch").text()),
+            tuple(lookup),
+            fan_out,
         )
     except TacitError as error:
         raise entry.fault(str(error)) from error

@@ -16,7 +16,7 @@ from tacit.core.column import Column, Kind
 from tacit.core.dataset import Dataset, Epoch, Limits, Link, Location, UnitColumn
 from tacit.core.keys import Keys
 from tacit.core.population import Population
-from tacit.core.public_table import PublicTable
+from tacit.core.public_table import MOST_FAN_OUT, PublicTable
 from tacit.core.schema import Schema
 from tacit.core.unit import PrivacyUnit
 from tacit.engines.joined import Tables
@@ -109,8 +109,13 @@ def catalog(limits: Limits, without: frozenset[Kind] = frozenset()) -> Catalog:
             dataset("visits", VISITS, UnitColumn("person")),
             dataset("labs", LABS, Link("visit", "visits", "id")),
         ),
-        (PublicTable("places", schema(PLACES), Location("here", ("places",)), Epoch("1")),),
+        (_places(schema(PLACES)),),
     )
+
+
+def _places(schema: Schema) -> PublicTable:
+    place = Location("here", ("places",))
+    return PublicTable("places", schema, place, Epoch("1"), schema.names, MOST_FAN_OUT)
 
 
 def tables(people: Sequence[Cell] = PEOPLE) -> Tables:

@@ -4,12 +4,14 @@ from sqlglot import exp
 
 from tacit.core.catalog import Catalog
 from tacit.core.column import Column
+from tacit.core.public_table import PublicTable
 from tacit.engines.print.cell import cell
 from tacit.engines.print.dialect import said
-from tacit.engines.print.word import alias, chosen, identifier
-from tacit.plan.source import Source
+from tacit.engines.print.word import alias, chosen, column, identifier, is_null, literal
+from tacit.plan.source import Beside, Source
 
 JOINED = "tacit_joined"
+LOOKUP = "tacit_lookup"
 
 
 def joined(
@@ -33,7 +35,9 @@ def joined(
             left = exp.column(identifier(each.left), table=exp.to_identifier(gathered))
         equal = exp.EQ(this=left, expression=_equated(each.right, catalog, dialect))
         kind = "left" if each.outer else "inner"
-        query = query.join(_table(each.dataset, catalog), on=equal, join_type=kind, copy=False)
+        query = query.join(
+            _beside(each, catalog, dialect), on=equal, join_type=kind, copy=False
+        )
         query = query.select(*_cells(each.dataset, catalog, dialect), copy=False)
     return query
 
@@ -72,10 +76,53 @@ def _split(name: str) -> tuple[str, str]:
     return dataset, column
 
 
+def _name(column: str) -> exp.Expr:
+    return exp.column(exp.to_identifier(column, quoted=True))
+
+
 def _column(dataset: str, column: str) -> exp.Expr:
     return exp.column(
         exp.to_identifier(column, quoted=True), table=exp.to_identifier(dataset, quoted=True)
     )
+
+
+def _beside(each: Beside, catalog: Catalog, dialect: str) -> exp.Expr:
+    """A table that is joined; of a public one, no more rows for a value than are declared.
+
+    The bound stands in the statement, below the join, since nothing else keeps a public table
+    from changing after it was looked at. Rows beyond it are chosen by all declared columns, so
+    that a statement always means the same.
+    """
+    table = catalog.table(each.dataset)
+    if not isinstance(table, PublicTable):
+        return _table(each.dataset, catalog)
+    names = [_name(name) for name in table.schema.names]
+    cells = [_column(each.dataset, name) for name in table.schema.names]
+    ordered = [exp.Ordered(this=cell) for cell in cells]
+    number = exp.Window(
+        this=exp.RowNumber(),
+        partition_by=[_equated(each.right, catalog, dialect)],
+        order=exp.Order(expressions=ordered),
+    )
+    counted = exp.select(*cells, alias(number, identifier(LOOKUP)), copy=False).from_(
+        _table(each.dataset, catalog), copy=False
+    )
+    most = exp.LTE(this=column(LOOKUP), expression=literal(table.fan_out))
+    kept = exp.select(*names).from_(counted.subquery("tacit_counted")).where(most)
+    return kept.subquery(exp.to_identifier(each.dataset, quoted=True), copy=False)
+
+
+def most_rows(name: str, lookup: str, catalog: Catalog, dialect: str) -> str:
+    """The statement that finds in how many rows of a public table one value stands at most."""
+    found = _equated(f"{name}.{lookup}", catalog, dialect)
+    counts = (
+        exp.select(alias(exp.Count(this=exp.Star()), identifier(LOOKUP)))
+        .from_(_table(name, catalog))
+        .where(exp.not_(is_null(found)))
+        .group_by(found)
+    )
+    most = exp.func("COALESCE", exp.Max(this=column(LOOKUP)), literal(0))
+    return said(exp.select(most).from_(counts.subquery("tacit_counted")), dialect)
 
 
 def _table(dataset: str, catalog: Catalog) -> exp.Expr:

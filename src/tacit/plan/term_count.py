@@ -1,0 +1,86 @@
+"""How much a question may compute for each row.
+
+A condition runs once for each row, and for each pair of rows that a join makes. A question
+with hundreds of terms would make one person's few rows cost enough time to be seen, so the
+number of terms is capped, as is the length of everything that a row is compared with.
+"""
+
+from collections.abc import Iterator
+
+from tacit.errors import InvalidValue
+from tacit.plan.expression import (
+    And,
+    Arithmetic,
+    Bin,
+    Case,
+    Compare,
+    Constant,
+    DatePart,
+    Field,
+    IsNull,
+    Like,
+    Not,
+    OneOf,
+    Or,
+    Period,
+)
+from tacit.plan.size import every
+
+MOST_TERMS = 64
+"""Operations on a row: comparisons, LIKE, IN, IS NULL, NOT, CASE, arithmetic, dates, bins."""
+
+MOST_LISTED = 1_000
+"""Values in all lists of IN together; an engine finds a value among many in one step."""
+
+LONGEST_LITERAL = 1_000
+"""Bytes of a text that a row is compared with, as many as a text column holds by default."""
+
+OPERATIONS = (Compare, OneOf, Like, IsNull, Not, Case, Arithmetic, Bin, DatePart, Period)
+
+
+def not_too_many_terms(*parts: object) -> None:
+    """Refuse parts of a question that compute too much for each row.
+
+    Example:
+        >>> from tacit.plan.expression import Constant, Comparison, Field
+        >>> adult = Compare(Comparison.AT_LEAST, Field("age"), Constant(18))
+        >>> not_too_many_terms(And((adult,) * 64))
+        >>> not_too_many_terms(And((adult,) * 65))
+        Traceback (most recent call last):
+        tacit.errors.InvalidValue: This question has 65 comparisons, arithmetic and other \
+operations on each row; 64 is the most. Ask for less at once, or list values with IN.
+    """
+    terms = sum(_terms(part) for part in parts)
+    if terms > MOST_TERMS:
+        raise InvalidValue(
+            f"This question has {terms} comparisons, arithmetic and other operations on each "
+            f"row; {MOST_TERMS} is the most. Ask for less at once, or list values with IN."
+        )
+    listed = sum(len(each.values) for part in parts for each in every(part, OneOf))
+    if listed > MOST_LISTED:
+        raise InvalidValue(
+            f"This question lists {listed} values with IN; {MOST_LISTED} is the most."
+        )
+    longest = max((len(text.encode()) for part in parts for text in _texts(part)), default=0)
+    if longest > LONGEST_LITERAL:
+        raise InvalidValue(
+            f"A text in this question has {longest} bytes; {LONGEST_LITERAL} is the most."
+        )
+
+
+def _terms(part: object) -> int:
+    """Operations in a tree, and columns that stand for a condition by themselves."""
+    operations = sum(1 for kind in OPERATIONS for _ in every(part, kind))
+    several = [each.parts for each in every(part, And)] + [e.parts for e in every(part, Or)]
+    return operations + sum(isinstance(each, Field) for parts in several for each in parts)
+
+
+def _texts(part: object) -> Iterator[str]:
+    """All texts that rows are compared with."""
+    for constant in every(part, Constant):
+        if isinstance(constant.value, str):
+            yield constant.value
+    for listed in every(part, OneOf):
+        yield from (value for value in listed.values if isinstance(value, str))
+    for pattern in every(part, Like):
+        yield pattern.pattern
