@@ -49,7 +49,7 @@ bugs *args:
 
 # scripts that broke version 0.1.0, each with the lie that its test rejects: failures, times and numbers at their edges
 edges *args:
-    OPENBLAS_NUM_THREADS=1 uv run pytest tests/edges "$@"
+    TACIT_EDGE_ROWS=5000000 OPENBLAS_NUM_THREADS=1 uv run pytest tests/edges "$@"
 
 # attacks on exact answers and on ours, and how far each came
 attacks *args:
@@ -170,6 +170,10 @@ bench-ml:
 # fits replayed on 500 neighbours a model, which goes on where it stopped, and the claims about models at their full number of runs
 campaign-fits fits="500" runs="40" place=".campaign-fits":
     TACIT_CAMPAIGN={{ place }} TACIT_FITS={{ fits }} TACIT_MODEL_RUNS={{ runs }} OPENBLAS_NUM_THREADS=1 uv run pytest -n auto tests/engines/test_fit_neighbours.py tests/engines/test_selection_neighbours.py tests/claims/test_models.py tests/unit/ml
+
+# 20,000 generated fits with settings of every exponent and rows at their edges; goes on where it stopped
+campaign-settings count="20000" place=".campaign-settings":
+    TACIT_SETTINGS={{ count }} TACIT_CAMPAIGN={{ place }} OPENBLAS_NUM_THREADS=1 uv run pytest tests/claims/test_campaign_settings.py
 
 # a private answer beside the bare engine and OpenDP on 10^7 rows; from text to price; 10^6 groups
 bench-query:

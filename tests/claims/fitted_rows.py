@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 
 from tacit.core.secret import Secret
 from tacit.core.unit import Neighbours
+from tacit.engines.unit_rows import UnitRows
 from tacit.mechanisms.gateway import Gateway
 from tacit.ml.arrays import Arrays
 from tacit.ml.scaled_rows import ScaledRows
@@ -18,7 +19,7 @@ Floats = NDArray[np.float64]
 
 def table_of(
     rows: ScaledRows, features: Floats, target: Integers, of_last: int = 1
-) -> Secret[Integers]:
+) -> Secret[UnitRows]:
     """A matrix of units, features in the axes' steps, and targets in their own.
 
     Each row is a unit of its own, but for the last ``of_last`` rows, which are one.
@@ -31,7 +32,7 @@ def table_of(
     ]
     units = np.minimum(np.arange(len(features)), len(features) - of_last)
     table = np.column_stack([units, *steps, target])
-    return Secret(table.astype(np.int64))
+    return Secret(UnitRows.of(table.astype(np.int64)))
 
 
 def training_like(features: Floats, target: Any, neighbours: Neighbours) -> Any:
@@ -39,7 +40,7 @@ def training_like(features: Floats, target: Any, neighbours: Neighbours) -> Any:
     return Arrays(features[:2], target[:2], neighbours=neighbours).training
 
 
-def fitted(model: Any, training: Any, table: Secret[Integers], gateway: Gateway) -> Any:
+def fitted(model: Any, training: Any, table: Secret[UnitRows], gateway: Gateway) -> Any:
     """The model's parameters, by name."""
     steps = model.steps(training, gateway)
     next(steps)

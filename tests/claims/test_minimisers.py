@@ -85,7 +85,7 @@ def test_t51_an_intercept_is_regularised_or_there_is_none(bar: Bar) -> None:
     one = model.noisy(training, scaled)
 
     def signed(classes: Any) -> Floats:
-        rows = unseal(table_of(scaled, features, classes))
+        (rows,) = unseal(table_of(scaled, features, classes)).blocks()
         return np.asarray(scaled.features(rows) * (2 * rows[:, -1:] - 1))
 
     far, charged = moved(one, signed(labels), signed(other)), certificate(one)

@@ -10,6 +10,7 @@ from tacit.core.event import Event
 from tacit.core.parameter import Parameter
 from tacit.core.proof import Rule
 from tacit.core.sensitivity import Norm, Sensitivity
+from tacit.engines.unit_rows import UnitRows
 from tacit.mechanisms.gateway import Gateway, inside, together
 from tacit.mechanisms.gaussian import Gaussian
 from tacit.noise.integers import Integers
@@ -74,9 +75,11 @@ class ClippedMean(PrivateMean):
         plan = training.plan(
             [KeptTally(axis.steps, -axis.reach, axis.reach)], NotSo(StepsAreNull(axis.steps))
         )
-        rows = yield RowsOf(plan, most=10**6)
+        rows = yield RowsOf(plan)
 
-        def clipped(rows: Integers) -> Integers:
+        def clipped(found: UnitRows) -> Integers:
+            blocks = list(found.blocks())
+            rows = np.concatenate([np.zeros((0, 2), dtype=np.int64), *blocks])
             units, values = rows[:, 0], rows[:, 1]
             if not self.per_unit:
                 units = np.arange(len(values))

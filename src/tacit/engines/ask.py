@@ -1,21 +1,24 @@
 """Ask an engine a bounded question, of an ordered copy where one lies in order."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
 from tacit.core.catalog import Catalog
 from tacit.core.secret import Secret
-from tacit.engines.engine import SecretTable, boxed, boxed_rows
+from tacit.engines.engine import SecretTable, boxed
 from tacit.engines.print.listed import listed
 from tacit.engines.print.question import question
 from tacit.engines.print.rows import Rows
-from tacit.noise.integers import Integers
+from tacit.engines.unit_rows import UnitRows
 from tacit.plan.bounded import BoundedPlan
 
 Found = Sequence[Sequence[Any]]
 Asked = Callable[[str], Found]
 """Runs one statement, and gives all its rows."""
+
+AskedInParts = Callable[[str], Iterator[Found]]
+"""Runs one statement, and gives its rows in their order, part by part."""
 
 statement = lru_cache(maxsize=256)(question)
 """The text of a question, made of public facts and the salt: kept for whoever asks again."""
@@ -44,10 +47,13 @@ def ask(  # noqa: PLR0913 - a question, what it is about, and two ways to run it
     return boxed(plan, [row[:-1] for row in found])
 
 
-def ask_rows(  # noqa: PLR0913, PLR0917 - a question, what it is about, and how to run it
-    plan: BoundedPlan, catalog: Catalog, salt: bytes, most: int, dialect: str, run: Asked
-) -> Secret[Integers]:
-    """The secret rows that ``plan`` keeps, at most ``most`` of them."""
-    found = run(listed(plan, catalog, salt, most, dialect))
-    columns = list(zip(*found, strict=True)) or [()] * (1 + len(plan.tallies))
-    return boxed_rows(columns, most)
+def ask_rows(
+    plan: BoundedPlan, catalog: Catalog, salt: bytes, dialect: str, run: AskedInParts
+) -> Secret[UnitRows]:
+    """The secret rows that ``plan`` keeps, however many there are."""
+    rows = UnitRows(len(plan.tallies))
+    for part in run(listed(plan, catalog, salt, dialect)):
+        if part:
+            units, *columns = zip(*part, strict=True)
+            rows.add(units, columns)
+    return Secret(rows)

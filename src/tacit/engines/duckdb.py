@@ -12,15 +12,15 @@ from tacit.core.column import Column, Kind
 from tacit.core.secret import Secret
 from tacit.engines.ask import ask
 from tacit.engines.copies import check_copies, in_place
-from tacit.engines.engine import SecretTable, boxed_rows
+from tacit.engines.engine import SecretTable
 from tacit.engines.listing import TABLES, named
 from tacit.engines.lookups import check_lookups
 from tacit.engines.physical_types import Types, check_types, kinds
 from tacit.engines.plain_storage import plain_in_duckdb
 from tacit.engines.print.join import columns, everything
 from tacit.engines.print.listed import listed
+from tacit.engines.unit_rows import PART, UnitRows
 from tacit.errors import InternalError, InvalidValue
-from tacit.noise.integers import Integers
 from tacit.plan.bounded import BoundedPlan
 
 LOCKS = (
@@ -47,6 +47,12 @@ TYPES: Types = {
 
 HELD = "held"
 """What the database is called that a session reads."""
+
+
+ROWS = "tacit_rows"
+"""The temporary table of a cursor that holds the rows of a fit, in their order."""
+
+READ_ROWS = f"SELECT * FROM temp.{ROWS} WHERE rowid >= ? AND rowid < ? ORDER BY rowid"  # noqa: S608
 
 
 class DuckDB:
@@ -111,14 +117,25 @@ class DuckDB:
         """The secret answer to ``plan``."""
         return ask(plan, catalog, salt, "duckdb", self._found)
 
-    def rows(
-        self, plan: BoundedPlan, catalog: Catalog, salt: bytes, most: int
-    ) -> Secret[Integers]:
-        """The secret rows that ``plan`` keeps."""
-        text = listed(plan, catalog, salt, most, "duckdb")
+    def rows(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> Secret[UnitRows]:
+        """The secret rows that ``plan`` keeps.
+
+        They are sorted into a table of the cursor's own, which DuckDB writes to its temporary
+        files where its memory ends, and read from there part by part: its fetching of arrays
+        would hold all of them at once.
+        """
+        text = listed(plan, catalog, salt, "duckdb")
+        rows, place = UnitRows(len(plan.tallies)), 0
         try:
             with self._cursor() as cursor:
-                return boxed_rows(list(cursor.execute(text).fetchnumpy().values()), most)
+                cursor.execute(f"CREATE TEMP TABLE {ROWS} AS {text}")
+                while True:
+                    asked = cursor.execute(READ_ROWS, [place, place + PART])
+                    units, *columns = asked.fetchnumpy().values()
+                    if not len(units):
+                        return Secret(rows)
+                    rows.add(units, columns)
+                    place += PART
         except duckdb.Error as error:
             raise InternalError("The engine failed.") from error
 

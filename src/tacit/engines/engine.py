@@ -13,7 +13,7 @@ from tacit.core.column import Column
 from tacit.core.keys import Group
 from tacit.core.secret import Secret
 from tacit.engines.leaves import Leaf, nodes
-from tacit.errors import InternalError
+from tacit.engines.unit_rows import UnitRows
 from tacit.noise.integers import Integers, packed
 from tacit.plan.bounded import BoundedPlan
 from tacit.plan.tally import TreeTally
@@ -46,12 +46,10 @@ class Engine(Protocol):
 class RowEngine(Protocol):
     """An engine that can hand on rows, in a box, for what no sum can tell."""
 
-    def rows(
-        self, plan: BoundedPlan, catalog: Catalog, salt: bytes, most: int
-    ) -> Secret[Integers]:
-        """The rows that ``plan`` keeps: the unit's number, then a column for each tally.
+    def rows(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> Secret[UnitRows]:
+        """Hand on the rows that ``plan`` keeps: the unit's number, then an integer a tally.
 
-        A table of more than ``most`` rows fails.
+        The rows of a unit come together, ordered by their integers. There is no cap on rows.
         """
         ...
 
@@ -131,13 +129,3 @@ def boxed(plan: BoundedPlan, found: Sequence[Sequence[Any]]) -> SecretTable:
                 Leaf(place, group, cell, counts[place]) for place in trees if counts[place]
             ]
     return sealed(plan, rows, leaves)
-
-
-def boxed_rows(columns: Sequence[Any], most: int) -> Secret[Integers]:
-    """Rows by their columns, the unit first, in their box: those of a unit stand together."""
-    units, *values = (np.asarray(column) for column in columns)
-    if len(units) > most:
-        raise InternalError("A table has more rows than a fit may take.")
-    _, numbers = np.unique(units, return_inverse=True)
-    whole = np.column_stack([numbers, *values]).astype(np.int64)
-    return Secret(whole[np.argsort(numbers, kind="stable")])

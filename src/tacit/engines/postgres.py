@@ -19,8 +19,8 @@ from tacit.engines.physical_types import Types, check_types, kinds
 from tacit.engines.plain_storage import plain_in_postgres
 from tacit.engines.postgres_role import check_role, check_table
 from tacit.engines.print.join import columns, everything
+from tacit.engines.unit_rows import PART, UnitRows
 from tacit.errors import InternalError, InvalidValue
-from tacit.noise.integers import Integers
 from tacit.plan.bounded import BoundedPlan
 
 SETTINGS = {
@@ -34,6 +34,8 @@ SETTINGS = {
     "lock_timeout": "10s",
     "jit": "off",
     "synchronize_seqscans": "off",
+    # a cursor of the server is read to its end, and planned as any other statement
+    "cursor_tuple_fraction": "1",
 }
 """What every session is set to, whatever the role and the database say.
 
@@ -148,11 +150,19 @@ class Postgres:
         in_order = self._found_in_order
         return ask(plan, catalog, salt, "postgres", self._found, run_in_order=in_order)
 
-    def rows(
-        self, plan: BoundedPlan, catalog: Catalog, salt: bytes, most: int
-    ) -> Secret[Integers]:
+    def rows(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> Secret[UnitRows]:
         """The secret rows that ``plan`` keeps."""
-        return ask_rows(plan, catalog, salt, most, "postgres", self._found)
+        return ask_rows(plan, catalog, salt, "postgres", self._found_in_parts)
+
+    def _found_in_parts(self, text: str) -> Iterator[list[Any]]:
+        """Run a statement, and fetch its rows part by part by a cursor of the server."""
+        try:
+            with self._cursor("tacit_rows") as cursor:
+                cursor.execute(text.encode())
+                while found := cursor.fetchmany(PART):
+                    yield found
+        except psycopg.Error as error:
+            raise InternalError("The engine failed.") from error
 
     def _found_in_order(self, text: str) -> list[Any]:
         return self._found(text, "SET max_parallel_workers_per_gather = 0")
@@ -167,7 +177,8 @@ class Postgres:
             raise InternalError("The engine failed.") from error
 
     @contextmanager
-    def _cursor(self) -> Iterator[psycopg.Cursor[Any]]:
+    def _cursor(self, name: str = "") -> Iterator[psycopg.Cursor[Any]]:
+        """Open a cursor in a session of its own; one with a name is the server's."""
         connected = psycopg.connect(self._address, options=self._options, connect_timeout=10)
-        with connected as connection, connection.cursor() as cursor:
+        with connected as connection, connection.cursor(name) as cursor:
             yield cursor

@@ -8,12 +8,12 @@ from tacit.core.column import Kind
 from tacit.core.day import day_of
 from tacit.core.keys import Group, Key
 from tacit.core.secret import Secret
-from tacit.engines.engine import SecretTable, boxed_rows, sealed
+from tacit.engines.engine import SecretTable, sealed
 from tacit.engines.joined import joined
 from tacit.engines.leaves import Leaf
 from tacit.engines.meaning import Cell, Row, steps, truth
 from tacit.engines.mix import fold_of, mixed
-from tacit.noise.integers import Integers
+from tacit.engines.unit_rows import UnitRows, sorted_rows
 from tacit.plan.bounded import (
     BoundedKey,
     BoundedPlan,
@@ -56,9 +56,7 @@ class Reference:
                 totals[group] = [a + b for a, b in zip(total, added, strict=True)]
         return sealed(plan, [(group, tuple(each)) for group, each in totals.items()], leaves)
 
-    def rows(
-        self, plan: BoundedPlan, catalog: Catalog, salt: bytes, most: int
-    ) -> Secret[Integers]:
+    def rows(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> Secret[UnitRows]:
         """The secret rows that ``plan`` keeps."""
         told_by = [name for name, _ in row_keys(plan.source, catalog)]
         kept = [
@@ -66,8 +64,8 @@ class Reference:
             for unit, found in self._units(plan, catalog, salt).items()
             for row in _few(plan, salt, unit, found, told_by)[: plan.max_rows]
         ]
-        columns = list(zip(*kept, strict=True)) or [()] * (1 + len(plan.tallies))
-        return boxed_rows(columns, most)
+        units, *columns = list(zip(*kept, strict=True)) or [()] * (1 + len(plan.tallies))
+        return Secret(sorted_rows(units, columns))
 
     def _units(
         self, plan: BoundedPlan, catalog: Catalog, salt: bytes

@@ -1,7 +1,8 @@
 """Spark: tables of a cluster, by a session of its own, classic or Connect."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from socket import create_connection
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,8 +23,8 @@ from tacit.engines.lookups import check_lookups
 from tacit.engines.physical_types import Types, check_types, kinds
 from tacit.engines.plain_storage import plain_in_spark
 from tacit.engines.print.join import columns, everything
+from tacit.engines.unit_rows import PART, UnitRows
 from tacit.errors import InternalError, InvalidValue
-from tacit.noise.integers import Integers
 from tacit.plan.bounded import BoundedPlan
 
 SETTINGS: Mapping[str, str] = {
@@ -142,11 +143,9 @@ class Spark:
         """The secret answer to ``plan``."""
         return ask(plan, catalog, salt, "spark", self._found)
 
-    def rows(
-        self, plan: BoundedPlan, catalog: Catalog, salt: bytes, most: int
-    ) -> Secret[Integers]:
-        """The secret rows that ``plan`` keeps."""
-        return ask_rows(plan, catalog, salt, most, "spark", self._found)
+    def rows(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> Secret[UnitRows]:
+        """The secret rows that ``plan`` keeps; Spark hands on one partition at a time."""
+        return ask_rows(plan, catalog, salt, "spark", self._found_in_parts)
 
     def write(self, text: str) -> list[Any]:
         """Run what makes or drops a copy, for its owner, who may read Spark's own errors."""
@@ -155,6 +154,14 @@ class Spark:
 
     def _look(self, text: str) -> list[str]:
         return [_type(field) for field in self._session.sql(text).schema.fields]
+
+    def _found_in_parts(self, text: str) -> Iterator[list[Any]]:
+        try:
+            found = iter(self._session.sql(text).toLocalIterator())
+            while part := list(islice(found, PART)):
+                yield part
+        except Exception as error:
+            raise InternalError("The engine failed.") from error
 
     def _found(self, text: str) -> list[Any]:
         try:

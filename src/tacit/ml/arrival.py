@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 from scipy.special import chdtri
 
-from tacit.ml.clipped_sum import Floats
+from tacit.ml.total_algebra import Floats, eigen, finite, inverse, solve
 
 SMALL = 0.1
 """A bias below this part of a deviation, and noise below this part of a slope, do no harm."""
@@ -43,20 +43,21 @@ class DescentArrival:
 
     def noise(self, slope: Floats) -> Floats:
         """N = rate s^2 (2M - rate M^2)^-1 (I - (I - rate M)^(2K)): what K noisy steps leave."""
-        values, vectors = np.linalg.eigh(slope)
+        values, vectors = eigen(slope)
         kept = 1 - np.clip(self.rate * values, 0.0, 1.0)
         # the sum of kept^(2k) over the steps, times the variance of one
         left = sum(kept ** (2 * step) for step in range(self.steps))
-        return np.asarray(
-            (vectors * (left * (self.rate * self.gradient_noise) ** 2)) @ vectors.T
-        )
+        variance = finite(np.float64(self.rate) * self.gradient_noise) ** 2
+        return finite((vectors * finite(left * variance)) @ vectors.T)
 
     def came(self, slope: Floats, covariance: Floats) -> bool:
         """By where the steps ended: each multiplies what is left of the way by I - rate M."""
-        kept = 1 - self.rate * float(np.linalg.eigvalsh(slope)[0])
-        if kept <= 0:
+        kept = 1 - self.rate * float(eigen(slope)[0][0])
+        if not 0 < kept < 1:  # at 1, steps are too short for floats to tell that they are any
             return False
         left = kept**self.steps
+        if left == 1:
+            return False
         short = left / (1 - left) * float(np.linalg.norm(self.weights))
         return short <= SMALL * float(np.sqrt(np.diag(covariance)).min())
 
@@ -81,14 +82,15 @@ class NewtonArrival:
         A slope that is off by E leaves M^-1 E of what a step should have undone. Where E is no
         longer small beside M this does not hold, and no interval is printed.
         """
-        inverse = np.linalg.inv(slope)
-        wrong = min(self.slope_noise, SMALL / float(np.linalg.norm(inverse, 2)))
-        fresh = self.gradient_noise**2 * (inverse @ inverse)
+        back = inverse(slope)
+        steepest = max(np.abs(eigen(back)[0]).max(), np.finfo(np.float64).tiny)
+        wrong = min(self.slope_noise, SMALL / float(steepest))
+        fresh = finite(np.float64(self.gradient_noise) ** 2 * (back @ back))
         found = fresh
         for _ in range(self.steps - 1):
             spread = np.trace(found) * np.eye(len(slope)) + found
-            found = fresh + wrong**2 / 2 * (inverse @ spread @ inverse)
-        return np.asarray(found)
+            found = finite(fresh + np.float64(wrong) ** 2 / 2 * (back @ spread @ back))
+        return found
 
     def came(self, slope: Floats, covariance: Floats) -> bool:
         """By the last step, which is as long as noise makes it; the slopes were known, too.
@@ -96,8 +98,8 @@ class NewtonArrival:
         Newton's steps undo nearly all that is left: after a last step that noise and a small
         part of a deviation explain, less than that is left.
         """
-        if self.slope_noise > SMALL * float(np.linalg.eigvalsh(slope)[0]):
+        if self.slope_noise > SMALL * float(eigen(slope)[0][0]):
             return False
-        explained = 2 * self.noise(slope) + SMALL**2 * covariance
-        length = self.last @ np.linalg.solve(explained, self.last)
+        explained = finite(2 * self.noise(slope) + SMALL**2 * covariance)
+        length = self.last @ solve(explained, self.last)
         return bool(length <= chdtri(len(self.last), RARE))

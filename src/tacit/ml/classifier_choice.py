@@ -59,17 +59,15 @@ class ClassifierChoice(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         return np.asarray(self.classes)
 
     def event(self, training: Training) -> Event:
-        """One selection."""
+        """One selection; whatever cannot be compared on these rows is refused here."""
+        rows = self._labelled(training)
+        for rule in self._rules():
+            rule.check(rows.axes)
         return self._choice().event(training)
 
     def steps(self, training: Training, gateway: Gateway) -> Steps:
         """One reading of the rows."""
-        rules = self._rules()
-        rows = Labelled(
-            Points.of(training.features, self.bounds).axes,
-            training.target,
-            tuple(self.classes_.tolist()),
-        )
+        rules, rows = self._rules(), self._labelled(training)
         best = yield from self._choice().chosen(rules, rows, training, gateway)
         coef, intercept = self.candidates[best]
         return (
@@ -83,6 +81,10 @@ class ClassifierChoice(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         lines = self._asked(X) @ self.coef_.T + self.intercept_
         places = lines.argmax(axis=1) if len(self.coef_) > 1 else (lines[:, 0] > 0).astype(int)
         return self.classes_[places]
+
+    def _labelled(self, training: Training) -> Labelled:
+        axes = Points.of(training.features, self.bounds).axes
+        return Labelled(axes, training.target, tuple(self.classes_.tolist()))
 
     def _rules(self) -> list[LinearRule]:
         try:

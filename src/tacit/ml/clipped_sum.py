@@ -3,10 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, sqrt
+from math import ceil, inf, isqrt, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.choose.noise import choose_noise
 from tacit.core.event import Event
@@ -16,15 +15,18 @@ from tacit.core.proof import Rule
 from tacit.core.secret import Secret
 from tacit.core.sensitivity import Norm, Sensitivity
 from tacit.core.unit import Neighbours
+from tacit.engines.unit_rows import UnitRows
 from tacit.errors import InternalError, InvalidValue
 from tacit.mechanisms.gateway import Gateway, inside
 from tacit.mechanisms.gaussian import Gaussian
+from tacit.ml.total_algebra import Floats, finite, floats_of, root_of
 from tacit.noise.integers import Integers
-
-Floats = NDArray[np.float64]
 
 STEPS = 2**20
 """Of an integer grid up to the norm that vectors are clipped to."""
+
+MOST_DIMENSIONS = 2**22
+"""Numbers of at most `STEPS`, whose squares fit 62 bits together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +34,8 @@ class ClippedSum:
     """What vectors of rows add up to, where each *unit's* own sum is clipped to norm ``clip``.
 
     Guarantee: a clipped vector becomes integers whose norm, computed in integers, is at most
-    `reach`; one that is beyond, which rounding cannot bring about, counts as nothing. So one
-    unit moves the sum by `reach`, in the arithmetic that is really used, and by twice as much
-    where it is replaced.
+    `reach`, whatever floats it is made of; see `clipped_steps`. So one unit moves the sum by
+    `reach`, in the arithmetic that is really used, and by twice as much where it is replaced.
 
     Example:
         >>> one = ClippedSum(1.0, 3, Neighbours.ADD_REMOVE, Loss.zcdp("0.5"))
@@ -48,10 +49,15 @@ class ClippedSum:
     loss: Loss
 
     def __post_init__(self) -> None:
-        if not self.clip > 0 or self.loss.measure is not Measure.ZCDP:
+        if not 0 < self.clip < inf or self.loss.measure is not Measure.ZCDP:
             raise InvalidValue(
-                "Clipped sums need a norm above 0 and a loss in rho, for Gaussian noise; "
+                "Clipped sums need a finite norm above 0 and a loss in rho, for their noise; "
                 f"{self.clip} and {self.loss} were given."
+            )
+        if self.dimensions > MOST_DIMENSIONS:
+            raise InvalidValue(
+                f"Clipped sums have at most {MOST_DIMENSIONS} numbers, whose squares fit 64 "
+                f"bits together, and {self.dimensions} were asked for; take fewer features."
             )
 
     @property
@@ -62,7 +68,7 @@ class ClippedSum:
     @property
     def deviation(self) -> float:
         """Of the noise of each entry of the sum, in the vectors' own units."""
-        return sqrt(float(self._mechanism().variance)) * self.clip / STEPS
+        return float(finite(root_of(self._mechanism().variance) * self.clip / STEPS))
 
     def event(self) -> Event:
         """Gaussian noise."""
@@ -70,19 +76,25 @@ class ClippedSum:
 
     def release(
         self,
-        rows: Secret[Integers],
+        rows: Secret[UnitRows],
         vectors: Callable[[Integers], Floats],
         gateway: Gateway,
     ) -> Floats:
         """The noisy sum of what ``vectors`` makes of rows, whose first column is the unit."""
-        steps = inside(rows, lambda table: self._steps(table[:, 0], vectors(table)))
+        steps = inside(rows, lambda table: self.total(table, vectors))
         noisy = self._mechanism().release(steps, self._moved(), gateway)
-        return np.asarray(noisy, dtype=np.float64) * (self.clip / STEPS)
+        return finite(floats_of(noisy) * (self.clip / STEPS))
+
+    def total(self, rows: UnitRows, vectors: Callable[[Integers], Floats]) -> Integers:
+        """The exact sum in steps, block by block: units are whole in each."""
+        found = np.zeros(self.dimensions, dtype=np.int64)
+        with np.errstate(all="ignore"):  # what is no number counts as nothing
+            for block in rows.blocks(self.dimensions):
+                found += self._steps(block[:, 0], vectors(block))
+        return found
 
     def _steps(self, units: Integers, vectors: Floats) -> Integers:
-        """The exact sum in steps; rows of a unit stand together."""
-        if units.size == 0:
-            return np.zeros(self.dimensions, dtype=np.int64)
+        """The sum of some units in steps; rows of a unit stand together."""
         starts = np.flatnonzero(np.concatenate([[True], units[1:] != units[:-1]]))
         sums = vectors if starts.size == units.size else np.add.reduceat(vectors, starts)
         return np.asarray(clipped_steps(sums, self.clip).sum(axis=0))
@@ -106,12 +118,41 @@ def reach_of(dimensions: int) -> int:
 def clipped_steps(vectors: Floats, clip: float) -> Integers:
     """Each vector clipped to norm ``clip``, in steps of which there are `STEPS` up to it.
 
-    Guarantee: no row of integers is longer than `reach_of` its dimensions; one that would be,
-    which rounding cannot bring about, becomes nothing. Each is a function of its own vector.
+    Squares leave the floats where numbers do not: that of 1e-170 is 0, and that of 1e170 is
+    infinite. A norm made of them would be 0 for a vector that is far too long, which would then
+    not be clipped at all. So a vector is multiplied by the power of two that brings its
+    greatest entry between 1/2 and 1; this changes no digit of any entry, and the clip is
+    multiplied by it too. What is no vector, by an entry that is infinite or no number, counts
+    as nothing.
+
+    Guarantee: for every input, no row of integers is longer than `reach_of` its dimensions, and
+    each is a function of its own vector. Numbers are clamped before they become integers, their
+    squares cannot wrap in 64 bits, and a row that is too long all the same is cut, in integers.
     """
-    with np.errstate(over="ignore"):  # what is too long for floats is shortened to nothing
-        norms = np.sqrt((vectors**2).sum(axis=1))
-    factors = STEPS / np.maximum(norms, clip)
-    steps = np.rint(np.nan_to_num(vectors * factors[:, None])).astype(np.int64)
-    sure = np.einsum("ij,ij->i", steps, steps) <= reach_of(vectors.shape[1]) ** 2
-    return np.asarray(steps * sure[:, None])
+    whole = np.ascontiguousarray(vectors, dtype=np.float64)
+    sound = np.asarray(np.isfinite(whole).all(axis=1))
+    whole = np.where(sound[:, None], whole, 0.0)
+    greatest = np.abs(whole).max(axis=1, initial=0.0)
+    exponents = np.frexp(greatest)[1]
+    with np.errstate(all="ignore"):  # beside the greatest entry, others may become 0
+        near_one = np.ldexp(whole, -exponents[:, None])
+        norms = np.sqrt((near_one**2).sum(axis=1))
+        longest = np.maximum(norms, np.ldexp(np.float64(clip), -exponents))
+    # a vector that is not 0 has an entry of 1/2 or more: no quotient is above 2 * STEPS
+    factors = STEPS / np.maximum(longest, 0.5)
+    steps = np.clip(np.rint(near_one * factors[:, None]), -STEPS, STEPS).astype(np.int64)
+    return _cut(steps)
+
+
+def _cut(steps: Integers) -> Integers:
+    """Rows of integers of at most `STEPS` each, cut where they are longer than their reach.
+
+    Rounding brings none about, and nothing rests on that.
+    """
+    squares = (steps**2).sum(axis=1)  # at most 2**40 for each of at most 2**22 entries
+    beyond = np.flatnonzero(squares > reach_of(steps.shape[1]) ** 2)
+    for place in beyond.tolist():
+        length = isqrt(int(squares[place])) + 1
+        signs = np.sign(steps[place])
+        steps[place] = signs * (abs(steps[place]) * STEPS // length)
+    return steps

@@ -7,17 +7,18 @@ from typing import Any
 import numpy as np
 
 from tacit.core.event import Composed, Event, Repeated
-from tacit.core.parameter import Parameter
 from tacit.core.proof import Rule
 from tacit.core.secret import Secret
 from tacit.core.sensitivity import Norm, Sensitivity
 from tacit.core.unit import Neighbours
+from tacit.engines.unit_rows import UnitRows
 from tacit.mechanisms.gateway import Gateway, inside, together
 from tacit.mechanisms.gaussian import Gaussian
 from tacit.ml.estimator import PrivateEstimator
 from tacit.ml.fewest_errors import Labelled
 from tacit.ml.linear_rule import LinearRule
 from tacit.ml.scored import rule_of, scored_rows
+from tacit.ml.total_algebra import floats_of, parameter
 from tacit.noise.integers import Integers
 from tacit.plan.estimator import Steps
 from tacit.plan.fold import Fold
@@ -66,12 +67,9 @@ class CrossValidation(PrivateEstimator):
             table = yield rows.step(replace(training, fold=fold))
             counts.append(_counted(table, rule_of(self.model, found), rows))
         noisy = self._noise(training).release(together(counts), self._moved(training), gateway)
-        errors, sizes = np.asarray(noisy, dtype=np.float64).reshape(-1, 2).T
+        errors, sizes = floats_of(noisy).reshape(-1, 2).T
         scores = np.clip(1 - errors / np.maximum(sizes, 1), 0, 1)
-        return (
-            Parameter.of("test_scores_", scores.tolist()),
-            Parameter.of("mean_score_", float(scores.mean())),
-        )
+        return (parameter("test_scores_", scores), parameter("mean_score_", scores.mean()))
 
     def _noise(self, training: Training) -> Gaussian:
         return Gaussian(self._moved(training).square / (2 * self.rho))
@@ -83,8 +81,14 @@ class CrossValidation(PrivateEstimator):
         return Sensitivity(square, Norm.L2, rule)
 
 
-def _counted(table: Secret[Integers], rule: LinearRule, rows: Labelled) -> Secret[Integers]:
+def _counted(table: Secret[UnitRows], rule: LinearRule, rows: Labelled) -> Secret[Integers]:
     """How many rows the rule gets wrong, and how many there are."""
-    return inside(
-        table, lambda found: np.array([int(rule.missed(found, rows.axes).sum()), len(found)])
-    )
+
+    def counted(found: UnitRows) -> Integers:
+        missed = size = 0
+        for block in found.blocks(len(rows.classes)):
+            missed += int(rule.missed(block, rows.axes).sum())
+            size += len(block)
+        return np.array([missed, size])
+
+    return inside(table, counted)

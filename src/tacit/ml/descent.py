@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from math import inf
 
 import numpy as np
 
@@ -11,10 +12,12 @@ from tacit.core.event import Composed, Repeated
 from tacit.core.loss import Loss
 from tacit.core.secret import Secret
 from tacit.core.unit import Neighbours
+from tacit.engines.unit_rows import UnitRows
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import Gateway
 from tacit.ml.arrival import DescentArrival
-from tacit.ml.clipped_sum import ClippedSum, Floats
+from tacit.ml.clipped_sum import ClippedSum
+from tacit.ml.total_algebra import Floats, finite
 from tacit.noise.integers import Integers
 
 COUNT_SHARE = Fraction(1, 50)
@@ -45,9 +48,9 @@ class NoisyDescent:
     loss: Loss
 
     def __post_init__(self) -> None:
-        if self.steps < 1 or not self.rate > 0:
+        if self.steps < 1 or not 0 < self.rate < inf:
             raise InvalidValue(
-                "Descent takes one step or more and a rate above 0, and "
+                "Descent takes one step or more and a finite rate above 0, and "
                 f"{self.steps} and {self.rate} were given."
             )
 
@@ -66,19 +69,19 @@ class NoisyDescent:
         share = (1 - COUNT_SHARE) / self.steps
         return ClippedSum(self.clip, self.dimensions, self.neighbours, self.loss.part(share))
 
-    def units(self, rows: Secret[Integers], gateway: Gateway) -> float:
+    def units(self, rows: Secret[UnitRows], gateway: Gateway) -> float:
         """How many units there are, noisy, and 1 at least."""
         noisy = self.count.release(rows, lambda table: np.ones((len(table), 1)), gateway)
         return max(1.0, float(noisy[0]))
 
     def path(
-        self, rows: Secret[Integers], gradients: Gradients, units: float, gateway: Gateway
+        self, rows: Secret[UnitRows], gradients: Gradients, units: float, gateway: Gateway
     ) -> Floats:
         """The weights after each step, from 0 on; a function of what was released."""
         weights, found, noisy = np.zeros(self.dimensions), [], self.gradient
         for _ in range(self.steps):
             total = noisy.release(rows, partial(gradients, weights), gateway)
-            weights = weights - self.rate * total / units
+            weights = finite(weights - self.rate * total / units)
             found.append(weights)
         return np.array(found)
 

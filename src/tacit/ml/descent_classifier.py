@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 from tacit.core.event import Event
 from tacit.core.loss import Loss
 from tacit.mechanisms.gateway import Gateway
-from tacit.ml.clipped_sum import Floats
 from tacit.ml.descent import NoisyDescent
 from tacit.ml.linear_classifier import LinearClassifier
 from tacit.ml.scaled_rows import ScaledRows, line_at
+from tacit.ml.total_algebra import Floats
 from tacit.noise.integers import Integers
 from tacit.plan.estimator import Steps
 from tacit.plan.training import Training

@@ -13,11 +13,11 @@ from tacit.core.keys import Key
 from tacit.core.proof import Rule
 from tacit.core.sensitivity import Norm, Sensitivity
 from tacit.core.unit import Neighbours
+from tacit.engines.unit_rows import UnitRows
 from tacit.errors import InternalError, InvalidValue
 from tacit.mechanisms.exponential import Exponential
 from tacit.mechanisms.gateway import Gateway, inside
 from tacit.ml.linear_rule import LinearRule
-from tacit.ml.scaled_rows import MOST_ROWS
 from tacit.noise.integers import Integers
 from tacit.plan.axis import Axis
 from tacit.plan.estimator import RowsOf
@@ -52,7 +52,7 @@ class Labelled:
         columns.append((label_steps(self.target, self.classes), len(self.classes)))
         tallies = [KeptTally(steps, -reach, reach) for steps, reach in columns]
         there = [NotSo(StepsAreNull(steps)) for steps, _ in columns]
-        return RowsOf(training.plan(tallies, *there), MOST_ROWS)
+        return RowsOf(training.plan(tallies, *there))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +93,12 @@ class FewestErrors:
         """The place of one of the ``rules``, by one reading; its errors stay secret."""
         table = yield rows.step(training)
 
-        def scores(found: Integers) -> Integers:
-            return np.array([-int(rule.missed(found, rows.axes).sum()) for rule in rules])
+        def scores(found: UnitRows) -> Integers:
+            missed = [0] * len(rules)
+            for block in found.blocks(len(rows.classes)):
+                more = [int(rule.missed(block, rows.axes).sum()) for rule in rules]
+                missed = [one + other for one, other in zip(missed, more, strict=True)]
+            return np.array([-errors for errors in missed])
 
         mechanism = self.mechanism(training.neighbours, training.max_rows)
         return int(mechanism.release(inside(table, scores), _moved(training), gateway)[0])

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tacit.ml.noisy_sums import NoisySums
 from tacit.ml.points import Points
+from tacit.ml.total_algebra import floats_of
 from tacit.noise.integers import Integers
 from tacit.plan.axis import REACH, Axis
 from tacit.plan.steps import ProductSteps
@@ -45,7 +46,7 @@ class Gram:
     def matrix(self, released: Integers) -> Matrix:
         """The matrix, where the end of an axis is one unit of length from its centre."""
         size = len(self.points.axes)
-        whole = np.asarray(released, dtype=np.float64).reshape(size, size) / REACH**2
+        whole = floats_of(released).reshape(size, size) / REACH**2
         return np.asarray((whole + whole.T) / 2)
 
 

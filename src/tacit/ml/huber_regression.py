@@ -16,6 +16,7 @@ from tacit.ml.newton import NoisyNewton
 from tacit.ml.noisy_sandwich import NoisySandwich
 from tacit.ml.packed import intervals
 from tacit.ml.robust_regression import RobustRegression
+from tacit.ml.total_algebra import parameter
 from tacit.plan.estimator import Steps
 from tacit.plan.training import Training
 
@@ -93,11 +94,10 @@ class HuberRegression(RobustRegression):
         sandwich = self._sandwich(training)
         found = sandwich.release(rows, scores, walk.arrival(path, units), units, gateway)
         back = self.scale * scores.rows.back()
-        covariance = back @ found.covariance @ back.T
         return (
             *self._line(path[-1], scores.rows, training),
-            Parameter.of("covariance_", covariance.tolist()),
-            Parameter.of("noise_", (back @ found.noise @ back.T).tolist()),
+            parameter("covariance_", back @ found.covariance @ back.T),
+            parameter("noise_", back @ found.noise @ back.T),
             Parameter.of("honest_", int(found.is_honest)),
         )
 

@@ -12,7 +12,6 @@ from sklearn.cluster import KMeans as ExactKMeans
 
 from tacit.core.event import Composed, Event
 from tacit.core.keys import Keys
-from tacit.core.parameter import Parameter
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import Gateway
 from tacit.ml.estimator import PrivateEstimator
@@ -21,6 +20,7 @@ from tacit.ml.moments import axis_sums, count_sums
 from tacit.ml.noisy_sums import NoisySums, event_of, released
 from tacit.ml.points import Points
 from tacit.ml.prefix_tree import PrefixTree
+from tacit.ml.total_algebra import finite, float_of, floats_of, parameter, root_of
 from tacit.plan.axis import REACH
 from tacit.plan.bounded import StepsKey
 from tacit.plan.estimator import Steps
@@ -83,22 +83,22 @@ class KMeans(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
         tree, (counts, sums, *lloyd) = PrefixTree(points, DEPTH), self._parts(training)
         given = training, self.rho, gateway, points.inside
         (found,) = yield from released([counts], *given)
-        noise = float(counts.mechanism(training, self.rho).variance) ** 0.5
+        noise = root_of(counts.mechanism(training, self.rho).variance)
         leaves = tree.leaves(found, noise)
         (totals,) = yield from released([sums], *given, key=tree.key(list(leaves)))
         weights = np.array(list(leaves.values()))
         reach = (points.square / REACH**2) ** 0.5
         coreset = within(_by_group(totals, len(points.axes)) / weights[:, None], reach)
         centres = self._started(coreset, weights)
-        least = 4 * float(lloyd[1].mechanism(training, self.rho).variance) ** 0.5
+        least = 4 * root_of(lloyd[1].mechanism(training, self.rho).variance)
         for _ in range(LLOYD_STEPS):
             totals, sizes = yield from released(lloyd, *given, key=nearest(points, centres))
-            rows = np.asarray(sizes, dtype=np.float64)[:, None]
+            rows = floats_of(sizes)[:, None]
             moved = within(_by_group(totals, len(points.axes)) / np.maximum(rows, 1.0), reach)
             centres = np.where(rows >= least, moved, centres)
-        ends = np.array([float(REACH * axis.unit) for axis in points.axes])
-        origin = np.array([float(axis.centre) for axis in points.axes])
-        return (Parameter.of("cluster_centers_", (origin + centres * ends).tolist()),)
+        ends = np.array([float_of(REACH * axis.unit) for axis in points.axes])
+        origin = np.array([float_of(axis.centre) for axis in points.axes])
+        return (parameter("cluster_centers_", origin + centres * ends),)
 
     def predict(self, X: Any) -> Any:  # noqa: N803
         """The cluster of each row of ``X``."""
@@ -165,8 +165,8 @@ def nearest(points: Points, centres: Matrix) -> StepsKey:
 
 def within(rows: Matrix, reach: float) -> Matrix:
     """Points drawn in to a distance from the centre that no row is beyond."""
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows * np.minimum(1.0, reach / np.maximum(lengths, 1e-300)))
+    lengths = np.linalg.norm(finite(rows), axis=1, keepdims=True)
+    return finite(finite(rows) * np.minimum(1.0, reach / np.maximum(lengths, 1e-300)))
 
 
 def _greatest(score: Number, others: Sequence[Number]) -> AllOf:
@@ -175,4 +175,4 @@ def _greatest(score: Number, others: Sequence[Number]) -> AllOf:
 
 def _by_group(totals: Any, axes: int) -> Matrix:
     """Sums of axes, a row for each group, where an axis ends at one."""
-    return np.asarray(totals, dtype=np.float64).reshape(axes, -1).T / REACH
+    return floats_of(totals).reshape(axes, -1).T / REACH

@@ -8,10 +8,10 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from tacit.core.parameter import Parameter
 from tacit.errors import InvalidValue
-from tacit.ml.clipped_sum import Floats
 from tacit.ml.estimator import PrivateEstimator
 from tacit.ml.points import bounds_of
 from tacit.ml.scaled_rows import ScaledRows
+from tacit.ml.total_algebra import Floats, parameter
 from tacit.plan.labels import label_steps
 from tacit.plan.training import Training
 
@@ -69,8 +69,8 @@ class LinearClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         """Weights of scaled features as lines of the features that a person gives."""
         found = weights.reshape(-1, scaled.dimensions) @ scaled.back().T
         return (
-            Parameter.of("coef_", found[:, 1:].tolist()),
-            Parameter.of("intercept_", found[:, 0].tolist()),
+            parameter("coef_", found[:, 1:]),
+            parameter("intercept_", found[:, 0]),
         )
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, Any]:  # noqa: N803

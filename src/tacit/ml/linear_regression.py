@@ -14,6 +14,7 @@ from tacit.ml.estimator import PrivateEstimator
 from tacit.ml.gram import Gram, Matrix, product_tally
 from tacit.ml.noisy_sums import NoisySums, event_of, released
 from tacit.ml.points import Points, bounds_of
+from tacit.ml.total_algebra import eigen, finite, float_of, floats_of, parameter, root_of, solve
 from tacit.plan.axis import REACH, Axis
 from tacit.plan.estimator import Steps
 from tacit.plan.training import Training
@@ -72,11 +73,9 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
             parts, training, self.rho, gateway, points.inside, there
         )
         matrix = Gram(points).matrix(gram)
-        moments = np.asarray(beside, dtype=np.float64) / REACH**2
-        noise = float(parts[0].mechanism(training, self.rho).variance) ** 0.5 / REACH**2
-        slopes = np.asarray(
-            np.linalg.solve(matrix + ridge(matrix, noise), moments), dtype=np.float64
-        )
+        moments = floats_of(beside) / REACH**2
+        noise = root_of(parts[0].mechanism(training, self.rho).variance) / REACH**2
+        slopes = solve(matrix + ridge(matrix, noise), moments)
         return self._parameters(slopes, points, target)
 
     def predict(self, X: Any) -> Any:  # noqa: N803
@@ -111,18 +110,15 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         self, slopes: Matrix, points: Points, target: Axis
     ) -> tuple[Parameter, ...]:
         """The line in the units of the columns."""
-        ends = [float(REACH * axis.unit) for axis in points.axes]
-        steepness = float(REACH * target.unit) * slopes / ends
-        start = float(target.centre)
+        ends = [float_of(REACH * axis.unit) for axis in points.axes]
+        steepness = finite(float_of(REACH * target.unit) * slopes / ends)
+        start = float_of(target.centre)
         if self.fit_intercept:
             start += steepness[-1]
             steepness = steepness[:-1]
-        centres = [float(axis.centre) for axis in points.axes[: len(steepness)]]
+        centres = [float_of(axis.centre) for axis in points.axes[: len(steepness)]]
         start -= float(steepness @ centres) if self.fit_intercept else start
-        return (
-            Parameter.of("coef_", steepness.tolist()),
-            Parameter.of("intercept_", float(start)),
-        )
+        return parameter("coef_", steepness), parameter("intercept_", start)
 
 
 def ridge(matrix: Matrix, noise: float) -> Matrix:
@@ -134,5 +130,5 @@ def ridge(matrix: Matrix, noise: float) -> Matrix:
     """
     size = len(matrix)
     enough = noise * float(np.sqrt(size * np.log(2 * size**2 / UNLIKELY)))
-    least = float(np.linalg.eigvalsh(matrix)[0])
+    least = float(eigen(matrix)[0][0])
     return max(0.0, enough - least) * np.eye(size)

@@ -65,13 +65,17 @@ class LinearRule:
         heights = rows[:, 1:-1] @ weights.T + starts  # of integers: exact, and row by row
         return np.asarray(heights.argmax(axis=1) != rows[:, -1], dtype=np.int64)
 
-    def _weights(self, axes: Sequence[Axis]) -> tuple[Integers, Integers]:
-        """The lines on ``axes``, in one unit for all, and within 62 bits."""
+    def check(self, axes: Sequence[Axis]) -> None:
+        """Refuse a rule that has another number of weights than there are ``axes``."""
         if any(len(row) != len(axes) for row in self.slopes):
             raise InvalidValue(
                 f"This rule has {len(self.slopes[0])} weights a line, and there are "
                 f"{len(axes)} features."
             )
+
+    def _weights(self, axes: Sequence[Axis]) -> tuple[Integers, Integers]:
+        """The lines on ``axes``, in one unit for all, and within 62 bits."""
+        self.check(axes)
         weights = [[s * a.unit for s, a in zip(row, axes, strict=True)] for row in self.slopes]
         starts = [
             start + sum(slope * axis.centre for slope, axis in zip(row, axes, strict=True))

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tacit.ml.clipped_sum import Floats
 from tacit.ml.descent_classifier import DescentClassifier
+from tacit.ml.total_algebra import Floats
 from tacit.noise.integers import Integers
 
 HALF_WIDTH = 0.5

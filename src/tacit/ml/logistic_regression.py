@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, softmax
 
-from tacit.ml.clipped_sum import Floats
 from tacit.ml.descent_classifier import DescentClassifier
+from tacit.ml.total_algebra import Floats
 from tacit.noise.integers import Integers
 
 

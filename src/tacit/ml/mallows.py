@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.ml.clipped_sum import Floats
 from tacit.ml.packed import packed_products
 from tacit.ml.scaled_rows import ScaledRows, line_at
+from tacit.ml.total_algebra import Floats
 from tacit.noise.integers import Integers
 
 
@@ -60,4 +60,6 @@ class MallowsScores:
         return features, np.asarray(table[:, -1] * self.target_unit - fitted)
 
     def _weights(self, features: Floats) -> Floats:
-        return np.asarray(np.minimum(1.0, self.norm**2 / (features**2).sum(axis=1)))
+        # of numpy's floats, whose squares overflow to infinity where Python's raise
+        square = np.float64(self.norm) ** 2
+        return np.asarray(np.minimum(1.0, square / (features**2).sum(axis=1)))

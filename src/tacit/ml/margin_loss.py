@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import expit
 
 from tacit.errors import InternalError
-from tacit.ml.clipped_sum import Floats
+from tacit.ml.total_algebra import Floats
 from tacit.noise.integers import Integers
 
 ONE = 2**36

@@ -8,6 +8,7 @@ import numpy as np
 
 from tacit.ml.gram import Matrix
 from tacit.ml.noisy_sums import NoisySums
+from tacit.ml.total_algebra import finite, floats_of
 from tacit.noise.integers import Integers
 from tacit.plan.axis import REACH, Axis
 from tacit.plan.steps import ProductSteps, SumSteps, WholeSteps
@@ -40,7 +41,7 @@ class Moments:
         A variance of which nothing is seen through ``noise``, the deviation of that on the
         squares, is as large as that noise.
         """
-        numbers = [np.asarray(part, dtype=np.float64) for part in released]
+        numbers = [floats_of(part) for part in released]
         counts = np.maximum(numbers[0], 1.0)
         totals, squares = (part.reshape(len(self.axes), -1).T for part in numbers[1:])
         means = np.clip(totals / REACH / counts[:, None], -1, 1)
@@ -48,7 +49,8 @@ class Moments:
         second = (squares / counts[:, None] + middle) / REACH**2
         least = noise / REACH**2 / counts[:, None]
         # no number between -1 and 1 varies by more than 1
-        return counts, means, np.clip(second - means**2, np.minimum(least, 1.0), 1.0)
+        found = np.clip(second - means**2, np.minimum(least, 1.0), 1.0)
+        return counts, finite(means), finite(found)
 
 
 def axis_sums(

@@ -7,13 +7,13 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from tacit.core.event import Event
-from tacit.core.parameter import Parameter
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import Gateway
 from tacit.ml.estimator import PrivateEstimator
 from tacit.ml.moments import Moments
 from tacit.ml.noisy_sums import event_of, released
 from tacit.ml.points import Points
+from tacit.ml.total_algebra import float_of, parameter, root_of
 from tacit.plan.axis import REACH
 from tacit.plan.bounded import StepsKey
 from tacit.plan.estimator import Steps
@@ -59,15 +59,15 @@ class GaussianNB(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         moments = Moments(points.axes)
         parts = moments.sums(training.max_rows)
         found = yield from released(parts, training, self.rho, gateway, points.inside, key=key)
-        noise = float(parts[2].mechanism(training, self.rho).variance) ** 0.5
+        noise = root_of(parts[2].mechanism(training, self.rho).variance)
         counts, means, variances = moments.read(found, noise)
-        ends = np.array([float(REACH * axis.unit) for axis in points.axes])
-        centres = np.array([float(axis.centre) for axis in points.axes])
+        ends = np.array([float_of(REACH * axis.unit) for axis in points.axes])
+        centres = np.array([float_of(axis.centre) for axis in points.axes])
         return (
-            Parameter.of("class_count_", counts.tolist()),
-            Parameter.of("class_prior_", (counts / counts.sum()).tolist()),
-            Parameter.of("theta_", (centres + means * ends).tolist()),
-            Parameter.of("var_", (variances * ends**2).tolist()),
+            parameter("class_count_", counts),
+            parameter("class_prior_", counts / counts.sum()),
+            parameter("theta_", centres + means * ends),
+            parameter("var_", variances * ends**2),
         )
 
     def predict(self, X: Any) -> Any:  # noqa: N803

@@ -10,14 +10,15 @@ from tacit.core.event import Composed, Repeated
 from tacit.core.loss import Loss
 from tacit.core.secret import Secret
 from tacit.core.unit import Neighbours
+from tacit.engines.unit_rows import UnitRows
 from tacit.mechanisms.gateway import Gateway
 from tacit.ml.arrival import NewtonArrival
-from tacit.ml.clipped_sum import ClippedSum, Floats
+from tacit.ml.clipped_sum import ClippedSum
 from tacit.ml.descent import NoisyDescent
 from tacit.ml.mallows import MallowsScores
 from tacit.ml.packed import unpacked
 from tacit.ml.sandwich import LEAST_SLOPE, floored
-from tacit.noise.integers import Integers
+from tacit.ml.total_algebra import Floats, finite, solve
 
 SLOPE_SHARE = Fraction(1, 2)
 """Of the loss, for the slopes; the count and the gradients share the rest."""
@@ -60,13 +61,13 @@ class NoisyNewton:
         entries, share = self.dimensions * (self.dimensions + 1) // 2, SLOPE_SHARE / self.steps
         return ClippedSum(self.steepest, entries, self.neighbours, self.loss.part(share))
 
-    def units(self, rows: Secret[Integers], gateway: Gateway) -> float:
+    def units(self, rows: Secret[UnitRows], gateway: Gateway) -> float:
         """How many units there are, noisy, and 1 at least."""
         return self._descent.units(rows, gateway)
 
     def path(
         self,
-        rows: Secret[Integers],
+        rows: Secret[UnitRows],
         scores: MallowsScores,
         units: float,
         gateway: Gateway,
@@ -79,9 +80,9 @@ class NoisyNewton:
             down = gradient.release(rows, partial(scores.gradients, weights), gateway) / units
             packed = slope.release(rows, partial(slopes, weights), gateway) / units
             steep = floored(unpacked(packed, self.dimensions), LEAST_SLOPE)
-            step = np.linalg.solve(steep, down)
+            step = solve(steep, down)
             step *= self.clip / max(self.clip, float(np.linalg.norm(step)))
-            weights = weights - step
+            weights = finite(weights - finite(step))
             found.append(weights)
         return np.array(found)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, isqrt, sqrt
+from math import ceil, isqrt
 
 import numpy as np
 
@@ -13,13 +13,15 @@ from tacit.core.proof import Rule
 from tacit.core.secret import Secret
 from tacit.core.sensitivity import Norm, Sensitivity
 from tacit.core.unit import Neighbours
+from tacit.engines.unit_rows import UnitRows
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import Gateway, inside
 from tacit.mechanisms.gaussian import Gaussian
-from tacit.ml.clipped_sum import STEPS, Floats, clipped_steps, reach_of
+from tacit.ml.clipped_sum import STEPS, clipped_steps, reach_of
 from tacit.ml.margin_loss import MarginLoss
 from tacit.ml.regularised_risk import RegularisedRisk, least_tolerance
-from tacit.noise.integers import Integers
+from tacit.ml.total_algebra import Floats, finite, floats_of, root_of
+from tacit.noise.integers import Integers, packed
 from tacit.numeric.exact import exact
 
 MOST_PENALTY = 1e200
@@ -90,25 +92,42 @@ class NoisyMinimiser:
     @property
     def deviation(self) -> float:
         """Of the noise of each weight."""
-        return sqrt(self._mechanism().variance) * self.step
+        return float(finite(root_of(self._mechanism().variance) * self.step))
 
     def event(self) -> GaussianNoise:
         """Gaussian noise, once."""
         return self._mechanism().event(self.moved)
 
     def release(
-        self, rows: Secret[Integers], vectors: Callable[[Integers], Floats], gateway: Gateway
+        self, rows: Secret[UnitRows], vectors: Callable[[Integers], Floats], gateway: Gateway
     ) -> Floats:
         """The noisy weights for what ``vectors`` makes of rows, each times its class' sign."""
-        steps = inside(rows, lambda table: self.steps(vectors(table)))
+        steps = inside(rows, lambda table: self._total(table, vectors))
         noisy = self._mechanism().release(steps, self.moved, gateway)
-        return np.asarray(noisy, dtype=np.float64) * self.step
+        return finite(floats_of(noisy) * self.step)
 
     def steps(self, vectors: Floats) -> Integers:
-        """The weights in steps, exact; at most as many as rows times `STEPS`."""
-        risk = RegularisedRisk(self.curve, self.penalty, clipped_steps(vectors, 1.0))
-        weights = risk.minimiser(exact(self.tolerance))
-        return np.rint(weights * (STEPS * self.penalty)).astype(np.int64)
+        """The weights for rows that fit one matrix, in steps; rows are shortened first."""
+        return self._steps(clipped_steps(vectors, 1.0))
+
+    def _total(self, table: UnitRows, vectors: Callable[[Integers], Floats]) -> Integers:
+        """The same for rows that are read in blocks."""
+        shortened = UnitRows(self.dimensions)
+        with np.errstate(all="ignore"):  # what is no number counts as nothing
+            for block in table.blocks(self.dimensions):
+                shortened.add(block[:, 0], clipped_steps(vectors(block), 1.0).T)
+        return self._steps(shortened)
+
+    def _steps(self, rows: Integers | UnitRows) -> Integers:
+        """The weights in steps, at most as many as rows times `STEPS`.
+
+        They become integers as fractions: no product of floats is rounded, and none can leave
+        the integers.
+        """
+        risk = RegularisedRisk(self.curve, self.penalty, rows)
+        fine = STEPS * exact(self.penalty)
+        weights = risk.minimiser(exact(self.tolerance)).tolist()
+        return packed([round(Fraction(weight) * fine) for weight in weights])
 
     def _mechanism(self) -> Gaussian:
         return Gaussian(Fraction(ceil(self.moved.square / (2 * self.loss.amount))))

@@ -8,13 +8,14 @@ from tacit.core.event import Composed
 from tacit.core.loss import Loss
 from tacit.core.secret import Secret
 from tacit.core.unit import Neighbours
+from tacit.engines.unit_rows import UnitRows
 from tacit.mechanisms.gateway import Gateway
 from tacit.ml.arrival import Arrival
 from tacit.ml.clipped_sum import ClippedSum
 from tacit.ml.mallows import MallowsScores
 from tacit.ml.packed import unpacked
 from tacit.ml.sandwich import Sandwich
-from tacit.noise.integers import Integers
+from tacit.ml.total_algebra import finite
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class NoisySandwich:
 
     def release(
         self,
-        rows: Secret[Integers],
+        rows: Secret[UnitRows],
         scores: MallowsScores,
         arrival: Arrival,
         units: float,
@@ -52,8 +53,8 @@ class NoisySandwich:
         slopes = self._slope.release(rows, partial(scores.slopes, weights), gateway)
         squares = self._square.release(rows, partial(scores.squares, weights), gateway)
         return Sandwich(
-            slope=unpacked(slopes, self.dimensions) / units,
-            square=unpacked(squares, self.dimensions) / units,
+            slope=finite(unpacked(slopes, self.dimensions) / units),
+            square=finite(unpacked(squares, self.dimensions) / units),
             units=units,
             slope_noise=self._slope.deviation / units,
             arrival=arrival,

@@ -8,11 +8,11 @@ from tacit.core.event import Event
 from tacit.core.loss import Loss
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import Gateway
-from tacit.ml.clipped_sum import Floats
 from tacit.ml.linear_classifier import BINARY, LinearClassifier
 from tacit.ml.margin_loss import HINGE, LOGISTIC
 from tacit.ml.noisy_minimiser import NoisyMinimiser
 from tacit.ml.scaled_rows import ScaledRows
+from tacit.ml.total_algebra import Floats
 from tacit.noise.integers import Integers
 from tacit.plan.estimator import Steps
 from tacit.plan.training import Training

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.ml.clipped_sum import Floats
+from tacit.ml.total_algebra import Floats
 
 
 def packed_products(rows: Floats) -> Floats:

@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.base import TransformerMixin
 
 from tacit.core.event import Event
-from tacit.core.parameter import Parameter
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import Gateway
 from tacit.ml.estimator import PrivateEstimator
@@ -15,6 +14,7 @@ from tacit.ml.gram import Gram
 from tacit.ml.moments import axis_sums, count_sums
 from tacit.ml.noisy_sums import NoisySums, event_of, released
 from tacit.ml.points import Points
+from tacit.ml.total_algebra import eigen, float_of, floats_of, parameter
 from tacit.plan.axis import REACH
 from tacit.plan.estimator import Steps
 from tacit.plan.training import Training
@@ -64,21 +64,21 @@ class PCA(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
         points, parts = self._points(training), self._parts(training)
         found = yield from released(parts, training, self.rho, gateway, points.inside)
         matrix = Gram(points).matrix(found[0])
-        rows = max(1.0, float(found[1][0]))
+        rows = max(1.0, float_of(int(found[1][0])))
         mean = np.zeros(len(points.axes))
         if self.centred:
-            mean = np.asarray(found[2], dtype=np.float64) / REACH / rows
+            mean = floats_of(found[2]) / REACH / rows
             matrix = matrix - rows * np.outer(mean, mean)
-        ends = np.array([float(REACH * axis.unit) for axis in points.axes])
-        centres = np.array([float(axis.centre) for axis in points.axes])
-        values, vectors = np.linalg.eigh(matrix * np.outer(ends, ends) / rows)
+        ends = np.array([float_of(REACH * axis.unit) for axis in points.axes])
+        centres = np.array([float_of(axis.centre) for axis in points.axes])
+        values, vectors = eigen(matrix * np.outer(ends, ends) / rows)
         first = values.argsort()[::-1][: self.n_components]
         components = vectors[:, first].T
         signs = np.sign(components[range(len(first)), np.abs(components).argmax(axis=1)])
         return (
-            Parameter.of("components_", (components * signs[:, None]).tolist()),
-            Parameter.of("explained_variance_", np.maximum(values[first], 0.0).tolist()),
-            Parameter.of("mean_", (centres + mean * ends).tolist()),
+            parameter("components_", components * signs[:, None]),
+            parameter("explained_variance_", np.maximum(values[first], 0.0)),
+            parameter("mean_", centres + mean * ends),
         )
 
     def transform(self, X: Any) -> Any:  # noqa: N803

@@ -5,11 +5,10 @@ from fractions import Fraction
 from functools import reduce
 from hashlib import sha256
 
-import numpy as np
-
 from tacit.core.keys import Keys
 from tacit.ml.noisy_sums import NoisySums
 from tacit.ml.points import Points
+from tacit.ml.total_algebra import floats_of
 from tacit.noise.integers import Integers
 from tacit.plan.bounded import StepsKey
 from tacit.plan.expression import Comparison
@@ -62,7 +61,7 @@ class PrefixTree:
         A node branches while it has rows enough for two, and one without rows is left out.
         """
         enough = max(4 * noise, LEAST_ROWS)
-        sizes = np.asarray(released, dtype=np.float64).tolist()
+        sizes = floats_of(released).tolist()
         ends: dict[Node, float] = {}
         open_nodes: list[tuple[Node, float]] = [((0, 0), float("inf"))]
         while open_nodes:

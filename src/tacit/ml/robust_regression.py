@@ -6,11 +6,11 @@ from sklearn.base import RegressorMixin
 
 from tacit.core.parameter import Parameter
 from tacit.errors import InvalidValue
-from tacit.ml.clipped_sum import Floats
 from tacit.ml.estimator import PrivateEstimator
 from tacit.ml.mallows import MallowsScores
 from tacit.ml.points import bounds_of
 from tacit.ml.scaled_rows import ScaledRows
+from tacit.ml.total_algebra import Floats, float_of, parameter
 from tacit.plan.axis import Axis
 from tacit.plan.training import Training
 
@@ -47,14 +47,11 @@ class RobustRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         target = self.target(training)
         bounds = bounds_of(training.features, self.bounds)
         rows = ScaledRows.of(training, bounds, self.scales, (target.steps, target.reach))
-        return MallowsScores(rows, float(target.unit) / self.scale, turn, self.norm, shift)
+        return MallowsScores(rows, float_of(target.unit) / self.scale, turn, self.norm, shift)
 
     def _line(
         self, weights: Floats, rows: ScaledRows, training: Training
     ) -> tuple[Parameter, Parameter]:
         """The coefficients and the intercept, in units of columns, of released weights."""
-        line, start = self.scale * rows.back() @ weights, float(self.target(training).centre)
-        return (
-            Parameter.of("coef_", line[1:].tolist()),
-            Parameter.of("intercept_", float(line[0] + start)),
-        )
+        line, start = self.scale * rows.back() @ weights, float_of(self.target(training).centre)
+        return parameter("coef_", line[1:]), parameter("intercept_", line[0] + start)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.ml.arrival import SMALL, Arrival
-from tacit.ml.clipped_sum import Floats
+from tacit.ml.total_algebra import Floats, eigen, finite, inverse
 
 LEAST_SLOPE = 0.05
 """Eigenvalues of a noisy slope are at least this: below, no interval is printed."""
@@ -30,9 +30,9 @@ class Sandwich:
     @property
     def covariance(self) -> Floats:
         """Of the weights, from sampling and from noise: M^-1 Q M^-1 / n + N."""
-        inverse = np.linalg.inv(floored(self.slope, LEAST_SLOPE))
+        back = inverse(floored(self.slope, LEAST_SLOPE))
         square = floored(self.square, 0.0)
-        return np.asarray(inverse @ square @ inverse / self.units + self.noise)
+        return finite(back @ square @ back / self.units + self.noise)
 
     @property
     def noise(self) -> Floats:
@@ -45,7 +45,7 @@ class Sandwich:
 
         All that it looks at was released.
         """
-        least = float(np.linalg.eigvalsh(self.slope)[0])
+        least = float(eigen(self.slope)[0][0])
         if least < LEAST_SLOPE or self.slope_noise > SMALL * least:
             return False
         return self.arrival.came(self.slope, self.covariance)
@@ -53,5 +53,5 @@ class Sandwich:
 
 def floored(matrix: Floats, least: float) -> Floats:
     """The symmetric matrix with no eigenvalue below ``least``."""
-    values, vectors = np.linalg.eigh(matrix)
-    return np.asarray((vectors * np.maximum(values, least)) @ vectors.T)
+    values, vectors = eigen(matrix)
+    return finite((vectors * np.maximum(values, least)) @ vectors.T)

@@ -9,16 +9,13 @@ import numpy as np
 
 from tacit.core.bounds import Bounds
 from tacit.errors import InvalidValue
-from tacit.ml.clipped_sum import Floats
+from tacit.ml.total_algebra import Floats, finite, float_of
 from tacit.noise.integers import Integers
 from tacit.plan.axis import Axis
 from tacit.plan.estimator import RowsOf
 from tacit.plan.steps import NotSo, Steps, StepsAreNull
 from tacit.plan.tally import KeptTally
 from tacit.plan.training import Training
-
-MOST_ROWS = 5_000_000
-"""Rows that one process takes; a table of more is for models that need sums alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +46,7 @@ class ScaledRows:
         constant: float = 1.0,
     ) -> Self:
         """For each feature its bounds; one scale for all, one for each, or half the range."""
-        known = [float(each.width / 2) for each in bounds]
+        known = [float_of(each.width / 2) for each in bounds]
         if scales is not None:
             known = np.broadcast_to(np.asarray(scales, dtype=np.float64), len(known)).tolist()
         if not all(scale > 0 for scale in known):
@@ -66,7 +63,7 @@ class ScaledRows:
         columns.append((self.target, self.target_reach))
         tallies = [KeptTally(steps, -reach, reach) for steps, reach in columns]
         there = [NotSo(StepsAreNull(steps)) for steps, _ in columns]
-        return RowsOf(training.plan(tallies, *there), MOST_ROWS)
+        return RowsOf(training.plan(tallies, *there))
 
     @property
     def dimensions(self) -> int:
@@ -80,7 +77,7 @@ class ScaledRows:
 
     def features(self, rows: Integers) -> Floats:
         """The scaled features, a row each."""
-        units = [float(axis.unit) for axis in self.axes]
+        units = [float_of(axis.unit) for axis in self.axes]
         found = np.full((len(rows), self.dimensions), self.constant)
         found[:, self._first :] = rows[:, 1:-1] * (np.array(units) / self.scales)
         return found
@@ -91,8 +88,8 @@ class ScaledRows:
         found[0, 0] = self.constant
         for place, (axis, scale) in enumerate(zip(self.axes, self.scales, strict=True)):
             found[1 + place, self._first + place] = 1 / scale
-            found[0, self._first + place] -= float(axis.centre) / scale
-        return found
+            found[0, self._first + place] -= float_of(axis.centre) / scale
+        return finite(found)
 
 
 def line_at(features: Floats, weights: Floats) -> Floats:

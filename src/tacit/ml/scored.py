@@ -12,6 +12,7 @@ from tacit.ml.fewest_errors import Labelled
 from tacit.ml.linear_rule import LinearRule
 from tacit.ml.pipeline import Pipeline, of_part
 from tacit.ml.points import Points
+from tacit.ml.total_algebra import finite
 from tacit.plan.training import Training
 
 
@@ -40,9 +41,9 @@ def rule_of(model: Any, parameters: Iterable[Parameter]) -> LinearRule:
         first, last = (str(name) for name, _ in model.parts)
         scaler = _numbers(of_part(first, found))
         line = _numbers(of_part(last, found))
-        slopes = np.atleast_2d(line["coef_"]) / scaler["scale_"]
+        slopes = finite(np.atleast_2d(line["coef_"]) / scaler["scale_"])
         starts = np.atleast_1d(line["intercept_"]) - slopes @ scaler["mean_"]
-        return LinearRule.of(slopes, starts, len(model.model.classes))
+        return LinearRule.of(finite(slopes), finite(starts), len(model.model.classes))
     line = _numbers(found)
     return LinearRule.of(line["coef_"], line["intercept_"], len(model.classes))
 

@@ -1,4 +1,4 @@
-"""What a setting of a model may be: plain, and no larger than a fit is meant to be.
+"""What a setting of a model may be: plain, and neither larger nor smaller than a fit needs.
 
 Settings come from anybody, over HTTP too. They are looked at here, before anything is priced or
 charged, and a model's own rules come after.
@@ -13,6 +13,14 @@ from tacit.errors import InvalidValue, TacitError, UnknownName
 
 LARGEST = 1e100
 """The largest number, either side of 0."""
+
+LEAST = 1e-100
+"""The least number that is not 0, either side of it.
+
+Squares of settings, and products of three, are then floats that are neither 0 nor infinite. No
+guarantee rests on it: sums are bounded for any number (docs/privacy/numbers.md). It refuses
+settings that no fit is meant to have, before anything is charged.
+"""
 
 MOST = 10_000
 """The largest whole number that counts something: steps, clusters, components."""
@@ -45,9 +53,7 @@ def check_settings(made: type, settings: Mapping[str, Any]) -> None:
     for name, value in settings.items():
         wanted = get_args(known[name]) or (known[name],)
         if not any(_is(value, kind) for kind in wanted):
-            allowed = " or ".join(
-                NAMES.get(kind, "plain numbers, text and lists") for kind in wanted
-            )
+            allowed = " or ".join(NAMES.get(kind, PLAIN) for kind in wanted)
             raise InvalidValue(
                 f"{made.__name__} takes {name} as {allowed}, not {_shown(value)}."
             )
@@ -73,10 +79,12 @@ def refusing(model: str) -> Iterator[None]:
         ) from error
 
 
+PLAIN = f"text, lists and plain numbers, 0 or from {LEAST:g} to {LARGEST:g} either side of it"
+
 NAMES: dict[Any, str] = {
     bool: "true or false",
     int: f"int up to {MOST}",
-    float: "a finite number",
+    float: f"a finite number, 0 or from {LEAST:g} to {LARGEST:g} either side of it",
     str: "text",
     NoneType: "nothing",
 }
@@ -110,7 +118,9 @@ def _is_whole(value: Any) -> bool:
 
 def _is_number(value: Any) -> bool:
     # what is no number at all compares with nothing
-    return (_is_whole(value) or isinstance(value, float)) and abs(value) <= LARGEST
+    if not (_is_whole(value) or isinstance(value, float)):
+        return False
+    return bool(value == 0 or LEAST <= abs(value) <= LARGEST)
 
 
 def _shown(value: Any) -> str:

@@ -6,12 +6,12 @@ import numpy as np
 from sklearn.base import TransformerMixin
 
 from tacit.core.event import Event
-from tacit.core.parameter import Parameter
 from tacit.mechanisms.gateway import Gateway
 from tacit.ml.estimator import PrivateEstimator
 from tacit.ml.moments import Moments
 from tacit.ml.noisy_sums import event_of, released
 from tacit.ml.points import Points
+from tacit.ml.total_algebra import float_of, parameter, root_of
 from tacit.plan.axis import REACH
 from tacit.plan.estimator import Steps
 from tacit.plan.training import Training
@@ -45,16 +45,16 @@ class StandardScaler(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
         moments = Moments(points.axes)
         parts = moments.sums(training.max_rows)
         found = yield from released(parts, training, self.rho, gateway, points.inside)
-        noise = float(parts[2].mechanism(training, self.rho).variance) ** 0.5
+        noise = root_of(parts[2].mechanism(training, self.rho).variance)
         counts, means, variances = moments.read(found, noise)
-        ends = np.array([float(REACH * axis.unit) for axis in points.axes])
-        centres = np.array([float(axis.centre) for axis in points.axes])
+        ends = np.array([float_of(REACH * axis.unit) for axis in points.axes])
+        centres = np.array([float_of(axis.centre) for axis in points.axes])
         deviations = np.sqrt(variances[0]) * ends
         return (
-            Parameter.of("n_samples_seen_", float(counts[0])),
-            Parameter.of("mean_", (centres + means[0] * ends).tolist()),
-            Parameter.of("var_", (deviations**2).tolist()),
-            Parameter.of("scale_", deviations.tolist()),
+            parameter("n_samples_seen_", counts[0]),
+            parameter("mean_", centres + means[0] * ends),
+            parameter("var_", deviations**2),
+            parameter("scale_", deviations),
         )
 
     def transform(self, X: Any) -> Any:  # noqa: N803

@@ -71,6 +71,11 @@ class Axis:
                 "it out."
             )
         value, lowest = _from_its_lowest(column, bounds)
+        if value.high == 0:
+            raise InvalidValue(
+                f"{column.name!r} has no two values between its bounds, which are nearer than "
+                "one step of the column; widen them, or leave it out."
+            )
         middle = Fraction(value.high, 2)
         if around is not None:
             middle = (around - bounds.lower) / value.step
@@ -120,12 +125,15 @@ def _scaled(column: ScaledColumn, bounds: Bounds) -> Ranged:
     """
     own, lowest = _from_its_lowest(column.own, column.within)
     step = bounds.width / FINE_STEPS
-    # a deviation that noise made next to nothing: no finer than the column's own steps tell
-    scale = max(column.scale, column.within.width / FINE_STEPS)
+    # a deviation that noise made next to nothing: no finer than the column's own steps tell,
+    # and no smaller than fits the bits, whatever was released: nothing may fail after that
+    fits = 4 * column.within.width / (step * 2 ** (SCALED_BITS - 2))
+    scale = max(column.scale, column.within.width / FINE_STEPS, fits)
     slope = own.step / (scale * step)
     start = (lowest - column.mean - scale * bounds.lower) / (scale * step)
     reach = (own.high * slope + abs(start) + 1).__ceil__()
-    times = max(0, SCALED_BITS - reach.bit_length())
+    # the end of the range, in as fine steps, fits the bits too
+    times = max(0, SCALED_BITS - max(reach.bit_length(), FINE_STEPS.bit_length()))
     whole = Ranged(own.steps, 0, own.high, Fraction(1))
     line = Ranged.constant(Fraction(round(slope * 2**times))) * whole
     line += Ranged.constant(Fraction(round((start + Fraction(1, 2)) * 2**times)))

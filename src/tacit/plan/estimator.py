@@ -30,7 +30,8 @@ Rules:
 - What one unit moves is bounded for all its rows together: at most ``training.max_rows`` of a
   unit are kept in sums and in rows, and the first column of rows says which belong together.
 - Nothing is noised but integers, and their sensitivity holds in the integers really used.
-- It never fails, and never stops early, for a reason that depends on the data.
+- It never fails, and never stops early, for a reason that depends on the data. What it computes
+  of releases is total, too: a failure after the first draw of noise locks the population.
 """
 
 from collections.abc import Generator
@@ -51,25 +52,23 @@ Opener_contra = TypeVar("Opener_contra", contravariant=True)
 class RowsOf:
     """The rows that ``plan`` keeps, and not their sums: for what no sum can tell.
 
-    Its tallies are all `KeptTally`, and each is a column, after a first that numbers the units;
-    rows of a unit stand together. They never leave the process that holds the engine. A table
-    of more than ``most`` rows fails, as one that is too large for that process does; the cap is
-    public, and its units are as many as the owner's limits allow.
+    Its tallies are all `KeptTally`, and each is a column, after a first that numbers the units.
+    They are sent as a `Secret` of `tacit.engines.unit_rows.UnitRows`, which are read in blocks
+    of whole units, and never leave the process that holds the engine. The rows of a unit are
+    ordered by their integers. There is no cap on rows: to fail beyond one would be an exact
+    answer about how many there are.
     """
 
     plan: BoundedPlan
-    most: int
 
     def __post_init__(self) -> None:
         if self.plan.keys or not all(isinstance(t, KeptTally) for t in self.plan.tallies):
             raise InvalidValue("Rows are kept numbers of one group, and no other tallies.")
-        if self.most < 1:
-            raise InvalidValue(f"A cap on rows is at least 1, and {self.most} is not.")
 
 
 Step = BoundedPlan | RowsOf
 """What an estimator asks for: sums, sent as a `Secret` of integers for each tally, or rows,
-sent as one `Secret` matrix."""
+sent as one `Secret` of blocks."""
 
 Steps = Generator[Step, Any, tuple[Parameter, ...]]
 

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from tacit.core.catalog import Catalog
 from tacit.core.parameter import Parameter, columns_of
 from tacit.core.release import ReleasedColumn
@@ -29,7 +31,7 @@ class Data:
             return self.engine.run(step, self.catalog, self.salt).tallies
         if not isinstance(self.engine, RowEngine):
             raise InternalError("This engine has no rows to hand on.")
-        return self.engine.rows(step.plan, self.catalog, self.salt, step.most)
+        return self.engine.rows(step.plan, self.catalog, self.salt)
 
 
 def drive(
@@ -40,13 +42,15 @@ def drive(
     Secrets go in and none comes out: they are opened at the ``gateway``.
     """
     steps = estimator.steps(training, gateway)
-    try:
-        step = next(steps)
-        while True:
-            step = steps.send(data.answer(step))
-    except StopIteration as done:
-        found: tuple[Parameter, ...] = done.value
-        return found
+    # a warning would be an error where somebody made it one, and then tell of the data
+    with np.errstate(all="ignore"):
+        try:
+            step = next(steps)
+            while True:
+                step = steps.send(data.answer(step))
+        except StopIteration as done:
+            found: tuple[Parameter, ...] = done.value
+            return found
 
 
 def fitted(

@@ -9,6 +9,7 @@ import json
 import os
 import resource
 import signal
+import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -171,6 +172,7 @@ def serve(  # noqa: PLR0913, PLR0917 - all that a child is given
     """What the child does: one question after the other, until the pipe ends."""
     confine(allowed.within)
     os.chdir(scratch)  # where DuckDB writes what its memory does not hold
+    tempfile.tempdir = scratch  # and fits write their rows
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # for whoever started us to heed
     resource.setrlimit(resource.RLIMIT_AS, (allowed.memory_bytes, allowed.memory_bytes))
     try:

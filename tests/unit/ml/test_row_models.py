@@ -15,6 +15,7 @@ from tacit.core.loss import Loss
 from tacit.core.measure import Measure
 from tacit.core.secret import Secret
 from tacit.core.unit import Neighbours
+from tacit.engines.unit_rows import UnitRows
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import Gateway
 from tacit.ml import clipped_sum
@@ -56,7 +57,7 @@ def fitted(model: Any, training: Training, table: Any, gateway: Gateway) -> Any:
     steps = model.steps(training, gateway)
     next(steps)
     with pytest.raises(StopIteration) as done:
-        steps.send(Secret(np.array(table, dtype=np.int64).reshape(-1, 4)))
+        steps.send(Secret(UnitRows.of(np.array(table, dtype=np.int64).reshape(-1, 4))))
     return done.value.value
 
 

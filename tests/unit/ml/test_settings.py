@@ -12,7 +12,7 @@ from tacit.ml.huber_regression import HuberRegression
 from tacit.ml.k_means import KMeans
 from tacit.ml.linear_regression import LinearRegression
 from tacit.ml.registry import MODELS, model_named
-from tacit.ml.settings import MOST, check_settings, refusing
+from tacit.ml.settings import LARGEST, LEAST, MOST, check_settings, refusing
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -26,7 +26,7 @@ def test_the_settings_that_a_model_has_by_itself_pass(name: str) -> None:
     [
         (LinearRegression, {"epsilon": 1, "norm": None, "fit_intercept": False}),
         (LinearRegression, {"bounds": [[0, -1.5], [1, 10**9]]}),
-        (HuberRegression, {"iterations": MOST, "scale": 1e100}),
+        (HuberRegression, {"iterations": MOST, "scale": LARGEST, "rate": LEAST, "turn": -0.0}),
     ],
 )
 def test_what_a_constructor_says_passes(made: type, settings: dict[str, Any]) -> None:
@@ -40,14 +40,17 @@ def test_what_a_constructor_says_passes(made: type, settings: dict[str, Any]) ->
         (HuberRegression, {"iterations": -MOST - 1}, "int up to 10000"),
         (HuberRegression, {"iterations": 20.0}, "int up to 10000 or nothing, not 20.0"),
         (HuberRegression, {"iterations": True}, "not True"),
-        (HuberRegression, {"rate": math.nan}, "a finite number, not nan"),
-        (HuberRegression, {"rate": -math.inf}, "a finite number, not -inf"),
+        (HuberRegression, {"rate": math.nan}, "a finite number, 0 or .*, not nan"),
+        (HuberRegression, {"rate": -math.inf}, "a finite number, 0 or .*, not -inf"),
         (HuberRegression, {"rate": 10**4000}, "a number beyond all"),
         (HuberRegression, {"rate": "x" * 1000}, "not 'xxx.*…"),
-        (LinearRegression, {"norm": False}, "a finite number or nothing, not False"),
+        (LinearRegression, {"norm": False}, "either side of it or nothing, not False"),
         (LinearRegression, {"fit_intercept": 1}, "true or false, not 1"),
         (LinearRegression, {"bounds": [[[[0]]]]}, "not a list of other things"),
         (LinearRegression, {"bounds": [math.nan, 1]}, "not a list of other things"),
+        (HuberRegression, {"rate": LEAST / 2}, "0 or from 1e-100 to 1e.100 either side"),
+        (HuberRegression, {"rate": -2 * LARGEST}, "0 or from 1e-100 to 1e.100 either side"),
+        (LinearRegression, {"bounds": [0, 5e-324]}, "0 or from 1e-100 to 1e.100 either side"),
         (LinearRegression, {"bounds": {"a": print}}, "not a list of other things"),
     ],
 )
