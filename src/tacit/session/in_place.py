@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from tacit.core.catalog import Catalog
 from tacit.core.dataset import Dataset, UnitColumn
+from tacit.core.public_table import PublicTable
 from tacit.errors import InvalidValue
 from tacit.session.engines import Engines
 
@@ -40,19 +41,16 @@ def check_computed(catalog: Catalog, engines: Engines) -> None:
 def _reasons(catalog: Catalog, names: tuple[str, ...], engines: Engines) -> list[str]:
     """Why tables of these names are not plain, a sentence each."""
     reasons: list[str] = []
-    for name, engine in engines.items():
-        here = [
-            each
-            for each in catalog.tables
-            if each.name in names and each.location.engine == name
-        ]
-        private = tuple(_by_itself(each) for each in here if isinstance(each, Dataset))
-        public = tuple(each for each in here if not isinstance(each, Dataset))
-        if here:
-            reasons += engine.plain(Catalog(catalog.populations, private, public))
-    return reasons
+    for table in catalog.tables:
+        if table.name in names and table.location.engine in engines:
+            engine = engines[table.location.engine]
+            reasons += engine.plain(_alone(catalog, table))
+    return list(dict.fromkeys(reasons))
 
 
-def _by_itself(dataset: Dataset) -> Dataset:
-    """A dataset whose link leads nowhere: of its storage, the way to the unit is no part."""
-    return replace(dataset, unit=UnitColumn(dataset.unit.column))
+def _alone(catalog: Catalog, table: Dataset | PublicTable) -> Catalog:
+    """A catalogue of one table, whose link leads nowhere: that is no part of its storage."""
+    if not isinstance(table, Dataset):
+        return Catalog(catalog.populations, (), (table,))
+    named = replace(table, unit=UnitColumn(table.unit.column))
+    return Catalog(catalog.populations, (named,))
