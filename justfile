@@ -175,6 +175,10 @@ campaign-fits fits="500" runs="40" place=".campaign-fits":
 campaign-settings count="20000" place=".campaign-settings":
     TACIT_SETTINGS={{ count }} TACIT_CAMPAIGN={{ place }} OPENBLAS_NUM_THREADS=1 uv run pytest tests/claims/test_campaign_settings.py
 
+# what it costs that DuckDB's plans do not depend on the data, beside the time of version 0.1.0; and that they do not
+bench-plans rows="1e6":
+    TACIT_ROWS={{ rows }} uv run pytest -n 0 benchmarks/bench_plans.py tests/engines/test_plans.py
+
 # a private answer beside the bare engine and OpenDP on 10^7 rows; from text to price; 10^6 groups
 bench-query:
     uv run pytest -s benchmarks/bench_engines.py benchmarks/bench_query.py

@@ -13,6 +13,7 @@ from tacit.core.secret import Secret
 from tacit.engines.ask import ask
 from tacit.engines.copies import check_copies, in_place
 from tacit.engines.engine import SecretTable
+from tacit.engines.fixed_plans import fix_plans
 from tacit.engines.listing import TABLES, named
 from tacit.engines.lookups import check_lookups
 from tacit.engines.physical_types import Types, check_types, kinds
@@ -27,8 +28,6 @@ LOCKS = (
     "SET enable_external_access = false",
     "SET autoload_known_extensions = false",
     "SET autoinstall_known_extensions = false",
-    # it turns the bound into heaps of lists: twice the time, three times the memory
-    "SET disabled_optimizers = 'top_n_window_elimination'",
     "SET lock_configuration = true",
 )
 """No file, no network, no extension and no setting can be reached from a statement."""
@@ -69,6 +68,7 @@ class DuckDB:
         self._connection = connection
         self._database = database
         self._idle: deque[duckdb.DuckDBPyConnection] = deque()
+        fix_plans(lambda text: connection.execute(text).fetchall())
         for lock in LOCKS:
             connection.execute(lock)
 
