@@ -10,7 +10,7 @@ from tacit.session.prepare import Owner
 
 
 @click.command()
-@click.argument("dataset")
+@click.argument("datasets", metavar="DATASET...", nargs=-1, required=True)
 @click.option(
     "--where", help="A schema, or a .duckdb file; where the copy is, unless another is named."
 )
@@ -20,27 +20,30 @@ from tacit.session.prepare import Owner
 @options.project
 def prepare(  # noqa: PLR0913 - one for each option
     *,
-    dataset: str,
+    datasets: tuple[str, ...],
     where: str | None,
     parts: int | None,
     by: str | None,
     drop: bool,
     project: Path,
 ) -> None:
-    """Make a validated copy of DATASET, from which it is served, or drop it.
+    """Make a validated copy of each DATASET, from which it is served, or drop it.
 
     Make it anew when the epoch or the declaration is another. With a row key and
     max_rows_in_all the copy is ordered, and questions are answered sooner.
     """
     owner = Owner(project, by)
     if drop:
-        gone = "The copy is dropped" if owner.drop(dataset) else "There is no copy"
-        click.echo(f"{gone}; questions read {dataset} itself.")
+        for dataset in datasets:
+            gone = "The copy is dropped" if owner.drop(dataset) else "There is no copy"
+            click.echo(f"{gone}; questions read {dataset} itself.")
         return
     shown = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*shown, TimeElapsedColumn()) as bar:
-        for step in owner.prepare(dataset, where, parts):
-            if not bar.tasks:
-                bar.add_task(f"parts of {dataset}", total=step.parts)
-            bar.update(bar.tasks[0].id, completed=step.made)
+        for dataset in datasets:
+            task = None
+            for step in owner.prepare(dataset, where, parts):
+                if task is None:
+                    task = bar.add_task(f"parts of {dataset}", total=step.parts)
+                bar.update(task, completed=step.made)
     click.echo(f"Said in {project.name}; see what reads it: tacit ask SQL --explain")
