@@ -82,16 +82,20 @@ def show_valid_parquet(connection: duckdb.DuckDBPyConnection, path: str, name: s
     try:
         connection.execute(f"SELECT {hashes} FROM {read})").fetchall()  # noqa: S608
     except duckdb.Error:
+        # strlen alone would be answered by the bytes of the file
+        lengths = ", ".join(f"octet_length(encode({text})) AS {text}" for text in texts)
+        connection.execute(
+            f"CREATE TEMP TABLE tacit_lengths AS SELECT {lengths} FROM {read}, "  # noqa: S608
+            f"{LENIENT} = 'ignore')"
+        )
         valid = ", ".join(
-            f"CASE WHEN strlen(a.{text}) = strlen(CAST(b.{text} AS VARCHAR)) THEN a.{text} END"
-            f" AS {text}"
+            f"CASE WHEN octet_length(encode(a.{text})) = b.{text} THEN a.{text} END AS {text}"
             for text in texts
         )
-        marks = quoted_name("tacit_marks")
-        connection.execute(f"ALTER VIEW {quoted_name(name)} RENAME TO {marks}")
+        connection.execute(f"ALTER VIEW {quoted_name(name)} RENAME TO tacit_marks")
         connection.execute(
-            f"CREATE VIEW {quoted_name(name)} AS SELECT a.* REPLACE ({valid}) FROM {marks} AS a"  # noqa: S608
-            f" POSITIONAL JOIN {read}, {LENIENT} = 'ignore') AS b"
+            f"CREATE VIEW {quoted_name(name)} AS SELECT a.* REPLACE ({valid}) "  # noqa: S608
+            "FROM tacit_marks AS a POSITIONAL JOIN tacit_lengths AS b"
         )
 
 

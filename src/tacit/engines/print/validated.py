@@ -82,9 +82,13 @@ def typed(column: Column, physical: str, dialect: str) -> exp.Expr:
     """
     value = exp.column(exp.to_identifier(column.name, quoted=True))
     if _fits(column.kind, physical, dialect):
+        if dialect == "postgres" and column.kind is Kind.DECIMAL:
+            return cast(value, physical)  # a domain over it would lose its digits
         return value
     if dialect == "postgres":
-        return _cast_by_case(value, column, physical)
+        found = _cast_by_case(value, column, physical)
+        # a CASE has no number of digits, and the column of a copy needs one
+        return cast(found, _target(column)) if column.kind is Kind.DECIMAL else found
     return _cast_or_null(value, column, dialect)
 
 
@@ -114,9 +118,8 @@ def in_range(column: Column, dialect: str, text_bytes: int = TEXT_BYTES) -> exp.
             low, high = (_time(end, dialect) for end in (FIRST_TIME, LAST_TIME))
             return choose([(_between(value, low, high), value.copy())], None)
         case Kind.DECIMAL if dialect == "postgres":
-            # a numeric of PostgreSQL may be no number, which is the greatest there
-            low, high = literal(-(10**MOST_BEFORE)), literal(10**MOST_BEFORE)
-            return choose([(_between(value, low, high), value.copy())], None)
+            # a numeric of PostgreSQL may be no number; a CASE would lose its digits
+            return exp.func("NULLIF", value, cast(exp.Literal.string("NaN"), "DECIMAL"))
         case Kind.TEXT:
             return _text(value, dialect, text_bytes)
         case _:
