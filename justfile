@@ -179,6 +179,10 @@ campaign-settings count="20000" place=".campaign-settings":
 bench-plans rows="1e6":
     TACIT_ROWS={{ rows }} uv run pytest -n 0 benchmarks/bench_plans.py tests/engines/test_plans.py
 
+# seconds and bytes of a validated copy, beside a question without it; `just bench-copies 1e5 duckdb` is quick
+bench-copies rows="1e6,1e7" engines="duckdb,postgres,spark":
+    TACIT_ROWS={{ rows }} TACIT_ENGINES={{ engines }} uv run pytest -s -n 0 benchmarks/bench_copies.py
+
 # a private answer beside the bare engine and OpenDP on 10^7 rows; from text to price; 10^6 groups
 bench-query:
     uv run pytest -s benchmarks/bench_engines.py benchmarks/bench_query.py
