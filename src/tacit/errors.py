@@ -6,7 +6,9 @@
     ├── InvalidValue            a public value is malformed or out of range    (a ValueError)
     │   └── MissingBound        an aggregate needs bounds that are not declared
     ├── BudgetExceeded          a loss does not fit into what is left of a budget
-    ├── DeadlineMissed          an answer was late: an owner looks before more is charged
+    ├── PopulationLocked        an answer failed: an owner looks before more is charged
+    │   └── DeadlineMissed      an answer was late: an owner looks before more is charged
+    ├── EngineUnreachable       the engine does not answer; what is paid for waits for it
     ├── NotPermitted            an act that this person may not do, or not alone
     ├── KeyReused               a request's key already stands for another question
     ├── AnswerPending           somebody is answering this very question now
@@ -43,8 +45,16 @@ class BudgetExceeded(TacitError):
     """A loss does not fit into what is left of a budget; the text says what does."""
 
 
-class DeadlineMissed(TacitError):
+class PopulationLocked(TacitError):
+    """A paid question about the same people failed, and no owner has looked since."""
+
+
+class DeadlineMissed(PopulationLocked):
     """An answer about the same people missed its deadline, and no owner has looked since."""
+
+
+class EngineUnreachable(TacitError):
+    """The engine does not answer, before any statement reached it; the text says what to do."""
 
 
 class NotPermitted(TacitError):

@@ -24,7 +24,13 @@ UNCONDITIONAL = (
         spent_delta=budgets.c.spent_delta + bindparam("delta"),
         head_seq=budgets.c.head_seq + 1,
     )
-    .returning(budgets.c.head_seq, budgets.c.head_hash, budgets.c.missed)
+    .returning(
+        budgets.c.head_seq,
+        budgets.c.head_hash,
+        budgets.c.missed,
+        budgets.c.failed,
+        budgets.c.retried,
+    )
 )
 
 Spend = Callable[[Work, Question, Target, bytes, int], tuple[Entry, int]]

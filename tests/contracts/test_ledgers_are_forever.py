@@ -44,6 +44,7 @@ LINES, TOLD = GOLDEN / "ledger-1.jsonl", GOLDEN / "ledger-1.json"
 DECLARED = GOLDEN / "ledger-1-declared.jsonl"
 MISSED = GOLDEN / "ledger-1-missed.jsonl"
 STATES = GOLDEN / "ledger-2-states.jsonl"
+FAILED = GOLDEN / "ledger-1-failed.jsonl"
 SAMPLED = GOLDEN / "ledger-1-sampled.jsonl"
 
 PEOPLE = PrivacyUnit("person")
@@ -130,6 +131,26 @@ def make_states() -> None:
             with store.writing() as work:
                 witness.remember(work, people.name, name, Witnessed(version, bytes(32)))
         STATES.write_text("".join(export(store)))
+        store.close()
+
+
+def make_failed() -> None:
+    """Write the golden file of failures, of a retry, and of a least price."""
+    with TemporaryDirectory() as folder:
+        store = open_store(f"sqlite:///{folder}/ledger.db")
+        ticks = count(1_767_225_600_000, 1000)
+        ledger = Ledger(store, clock=lambda: next(ticks))
+        people, budget = next(iter(BUDGETS.items()))
+        ledger.open_budget(people, budget, ("olga",), by="olga")
+        ledger.set_least(people.name, Fraction(1, 1000), by="olga")
+        for plan in ("failed", "run twice"):
+            paid = ledger.reserve(ask(plan, of=people), lease_ms=LEASE_MS)
+            assert isinstance(paid, Charge)
+            ledger.retry(paid)
+            if plan == "failed":
+                ledger.fail(paid)
+                ledger.look(people.name, by="olga")
+        FAILED.write_text("".join(export(store)))
         store.close()
 
 
@@ -261,6 +282,13 @@ def test_a_golden_ledger_tells_of_its_states() -> None:
     assert book.head.hex()[:16] == "9dc6636da1bc0d66"
 
 
+def test_a_golden_ledger_tells_what_failed() -> None:
+    (book,) = read(FAILED.read_text().splitlines(keepends=True))
+    assert (book.failed, book.retried, book.looked) == ({3}, {3, 7}, 1)
+    assert book.least_share == Fraction(1, 1000)
+    assert book.head.hex()[:16] == "7db1075200420ff9"
+
+
 def sampled() -> list[str]:
     return SAMPLED.read_text().splitlines(keepends=True)
 
@@ -268,7 +296,10 @@ def sampled() -> list[str]:
 def test_golden_ledgers_hold_every_act_and_every_measure(lines: list[str]) -> None:
     files = (
         lines,
-        *(file.read_text().splitlines(keepends=True) for file in (DECLARED, MISSED, STATES)),
+        *(
+            file.read_text().splitlines(keepends=True)
+            for file in (DECLARED, MISSED, FAILED, STATES)
+        ),
     )
     chains = [chain for file in files for chain in read_export(file).chains.values()]
     acts = [decode(entry.body) for chain in chains for entry in chain]

@@ -31,6 +31,10 @@ BUDGET = {
     "spent_delta": 0,
     "missed": 0,
     "looked": 0,
+    "failed": 0,
+    "retried": 0,
+    "least_share": "1/100000",
+    "least_amount": 0,
     "head_seq": 0,
     "head_hash": bytes(32),
 }
@@ -46,7 +50,7 @@ def test_a_sum_above_its_cap_or_below_nothing_is_refused_by_the_database(
 
 
 ENTRY = {"population": "patients", "seq": 1, "body": "{}", "hash": bytes(32), "state": None}
-ANSWER: Values = {"release": b"k", "receipt": b"r", "until": 5, "body": b"42"}
+ANSWER: Values = {"release": b"k", "receipt": b"r", "until": 5, "body": b"42", "places": None}
 FORBIDDEN = {
     "change an entry": update(entries).values(body="{ }"),
     "delete an entry": delete(entries),

@@ -243,7 +243,9 @@ def test_what_was_late_while_somebody_asks_is_told_with_their_answer(
     shared: str, team: SqlStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[int] = []
-    monkeypatch.setattr(asking, "run", lambda charge: told.append(charge.missed) or b"3")
+    monkeypatch.setattr(
+        asking, "run", lambda charge: told.append(charge.records[0].late) or b"3"
+    )
     open_pure(Ledger(team))
     with standing(shared, ask("a")) as (work, outcomes):
         work.run(text("UPDATE budgets SET missed = 1, looked = 1"), {})

@@ -39,12 +39,16 @@ def anchor(*, project: Path, anchors: Path) -> None:
 @options.principal
 @click.argument("population")
 def look(*, project: Path, principal: str, population: str) -> None:
-    """Say, as an owner, that you looked at why an answer was late; then more are charged."""
+    """Record, as an owner, that you looked at why an answer was late or failed.
+
+    Nothing is charged about POPULATION until then.
+    """
     with beside(project) as (_, home):
         home.ledger.look(population, by=principal)
-        missed = home.ledger.status(population).missed
+        status = home.ledger.status(population)
     click.echo(
-        f"{principal} looked; answers about {population} that were late so far: {missed}."
+        f"{principal} looked. Answers about {population} so far: {status.missed} late, "
+        f"{status.failed} failed, {status.retried} run twice. Questions are charged again."
     )
 
 

@@ -33,7 +33,12 @@ def line(status: Status, book: Book) -> str:
     more = (
         f"about {left(status, asked)} more like the {asked} so far" if asked else "none asked"
     )
-    late = f"\n  {status.missed} answers missed their deadlines" if status.missed else ""
+    late = ""
+    if status.missed or status.failed or status.retried:
+        late = (
+            f"\n  {status.missed} answers were late, {status.failed} failed, "
+            f"{status.retried} were run twice"
+        )
     if status.locked:
         late += (
             f"; nothing is charged until an owner looks: tacit ledger look {book.population}"

@@ -24,6 +24,9 @@ from tacit.plan.relation import Scan
 from tacit.query.fit_preview import FitPreview
 from tacit.sql.parse import parse
 
+COUNTED = ("missed", "locked", "failed", "retried")
+"""What a server tells of answers that did not come."""
+
 
 class Connection(Line, Protocol):
     """What a session speaks over."""
@@ -118,8 +121,9 @@ class RemoteSession:
                 cap, spent = decode_loss(told["cap"]), decode_loss(told["spent"])
                 delta = exact(told["conversion_delta"])
                 units = Units.limit(cap), Units.limit(spent)
-                late = told["missed"], told["locked"]
-                return Status(name, cap.measure, delta, *units, *late)
+                least = Units.limit(decode_loss(told["least"])).amount
+                counts: dict[str, Any] = {each: told[each] for each in COUNTED}
+                return Status(name, cap.measure, delta, *units, **counts, least_amount=least)
         raise InvalidValue(f"The server tells nothing of the budget of {name!r}.")
 
     def verify(self, population: str | None = None) -> Verdict:

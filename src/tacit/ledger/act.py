@@ -61,8 +61,27 @@ class Missed:
 
 
 @dataclass(frozen=True, slots=True)
+class Retried:
+    """The charge at ``charge`` failed before any noise was drawn, and is run once more.
+
+    Every third one of a population stops its charges until an owner has looked.
+    """
+
+    charge: int
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The charge at ``charge`` failed for good: nothing is charged until an owner looks."""
+
+    charge: int
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
 class Looked:
-    """An owner looked at what was missed: questions are charged and answered again."""
+    """An owner looked at what was late or failed: questions are charged and answered again."""
 
     by: str
     at: int
@@ -87,6 +106,18 @@ class QuotaSet:
     holder: str
     amount: int
     delta: int
+    by: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class LeastSet:
+    """An owner set the least price of a question, as a share of the cap.
+
+    From here on every charge that is not free is at least ``share`` of the cap of its time.
+    """
+
+    share: str
     by: str
     at: int
 
@@ -160,9 +191,12 @@ Act = (
     | Charged
     | Kept
     | Missed
+    | Retried
+    | Failed
     | Looked
     | StateSealed
     | QuotaSet
+    | LeastSet
     | Joined
     | Declared
     | Proposed

@@ -6,7 +6,14 @@ from hashlib import sha256
 from sqlalchemy import bindparam, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from tacit.errors import AnswerLost, AnswerPending, Conflict, ConnectionLost, StoreFailed
+from tacit.errors import (
+    AnswerLost,
+    AnswerPending,
+    Conflict,
+    ConnectionLost,
+    EngineUnreachable,
+    StoreFailed,
+)
 from tacit.ledger.act import Kept
 from tacit.ledger.chain import append
 from tacit.ledger.charge import Answer, Charge
@@ -16,6 +23,14 @@ from tacit.store.work import Work
 
 ATTEMPTS = 10
 """How often a writer whose connection was lost looks for what it had written."""
+
+PARKED = -1
+"""In place of a time: the charge is paid for, and waits for an engine that was not reached."""
+
+UNREACHED = (
+    "The engine cannot be reached. The question is paid for, and nothing is lost: ask the same "
+    "again, and it goes on under the same charge."
+)
 
 _FIND = select(answers.c.receipt, answers.c.until, answers.c.body).where(
     answers.c.release == bindparam("key")
@@ -41,6 +56,13 @@ _mine = (
     & answers.c.body.is_(None)
 )
 _KEEP = update(answers).where(_mine).values(body=bindparam("body"))
+_waits = (
+    (answers.c.release == bindparam("key"))
+    & (answers.c.until == PARKED)
+    & answers.c.body.is_(None)
+)
+_PARKED = select(answers.c.places).where(_waits)
+_RESUME = update(answers).where(_waits).values(until=bindparam("until"))
 _ABANDON = update(answers).where(_mine).values(until=0)
 
 
@@ -52,9 +74,23 @@ def look(work: Work, release_key: bytes, now: int) -> Answer | None:
     receipt, until, body = row
     if body is not None:
         return Answer(body, receipt)
+    if until == PARKED:
+        raise EngineUnreachable(UNREACHED)
     if now < until:
         raise AnswerPending(until)
     return None
+
+
+def parked(work: Work, release_key: bytes) -> str | None:
+    """Where the charge stands whose engine was not reached; None where none waits."""
+    row = work.one(_PARKED, {"key": release_key})
+    return None if row is None else row[0]
+
+
+def resume(work: Work, release_key: bytes, until: int) -> None:
+    """Say that somebody answers now under the charge that waited, so that others wait."""
+    if not work.run(_RESUME, {"key": release_key, "until": until}):
+        raise Conflict("Another took this charge up first; look again.")
 
 
 def stored_body(work: Work, release_key: bytes) -> bytes | None:
@@ -83,6 +119,7 @@ def claim(work: Work, charge: Charge, now: int, until: int) -> None:
         "receipt": charge.receipt,
         "until": until,
         "body": None,
+        "places": None,
         "now": now,
     }
     if not work.run(_CLAIM, values):

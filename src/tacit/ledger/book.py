@@ -5,6 +5,7 @@ comes to the same sums, or says where they cannot be right.
 """
 
 from collections.abc import Iterable
+from fractions import Fraction
 
 from tacit.errors import LedgerBroken
 from tacit.ledger.act import (
@@ -14,8 +15,10 @@ from tacit.ledger.act import (
     Charged,
     Decision,
     Declared,
+    Failed,
     Joined,
     Kept,
+    LeastSet,
     Looked,
     Missed,
     Opened,
@@ -24,8 +27,11 @@ from tacit.ledger.act import (
     Proposed,
     QuotaSet,
     StateSealed,
+    Retried,
 )
+from tacit.ledger.chain import RETRIES
 from tacit.ledger.entry import GENESIS, Entry, follow
+from tacit.ledger.least import USUAL_SHARE, least_amount
 from tacit.ledger.question import binding_of
 from tacit.ledger.rule import check_opening, countable, due, hash_in, require
 from tacit.ledger.stored_act import decode
@@ -60,8 +66,15 @@ class Book:
         """The hash of each answer, by its release."""
         self.missed: set[int] = set()
         """The charges whose answers missed their deadlines."""
+        self.failed: set[int] = set()
+        """The charges that failed for good."""
+        self.retried: set[int] = set()
+        """The charges that were run once more."""
         self.looked = 0
-        """How many of these an owner has looked at."""
+        """How many reasons to look an owner has looked at."""
+        self.least_share = USUAL_SHARE
+        """The least price of a question, as a share of the cap."""
+        self._least_said = False
         self.states: dict[str, tuple[int, str]] = {}
         """The last version of each sealed state, and the hash of its bytes."""
 
@@ -104,16 +117,29 @@ class Book:
                 paid = self.unanswered.pop(charge, None)
                 require(paid == key, "an answer belongs to a charge")
                 require(charge not in self.missed, "what was missed is not answered")
+                require(charge not in self.failed, "what failed is not answered")
                 require(key not in self.kept, "an answer is stored once")
                 self.kept[key] = hash_in(answer)
             case Missed(charge, _):
                 require(charge in self.unanswered, "what is missed was charged")
                 require(charge not in self.missed, "an answer is missed once")
                 self.missed.add(charge)
+            case Retried(charge, _):
+                require(charge in self.unanswered, "what is run again was charged")
+                require(charge not in self.retried, "a charge is run again once")
+                require(charge not in self.failed, "what failed is not run again")
+                self.retried.add(charge)
+            case Failed(charge, _):
+                require(charge in self.unanswered, "what fails was charged")
+                require(charge not in self.failed, "a charge fails once")
+                self.failed.add(charge)
             case Looked(by, _):
                 self._owner(by)
-                require(self.looked < len(self.missed), "an owner looks at what was missed")
-                self.looked = len(self.missed)
+                require(self.looked < self.marks, "an owner looks at what was late or failed")
+                self.looked = self.marks
+            case LeastSet(share, by, _):
+                self._owner(by)
+                self._set_least(share)
             case StateSealed(state, version, digest):
                 before = self.states.get(hash_in(state).hex(), (version - 1, ""))[0]
                 require(version >= 1, "the versions of a state begin with 1")
@@ -160,7 +186,10 @@ class Book:
         request, release = (act.principal, hash_in(act.request)), hash_in(act.release)
         require(request not in self.requests, "a request is charged once")
         require(release not in self.kept, "what was answered is not charged again")
-        require(self.looked == len(self.missed), "an owner looks before more is charged")
+        require(self.looked == self.marks, "an owner looks before more is charged")
+        least = least_amount(self.cap.amount, self.least_share)
+        dear = not self._least_said or cost == NO_UNITS or cost.amount >= least
+        require(dear, "a charge is free or at least the least price")
         self.paid += cost != NO_UNITS
         self.spent += cost
         require(self.spent <= self.cap, "the sum of charges stays within the cap")
@@ -189,6 +218,20 @@ class Book:
                 require(owner in self.owners, "who is removed was an owner")
                 self.owners.remove(owner)
                 require(bool(self.owners), "the last owner stays")
+
+    def _set_least(self, share: str) -> None:
+        rule = "the least price is a share of the cap"
+        try:
+            self.least_share = Fraction(share)
+        except (ValueError, ZeroDivisionError) as error:
+            raise LedgerBroken(f"it breaks the rule that {rule}") from error
+        require(str(self.least_share) == share and 0 <= self.least_share <= 1, rule)
+        self._least_said = True
+
+    @property
+    def marks(self) -> int:
+        """How often an owner had reason to look: late, failed, and every third retry."""
+        return len(self.missed) + len(self.failed) + len(self.retried) // RETRIES
 
     @property
     def _measure(self) -> str:

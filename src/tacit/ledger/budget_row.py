@@ -6,8 +6,15 @@ from sqlalchemy import bindparam, select
 
 from tacit.core.measure import Measure
 from tacit.core.population import Population
-from tacit.errors import BudgetExceeded, DeadlineMissed, InvalidValue, UnknownName
-from tacit.ledger.chain import ALL_TIME
+from tacit.errors import (
+    BudgetExceeded,
+    DeadlineMissed,
+    InvalidValue,
+    PopulationLocked,
+    UnknownName,
+)
+from tacit.ledger.chain import ALL_TIME, RETRIES
+from tacit.ledger.charge import Record
 from tacit.ledger.units import Units
 from tacit.store.tables import budgets
 from tacit.store.work import Work
@@ -24,6 +31,10 @@ _FIND = select(
     budgets.c.spent_delta,
     budgets.c.missed,
     budgets.c.looked,
+    budgets.c.failed,
+    budgets.c.retried,
+    budgets.c.least_share,
+    budgets.c.least_amount,
 ).where(budgets.c.population == bindparam("at"), budgets.c.period == ALL_TIME)
 
 
@@ -44,6 +55,10 @@ class BudgetRow(NamedTuple):
     spent_delta: int
     missed: int
     looked: int
+    failed: int
+    retried: int
+    least_share: str
+    least_amount: int
 
     @property
     def measure(self) -> Measure:
@@ -62,17 +77,41 @@ class BudgetRow(NamedTuple):
 
     @property
     def locked(self) -> bool:
-        """Whether an answer missed its deadline, and no owner has looked since."""
-        return self.looked < self.missed
+        """Whether an answer was late or failed, and no owner has looked since."""
+        return self.looked < self.missed + self.failed + self.retried // RETRIES
 
-    def refusal(self, population: str, cost: Units) -> BudgetExceeded | DeadlineMissed:
-        """Why ``cost`` could not be spent: an owner has to look first, or it does not fit."""
-        if self.locked:
-            return DeadlineMissed(
+    @property
+    def record(self) -> Record:
+        """What the guarantee of an answer says about earlier ones."""
+        least = self.least_amount
+        questions = self.cap_amount // least if least else 0
+        return Record(
+            self.missed,
+            self.failed,
+            self.retried,
+            str(Units(least, 0).loss(self.measure)) if least else "",
+            questions,
+        )
+
+    def check_open(self, population: str) -> None:
+        """Refuse, where an owner has to look before anything is charged or begun."""
+        if not self.locked:
+            return
+        if self.missed and not self.failed and not self.retried:
+            raise DeadlineMissed(
                 f"An answer about {population!r} missed its deadline, which can depend on who "
                 "is in the data. Nothing more is charged until an owner has looked: "
                 f"tacit ledger look {population}"
             )
+        raise PopulationLocked(
+            f"A question about {population!r} was paid for and failed or was late, which can "
+            "depend on who is in the data. Nothing more is charged or begun until an owner has "
+            f"looked: tacit ledger look {population}"
+        )
+
+    def refusal(self, population: str, cost: Units) -> BudgetExceeded:
+        """Why ``cost`` does not fit; it raises where an owner has to look first."""
+        self.check_open(population)
         asked, left, cap = (
             units.loss(self.measure) for units in (cost, self.cap - self.spent, self.cap)
         )

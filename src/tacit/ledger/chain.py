@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import and_, bindparam, insert, or_, select, update
 
 from tacit.errors import UnknownName
 from tacit.ledger.act import Act, StateSealed
@@ -24,24 +24,41 @@ STEP = (
 )
 """Take the next place in the chain; whoever comes next waits until this work ends."""
 
+RETRIES = 3
+"""Every so many questions that are run once more, an owner has to look."""
+
+MARKS = budgets.c.missed + budgets.c.failed + budgets.c.retried // RETRIES
+"""How often an owner had reason to look: late answers, failures, and every third retry."""
+
 SPEND = (
     update(budgets)
     .where(
         _here,
         budgets.c.spent_amount <= budgets.c.cap_amount - bindparam("amount"),
         budgets.c.spent_delta <= budgets.c.cap_delta - bindparam("delta"),
-        budgets.c.looked == budgets.c.missed,
+        budgets.c.looked == MARKS,
+        or_(
+            bindparam("amount") >= budgets.c.least_amount,
+            and_(bindparam("amount") == 0, bindparam("delta") == 0),
+        ),
     )
     .values(
         spent_amount=budgets.c.spent_amount + bindparam("amount"),
         spent_delta=budgets.c.spent_delta + bindparam("delta"),
         head_seq=budgets.c.head_seq + 1,
     )
-    .returning(budgets.c.head_seq, budgets.c.head_hash, budgets.c.missed)
+    .returning(
+        budgets.c.head_seq,
+        budgets.c.head_hash,
+        budgets.c.missed,
+        budgets.c.failed,
+        budgets.c.retried,
+    )
 )
 """The one statement that decides a charge: it fits and is spent, or nothing happens.
 
-Nothing happens either while an answer that was late waits for an owner to look.
+Nothing happens either while an answer that was late or failed waits for an owner to look, or
+where the charge is below the least price and not free.
 """
 
 _ADD = insert(entries)

@@ -1,9 +1,47 @@
 """One line of the ledger, and what was stored for it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from tacit.ledger.entry import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """How earlier answers about the same people ended, and the least price of a question.
+
+    Each number is one that could depend on who is in the data, so a guarantee says it.
+    """
+
+    late: int = 0
+    failed: int = 0
+    retried: int = 0
+    least: str = ""
+    questions: int = 0
+    """How many questions at the least price fit into the whole cap."""
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """The sentences that a guarantee adds for this record.
+
+        Example:
+            >>> Record(late=2).assumptions[0]
+            '2 late answers would have been late whoever is in the data'
+        """
+        told = []
+        if self.late:
+            told.append(f"{self.late} late answers would have been late")
+        if self.failed:
+            told.append(f"{self.failed} failed answers would have failed")
+        if self.retried:
+            told.append(f"{self.retried} answers that were tried twice would have been")
+        told = [f"{each} whoever is in the data" for each in told]
+        if self.least:
+            told.append(
+                f"no more than {self.questions} questions are tried, since each costs at least "
+                f"{self.least}"
+            )
+        return tuple(told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +54,18 @@ class Charge:
 
     entries: tuple[Entry, ...]
     release_key: bytes
-    missed: int = 0
-    """How many answers about its populations missed their deadlines before."""
+    records: tuple[Record, ...] = ()
+    """How earlier answers about each of its populations ended."""
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the guarantee of its answer adds, for all of its populations."""
+        return tuple(dict.fromkeys(each for one in self.records for each in one.assumptions))
+
+    def run_again(self) -> "Charge":
+        """The same charge after one more retry, which its own guarantee counts too."""
+        counted = tuple(replace(each, retried=each.retried + 1) for each in self.records)
+        return replace(self, records=counted)
 
     @property
     def receipt(self) -> bytes:

@@ -9,6 +9,7 @@ from tacit.ledger.book import Book
 from tacit.ledger.budget_row import BudgetRow, find_budget
 from tacit.ledger.chain import head_of
 from tacit.ledger.decide import owners_of
+from tacit.ledger.least import least_amount
 from tacit.ledger.stored_act import encode
 from tacit.ledger.units import NO_LIMIT, NO_UNITS, Units
 from tacit.store.tables import holders, members, proposals, requests
@@ -77,6 +78,10 @@ def budget_in(book: Book) -> BudgetRow:
         spent_delta=book.spent.delta,
         missed=len(book.missed),
         looked=book.looked,
+        failed=len(book.failed),
+        retried=len(book.retried),
+        least_share=str(book.least_share),
+        least_amount=least_amount(book.cap.amount, book.least_share),
     )
 
 

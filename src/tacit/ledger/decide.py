@@ -5,6 +5,7 @@ from sqlalchemy import bindparam, delete, insert, select, update
 from tacit.errors import InvalidValue
 from tacit.ledger.act import CapRaised, Decision, OwnerAdded, OwnerRemoved
 from tacit.ledger.chain import ALL_TIME
+from tacit.ledger.least import follow_cap
 from tacit.ledger.units import MOST
 from tacit.store.tables import budgets, owners
 from tacit.store.work import Work
@@ -42,6 +43,7 @@ def apply(work: Work, population: str, decision: Decision) -> None:
             }
             if not work.run(_RAISE, values):
                 raise InvalidValue("A cap of this size is not counted; raise it by less.")
+            follow_cap(work, population)
         case OwnerAdded(owner):
             if owner in owners_of(work, population):
                 raise InvalidValue(f"{owner} is an owner already.")

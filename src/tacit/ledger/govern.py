@@ -1,5 +1,7 @@
 """What owners do: open a budget, decide about it, limit analysts. Each act joins the chain."""
 
+from fractions import Fraction
+
 from sqlalchemy import bindparam, delete, insert, select
 
 from tacit.core.budget import Budget
@@ -13,6 +15,7 @@ from tacit.ledger.act import (
     Decision,
     Declared,
     Joined,
+    LeastSet,
     Opened,
     Proposed,
     QuotaSet,
@@ -21,6 +24,7 @@ from tacit.ledger.budget_row import BudgetRow, find_budget
 from tacit.ledger.chain import ALL_TIME, append
 from tacit.ledger.decide import apply, owners_of
 from tacit.ledger.entry import GENESIS, Entry
+from tacit.ledger.least import USUAL_SHARE, least_amount, write_least
 from tacit.ledger.quota import holders_of, limit
 from tacit.ledger.signature import Signature
 from tacit.ledger.stored_act import decode
@@ -84,6 +88,10 @@ def opened(work: Work, population: str, act: Opened) -> Entry:
         "spent_delta": NO_UNITS.delta,
         "missed": 0,
         "looked": 0,
+        "failed": 0,
+        "retried": 0,
+        "least_share": str(USUAL_SHARE),
+        "least_amount": least_amount(act.amount, USUAL_SHARE),
     }
     place = {"population": population, "period": ALL_TIME, "head_seq": 0, "head_hash": GENESIS}
     work.run(_OPEN, {**place, **fixed, **spending})
@@ -141,6 +149,19 @@ def set_quota(
         )
         _owners(work, population, signed.by)
         limit(work, population, holder, units)
+        return entry
+
+
+def set_least(store: Store, population: str, share: Fraction, signed: Signature) -> Entry:
+    """Set the least price of a question about ``population`` to a share of its cap, or to 0."""
+    if not 0 <= share <= 1:
+        raise InvalidValue(
+            f"The least price of a question is a share of the cap from 0 to 1, not {share}."
+        )
+    with store.writing() as work:
+        entry = append(work, population, LeastSet(str(share), signed.by, signed.at))
+        _owners(work, population, signed.by)
+        write_least(work, population, share)
         return entry
 
 

@@ -17,15 +17,16 @@ from tacit.ledger.charge import Answer, Charge
 from tacit.ledger.decide import owners_of
 from tacit.ledger.enter import enter
 from tacit.ledger.entry import Entry
-from tacit.ledger.miss import look, miss
 from tacit.ledger.question import Question, binding_of
 from tacit.ledger.reserve import reserve
 from tacit.ledger.signature import Signature
 from tacit.ledger.status import Status, status_for, status_of
 from tacit.ledger.turn import Decide, take_turn
+from tacit.ledger.unanswered import fail, look, miss, park, retry
 from tacit.ledger.units import Units
 from tacit.ledger.verify import Verdict, verify, verify_store
 from tacit.numeric.entropy import fresh_bytes
+from tacit.numeric.exact import Number, exact
 from tacit.store.states import States
 from tacit.store.store import Store
 
@@ -96,8 +97,23 @@ class Ledger:
         """Say that ``charge`` had no answer at its deadline: until an owner looks, no more."""
         miss(self._store, charge, self._clock())
 
+    def fail(self, charge: Charge) -> Answer | None:
+        """Record that ``charge`` failed for good: until an owner looks, nothing is charged.
+
+        The answer is returned where it was stored after all.
+        """
+        return fail(self._store, charge, self._clock())
+
+    def retry(self, charge: Charge) -> None:
+        """Record that ``charge`` failed before any noise was drawn, and is run once more."""
+        retry(self._store, charge, self._clock())
+
+    def park(self, charge: Charge) -> None:
+        """Let ``charge`` wait for an engine that was not reached; asking again takes it up."""
+        park(self._store, charge)
+
     def look(self, population: str, *, by: str) -> Entry:
-        """Say, as an owner, that what was missed was looked at: charges are made again."""
+        """Record, as an owner, that what was late or failed was looked at."""
         return look(self._store, population, self._signed(by))
 
     def wait(self, question: Question) -> Answer:
@@ -184,6 +200,10 @@ class Ledger:
     def set_quota(self, population: str, holder: str, cap: Loss, *, by: str) -> Entry:
         """Limit an analyst, or a group whose name begins with @."""
         return govern.set_quota(self._store, population, holder, cap, self._signed(by))
+
+    def set_least(self, population: str, share: Number, *, by: str) -> Entry:
+        """Set the least price of a question, as a share of the cap."""
+        return govern.set_least(self._store, population, exact(share), self._signed(by))
 
     def join(self, population: str, principal: str, group: str, *, by: str) -> Entry:
         """Put an analyst into a group."""

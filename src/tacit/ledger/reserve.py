@@ -6,6 +6,7 @@ the chain. What another writer did at the same moment makes the whole of it vani
 looked up again.
 """
 
+import json
 from fractions import Fraction
 from functools import lru_cache
 
@@ -18,18 +19,19 @@ from tacit.errors import (
     BudgetExceeded,
     Conflict,
     ConnectionLost,
-    DeadlineMissed,
     InternalError,
     InvalidValue,
     KeyReused,
+    PopulationLocked,
     StoreFailed,
 )
 from tacit.ledger.act import Charged
-from tacit.ledger.answer import claim, look
+from tacit.ledger.answer import claim, look, parked, resume
 from tacit.ledger.budget_row import BudgetRow, find_budget
 from tacit.ledger.chain import SPEND, write
-from tacit.ledger.charge import Answer, Charge
+from tacit.ledger.charge import Answer, Charge, Record
 from tacit.ledger.entry import Entry
+from tacit.ledger.least import at_least
 from tacit.ledger.question import Question, Target
 from tacit.ledger.quota import count, holders_of
 from tacit.ledger.stored_act import encode
@@ -73,9 +75,11 @@ def reserve(
                 return reserve_within(work, question, nonce, now, until)
         except (Conflict, ConnectionLost):
             continue
-        except (BudgetExceeded, DeadlineMissed):
+        except (BudgetExceeded, PopulationLocked):
             # whoever took the last of the budget may have paid for this very question
             with store.reading() as work:
+                if parked(work, question.release_key) is not None:
+                    raise
                 paid = _paid_before(work, question, nonce, now)
             if paid is None:
                 raise
@@ -109,12 +113,15 @@ def reserve_within(
     work: Work, question: Question, nonce: bytes, now: int, until: int
 ) -> Charge | Answer:
     """What `reserve` does, as a part of a unit of work."""
+    places = parked(work, question.release_key)
+    if places is not None:
+        return _taken_up(work, question, places, until)
     paid = _paid_before(work, question, nonce, now)
     if paid is not None:
         return paid
     charged = [_charge(work, question, target, nonce, now) for target in question.targets]
     lines = tuple([line for line, _ in charged])
-    charge = Charge(lines, question.release_key, sum([missed for _, missed in charged]))
+    charge = Charge(lines, question.release_key, tuple([record for _, record in charged]))
     claim(work, charge, now, until)
     work.run(
         _REMEMBER,
@@ -131,16 +138,20 @@ def reserve_within(
 
 def _charge(
     work: Work, question: Question, target: Target, nonce: bytes, now: int
-) -> tuple[Entry, int]:
-    """The entry in one population's chain, and how many answers about them were missed."""
+) -> tuple[Entry, Record]:
+    """The entry in one population's chain, and how earlier answers about them ended."""
     name = target.population.name
     budget = find_budget(work, name)
     budget.check(target.population)
     cost, event = _cost(budget, target.event, question.price_delta)
     place = work.one(SPEND, {"at": name, "amount": cost.amount, "delta": cost.delta})
     if place is None:
-        raise find_budget(work, name).refusal(name, cost)
-    seq, previous, missed = place
+        found = find_budget(work, name)
+        if at_least(cost, found.least_amount) != cost:
+            raise Conflict("The least price was raised meanwhile; look again.")
+        raise found.refusal(name, cost)
+    seq, previous, missed, failed, retried = place
+    record = budget._replace(missed=missed, failed=failed, retried=retried).record
     # what was read before the row was ours may be out of date
     holders = holders_of(work, name, question.principal)
     for holder in holders:
@@ -159,7 +170,7 @@ def _charge(
         nonce=nonce.hex(),
         at=now,
     )
-    return write(work, name, seq, previous, encode(act)), missed
+    return write(work, name, seq, previous, encode(act)), record
 
 
 def _cost(budget: BudgetRow, event: Event, price_delta: Fraction) -> tuple[Units, str]:
@@ -168,16 +179,35 @@ def _cost(budget: BudgetRow, event: Event, price_delta: Fraction) -> tuple[Units
             "This question uses noise whose law holds for real numbers only, and the budget "
             "allows exact noise alone; choose another mechanism."
         )
-    return price(event, budget.measure, price_delta), _event_text(event)
+    cost = price(event, budget.measure, price_delta)
+    return at_least(cost, budget.least_amount), _event_text(event)
+
+
+def _taken_up(work: Work, question: Question, places: str, until: int) -> Charge:
+    """The charge that waited for its engine, for whoever asks the same now.
+
+    Refused while an owner has to look: what was charged and has not begun is not begun.
+    """
+    for population in question.populations:
+        find_budget(work, population).check_open(population)
+    resume(work, question.release_key, until)
+    return _charge_at(work, question, dict(json.loads(places)))
 
 
 def _own_charge(work: Work, question: Question, places: str) -> Charge:
     """The charge that this very call wrote, before the database went away."""
-    lines, missed = [], 0
-    for population, place in zip(question.populations, places.split(), strict=True):
-        row = work.one(_ENTRY, {"at": population, "place": int(place)})
+    numbers = [int(place) for place in places.split()]
+    return _charge_at(work, question, dict(zip(question.populations, numbers, strict=True)))
+
+
+def _charge_at(work: Work, question: Question, places: dict[str, int]) -> Charge:
+    """The charge for ``question`` whose entries stand at ``places`` of the chains."""
+    lines, records = [], []
+    for population in question.populations:
+        place = places[population]
+        row = work.one(_ENTRY, {"at": population, "place": place})
         if row is None:
             raise InternalError("A charge that was remembered is not in the chain.")
-        lines.append(Entry(population, int(place), row[0], row[1]))
-        missed += find_budget(work, population).missed
-    return Charge(tuple(lines), question.release_key, missed)
+        lines.append(Entry(population, place, row[0], row[1]))
+        records.append(find_budget(work, population).record)
+    return Charge(tuple(lines), question.release_key, tuple(records))

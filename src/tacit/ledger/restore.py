@@ -67,6 +67,10 @@ def _restore_book(work: Work, book: Book, chain: list[Entry]) -> None:
         "spent_delta": shown.spent.delta,
         "missed": shown.missed,
         "looked": shown.looked,
+        "failed": shown.failed,
+        "retried": shown.retried,
+        "least_share": shown.least_share,
+        "least_amount": shown.least_amount,
         "head_seq": book.seq,
         "head_hash": book.head,
     }
@@ -124,4 +128,5 @@ def _restore_requests(work: Work, exported: Exported) -> None:
         key = bytes.fromhex(release)
         body = exported.answers.get(key)
         row = {"release": key, "receipt": receipts[nonce], "until": 0, "body": body}
+        row["places"] = None
         work.run(_ANSWER, row)

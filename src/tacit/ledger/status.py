@@ -1,6 +1,6 @@
 """What a budget's screen shows: public facts, rounded only toward more loss."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from tacit.accounting.promise import promised
@@ -9,6 +9,8 @@ from tacit.core.loss import Loss
 from tacit.core.measure import Measure
 from tacit.errors import InvalidValue
 from tacit.ledger.budget_row import find_budget
+from tacit.ledger.charge import Record
+from tacit.ledger.least import at_least
 from tacit.ledger.quota import quota_of
 from tacit.ledger.units import NO_LIMIT, NO_UNITS, Units, price
 from tacit.store.store import Store
@@ -16,11 +18,19 @@ from tacit.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a budget counts in, which never changes."""
+    """What a budget counts in, which never changes, and its least price, which may."""
 
     population: str
     measure: Measure
     conversion_delta: Fraction
+    least: Loss | None = None
+    """The least price of a question, as far as it is known here; the ledger decides."""
+
+    def raised(self, loss: Loss) -> Loss:
+        """``loss`` raised to the least price: what a cheaper question is answered at."""
+        if self.least is None or self.least.amount <= loss.amount:
+            return loss
+        return replace(loss, amount=self.least.amount)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +53,29 @@ class Status:
     missed: int = 0
     """How many answers missed their deadlines."""
     locked: bool = False
-    """Whether an owner has to look at the last of them before more is charged."""
+    """Whether an owner has to look before more is charged."""
+    failed: int = 0
+    """How many answers failed for good."""
+    retried: int = 0
+    """How many were run once more."""
+    least_amount: int = 0
+    """The least price of a question, in units."""
+    record: Record = field(default_factory=Record)
+    """What a guarantee says of all this."""
 
     @property
     def terms(self) -> Terms:
         """What it counts in."""
-        return Terms(self.population, self.measure, self.conversion_delta)
+        return Terms(self.population, self.measure, self.conversion_delta, self.least)
+
+    @property
+    def least(self) -> Loss:
+        """The least price of a question."""
+        return Units(self.least_amount, 0).loss(self.measure)
+
+    def cost(self, event: Event, price_delta: Fraction = Fraction(0)) -> Units:
+        """What a question with this event is charged."""
+        return at_least(price(event, self.measure, price_delta), self.least_amount)
 
     @property
     def cap(self) -> Loss:
@@ -77,7 +104,7 @@ class Status:
 
     def questions_like(self, event: Event, price_delta: Fraction = Fraction(0)) -> int:
         """How many more questions with this event fit."""
-        cost = price(event, self.measure, price_delta)
+        cost = self.cost(event, price_delta)
         left = self.cap_units - self.spent_units
         needed = ((left.amount, cost.amount), (left.delta, cost.delta))
         fits = [have // need for have, need in needed if need]
@@ -107,4 +134,8 @@ def status_of(store: Store, population: str) -> Status:
         row.spent,
         row.missed,
         row.locked,
+        row.failed,
+        row.retried,
+        row.least_amount,
+        row.record,
     )

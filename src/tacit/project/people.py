@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from tacit.core.population import Population
 from tacit.core.unit import Neighbours, PrivacyUnit
 from tacit.errors import TacitError
-from tacit.project.allowance import Allowance, allowance_of
+from tacit.project.allowance import Allowance, allowance_of, budget_in
 from tacit.project.entry import Entry
 
 NEIGHBOURS = {each.value: each for each in Neighbours}
@@ -35,7 +35,7 @@ def people_of(entry: Entry) -> People:
     return People(
         population,
         owners,
-        allowance_of(entry.part("budget")),
+        budget_in(entry.part("budget")),
         tuple((holder, allowance_of(quota)) for holder, quota in quotas),
     )
 

@@ -1,6 +1,7 @@
 """Child processes that answer paid questions, a question each at a time."""
 
 import time
+from collections.abc import Sequence
 from queue import SimpleQueue
 from threading import Thread
 
@@ -33,7 +34,7 @@ class Pool:
         return all(worker.start() for worker in self._workers)
 
     def answer(
-        self, quote: Quote | FitQuote, salt: bytes, receipt: bytes, missed: int = 0
+        self, quote: Quote | FitQuote, salt: bytes, receipt: bytes, noted: Sequence[str] = ()
     ) -> bytes:
         """The bytes of the release that was paid for; see `Worker.answer`.
 
@@ -42,7 +43,7 @@ class Pool:
         worker = self._free.get()
         began = time.monotonic()
         try:
-            return worker.answer(quote, salt, receipt, missed)
+            return worker.answer(quote, salt, receipt, noted)
         except InternalError:
             if self._deadline is None:
                 raise

@@ -1,5 +1,6 @@
 """Run a paid question: the engine counts, mechanisms release, the rest is arithmetic."""
 
+from collections.abc import Sequence
 from operator import itemgetter
 
 from tacit.core.catalog import Catalog
@@ -63,14 +64,13 @@ def released_by(
     quote: Quote | FitQuote,
     columns: tuple[ReleasedColumn, ...],
     receipt: bytes,
-    missed: int = 0,
+    noted: Sequence[str] = (),
 ) -> Release:
     """The release that the charge of ``receipt`` paid for.
 
-    Its guarantee counts the answers about the same people that ``missed`` a public deadline.
+    Its guarantee adds what was ``noted`` of earlier answers about the same people: how many
+    were late, failed or were run twice, and the least price of a question.
     """
-    assumed = quote.assumptions
-    if missed:
-        assumed += (f"{missed} late answers would have been late whoever is in the data",)
+    assumed = (*quote.assumptions, *noted)
     guarantee = Guarantee(quote.population, quote.loss, assumed, quote.event.numerics)
     return Release(columns, guarantee, receipt)

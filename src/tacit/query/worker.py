@@ -10,7 +10,7 @@ import os
 import resource
 import signal
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -96,18 +96,18 @@ class Worker:
         return self._child is not None
 
     def answer(
-        self, quote: Quote | FitQuote, salt: bytes, receipt: bytes, missed: int = 0
+        self, quote: Quote | FitQuote, salt: bytes, receipt: bytes, noted: Sequence[str] = ()
     ) -> bytes:
         """The bytes of the release that the charge of ``receipt`` paid for.
 
-        Its guarantee counts the answers about the same people that ``missed`` a deadline.
+        Its guarantee adds what was ``noted`` of earlier answers about the same people.
 
         One opaque error stands for all that can go wrong: a row, a limit or a bug.
         """
         request = quote.asked | {
             "salt": salt.hex(),
             "receipt": receipt.hex(),
-            "missed": missed,
+            "noted": list(noted),
         }
         reply = self._asked(json.dumps(request).encode())
         if not reply.startswith(ANSWERED):
@@ -200,4 +200,4 @@ def answer_question(request: dict[str, Any], engine: Engine, catalog: Catalog) -
     receipt = bytes.fromhex(request["receipt"])
     gateway = LiveGateway(SystemEntropy(receipt))
     columns = run(quote, engine, catalog, bytes.fromhex(request["salt"]), gateway)
-    return encode(released_by(quote, columns, receipt, request["missed"]))
+    return encode(released_by(quote, columns, receipt, request["noted"]))

@@ -13,12 +13,13 @@ from tacit.errors import (
     AnswerLost,
     AnswerPending,
     BudgetExceeded,
-    DeadlineMissed,
+    EngineUnreachable,
     InvalidValue,
     KeyReused,
     LedgerBroken,
     MissingExtra,
     NotPermitted,
+    PopulationLocked,
     StoreFailed,
     TacitError,
     UnknownName,
@@ -68,7 +69,12 @@ class Refused(Exception):
 
 KINDS: dict[type[TacitError], tuple[int, str | None, dict[str, str]]] = {
     UnknownName: (404, "See GET /v1/datasets for what there is.", {}),
-    DeadlineMissed: (423, "Tell an owner.", {}),
+    PopulationLocked: (423, "Tell an owner.", {}),
+    EngineUnreachable: (
+        503,
+        "Send the same request again, with the same Idempotency-Key.",
+        SOON,
+    ),
     BudgetExceeded: (402, "See GET /v1/status for what is left.", {}),
     NotPermitted: (403, None, {}),
     KeyReused: (409, "Send another Idempotency-Key with another question.", {}),

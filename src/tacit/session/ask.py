@@ -57,7 +57,7 @@ def prepared(quote: Quote | FitQuote, curator: Curator) -> Callable[[Charge], by
     salt = curator.salt(quote.population.name)
     if name in curator.pools:
         pool = curator.pools[name]
-        return lambda charge: pool.answer(quote, salt, charge.receipt, charge.missed)
+        return lambda charge: pool.answer(quote, salt, charge.receipt, charge.assumptions)
     engine = curator.engine_of(quote.datasets)
     return lambda charge: touch(quote, charge, engine, curator.catalog, salt)
 

@@ -27,4 +27,4 @@ def answer(request: dict[str, Any], engine: Engine, catalog: Catalog) -> bytes:
     quote = price_fit(fit, model, catalog, Measure(measure), Fraction(delta))
     salt, receipt = bytes.fromhex(request["salt"]), bytes.fromhex(request["receipt"])
     columns = run_fit(quote, engine, catalog, salt, receipt)
-    return encode(released_by(quote, columns, receipt, request["missed"]))
+    return encode(released_by(quote, columns, receipt, request["noted"]))

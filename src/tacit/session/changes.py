@@ -7,9 +7,11 @@ from tacit.core.budget import Budget
 from tacit.errors import InvalidValue, UnknownName
 from tacit.ledger.act import CapRaised, Decision, OwnerAdded, OwnerRemoved
 from tacit.ledger.book import Book
+from tacit.ledger.least import USUAL_SHARE
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.status import Status
 from tacit.ledger.units import NO_UNITS, Units
+from tacit.numeric.exact import plain
 from tacit.project.facts import facts_of
 from tacit.project.people import People
 from tacit.project.project import Project
@@ -50,6 +52,7 @@ def changes(project: Project, ledger: Ledger) -> tuple[Change, ...]:
             found.append(_opening(people, budget, status))
         else:
             found += _decided(people, budget, status, book)
+        found += _least(people, book)
         found += _quotas(people, status, book)
         found += _facts(name, facts_of(project.catalog, name), book.declared)
     return tuple(found)
@@ -110,6 +113,15 @@ def _decided(people: People, budget: Budget, status: Status, book: Book) -> Iter
 
 def _proposal(name: str, decision: Decision) -> Make:
     return lambda ledger, by: ledger.propose(name, decision, by=by)
+
+
+def _least(people: People, book: Book) -> Iterator[Change]:
+    """The least price of a question, where the file says another than the ledger holds."""
+    name, said = people.population.name, people.budget.least
+    share = USUAL_SHARE if said is None else said
+    if share != book.least_share:
+        text = f"{name}: a question costs at least {plain(share)} of the cap"
+        yield Change(text, lambda ledger, by: ledger.set_least(name, share, by=by))
 
 
 def _quotas(people: People, status: Status, book: Book) -> Iterator[Change]:

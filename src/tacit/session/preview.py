@@ -24,6 +24,8 @@ class Preview:
     standing: Standing
     assume_size: tuple[int, ...] = SIZES
     """Rows of a group for which errors are told, where they depend on it."""
+    least: bool = False
+    """Whether less was asked for than a question costs at least."""
 
     def __post_init__(self) -> None:
         check_sizes(self.assume_size)
@@ -51,6 +53,8 @@ class Preview:
         fits = f"{standing.more} such questions fit" if standing.more != 1 else "1 such fits"
         spent = f"{rounded(standing.spent)} of {rounded(standing.cap)}"
         lines.append(f"Price: {rounded(standing.cost)}; about {fits}.")
+        if self.least:
+            lines.append("This is the least price of a question; less noise comes with it.")
         lines.append(f"Spent about {standing.population}: {spent}.")
         if self.quote.survival:
             lines.append(

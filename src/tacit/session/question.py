@@ -43,9 +43,12 @@ class Question(Asked):
         """
         status = self.status()
         named = epsilon is not None or rho is not None
-        loss = loss_for(status.terms, epsilon, rho, delta) if named else tenth(status)
+        asked = loss_for(status.terms, epsilon, rho, delta) if named else tenth(status)
+        loss = status.terms.raised(asked)
         quote = price(self.plan, self.curator.catalog, loss)
-        return Preview(quote, standing_of(status, quote, paid=True), tuple(assume_size))
+        return Preview(
+            quote, standing_of(status, quote, paid=True), tuple(assume_size), loss != asked
+        )
 
     def explain(self) -> str:
         """How it would be answered, and what would make that faster: free, and without data."""
@@ -71,8 +74,12 @@ class Question(Asked):
     def loss(
         self, *, epsilon: Number | None = None, rho: Number | None = None, delta: Number = 0
     ) -> Loss:
-        """What it may lose, in the measure of the budget of the people that it is about."""
-        return loss_for(self.curator.terms(self._population()), epsilon, rho, delta)
+        """What it may lose, in the measure of the budget of the people that it is about.
+
+        Less than the least price of a question is raised to it.
+        """
+        terms = self.curator.terms(self._population())
+        return terms.raised(loss_for(terms, epsilon, rho, delta))
 
     def __repr__(self) -> str:
         return show(self.plan, self.curator.catalog)

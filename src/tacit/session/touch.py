@@ -29,5 +29,5 @@ def touch(
         else:
             gateway = LiveGateway(SystemEntropy(charge.receipt))
             columns = run(quote, engine, catalog, salt, gateway)
-        return encode(released_by(quote, columns, charge.receipt, charge.missed))
+        return encode(released_by(quote, columns, charge.receipt, charge.assumptions))
     raise InternalError("The question failed below the line. It stays charged.")

@@ -52,6 +52,10 @@ budgets = Table(
     _count("spent_delta"),
     _count("missed"),  # answers that were late, and how many of them an owner has looked at
     _count("looked"),
+    _count("failed"),  # answers that failed, and questions that were run once more
+    _count("retried"),
+    _text("least_share"),  # the least price of a question: a share of the cap, and in units
+    _count("least_amount"),
     _count("head_seq"),
     _blob("head_hash"),
     CheckConstraint("spent_amount <= cap_amount AND spent_delta <= cap_delta", "within_cap"),
@@ -89,8 +93,13 @@ answers = Table(
     _blob("receipt"),
     _count("until"),
     Column("body", LargeBinary),
+    Column("places", Text),
 )
-"""The stored release under its key; its body is empty while somebody is answering."""
+"""The stored release under its key; its body is empty while somebody is answering.
+
+``places`` says where a charge stands in the chains whose engine could not be reached, so that
+whoever asks the same can take it up.
+"""
 
 holders = Table(
     "holders",

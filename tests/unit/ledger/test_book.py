@@ -14,8 +14,10 @@ from tacit.ledger.act import (
     Charged,
     Decision,
     Declared,
+    Failed,
     Joined,
     Kept,
+    LeastSet,
     Looked,
     Missed,
     Opened,
@@ -23,6 +25,7 @@ from tacit.ledger.act import (
     OwnerRemoved,
     Proposed,
     QuotaSet,
+    Retried,
 )
 from tacit.ledger.book import Book
 from tacit.ledger.entry import GENESIS, Entry, follow
@@ -63,6 +66,7 @@ PAID = Charged(
 AGAIN = replace(PAID, request=OTHER)
 KEPT = Kept(charge=2, release=KEY, answer=HASH, at=3)
 MISSED, LOOKED = Missed(charge=2, at=3), Looked("olga", 4)
+RETRIED, FAILED = Retried(charge=2, at=3), Failed(charge=2, at=3)
 JOINED = Joined("ann", "@oncology", "olga", 2)
 RISE = CapRaised(ONE, 0, "why not")
 
@@ -157,7 +161,19 @@ BROKEN: dict[str, list[tuple[Act | Decision, ...]]] = {
         (OPENED, PAID, MISSED, AGAIN),
         (OPENED, PAID, AGAIN, MISSED, LOOKED, Missed(3, 5), replace(AGAIN, request=HASH)),
     ],
-    "an owner looks at what was missed": [(OPENED, PAID, LOOKED)],
+    "an owner looks at what was late or failed": [(OPENED, PAID, LOOKED)],
+    "what fails was charged": [(OPENED, FAILED), (OPENED, PAID, KEPT, FAILED)],
+    "a charge fails once": [(OPENED, PAID, FAILED, FAILED)],
+    "what failed is not answered": [(OPENED, PAID, FAILED, KEPT)],
+    "what failed is not run again": [(OPENED, PAID, FAILED, RETRIED)],
+    "what is run again was charged": [(OPENED, RETRIED), (OPENED, PAID, KEPT, RETRIED)],
+    "a charge is run again once": [(OPENED, PAID, RETRIED, RETRIED)],
+    "the least price is a share of the cap": [
+        (OPENED, LeastSet(share, "olga", 9)) for share in ("2", "-1/2", "2/4", "much", "1/0")
+    ],
+    "a charge is free or at least the least price": [
+        (OPENED, LeastSet("1", "olga", 9), PAID),
+    ],
     "an owner governs": [
         (OPENED, PAID, MISSED, replace(LOOKED, by="ann")),
         (OPENED, replace(JOINED, by="ann")),

@@ -56,6 +56,14 @@ def verify(population: str, session: Door) -> dict[str, Any]:
     }
 
 
+@router.post("/v1/ledger/{population}/look", **open_to(Role.OWNER))
+def look(population: str, session: Door, caller: Calling) -> dict[str, Any]:
+    """Record that an owner looked at what was late or failed; then more is charged."""
+    name = session.catalog.population(population).name
+    session.ledger.look(name, by=caller.principal)
+    return _told(session.status(name))
+
+
 def _told(status: Status) -> dict[str, Any]:
     return {
         "population": status.population,
@@ -65,6 +73,9 @@ def _told(status: Status) -> dict[str, Any]:
         "total_so_far": encode_loss(status.total_so_far),
         "missed": status.missed,
         "locked": status.locked,
+        "failed": status.failed,
+        "retried": status.retried,
+        "least": encode_loss(status.least),
     }
 
 

@@ -1,0 +1,114 @@
+"""Charges that have no answer: late, failed, run once more, or waiting for their engine.
+
+Whether a paid question fails, and whether it is late, is seen by whoever asked, and can depend
+on one person's row. So whoever sees it happen sees it once: nothing more is charged about these
+people, at any door, until an owner has looked (decisions 34 and 47). What cannot depend on a
+row stops nobody: a charge whose engine could not be reached waits, and is taken up by whoever
+asks the same again.
+"""
+
+import json
+
+from sqlalchemy import bindparam, select, update
+
+from tacit.errors import InvalidValue, NotPermitted
+from tacit.ledger.act import Act, Failed, Looked, Missed, Retried
+from tacit.ledger.answer import PARKED, abandoned
+from tacit.ledger.budget_row import find_budget
+from tacit.ledger.chain import ALL_TIME, MARKS, append
+from tacit.ledger.charge import Answer, Charge
+from tacit.ledger.decide import owners_of
+from tacit.ledger.entry import Entry
+from tacit.ledger.signature import Signature
+from tacit.store.store import Store
+from tacit.store.tables import answers, budgets
+from tacit.store.work import Work
+
+_here = (budgets.c.population == bindparam("at")) & (budgets.c.period == ALL_TIME)
+_MISS = update(budgets).where(_here).values(missed=budgets.c.missed + 1)
+_FAIL = update(budgets).where(_here).values(failed=budgets.c.failed + 1)
+_RETRY = update(budgets).where(_here).values(retried=budgets.c.retried + 1)
+_LOOK = update(budgets).where(_here).values(looked=MARKS)
+_STORED = select(answers.c.receipt, answers.c.body).where(
+    answers.c.release == bindparam("key"), answers.c.body.is_not(None)
+)
+_PARK = (
+    update(answers)
+    .where(
+        answers.c.release == bindparam("key"),
+        answers.c.receipt == bindparam("paid"),
+        answers.c.body.is_(None),
+    )
+    .values(until=PARKED, places=bindparam("places"))
+)
+
+
+def miss(store: Store, charge: Charge, now: int) -> None:
+    """Record that no answer to ``charge`` came in time, in the chains of all its populations.
+
+    Guarantee: once this returns, nothing is charged to them before an owner looks.
+    """
+    with store.writing() as work:
+        _mark(work, charge, Missed, _MISS, now)
+        abandoned(work, charge)
+
+
+def fail(store: Store, charge: Charge, now: int) -> Answer | None:
+    """Record that ``charge`` failed for good; the answer, where it was stored after all.
+
+    A store that lost its connection while it wrote the answer may have written it: then there
+    is an answer and no failure.
+
+    Guarantee: once this returns None, nothing is charged to these populations before an owner
+    looks.
+    """
+    with store.writing() as work:
+        stored = work.one(_STORED, {"key": charge.release_key})
+        if stored is not None and stored[0] == charge.receipt:
+            return Answer(stored[1], stored[0])
+        _mark(work, charge, Failed, _FAIL, now)
+        abandoned(work, charge)
+    return None
+
+
+def retry(store: Store, charge: Charge, now: int) -> None:
+    """Record that ``charge`` failed before any noise was drawn, and is run once more.
+
+    Every third one of a population stops its charges until an owner has looked.
+    """
+    with store.writing() as work:
+        _mark(work, charge, Retried, _RETRY, now)
+
+
+def park(store: Store, charge: Charge) -> None:
+    """Let ``charge`` wait for an engine that was not reached; asking again takes it up."""
+    places = json.dumps([[entry.population, entry.seq] for entry in charge.entries])
+    with store.writing() as work:
+        values = {"key": charge.release_key, "paid": charge.receipt, "places": places}
+        work.run(_PARK, values)
+
+
+def look(store: Store, population: str, signed: Signature) -> Entry:
+    """Record that an owner looked at all that was late or failed so far."""
+    with store.writing() as work:
+        entry = append(work, population, Looked(signed.by, signed.at))
+        if signed.by not in owners_of(work, population):
+            raise NotPermitted(f"{signed.by} does not own the budget of {population!r}.")
+        if not find_budget(work, population).locked:
+            raise InvalidValue(f"No answer about {population!r} waits for an owner to look.")
+        work.run(_LOOK, {"at": population})
+        return entry
+
+
+def _mark(
+    work: Work,
+    charge: Charge,
+    kind: type[Missed] | type[Failed] | type[Retried],
+    count: object,
+    now: int,
+) -> None:
+    """Write the act into each chain, and count it beside the budget."""
+    for entry in charge.entries:
+        act: Act = kind(entry.seq, now)
+        append(work, entry.population, act)
+        work.run(count, {"at": entry.population})  # type: ignore[arg-type]

@@ -1,0 +1,196 @@
+"""Charges that failed, were run twice or wait for their engine, and the least price."""
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import pytest
+from asking import answer, ask, open_pure
+from sqlalchemy import update
+
+from tacit.core.event import Nothing
+from tacit.core.loss import Loss
+from tacit.core.noise_event import LaplaceNoise
+from tacit.errors import (
+    AnswerLost,
+    AnswerPending,
+    EngineUnreachable,
+    InvalidValue,
+    LedgerBroken,
+    NotPermitted,
+    PopulationLocked,
+)
+from tacit.ledger.charge import Answer, Charge
+from tacit.ledger.export import export
+from tacit.ledger.ledger import Ledger
+from tacit.ledger.question import Question
+from tacit.ledger.restore import restore
+from tacit.ledger.units import Units
+from tacit.store.store import SqlStore
+from tacit.store.tables import budgets
+
+TINY = LaplaceNoise(sensitivity=Fraction(1), scale=Fraction(10**9))
+"""Noise that costs an epsilon of 10^-9, below the least price of a budget of 1."""
+
+
+_FORGET = update(budgets).values(least_amount=0)
+"""What somebody who holds the database would write to ask for less."""
+
+
+def charged(ledger: Ledger, plan: str, **given: object) -> Charge:
+    paid = ledger.reserve(ask(plan, **given), lease_ms=60_000)  # type: ignore[arg-type]
+    assert isinstance(paid, Charge)
+    return paid
+
+
+def refused(ledger: Ledger, question: Question) -> str:
+    with pytest.raises(PopulationLocked) as told:
+        ledger.reserve(question, lease_ms=1)
+    return str(told.value)
+
+
+def test_a_failure_stops_all_charges_until_an_owner_looks(store: SqlStore) -> None:
+    ledger = Ledger(store)
+    open_pure(ledger)
+    open_pure(ledger, name="staff")
+    kept = answer(ledger, ask("before"))
+    assert ledger.fail(charged(ledger, "fails")) is None
+    status = ledger.status("patients")
+    assert (status.failed, status.retried, status.locked) == (1, 0, True)
+    for who in ("ann", "bob"):
+        assert "tacit ledger look patients" in refused(ledger, ask("after", principal=who))
+    assert ledger.status("patients") == status  # nothing was charged
+    assert ledger.reserve(ask("before"), lease_ms=1) == kept
+    with pytest.raises(AnswerLost):
+        ledger.reserve(ask("fails"), lease_ms=1)
+    assert not ledger.status("staff").locked
+    with pytest.raises(NotPermitted):
+        ledger.look("patients", by="ann")
+    ledger.look("patients", by="olga")
+    assert "1 failed answers would have failed" in charged(ledger, "after").assumptions[0]
+    assert ledger.verify("patients")
+
+
+def test_every_third_retry_stops_charges(store: SqlStore) -> None:
+    ledger = Ledger(store)
+    open_pure(ledger)
+    for place in range(6):
+        paid = charged(ledger, f"tried twice {place}")
+        assert paid.records[0].retried == place
+        ledger.retry(paid)
+        assert paid.run_again().records[0].retried == place + 1
+        ledger.keep(paid, b"an answer")
+        assert ledger.status("patients").locked == (place % 3 == 2)
+        if place % 3 == 2:
+            assert "look patients" in refused(ledger, ask("after"))
+            ledger.look("patients", by="olga")
+    assert ledger.status("patients").retried == 6
+    assert ledger.verify("patients")
+
+
+def test_an_answer_that_was_stored_after_all_has_not_failed(store: SqlStore) -> None:
+    ledger = Ledger(store)
+    open_pure(ledger)
+    paid = charged(ledger, "stored")
+    ledger.keep(paid, b"an answer")
+    assert ledger.fail(paid) == Answer(b"an answer", paid.receipt)
+    assert not ledger.status("patients").locked
+    assert ledger.verify("patients")
+
+
+def test_a_charge_that_waits_is_taken_up_by_whoever_asks_the_same(store: SqlStore) -> None:
+    ledger = Ledger(store)
+    open_pure(ledger)
+    first = charged(ledger, "waits")
+    spent = ledger.status("patients").spent
+    ledger.park(first)
+    with pytest.raises(EngineUnreachable, match="ask the same again"):
+        ledger.released(ask("waits"))
+    again = charged(ledger, "waits", principal="bob")
+    assert (again.receipt, again.entries) == (first.receipt, first.entries)
+    with pytest.raises(AnswerPending):  # one at a time
+        ledger.reserve(ask("waits"), lease_ms=1)
+    assert ledger.keep(again, b"an answer").body == b"an answer"
+    assert ledger.status("patients").spent == spent
+    assert not ledger.status("patients").locked
+    assert ledger.verify("patients")
+
+
+def test_what_was_charged_and_has_not_begun_is_not_begun(store: SqlStore) -> None:
+    ledger = Ledger(store)
+    open_pure(ledger)
+    waits = charged(ledger, "waits")
+    ledger.park(waits)
+    ledger.fail(charged(ledger, "fails"))
+    assert "failed or was late" in refused(ledger, ask("waits"))
+    ledger.look("patients", by="olga")
+    assert charged(ledger, "waits").receipt == waits.receipt
+
+
+def test_a_restored_ledger_knows_its_failures_and_its_least_price(
+    store: SqlStore, new_store: Callable[[str], str], opened: Callable[[str], SqlStore]
+) -> None:
+    ledger, other = Ledger(store), opened(new_store("sqlite"))
+    open_pure(ledger)
+    ledger.set_least("patients", Fraction(1, 50), by="olga")
+    paid = charged(ledger, "fails")
+    ledger.retry(paid)
+    ledger.fail(paid)
+    restore(other, export(store))
+    assert Ledger(other).status("patients") == ledger.status("patients")
+    assert "look patients" in refused(Ledger(other), ask("after"))
+
+
+def test_nothing_is_charged_below_the_least_price_but_what_is_free(store: SqlStore) -> None:
+    ledger = Ledger(store)
+    open_pure(ledger)
+    least = ledger.status("patients").least
+    assert least == Loss.pure("0.00001")
+    charged(ledger, "tiny", event=TINY)
+    assert ledger.status("patients").spent == least
+    assert ledger.status("patients").questions_like(TINY) == 99_999
+    charged(ledger, "a step that was paid for", event=Nothing())
+    assert ledger.status("patients").spent == least
+    ledger.set_least("patients", 0, by="olga")
+    charged(ledger, "tiny again", event=TINY)
+    assert ledger.status("patients").spent_units == Units(10_000_000 + 1000, 0)
+    assert ledger.verify("patients")
+
+
+def test_the_least_price_follows_a_cap_that_is_raised(store: SqlStore) -> None:
+    ledger = Ledger(store)
+    open_pure(ledger)
+    ledger.raise_cap("patients", Loss.pure(1), "more", by="olga")
+    assert ledger.status("patients").least == Loss.pure("0.00002")
+    with pytest.raises(NotPermitted):
+        ledger.set_least("patients", Fraction(1, 10), by="ann")
+    with pytest.raises(InvalidValue, match="from 0 to 1"):
+        ledger.set_least("patients", 2, by="olga")
+    ledger.set_least("patients", Fraction(1, 10), by="olga")
+    ledger.raise_cap("patients", Loss.pure(1), "more", by="olga")
+    assert ledger.status("patients").least == Loss.pure("0.3")
+    assert ledger.verify("patients")
+
+
+def test_the_store_itself_refuses_a_charge_below_the_least_price(
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Were the raise forgotten above, the statement that decides every charge would refuse."""
+    ledger = Ledger(store)
+    open_pure(ledger)
+    monkeypatch.setattr("tacit.ledger.reserve.at_least", lambda cost, _: cost)
+    with pytest.raises(Exception, match="does not fit"):
+        ledger.reserve(ask("tiny", event=TINY), lease_ms=1)
+    assert ledger.status("patients").spent == Loss.pure(0)
+
+
+def test_a_chain_with_a_charge_below_the_least_price_is_not_believed(
+    store: SqlStore,
+) -> None:
+    ledger = Ledger(store)
+    open_pure(ledger)
+    ledger.set_least("patients", Fraction(1, 10**5), by="olga")
+    with store.writing() as work:
+        work.run(_FORGET, {})
+    charged(ledger, "tiny", event=TINY)
+    with pytest.raises(LedgerBroken, match="at least the least price"):
+        ledger.verify("patients")
