@@ -20,7 +20,7 @@ from tacit.engines.duckdb import open_duckdb
 from tacit.errors import BudgetExceeded, InvalidValue, MissingBound, UnknownName
 from tacit.ml.linear_regression import LinearRegression
 from tacit.query.worker import Allowed, Worker
-from tacit.session.below import answer
+from tacit.session.below import read_work
 from tacit.session.fit import fit, quote_of
 from tacit.session.session import Session
 
@@ -147,10 +147,10 @@ def test_a_child_process_is_told_a_name_and_settings_and_replies_parameters(
     with duckdb.connect(str(file)) as made:
         made.execute("CREATE TABLE visits AS FROM frame")
     room = Allowed(memory_bytes=8 * 2**30, seconds=60)
-    worker = Worker(open_duckdb, str(file), session.catalog, room, answers=answer)
+    worker = Worker(open_duckdb, str(file), session.catalog, room, reads=read_work)
     try:
         quote = quote_of(session._curator, regression(), "visits", FEATURES, TARGET)
-        release = decode(worker.answer(quote, b"salt", bytes(32)))
+        release = decode(worker.run(quote, b"salt", bytes(32)))
     finally:
         worker.close()
     assert release["parameter"].values == ("coef_", "coef_", "intercept_")

@@ -108,7 +108,7 @@ def test_a_project_opens_only_when_an_owner_has_applied_it(file: Path) -> None:
     with open_project(file, principal="ann") as session:
         answer = session.sql(JOINED).ask(epsilon=1)
         assert abs(answer["n"].values[0] - 1000) < 200
-        assert "It assumes that people.id is unique." in repr(answer)
+        assert "It assumes that people.id is unique; that no more than" in repr(answer)
         with pytest.raises(BudgetExceeded, match="quota of ann"):
             session.sql(JOINED).ask(epsilon="0.9")
     assert held(file).verify("patients").entries == 5

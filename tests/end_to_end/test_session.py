@@ -18,10 +18,11 @@ from tacit.core.stored_release import encode
 from tacit.engines.engine import SecretTable
 from tacit.errors import AnswerLost, BudgetExceeded, InternalError, InvalidValue, UnknownName
 from tacit.frame.aggregate import count, mean
-from tacit.ledger.charge import Charge
 from tacit.plan.bounded import BoundedPlan
+from tacit.query.below import Progress, attempt
+from tacit.query.paid_work import QuoteWork
 from tacit.query.price import price
-from tacit.session.ask import ask, charge, prepared
+from tacit.session.ask import ask
 from tacit.session.curator import Curator
 from tacit.session.request import request_for
 from tacit.session.session import Session
@@ -86,10 +87,10 @@ class Watched:
 def eager(curator: Curator, text: str, loss: Loss) -> None:
     """A lie: it looks at the data, and charges what it found."""
     quote = price(parse(text, curator.catalog), curator.catalog, loss)
-    run = prepared(quote, curator)
-    run(Charge((), b""))
+    work = QuoteWork(quote, curator.catalog, curator.salt("patients"), bytes(32))
+    attempt(work, curator.engine_of(quote.datasets), Progress())
     question = request_for(quote, curator.catalog, curator.principal)
-    charge(curator.home.ledger, question, lease_ms=1000)
+    curator.home.ledger.reserve(question, lease_ms=1000)
 
 
 def test_the_charge_is_in_the_ledger_when_the_engine_is_touched(opens: Opens) -> None:
@@ -98,10 +99,7 @@ def test_the_charge_is_in_the_ledger_when_the_engine_is_touched(opens: Opens) ->
     assert watched.charged == [Loss.zcdp("0.05")]
 
 
-def test_a_session_that_looks_before_it_charges_is_caught(
-    opens: Opens, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Charge, "receipt", bytes(32))
+def test_a_session_that_looks_before_it_charges_is_caught(opens: Opens) -> None:
     watched = Watched(opens())
     eager(watched.curator, TEXT, Loss.zcdp("0.05"))
     assert watched.charged == [Loss.zcdp(0)]

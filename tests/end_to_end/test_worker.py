@@ -15,6 +15,7 @@ from tacit.core.loss import Loss
 from tacit.core.stored_release import decode
 from tacit.engines.duckdb import open_duckdb
 from tacit.errors import InternalError
+from tacit.query.below import Broken
 from tacit.query.price import price
 from tacit.query.quote import Quote
 from tacit.query.worker import Allowed, Worker
@@ -49,21 +50,28 @@ def quoted(text: str = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward") -
 
 
 def test_a_paid_question_goes_in_and_a_release_comes_out(worker: Worker) -> None:
-    release = decode(worker.answer(quoted(), b"salt", RECEIPT))
+    release = decode(worker.run(quoted(), b"salt", RECEIPT))
     assert release.receipt == RECEIPT
     assert release.columns[0].values == WARDS
-    again = decode(worker.answer(quoted(), b"salt", RECEIPT))
+    again = decode(worker.run(quoted(), b"salt", RECEIPT))
     assert again.columns[1].values != release.columns[1].values or again == release
 
 
 def test_a_child_that_died_is_told_in_one_wording_and_started_again(worker: Worker) -> None:
-    worker.answer(quoted(), b"salt", RECEIPT)
-    assert worker._child is not None
+    worker.run(quoted(), b"salt", RECEIPT)
+    for wrong in (signal.SIGKILL, signal.SIGSTOP):
+        assert worker._child is not None
+        first = worker._child[0].pid or 0
+        os.kill(first, wrong)
+        assert worker.ready()  # which is asked before anything is charged
+        assert worker._child[0].pid != first
+        assert worker.ready()
     os.kill(worker._child[0].pid or 0, signal.SIGKILL)
     time.sleep(0.2)
-    with pytest.raises(InternalError, match="failed below the line"):
-        worker.answer(quoted(), b"salt", RECEIPT)
-    assert decode(worker.answer(quoted(), b"salt", RECEIPT)).receipt == RECEIPT
+    with pytest.raises(Broken, match="failed below the line") as told:
+        worker.run(quoted(), b"salt", RECEIPT)
+    assert (told.value.stage, told.value.drawn) == ("worker", False)
+    assert decode(worker.run(quoted(), b"salt", RECEIPT)).receipt == RECEIPT
 
 
 def test_a_missing_table_and_a_late_answer_sound_the_same(place: str, tmp_path: Path) -> None:
@@ -76,7 +84,7 @@ def test_a_missing_table_and_a_late_answer_sound_the_same(place: str, tmp_path: 
     ):
         worker = Worker(open_duckdb, address, CLINIC, allowed)
         with pytest.raises(InternalError) as told:
-            worker.answer(quoted(), b"salt", RECEIPT)
+            worker.run(quoted(), b"salt", RECEIPT)
         texts.append(str(told.value))
         worker.close()
     assert len(set(texts)) == 1
@@ -85,5 +93,5 @@ def test_a_missing_table_and_a_late_answer_sound_the_same(place: str, tmp_path: 
 def test_memory_has_a_limit_that_is_the_same_for_all(place: str) -> None:
     worker = Worker(open_duckdb, place, CLINIC, Allowed(memory_bytes=2**28, seconds=60))
     with pytest.raises(InternalError, match="failed below the line"):
-        worker.answer(quoted(), b"salt", RECEIPT)
+        worker.run(quoted(), b"salt", RECEIPT)
     worker.close()

@@ -16,6 +16,7 @@ ROLES = {
     ("GET", "/v1/status"): ("analyst", "owner", "auditor"),
     ("GET", "/v1/ledger/{population}"): ("auditor", "owner"),
     ("GET", "/v1/ledger/{population}/verify"): ("auditor", "owner"),
+    ("POST", "/v1/ledger/{population}/look"): ("owner",),
     ("POST", "/v1/tokens"): ("owner",),
     ("GET", "/v1/tokens"): ("owner",),
     ("DELETE", "/v1/tokens/{token_id}"): ("owner",),
@@ -34,6 +35,7 @@ ABOUT = {
     "/v1/releases/{release_key}": "release",
     "/v1/ledger/{population}": "population",
     "/v1/ledger/{population}/verify": "population",
+    "/v1/ledger/{population}/look": "population",
     "/v1/tokens": "token",
     "/v1/tokens/{token_id}": "token",
 }
@@ -103,6 +105,8 @@ def _of_object(who: Who, method: str, path: str, thing: str) -> int:
         return 200 if (who.principal, thing) == ("ann", OWN) and OWN in who.reaches else 404
     if thing not in who.reaches:
         return 404
-    if path.startswith("/v1/fit") and thing == OTHER:
-        return 422  # the budget of the staff counts in pure epsilon, and no model does
+    if path.endswith("/look") or (path.startswith("/v1/fit") and thing == OTHER):
+        # nothing failed, so that there is nothing to look at; and the budget of the staff
+        # counts in pure epsilon, and no model does
+        return 422
     return 204 if method == "DELETE" else 200

@@ -20,7 +20,7 @@ from tacit.engines.plain_storage import plain_in_postgres
 from tacit.engines.postgres_role import check_role, check_table
 from tacit.engines.print.join import columns, everything
 from tacit.engines.unit_rows import PART, UnitRows
-from tacit.errors import InternalError, InvalidValue
+from tacit.errors import EngineUnreachable, InternalError, InvalidValue
 from tacit.plan.bounded import BoundedPlan
 
 SETTINGS = {
@@ -169,16 +169,26 @@ class Postgres:
 
     def _found(self, text: str, *before: str) -> list[Any]:
         try:
-            with self._cursor() as cursor:
+            connected = self._connect()
+        except psycopg.Error as error:
+            # no statement was sent: no row can be the cause
+            raise EngineUnreachable("PostgreSQL cannot be reached.") from error
+        try:
+            with connected as connection, connection.cursor() as cursor:
                 for setting in before:
                     cursor.execute(setting.encode())
                 return cursor.execute(text.encode()).fetchall()
+        except psycopg.errors.AdminShutdown as error:
+            # its operator ends the connection, which a server that crashes does not say
+            raise EngineUnreachable("PostgreSQL is being stopped.") from error
         except psycopg.Error as error:
             raise InternalError("The engine failed.") from error
 
     @contextmanager
     def _cursor(self, name: str = "") -> Iterator[psycopg.Cursor[Any]]:
         """Open a cursor in a session of its own; one with a name is the server's."""
-        connected = psycopg.connect(self._address, options=self._options, connect_timeout=10)
-        with connected as connection, connection.cursor(name) as cursor:
+        with self._connect() as connection, connection.cursor(name) as cursor:
             yield cursor
+
+    def _connect(self) -> psycopg.Connection[Any]:
+        return psycopg.connect(self._address, options=self._options, connect_timeout=10)

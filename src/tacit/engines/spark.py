@@ -24,7 +24,7 @@ from tacit.engines.physical_types import Types, check_types, kinds
 from tacit.engines.plain_storage import plain_in_spark
 from tacit.engines.print.join import columns, everything
 from tacit.engines.unit_rows import PART, UnitRows
-from tacit.errors import InternalError, InvalidValue
+from tacit.errors import EngineUnreachable, InternalError, InvalidValue
 from tacit.plan.bounded import BoundedPlan
 
 SETTINGS: Mapping[str, str] = {
@@ -82,7 +82,11 @@ class Spark:
     the workers; what goes wrong has one text, since Spark's own may hold a value of a row.
     """
 
-    def __init__(self, session: SparkSession | ConnectSession) -> None:
+    def __init__(
+        self, session: SparkSession | ConnectSession, address: str | None = None
+    ) -> None:
+        self._address = address
+        """Where its Connect server listens; None for a session in this process."""
         for name in LOGGERS:
             PySparkLogger.getLogger(name).disabled = True
         self._session: Any = session.newSession()
@@ -164,6 +168,12 @@ class Spark:
             raise InternalError("The engine failed.") from error
 
     def _found(self, text: str) -> list[Any]:
+        if self._address is not None:
+            try:
+                _knock(self._address)
+            except OSError as error:
+                # no statement was sent: no row can be the cause
+                raise EngineUnreachable("Spark cannot be reached.") from error
         try:
             found: list[Any] = self._session.sql(text).collect()
         except Exception as error:
@@ -177,7 +187,7 @@ def open_spark(address: str) -> Spark:
     try:
         if address.startswith("sc://"):
             _knock(address)
-            return Spark(ConnectSession.builder.remote(address).create())
+            return Spark(ConnectSession.builder.remote(address).create(), address)
         return Spark(SparkSession.builder.master(address).appName("tacit").getOrCreate())
     except InvalidValue:
         raise

@@ -56,6 +56,8 @@ class Charge:
     release_key: bytes
     records: tuple[Record, ...] = ()
     """How earlier answers about each of its populations ended."""
+    retried: bool = False
+    """Whether it was run once more already."""
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -65,7 +67,7 @@ class Charge:
     def run_again(self) -> "Charge":
         """The same charge after one more retry, which its own guarantee counts too."""
         counted = tuple(replace(each, retried=each.retried + 1) for each in self.records)
-        return replace(self, records=counted)
+        return replace(self, records=counted, retried=True)
 
     @property
     def receipt(self) -> bytes:

@@ -7,6 +7,7 @@ looked up again.
 """
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -191,7 +192,9 @@ def _taken_up(work: Work, question: Question, places: str, until: int) -> Charge
     for population in question.populations:
         find_budget(work, population).check_open(population)
     resume(work, question.release_key, until)
-    return _charge_at(work, question, dict(json.loads(places)))
+    told = json.loads(places)
+    charge = _charge_at(work, question, dict(told["places"]))
+    return replace(charge, retried=told["retried"])
 
 
 def _own_charge(work: Work, question: Question, places: str) -> Charge:

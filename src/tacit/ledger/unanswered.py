@@ -82,7 +82,8 @@ def retry(store: Store, charge: Charge, now: int) -> None:
 
 def park(store: Store, charge: Charge) -> None:
     """Let ``charge`` wait for an engine that was not reached; asking again takes it up."""
-    places = json.dumps([[entry.population, entry.seq] for entry in charge.entries])
+    stands = [[entry.population, entry.seq] for entry in charge.entries]
+    places = json.dumps({"places": stands, "retried": charge.retried})
     with store.writing() as work:
         values = {"key": charge.release_key, "paid": charge.receipt, "places": places}
         work.run(_PARK, values)

@@ -102,16 +102,19 @@ class LiveGateway:
         (2,)
     """
 
-    __slots__ = ("_entropy",)
+    __slots__ = ("_entropy", "_mark")
 
-    def __init__(self, entropy: Entropy) -> None:
+    def __init__(self, entropy: Entropy, mark: Callable[[], None] = lambda: None) -> None:
         self._entropy = entropy
+        self._mark = mark
+        """Called before each draw begins: what has drawn is never run again."""
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, draw: Draw
     ) -> Integers:
         """What ``draw`` makes of the secret."""
         del sensitivity  # the mechanism calibrated its draw to it, and an audit checks it
+        self._mark()
         return draw(unseal(secret), self._entropy)
 
     def select(

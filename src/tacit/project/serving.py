@@ -35,6 +35,8 @@ class Serving:
     seconds: int = 60
     deadline: float | None = None
     oidc: Issuer | None = None
+    on_failure: tuple[str, ...] = ()
+    """A command that tells the owners of a failure, and its first arguments."""
 
 
 USUAL = Serving()
@@ -43,7 +45,7 @@ USUAL = Serving()
 
 def serving_of(entry: Entry) -> Serving:
     """The section ``[server]``."""
-    parts = entry.fields(*LIMITS, "deadline", "oidc")
+    parts = entry.fields(*LIMITS, "deadline", "oidc", "on_failure")
     limits = {name: parts[name].whole() for name in LIMITS if name in parts}
     for name, limit in limits.items():
         if limit < 1:
@@ -52,7 +54,11 @@ def serving_of(entry: Entry) -> Serving:
     if deadline is not None and not 0 < deadline <= limits.get("seconds", USUAL.seconds):
         raise parts["deadline"].fault("deadline is above 0, and at most `seconds`.")
     oidc = _issuer(parts["oidc"]) if "oidc" in parts else None
-    return Serving(**limits, deadline=deadline, oidc=oidc)
+    told = parts["on_failure"].items() if "on_failure" in parts else ()
+    command = tuple(part.text() for part in told)
+    if "on_failure" in parts and not command:
+        raise parts["on_failure"].fault('Name a command: on_failure = ["notify-owner"].')
+    return Serving(**limits, deadline=deadline, oidc=oidc, on_failure=command)
 
 
 def _issuer(entry: Entry) -> Issuer:

@@ -61,8 +61,8 @@ def fitted(
 
 
 def run_fit(
-    quote: FitQuote, engine: Engine, catalog: Catalog, salt: bytes, receipt: bytes
+    quote: FitQuote, engine: Engine, catalog: Catalog, salt: bytes, gateway: Gateway
 ) -> tuple[ReleasedColumn, ...]:
-    """The parameters of a fit that the charge of ``receipt`` paid for, as columns."""
+    """The parameters of a fit that was paid for, as columns."""
     data = Data(engine, catalog, salt)
-    return columns_of(fitted(quote.estimator, quote.training, data, receipt))
+    return columns_of(drive(quote.estimator, quote.training, data, gateway))

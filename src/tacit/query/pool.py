@@ -1,18 +1,47 @@
 """Child processes that answer paid questions, a question each at a time."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from queue import SimpleQueue
 from threading import Thread
 
-from tacit.errors import InternalError
+from tacit.errors import EngineUnreachable
+from tacit.ledger.charge import Charge
+from tacit.query.below import UNCHARGED
 from tacit.query.fit_quote import FitQuote
 from tacit.query.quote import Quote
 from tacit.query.worker import Worker
 
 
-class Late(InternalError):
-    """There is no answer at the public deadline, for whatever reason."""
+class Held:
+    """A worker that was found to answer, held for one charge.
+
+    Where there is a ``deadline``, in seconds, all that is paid for ends at that time, counted
+    from when the work begins.
+    """
+
+    def __init__(self, worker: Worker, deadline: float | None) -> None:
+        self._worker = worker
+        self._ends: float | None = None
+        self._deadline = deadline
+
+    def run(self, quote: Quote | FitQuote, salt: bytes, charge: Charge) -> bytes:
+        """One attempt at the work that ``charge`` paid for; see `Worker.run`."""
+        if self._deadline is not None and self._ends is None:
+            self._ends = time.monotonic() + self._deadline
+        noted = charge.assumptions
+        return self._worker.run(quote, salt, charge.receipt, noted, ends=self._ends)
+
+    @property
+    def timed(self) -> bool:
+        """Whether there is a deadline."""
+        return self._deadline is not None
+
+    def wait(self) -> None:
+        """Wait for the deadline of what was begun."""
+        if self._ends is not None:
+            time.sleep(max(0.0, self._ends - time.monotonic()))
 
 
 class Pool:
@@ -33,24 +62,23 @@ class Pool:
         """Start all children, so that no question waits for them; whether all did start."""
         return all(worker.start() for worker in self._workers)
 
-    def answer(
-        self, quote: Quote | FitQuote, salt: bytes, receipt: bytes, noted: Sequence[str] = ()
-    ) -> bytes:
-        """The bytes of the release that was paid for; see `Worker.answer`.
+    @contextmanager
+    def held(self) -> Iterator[Held]:
+        """A worker that answers, for as long as the block takes; nothing is charged before.
 
-        Where there is a deadline, whatever fails is `Late`, at that time.
+        A child that died or hangs is replaced first. Where none can be started, the engine
+        cannot be reached, and nobody pays for that.
         """
         worker = self._free.get()
-        began = time.monotonic()
         try:
-            return worker.answer(quote, salt, receipt, noted)
-        except InternalError:
-            if self._deadline is None:
-                raise
-            raise Late("The question missed its deadline.") from None
+            if not worker.ready():
+                raise EngineUnreachable(UNCHARGED)
+            held = Held(worker, self._deadline)
+            try:
+                yield held
+            finally:
+                held.wait()
         finally:
-            if self._deadline is not None:
-                time.sleep(max(0.0, began + self._deadline - time.monotonic()))
             if worker.started:
                 self._free.put(worker)
             else:  # a child that was ended is started again while nobody waits for it

@@ -2,6 +2,11 @@
 
 No secret crosses a process: the child prices the plan again from public facts, asks the engine,
 draws the noise, and sends back what may leave. What goes wrong there has one text.
+
+The child says over the pipe when it begins to draw noise, *before* the first draw: its parent
+knows whether noise was drawn even if the child dies the moment after, and what has drawn is
+never run again (`tacit.query.below`). It also says when it waits for an engine that it cannot
+reach, so that a wait is not mistaken for an engine that is slow.
 """
 
 import gc
@@ -10,6 +15,7 @@ import os
 import resource
 import signal
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -23,27 +29,33 @@ from typing import Any
 from tacit.core.catalog import Catalog
 from tacit.core.loss import Loss
 from tacit.core.measure import Measure
-from tacit.core.stored_release import encode
 from tacit.engines.engine import Engine
-from tacit.errors import InternalError
-from tacit.mechanisms.gateway import LiveGateway
-from tacit.numeric.entropy import SystemEntropy
+from tacit.errors import EngineUnreachable
+from tacit.ledger.answer import UNREACHED as TOLD_UNREACHED
 from tacit.plan.stored_plan import decode
+from tacit.query.below import TIME, WORKER, Broken, PaidWork, Progress, attempt
 from tacit.query.confine import Confinement, confine, start_fork_server
 from tacit.query.fit_quote import FitQuote
+from tacit.query.paid_work import QuoteWork
 from tacit.query.price import price
 from tacit.query.quote import Quote
-from tacit.query.run import released_by, run
 from tacit.query.scratch import Scratch
 
 StartEngine = Callable[[str], Engine]
 """Opens an engine at an address, in the child; found by its name there."""
 
-Answers = Callable[[dict[str, Any], Engine, Catalog], bytes]
-"""Makes the bytes of a release of what a child was asked; found by its name there."""
+Reads = Callable[[dict[str, Any], Catalog], PaidWork]
+"""Makes the work of what a child was asked, from public facts; found by its name there."""
 
-READY, ANSWERED, FAILED = b"ready", b"+", b"-"
+READY, PING = b"ready", b"ping"
+ANSWERED, FAILED, UNREACHED = b"+", b"-", b"?"
+"""How a reply begins: release bytes, a stage at which the work failed, or an engine that cannot
+be reached, before any noise was drawn."""
+DRAWING, WAITING = b"!", b"~"
+"""What a child says while it works: noise is drawn from here on; the engine is waited for."""
+
 START_SECONDS = 60
+PING_SECONDS = 5
 ROOM = 2**26
 """Bytes that a child must have left once its engine is open; without them it does not start."""
 
@@ -72,10 +84,10 @@ class Worker:
         catalog: Catalog,
         allowed: Allowed,
         *,
-        answers: Answers | None = None,
+        reads: Reads | None = None,
     ) -> None:
-        self._allowed = allowed
-        self._given = (start, address, catalog, allowed, answers or answer_question)
+        self.allowed = allowed
+        self._given = (start, address, catalog, allowed, reads or read_question)
         self._child: tuple[BaseProcess, Connection] | None = None
         self._scratch: Scratch | None = None
         self._ended = False
@@ -90,29 +102,53 @@ class Worker:
             self.close()
         return False
 
+    def ready(self) -> bool:
+        """Whether a child answers now; one that died or hangs is replaced by a new one.
+
+        This is asked before anything is charged: a child that died while nobody asked takes
+        nobody's charge.
+        """
+        with self._lock:
+            if self._child is not None and not self._answers_ping():
+                self.close()
+            return self.start()
+
     @property
     def started(self) -> bool:
         """Whether there is a child, as far as is known."""
         return self._child is not None
 
-    def answer(
-        self, quote: Quote | FitQuote, salt: bytes, receipt: bytes, noted: Sequence[str] = ()
+    def run(
+        self,
+        quote: Quote | FitQuote,
+        salt: bytes,
+        receipt: bytes,
+        noted: Sequence[str] = (),
+        *,
+        ends: float | None = None,
     ) -> bytes:
-        """The bytes of the release that the charge of ``receipt`` paid for.
+        """The bytes of the release that the charge of ``receipt`` paid for, by one attempt.
 
-        Its guarantee adds what was ``noted`` of earlier answers about the same people.
+        Its guarantee adds what was ``noted`` of earlier answers about the same people. The
+        attempt ends at the time ``ends`` of the monotonic clock; without one, after the seconds
+        that are allowed, and then the time in which the engine could not be reached is not
+        counted.
 
-        One opaque error stands for all that can go wrong: a row, a limit or a bug.
+        `Broken` stands for all that can go wrong, a row, a limit or a bug, and says whether
+        noise was drawn. After it, the child is gone.
         """
         request = quote.asked | {
             "salt": salt.hex(),
             "receipt": receipt.hex(),
             "noted": list(noted),
         }
-        reply = self._asked(json.dumps(request).encode())
-        if not reply.startswith(ANSWERED):
-            raise InternalError("The question failed below the line.")
-        return reply.removeprefix(ANSWERED)
+        asked = json.dumps(request).encode()
+        with self._lock:
+            try:
+                return self._run(asked, ends)
+            except (Broken, EngineUnreachable):
+                self.close()
+                raise
 
     def close(self, *, for_good: bool = False) -> None:
         """End the child process; the next question starts another, unless it is for good.
@@ -131,16 +167,44 @@ class Worker:
                 self._scratch.close()
                 self._scratch = None
 
-    def _asked(self, request: bytes) -> bytes:
-        """What the child replies; a child that died or is late is ended, and has failed."""
-        with self._lock:
-            with suppress(OSError, EOFError):
-                _, pipe = self._running()
-                pipe.send_bytes(request)
-                if pipe.poll(self._allowed.seconds):
-                    return pipe.recv_bytes()
-            self.close()
-        return FAILED
+    def _answers_ping(self) -> bool:
+        """Whether the child is there and listens."""
+        if self._child is None:
+            return False
+        process, pipe = self._child
+        with suppress(OSError, EOFError):
+            if process.is_alive() and not pipe.poll(0):
+                pipe.send_bytes(PING)
+                return pipe.poll(PING_SECONDS) and pipe.recv_bytes() == PING
+        return False
+
+    def _run(self, asked: bytes, ends: float | None) -> bytes:
+        """Send a request, and follow what the child says until it has replied."""
+        drawn = waiting = False
+        limit = time.monotonic() + self.allowed.seconds if ends is None else ends
+        try:
+            _, pipe = self._running()
+            pipe.send_bytes(asked)
+            heard = time.monotonic()
+            while pipe.poll(max(0.0, limit - time.monotonic())):
+                said = pipe.recv_bytes()
+                if waiting and ends is None:
+                    limit += time.monotonic() - heard
+                heard, waiting = time.monotonic(), said == WAITING
+                drawn |= said == DRAWING
+                if said.startswith(ANSWERED):
+                    return said.removeprefix(ANSWERED)
+                if said.startswith(FAILED):
+                    raise Broken(said.removeprefix(FAILED).decode(), drawn=drawn)
+                if said == UNREACHED:
+                    raise EngineUnreachable(TOLD_UNREACHED)
+        except (OSError, EOFError):
+            pass
+        else:
+            if waiting and not drawn:
+                raise EngineUnreachable(TOLD_UNREACHED)
+            raise Broken(TIME, drawn=drawn)
+        raise Broken(WORKER, drawn=drawn)
 
     def _running(self) -> tuple[BaseProcess, Connection]:
         if self._ended:
@@ -167,7 +231,7 @@ def serve(  # noqa: PLR0913, PLR0917 - all that a child is given
     address: str,
     catalog: Catalog,
     allowed: Allowed,
-    answers: Answers,
+    reads: Reads,
 ) -> None:
     """What the child does: one question after the other, until the pipe ends."""
     confine(allowed.within)
@@ -184,20 +248,39 @@ def serve(  # noqa: PLR0913, PLR0917 - all that a child is given
     with suppress(EOFError, OSError):  # whoever asked is gone, or was killed
         pipe.send_bytes(READY)
         while True:
-            request = json.loads(pipe.recv_bytes())
-            try:
-                reply = ANSWERED + answers(request, engine, catalog)
-            except Exception:  # noqa: BLE001 - whatever it was, it is told in one wording
-                reply = FAILED
-            pipe.send_bytes(reply)
+            asked = pipe.recv_bytes()
+            pipe.send_bytes(
+                PING if asked == PING else _reply(asked, pipe, engine, catalog, reads)
+            )
 
 
-def answer_question(request: dict[str, Any], engine: Engine, catalog: Catalog) -> bytes:
-    """The bytes of the release of one paid question."""
+def _reply(
+    asked: bytes, pipe: Connection, engine: Engine, catalog: Catalog, reads: Reads
+) -> bytes:
+    """How the attempt at what was ``asked`` ended, as the last message about it."""
+    progress = Progress(
+        drawing=lambda: pipe.send_bytes(DRAWING), waiting=lambda: pipe.send_bytes(WAITING)
+    )
+
+    def work(engine: Engine, progress: Progress) -> bytes:
+        return reads(json.loads(asked), catalog)(engine, progress)
+
+    try:
+        return ANSWERED + attempt(work, engine, progress)
+    except EngineUnreachable:
+        return UNREACHED
+    except Broken as broken:
+        return FAILED + broken.stage.encode()
+
+
+def read_question(request: dict[str, Any], catalog: Catalog) -> QuoteWork:
+    """The work of one paid question, priced again from public facts."""
     measure, amount, delta = request["loss"]
     loss = Loss(Measure(measure), Fraction(amount), Fraction(delta))
-    quote = price(decode(request["plan"]), catalog, loss)
-    receipt = bytes.fromhex(request["receipt"])
-    gateway = LiveGateway(SystemEntropy(receipt))
-    columns = run(quote, engine, catalog, bytes.fromhex(request["salt"]), gateway)
-    return encode(released_by(quote, columns, receipt, request["noted"]))
+    return work_of(request, price(decode(request["plan"]), catalog, loss), catalog)
+
+
+def work_of(request: dict[str, Any], quote: Quote | FitQuote, catalog: Catalog) -> QuoteWork:
+    """The work of a quote, under the charge that the request names."""
+    salt, receipt = bytes.fromhex(request["salt"]), bytes.fromhex(request["receipt"])
+    return QuoteWork(quote, catalog, salt, receipt, request["noted"])

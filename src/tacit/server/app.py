@@ -1,5 +1,6 @@
 """The app: every route, behind the guard, in one shape."""
 
+import json
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -20,6 +21,7 @@ from tacit.server.refusal import Refused, refusal_of
 from tacit.server.routes import budgets, fits, operate, questions, releases, tokens
 from tacit.server.traffic import Traffic
 from tacit.server.watch import Watch, Write
+from tacit.session.alarm import alarm
 from tacit.session.curator import Curator
 
 ROUTERS = tuple(part.router for part in (questions, fits, releases, budgets, tokens, operate))
@@ -45,6 +47,9 @@ def make_app(
         redoc_url=None,
         lifespan=living,
     )
+    told = alarm(lambda line: app.state.write(json.dumps(line) + "\n"), serving.on_failure)
+    curator = curator.telling(told)
+    app.state.write = sys.stdout.write
     people = None if serving.oidc is None else People(serving.oidc, clock)
     app.state.curator = curator
     app.state.clock = clock
@@ -60,6 +65,7 @@ def make_app(
 
 def watched_app(app: FastAPI, write: Write = sys.stdout.write) -> ASGIApp:
     """The same with its log, and with nothing that leaves in other words than ours."""
+    app.state.write = write
     return Watch(app, app.state.traffic, write)
 
 

@@ -1,27 +1,29 @@
 """Ask: the path of one question, one call to each floor, in this order."""
 
-from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 
 from tacit.core.answer import Answer
 from tacit.core.loss import Loss
 from tacit.core.release import Release
 from tacit.core.standing import Standing
 from tacit.core.stored_release import decode
-from tacit.errors import AnswerPending
+from tacit.engines.engine import Engine
+from tacit.errors import AnswerPending, EngineUnreachable
 from tacit.ledger.charge import Answer as Stored
 from tacit.ledger.charge import Charge
-from tacit.ledger.ledger import Ledger
 from tacit.ledger.question import Question
 from tacit.plan.plan import Plan
+from tacit.query.below import Progress, attempt, run_below
 from tacit.query.fit_quote import FitQuote
-from tacit.query.pool import Late
+from tacit.query.paid_work import QuoteWork
+from tacit.query.pool import Pool
 from tacit.query.post import posted
 from tacit.query.price import price
 from tacit.query.quote import Quote
 from tacit.session.curator import Curator
 from tacit.session.request import request_for
 from tacit.session.standing import standing_of
-from tacit.session.touch import touch
 
 
 def ask(curator: Curator, plan: Plan, loss: Loss, request: str | None = None) -> Answer:
@@ -40,49 +42,63 @@ def paid_for(
 ) -> tuple[Release, Standing, bytes]:
     """The release of a priced question or fit, where the budget stands, and the release's key.
 
-    It is charged, run and stored, or was so before.
+    It is charged, run and stored, or was so before. An interrupt ends the wait for it, and not
+    the work.
     """
     question = request_for(quote, curator.catalog, curator.principal, request)
-    run = prepared(quote, curator)
-    found = charge(curator.home.ledger, question, curator.lease_ms)
-    paid = isinstance(found, Charge)
-    stored = kept(curator.home.ledger, found, run) if isinstance(found, Charge) else found
-    status = curator.home.ledger.status(quote.population.name)
-    return decode(stored.body), standing_of(status, quote, paid=paid), question.release_key
-
-
-def prepared(quote: Quote | FitQuote, curator: Curator) -> Callable[[Charge], bytes]:
-    """What will touch the data, once there is a charge; whatever is missing shows before."""
     name = curator.place_of(quote.datasets)
     salt = curator.salt(quote.population.name)
     if name in curator.pools:
         pool = curator.pools[name]
-        return lambda charge: pool.answer(quote, salt, charge.receipt, charge.assumptions)
-    engine = curator.engine_of(quote.datasets)
-    return lambda charge: touch(quote, charge, engine, curator.catalog, salt)
+        stored, paid = curator.underway.run(
+            lambda: _answer_by(pool, curator, quote, question, salt)
+        )
+    else:
+        engine = curator.engine_of(quote.datasets)
+        stored, paid = curator.underway.run(
+            lambda: _answer_here(engine, curator, quote, question, salt)
+        )
+    status = curator.home.ledger.status(quote.population.name)
+    return decode(stored.body), standing_of(status, quote, paid=paid), question.release_key
 
 
-def charge(ledger: Ledger, question: Question, lease_ms: int) -> Charge | Stored:
-    """The charge that pays for ``question``, or the answer that was paid for before.
-
-    Where somebody is answering the same question now, theirs is waited for.
-    """
+def _answer_here(
+    engine: Engine, curator: Curator, quote: Quote | FitQuote, question: Question, salt: bytes
+) -> tuple[Stored, bool]:
+    """The stored answer, by this process, and whether it was paid for now."""
+    ledger = curator.home.ledger
     try:
-        return ledger.reserve(question, lease_ms=lease_ms)
+        found = ledger.reserve(question, lease_ms=curator.lease_ms)
     except AnswerPending:
-        return ledger.wait(question)
+        return ledger.wait(question), False
+    if not isinstance(found, Charge):
+        return found, False
+
+    def once(charge: Charge) -> bytes:
+        noted = charge.assumptions
+        work = QuoteWork(quote, curator.catalog, salt, charge.receipt, noted)
+        return attempt(work, engine, Progress())
+
+    return run_below(ledger, found, once, tell=curator.tell), True
 
 
-def kept(ledger: Ledger, charge: Charge, run: Callable[[Charge], bytes]) -> Stored:
-    """The stored answer to a paid question; where it fails, nobody waits for it any more.
+def _answer_by(
+    pool: Pool, curator: Curator, quote: Quote | FitQuote, question: Question, salt: bytes
+) -> tuple[Stored, bool]:
+    """The same by a worker of ``pool``, which is found to answer before anything is charged.
 
-    One that is late stops all charges about these people until an owner looks.
+    Whoever asks what was answered before, or what is being answered, needs no worker.
     """
-    try:
-        return ledger.keep(charge, run(charge))
-    except Late:
-        ledger.miss(charge)
-        raise
-    except BaseException:
-        ledger.abandon(charge)
-        raise
+    ledger = curator.home.ledger
+    with suppress(AnswerPending, EngineUnreachable):
+        stored = ledger.released(question)
+        if stored is not None:
+            return stored, False
+    with suppress(AnswerPending), pool.held() as held:
+        found = ledger.reserve(question, lease_ms=curator.lease_ms)
+        if not isinstance(found, Charge):
+            return found, False
+        deadline = held if held.timed else None
+        once = partial(held.run, quote, salt)
+        return run_below(ledger, found, once, tell=curator.tell, deadline=deadline), True
+    return ledger.wait(question), False

@@ -10,9 +10,11 @@ from tacit.core.public_table import PublicTable
 from tacit.engines.engine import CheckedEngine
 from tacit.errors import InvalidValue, UnknownName
 from tacit.ledger.status import Terms
+from tacit.query.below import Tell, nobody
 from tacit.query.pool import Pool
 from tacit.session.home import Home
 from tacit.session.salt import mark_of, salt_of, salt_of_table
+from tacit.session.underway import Underway
 
 LEASE_MS = 60_000
 """How long whoever asks the same waits for an answer that is being made."""
@@ -43,6 +45,10 @@ class Curator:
     """Child processes, by the names of the engines that they open in place of ours."""
     known: Known = field(default_factory=Known, repr=False)
     """What never changes once it was read."""
+    underway: Underway = field(default_factory=Underway, repr=False)
+    """Paid work that goes on, whoever waits for it."""
+    tell: Tell = field(default=nobody, repr=False)
+    """Told of each charge that failed, was run twice, or waits for its engine."""
 
     def __post_init__(self) -> None:
         for name, engine in self.engines.items():
@@ -104,6 +110,10 @@ class Curator:
         """The same, whose questions run in child processes, and take up to ``lease_ms``."""
         return self._changed(pools=pools, lease_ms=lease_ms)
 
+    def telling(self, tell: Tell) -> "Curator":
+        """The same, which tells somebody else of troubles."""
+        return self._changed(tell=tell)
+
     def _changed(self, **parts: object) -> "Curator":
         """A copy with other parts, for which engines are not checked again."""
         other = copy(self)
@@ -112,7 +122,8 @@ class Curator:
         return other
 
     def close(self) -> None:
-        """Let go of the engines and the ledger."""
+        """Let go of the engines and the ledger, when all paid work is done."""
+        self.underway.wait()
         for pool in self.pools.values():
             pool.close()
         for engine in self.engines.values():

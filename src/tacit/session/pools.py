@@ -17,7 +17,7 @@ from tacit.project.secret import ENVIRONMENT, SecretPlace
 from tacit.query.confine import Confinement
 from tacit.query.pool import Pool
 from tacit.query.worker import Allowed, Worker
-from tacit.session.below import answer
+from tacit.session.below import read_work
 from tacit.session.engines import opened
 from tacit.session.rehearsal import rehearse
 from tacit.session.secret import revealed
@@ -70,7 +70,7 @@ def pools_of(
         tables = tuple(table.location.table[-1] for table in here)
         start = partial(_start, address, tables, project.files_of(address.name))
         workers = [
-            Worker(start, str(folder.resolve()), project.catalog, allowed, answers=answer)
+            Worker(start, str(folder.resolve()), project.catalog, allowed, reads=read_work)
             for _ in range(serving.processes)
         ]
         pool = found[address.name] = Pool(workers, serving.deadline)

@@ -9,6 +9,7 @@ from pathlib import Path
 from tacit.errors import InvalidValue
 from tacit.project.project import FILE, IN_PLACE, Project, read_project
 from tacit.project.serving import Serving
+from tacit.session.alarm import alarm, to_stderr
 from tacit.session.changes import Change, changes
 from tacit.session.curator import Curator
 from tacit.session.engines import all_opened
@@ -75,7 +76,8 @@ def _curator(
         check_declared(project.catalog, engines)
         databases = {each.name for each in project.engines if each.kind in IN_PLACE}
         check_computed(project.catalog, {name: engines[name] for name in databases})
-        curator = Curator(project.catalog, engines, home, principal)
+        tell_owner = alarm(to_stderr, project.serving.on_failure)
+        curator = Curator(project.catalog, engines, home, principal, tell=tell_owner)
         closing.pop_all()
     return curator, project
 

@@ -32,4 +32,5 @@ def _place(curator: Curator, relation: Relation) -> Place:
         salt=curator.salt(population.name),
         principal=curator.principal,
         policy=policy_of(population, tables_of(catalog, source.datasets)),
+        tell=curator.tell,
     )

@@ -1,17 +1,27 @@
 """A question that is paid for once and answered at every step of a horizon."""
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from tacit.core.catalog import Catalog
 from tacit.core.event import Nothing
-from tacit.engines.engine import Engine, SecretTable
-from tacit.errors import Conflict, InternalError, InvalidValue
+from tacit.engines.engine import Engine
+from tacit.errors import AnswerLost, Conflict, InternalError, InvalidValue
+from tacit.ledger.charge import Answer, Charge
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.question import Question, Target
-from tacit.mechanisms.gateway import LiveGateway
-from tacit.numeric.entropy import SystemEntropy
+from tacit.noise.integers import Integers
+from tacit.numeric.entropy import SystemEntropy, fresh_bytes
+from tacit.query.below import (
+    ENCODE,
+    PaidWork,
+    Progress,
+    Tell,
+    attempt,
+    nobody,
+    run_below,
+)
 from tacit.store.states import States
 from tacit.stream.bounded_step import bounded_step
 from tacit.stream.kept_noise import KeptNoise
@@ -35,6 +45,7 @@ class Place:
     salt: bytes
     principal: str
     policy: str
+    tell: Tell = nobody
 
 
 class OpenStream:
@@ -99,7 +110,8 @@ class OpenStream:
         width = self.stream.window.steps
         first = None if width is None or step.number < width else step.number - width
         earlier = None if first is None else self._find(first)
-        return table_of(self.quote, step, earlier, self.start())
+        noted = self._place.ledger.status(self.quote.population.name).record.assumptions
+        return table_of(self.quote, step, earlier, self.start(), noted)
 
     def _next(self, number: int) -> Step:
         """Release a step: its noise is sealed in the store before the engine is asked."""
@@ -109,27 +121,23 @@ class OpenStream:
             raise InvalidValue(
                 f"Steps are released in order, and the next one is {self.released}."
             )
-        entropy = SystemEntropy(receipt)
+        entropy, place = SystemEntropy(receipt), self._place
         for _ in range(RACES):
-            with suppress(Conflict):
+            with suppress(Conflict, AnswerLost):
+                charge = place.ledger.reserve(
+                    attempt_at(self._step_question(number)), lease_ms=0
+                )
+                if isinstance(charge, Answer):
+                    return Step.decode(charge.body)
                 noise = self._noise.at(number, lambda: fresh_noise(self.quote, entropy))
-                table = self._counted(number)
-                step = released_step(self.quote, before, noise, table, LiveGateway(entropy))
-                stored = self._place.ledger.enter(self._step_question(number), step.encode())
+                work = StepWork(self.quote, place, before, noise)
+                stored = run_work(place, charge, work)
                 self._last = Step.decode(stored.body)
                 return self._last
             found = self._find(number)
             if found is not None:
                 return found
         raise InternalError("The noise of a stream is ahead of its steps.")
-
-    def _counted(self, number: int) -> SecretTable:
-        place = self._place
-        plan = bounded_step(self.stream, number, place.catalog).plan
-        with suppress(Exception):
-            return place.engine.run(plan, place.catalog, place.salt)
-        # without its cause, whose words may hold a value of a row
-        raise InternalError("The step failed below the line. It can be released again.")
 
     def _find(self, number: int) -> Step | None:
         """The step as it was released; None where it was not yet."""
@@ -148,6 +156,50 @@ class OpenStream:
             price_delta=self.quote.price_delta * 0,
         )
         return replace(question, request=question.release_key.hex())
+
+
+@dataclass(frozen=True, slots=True)
+class StepWork:
+    """What a step does to the data below its charge: count, add the kept noise, encode.
+
+    The noise was drawn and sealed before the engine is asked, so that whoever releases the
+    step, however often, adds the same.
+    """
+
+    quote: StreamQuote
+    place: Place
+    before: Step | None
+    noise: Integers = field(repr=False)
+
+    def __call__(self, engine: Engine, progress: Progress) -> bytes:
+        """The bytes of the step."""
+        number = 0 if self.before is None else self.before.number + 1
+        catalog, salt = self.place.catalog, self.place.salt
+        plan = bounded_step(self.quote.stream, number, catalog).plan
+        table = engine.run(plan, catalog, salt)
+        gateway = progress.gateway_for(b"a step draws nothing")
+        step = released_step(self.quote, self.before, self.noise, table, gateway)
+        progress.stage = ENCODE
+        return step.encode()
+
+
+def run_work(place: Place, charge: Charge, work: PaidWork) -> Answer:
+    """The stored answer to ``charge`` by the path of everything that is paid for."""
+    return run_below(
+        place.ledger,
+        charge,
+        lambda _: attempt(work, place.engine, Progress()),
+        tell=place.tell,
+    )
+
+
+def attempt_at(question: Question) -> Question:
+    """``question`` under a request of its own.
+
+    What was reserved before is charged nothing, so each attempt has its own charge: where a
+    process was killed in the middle, the next one does not wait for it.
+    """
+    return replace(question, request=f"{question.release_key.hex()} {fresh_bytes(16).hex()}")
 
 
 def _asked(quote: StreamQuote, place: Place) -> Question:

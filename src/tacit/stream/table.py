@@ -35,9 +35,16 @@ class StreamRelease(Release):
 
 
 def table_of(
-    quote: StreamQuote, step: Step, earlier: Step | None, receipt: bytes
+    quote: StreamQuote,
+    step: Step,
+    earlier: Step | None,
+    receipt: bytes,
+    noted: tuple[str, ...] = (),
 ) -> StreamRelease:
-    """The table that ``step`` shows, where the window begins after the step ``earlier``."""
+    """The table that ``step`` shows, where the window begins after the step ``earlier``.
+
+    Its guarantee adds what was ``noted`` of earlier answers about the same people.
+    """
     plan, groups = quote.question.plan, public_groups(quote.bound.plan)
     if groups is None:
         raise InternalError("The groups of a stream are public.")
@@ -51,7 +58,10 @@ def table_of(
         if isinstance(reading, TotalReading)
     ]
     guarantee = Guarantee(
-        quote.population, quote.stream.loss, quote.assumptions, quote.event.numerics
+        quote.population,
+        quote.stream.loss,
+        (*quote.assumptions, *noted),
+        quote.event.numerics,
     )
     release = posted(Release((*keys, *measures), guarantee, receipt), quote.question.post)
     return StreamRelease(release.columns, guarantee, receipt, policy_of(quote))

@@ -1,0 +1,350 @@
+"""The one path below a charge, for questions, fits, shares of a holdout and steps of a stream.
+
+A charge is durable; now the data is touched. Whatever goes wrong from here on is seen by
+whoever asked, and may depend on one person's row. So a failure is treated as a release:
+
+* One attempt ends in bytes, in `Broken`, or in `EngineUnreachable`. Nothing else comes out: the
+  words of an engine may hold a value of a row.
+* An attempt that breaks before the first draw of noise is made once more, in a new worker where
+  there are workers. Nothing random had happened, so the law of what leaves is the same. The
+  retry stands in the chain, and every third one stops the population's charges.
+* After a draw nothing is run again: to run until an attempt succeeds is to choose among draws,
+  and a choice among draws has another law than one draw.
+* A second failure, or one after a draw, is written into the chain of each population, and stops
+  all charges about these people until an owner has looked.
+* An engine that cannot be reached is an outage, and no failure: no statement was sent, so no
+  row can have caused it. The charge waits, and whoever asks the same again takes it up.
+
+What makes an outage differ from a failure: engines raise `EngineUnreachable` only where no
+connection could be had *before* a statement was sent, or where the server says that its
+operator ends the connection. A connection that is lost while a statement runs counts as a
+failure, even if the server is down afterwards: one row that crashes the server must not look
+like an outage.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from threading import Thread
+from typing import Protocol, TypeVar
+
+from tacit.core.catalog import Catalog
+from tacit.core.secret import Secret
+from tacit.engines.engine import Engine, RowEngine, SecretTable
+from tacit.errors import AnswerLost, EngineUnreachable, InternalError, StoreFailed
+from tacit.ledger.answer import UNREACHED
+from tacit.ledger.charge import Answer, Charge
+from tacit.ledger.ledger import Ledger
+from tacit.mechanisms.gateway import Gateway, LiveGateway
+from tacit.noise.integers import Integers
+from tacit.numeric.entropy import Entropy, SystemEntropy, Words
+from tacit.plan.bounded import BoundedPlan
+
+Found = TypeVar("Found")
+
+ENGINE, NOISE, ENCODE, STORE = "engine", "noise", "encode", "store"
+"""The stages of a piece of paid work, as the operator's log names them."""
+
+WORKER, TIME = "worker", "time"
+"""Two more: a child process ended by itself, or was ended at its limit in seconds."""
+
+OUTAGE_SECONDS = 5.0
+"""How long an attempt waits for an engine that cannot be reached, before any noise is drawn."""
+
+DRAWN_SECONDS = 600.0
+"""The same after a draw, when the charge cannot be taken up again by another attempt."""
+
+STORE_SECONDS = 60.0
+"""How long an answer is held for a store that does not answer."""
+
+PAUSE = 0.25
+"""Seconds between two attempts to reach an engine or a store."""
+
+UNCHARGED = "The engine cannot be reached. Nothing was charged; ask again."
+
+
+class Broken(InternalError):
+    """One attempt failed: at which stage, and whether noise had been drawn; never why."""
+
+    def __init__(self, stage: str, *, drawn: bool) -> None:
+        super().__init__("The question failed below the line. It stays charged.")
+        self.stage = stage
+        self.drawn = drawn
+
+
+class Progress:
+    """How far one attempt has come: its stage, and whether a draw of noise has begun.
+
+    ``drawing`` is called before the first draw begins, and ``waiting`` whenever the engine
+    cannot be reached: a child process tells its parent so, before it can die.
+    """
+
+    def __init__(
+        self,
+        drawing: Callable[[], None] = lambda: None,
+        waiting: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.stage = ENGINE
+        self.drawn = False
+        self.waiting = waiting
+        self._drawing = drawing
+
+    def draw(self) -> None:
+        """Mark that a draw begins."""
+        self.stage = NOISE
+        if not self.drawn:
+            self.drawn = True
+            self._drawing()
+
+    def gateway(self, entropy: Entropy) -> Gateway:
+        """A gateway that marks its draws here, whether a mechanism or a sampler makes them."""
+        return LiveGateway(MarkedEntropy(entropy, self.draw), self.draw)
+
+    def gateway_for(self, receipt: bytes) -> Gateway:
+        """The same with fresh noise for the charge of ``receipt``."""
+        return self.gateway(SystemEntropy(receipt))
+
+
+class MarkedEntropy:
+    """Entropy that says so before its first word is taken.
+
+    Example:
+        >>> progress = Progress()
+        >>> stream = MarkedEntropy(SystemEntropy(b"a charge"), progress.draw)
+        >>> progress.drawn, len(stream.words(2)), progress.drawn
+        (False, 2, True)
+    """
+
+    __slots__ = ("_draw", "_entropy")
+
+    def __init__(self, entropy: Entropy, draw: Callable[[], None]) -> None:
+        self._entropy = entropy
+        self._draw = draw
+
+    @property
+    def word_bits(self) -> int:
+        """The width of a word."""
+        return self._entropy.word_bits
+
+    def words(self, count: int) -> Words:
+        """``count`` words of the stream, marked first."""
+        self._draw()
+        return self._entropy.words(count)
+
+
+PaidWork = Callable[[Engine, Progress], bytes]
+"""Work that was paid for: asks the engine, draws by its progress, and gives what may leave."""
+
+Attempt = Callable[[Charge], bytes]
+"""One attempt at the work of a charge, here or in a worker."""
+
+
+def attempt(work: PaidWork, engine: Engine, progress: Progress) -> bytes:
+    """Run ``work`` once; what goes wrong is `Broken` or `EngineUnreachable`, and no cause."""
+    kind = PatientRows if isinstance(engine, RowEngine) else Patient
+    unreached = False
+    try:
+        return work(kind(engine, progress), progress)
+    except EngineUnreachable:
+        unreached = not progress.drawn
+    except BaseException:  # noqa: BLE001, S110 - its words may hold a value of a row
+        pass
+    if unreached:
+        raise EngineUnreachable(UNREACHED)
+    raise Broken(progress.stage, drawn=progress.drawn)
+
+
+class Patient:
+    """An engine that is waited for, where it cannot be reached; no statement is sent twice."""
+
+    def __init__(self, engine: Engine, progress: Progress) -> None:
+        self._engine = engine
+        self._progress = progress
+
+    def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
+        """The secret answer to ``plan``."""
+        return self._reached(lambda: self._engine.run(plan, catalog, salt))
+
+    def _reached(self, ask: Callable[[], Found]) -> Found:
+        progress = self._progress
+        progress.stage = ENGINE
+        began = time.monotonic()
+        while True:
+            try:
+                return ask()
+            except EngineUnreachable:
+                limit = DRAWN_SECONDS if progress.drawn else OUTAGE_SECONDS
+                if time.monotonic() - began >= limit:
+                    raise
+            progress.waiting()
+            time.sleep(PAUSE)
+
+
+class PatientRows(Patient):
+    """The same over an engine that can hand on rows."""
+
+    _engine: Engine
+
+    def rows(
+        self, plan: BoundedPlan, catalog: Catalog, salt: bytes, most: int
+    ) -> Secret[Integers]:
+        """The secret rows that ``plan`` keeps."""
+        engine = self._engine
+        if not isinstance(engine, RowEngine):
+            raise InternalError("This engine has no rows to hand on.")
+        return self._reached(lambda: engine.rows(plan, catalog, salt, most))
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What the operator and the owners are told: which charge, at which stage, and no more."""
+
+    what: str
+    populations: tuple[str, ...]
+    receipt: bytes
+    stage: str
+
+
+RETRIED, FAILED, LATE, UNREACHABLE = "retried", "failed", "late", "unreachable"
+"""What can be told of a charge."""
+
+Tell = Callable[[Trouble], None]
+
+
+def nobody(trouble: Trouble) -> None:
+    """Tell nobody of ``trouble``."""
+
+
+class Deadline(Protocol):
+    """A public time at which all that was paid for ends, whatever the engine did."""
+
+    def wait(self) -> None:
+        """Wait for it."""
+        ...
+
+
+def run_below(
+    ledger: Ledger,
+    charge: Charge,
+    once: Attempt,
+    *,
+    tell: Tell = nobody,
+    deadline: Deadline | None = None,
+) -> Answer:
+    """The stored answer to ``charge``: at most two attempts, and never a second draw.
+
+    Where there is a ``deadline``, nothing is written or told before it, so that neither the
+    ledger nor the log shows how long the engine took; an attempt that reached its limit in
+    seconds is then late.
+
+    Guarantee: when this returns, the answer is durable. When it raises `EngineUnreachable`, no
+    noise was drawn, and the charge waits. When it raises anything else but `AnswerLost`, the
+    populations of the charge are locked until an owner has looked.
+    """
+    retried: list[Broken] = []
+
+    def told(what: str, stage: str) -> None:
+        names = tuple(entry.population for entry in charge.entries)
+        tell(Trouble(what, names, charge.receipt, stage))
+
+    body, broken = b"", Broken(ENGINE, drawn=False)
+    ended = FAILED
+    for _ in range(2):
+        try:
+            body, ended = once(charge), ""
+        except EngineUnreachable:
+            ended = UNREACHABLE
+        except Broken as found:
+            broken = found
+            again = not (found.drawn or charge.retried or _over(found, deadline))
+            if again and (deadline is not None or _written(partial(ledger.retry, charge))):
+                retried.append(found)
+                charge = charge.run_again()
+                continue
+        break
+    if deadline is not None:
+        deadline.wait()
+        if retried:
+            _written(lambda: ledger.retry(charge))
+    for each in retried:
+        told(RETRIED, each.stage)
+    if ended == UNREACHABLE:
+        _written(lambda: ledger.park(charge))
+        told(UNREACHABLE, ENGINE)
+        raise EngineUnreachable(UNREACHED)
+    if ended == FAILED and deadline is not None and broken.stage == TIME:
+        _written(lambda: ledger.miss(charge))
+        told(LATE, TIME)
+        raise Broken(TIME, drawn=broken.drawn)
+    if not ended:
+        kept = _keep(ledger, charge, body)
+        if kept is not None:
+            return kept
+        broken = Broken(STORE, drawn=True)
+    told(FAILED, broken.stage)
+    found_after_all = _record_failure(ledger, charge)
+    if found_after_all is not None:
+        return found_after_all
+    raise Broken(broken.stage, drawn=broken.drawn)
+
+
+def _over(broken: Broken, deadline: Deadline | None) -> bool:
+    """Whether the time for attempts is over."""
+    return deadline is not None and broken.stage == TIME
+
+
+def _written(write: Callable[[], None]) -> bool:
+    """Whether ``write`` could write to the store, which is waited for."""
+    ends = time.monotonic() + STORE_SECONDS
+    while True:
+        try:
+            write()
+        except StoreFailed:
+            if time.monotonic() >= ends:
+                return False
+        else:
+            return True
+        time.sleep(PAUSE)
+
+
+def _keep(ledger: Ledger, charge: Charge, body: bytes) -> Answer | None:
+    """The answer, stored; None where the store could not, though it was waited for.
+
+    The same bytes are offered again: nothing is drawn. `AnswerLost` says that another charge
+    took the place of this answer, which must be forgotten.
+    """
+    ends = time.monotonic() + STORE_SECONDS
+    while True:
+        try:
+            return ledger.keep(charge, body)
+        except AnswerLost:
+            raise
+        except StoreFailed:
+            if time.monotonic() >= ends:
+                return None
+        except Exception:  # noqa: BLE001 - a failure at its last stage
+            return None
+        time.sleep(PAUSE)
+
+
+def _record_failure(ledger: Ledger, charge: Charge) -> Answer | None:
+    """Write the failure into the chains; the answer, where it was stored after all.
+
+    A store that does not answer charges nobody meanwhile, and is told as soon as it does.
+    """
+    try:
+        return ledger.fail(charge)
+    except StoreFailed:
+        Thread(target=_record_later, args=(ledger, charge), daemon=True).start()
+        return None
+
+
+def _record_later(ledger: Ledger, charge: Charge) -> None:
+    while True:
+        time.sleep(PAUSE)
+        try:
+            ledger.fail(charge)
+        except StoreFailed:
+            continue
+        return
