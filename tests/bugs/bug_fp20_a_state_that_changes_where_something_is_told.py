@@ -4,9 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tacit.errors import Conflict
-from tacit.ledger.charge import Answer
+from tacit.ledger.charge import Answer, Charge
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.question import Question
 from tacit.store.states import States
 
 PLACE = "tacit.ledger.ledger:Ledger.take_turn"
@@ -21,7 +20,7 @@ Take = Callable[..., Answer]
 
 def bug(_: Take) -> Take:
     def take_turn(
-        self: Ledger, question: Question, states: States, name: str, decide: Any
+        self: Ledger, charge: Charge, states: States, name: str, decide: Any
     ) -> Answer:
         while True:
             found = states.find(name)
@@ -31,6 +30,6 @@ def bug(_: Take) -> Take:
                     states.change(name, found, value)
             except Conflict:
                 continue
-            return self.enter(question, body)
+            return self.keep(charge, body)
 
     return take_turn

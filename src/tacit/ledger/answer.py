@@ -177,7 +177,15 @@ def keep_within(work: Work, charge: Charge, body: bytes, now: int) -> Answer:
 def _stored(store: Store, charge: Charge) -> Answer | None:
     """What stands where an answer could not be stored; None where the place is still ours."""
     with store.reading() as work:
-        row = work.one(_FIND, {"key": charge.release_key})
+        return stored_for(work, charge)
+
+
+def stored_for(work: Work, charge: Charge) -> Answer | None:
+    """What stands in the place of the answer to ``charge``; None where it is still ours.
+
+    `AnswerLost` says that another charge took it.
+    """
+    row = work.one(_FIND, {"key": charge.release_key})
     receipt, _, body = row or (None, 0, None)
     if body is not None:
         return Answer(body, receipt)

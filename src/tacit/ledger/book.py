@@ -26,8 +26,8 @@ from tacit.ledger.act import (
     OwnerRemoved,
     Proposed,
     QuotaSet,
-    StateSealed,
     Retried,
+    StateSealed,
 )
 from tacit.ledger.chain import RETRIES
 from tacit.ledger.entry import GENESIS, Entry, follow

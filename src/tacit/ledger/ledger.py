@@ -82,12 +82,9 @@ class Ledger:
         nonce = fresh_bytes(NONCE_BYTES)
         return enter(self._store, question, body, nonce=nonce, now=self._clock())
 
-    def take_turn(
-        self, question: Question, states: States, name: str, decide: Decide
-    ) -> Answer:
-        """Decide the answer to ``question`` by a sealed state; see `tacit.ledger.turn`."""
-        nonce, now = fresh_bytes(NONCE_BYTES), self._clock()
-        return take_turn(self._store, question, states, name, decide, nonce=nonce, now=now)
+    def take_turn(self, charge: Charge, states: States, name: str, decide: Decide) -> Answer:
+        """Decide the answer to ``charge`` by a sealed state; see `tacit.ledger.turn`."""
+        return take_turn(self._store, charge, states, name, decide, now=self._clock())
 
     def abandon(self, charge: Charge) -> None:
         """Say that ``charge`` will have no answer. It stays charged: there is no refund."""

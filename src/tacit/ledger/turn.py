@@ -14,12 +14,11 @@ anew would choose among draws.
 
 from collections.abc import Callable
 
-from tacit.errors import BudgetExceeded, Conflict, ConnectionLost, StoreFailed
-from tacit.ledger.answer import keep_within, look
+from tacit.errors import Conflict, ConnectionLost, StoreFailed
+from tacit.ledger.answer import keep_within, stored_for
 from tacit.ledger.chain import hold
 from tacit.ledger.charge import Answer, Charge
-from tacit.ledger.question import Question
-from tacit.ledger.reserve import ATTEMPTS, reserve_within
+from tacit.ledger.reserve import ATTEMPTS
 from tacit.store.states import State, States
 from tacit.store.store import Store
 from tacit.store.work import Work
@@ -43,17 +42,13 @@ def decide_within(  # noqa: PLR0913 - a charge, the state that decides it, and w
     return keep_within(work, charge, body, now)
 
 
-def take_turn(  # noqa: PLR0913 - a question, its state, and when it is asked
-    store: Store,
-    question: Question,
-    states: States,
-    name: str,
-    decide: Decide,
-    *,
-    nonce: bytes,
-    now: int,
+def take_turn(  # noqa: PLR0913 - a charge, the state that decides it, and when
+    store: Store, charge: Charge, states: States, name: str, decide: Decide, *, now: int
 ) -> Answer:
-    """Charge ``question``, and decide and store its answer, in one unit of work.
+    """Decide and store the answer to ``charge``, in one unit of work.
+
+    `AnswerLost` says that another charge for the same question took the place of the answer;
+    then nothing was decided, and whoever asks again finds what the other one stored.
 
     Guarantee: durable when it returns, and the same for ever: an answer that was stored before
     is returned as it was, and decides nothing. Decisions by one state have an order, and each
@@ -62,16 +57,10 @@ def take_turn(  # noqa: PLR0913 - a question, its state, and when it is asked
     for _ in range(ATTEMPTS):
         try:
             with store.writing() as work:
-                found = reserve_within(work, question, nonce, now, now)
-                if isinstance(found, Answer):
-                    return found
-                return decide_within(work, found, states, name, decide, now=now)
+                stored = stored_for(work, charge)
+                if stored is not None:
+                    return stored
+                return decide_within(work, charge, states, name, decide, now=now)
         except (Conflict, ConnectionLost):
             continue
-        except BudgetExceeded:
-            with store.reading() as work:
-                stored = look(work, question.release_key, now)
-            if stored is None:
-                raise
-            return stored
     raise StoreFailed("The store's database does not answer; ask again with the same key.")

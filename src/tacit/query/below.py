@@ -211,6 +211,13 @@ RETRIED, FAILED, LATE, UNREACHABLE = "retried", "failed", "late", "unreachable"
 
 Tell = Callable[[Trouble], None]
 
+Keep = Callable[[Charge, bytes], Answer]
+"""Stores what an attempt at a charge gave."""
+
+
+class Withdrawn(InternalError):
+    """Raised by a `Keep`, for a public reason: nothing is stored, and nothing has failed."""
+
 
 def nobody(trouble: Trouble) -> None:
     """Tell nobody of ``trouble``."""
@@ -224,15 +231,19 @@ class Deadline(Protocol):
         ...
 
 
-def run_below(
+def run_below(  # noqa: PLR0913 - a charge, its work, and who is told
     ledger: Ledger,
     charge: Charge,
     once: Attempt,
     *,
     tell: Tell = nobody,
     deadline: Deadline | None = None,
+    keep: Keep | None = None,
 ) -> Answer:
     """The stored answer to ``charge``: at most two attempts, and never a second draw.
+
+    ``keep`` stores what an attempt gave, where the ledger alone does not do: a share of a
+    holdout is decided in the unit of work that stores it. What fails there is not run again.
 
     Where there is a ``deadline``, nothing is written or told before it, so that neither the
     ledger nor the log shows how long the engine took; an attempt that reached its limit in
@@ -278,7 +289,7 @@ def run_below(
         told(LATE, TIME)
         raise Broken(TIME, drawn=broken.drawn)
     if not ended:
-        kept = _keep(ledger, charge, body)
+        kept = _keep(keep or ledger.keep, charge, body)
         if kept is not None:
             return kept
         broken = Broken(STORE, drawn=True)
@@ -308,7 +319,7 @@ def _written(write: Callable[[], None]) -> bool:
         time.sleep(PAUSE)
 
 
-def _keep(ledger: Ledger, charge: Charge, body: bytes) -> Answer | None:
+def _keep(keep: Keep, charge: Charge, body: bytes) -> Answer | None:
     """The answer, stored; None where the store could not, though it was waited for.
 
     The same bytes are offered again: nothing is drawn. `AnswerLost` says that another charge
@@ -317,8 +328,8 @@ def _keep(ledger: Ledger, charge: Charge, body: bytes) -> Answer | None:
     ends = time.monotonic() + STORE_SECONDS
     while True:
         try:
-            return ledger.keep(charge, body)
-        except AnswerLost:
+            return keep(charge, body)
+        except (AnswerLost, Withdrawn):
             raise
         except StoreFailed:
             if time.monotonic() >= ends:

@@ -10,8 +10,10 @@ from hashlib import sha256
 from tacit.core.event import Event, Nothing
 from tacit.core.loss import Loss
 from tacit.core.secret import Secret
-from tacit.errors import InternalError, InvalidValue
+from tacit.engines.engine import Engine
+from tacit.errors import AnswerLost, InternalError, InvalidValue
 from tacit.frame.table import Answer as Asked
+from tacit.ledger.charge import Answer, Charge
 from tacit.ledger.question import Question, Target
 from tacit.ledger.units import price
 from tacit.mechanisms.gateway import LiveGateway
@@ -26,9 +28,10 @@ from tacit.plan.plan import Plan
 from tacit.plan.relation import Filter, Scan
 from tacit.plan.steps import Condition
 from tacit.plan.tally import KeptTally
+from tacit.query.below import Progress, Withdrawn
 from tacit.store.states import State
 from tacit.stream.drawn_once import DrawnOnce
-from tacit.stream.open_stream import Place
+from tacit.stream.open_stream import RACES, Place, attempt_at, run_work
 from tacit.stream.thresholdout import Kept, Share, Thresholdout
 
 
@@ -85,13 +88,43 @@ class OpenHoldout:
         tally = asked.tally(self._condition(plan), wanted)
         free = self._share_question(plan, wanted)
         receipt, ledger = self.start(), self._place.ledger
-        stored = ledger.stored(free.release_key)
-        if stored is not None:
-            return _share(stored)
-        asked.check_left(self.left)  # before any row is read
-        entropy, off = DrawnOnce(SystemEntropy(receipt)), self._counted(tally)
-        decide = partial(self._decide, wanted, off, entropy)
-        return _share(ledger.take_turn(free, self._place.states, self._name, decide).body)
+        entropy = DrawnOnce(SystemEntropy(receipt))
+        for _ in range(RACES):
+            stored = ledger.stored(free.release_key)
+            if stored is not None:
+                return _share(stored)
+            asked.check_left(self.left)  # before any row is read
+            with suppress(AnswerLost):
+                found = ledger.reserve(attempt_at(free), lease_ms=0)
+                if isinstance(found, Answer):
+                    return _share(found.body)
+                try:
+                    return _share(self._told(found, tally, wanted, entropy).body)
+                except Withdrawn:
+                    asked.check_left(0)
+        raise InternalError("A holdout is asked by too many at once.")
+
+    def _told(
+        self, charge: Charge, tally: KeptTally, wanted: Fraction, entropy: DrawnOnce
+    ) -> Answer:
+        """The share that ``charge`` stands for, by the path of everything that is paid for.
+
+        The rows are counted first, and no noise is drawn meanwhile. The share is decided, with
+        noise, in the unit of work that stores it and the state after it.
+        """
+        place, found = self._place, list[Secret[Integers]]()
+
+        def count(engine: Engine, progress: Progress) -> bytes:
+            del progress
+            found[:] = [self._counted(tally, engine)]
+            return b""
+
+        def keep(charge: Charge, body: bytes) -> Answer:
+            del body
+            decide = partial(self._decide, wanted, found[0], entropy)
+            return place.ledger.take_turn(charge, place.states, self._name, decide)
+
+        return run_work(place, charge, count, keep)
 
     def _decide(
         self, wanted: Fraction, off: Secret[Integers], entropy: DrawnOnce, found: State
@@ -102,18 +135,17 @@ class OpenHoldout:
         """
         entropy.rewind()
         kept = _kept(found.value) if found.version else self.asked.start(entropy)
+        if not kept.left:
+            raise Withdrawn("Another share took the last answer of this holdout.")
         told, after = self.asked.ask(wanted, off, kept, LiveGateway(entropy))
         return json.dumps([str(told.value), told.off]).encode(), _bytes(after)
 
-    def _counted(self, tally: KeptTally) -> Secret[Integers]:
+    def _counted(self, tally: KeptTally, engine: Engine | None = None) -> Secret[Integers]:
         """How far the rows are off, boxed."""
         rows, place, most = self._rows, self._place, self.asked.max_rows
         in_all = rows.limits.max_rows_in_all
         plan = BoundedPlan(rows.source, rows.condition, (), 1, most, (tally,), in_all)
-        with suppress(Exception):
-            return place.engine.run(plan, place.catalog, place.salt).tallies[0]
-        # without its cause, whose words may hold a value of a row
-        raise InternalError("The holdout failed below the line. It can be asked again.")
+        return (engine or place.engine).run(plan, place.catalog, place.salt).tallies[0]
 
     def _condition(self, plan: Plan) -> Condition:
         """The rows that ``plan`` counts, as a condition on those of the holdout."""

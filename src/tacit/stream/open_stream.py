@@ -15,6 +15,7 @@ from tacit.noise.integers import Integers
 from tacit.numeric.entropy import SystemEntropy, fresh_bytes
 from tacit.query.below import (
     ENCODE,
+    Keep,
     PaidWork,
     Progress,
     Tell,
@@ -183,13 +184,14 @@ class StepWork:
         return step.encode()
 
 
-def run_work(place: Place, charge: Charge, work: PaidWork) -> Answer:
+def run_work(place: Place, charge: Charge, work: PaidWork, keep: Keep | None = None) -> Answer:
     """The stored answer to ``charge`` by the path of everything that is paid for."""
     return run_below(
         place.ledger,
         charge,
         lambda _: attempt(work, place.engine, Progress()),
         tell=place.tell,
+        keep=keep,
     )
 
 
