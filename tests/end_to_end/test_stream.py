@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from datetime import date, timedelta
 from fractions import Fraction
+from getpass import getuser
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ import tacit
 from tacit.core.budget import Budget
 from tacit.core.loss import Loss
 from tacit.core.measure import Measure
-from tacit.errors import BudgetExceeded, InternalError, InvalidValue
+from tacit.errors import BudgetExceeded, InternalError, InvalidValue, PopulationLocked
 from tacit.plan.calendar import Span
 from tacit.session.session import Session
 from tacit.stream.open_stream import OpenStream
@@ -148,7 +149,7 @@ def test_the_policy_is_printed_with_each_release(opens: Opens) -> None:
     always = repr(stream(session).release())
     assert "for a person over the horizon: one who is in every one of the 8 weeks" in always
     assert "they lose 1: ρ = 0.0625; all 8: ρ = 0.5" in always
-    assert "assumes" not in always
+    assert "It assumes that no more than 100000 questions are tried" in always
     once = repr(stream(session, max_steps=1, window=ALL).release())
     assert "It assumes that rows of weeks that are over are neither removed nor" in once
     assert "they count in the first week that they have rows in, and in no other" in once
@@ -227,6 +228,9 @@ def test_an_engine_that_fails_says_nothing_and_loses_nothing(opens: Opens) -> No
         running.release()
     assert "p17" not in f"{told.value}{told.value.__cause__}{told.value.__context__}"
     object.__setattr__(place, "engine", kept)
+    with pytest.raises(PopulationLocked, match="tacit ledger look patients"):
+        running.release()
+    session.ledger.look("patients", by=getuser())
     assert running.release(1).columns
     assert running.released == 2
 

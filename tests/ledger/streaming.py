@@ -43,7 +43,9 @@ PEOPLE = Population("patients", PrivacyUnit("person"))
 FIRST, PATIENCE, LONGEST = date(2026, 1, 1), 60, 0.15
 WARDS = ("north", "south")
 POINTS = tuple(
-    f"{when} {what}" for what in ("seal", "run", "enter") for when in ("before", "after")
+    f"{when} {what}"
+    for what in ("seal", "run", "keep", "reserve")
+    for when in ("before", "after")
 )
 """Inside a step: around sealing its noise, asking the engine, and storing what it releases."""
 
@@ -106,6 +108,14 @@ class Watched:
         return watched
 
 
+def watched(ledger: Ledger, reach: Reach) -> Any:
+    """A ledger that tells when the horizon or a step is charged, and when a step is stored."""
+    found: Any = ledger
+    for call in ("enter", "reserve", "keep"):
+        found = Watched(found, call, call, reach)
+    return found
+
+
 class Redrawn(KeptNoise):
     """The lie: noise that is drawn when it is asked for, and not looked up."""
 
@@ -124,7 +134,7 @@ def opened(
     with closing(open_store(address)) as store:
         ledger, states = Ledger(store), _states(store)
         place = Place(
-            ledger=Watched(ledger, "enter", "enter", reach),  # type: ignore[arg-type]
+            ledger=watched(ledger, reach),
             states=Watched(states, "change", "seal", reach),  # type: ignore[arg-type]
             engine=Watched(Reference({("visits",): rows(horizon)}), "run", "run", reach),
             catalog=CATALOG,

@@ -32,7 +32,13 @@ from typing import Protocol, TypeVar
 from tacit.core.catalog import Catalog
 from tacit.core.secret import Secret
 from tacit.engines.engine import Engine, RowEngine, SecretTable
-from tacit.errors import AnswerLost, EngineUnreachable, InternalError, StoreFailed
+from tacit.errors import (
+    AnswerLost,
+    EngineUnreachable,
+    InternalError,
+    InvalidValue,
+    StoreFailed,
+)
 from tacit.ledger.answer import UNREACHED
 from tacit.ledger.charge import Answer, Charge
 from tacit.ledger.ledger import Ledger
@@ -215,7 +221,7 @@ Keep = Callable[[Charge, bytes], Answer]
 """Stores what an attempt at a charge gave."""
 
 
-class Withdrawn(InternalError):
+class Withdrawn(InvalidValue):
     """Raised by a `Keep`, for a public reason: nothing is stored, and nothing has failed."""
 
 

@@ -6,6 +6,7 @@ Why it failed is never told: the reason may be a value of a row.
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from threading import Thread
 from typing import Any
 
 from tacit.ledger.ledger import wall_clock
@@ -28,7 +29,7 @@ def alarm(log: Log, command: Sequence[str] = ()) -> Tell:
         if command and trouble.what in {FAILED, LATE}:
             for population in trouble.populations:
                 given = [*command, population, trouble.receipt.hex(), trouble.stage]
-                _run(given, log)
+                Thread(target=_run, args=(given, log), daemon=True).start()
 
     return tell
 
@@ -51,11 +52,16 @@ def line_of(trouble: Trouble) -> dict[str, Any]:
 
 
 def _run(command: Sequence[str], log: Log) -> None:
-    """Start the owner's command; one that cannot be started is told of in the log."""
+    """Run the owner's command; one that cannot be started is told of in the log."""
     nowhere = subprocess.DEVNULL
     try:
-        subprocess.Popen(  # noqa: S603 - the owner's own command, without a shell
-            command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True
+        subprocess.run(  # noqa: S603 - the owner's own command, without a shell
+            command,
+            check=False,
+            stdin=nowhere,
+            stdout=nowhere,
+            stderr=nowhere,
+            start_new_session=True,
         )
     except OSError:
         log({"at": wall_clock(), "below": "on_failure could not be started"})

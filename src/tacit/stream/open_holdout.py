@@ -98,10 +98,7 @@ class OpenHoldout:
                 found = ledger.reserve(attempt_at(free), lease_ms=0)
                 if isinstance(found, Answer):
                     return _share(found.body)
-                try:
-                    return _share(self._told(found, tally, wanted, entropy).body)
-                except Withdrawn:
-                    asked.check_left(0)
+                return _share(self._told(found, tally, wanted, entropy).body)
         raise InternalError("A holdout is asked by too many at once.")
 
     def _told(
@@ -135,8 +132,10 @@ class OpenHoldout:
         """
         entropy.rewind()
         kept = _kept(found.value) if found.version else self.asked.start(entropy)
-        if not kept.left:
-            raise Withdrawn("Another share took the last answer of this holdout.")
+        try:
+            self.asked.check_left(kept.left)
+        except InvalidValue as refused:  # others took the last answer meanwhile
+            raise Withdrawn(str(refused)) from None
         told, after = self.asked.ask(wanted, off, kept, LiveGateway(entropy))
         return json.dumps([str(told.value), told.off]).encode(), _bytes(after)
 
