@@ -45,7 +45,10 @@ def test_planned_questions_are_attacked_raw_and_through_tacit(
         before = session.status().spent
     page, file = tmp_path / "a.html", tmp_path / "a.json"
     where = ("--out", str(page), "--json", str(file), "--people", "2")
+    page.write_text("an old report, which others may read")
     output = run(project, COUNT, MEAN, BY_DOCTOR, *where)
+    # it holds exact values
+    assert {path.stat().st_mode & 0o777 for path in (page, file)} == {0o600}
     assert "nothing in it is private" in output
     found = told(file)
     for title in (COUNT, MEAN, BY_DOCTOR, "All 3 questions together"):

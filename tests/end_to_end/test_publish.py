@@ -1,6 +1,7 @@
 """Publications: declared and charged once, each period released once, in files of their own."""
 
 import json
+import os
 from collections.abc import Iterator
 from datetime import date, timedelta
 from fractions import Fraction
@@ -10,8 +11,10 @@ from threading import Thread
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner, Result
 
 import tacit
+from tacit.cli.main import main
 from tacit.core.budget import Budget
 from tacit.core.loss import Loss
 from tacit.errors import InvalidValue, UnknownName
@@ -61,6 +64,7 @@ def session(tmp_path: Path) -> Iterator[Session]:
 
 
 def ran(session: Session, folder: Path, day: date, made: Publication) -> list[int]:
+    Publications(session.states).declare(made, session)
     return [step.number for step in run(made, session, day, folder)]
 
 
@@ -146,3 +150,38 @@ def test_a_name_stands_for_one_declaration(session: Session) -> None:
 def test_names_that_are_no_folder_and_waits_below_0_are_refused(name: str, wait: int) -> None:
     with pytest.raises(InvalidValue):
         publication(name, wait=wait)
+
+
+def test_one_that_cannot_be_written_stops_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    runner = CliRunner(env={**os.environ, "TACIT_USER": "olga"})
+
+    def told(*words: str) -> Result:
+        return runner.invoke(main, words)
+
+    told("demo")
+    monkeypatch.chdir("tacit-demo")
+    for name, steps in (("first", "4"), ("second", "5"), ("third", "6")):
+        told(
+            *("publish", "declare", name, "SELECT COUNT(*) AS n FROM visits"),
+            *("--day", "day", "--from", "2026-01-05", "--steps", steps, "--epsilon", "0.5"),
+        )
+    Path("published").mkdir()
+    Path("published/first").write_text("a file where a folder should be")
+    assert told("publish", "withdraw", "second").exit_code == 0
+    ran = told("publish", "run", "--today", "2026-01-13")
+    assert ran.exit_code == 1
+    assert "third: 2026-01-05 released" in ran.output
+    assert "Not published, or not all of it: first." in ran.output
+    assert not Path("published/second").exists()
+    listed = told("publish", "list").output
+    assert "second: withdrawn" in listed
+    assert "third: 1 of 6 weeks" in listed
+    Path("published/first").unlink()
+    again = told("publish", "run", "--today", "2026-01-13")
+    assert (again.exit_code, again.output) == (0, "first: 2026-01-05 released\n")
+    future = told("publish", "run", "third", "--today", "2999-01-01")
+    assert future.exit_code == 1
+    assert "2999-01-01 is in the future" in future.output

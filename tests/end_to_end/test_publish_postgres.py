@@ -15,6 +15,7 @@ from test_publish import FIRST, WEEKS, opened, publication, session
 
 from tacit.cli.main import main
 from tacit.errors import InvalidValue
+from tacit.publish.declared import Publications
 from tacit.publish.postgres import schema_of
 from tacit.publish.run import run
 from tacit.session.session import Session
@@ -38,6 +39,7 @@ def reader(address: str) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
 
 def ran(session: Session, folder: Path, address: str, days: int = 99) -> list[int]:
     made = publication()
+    Publications(session.states).declare(made, session)
     with schema_of(address, "reports") as tables:
         steps = run(made, session, FIRST + timedelta(days=days), folder, tables(made))
         return [step.number for step in steps]

@@ -74,5 +74,12 @@ def attack(  # noqa: PLR0913 - one for each option
     click.echo(str(made))
     for file, text in ((out, made.html), (json_, made.to_json)):
         if file is not None:
-            file.write_text(text(), encoding="utf-8")
+            write_private(file, text())
             click.echo(f"Wrote {file}.")
+
+
+def write_private(file: Path, text: str) -> None:
+    """Write ``text`` so that the owner of the file alone reads it: it holds exact values."""
+    file.touch(mode=0o600)
+    file.chmod(0o600)  # it may have been there before
+    file.write_text(text, encoding="utf-8")

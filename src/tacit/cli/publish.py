@@ -1,7 +1,7 @@
 """`tacit publish`: a question that is published every day, week or month under one charge."""
 
 from contextlib import ExitStack
-from datetime import date, datetime
+from datetime import datetime
 from functools import partial
 from os import environ
 from pathlib import Path
@@ -10,7 +10,7 @@ import click
 
 from tacit.cli import options
 from tacit.core.standing import rounded
-from tacit.errors import InvalidValue
+from tacit.errors import InvalidValue, TacitError
 from tacit.extras import load
 from tacit.plan.calendar import Span
 from tacit.project.secret import ENVIRONMENT
@@ -19,6 +19,7 @@ from tacit.publish.publication import Publication
 from tacit.publish.run import run
 from tacit.session.project import open_project
 from tacit.session.secret import held
+from tacit.session.session import Session
 from tacit.stream.stream import Periods
 from tacit.stream.table import expected, policy_of
 from tacit.stream.window import ALL, EACH, Window
@@ -131,7 +132,7 @@ def run_(  # noqa: PLR0913 - one for each option
     principal: str,
 ) -> None:
     """Release every period that is over, of NAME or of all publications; for a timer."""
-    day = date.today() if today is None else today.date()  # noqa: DTZ011 - the owner's day
+    failed: list[str] = []
     with ExitStack() as closing:
         tables = None
         if database:
@@ -140,11 +141,30 @@ def run_(  # noqa: PLR0913 - one for each option
         session = closing.enter_context(
             open_project(project, principal=principal, tell=partial(click.echo, err=True))
         )
+        day = session.ledger.today() if today is None else today.date()
         declared = Publications(session.states)
         for publication in (declared[name],) if name else declared.all():
-            more = [tables(publication)] if tables else []
-            for step in run(publication, session, day, into, *more):
-                click.echo(f"{publication.name}: {step.period} released")
+            try:
+                more = [tables(publication)] if tables else []
+                for step in run(publication, session, day, into, *more):
+                    click.echo(f"{publication.name}: {step.period} released")
+            except (TacitError, OSError) as error:
+                failed.append(publication.name)
+                click.echo(f"{publication.name}: {error}", err=True)
+    if failed:
+        click.echo(f"Not published, or not all of it: {', '.join(failed)}.", err=True)
+        raise SystemExit(1)
+
+
+@publish.command(short_help="End a publication: nothing more of it is released.")
+@click.argument("name")
+@options.project
+@options.principal
+def withdraw(*, name: str, project: Path, principal: str) -> None:
+    """End the publication NAME. What was published stays, and so does its charge."""
+    with open_project(project, principal=principal) as session:
+        Publications(session.states).withdraw(name)
+    click.echo(f"{name} is withdrawn: nothing more of it is released.")
 
 
 @publish.command("list")
@@ -153,10 +173,21 @@ def run_(  # noqa: PLR0913 - one for each option
 def list_(*, project: Path, principal: str) -> None:
     """Show each publication, and how far it is."""
     with open_project(project, principal=principal) as session:
-        for each in Publications(session.states).all():
-            done = each.stream(session).released
-            every = each.periods.span.value.lower()
-            click.echo(f"{each.name}: {done} of {each.periods.horizon} {every}s, {each.sql}")
+        declared = Publications(session.states)
+        for listed in declared.listed():
+            each, told = listed.publication, "withdrawn"
+            if not listed.withdrawn:
+                told = _progress(declared, each, session)
+            click.echo(f"{each.name}: {told}, {each.sql}")
+
+
+def _progress(declared: Publications, each: Publication, session: Session) -> str:
+    """Return how far a publication is, or that it cannot go on."""
+    try:
+        done = declared.open(each.name, session).released
+    except TacitError:
+        return "stopped (`tacit publish run` says why)"
+    return f"{done} of {each.periods.horizon} {each.periods.span.value.lower()}s"
 
 
 def _window(shows: str) -> Window:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from datetime import date, datetime
 from itertools import islice
 
 from tacit.core.budget import Budget
@@ -31,7 +32,10 @@ from tacit.store.states import States
 from tacit.store.store import Store
 
 Clock = Callable[[], int]
-"""Milliseconds since 1970. Nothing that is promised depends on it, but how long others wait."""
+"""Milliseconds since 1970.
+
+No promise of privacy depends on it: it says how long others wait, and which periods are over.
+"""
 
 NONCE_BYTES = 16
 FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.25
@@ -126,6 +130,10 @@ class Ledger:
                 if found is None:
                     raise AnswerLost
                 return found
+
+    def today(self) -> date:
+        """Return the day that this machine's calendar shows."""
+        return datetime.fromtimestamp(self._clock() / 1000).astimezone().date()
 
     # ---------------------------------------------------------- what people look at
 

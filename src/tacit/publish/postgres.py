@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import date
 from functools import partial
 from typing import Any
 
@@ -35,43 +36,77 @@ class PublishedTable:
         self, connection: psycopg.Connection[Any], schema: str, publication: Publication
     ) -> None:
         self._connection = connection
+        self._schema = schema
         self._publication = publication
         self._period = publication.periods.span.value.lower()
         self._table = SQL(".").join([_named(schema), _named(publication.name)])
 
-    def holds(self, number: int) -> bool:
-        """Whether the rows of a step are there."""
+    def there(self) -> frozenset[date]:
+        """Return the first days of all periods that have rows here."""
+        query = SQL("SELECT DISTINCT {} FROM {}").format(_named(self._period), self._table)
+        with _told(self._schema):
+            if self._comment is None:
+                return frozenset()
+            return frozenset(day for (day,) in self._run(query).fetchall())
+
+    def agrees(self, number: int, table: StreamRelease) -> bool:
+        """Whether the rows of a step hold the values of ``table``, under its receipt."""
+        columns = history([table], self._publication.periods, number).columns
+        cells = fields(columns)
+        names = [column.name for column in columns]
         day = self._publication.periods.ends(number)[0]
-        there = SQL("SELECT FROM {} WHERE {} = {} LIMIT 1")
-        query = there.format(self._table, _named(self._period), Literal(day))
-        return self._comment is not None and bool(self._run(query).rowcount)
+        query = SQL("SELECT {} FROM {} WHERE {} = {}").format(
+            SQL(", ").join(map(_named, names)),
+            self._table,
+            _named(self._period),
+            Literal(day),
+        )
+        with _told(self._schema):
+            self._check_mark(table)
+            found = self._run(query).fetchall()
+        wanted = zip(*(cells[name] for name in names), strict=True)
+        return sorted(map(_plain, found)) == sorted(map(_plain, wanted))
 
     def write(self, number: int, table: StreamRelease) -> None:
         """Write the rows of a step, in one transaction."""
+        with _told(self._schema):
+            self._write(number, table)
+
+    def _write(self, number: int, table: StreamRelease) -> None:
         columns = history([table], self._publication.periods, number).columns
         rows = fields(columns)
         with self._connection.transaction():
             _alone(self._connection, self._table.as_string(self._connection))
             self._make(columns, list(rows), table)
-            if self.holds(number):
+            if self._holds(number):
                 return
             marks = SQL(", ").join([SQL("%s")] * len(rows))
             insert = SQL("INSERT INTO {} VALUES ({})").format(self._table, marks)
             with self._connection.cursor() as cursor:
                 cursor.executemany(insert, list(zip(*rows.values(), strict=True)))
 
-    def _make(
-        self, columns: tuple[ReleasedColumn, ...], names: list[str], table: StreamRelease
-    ) -> None:
-        """Make the table, unless it is there and is that of this charge."""
-        mark = f"Receipt: {table.receipt.hex()}"
+    def _holds(self, number: int) -> bool:
+        """Whether the rows of a step are there."""
+        day = self._publication.periods.ends(number)[0]
+        there = SQL("SELECT FROM {} WHERE {} = {} LIMIT 1")
+        query = there.format(self._table, _named(self._period), Literal(day))
+        return self._comment is not None and bool(self._run(query).rowcount)
+
+    def _check_mark(self, table: StreamRelease) -> bool:
+        """Whether the table is there; one of another charge is refused."""
         found = self._comment
-        if found is not None and not found.endswith(mark):
+        if found is not None and not found.endswith(_mark(table)):
             raise InvalidValue(
                 f"There is a table {self._publication.name!r} in that schema which is not this "
                 "publication; name another schema, or drop it."
             )
-        if found is not None:
+        return found is not None
+
+    def _make(
+        self, columns: tuple[ReleasedColumn, ...], names: list[str], table: StreamRelease
+    ) -> None:
+        """Make the table, unless it is there and is that of this charge."""
+        if self._check_mark(table):
             return
         types = {columns[0].name: "date"} | {
             column.name: TYPES[type(column.values[0])]
@@ -85,7 +120,7 @@ class PublishedTable:
         key = SQL("PRIMARY KEY ({})").format(SQL(", ").join(map(_named, types)))
         made = SQL("CREATE TABLE {} ({})").format(self._table, SQL(", ").join([*cells, key]))
         self._run(made)
-        said = Literal("\n\n".join([*table.notes, mark]))
+        said = Literal("\n\n".join([*table.notes, _mark(table)]))
         self._run(SQL("COMMENT ON TABLE {} IS {}").format(self._table, said))
 
     @property
@@ -106,14 +141,23 @@ class PublishedTable:
 @contextmanager
 def schema_of(address: str, schema: str) -> Iterator[Callable[[Publication], PublishedTable]]:
     """The tables of a schema, by their publications; it is made where it is not there."""
+    with (
+        _told(schema),
+        psycopg.connect(address, connect_timeout=10, autocommit=True) as connection,
+    ):
+        with connection.transaction():
+            _alone(connection, schema)
+            asked = "SELECT FROM pg_namespace WHERE nspname = %s"
+            if not connection.execute(asked, (schema,)).rowcount:
+                connection.execute(SQL("CREATE SCHEMA {}").format(_named(schema)))
+        yield partial(PublishedTable, connection, schema)
+
+
+@contextmanager
+def _told(schema: str) -> Iterator[None]:
+    """Say what PostgreSQL refused, in our words."""
     try:
-        with psycopg.connect(address, connect_timeout=10, autocommit=True) as connection:
-            with connection.transaction():
-                _alone(connection, schema)
-                asked = "SELECT FROM pg_namespace WHERE nspname = %s"
-                if not connection.execute(asked, (schema,)).rowcount:
-                    connection.execute(SQL("CREATE SCHEMA {}").format(_named(schema)))
-            yield partial(PublishedTable, connection, schema)
+        yield
     except psycopg.Error as error:
         kind = type(error).__name__
     else:
@@ -128,6 +172,18 @@ def schema_of(address: str, schema: str) -> Iterator[Callable[[Publication], Pub
 def _alone(connection: psycopg.Connection[Any], name: str) -> None:
     """Wait for others that make or write what is called so, to the end of the transaction."""
     connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (name,))
+
+
+def _plain(row: tuple[object, ...]) -> tuple[str, ...]:
+    """Return the cells of a row as text, in which whole and other numbers are written alike."""
+    return tuple(
+        str(float(cell)) if isinstance(cell, int | float) else str(cell) for cell in row
+    )
+
+
+def _mark(table: StreamRelease) -> str:
+    """Return the end of the table's comment: the charge whose publication it is."""
+    return f"Receipt: {table.receipt.hex()}"
 
 
 def _named(name: str) -> Identifier:

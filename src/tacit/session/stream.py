@@ -1,9 +1,12 @@
 """Stream: where a stream or a holdout of this session lives; the rest is its own."""
 
+from dataclasses import replace
+
 from tacit.plan.relation import Relation, Scan
 from tacit.plan.source import source_of
 from tacit.session.curator import Curator
 from tacit.session.policy import policy_of, tables_of
+from tacit.session.used import used_facts, used_policy
 from tacit.stream.open_holdout import OpenHoldout
 from tacit.stream.open_stream import OpenStream, Place
 from tacit.stream.stream import Stream
@@ -12,7 +15,13 @@ from tacit.stream.thresholdout import Thresholdout
 
 def open_stream(curator: Curator, stream: Stream) -> OpenStream:
     """``stream`` over the tables of ``curator``; free until its first step is released."""
-    return OpenStream(stream, _place(curator, stream.plan.source))
+    place = _place(curator, stream.plan.source)
+    source = source_of(stream.plan.source, curator.catalog)
+    population = curator.catalog.dataset(source.dataset).population
+    people = curator.catalog.population(population)
+    facts = used_facts(stream, curator.catalog, people, source.datasets)
+    used = replace(place, policy=used_policy(facts), facts=facts, former=place.policy)
+    return OpenStream(stream, used)
 
 
 def open_holdout(curator: Curator, dataset: str, asked: Thresholdout) -> OpenHoldout:

@@ -25,6 +25,7 @@ from tacit.query.below import (
 )
 from tacit.store.states import States
 from tacit.stream.bounded_step import bounded_step
+from tacit.stream.covered import check_covered, check_over
 from tacit.stream.kept_noise import KeptNoise
 from tacit.stream.quote import StreamQuote, price_stream
 from tacit.stream.step import Step, fresh_noise, released_step
@@ -37,7 +38,11 @@ RACES = 100
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a stream lives: the ledger, sealed states, the engine, and who asks under what."""
+    """Where a stream lives: the ledger, sealed states, the engine, and who asks under what.
+
+    ``facts`` are the declarations that a stream uses, and ``policy`` is their version. Version
+    0.1.0 knew a stream by all declarations of its tables: that is ``former``.
+    """
 
     ledger: Ledger
     states: States
@@ -47,6 +52,8 @@ class Place:
     principal: str
     policy: str
     tell: Tell = nobody
+    facts: tuple[str, ...] = ()
+    former: str | None = None
 
 
 class OpenStream:
@@ -59,8 +66,8 @@ class OpenStream:
 
     def __init__(self, stream: Stream, place: Place) -> None:
         self.quote: StreamQuote = price_stream(stream, place.catalog)
-        self._place = place
-        self._question = _asked(self.quote, place)
+        self._place = _known_place(self.quote, place)
+        self._question = _asked(self.quote, self._place)
         name = f"noise of stream {self._question.release_key.hex()}"
         self._noise = KeptNoise(place.states, name, self.quote.factor)
         self._last: Step | None = None
@@ -70,6 +77,25 @@ class OpenStream:
     def stream(self) -> Stream:
         """What was declared."""
         return self.quote.stream
+
+    @property
+    def policy(self) -> str:
+        """The version of the declarations under which the stream is charged."""
+        return self._place.policy
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """The declarations that the stream uses, as they are now."""
+        return self._place.facts
+
+    @property
+    def charged(self) -> bool:
+        """Whether the horizon is charged, by whomever."""
+        return self._place.ledger.stored(self._question.release_key) is not None
+
+    def under(self, policy: str) -> "OpenStream":
+        """Return the same stream as it was charged under ``policy``."""
+        return OpenStream(self.stream, replace(self._place, policy=policy, former=None))
 
     def start(self) -> bytes:
         """Charge the whole horizon, once; the receipt of that charge."""
@@ -116,6 +142,7 @@ class OpenStream:
 
     def _next(self, number: int) -> Step:
         """Release a step: its noise is sealed in the store before the engine is asked."""
+        self._check_due(number)
         receipt = self.start()
         before = self._find(number - 1) if number else None
         if number and before is None:
@@ -139,6 +166,13 @@ class OpenStream:
             if found is not None:
                 return found
         raise InternalError("The noise of a stream is ahead of its steps.")
+
+    def _check_due(self, number: int) -> None:
+        """Refuse a step whose data cannot be complete: what is released of it is final."""
+        periods, place = self.stream.periods, self._place
+        check_over(periods, number, place.ledger.today())
+        tables = self.quote.bound.plan.source.datasets
+        check_covered(periods, number, place.catalog, tables)
 
     def _find(self, number: int) -> Step | None:
         """The step as it was released; None where it was not yet."""
@@ -202,6 +236,17 @@ def attempt_at(question: Question) -> Question:
     process was killed in the middle, the next one does not wait for it.
     """
     return replace(question, request=f"{question.release_key.hex()} {fresh_bytes(16).hex()}")
+
+
+def _known_place(quote: StreamQuote, place: Place) -> Place:
+    """Return where the stream is charged: as version 0.1.0 knew it, where it was then."""
+    if place.former is None:
+        return place
+    former = replace(place, policy=place.former, former=None)
+    for known in (replace(place, former=None), former):
+        if place.ledger.stored(_asked(quote, known).release_key) is not None:
+            return known
+    return replace(place, former=None)
 
 
 def _asked(quote: StreamQuote, place: Place) -> Question:

@@ -1,0 +1,16 @@
+"""F-P23: nobody looks whether a period is published before it is released."""
+
+from collections.abc import Callable
+from datetime import date
+
+from tacit.publish.write import Folder
+
+PLACE = "tacit.publish.write:Folder.there"
+CAUGHT_BY = "tests/edges/test_published_again.py::test_a_restored_ledger_draws_nothing_again[3]"
+SHOWN = "does not know that it was released"
+
+Rule = Callable[[Folder], frozenset[date]]
+
+
+def bug(_: Rule) -> Rule:
+    return lambda _: frozenset()
