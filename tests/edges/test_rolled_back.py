@@ -5,6 +5,7 @@ again, with the noise that was used before, on rows that had changed since: the 
 the two releases is exact.
 """
 
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -18,11 +19,17 @@ from conftest import Bar
 from streaming import FIRST, PEOPLE, prepared, rows
 from streaming import opened as opened_stream
 
+from tacit.core.budget import Budget
+from tacit.core.loss import Loss
+from tacit.core.population import Population
+from tacit.core.unit import PrivacyUnit
 from tacit.errors import LedgerBroken
 from tacit.ledger.export import export
+from tacit.ledger.head_mark import HeadMark
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.restore import restore
 from tacit.ledger.sealed_states import ChainWitness
+from tacit.session.home import MARK, Home
 from tacit.store.open import open_store
 from tacit.store.sealing_key import SealingKey
 from tacit.store.states import NO_STATE, States
@@ -187,3 +194,44 @@ def test_a_state_that_was_replaced_is_refused(address: str) -> None:
         tied = States(store, KEY, ChainWitness()).of(PEOPLE.name)
         with pytest.raises(LedgerBroken, match="not the version 1 that the ledger knows of"):
             tied.find("noise")
+
+
+def used(folder: Path, wanted: int) -> None:
+    """Ask the home in a folder for a population's budget, as a session does."""
+    home = Home.at(folder)
+    try:
+        names = home.ledger.populations()
+        for number in range(len(names), wanted):
+            people = Population(f"p{number}", PrivacyUnit("person"))
+            home.ledger.open_budget(people, Budget(Loss.pure(1)), ("ann",), by="ann")
+    finally:
+        home.close()
+
+
+def test_a_store_that_was_restored_beside_a_kept_key_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / ".tacit"
+    used(folder, 1)
+    backup = shutil.copy(folder / "ledger.db", tmp_path / "backup.db")
+    used(folder, 2)
+    now = (folder / "ledger.db").read_bytes()
+    shutil.copy(backup, folder / "ledger.db")
+    with pytest.raises(LedgerBroken, match="was last used with a newer one"):
+        used(folder, 2)
+    (folder / "ledger.db").write_bytes(now)
+    used(folder, 2)  # the newest is put back
+    # the lie: nobody wrote down where the chains ended
+    shutil.copy(backup, folder / "ledger.db")
+    (folder / MARK).unlink()
+    used(folder, 1)
+
+
+def test_a_mark_moves_forward_only(tmp_path: Path) -> None:
+    folder = tmp_path / ".tacit"
+    used(folder, 1)
+    backup = shutil.copy(folder / "ledger.db", tmp_path / "backup.db")
+    used(folder, 2)
+    before = (folder / MARK).read_text()
+    with closing(open_store(f"sqlite:///{backup}")) as old, pytest.raises(LedgerBroken):
+        HeadMark(folder / MARK).move(old)
+    assert (folder / MARK).read_text() == before
+    assert (folder / MARK).stat().st_mode & 0o077 == 0

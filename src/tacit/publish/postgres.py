@@ -126,12 +126,14 @@ class PublishedTable:
     @property
     def _comment(self) -> str | None:
         """What the table says; None where there is none."""
+        # not by to_regclass, which may remember that a table was not there a moment ago
         asked = SQL(
-            "SELECT coalesce(obj_description(found, 'pg_class'), '') "
-            "FROM to_regclass({}) AS found WHERE found IS NOT NULL"
+            "SELECT coalesce(obj_description(found.oid, 'pg_class'), '') FROM pg_class found "
+            "JOIN pg_namespace place ON place.oid = found.relnamespace "
+            "WHERE place.nspname = {} AND found.relname = {}"
         )
-        name = Literal(self._table.as_string(self._connection))
-        row = self._run(asked.format(name)).fetchone()
+        place, name = Literal(self._schema), Literal(self._publication.name)
+        row = self._run(asked.format(place, name)).fetchone()
         return None if row is None else str(row[0])
 
     def _run(self, query: Composed) -> psycopg.Cursor[Any]:

@@ -128,7 +128,7 @@ class Curator:
             pool.close()
         for engine in self.engines.values():
             engine.close()
-        self.home.store.close()
+        self.home.close()
 
 
 def _living_in(catalog: Catalog, engine: str) -> Catalog:

@@ -2,10 +2,12 @@
 
 import stat
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from tacit.errors import InvalidValue, StoreFailed
+from tacit.ledger.head_mark import HeadMark
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.sealed_states import ChainWitness
 from tacit.project.project import Project
@@ -18,6 +20,7 @@ from tacit.store.states import States
 from tacit.store.store import Store
 
 FOLDER = ".tacit"
+MARK = "heads"
 OTHERS = 0o077
 
 
@@ -28,6 +31,17 @@ class Home:
     store: Store
     ledger: Ledger
     states: States
+    mark: HeadMark | None = None
+    """Where the chains ended when the folder of the sealing key was last used."""
+
+    def close(self) -> None:
+        """Let go of the database, and write down where its chains end."""
+        try:
+            if self.mark is not None:
+                with suppress(StoreFailed, OSError):  # the mark before this one stays
+                    self.mark.move(self.store)
+        finally:
+            self.store.close()
 
     @classmethod
     def at(cls, folder: Path) -> "Home":
@@ -35,7 +49,7 @@ class Home:
         private_folder(folder)
         store = open_sqlite(folder / "ledger.db")
         key = SealingKey.from_file(folder / "key")
-        return cls(store, Ledger(store), States(store, key, ChainWitness()))
+        return cls._checked(store, key, HeadMark(folder / MARK))
 
     @classmethod
     def of(cls, project: Project, folder: Path, environment: Mapping[str, str]) -> "Home":
@@ -45,12 +59,25 @@ class Home:
         """
         if project.store is None:
             return cls.at(folder)
+        mark = None
         if environment.get(VARIABLE):
             key = SealingKey.from_environment(environment)
         else:
             key = SealingKey.from_file(private_folder(folder) / "key")
+            mark = HeadMark(folder / MARK)
         store = open_store(with_password(project.store, environment))
-        return cls(store, Ledger(store), States(store, key, ChainWitness()))
+        return cls._checked(store, key, mark)
+
+    @classmethod
+    def _checked(cls, store: Store, key: SealingKey, mark: HeadMark | None) -> "Home":
+        """Return the home in ``store``, which is not older than its folder knows."""
+        try:
+            if mark is not None:
+                mark.check(store)
+        except BaseException:
+            store.close()
+            raise
+        return cls(store, Ledger(store), States(store, key, ChainWitness()), mark)
 
 
 def signing_key(place: Path) -> SigningKey:

@@ -129,4 +129,4 @@ def beside(
     try:
         yield project, home
     finally:
-        home.store.close()
+        home.close()
