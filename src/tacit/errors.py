@@ -9,6 +9,8 @@
     ├── PopulationLocked        an answer failed: an owner looks before more is charged
     │   └── DeadlineMissed      an answer was late: an owner looks before more is charged
     ├── EngineUnreachable       the engine does not answer; what is paid for waits for it
+    ├── ChargesFrozen           an owner has stopped all charges
+    ├── DeclarationsChanged     a question was priced by a declaration that no longer holds
     ├── NotPermitted            an act that this person may not do, or not alone
     ├── KeyReused               a request's key already stands for another question
     ├── AnswerPending           somebody is answering this very question now
@@ -55,6 +57,21 @@ class DeadlineMissed(PopulationLocked):
 
 class EngineUnreachable(TacitError):
     """The engine does not answer, before any statement reached it; the text says what to do."""
+
+
+class ChargesFrozen(TacitError):
+    """An owner has stopped all charges about these people; nothing was charged."""
+
+
+class DeclarationsChanged(TacitError):
+    """A question was priced by a declaration that no longer holds; nothing was charged.
+
+    ``population`` is the one whose declaration is another one now.
+    """
+
+    def __init__(self, text: str, population: str = "") -> None:
+        super().__init__(text)
+        self.population = population
 
 
 class NotPermitted(TacitError):

@@ -33,7 +33,7 @@ UNCONDITIONAL = (
     )
 )
 
-Spend = Callable[[Work, Question, Target, bytes, int], tuple[Entry, int]]
+Spend = Callable[[Work, Question, Target, bytes, int, int], tuple[Entry, int]]
 
 
 def fits(budget: BudgetRow, cost: Units) -> bool:
@@ -43,13 +43,13 @@ def fits(budget: BudgetRow, cost: Units) -> bool:
 def bug(original: Spend) -> Spend:
     reserve.SPEND = UNCONDITIONAL
 
-    def charge(
-        work: Work, question: Question, target: Target, nonce: bytes, now: int
+    def charge(  # noqa: PLR0913, PLR0917 - as what it stands for
+        work: Work, question: Question, target: Target, nonce: bytes, now: int, declaration: int
     ) -> tuple[Entry, int]:
         budget = find_budget(work, target.population.name)
         cost = price(target.event, budget.measure, question.price_delta)
         if not fits(budget, cost):
-            raise budget.refusal(target.population.name, cost)
-        return original(work, question, target, nonce, now)
+            raise budget.refusal(target.population.name, cost, declaration)
+        return original(work, question, target, nonce, now, declaration)
 
     return charge

@@ -26,6 +26,7 @@ from tacit.ledger.act import Charged, OwnerAdded, OwnerRemoved
 from tacit.ledger.anchor import Anchor, take_anchor
 from tacit.ledger.book import Book
 from tacit.ledger.charge import Charge
+from tacit.ledger.declared import AnyDeclaration, Declaration
 from tacit.ledger.export import export, read_export
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.question import Question, Target
@@ -46,7 +47,9 @@ MISSED = GOLDEN / "ledger-1-missed.jsonl"
 STATES = GOLDEN / "ledger-2-states.jsonl"
 FAILED = GOLDEN / "ledger-1-failed.jsonl"
 SAMPLED = GOLDEN / "ledger-1-sampled.jsonl"
+NUMBERED = GOLDEN / "ledger-1-numbered.jsonl"
 
+NUMBERED_HEADS = ["ca0c76b6840f1bbd", "2a6519ec6ae53c28"]
 PEOPLE = PrivacyUnit("person")
 BUDGETS = {
     Population("census", PEOPLE): Budget(Loss.pure("20")),
@@ -151,6 +154,28 @@ def make_failed() -> None:
                 ledger.fail(paid)
                 ledger.look(people.name, by="olga")
         FAILED.write_text("".join(export(store)))
+        store.close()
+
+
+def make_numbered() -> None:
+    """Write the golden file of numbered declarations, a stop, and a table that moved."""
+    with TemporaryDirectory() as folder:
+        store = open_store(f"sqlite:///{folder}/ledger.db")
+        ticks = count(1_767_225_600_000, 1000)
+        ledger = Ledger(store, clock=lambda: next(ticks)).under(AnyDeclaration())
+        old, new = (Population(name, PEOPLE) for name in ("patients", "clinic"))
+        for people in (old, new):
+            ledger.open_budget(people, Budget(Loss.pure("3")), ("olga",), by="olga")
+        answer(ledger, ask("before", of=old))
+        ledger.declare("patients", FACTS, ("path 1", "inode 2"), by="olga")
+        ledger.freeze("patients", by="olga")
+        ledger.thaw("patients", by="olga")
+        answer(ledger, ask("numbered", of=old))
+        with ledger.governing(by="olga") as acts:
+            moved = {"patients": Declaration(), "clinic": Declaration(FACTS, ("path 1",))}
+            acts.declare(moved)
+        answer(ledger, ask("moved", of=new))
+        NUMBERED.write_text("".join(export(store)))
         store.close()
 
 
@@ -289,6 +314,15 @@ def test_a_golden_ledger_tells_what_failed() -> None:
     assert book.head.hex()[:16] == "7db1075200420ff9"
 
 
+def test_a_golden_ledger_tells_numbers_stops_and_tables_that_moved() -> None:
+    clinic, patients = read(NUMBERED.read_text().splitlines(keepends=True))
+    assert (clinic.declaration, patients.declaration, patients.frozen) == (2, 9, False)
+    assert clinic.inherited == {"patients": Units(2 * 10**11, 0)}
+    assert clinic.spent == Units(3 * 10**11, 0)
+    assert patients.holdings == {"path 1": False, "inode 2": False}
+    assert [book.head.hex()[:16] for book in (clinic, patients)] == NUMBERED_HEADS
+
+
 def sampled() -> list[str]:
     return SAMPLED.read_text().splitlines(keepends=True)
 
@@ -298,7 +332,7 @@ def test_golden_ledgers_hold_every_act_and_every_measure(lines: list[str]) -> No
         lines,
         *(
             file.read_text().splitlines(keepends=True)
-            for file in (DECLARED, MISSED, FAILED, STATES)
+            for file in (DECLARED, MISSED, FAILED, STATES, NUMBERED)
         ),
     )
     chains = [chain for file in files for chain in read_export(file).chains.values()]

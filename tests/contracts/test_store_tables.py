@@ -35,6 +35,8 @@ BUDGET = {
     "retried": 0,
     "least_share": "1/100000",
     "least_amount": 0,
+    "declared": 0,
+    "frozen": 0,
     "head_seq": 0,
     "head_hash": bytes(32),
 }

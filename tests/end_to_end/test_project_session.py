@@ -11,6 +11,7 @@ import pytest
 from tacit.core.loss import Loss
 from tacit.engines.postgres_role import reader
 from tacit.errors import BudgetExceeded, InvalidValue, NotPermitted
+from tacit.ledger.declared import AnyDeclaration
 from tacit.ledger.ledger import Ledger
 from tacit.project.project import read_project
 from tacit.session.ask import ask
@@ -150,7 +151,8 @@ def test_a_session_that_looks_at_the_file_alone_would_take_any_bound(file: Path)
         open_project(file)
     project = read_project(file)
     engines = {each.name: opened(each, ["regions"], file.parent) for each in project.engines}
-    lying = Curator(project.catalog, engines, Home.at(file.parent / ".tacit"), "ann")
+    home = Home.at(file.parent / ".tacit").under(AnyDeclaration())
+    lying = Curator(project.catalog, engines, home, "ann")
     answer = ask(
         lying, parse("SELECT SUM(cost) AS s FROM visits", lying.catalog), Loss.zcdp("0.01")
     )
@@ -209,9 +211,8 @@ def test_of_several_populations_one_is_named(file: Path) -> None:
 
 def test_a_parquet_file_is_one_table(file: Path) -> None:
     file.write_text(TEXT + "\n[public.more]\nengine = 'regions'\nepoch = '1'\ncolumns = {}\n")
-    apply_project(file, by="olga")
     with pytest.raises(InvalidValue, match="one Parquet file, which is one table, and 2 live"):
-        open_project(file)
+        apply_project(file, by="olga")
 
 
 def test_a_password_comes_from_the_environment_and_is_never_told(
@@ -234,7 +235,9 @@ def test_a_password_comes_from_the_environment_and_is_never_told(
         private = type(catalog)(catalog.populations, catalog.datasets)
         for statement in reader(role, private):
             owner.execute(statement.encode())
-    apply_project(file, by="olga")
+    with pytest.raises(InvalidValue, match="wants the variable CLINIC, which is not set"):
+        apply_project(file, by="olga", environment={})
+    apply_project(file, by="olga", environment={"CLINIC": "hunter2/@:"})
     with pytest.raises(InvalidValue, match="wants the variable CLINIC, which is not set"):
         open_project(file, environment={})
     with open_project(file, environment={"CLINIC": "hunter2/@:"}) as session:

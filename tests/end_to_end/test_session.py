@@ -134,7 +134,7 @@ def test_a_later_session_gives_the_same_bytes_for_nothing(opens: Opens) -> None:
         again = session.sql(TEXT).ask(rho="0.01")
         assert encode(again) == encode(first)
         assert session.status().spent == Loss.zcdp("0.01")
-        assert session.verify().entries == 3
+        assert session.verify().entries == 4
 
 
 @pytest.mark.parametrize(

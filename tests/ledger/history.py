@@ -6,7 +6,8 @@ from asking import LEASE_MS, TENTH, answer, ask, open_pure, population
 
 from tacit.core.budget import Budget
 from tacit.core.loss import Loss
-from tacit.ledger.act import OwnerAdded, OwnerRemoved
+from tacit.ledger.act import Declared, OwnerAdded, OwnerRemoved
+from tacit.ledger.chain import append
 from tacit.ledger.charge import Charge
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.question import Question, Target
@@ -35,7 +36,8 @@ def write_history(ledger: Ledger, questions: int = QUESTIONS) -> None:
     ledger.set_quota("patients", "ann", Loss.pure("1.5"), by="olga")
     ledger.set_quota("patients", "@oncology", Loss.pure("2"), by="omar")
     ledger.join("patients", "ann", "@oncology", by="omar")
-    ledger.declare("patients", ("visits.age: integer from 0 to 120",), by="omar")
+    with ledger._store.writing() as work:  # as version 0.1 wrote it, without a number
+        append(work, "patients", Declared(("visits.age: integer from 0 to 120",), "omar", 1))
     for number in range(questions):
         asker = ("ann", "bob", "cem")[number % 3]
         question = ask(f"count {number}", principal=asker)
@@ -57,4 +59,7 @@ def write_history(ledger: Ledger, questions: int = QUESTIONS) -> None:
     ledger.approve("patients", gone.seq, by="olga")
     ledger.raise_cap("patients", Loss.pure("9"), "nobody agreed to this", by="olga")
     ledger.raise_cap("staff", Loss.pure("1"), "alone", by="olga")
+    ledger.declare("staff", ("shifts.hours: integer",), ("path 1",), by="olga")
+    ledger.freeze("staff", by="olga")
+    ledger.thaw("staff", by="olga")
     answer(ledger, ask("the last"))

@@ -17,6 +17,8 @@ ROLES = {
     ("GET", "/v1/ledger/{population}"): ("auditor", "owner"),
     ("GET", "/v1/ledger/{population}/verify"): ("auditor", "owner"),
     ("POST", "/v1/ledger/{population}/look"): ("owner",),
+    ("POST", "/v1/ledger/{population}/freeze"): ("owner",),
+    ("POST", "/v1/ledger/{population}/thaw"): ("owner",),
     ("POST", "/v1/tokens"): ("owner",),
     ("GET", "/v1/tokens"): ("owner",),
     ("DELETE", "/v1/tokens/{token_id}"): ("owner",),
@@ -36,6 +38,8 @@ ABOUT = {
     "/v1/ledger/{population}": "population",
     "/v1/ledger/{population}/verify": "population",
     "/v1/ledger/{population}/look": "population",
+    "/v1/ledger/{population}/freeze": "population",
+    "/v1/ledger/{population}/thaw": "population",
     "/v1/tokens": "token",
     "/v1/tokens/{token_id}": "token",
 }

@@ -83,6 +83,8 @@ class Cells:
             body |= {"epsilon": "0.1"} if path == "/v1/ask" else {}
         elif (method, path) == ("POST", "/v1/tokens"):
             body = {"principal": "new", "role": "analyst", "datasets": DATASETS[thing]}
+        if path.endswith(("freeze", "thaw")):
+            self._stop(thing, stopped=path.endswith("thaw"))
         filled = path.format(
             population=POPULATIONS[thing],
             release_key=self._releases[thing],
@@ -94,9 +96,18 @@ class Cells:
         self._line.request(method, filled, json.dumps(body) if body else None, headers)
         answer = self._line.getresponse()
         text = answer.read()
+        if path.endswith(("freeze", "thaw")):
+            self._stop(thing, stopped=False)
         if answer.status >= 400:
             assert set(json.loads(text)) == {"error"}
         return answer.status
+
+    def _stop(self, thing: str, *, stopped: bool) -> None:
+        """Let charges about the object be stopped, or not."""
+        ledger, name = self._server.curator.home.ledger, POPULATIONS[thing]
+        if thing != NOBODYS and ledger.status(name).frozen != stopped:
+            act = ledger.freeze if stopped else ledger.thaw
+            act(name, by={OWN: "olga", OTHER: "oscar"}[thing])
 
     def close(self) -> None:
         """Hang up."""

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from tacit.cli import options
-from tacit.session.project import apply_project, missing_in
+from tacit.session.project import apply_project, proposed_in
 
 
 @click.command()
@@ -14,16 +14,19 @@ from tacit.session.project import apply_project, missing_in
 @click.option("--yes", is_flag=True, help="Record it without being asked.")
 def apply(*, project: Path, principal: str, yes: bool) -> None:
     """Show what the ledger does not hold yet, and record it."""
-    missing = missing_in(project)
+    missing = proposed_in(project)
     for change in missing:
         click.echo(str(change))
     if not missing:
         click.echo(f"The ledger holds all that {project.name} says.")
         return
-    if all(change.make is None for change in missing):
+    if all(change.waits for change in missing):
         click.echo("Another owner approves: tacit ledger approve POPULATION PROPOSAL")
         return
     if not yes:
         click.confirm(f"Record this in the ledger, as {principal}?", abort=True)
-    apply_project(project, by=principal)
+    recorded = apply_project(project, by=principal)
     click.echo(f"Recorded by {principal}.")
+    waiting = {each.population for each in missing} - {each.population for each in recorded}
+    if waiting:
+        click.echo(f"Not recorded, since others own it: {', '.join(sorted(waiting))}.")

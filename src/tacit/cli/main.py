@@ -9,6 +9,7 @@ from tacit.cli.audit import audit, verify
 from tacit.cli.demo import demo
 from tacit.cli.domain import domain
 from tacit.cli.edit import budget, protect
+from tacit.cli.freeze import freeze, thaw
 from tacit.cli.init import init
 from tacit.cli.ledger import ledger
 from tacit.cli.prepare import prepare
@@ -60,6 +61,8 @@ COMMANDS = (
     audit,
     verify,
     status,
+    freeze,
+    thaw,
     ledger,
     serve,
     token,

@@ -43,6 +43,14 @@ def line(status: Status, book: Book) -> str:
         late += (
             f"; nothing is charged until an owner looks: tacit ledger look {book.population}"
         )
+    if status.frozen:
+        late += (
+            "\n  an owner has stopped all charges; an owner allows them again: "
+            f"tacit thaw {book.population}"
+        )
+    if book.inherited:
+        sources = ", ".join(sorted(book.inherited))
+        late += f"\n  what is spent includes what was spent under {sources}, on the same tables"
     held = f"ledger ok, {book.seq} entries"
     return f"{status.population}: {spent}\n  {total}\n  {more}; {held}{late}"
 

@@ -12,6 +12,7 @@ from tacit.core.column import Column, Kind
 from tacit.core.secret import Secret
 from tacit.engines.ask import ask
 from tacit.engines.copies import check_copies, in_place
+from tacit.engines.duckdb_identity import table_identities
 from tacit.engines.engine import SecretTable
 from tacit.engines.fixed_plans import fix_plans
 from tacit.engines.listing import TABLES, named
@@ -106,6 +107,14 @@ class DuckDB:
         except duckdb.Error as error:
             raise InvalidValue(f"There is no table {'.'.join(table)!r} here.") from error
         return kinds(types, TYPES)
+
+    def identities(self, table: tuple[str, ...]) -> tuple[str, ...]:
+        """Which file and table in it this is."""
+        try:
+            with self._cursor() as cursor:
+                return table_identities(cursor, table)
+        except duckdb.Error as error:
+            raise InvalidValue(f"There is no table {'.'.join(table)!r} here.") from error
 
     def close(self) -> None:
         """Let go of the database, and of what was copied into memory."""

@@ -77,6 +77,10 @@ class CheckedEngine(Engine, Protocol):
         """The columns of a table that can be asked about, by their types alone."""
         ...
 
+    def identities(self, table: tuple[str, ...]) -> tuple[str, ...]:
+        """Which physical table this is; see `tacit.engines.identity`."""
+        ...
+
     def close(self) -> None:
         """Let go of the database."""
         ...

@@ -40,6 +40,8 @@ class Charged:
     populations: tuple[str, ...]
     nonce: str
     at: int
+    declaration: int = 0
+    """The place of the `Described` by which it was priced; left out where there was none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +136,56 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """An owner declared what is publicly known of the population's tables, a line a fact."""
+    """An owner declared what is publicly known of the population's tables, a line a fact.
+
+    Version 0.1 wrote this kind. Its charges do not name the declaration they were priced by.
+    """
 
     facts: tuple[str, ...]
+    by: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """An owner declared the population's tables: the facts about them, and which they are.
+
+    The place of this entry in the chain is the declaration's number. From here on every charge
+    names this number. ``tables`` are identities of physical tables (`tacit.engines.identity`).
+    """
+
+    facts: tuple[str, ...]
+    tables: tuple[str, ...]
+    by: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Inherited:
+    """This population got tables of another one, and with them what was spent on those people.
+
+    The amounts count as spent here, as if the questions had been asked about this population.
+    """
+
+    source: str
+    amount: int
+    delta: int
+    by: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """An owner stopped all charges, at every server that shares the store."""
+
+    by: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Thawed:
+    """An owner allowed charges again."""
+
     by: str
     at: int
 
@@ -199,6 +248,10 @@ Act = (
     | LeastSet
     | Joined
     | Declared
+    | Described
+    | Inherited
+    | Frozen
+    | Thawed
     | Proposed
     | Approved
 )

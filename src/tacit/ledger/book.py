@@ -15,7 +15,10 @@ from tacit.ledger.act import (
     Charged,
     Decision,
     Declared,
+    Described,
     Failed,
+    Frozen,
+    Inherited,
     Joined,
     Kept,
     LeastSet,
@@ -28,6 +31,7 @@ from tacit.ledger.act import (
     QuotaSet,
     Retried,
     StateSealed,
+    Thawed,
 )
 from tacit.ledger.chain import RETRIES
 from tacit.ledger.entry import GENESIS, Entry, follow
@@ -53,6 +57,14 @@ class Book:
         self.groups: dict[str, set[str]] = {}
         self.declared: tuple[str, ...] = ()
         """What the owners last said is publicly known of the tables."""
+        self.declaration = 0
+        """The number of the declaration that holds; 0 before the first that has one."""
+        self.holdings: dict[str, bool] = {}
+        """The tables that are (True) or once were (False) this population's, by identity."""
+        self.inherited: dict[str, Units] = {}
+        """What was spent on these people under other populations, by the other's name."""
+        self.frozen = False
+        """Whether an owner has stopped all charges."""
         self.proposals: dict[int, Proposed] = {}
         self.requests: dict[tuple[str, bytes], bytes] = {}
         """What each request stands for, by its principal and its key."""
@@ -156,6 +168,21 @@ class Book:
             case Declared(facts, by, _):
                 self._owner(by)
                 self.declared = facts
+            case Described(facts, tables, by, _):
+                self._owner(by)
+                self.declared, self.declaration = facts, self.seq
+                self.holdings |= dict.fromkeys(self.holdings, False) | dict.fromkeys(
+                    tables, True
+                )
+            case Inherited(source, amount, delta, by, _):
+                self._owner(by)
+                self._inherit(source, Units(amount, delta))
+            case Frozen(by, _) | Thawed(by, _):
+                self._owner(by)
+                require(
+                    self.frozen == isinstance(act, Thawed), "charges stop and go on in turn"
+                )
+                self.frozen = isinstance(act, Frozen)
             case Proposed(decision, by, _):
                 self._owner(by)
                 if len(self.owners) == 1:
@@ -190,6 +217,10 @@ class Book:
         least = least_amount(self.cap.amount, self.least_share)
         dear = not self._least_said or cost == NO_UNITS or cost.amount >= least
         require(dear, "a charge is free or at least the least price")
+        require(not self.frozen, "nothing is charged while an owner has stopped all charges")
+        require(
+            act.declaration == self.declaration, "a charge names the declaration that holds"
+        )
         self.paid += cost != NO_UNITS
         self.spent += cost
         require(self.spent <= self.cap, "the sum of charges stays within the cap")
@@ -204,6 +235,18 @@ class Book:
         if len(act.populations) > 1:
             require(act.nonce not in self.shared, "a charge stands in a chain once")
             self.shared[act.nonce] = act
+
+    def _inherit(self, source: str, cost: Units) -> None:
+        require(source != self.population, "a population inherits from another one")
+        require(cost != NO_UNITS, "what is inherited is more than nothing")
+        self.inherited[source] = self.inherited.get(source, NO_UNITS) + cost
+        self.spent += cost
+        require(self.spent <= self.cap, "the sum of charges stays within the cap")
+
+    @property
+    def own(self) -> Units:
+        """What was spent by questions about this population itself."""
+        return self.spent - sum(self.inherited.values(), NO_UNITS)
 
     def _decide(self, decision: Decision) -> None:
         match decision:

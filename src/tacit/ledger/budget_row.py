@@ -8,9 +8,12 @@ from tacit.core.measure import Measure
 from tacit.core.population import Population
 from tacit.errors import (
     BudgetExceeded,
+    ChargesFrozen,
     DeadlineMissed,
+    DeclarationsChanged,
     InvalidValue,
     PopulationLocked,
+    TacitError,
     UnknownName,
 )
 from tacit.ledger.chain import ALL_TIME, RETRIES
@@ -35,6 +38,8 @@ _FIND = select(
     budgets.c.retried,
     budgets.c.least_share,
     budgets.c.least_amount,
+    budgets.c.declared,
+    budgets.c.frozen,
 ).where(budgets.c.population == bindparam("at"), budgets.c.period == ALL_TIME)
 
 
@@ -59,6 +64,10 @@ class BudgetRow(NamedTuple):
     retried: int
     least_share: str
     least_amount: int
+    declared: int
+    """The number of the declaration that holds; 0 where there is none."""
+    frozen: int
+    """1 while an owner has stopped all charges."""
 
     @property
     def measure(self) -> Measure:
@@ -109,8 +118,23 @@ class BudgetRow(NamedTuple):
             f"looked: tacit ledger look {population}"
         )
 
-    def refusal(self, population: str, cost: Units) -> BudgetExceeded:
-        """Why ``cost`` does not fit; it raises where an owner has to look first."""
+    def refusal(self, population: str, cost: Units, declaration: int) -> TacitError:
+        """Why ``cost`` could not be spent by a question that ``declaration`` priced.
+
+        It raises where an owner has to look first.
+        """
+        if self.frozen:
+            return ChargesFrozen(
+                f"An owner has stopped all charges about {population!r}. Nothing was charged. "
+                f"An owner allows them again: tacit thaw {population}"
+            )
+        if self.declared != declaration:
+            return DeclarationsChanged(
+                f"The declarations of {population!r} changed, and nothing was charged; ask "
+                "again, in a session that was opened since, and it is priced by what is "
+                "declared now.",
+                population,
+            )
         self.check_open(population)
         asked, left, cap = (
             units.loss(self.measure) for units in (cost, self.cap - self.spent, self.cap)

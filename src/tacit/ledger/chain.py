@@ -41,6 +41,8 @@ SPEND = (
             bindparam("amount") >= budgets.c.least_amount,
             and_(bindparam("amount") == 0, bindparam("delta") == 0),
         ),
+        budgets.c.declared == bindparam("declaration"),
+        budgets.c.frozen == 0,
     )
     .values(
         spent_amount=budgets.c.spent_amount + bindparam("amount"),
@@ -57,8 +59,10 @@ SPEND = (
 )
 """The one statement that decides a charge: it fits and is spent, or nothing happens.
 
-Nothing happens either while an answer that was late or failed waits for an owner to look, or
-where the charge is below the least price and not free.
+Nothing happens either while an answer that was late or failed waits for an owner to look, where
+the charge is below the least price and not free, under another declaration than the one that
+holds, and while an owner has stopped all charges. All of this stands in the statement itself, so
+that a server which has not heard of it cannot charge.
 """
 
 _ADD = insert(entries)

@@ -9,6 +9,7 @@ from tacit.ledger.book import Book
 from tacit.ledger.budget_row import BudgetRow, find_budget
 from tacit.ledger.chain import head_of
 from tacit.ledger.decide import owners_of
+from tacit.ledger.holding import holdings_of
 from tacit.ledger.least import least_amount
 from tacit.ledger.stored_act import encode
 from tacit.ledger.units import NO_LIMIT, NO_UNITS, Units
@@ -49,6 +50,8 @@ def compare(work: Work, book: Book) -> None:
     if found != limits_in(book):
         raise book.broken("the quotas that the store shows are not those of the chain")
     _compare_government(work, book)
+    if holdings_of(work, book.population) != book.holdings:
+        raise book.broken("the tables that the store shows are not those of the chain")
     for (principal, request), binding in book.requests.items():
         if work.one(_REQUEST, {"who": principal, "key": request}) != (binding,):
             raise book.broken("a request that was charged is not remembered as it was")
@@ -82,6 +85,8 @@ def budget_in(book: Book) -> BudgetRow:
         retried=len(book.retried),
         least_share=str(book.least_share),
         least_amount=least_amount(book.cap.amount, book.least_share),
+        declared=book.declaration,
+        frozen=int(book.frozen),
     )
 
 

@@ -4,15 +4,30 @@ For what needs no data once it is charged: the declaration of a stream, whose wh
 charged, and each step of it, which was paid for then and costs nothing.
 """
 
-from tacit.errors import BudgetExceeded, Conflict, ConnectionLost, StoreFailed
+from tacit.errors import (
+    BudgetExceeded,
+    ChargesFrozen,
+    Conflict,
+    ConnectionLost,
+    DeclarationsChanged,
+    StoreFailed,
+)
 from tacit.ledger.answer import keep_within, look
 from tacit.ledger.charge import Answer
 from tacit.ledger.question import Question
-from tacit.ledger.reserve import ATTEMPTS, reserve_within
+from tacit.ledger.reserve import ATTEMPTS, UNDECLARED, Numbers, reserve_within
 from tacit.store.store import Store
 
 
-def enter(store: Store, question: Question, body: bytes, *, nonce: bytes, now: int) -> Answer:
+def enter(  # noqa: PLR0913 - as in `reserve`
+    store: Store,
+    question: Question,
+    body: bytes,
+    *,
+    nonce: bytes,
+    now: int,
+    numbers: Numbers = UNDECLARED,
+) -> Answer:
     """The stored answer: ``body``, or what was stored for the same question before.
 
     Guarantee: durable when it returns, charged once, and the same for ever; what leaves is what
@@ -21,13 +36,13 @@ def enter(store: Store, question: Question, body: bytes, *, nonce: bytes, now: i
     for _ in range(ATTEMPTS):
         try:
             with store.writing() as work:
-                found = reserve_within(work, question, nonce, now, now)
+                found = reserve_within(work, question, nonce, now, now, numbers)
                 if isinstance(found, Answer):
                     return found
                 return keep_within(work, found, body, now)
         except (Conflict, ConnectionLost):
             continue
-        except BudgetExceeded:
+        except (BudgetExceeded, ChargesFrozen, DeclarationsChanged):
             # whoever took the last of the budget may have entered this very question
             with store.reading() as work:
                 stored = look(work, question.release_key, now)

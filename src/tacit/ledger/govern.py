@@ -1,34 +1,56 @@
-"""What owners do: open a budget, decide about it, limit analysts. Each act joins the chain."""
+"""The acts of owners: open a budget, declare tables, decide, stop charges, limit analysts.
 
+All acts of one `Governing` happen in one unit of work: either each of them stands in its chain,
+or none does. An act of somebody who does not own the budget is refused, and with it all others.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from fractions import Fraction
 
-from sqlalchemy import bindparam, delete, insert, select
+from sqlalchemy import bindparam, delete, insert, select, update
 
 from tacit.core.budget import Budget
 from tacit.core.loss import Loss
 from tacit.core.measure import Measure
 from tacit.core.population import Population
-from tacit.errors import Conflict, InvalidValue, NotPermitted, UnknownName
+from tacit.errors import BudgetExceeded, InvalidValue, NotPermitted, UnknownName
 from tacit.ledger.act import (
+    Act,
     Approved,
     CapRaised,
     Decision,
-    Declared,
+    Described,
+    Frozen,
+    Inherited,
     Joined,
     LeastSet,
     Opened,
     Proposed,
     QuotaSet,
+    Thawed,
 )
+from tacit.ledger.book import Book
 from tacit.ledger.budget_row import BudgetRow, find_budget
-from tacit.ledger.chain import ALL_TIME, append
+from tacit.ledger.chain import ALL_TIME, append, walk
 from tacit.ledger.decide import apply, owners_of
+from tacit.ledger.declared import Declaration
 from tacit.ledger.entry import GENESIS, Entry
+from tacit.ledger.holding import (
+    claim_tables,
+    holdings_of,
+    other_holders,
+    owed_by_source,
+    release_tables,
+    with_unknown_tables,
+)
 from tacit.ledger.least import USUAL_SHARE, least_amount, write_least
 from tacit.ledger.quota import holders_of, limit
 from tacit.ledger.signature import Signature
+from tacit.ledger.status import Status, status_within
 from tacit.ledger.stored_act import decode
 from tacit.ledger.units import NO_LIMIT, NO_UNITS, Units
+from tacit.ledger.verify import verify
 from tacit.store.store import Store
 from tacit.store.tables import budgets, members, owners, proposals
 from tacit.store.work import Work
@@ -40,36 +62,256 @@ _PROPOSE = insert(proposals)
 _here = (proposals.c.population == bindparam("at")) & (proposals.c.seq == bindparam("place"))
 _PROPOSAL = select(proposals.c.body).where(_here)
 _SETTLE = delete(proposals).where(_here)
-
-
-def open_budget(
-    store: Store,
-    population: Population,
-    budget: Budget,
-    owners: tuple[str, ...],
-    signed: Signature,
-) -> Entry:
-    """Make the budget of ``population``, once: what it counts in never changes."""
-    if signed.by not in owners or len(set(owners)) != len(owners):
-        raise InvalidValue("A budget has distinct owners, and the one who opens it is one.")
-    cap = Units.limit(budget.cap)
-    act = Opened(
-        unit=population.unit.name,
-        neighbours=population.unit.neighbours.value,
-        measure=budget.cap.measure.value,
-        amount=cap.amount,
-        delta=cap.delta,
-        conversion_delta=str(budget.conversion_delta),
-        idealised=int(budget.idealised),
-        owners=owners,
-        by=signed.by,
-        at=signed.at,
+_budget = (budgets.c.population == bindparam("at")) & (budgets.c.period == ALL_TIME)
+_DECLARE = update(budgets).where(_budget).values(declared=bindparam("number"))
+_FREEZE = update(budgets).where(_budget).values(frozen=bindparam("stopped"))
+_LOCK = update(budgets).where(_budget).values(frozen=budgets.c.frozen)
+_INHERIT = (
+    update(budgets)
+    .where(
+        _budget,
+        budgets.c.spent_amount <= budgets.c.cap_amount - bindparam("amount"),
+        budgets.c.spent_delta <= budgets.c.cap_delta - bindparam("delta"),
     )
-    try:
-        with store.writing() as work:
-            return opened(work, population.name, act)
-    except Conflict as error:
-        raise InvalidValue(f"{population.name!r} has a budget already.") from error
+    .values(
+        spent_amount=budgets.c.spent_amount + bindparam("amount"),
+        spent_delta=budgets.c.spent_delta + bindparam("delta"),
+    )
+)
+_POPULATIONS = select(budgets.c.population).order_by(budgets.c.population)
+
+
+@contextmanager
+def governing(store: Store, signed: Signature) -> Iterator["Governing"]:
+    """The acts of one owner in one unit of work: all of them, or none."""
+    with store.writing() as work:
+        yield Governing(work, signed)
+
+
+class Governing:
+    """The acts of one owner within a unit of work, and what the ledger holds before them."""
+
+    def __init__(self, work: Work, signed: Signature) -> None:
+        self._work = work
+        self._signed = signed
+        self._opened: set[str] = set()
+
+    @property
+    def signer(self) -> str:
+        """Who acts."""
+        return self._signed.by
+
+    # ---------------------------------------------------------- what is read before
+
+    def owners(self, population: str) -> frozenset[str]:
+        """Who owns a population's budget; nobody, where there is none."""
+        return frozenset(owners_of(self._work, population))
+
+    def lock(self) -> None:
+        """Hold up every other writer about every population until this work ends."""
+        for name in self.populations():
+            self._work.run(_LOCK, {"at": name})
+
+    def populations(self) -> tuple[str, ...]:
+        """Whose budgets are here, in order."""
+        return tuple(name for (name,) in self._work.all(_POPULATIONS, {}))
+
+    def status(self, population: str) -> Status:
+        """What is spent and left of a population's budget."""
+        return status_within(self._work, population)
+
+    def book(self, population: str) -> Book:
+        """All that a population's chain adds up to."""
+        return verify(population, walk(self._work, population))
+
+    # ---------------------------------------------------------- acts
+
+    def open_budget(
+        self, population: Population, budget: Budget, owners: tuple[str, ...]
+    ) -> Entry:
+        """Make the budget of ``population``, once: what it counts in never changes."""
+        signed = self._signed
+        if signed.by not in owners or len(set(owners)) != len(owners):
+            raise InvalidValue("A budget has distinct owners, and the one who opens it is one.")
+        cap = Units.limit(budget.cap)
+        act = Opened(
+            unit=population.unit.name,
+            neighbours=population.unit.neighbours.value,
+            measure=budget.cap.measure.value,
+            amount=cap.amount,
+            delta=cap.delta,
+            conversion_delta=str(budget.conversion_delta),
+            idealised=int(budget.idealised),
+            owners=owners,
+            by=signed.by,
+            at=signed.at,
+        )
+        entry = opened(self._work, population.name, act)
+        self._opened.add(population.name)
+        return entry
+
+    def propose(self, population: str, decision: Decision) -> Entry:
+        """Decide alone where the signer is the only owner; otherwise, wait for a second one.
+
+        The entry's ``seq`` is what the second owner approves.
+        """
+        work, signed = self._work, self._signed
+        if isinstance(decision, CapRaised):
+            _check_rise(find_budget(work, population), Units(decision.amount, decision.delta))
+        entry = append(work, population, Proposed(decision, signed.by, signed.at))
+        if len(self._owners(population)) == 1:
+            apply(work, population, decision)
+        else:
+            values = {"population": population, "seq": entry.seq, "body": entry.body}
+            work.run(_PROPOSE, values)
+        return entry
+
+    def approve(self, population: str, proposal: int) -> Entry:
+        """Agree, as a second owner, to what the first one proposed."""
+        work, signed = self._work, self._signed
+        entry = append(work, population, Approved(proposal, signed.by, signed.at))
+        owners = self._owners(population)
+        row = work.one(_PROPOSAL, {"at": population, "place": proposal})
+        if row is None:
+            raise UnknownName(f"There is no proposal {proposal} that waits for an approval.")
+        proposed = decode(row[0])
+        if not isinstance(proposed, Proposed) or proposed.by not in owners - {signed.by}:
+            raise NotPermitted(
+                "A proposal is approved by another owner than the one who made it, and while "
+                "both are owners."
+            )
+        apply(work, population, proposed.decision)
+        work.run(_SETTLE, {"at": population, "place": proposal})
+        return entry
+
+    def set_quota(self, population: str, holder: str, cap: Loss) -> Entry:
+        """Limit what an analyst, or a group whose name begins with @, may spend."""
+        if cap.measure is not find_budget(self._work, population).measure:
+            raise InvalidValue("A quota counts in the measure of its budget.")
+        units, signed = Units.limit(cap), self._signed
+        act = QuotaSet(holder, units.amount, units.delta, signed.by, signed.at)
+        entry = self._append(population, act)
+        limit(self._work, population, holder, units)
+        return entry
+
+    def set_least(self, population: str, share: Fraction) -> Entry:
+        """Set the least price of a question to a share of the population's cap, or to 0."""
+        if not 0 <= share <= 1:
+            raise InvalidValue(
+                f"The least price of a question is a share of the cap from 0 to 1, not {share}."
+            )
+        entry = self._append(
+            population, LeastSet(str(share), self._signed.by, self._signed.at)
+        )
+        write_least(self._work, population, share)
+        return entry
+
+    def join(self, population: str, principal: str, group: str) -> Entry:
+        """Put an analyst into a group: what they spend from now on counts for both."""
+        if not group.startswith("@"):
+            raise InvalidValue(f"A group's name begins with @, as in @{group}.")
+        act = Joined(principal, group, self._signed.by, self._signed.at)
+        entry = self._append(population, act)
+        if group in holders_of(self._work, population, principal):
+            raise InvalidValue(f"{principal} is in {group} already.")
+        values = {"population": population, "principal": principal, "holder": group}
+        self._work.run(_JOIN, values)
+        return entry
+
+    def freeze(self, population: str) -> Entry:
+        """Stop all charges about a population, at every server that shares this store.
+
+        Guarantee: once the work has ended, nothing is charged before an owner thaws it.
+        """
+        entry = self._append(population, Frozen(self._signed.by, self._signed.at))
+        if find_budget(self._work, population).frozen:
+            raise InvalidValue(f"All charges about {population!r} are stopped already.")
+        self._work.run(_FREEZE, {"at": population, "stopped": 1})
+        return entry
+
+    def thaw(self, population: str) -> Entry:
+        """Allow charges about a population again."""
+        entry = self._append(population, Thawed(self._signed.by, self._signed.at))
+        if not find_budget(self._work, population).frozen:
+            raise InvalidValue(f"Charges about {population!r} are not stopped.")
+        self._work.run(_FREEZE, {"at": population, "stopped": 0})
+        return entry
+
+    def declare(self, declarations: Mapping[str, Declaration]) -> dict[str, Entry]:
+        """Declare the tables of these populations, each in place of what was declared before.
+
+        All are declared together, because a table that moves leaves one population and joins
+        another. Each population inherits what was spent under those that had its new tables.
+
+        Guarantee: once the work has ended, nothing is charged under an earlier declaration.
+        """
+        entries, before = {}, {}
+        for name, said in sorted(declarations.items()):
+            act = Described(said.facts, said.tables, self._signed.by, self._signed.at)
+            entries[name] = self._append(name, act)
+            self._work.run(_DECLARE, {"at": name, "number": entries[name].seq})
+            before[name] = {t for t, now in holdings_of(self._work, name).items() if now}
+            release_tables(self._work, name, said.tables)
+        for name, said in sorted(declarations.items()):
+            new = set(said.tables) - before[name]
+            if new:
+                self._take(name, new)
+        return entries
+
+    # ---------------------------------------------------------- tables that change hands
+
+    def _take(self, population: str, tables: set[str]) -> None:
+        """Make ``tables`` the population's, with all that was ever spent on their people."""
+        now, ever = other_holders(self._work, population, tables)
+        if now:
+            other = min(now)
+            raise InvalidValue(
+                f"A table of {population!r} belongs to the population {other!r}, whose budget "
+                f"its people already have. One table belongs to one population: declare it "
+                f"under {other!r}, or let an owner of {other!r} take it out there first."
+            )
+        unknown = with_unknown_tables(self._work) - {population}
+        if unknown and population in self._opened:
+            raise InvalidValue(
+                f"The tables of {min(unknown)!r} are not recorded, and {population!r} might "
+                f"have the same. Declare {min(unknown)!r} first, with the tables that it was "
+                "charged for: by `tacit apply`, or by opening it once more."
+            )
+        claim_tables(self._work, population, tables)
+        if ever:
+            self._inherit(population, ever)
+
+    def _inherit(self, population: str, holders: frozenset[str]) -> None:
+        """Charge the population with what was spent under ``holders``."""
+        row = find_budget(self._work, population)
+        for name in sorted(holders):
+            _check_heir(row, find_budget(self._work, name), population, name)
+        heir, signed = self.book(population), self._signed
+        books = [self.book(name) for name in sorted(holders)]
+        for source, units in owed_by_source(heir, books).items():
+            amounts = {"amount": units.amount, "delta": units.delta}
+            if not self._work.run(_INHERIT, {"at": population, **amounts}):
+                cap, due = row.cap.loss(row.measure), units.loss(row.measure)
+                raise BudgetExceeded(
+                    f"The tables of {population!r} belonged to {source!r}, under which {due} "
+                    f"was spent on the same people. That does not fit into the budget of "
+                    f"{population!r}, {cap}: give it a larger one."
+                )
+            act = Inherited(source, units.amount, units.delta, signed.by, signed.at)
+            self._append(population, act)
+
+    def _append(self, population: str, act: Act) -> Entry:
+        """The entry of an act that only an owner may do."""
+        entry = append(self._work, population, act)
+        self._owners(population)  # read once the row is ours, so that it is not out of date
+        return entry
+
+    def _owners(self, population: str) -> set[str]:
+        """The owners, of whom the signer must be one."""
+        found = owners_of(self._work, population)
+        if self._signed.by not in found:
+            raise NotPermitted(f"{self._signed.by} does not own the budget of {population!r}.")
+        return found
 
 
 def opened(work: Work, population: str, act: Opened) -> Entry:
@@ -92,6 +334,8 @@ def opened(work: Work, population: str, act: Opened) -> Entry:
         "retried": 0,
         "least_share": str(USUAL_SHARE),
         "least_amount": least_amount(act.amount, USUAL_SHARE),
+        "declared": 0,
+        "frozen": 0,
     }
     place = {"population": population, "period": ALL_TIME, "head_seq": 0, "head_hash": GENESIS}
     work.run(_OPEN, {**place, **fixed, **spending})
@@ -100,91 +344,24 @@ def opened(work: Work, population: str, act: Opened) -> Entry:
     return append(work, population, act)
 
 
-def propose(store: Store, population: str, decision: Decision, signed: Signature) -> Entry:
-    """Decide alone where the signer is the only owner; otherwise, wait for a second one.
-
-    The entry's ``seq`` is what the second owner approves.
-    """
-    with store.writing() as work:
-        if isinstance(decision, CapRaised):
-            _check_rise(find_budget(work, population), Units(decision.amount, decision.delta))
-        entry = append(work, population, Proposed(decision, signed.by, signed.at))
-        if len(_owners(work, population, signed.by)) == 1:
-            apply(work, population, decision)
-        else:
-            values = {"population": population, "seq": entry.seq, "body": entry.body}
-            work.run(_PROPOSE, values)
-        return entry
-
-
-def approve(store: Store, population: str, proposal: int, signed: Signature) -> Entry:
-    """Agree, as a second owner, to what the first one proposed."""
-    with store.writing() as work:
-        entry = append(work, population, Approved(proposal, signed.by, signed.at))
-        owners = _owners(work, population, signed.by)
-        row = work.one(_PROPOSAL, {"at": population, "place": proposal})
-        if row is None:
-            raise UnknownName(f"There is no proposal {proposal} that waits for an approval.")
-        proposed = decode(row[0])
-        if not isinstance(proposed, Proposed) or proposed.by not in owners - {signed.by}:
-            raise NotPermitted(
-                "A proposal is approved by another owner than the one who made it, and while "
-                "both are owners."
-            )
-        apply(work, population, proposed.decision)
-        work.run(_SETTLE, {"at": population, "place": proposal})
-        return entry
-
-
-def set_quota(
-    store: Store, population: str, holder: str, cap: Loss, signed: Signature
-) -> Entry:
-    """Limit what an analyst, or a group whose name begins with @, may spend of the budget."""
-    with store.writing() as work:
-        if cap.measure is not find_budget(work, population).measure:
-            raise InvalidValue("A quota counts in the measure of its budget.")
-        units = Units.limit(cap)
-        entry = append(
-            work, population, QuotaSet(holder, units.amount, units.delta, signed.by, signed.at)
-        )
-        _owners(work, population, signed.by)
-        limit(work, population, holder, units)
-        return entry
-
-
-def set_least(store: Store, population: str, share: Fraction, signed: Signature) -> Entry:
-    """Set the least price of a question about ``population`` to a share of its cap, or to 0."""
-    if not 0 <= share <= 1:
+def _check_heir(heir: BudgetRow, holder: BudgetRow, population: str, other: str) -> None:
+    """Refuse to move tables where charges of ``other`` cannot be counted, or are stopped."""
+    if (heir.unit, heir.neighbours, heir.kind) != (holder.unit, holder.neighbours, holder.kind):
         raise InvalidValue(
-            f"The least price of a question is a share of the cap from 0 to 1, not {share}."
+            f"The tables of {population!r} belonged to {other!r}, and what was spent there "
+            f"counts here. It cannot be counted, because {other!r} has another unit, "
+            f"neighbours or measure: give {population!r} those of {other!r}."
         )
-    with store.writing() as work:
-        entry = append(work, population, LeastSet(str(share), signed.by, signed.at))
-        _owners(work, population, signed.by)
-        write_least(work, population, share)
-        return entry
-
-
-def join(store: Store, population: str, principal: str, group: str, signed: Signature) -> Entry:
-    """Put an analyst into a group: what they spend from now on counts for both."""
-    if not group.startswith("@"):
-        raise InvalidValue(f"A group's name begins with @, as in @{group}.")
-    with store.writing() as work:
-        entry = append(work, population, Joined(principal, group, signed.by, signed.at))
-        _owners(work, population, signed.by)
-        if group in holders_of(work, population, principal):
-            raise InvalidValue(f"{principal} is in {group} already.")
-        values = {"population": population, "principal": principal, "holder": group}
-        work.run(_JOIN, values)
-        return entry
-
-
-def declare(store: Store, population: str, facts: tuple[str, ...], signed: Signature) -> Entry:
-    """Say what is publicly known of the tables, in place of what was said before."""
-    with store.writing() as work:
-        entry = append(work, population, Declared(facts, signed.by, signed.at))
-        _owners(work, population, signed.by)
-        return entry
+    if holder.idealised and not heir.idealised:
+        raise InvalidValue(
+            f"The tables of {population!r} belonged to {other!r}, whose budget allows "
+            "idealised noise; this one has to allow it too."
+        )
+    if holder.frozen or holder.locked:
+        raise InvalidValue(
+            f"The tables of {population!r} belonged to {other!r}, about which no charge is "
+            f"made now. An owner of {other!r} has to look or thaw first."
+        )
 
 
 def _check_rise(budget: BudgetRow, rise: Units) -> None:
@@ -193,11 +370,3 @@ def _check_rise(budget: BudgetRow, rise: Units) -> None:
         raise InvalidValue("A cap is raised by more than nothing, and by what can be counted.")
     if rise.delta and budget.measure is Measure.PURE:
         raise InvalidValue("A budget in epsilon has no delta that could be raised.")
-
-
-def _owners(work: Work, population: str, by: str) -> set[str]:
-    """The owners, of whom ``by`` must be one."""
-    found = owners_of(work, population)
-    if by not in found:
-        raise NotPermitted(f"{by} does not own the budget of {population!r}.")
-    return found

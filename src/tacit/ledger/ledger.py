@@ -1,25 +1,43 @@
 """The durable record of everything that ever left, and the one who is asked before it does."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from datetime import date, datetime
 from itertools import islice
+from typing import TypeVar
 
 from tacit.core.budget import Budget
 from tacit.core.loss import Loss
 from tacit.core.population import Population
-from tacit.errors import AnswerLost, AnswerPending, InvalidValue
-from tacit.ledger import answer, govern
+from tacit.errors import (
+    AnswerLost,
+    AnswerPending,
+    Conflict,
+    DeclarationsChanged,
+    InvalidValue,
+    StoreFailed,
+)
+from tacit.ledger import answer
 from tacit.ledger.act import CapRaised, Decision
 from tacit.ledger.anchor import Anchor, check_anchor, take_anchor
 from tacit.ledger.book import Book
 from tacit.ledger.chain import PAGE, walk
 from tacit.ledger.charge import Answer, Charge
 from tacit.ledger.decide import owners_of
+from tacit.ledger.declared import (
+    UNNUMBERED,
+    Declaration,
+    Declarations,
+    Numbered,
+    declarations_in,
+    numbers_in,
+)
 from tacit.ledger.enter import enter
 from tacit.ledger.entry import Entry
+from tacit.ledger.govern import Governing, governing
 from tacit.ledger.question import Question, binding_of
-from tacit.ledger.reserve import reserve
+from tacit.ledger.reserve import ATTEMPTS, Numbers, reserve
 from tacit.ledger.signature import Signature
 from tacit.ledger.status import Status, status_for, status_of
 from tacit.ledger.turn import Decide, take_turn
@@ -37,6 +55,7 @@ Clock = Callable[[], int]
 No promise of privacy depends on it: it says how long others wait, and which periods are over.
 """
 
+Paid = TypeVar("Paid")
 NONCE_BYTES = 16
 FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.25
 """Seconds between two looks at an answer that somebody else is making."""
@@ -56,12 +75,26 @@ class Ledger:
     """
 
     def __init__(
-        self, store: Store, *, anchor: Anchor | None = None, clock: Clock = wall_clock
+        self,
+        store: Store,
+        *,
+        anchor: Anchor | None = None,
+        clock: Clock = wall_clock,
+        declarations: Declarations = UNNUMBERED,
     ) -> None:
         if anchor is not None:
             check_anchor(store, anchor)
         self._store = store
         self._clock = clock
+        self._declarations = declarations
+
+    def under(self, declarations: Declarations) -> "Ledger":
+        """The same ledger for questions that are priced by ``declarations``.
+
+        Each charge names the declaration that it was priced by. A ledger that was not told of
+        any charges populations that have none.
+        """
+        return Ledger(self._store, clock=self._clock, declarations=declarations)
 
     # ---------------------------------------------------------- the path of a question
 
@@ -75,7 +108,17 @@ class Ledger:
         For ``lease_ms`` others who ask the same wait for this one.
         """
         now, nonce = self._clock(), fresh_bytes(NONCE_BYTES)
-        return reserve(self._store, question, nonce=nonce, now=now, until=now + lease_ms)
+        return self._priced_anew(
+            question,
+            lambda numbers: reserve(
+                self._store,
+                question,
+                nonce=nonce,
+                now=now,
+                until=now + lease_ms,
+                numbers=numbers,
+            ),
+        )
 
     def keep(self, charge: Charge, body: bytes) -> Answer:
         """Store the answer to ``charge``; only what this returns may leave."""
@@ -84,7 +127,56 @@ class Ledger:
     def enter(self, question: Question, body: bytes) -> Answer:
         """Charge ``question`` and store its answer at once; see `tacit.ledger.enter`."""
         nonce = fresh_bytes(NONCE_BYTES)
-        return enter(self._store, question, body, nonce=nonce, now=self._clock())
+        now = self._clock()
+        return self._priced_anew(
+            question,
+            lambda numbers: enter(
+                self._store, question, body, nonce=nonce, now=now, numbers=numbers
+            ),
+        )
+
+    def _priced_anew(self, question: Question, charge: Callable[[Numbers], Paid]) -> Paid:
+        """``charge`` under the declarations held here, or under newer ones that say the same.
+
+        A declaration that was recorded again, or that speaks of more tables, prices this
+        question as before, so its number alone is taken over. Any other stops the question.
+        """
+        names = question.populations
+        for _ in range(ATTEMPTS):
+            numbers = {name: self._declarations.number(name) for name in names}
+            try:
+                return charge(numbers)
+            except DeclarationsChanged as error:
+                if not self._declarations.renew(error.population, self._store):
+                    raise
+        raise StoreFailed("The declarations change too often; ask again with the same key.")
+
+    def moved(self, populations: Iterable[str]) -> frozenset[str]:
+        """Those of ``populations`` of which something else is declared now than held here."""
+        held = self._declarations
+        refused = held.refused()
+        with self._store.reading() as work:
+            numbers = numbers_in(work)
+        return frozenset(
+            name
+            for name in populations
+            if name not in refused
+            and numbers.get(name, 0) != held.number(name)
+            and not held.renew(name, self._store)
+        )
+
+    def refused(self) -> frozenset[str]:
+        """Populations that questions priced here may not be about."""
+        return self._declarations.refused()
+
+    def refusing(self, why: Mapping[str, str]) -> "Ledger":
+        """The same ledger, where nothing is charged about some populations."""
+        return self.under(self._declarations.refusing(why))
+
+    def declarations(self) -> dict[str, Numbered]:
+        """What is declared of each population now, with its number; 0 where nothing is."""
+        with self._store.reading() as work:
+            return declarations_in(work)
 
     def take_turn(self, charge: Charge, states: States, name: str, decide: Decide) -> Answer:
         """Decide the answer to ``charge`` by a sealed state; see `tacit.ledger.turn`."""
@@ -181,11 +273,19 @@ class Ledger:
 
     # ---------------------------------------------------------- what owners do
 
+    def governing(self, *, by: str) -> AbstractContextManager[Governing]:
+        """Several acts of one owner that happen together, or not at all."""
+        return governing(self._store, self._signed(by))
+
     def open_budget(
         self, population: Population, budget: Budget, owners: tuple[str, ...], *, by: str
     ) -> Entry:
         """Make a population's budget."""
-        return govern.open_budget(self._store, population, budget, owners, self._signed(by))
+        try:
+            with self.governing(by=by) as acts:
+                return acts.open_budget(population, budget, owners)
+        except Conflict as error:
+            raise InvalidValue(f"{population.name!r} has a budget already.") from error
 
     def raise_cap(self, population: str, amount: Loss, reason: str, *, by: str) -> Entry:
         """Raise a cap, or propose it where there is a second owner to agree."""
@@ -196,27 +296,48 @@ class Ledger:
 
     def propose(self, population: str, decision: Decision, *, by: str) -> Entry:
         """Decide alone, or propose to a second owner, who approves the entry's ``seq``."""
-        return govern.propose(self._store, population, decision, self._signed(by))
+        with self.governing(by=by) as acts:
+            return acts.propose(population, decision)
 
     def approve(self, population: str, proposal: int, *, by: str) -> Entry:
         """Agree to another owner's proposal."""
-        return govern.approve(self._store, population, proposal, self._signed(by))
+        with self.governing(by=by) as acts:
+            return acts.approve(population, proposal)
 
     def set_quota(self, population: str, holder: str, cap: Loss, *, by: str) -> Entry:
         """Limit an analyst, or a group whose name begins with @."""
-        return govern.set_quota(self._store, population, holder, cap, self._signed(by))
+        with self.governing(by=by) as acts:
+            return acts.set_quota(population, holder, cap)
 
     def set_least(self, population: str, share: Number, *, by: str) -> Entry:
         """Set the least price of a question, as a share of the cap."""
-        return govern.set_least(self._store, population, exact(share), self._signed(by))
+        with self.governing(by=by) as acts:
+            return acts.set_least(population, exact(share))
 
     def join(self, population: str, principal: str, group: str, *, by: str) -> Entry:
         """Put an analyst into a group."""
-        return govern.join(self._store, population, principal, group, self._signed(by))
+        with self.governing(by=by) as acts:
+            return acts.join(population, principal, group)
 
-    def declare(self, population: str, facts: tuple[str, ...], *, by: str) -> Entry:
-        """Say what is publicly known of the population's tables, a line a fact."""
-        return govern.declare(self._store, population, facts, self._signed(by))
+    def declare(
+        self, population: str, facts: tuple[str, ...], tables: tuple[str, ...] = (), *, by: str
+    ) -> Entry:
+        """Declare what is publicly known of the population's tables, and which they are.
+
+        The entry's ``seq`` is the declaration's number, which every later charge has to name.
+        """
+        with self.governing(by=by) as acts:
+            return acts.declare({population: Declaration(facts, tables)})[population]
+
+    def freeze(self, population: str, *, by: str) -> Entry:
+        """Stop all charges about a population, at once and at every server."""
+        with self.governing(by=by) as acts:
+            return acts.freeze(population)
+
+    def thaw(self, population: str, *, by: str) -> Entry:
+        """Allow charges about a population again."""
+        with self.governing(by=by) as acts:
+            return acts.thaw(population)
 
     def _signed(self, by: str) -> Signature:
         return Signature(by, self._clock())

@@ -7,6 +7,7 @@ looked up again.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -18,8 +19,10 @@ from tacit.core.stored_event import encode as encode_event
 from tacit.errors import (
     AnswerLost,
     BudgetExceeded,
+    ChargesFrozen,
     Conflict,
     ConnectionLost,
+    DeclarationsChanged,
     InternalError,
     InvalidValue,
     KeyReused,
@@ -53,18 +56,31 @@ _ENTRY = select(entries.c.body, entries.c.hash).where(
 )
 
 
+Numbers = Mapping[str, int]
+"""The declaration of each population by which a question was priced; 0 where there is none."""
+
+UNDECLARED: Numbers = {}
+"""No declaration at all: what is priced so is charged only where the ledger holds none."""
+
 _event_text = lru_cache(maxsize=4096)(encode_event)
 """The text of an event, of which questions use few."""
 
 
-def reserve(
-    store: Store, question: Question, *, nonce: bytes, now: int, until: int
+def reserve(  # noqa: PLR0913 - who asks what, when, and priced by what
+    store: Store,
+    question: Question,
+    *,
+    nonce: bytes,
+    now: int,
+    until: int,
+    numbers: Numbers = UNDECLARED,
 ) -> Charge | Answer:
     """The charge that pays for ``question``, or the answer that was paid for before.
 
     ``nonce`` is fresh for each call: it tells this call's own charge from another's when the
     database went away before it said that the charge was written. Until ``until``, others who
-    ask the same are told to wait.
+    ask the same are told to wait. ``numbers`` are the declarations that it was priced by; where
+    the ledger holds others, `DeclarationsChanged` is raised.
 
     Guarantee: when a `Charge` is returned it is durable, in every population's chain, within
     every cap and quota. Where anything is raised, nothing was charged, but for `StoreFailed`,
@@ -73,10 +89,10 @@ def reserve(
     for _ in range(ATTEMPTS):
         try:
             with store.writing() as work:
-                return reserve_within(work, question, nonce, now, until)
+                return reserve_within(work, question, nonce, now, until, numbers)
         except (Conflict, ConnectionLost):
             continue
-        except (BudgetExceeded, PopulationLocked):
+        except (BudgetExceeded, PopulationLocked, ChargesFrozen, DeclarationsChanged):
             # whoever took the last of the budget may have paid for this very question
             with store.reading() as work:
                 if parked(work, question.release_key) is not None:
@@ -110,8 +126,13 @@ def _paid_before(
     return None
 
 
-def reserve_within(
-    work: Work, question: Question, nonce: bytes, now: int, until: int
+def reserve_within(  # noqa: PLR0913, PLR0917 - a part of `reserve`
+    work: Work,
+    question: Question,
+    nonce: bytes,
+    now: int,
+    until: int,
+    numbers: Numbers = UNDECLARED,
 ) -> Charge | Answer:
     """What `reserve` does, as a part of a unit of work."""
     places = parked(work, question.release_key)
@@ -120,7 +141,10 @@ def reserve_within(
     paid = _paid_before(work, question, nonce, now)
     if paid is not None:
         return paid
-    charged = [_charge(work, question, target, nonce, now) for target in question.targets]
+    charged = [
+        _charge(work, question, target, nonce, now, numbers.get(target.population.name, 0))
+        for target in question.targets
+    ]
     lines = tuple([line for line, _ in charged])
     charge = Charge(lines, question.release_key, tuple([record for _, record in charged]))
     claim(work, charge, now, until)
@@ -137,20 +161,21 @@ def reserve_within(
     return charge
 
 
-def _charge(
-    work: Work, question: Question, target: Target, nonce: bytes, now: int
+def _charge(  # noqa: PLR0913, PLR0917 - a part of `reserve`
+    work: Work, question: Question, target: Target, nonce: bytes, now: int, declaration: int
 ) -> tuple[Entry, Record]:
     """The entry in one population's chain, and how earlier answers about them ended."""
     name = target.population.name
     budget = find_budget(work, name)
     budget.check(target.population)
     cost, event = _cost(budget, target.event, question.price_delta)
-    place = work.one(SPEND, {"at": name, "amount": cost.amount, "delta": cost.delta})
+    asked = {"amount": cost.amount, "delta": cost.delta, "declaration": declaration}
+    place = work.one(SPEND, {"at": name, **asked})
     if place is None:
         found = find_budget(work, name)
         if at_least(cost, found.least_amount) != cost:
             raise Conflict("The least price was raised meanwhile; look again.")
-        raise found.refusal(name, cost)
+        raise found.refusal(name, cost, declaration)
     seq, previous, missed, failed, retried = place
     record = budget._replace(missed=missed, failed=failed, retried=retried).record
     # what was read before the row was ours may be out of date
@@ -170,6 +195,7 @@ def _charge(
         populations=question.populations,
         nonce=nonce.hex(),
         at=now,
+        declaration=declaration,
     )
     return write(work, name, seq, previous, encode(act)), record
 

@@ -22,6 +22,7 @@ from tacit.store.tables import (
     budgets,
     entries,
     holders,
+    holdings,
     members,
     owners,
     proposals,
@@ -32,6 +33,7 @@ from tacit.store.work import Work
 _ANY = select(budgets.c.population).limit(1)
 _BUDGET, _ENTRY, _OWNER, _HOLDER = map(insert, (budgets, entries, owners, holders))
 _MEMBER, _PROPOSAL, _REQUEST, _ANSWER = map(insert, (members, proposals, requests, answers))
+_HOLDING = insert(holdings)
 
 
 def restore(store: Store, lines: Iterable[str], anchor: Anchor | None = None) -> None:
@@ -71,6 +73,8 @@ def _restore_book(work: Work, book: Book, chain: list[Entry]) -> None:
         "retried": shown.retried,
         "least_share": shown.least_share,
         "least_amount": shown.least_amount,
+        "declared": shown.declared,
+        "frozen": shown.frozen,
         "head_seq": book.seq,
         "head_hash": book.head,
     }
@@ -94,6 +98,9 @@ def _restore_book(work: Work, book: Book, chain: list[Entry]) -> None:
     for principal, groups in book.groups.items():
         for group in groups:
             work.run(_MEMBER, {"population": name, "principal": principal, "holder": group})
+    for identity, current in book.holdings.items():
+        row = {"population": name, "identity": identity, "current": int(current)}
+        work.run(_HOLDING, row)
     for seq, proposed in book.proposals.items():
         work.run(_PROPOSAL, {"population": name, "seq": seq, "body": encode(proposed)})
 

@@ -14,6 +14,7 @@ from tacit.ledger.least import at_least
 from tacit.ledger.quota import quota_of
 from tacit.ledger.units import NO_LIMIT, NO_UNITS, Units, price
 from tacit.store.store import Store
+from tacit.store.work import Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,11 @@ class Status:
     """The least price of a question, in units."""
     record: Record = field(default_factory=Record)
     """What a guarantee says of all this."""
+    """Whether an owner has to look at the last of them before more is charged."""
+    frozen: bool = False
+    """Whether an owner has stopped all charges."""
+    declaration: int = 0
+    """The number of the declaration that holds; 0 where there is none."""
 
     @property
     def terms(self) -> Terms:
@@ -125,7 +131,12 @@ def status_for(store: Store, population: str, holder: str) -> Status:
 def status_of(store: Store, population: str) -> Status:
     """The status of one population's budget."""
     with store.looking() as work:
-        row = find_budget(work, population)
+        return status_within(work, population)
+
+
+def status_within(work: Work, population: str) -> Status:
+    """What `status_of` does, as a part of a unit of work."""
+    row = find_budget(work, population)
     return Status(
         population,
         row.measure,
@@ -138,4 +149,6 @@ def status_of(store: Store, population: str) -> Status:
         row.retried,
         row.least_amount,
         row.record,
+        bool(row.frozen),
+        row.declared,
     )

@@ -3,7 +3,8 @@
 import json
 import re
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import MISSING, fields
+from functools import cache
 from json.encoder import encode_basestring_ascii as quoted
 from operator import attrgetter
 from typing import Any, get_args, get_origin, get_type_hints
@@ -16,7 +17,10 @@ from tacit.ledger.act import (
     Charged,
     Decision,
     Declared,
+    Described,
     Failed,
+    Frozen,
+    Inherited,
     Joined,
     Kept,
     LeastSet,
@@ -29,6 +33,7 @@ from tacit.ledger.act import (
     QuotaSet,
     Retried,
     StateSealed,
+    Thawed,
 )
 
 ACTS: dict[str, type[Act | Decision]] = {
@@ -44,6 +49,10 @@ ACTS: dict[str, type[Act | Decision]] = {
     "least set": LeastSet,
     "joined": Joined,
     "declared": Declared,
+    "described": Described,
+    "inherited": Inherited,
+    "frozen": Frozen,
+    "thawed": Thawed,
     "proposed": Proposed,
     "approved": Approved,
     "cap raised": CapRaised,
@@ -61,11 +70,20 @@ NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
 def encode(act: Act | Decision) -> str:
     """The canonical text of ``act``; numbers are text, since not all readers hold 64 bits.
 
+    A field that has its default is left out, so that acts written before the field existed
+    keep their text.
+
     Example:
         >>> encode(OwnerAdded("ann"))
         '{"kind":"owner added","owner":"ann"}'
     """
-    text, values, writers = _FORMS[type(act)]
+    kind = type(act)
+    optional = _OPTIONAL.get(kind)
+    if optional is None:
+        text, values, writers = _FORMS[kind]
+    else:
+        absent = frozenset([name for name, usual in optional if getattr(act, name) == usual])
+        text, values, writers = _form_without(_NAMES[kind], absent)
     return text % tuple(
         [write(value) for write, value in zip(writers, values(act), strict=True)]
     )
@@ -91,9 +109,14 @@ def decode(text: str) -> Act | Decision:
 def _restore(stored: dict[str, Any]) -> Act | Decision:
     act = ACTS[stored["kind"]]
     declared = _FIELDS[act]
-    if stored.keys() - {"kind"} != declared.keys():
+    absent = declared.keys() - stored.keys()
+    if stored.keys() - {"kind"} != declared.keys() - absent:
         raise ValueError
-    given: dict[str, Any] = {name: _field(declared[name], stored[name]) for name in declared}
+    if absent - dict(_OPTIONAL.get(act, ())).keys():
+        raise ValueError
+    given: dict[str, Any] = {
+        name: _field(declared[name], stored[name]) for name in declared if name not in absent
+    }
     return act(**given)
 
 
@@ -139,3 +162,21 @@ _FIELDS: dict[type, dict[str, object]] = {act: _declared(act) for act in ACTS.va
 
 _FORMS = {act: _form(name, _FIELDS[act]) for name, act in ACTS.items()}
 """How each act is written."""
+
+_OPTIONAL: dict[type, tuple[tuple[str, object], ...]] = {
+    act: found
+    for act in ACTS.values()
+    if (found := tuple((f.name, f.default) for f in fields(act) if f.default is not MISSING))
+}
+"""The fields of each act that have a default, with it; other acts are not here."""
+
+
+_NAMES = {act: name for name, act in ACTS.items()}
+
+
+@cache
+def _form_without(kind: str, absent: frozenset[str]) -> Form:
+    """How acts of a kind are written without the fields in ``absent``."""
+    act = ACTS[kind]
+    present = {name: hint for name, hint in _FIELDS[act].items() if name not in absent}
+    return _form(kind, present)

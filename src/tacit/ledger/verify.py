@@ -87,6 +87,12 @@ def verify_export(exported: Exported, anchor: Anchor | None = None) -> list[Book
     for book in books.values():
         for act in book.shared.values():
             _compare_shared(book, act, books)
+    for book in books.values():
+        for source, units in book.inherited.items():
+            if source not in books or not units <= books[source].own:
+                raise LedgerBroken(
+                    f"{book.population!r} inherits more of {source!r} than was spent there."
+                )
     if told != {release: sha256(body).digest() for release, body in exported.answers.items()}:
         raise LedgerBroken("The answers are not those that the chains tell of.")
     return list(books.values())
@@ -108,4 +114,4 @@ def _compare_shared(book: Book, act: Charged, books: dict[str, Book]) -> None:
 
 def _joint_part(act: Charged) -> Charged:
     """What the chains of all populations say alike of one charge."""
-    return replace(act, holders=(), event="", amount=0, delta=0)
+    return replace(act, holders=(), event="", amount=0, delta=0, declaration=0)

@@ -11,10 +11,11 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
-from tacit.errors import TacitError
+from tacit.errors import DeclarationsChanged, TacitError
 from tacit.ledger.ledger import wall_clock
 from tacit.project.serving import USUAL, Serving
 from tacit.server.caller import Gate
+from tacit.server.current import Current, Reload, stays
 from tacit.server.oidc import People
 from tacit.server.rate import Rate
 from tacit.server.refusal import Refused, refusal_of
@@ -29,14 +30,22 @@ TOLD = (Refused, TacitError, RequestValidationError, HTTPException, Exception)
 
 
 def make_app(
-    curator: Curator, serving: Serving = USUAL, clock: Callable[[], int] = wall_clock
+    curator: Curator,
+    serving: Serving = USUAL,
+    clock: Callable[[], int] = wall_clock,
+    reload: Reload = stays,
 ) -> FastAPI:
-    """The app over one curator, which it closes when it ends."""
+    """The app over one curator, and over those that ``reload`` gives it when owners declare.
+
+    It closes them when it ends.
+    """
+    current = Current(curator, reload)
 
     @asynccontextmanager
     async def living(_: FastAPI) -> AsyncIterator[None]:
+        current.start()
         yield
-        curator.close()
+        current.close()
 
     app = FastAPI(
         title="Tacit",
@@ -51,9 +60,9 @@ def make_app(
     curator = curator.telling(told)
     app.state.write = sys.stdout.write
     people = None if serving.oidc is None else People(serving.oidc, clock)
-    app.state.curator = curator
+    app.state.current = current
     app.state.clock = clock
-    app.state.gate = Gate(curator, clock, people)
+    app.state.gate = Gate(current, clock, people)
     app.state.rate = Rate(serving.requests_per_minute)
     app.state.traffic = Traffic()
     for kind in TOLD:
@@ -69,5 +78,7 @@ def watched_app(app: FastAPI, write: Write = sys.stdout.write) -> ASGIApp:
     return Watch(app, app.state.traffic, write)
 
 
-async def _refuse(_: Request, error: Exception) -> Response:
+async def _refuse(request: Request, error: Exception) -> Response:
+    if isinstance(error, DeclarationsChanged):
+        request.app.state.current.look()
     return refusal_of(error).response()

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 from tacit.errors import NotPermitted
 from tacit.server.admission import is_principal
+from tacit.server.current import Current
 from tacit.server.oidc import People
 from tacit.server.refusal import Refused, unknown_caller
 from tacit.server.role import Role
 from tacit.server.scope import Scope
-from tacit.session.curator import Curator
 from tacit.store.tokens import PREFIX, Tokens
 
 BEARER = "bearer "
@@ -28,10 +28,10 @@ class Gate:
     """Tells callers by their tokens; whoever has none that is valid stays outside."""
 
     def __init__(
-        self, curator: Curator, clock: Callable[[], int], people: People | None = None
+        self, current: Current, clock: Callable[[], int], people: People | None = None
     ) -> None:
-        self._curator = curator
-        self._tokens = Tokens(curator.home.store)
+        self._current = current
+        self._tokens = Tokens(current.curator.home.store)
         self._clock = clock
         self._people = people
 
@@ -59,10 +59,8 @@ class Gate:
         """The caller, as an owner within what the ledger says that they own."""
         if caller.role is not Role.OWNER:
             return caller
-        ledger, reached = (
-            self._curator.home.ledger,
-            caller.scope.of_catalog(self._curator.catalog),
-        )
+        curator = self._current.curator
+        ledger, reached = curator.home.ledger, caller.scope.of_catalog(curator.catalog)
         owned = {
             people.name
             for people in reached.populations

@@ -1,5 +1,6 @@
 """What routes are given: the caller, their session, and the bodies that they may send."""
 
+from collections.abc import AsyncIterator
 from typing import Annotated
 
 from fastapi import Depends, Header, Request
@@ -10,6 +11,7 @@ from tacit.numeric.exact import LONGEST_TEXT, exact
 from tacit.project.allowance import Allowance
 from tacit.query.expected import MOST_SIZES, SIZES
 from tacit.server.caller import Caller
+from tacit.server.current import Current
 from tacit.server.role import Role
 from tacit.server.scope import Scope
 from tacit.session.curator import Curator
@@ -28,10 +30,11 @@ async def caller_of(request: Request) -> Caller:
     return caller
 
 
-async def curator_of(request: Request) -> Curator:
-    """The curator of all tables, whoever calls."""
-    curator: Curator = request.app.state.curator
-    return curator
+async def curator_of(request: Request) -> AsyncIterator[Curator]:
+    """The curator of all tables, whoever calls; it stays open until the answer has left."""
+    current: Current = request.app.state.current
+    with current.taken() as curator:
+        yield curator
 
 
 async def now_of(request: Request) -> int:

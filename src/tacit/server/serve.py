@@ -15,6 +15,7 @@ import uvicorn
 from tacit.query.confine import make_undumpable
 from tacit.server.app import make_app, watched_app
 from tacit.session.project import served
+from tacit.session.reload import Reloading
 
 GRACE_SECONDS = 60
 """How long questions that are being answered may take when the server is told to stop."""
@@ -40,7 +41,8 @@ def serve(
     Port 0 stands for any that is free.
     """
     make_undumpable()  # so that no worker can read this process, which holds the keys
-    app = make_app(*served(project, environment, _tell))
+    curator, serving = served(project, environment, _tell)
+    app = make_app(curator, serving, reload=Reloading(project, environment))
     config = uvicorn.Config(
         watched_app(app, _write),
         host=host,

@@ -1,24 +1,43 @@
-"""What the project file proposes and the ledger does not hold yet, act by act."""
+"""The difference between a project file and the ledger, act by act, and how it is recorded."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from tacit.core.budget import Budget
-from tacit.errors import InvalidValue, UnknownName
+from tacit.errors import InvalidValue, NotPermitted, UnknownName
 from tacit.ledger.act import CapRaised, Decision, OwnerAdded, OwnerRemoved
 from tacit.ledger.book import Book
+from tacit.ledger.declared import Declaration
+from tacit.ledger.govern import Governing
 from tacit.ledger.least import USUAL_SHARE
-from tacit.ledger.ledger import Ledger
 from tacit.ledger.status import Status
 from tacit.ledger.units import NO_UNITS, Units
 from tacit.numeric.exact import plain
 from tacit.project.facts import facts_of
 from tacit.project.people import People
 from tacit.project.project import Project
+from tacit.session.belonging import Tables, declaration_of, is_recorded
 from tacit.session.budgets import budget_of, quota_of
 
-Make = Callable[[Ledger, str], object]
-"""Records an act in a ledger, in the name of an owner."""
+Make = Callable[[Governing], object]
+"""Records an act in a ledger, among others of the same owner."""
+
+
+class Held(Protocol):
+    """What is read of a ledger to tell what it does not hold yet."""
+
+    def populations(self) -> tuple[str, ...]:
+        """Whose budgets are here."""
+        ...
+
+    def status(self, population: str) -> Status:
+        """What is spent and left of a population's budget."""
+        ...
+
+    def book(self, population: str) -> Book:
+        """All that a population's chain adds up to."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,36 +45,82 @@ class Change:
     """An act of an owner, in words.
 
     ``details`` are the facts that it adds and takes away. One that a second owner has yet to
-    approve is told of, and not made again: ``make`` is None.
+    approve is told of, and not made again: ``make`` is None. A ``declaration`` is recorded
+    together with those of all other populations, because tables may move between them.
     """
 
+    population: str
     text: str
     make: Make | None
     details: tuple[str, ...] = ()
+    declaration: Declaration | None = None
 
     def __str__(self) -> str:
-        return "\n  ".join((self.text, *self.details))
+        return "\n  ".join((f"{self.population}: {self.text}", *self.details))
+
+    @property
+    def waits(self) -> bool:
+        """Whether nothing is to be done but by another owner."""
+        return self.make is None and self.declaration is None
 
 
-def changes(project: Project, ledger: Ledger) -> tuple[Change, ...]:
+def record(found: Sequence[Change], project: Project, acts: Governing) -> tuple[Change, ...]:
+    """Record all of the changes ``found`` that the signer of ``acts`` may make, and give them.
+
+    Those of populations that the signer does not own wait for their owners. Somebody who owns
+    none of them is refused. Declarations come last, and together.
+    """
+    named = {people.population.name: people.owners for people in project.people}
+    owners = {
+        name: acts.owners(name) or frozenset(named.get(name, ()))
+        for name in {change.population for change in found}
+    }
+    mine = tuple(change for change in found if acts.signer in owners[change.population])
+    if found and not mine:
+        others = sorted(owners)
+        raise NotPermitted(
+            f"{acts.signer} does not own the budget of {', '.join(map(repr, others))}, and "
+            f"nothing was recorded; who does: {', '.join(sorted(owners[others[0]]))}."
+        )
+    for change in mine:
+        if change.make is not None:
+            change.make(acts)
+    said = {each.population: each.declaration for each in mine if each.declaration}
+    if said:
+        acts.declare(said)
+    return mine
+
+
+def changes(project: Project, ledger: Held, tables: Tables | None) -> tuple[Change, ...]:
     """What is missing in ``ledger``, in the order in which it is to be made.
 
-    What no act can change is refused: who is protected, the measure, and a cap made lower.
+    ``tables`` tell which physical tables the datasets are; without them, declarations are
+    compared by their words alone. What no act can change is refused: who is protected, the
+    measure, and a cap made lower.
     """
     found: list[Change] = []
     for people in project.people:
-        name, budget = people.population.name, budget_of(people.budget)
-        try:
-            status, book = ledger.status(name), ledger.book(name)
-        except UnknownName:
-            status, book = _unspent(name, budget), Book(name)
-            found.append(_opening(people, budget, status))
-        else:
-            found += _decided(people, budget, status, book)
-        found += _least(people, book)
-        found += _quotas(people, status, book)
-        found += _facts(name, facts_of(project.catalog, name), book.declared)
+        found += changes_of(people, project, ledger, tables)
+    if tables is not None:
+        found += _given_up(project, ledger, tables)
     return tuple(found)
+
+
+def changes_of(
+    people: People, project: Project, ledger: Held, tables: Tables | None
+) -> Iterator[Change]:
+    """What is missing in ``ledger`` about one population."""
+    name, budget = people.population.name, budget_of(people.budget)
+    try:
+        status, book = ledger.status(name), ledger.book(name)
+    except UnknownName:
+        status, book = _unspent(name, budget), Book(name)
+        yield _opening(people, budget, status)
+    else:
+        yield from _decided(people, budget, status, book)
+    yield from _least(people, book)
+    yield from _quotas(people, status, book)
+    yield from _declared(project, name, book, tables)
 
 
 def _unspent(name: str, budget: Budget) -> Status:
@@ -65,9 +130,10 @@ def _unspent(name: str, budget: Budget) -> Status:
 
 def _opening(people: People, budget: Budget, status: Status) -> Change:
     return Change(
-        f"{status.population}: open a budget of {status.total} for {people.population.unit}; "
+        status.population,
+        f"open a budget of {status.total} for {people.population.unit}; "
         f"owned by {', '.join(people.owners)}",
-        lambda ledger, by: ledger.open_budget(people.population, budget, people.owners, by=by),
+        lambda acts: acts.open_budget(people.population, budget, people.owners),
     )
 
 
@@ -106,13 +172,13 @@ def _decided(people: People, budget: Budget, status: Status, book: Book) -> Iter
     for text, decision in decisions:
         if decision in waiting:
             place = waiting[decision]
-            yield Change(f"{name}: {text}: proposal {place} waits for a second owner", None)
+            yield Change(name, f"{text}: proposal {place} waits for a second owner", None)
         else:
-            yield Change(f"{name}: {text}", _proposal(name, decision))
+            yield Change(name, text, _proposal(name, decision))
 
 
 def _proposal(name: str, decision: Decision) -> Make:
-    return lambda ledger, by: ledger.propose(name, decision, by=by)
+    return lambda acts: acts.propose(name, decision)
 
 
 def _least(people: People, book: Book) -> Iterator[Change]:
@@ -120,8 +186,8 @@ def _least(people: People, book: Book) -> Iterator[Change]:
     name, said = people.population.name, people.budget.least
     share = USUAL_SHARE if said is None else said
     if share != book.least_share:
-        text = f"{name}: a question costs at least {plain(share)} of the cap"
-        yield Change(text, lambda ledger, by: ledger.set_least(name, share, by=by))
+        text = f"a question costs at least {plain(share)} of the cap"
+        yield Change(name, text, lambda acts: acts.set_least(name, share))
 
 
 def _quotas(people: People, status: Status, book: Book) -> Iterator[Change]:
@@ -130,19 +196,53 @@ def _quotas(people: People, status: Status, book: Book) -> Iterator[Change]:
         quota = quota_of(allowed, status)
         if Units.limit(quota) != book.quotas.get(holder):
             yield Change(
-                f"{status.population}: the quota of {holder} is {quota}",
-                lambda ledger, by, holder=holder, quota=quota: ledger.set_quota(  # type: ignore[misc]
-                    status.population, holder, quota, by=by
+                status.population,
+                f"the quota of {holder} is {quota}",
+                lambda acts, holder=holder, quota=quota: acts.set_quota(  # type: ignore[misc]
+                    status.population, holder, quota
                 ),
             )
 
 
-def _facts(name: str, facts: tuple[str, ...], declared: tuple[str, ...]) -> Iterator[Change]:
-    if facts != declared:
-        gone = [f"- {fact}" for fact in declared if fact not in facts]
-        new = [f"+ {fact}" for fact in facts if fact not in declared]
-        yield Change(
-            f"{name}: declare",
-            lambda ledger, by: ledger.declare(name, facts, by=by),
-            tuple(gone + new),
-        )
+def _declared(
+    project: Project, name: str, book: Book, tables: Tables | None
+) -> Iterator[Change]:
+    """What the file declares of a population's tables and the ledger does not hold."""
+    catalog = project.catalog
+    current = tuple(sorted(table for table, now in book.holdings.items() if now))
+    before = Declaration(book.declared, current)
+    if tables is None:
+        said = Declaration(facts_of(catalog, name), current)
+        recorded = bool(book.declaration)
+    else:
+        said = declaration_of(catalog, name, tables, before)
+        recorded = bool(book.declaration) and is_recorded(catalog, name, tables, before)
+    if said.facts == before.facts and recorded:
+        return
+    gone = [f"- {fact}" for fact in before.facts if fact not in said.facts]
+    new = [f"+ {fact}" for fact in said.facts if fact not in before.facts]
+    moved = [] if recorded else ["+ which physical tables these are"]
+    yield Change(name, "declare", None, tuple(gone + new + moved), said)
+
+
+def _given_up(project: Project, ledger: Held, tables: Tables) -> Iterator[Change]:
+    """Populations that the file no longer names, and whose tables it declares under others."""
+    named = {people.population.name for people in project.people}
+    wanted = {
+        each: table.name for table in project.catalog.tables for each in tables[table.name]
+    }
+    public = {table.name for table in project.catalog.public}
+    for other in ledger.populations():
+        if other in named:
+            continue
+        book = ledger.book(other)
+        taken = {wanted[each] for each, now in book.holdings.items() if now and each in wanted}
+        if taken & public:
+            raise InvalidValue(
+                f"{min(taken & public)!r} is declared to be about nobody, and is a table of "
+                f"the population {other!r}; take it out."
+            )
+        if taken:
+            names = ", ".join(sorted(taken))
+            text = f"give up its tables, of which this file declares {names} under another name"
+            yield Change(other, text, None, (), Declaration())

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tacit.core.catalog import Catalog
 from tacit.core.dataset import Dataset
@@ -121,13 +121,21 @@ class Curator:
             object.__setattr__(other, name, part)
         return other
 
-    def close(self) -> None:
-        """Let go of the engines and the ledger, when all paid work is done."""
+    def refusing(self, why: Mapping[str, str]) -> "Curator":
+        """The same, which answers nothing about some populations, each with the reason."""
+        return self._changed(home=replace(self.home, ledger=self.home.ledger.refusing(why)))
+
+    def retire(self) -> None:
+        """Let go of the engines, when all paid work is done; another curator has the ledger."""
         self.underway.wait()
         for pool in self.pools.values():
             pool.close()
         for engine in self.engines.values():
             engine.close()
+
+    def close(self) -> None:
+        """Let go of the engines and the ledger."""
+        self.retire()
         self.home.close()
 
 

@@ -3,10 +3,11 @@
 import stat
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tacit.errors import InvalidValue, StoreFailed
+from tacit.ledger.declared import Declarations
 from tacit.ledger.head_mark import HeadMark
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.sealed_states import ChainWitness
@@ -42,6 +43,10 @@ class Home:
                     self.mark.move(self.store)
         finally:
             self.store.close()
+
+    def under(self, declarations: Declarations) -> "Home":
+        """The same home for questions that are priced by ``declarations``."""
+        return replace(self, ledger=self.ledger.under(declarations))
 
     @classmethod
     def at(cls, folder: Path) -> "Home":

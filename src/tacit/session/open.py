@@ -13,11 +13,15 @@ from tacit.core.population import Population
 from tacit.engines.duckdb import open_duckdb
 from tacit.engines.duckdb_source import open_frame, open_parquet
 from tacit.engines.engine import CheckedEngine
-from tacit.errors import InvalidValue, UnknownName
+from tacit.errors import Conflict, InvalidValue, StoreFailed, UnknownName
 from tacit.extras import load
+from tacit.ledger.declared import Declaration, HeldDeclarations, Numbered
+from tacit.ledger.holding import MOMENTARY
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.units import Units
 from tacit.numeric.exact import Number
+from tacit.project.facts import facts_of
+from tacit.session.belonging import facts_about, tables_of, unit_in
 from tacit.session.curator import Curator
 from tacit.session.declare import Ends, Values, population_of, schema_of
 from tacit.session.home import FOLDER, Home
@@ -29,6 +33,9 @@ ENGINE = "here"
 
 PARQUET = ".parquet"
 POSTGRES = ("postgresql://", "postgres://")
+ATTEMPTS = 10
+"""How often a declaration is tried again that lost to another session's."""
+
 TABLE = "data"
 """What the rows of a data frame are called, unless they are given a name."""
 
@@ -95,20 +102,62 @@ def open_session(  # noqa: PLR0913 - each is a public fact that somebody has to 
         catalog = Catalog((people,), (dataset,))
         if isinstance(source, str | Path) and not str(source).endswith(PARQUET):
             check_computed(catalog, {ENGINE: engine})
-        curator = Curator(catalog, {ENGINE: engine}, home, asker)
-        settle(home.ledger, people, budget, asker)
+        # tables that are not there, or of other types, are refused before anything is recorded
+        Curator(catalog, {ENGINE: engine}, home, asker)
+        tables = tables_of(catalog, {ENGINE: engine})[dataset.name]
+        declarations = settle(home.ledger, catalog, tables, budget, asker)
+        curator = Curator(catalog, {ENGINE: engine}, home.under(declarations), asker)
         closing.pop_all()
     return Session(curator)
 
 
 def settle(
     ledger: Ledger,
-    population: Population,
+    catalog: Catalog,
+    tables: tuple[str, ...],
     budget: Budget | tuple[Number, Number] | None,
-    owner: str,
-) -> None:
-    """Open the population's budget, once; afterwards, refuse another than the ledger holds."""
+    asker: str,
+) -> HeldDeclarations:
+    """Open the population's budget, once, and declare its one table in ``catalog``.
+
+    Afterwards another budget is refused, and so is another unit column of the same table.
+    Other facts, such as wider bounds, are a new declaration, which an owner records by opening.
+    Tables that other sessions declared stay declared.
+    """
+    (population,), (dataset,) = catalog.populations, catalog.datasets
     given = budget_within(*budget) if isinstance(budget, tuple) else budget
+    said = Declaration(facts_of(catalog, population.name), tables)
+    for _ in range(ATTEMPTS):
+        number, now = _checked(ledger, population, given)
+        said_before = unit_in(dataset.name, now.facts)
+        if said_before not in {None, unit_in(dataset.name, said.facts)}:
+            raise InvalidValue(
+                f"The ledger in this folder holds {said_before!r}, and another unit was given. "
+                "Whose a row is does not change: open it as before."
+            )
+        if (
+            number
+            and now.says_all_of(said)
+            and facts_about(dataset.name, now.facts) == said.facts
+        ):
+            return HeldDeclarations({population.name: (number, said)}, partly=True)
+        others = set(now.facts) - set(facts_about(dataset.name, now.facts))
+        kept = [each for each in now.tables if not each.startswith(MOMENTARY)]
+        whole = Declaration(
+            tuple(sorted({*others, *said.facts})), tuple(sorted({*kept, *said.tables}))
+        )
+        try:
+            with ledger.governing(by=asker) as acts:
+                if given is not None and population.name not in acts.populations():
+                    acts.open_budget(population, given, (asker,))
+                acts.declare({population.name: whole})
+        except Conflict:
+            continue
+    raise StoreFailed("The ledger is busy, and nothing was recorded; open it again.")
+
+
+def _checked(ledger: Ledger, population: Population, given: Budget | None) -> Numbered:
+    """What is declared of a population so far, where its budget is the one ``given``."""
     try:
         status = ledger.status(population.name)
     except UnknownName:
@@ -117,13 +166,13 @@ def settle(
                 f"{population.name!r} has no budget yet; say what everything that is ever "
                 "released about them may lose: budget=(3, '1e-6') for epsilon and delta."
             ) from None
-        ledger.open_budget(population, given, (owner,), by=owner)
-        return
+        return 0, Declaration()
     if given is not None and Units.limit(given.cap) != status.cap_units:
         raise InvalidValue(
             f"The budget of {population.name!r} is {status.total}, and another was given; "
             "leave it out, or raise the cap: session.ledger.raise_cap(...)."
         )
+    return ledger.declarations()[population.name]
 
 
 def _engine(source: object, table: str | None) -> tuple[CheckedEngine, tuple[str, ...]]:

@@ -6,13 +6,15 @@ from contextlib import ExitStack, contextmanager
 from getpass import getuser
 from pathlib import Path
 
-from tacit.errors import InvalidValue
+from tacit.errors import Conflict, InvalidValue, StoreFailed
+from tacit.ledger.declared import HeldDeclarations
 from tacit.project.project import FILE, IN_PLACE, Project, read_project
 from tacit.project.serving import Serving
 from tacit.session.alarm import alarm, to_stderr
-from tacit.session.changes import Change, changes
+from tacit.session.belonging import tables_of
+from tacit.session.changes import Change, changes, changes_of, record
 from tacit.session.curator import Curator
-from tacit.session.engines import all_opened
+from tacit.session.engines import Engines, all_opened
 from tacit.session.home import FOLDER, Home
 from tacit.session.in_place import check_computed, check_declared
 from tacit.session.pools import pools_of
@@ -21,6 +23,9 @@ from tacit.session.session import Session
 
 SERVER = "the server"
 """Who opens a project to serve it; who asks is told by tokens."""
+
+ATTEMPTS = 10
+"""How often an owner's acts are tried again that lost to another writer."""
 
 LEASES = 3
 """Others wait for an answer this often as long as a question may take."""
@@ -61,41 +66,112 @@ def _curator(
     with ExitStack() as closing:
         home = Home.of(project, file.parent / FOLDER, environment)
         closing.callback(home.store.close)
-        missing = changes(project, home.ledger)
-        if missing:
-            told = "\n".join(map(str, missing))
-            raise InvalidValue(
-                f"{file.name} differs from what the ledger holds; `tacit apply` records it:\n"
-                f"{told}"
-            )
+        held = home.ledger.declarations()  # before it is compared: it may change meanwhile
+        _check_held(changes(project, home.ledger, None), file)
         if tell is not None:
             project = with_copies(project, file, home.states, tell)
         if project.outdated:
             raise InvalidValue("\n".join(project.outdated.values()))
         engines = all_opened(project, file.parent, closing, environment)
-        check_declared(project.catalog, engines)
-        databases = {each.name for each in project.engines if each.kind in IN_PLACE}
-        check_computed(project.catalog, {name: engines[name] for name in databases})
+        _check_storage(project, engines)
+        tables = tables_of(project.catalog, engines)
+        _check_held(changes(project, home.ledger, tables), file)
+        held_home = home.under(HeldDeclarations(held))
         tell_owner = alarm(to_stderr, project.serving.on_failure)
-        curator = Curator(project.catalog, engines, home, principal, tell=tell_owner)
+        curator = Curator(project.catalog, engines, held_home, principal, tell=tell_owner)
         closing.pop_all()
     return curator, project
 
 
+def _check_held(missing: tuple[Change, ...], file: Path) -> None:
+    """Refuse a project of which the ledger does not hold all."""
+    if missing:
+        told = "\n".join(map(str, missing))
+        raise InvalidValue(
+            f"{file.name} differs from what the ledger holds; `tacit apply` records it:\n{told}"
+        )
+
+
+def _check_storage(project: Project, engines: Engines) -> None:
+    """Refuse tables that are not as declared, or that are computed where they may not be."""
+    check_declared(project.catalog, engines)
+    databases = {each.name for each in project.engines if each.kind in IN_PLACE}
+    check_computed(project.catalog, {name: engines[name] for name in databases})
+
+
+def _again(
+    project: Project, file: Path, home: Home, environment: Mapping[str, str], tell: Tell
+) -> tuple[Curator, Project]:
+    """The curator of a server that runs already, over the ledger that it has open.
+
+    Populations of which the file does not say what the ledger holds are not answered about.
+    """
+    with ExitStack() as closing:
+        held = home.ledger.declarations()
+        project = with_copies(project, file, home.states, tell)
+        engines = all_opened(project, file.parent, closing, environment)
+        _check_storage(project, engines)
+        tables = tables_of(project.catalog, engines)
+        why = _without_copies(project)
+        for people in project.people:
+            name = people.population.name
+            try:
+                missing = list(changes_of(people, project, home.ledger, tables))
+            except InvalidValue:
+                why[name] = differing(file, name)
+            else:
+                if any(change.declaration for change in missing):
+                    why[name] = differing(file, name)
+        declarations = HeldDeclarations(held, refused=why)
+        tell_owner = alarm(to_stderr, project.serving.on_failure)
+        curator = Curator(
+            project.catalog, engines, home.under(declarations), SERVER, tell=tell_owner
+        )
+        closing.pop_all()
+    return curator, project
+
+
+def _without_copies(project: Project) -> dict[str, str]:
+    """Populations with a table whose copy is not of what is declared now, and what to do."""
+    public = [why for name, why in project.outdated.items() if project.catalog.is_public(name)]
+    private = {
+        table.population: project.outdated[table.name]
+        for table in project.catalog.datasets
+        if table.name in project.outdated
+    }
+    everybody = [people.population.name for people in project.people] if public else []
+    return dict.fromkeys(everybody, "\n".join(public)) | private
+
+
+def differing(file: Path, population: str) -> str:
+    """What is told of a population of which this machine's file says something else."""
+    return (
+        f"What {file.name} on this server says about {population!r} is not what their owners "
+        "have declared in the ledger. Nothing about them is answered here until both agree, "
+        "and nothing was charged; tell an operator."
+    )
+
+
 def served(
-    file: Path, environment: Mapping[str, str] = os.environ, tell: Tell = silent
+    file: Path,
+    environment: Mapping[str, str] = os.environ,
+    tell: Tell = silent,
+    home: Home | None = None,
 ) -> tuple[Curator, Serving]:
     """The same for a server: paid questions run in child processes, over validated copies.
 
-    Copies that are missing are made first, and the owner is told of each by ``tell``.
+    Copies that are missing are made first, and the owner is told of each by ``tell``. A server that runs already gives its ``home``, and gets a curator that takes over.
     """
     project = read_project(file)
-    curator, project = _curator(project, file, SERVER, environment, tell)
+    if home is None:
+        curator, project = _curator(project, file, SERVER, environment, tell)
+    else:
+        curator, project = _again(project, file, home, environment, tell)
     lease_ms = 1000 * (LEASES * project.serving.seconds)
     try:
         pools = pools_of(project, file.parent, environment)
     except BaseException:
-        curator.close()
+        curator.close() if home is None else curator.retire()
         raise
     return curator.answered_by(pools, lease_ms), project.serving
 
@@ -103,19 +179,40 @@ def served(
 def apply_project(
     path: str | Path = FILE, *, by: str, environment: Mapping[str, str] = os.environ
 ) -> tuple[Change, ...]:
-    """Record what the file says and the ledger does not hold, as acts of the owner ``by``."""
-    with beside(path, environment) as (project, home):
-        missing = changes(project, home.ledger)
-        for change in missing:
-            if change.make is not None:
-                change.make(home.ledger, by)
-        return missing
+    """Record what the file says and the ledger does not hold, as acts of the owner ``by``.
+
+    What belongs to populations of other owners waits for them; what was recorded is returned.
+
+    Guarantee: all that ``by`` may record is recorded, or nothing is. Once this returns, nothing
+    is charged under what was declared before. The difference is computed while every other
+    writer waits.
+    """
+    with beside(path, environment) as (project, home), ExitStack() as closing:
+        engines = all_opened(project, Path(path).parent, closing, environment)
+        tables = tables_of(project.catalog, engines)
+        for _ in range(ATTEMPTS):
+            try:
+                with home.ledger.governing(by=by) as acts:
+                    acts.lock()
+                    return record(changes(project, acts, tables), project, acts)
+            except Conflict:
+                continue  # another writer was first; nothing was recorded
+    raise StoreFailed("The ledger is busy, and nothing was recorded; apply again.")
 
 
 def missing_in(path: str | Path = FILE) -> tuple[Change, ...]:
-    """What the file says and the ledger does not hold."""
+    """What the file says and the ledger does not hold, by its words alone: no engine opens."""
     with beside(path) as (project, home):
-        return changes(project, home.ledger)
+        return changes(project, home.ledger, None)
+
+
+def proposed_in(
+    path: str | Path = FILE, environment: Mapping[str, str] = os.environ
+) -> tuple[Change, ...]:
+    """What `apply_project` would record."""
+    with beside(path, environment) as (project, home), ExitStack() as closing:
+        engines = all_opened(project, Path(path).parent, closing, environment)
+        return changes(project, home.ledger, tables_of(project.catalog, engines))
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from sqlalchemy import (
     SmallInteger,
     Table,
     Text,
+    text,
 )
 
 metadata = MetaData()
@@ -56,6 +57,8 @@ budgets = Table(
     _count("retried"),
     _text("least_share"),  # the least price of a question: a share of the cap, and in units
     _count("least_amount"),
+    _count("declared"),  # the place of the declaration that charges must name; 0 for none
+    _count("frozen"),  # 1 while an owner has stopped all charges
     _count("head_seq"),
     _blob("head_hash"),
     CheckConstraint("spent_amount <= cap_amount AND spent_delta <= cap_delta", "within_cap"),
@@ -128,6 +131,22 @@ proposals = Table(
     _text("body"),
 )
 """What one owner proposed and a second has not approved yet."""
+
+holdings = Table(
+    "holdings",
+    metadata,
+    _key("population"),
+    _key("identity"),
+    _count("current"),
+    Index(
+        "one_population_at_a_time",
+        "identity",
+        unique=True,
+        sqlite_where=text("current = 1"),
+        postgresql_where=text("current = 1"),
+    ),
+)
+"""Which physical tables each population has (``current`` is 1) or once had (0)."""
 
 states = Table("states", metadata, _key("name"), _count("version"), _blob("sealed"))
 """What must be kept and not be read: salts, and the noise of streams."""

@@ -7,6 +7,7 @@ from tacit.core.event import Composed
 from tacit.core.loss import Loss
 from tacit.errors import BudgetExceeded, InvalidValue
 from tacit.ledger.charge import Charge
+from tacit.ledger.declared import AnyDeclaration, Declaration
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.question import Question, Target
 from tacit.local.ratio import epsilon_of, event_of
@@ -31,8 +32,11 @@ def open_wave(survey: Survey, ledger: Ledger, *, by: str) -> None:
     not fit into it nothing is charged, but for what others charge at the same moment.
     """
     people = survey.population
+    ledger = ledger.under(AnyDeclaration())  # no table is read, so none has a part in the price
     if people.name not in ledger.populations():
-        ledger.open_budget(people, Budget(Loss.pure(survey.epsilon)), (by,), by=by)
+        with ledger.governing(by=by) as acts:
+            acts.open_budget(people, Budget(Loss.pure(survey.epsilon)), (by,))
+            acts.declare({people.name: Declaration()})
     _check_promise(survey, ledger.status(people.name).total)
     asked = [_charged(survey, question, by) for question in survey.questions]
     new = [each for each in asked if not _paid(ledger, each)]

@@ -64,6 +64,22 @@ def look(population: str, session: Door, caller: Calling) -> dict[str, Any]:
     return _told(session.status(name))
 
 
+@router.post("/v1/ledger/{population}/freeze", **open_to(Role.OWNER))
+def freeze(population: str, session: Door, caller: Calling) -> dict[str, Any]:
+    """Stop all charges about a population, at every server that shares the ledger."""
+    name = session.catalog.population(population).name
+    entry = session.ledger.freeze(name, by=caller.principal)
+    return {"population": name, "entry": entry.seq, "frozen": True}
+
+
+@router.post("/v1/ledger/{population}/thaw", **open_to(Role.OWNER))
+def thaw(population: str, session: Door, caller: Calling) -> dict[str, Any]:
+    """Allow charges about a population again."""
+    name = session.catalog.population(population).name
+    entry = session.ledger.thaw(name, by=caller.principal)
+    return {"population": name, "entry": entry.seq, "frozen": False}
+
+
 def _told(status: Status) -> dict[str, Any]:
     return {
         "population": status.population,
@@ -76,6 +92,8 @@ def _told(status: Status) -> dict[str, Any]:
         "failed": status.failed,
         "retried": status.retried,
         "least": encode_loss(status.least),
+        "frozen": status.frozen,
+        "declaration": status.declaration,
     }
 
 

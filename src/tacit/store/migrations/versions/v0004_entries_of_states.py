@@ -4,7 +4,7 @@ from alembic import op
 from sqlalchemy import Column, Text
 
 revision = "0004"
-down_revision = "0002"
+down_revision = "0003"
 
 
 def upgrade() -> None:

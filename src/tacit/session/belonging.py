@@ -1,0 +1,113 @@
+"""Which population each physical table of a catalogue belongs to: one, and no other."""
+
+from collections.abc import Mapping
+
+from tacit.core.catalog import Catalog
+from tacit.core.dataset import Dataset
+from tacit.core.public_table import PublicTable
+from tacit.engines.engine import CheckedEngine
+from tacit.engines.identity import merged
+from tacit.errors import InvalidValue
+from tacit.ledger.declared import Declaration
+from tacit.ledger.holding import MOMENTARY
+from tacit.project.facts import facts_of
+
+COPIES = "tacit_"
+"""How the names of prepared copies begin."""
+
+Tables = Mapping[str, tuple[str, ...]]
+"""The identities of the physical table of each dataset and public table, by its name."""
+
+
+def tables_of(catalog: Catalog, engines: Mapping[str, CheckedEngine]) -> Tables:
+    """The identities of every table, those of its prepared copy among them; no row is read.
+
+    Two tables of a catalogue that are one physical table share a population, or are refused.
+    """
+    found = {}
+    for table in catalog.tables:
+        if table.location.table[-1].startswith(COPIES):
+            raise InvalidValue(
+                f"{table.name!r} is the prepared copy of another table; declare the table that "
+                "it was made from."
+            )
+        engine = engines[table.location.engine]
+        copies = table.copy.tables if table.copy else ()
+        known = [engine.identities(each) for each in (table.location.table, *copies)]
+        found[table.name] = merged(known)
+    _check_apart(catalog, found)
+    return found
+
+
+def _check_apart(catalog: Catalog, tables: Tables) -> None:
+    """Refuse one physical table that is declared about two populations, or about nobody too."""
+    owner: dict[str, tuple[str, str | None]] = {}
+    for table in catalog.tables:
+        population = None if isinstance(table, PublicTable) else table.population
+        for identity in tables[table.name]:
+            other, before = owner.setdefault(identity, (table.name, population))
+            if before != population:
+                raise InvalidValue(
+                    f"{other!r} and {table.name!r} are the same table, or share rows, and "
+                    f"{_belongs(other, before)} while {_belongs(table.name, population)}. One "
+                    "table belongs to one population: declare both about the same people, or "
+                    "take one of them out."
+                )
+
+
+def _belongs(name: str, population: str | None) -> str:
+    if population is None:
+        return f"{name!r} is declared to be about nobody"
+    return f"{name!r} is declared about {population!r}"
+
+
+def declaration_of(
+    catalog: Catalog, population: str, tables: Tables, before: Declaration
+) -> Declaration:
+    """What a catalogue declares of a population, after what was declared ``before``.
+
+    Where its datasets are still those of before, the identities that were recorded stay as
+    well: the same tables may be called otherwise on another machine that shares the ledger.
+    """
+    facts = facts_of(catalog, population)
+    mine = [each.name for each in catalog.datasets if each.population == population]
+    known = merged(tables[name] for name in mine)
+    if datasets_in(facts) == datasets_in(before.facts):
+        lasting = [each for each in before.tables if not each.startswith(MOMENTARY)]
+        known = merged((known, lasting))
+    return Declaration(facts, known)
+
+
+def is_recorded(
+    catalog: Catalog, population: str, tables: Tables, declared: Declaration
+) -> bool:
+    """Whether a declaration tells of the physical table of each dataset."""
+    mine = [each.name for each in catalog.datasets if each.population == population]
+    recorded = set(declared.tables)
+    return all(recorded.intersection(tables[name]) for name in mine if tables[name])
+
+
+def datasets_in(facts: tuple[str, ...]) -> set[str]:
+    """The names of the tables that ``facts`` are about.
+
+    Example:
+        >>> datasets_in(("visits: epoch '1'", "visits.age: integer"))
+        {'visits'}
+    """
+    return {fact.partition(":")[0].partition(".")[0] for fact in facts}
+
+
+def facts_about(name: str, facts: tuple[str, ...]) -> tuple[str, ...]:
+    """The facts about one table."""
+    return tuple(fact for fact in facts if fact.startswith((f"{name}:", f"{name}.")))
+
+
+def unit_in(name: str, facts: tuple[str, ...]) -> str | None:
+    """The fact that says whose a row of a table is, without what is said of its uniqueness."""
+    said = [fact for fact in facts_about(name, facts) if _is_way(name, fact)]
+    return said[0].partition(",")[0] if said else None
+
+
+def _is_way(name: str, fact: str) -> bool:
+    said = fact.removeprefix(f"{name}: ")
+    return said != fact and (" names the unit" in said or " leads to " in said)
