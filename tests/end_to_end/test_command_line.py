@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from shutil import copy
 
 import click
 import pytest
@@ -129,6 +130,7 @@ def test_a_second_owner_approves(tmp_path: Path, made: Path) -> None:
     text = (made / "tacit.toml").read_text().replace('["olga"]', '["olga", "omar"]')
     file = tmp_path / "tacit.toml"
     file.write_text(text)
+    copy(made / "clinic.duckdb", tmp_path)
     assert tacit("apply", "--project", file, "--as", "olga", "--yes").exit_code == 0
     file.write_text(text.replace("epsilon = 3", "epsilon = 4"))
     tacit("apply", "--project", file, "--as", "olga", "--yes")

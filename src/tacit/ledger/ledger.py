@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
+from copy import copy
 from datetime import date, datetime
 from itertools import islice
 from typing import TypeVar
@@ -94,7 +95,9 @@ class Ledger:
         Each charge names the declaration that it was priced by. A ledger that was not told of
         any charges populations that have none.
         """
-        return Ledger(self._store, clock=self._clock, declarations=declarations)
+        other = copy(self)
+        other._declarations = declarations  # noqa: SLF001 - it is our own
+        return other
 
     # ---------------------------------------------------------- the path of a question
 

@@ -63,7 +63,6 @@ class Status:
     """The least price of a question, in units."""
     record: Record = field(default_factory=Record)
     """What a guarantee says of all this."""
-    """Whether an owner has to look at the last of them before more is charged."""
     frozen: bool = False
     """Whether an owner has stopped all charges."""
     declaration: int = 0

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from tacit.core.catalog import Catalog
-from tacit.core.dataset import Dataset
 from tacit.core.public_table import PublicTable
 from tacit.engines.engine import CheckedEngine
 from tacit.engines.identity import merged

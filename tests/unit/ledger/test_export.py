@@ -12,6 +12,7 @@ from tacit.errors import AnswerLost, BudgetExceeded, InvalidValue, LedgerBroken,
 from tacit.ledger.act import OwnerAdded
 from tacit.ledger.anchor import take_anchor
 from tacit.ledger.charge import Answer, Charge
+from tacit.ledger.declared import AnyDeclaration
 from tacit.ledger.export import export, read_export
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.restore import restore
@@ -79,7 +80,7 @@ def test_a_lost_answer_can_be_paid_for_anew_after_a_move(
     written: SqlStore, store: SqlStore
 ) -> None:
     restore(store, export(written))
-    ledger = Ledger(store)
+    ledger = Ledger(store).under(AnyDeclaration())
     paid = charged(ledger, joint_again := replace(joint("both, lost"), request="a new key"))
     assert isinstance(paid, Charge)
     kept = ledger.keep(paid, run(paid))

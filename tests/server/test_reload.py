@@ -1,0 +1,141 @@
+"""F-P11: a server that runs follows what owners declare, and goes on answering."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import requests
+from serving import SECONDS, Server, make_project, running
+
+from tacit.project.serving import Serving
+from tacit.server.app import make_app, watched_app
+from tacit.server.current import stays
+from tacit.server.role import Role
+from tacit.session.project import apply_project, served
+from tacit.session.reload import Reloading
+
+SUM = "SELECT SUM(cost) AS s FROM visits"
+STAFF = "SELECT COUNT(*) AS n FROM shifts"
+BOUNDS = "bounds = [0, 100]"
+
+
+@contextmanager
+def reloading(file: Path, *, follows: bool = True) -> Iterator[Server]:
+    """A server over ``file`` with child processes, which follows declarations, or does not."""
+    curator, _ = served(file, {})
+    reload = Reloading(file, {}) if follows else stays
+    log: list[str] = []
+    app = make_app(curator, Serving(requests_per_minute=10**6), reload=reload)
+    with running(watched_app(app, log.append)) as address:
+        yield Server(address, curator, log)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return make_project(tmp_path / "clinic", more="[server]\nprocesses = 1\n")
+
+
+def edit(file: Path, before: str, after: str) -> None:
+    text = file.read_text()
+    assert before in text
+    file.write_text(text.replace(before, after))
+
+
+def comes(what: Callable[[], bool]) -> bool:
+    """Whether something is true within half a minute."""
+    last = time.monotonic() + SECONDS
+    while time.monotonic() < last:
+        if what():
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def code(reply: requests.Response) -> str:
+    return str(reply.json()["error"]["code"])
+
+
+def test_a_server_asks_by_the_new_declaration_and_never_by_the_old(file: Path) -> None:
+    with reloading(file) as server:
+        ann = server.token("ann")
+        assert server.ask(ann, SUM, key="1").status_code == 200
+        edit(file, BOUNDS, "bounds = [0, 50]")
+        apply_project(file, by="olga")
+        first = server.ask(ann, SUM, key="2", epsilon="0.2")
+        assert first.status_code in {200, 409}  # priced anew, or refused: never by [0, 100]
+        if first.status_code == 409:
+            assert code(first) == "declarations_changed"
+            assert "ask again" in first.json()["error"]["message"]
+        keys = iter(range(3, 10**6))
+        assert comes(
+            lambda: server.ask(ann, SUM, key=str(next(keys)), epsilon="0.3").status_code == 200
+        )
+        told = server.call("GET", "/v1/datasets", ann).json()
+        assert "'50'" in str(told).replace('"', "'")
+        server.curator.home.ledger.verify("patients")
+
+
+def test_a_server_that_does_not_follow_charges_nothing_more(file: Path) -> None:
+    with reloading(file, follows=False) as server:
+        ann = server.token("ann")
+        edit(file, BOUNDS, "bounds = [0, 50]")
+        apply_project(file, by="olga")
+        for number in range(3):
+            refused = server.ask(ann, SUM, key=str(number))
+            assert (refused.status_code, code(refused)) == (409, "declarations_changed")
+        assert server.ask(ann, STAFF).status_code == 200
+        assert not server.curator.home.ledger.book("patients").requests
+
+
+def test_a_file_that_differs_stops_its_population_and_no_other(file: Path) -> None:
+    with reloading(file) as server:
+        ann = server.token("ann")
+        text = file.read_text()
+        edit(file, BOUNDS, "bounds = [0, 50]")
+        apply_project(file, by="olga")
+        file.write_text(text)  # a server whose disk has the file of before
+        keys = iter(range(10**6))
+
+        def told() -> bool:
+            reply = server.ask(ann, SUM, key=str(next(keys)))
+            return "tacit.toml on this server says" in reply.text and reply.status_code == 409
+
+        assert comes(told)
+        assert server.ask(ann, STAFF).status_code == 200
+        edit(file, BOUNDS, "bounds = [0, 50]")  # and once it has the right one
+        assert comes(lambda: server.ask(ann, SUM, key=str(next(keys))).status_code == 200)
+
+
+def test_a_file_that_cannot_be_read_stops_what_was_declared_anew(file: Path) -> None:
+    with reloading(file) as server:
+        ann = server.token("ann")
+        text = file.read_text()
+        edit(file, BOUNDS, "bounds = [0, 50]")
+        apply_project(file, by="olga")
+        file.write_text("no project")
+        keys = iter(range(10**6))
+        assert comes(
+            lambda: "on this server says" in server.ask(ann, SUM, key=str(next(keys))).text
+        )
+        assert server.ask(ann, STAFF).status_code == 200
+        file.write_text(text.replace(BOUNDS, "bounds = [0, 50]"))
+        assert comes(lambda: server.ask(ann, SUM, key=str(next(keys))).status_code == 200)
+
+
+def test_an_owner_stops_and_allows_charges_over_http(file: Path) -> None:
+    with reloading(file, follows=False) as server:
+        ann, olga = server.token("ann"), server.token("olga", Role.OWNER)
+        kept = server.ask(ann, SUM, key="before")
+        stopped = server.call("POST", "/v1/ledger/patients/freeze", olga)
+        assert (stopped.status_code, stopped.json()["frozen"]) == (200, True)
+        refused = server.ask(ann, SUM, key="after", epsilon="0.2")
+        assert (refused.status_code, code(refused)) == (423, "charges_frozen")
+        again = server.ask(ann, SUM, key="before")
+        assert again.json()["columns"] == kept.json()["columns"]
+        budgets = server.call("GET", "/v1/status", ann).json()["budgets"]
+        assert [each["frozen"] for each in budgets] == [True, False]
+        assert server.ask(ann, STAFF).status_code == 200
+        assert server.call("POST", "/v1/ledger/patients/thaw", olga).status_code == 200
+        assert server.ask(ann, SUM, key="after", epsilon="0.2").status_code == 200
