@@ -119,6 +119,10 @@ bench-streams:
 served *args:
     uv run pytest tests/served "$@"
 
+# two servers on one PostgreSQL are asked while owners declare and stop; CI's is 20 rounds
+campaign-declarations rounds="1000":
+    TACIT_DECLARATION_ROUNDS={{ rounds }} uv run pytest tests/served/test_declarations.py
+
 # kills of two servers on one PostgreSQL, and 64 clients that race at them; CI's is 100 and 20
 campaign-server kills="1000" rounds="200":
     TACIT_SERVER_KILLS={{ kills }} TACIT_SERVER_ROUNDS={{ rounds }} uv run pytest tests/served/test_killed_servers.py tests/served/test_races_over_http.py

@@ -6,6 +6,7 @@ import click
 
 from tacit.cli import options
 from tacit.core.standing import rounded
+from tacit.errors import InvalidValue
 from tacit.ledger.book import Book
 from tacit.ledger.status import Status
 from tacit.session.project import beside, missing_in
@@ -21,8 +22,13 @@ def status(*, project: Path) -> None:
             if name in home.ledger.populations():
                 home.ledger.verify(name)
                 click.echo(line(home.ledger.status(name), home.ledger.book(name)))
-    if missing_in(project):
-        click.echo(f"{project.name} says more than the ledger holds: tacit apply")
+    try:
+        differs = bool(missing_in(project))
+    except InvalidValue as error:  # what is spent is told all the same
+        click.echo(str(error))
+    else:
+        if differs:
+            click.echo(f"{project.name} says more than the ledger holds: tacit apply")
 
 
 def line(status: Status, book: Book) -> str:

@@ -61,8 +61,8 @@ SPEND = (
 
 Nothing happens either while an answer that was late or failed waits for an owner to look, where
 the charge is below the least price and not free, under another declaration than the one that
-holds, and while an owner has stopped all charges. All of this stands in the statement itself, so
-that a server which has not heard of it cannot charge.
+holds, and while an owner has stopped all charges. All of this stands in the statement itself,
+so that a server which has not heard of it cannot charge.
 """
 
 _ADD = insert(entries)

@@ -34,7 +34,7 @@ from tacit.ledger.book import Book
 from tacit.ledger.budget_row import BudgetRow, find_budget
 from tacit.ledger.chain import ALL_TIME, append, walk
 from tacit.ledger.decide import apply, owners_of
-from tacit.ledger.declared import Declaration
+from tacit.ledger.declared import Declaration, Numbered, declaration_in
 from tacit.ledger.entry import GENESIS, Entry
 from tacit.ledger.holding import (
     claim_tables,
@@ -119,6 +119,10 @@ class Governing:
     def status(self, population: str) -> Status:
         """What is spent and left of a population's budget."""
         return status_within(self._work, population)
+
+    def declaration(self, population: str) -> Numbered:
+        """What is declared of a population now, and its number."""
+        return declaration_in(self._work, population)
 
     def book(self, population: str) -> Book:
         """All that a population's chain adds up to."""

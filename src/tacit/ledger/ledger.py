@@ -158,8 +158,7 @@ class Ledger:
         """Those of ``populations`` of which something else is declared now than held here."""
         held = self._declarations
         refused = held.refused()
-        with self._store.reading() as work:
-            numbers = numbers_in(work)
+        numbers = self.numbers()
         return frozenset(
             name
             for name in populations
@@ -167,6 +166,11 @@ class Ledger:
             and numbers.get(name, 0) != held.number(name)
             and not held.renew(name, self._store)
         )
+
+    def numbers(self) -> dict[str, int]:
+        """The number of every population's declaration now."""
+        with self._store.looking() as work:
+            return numbers_in(work)
 
     def refused(self) -> frozenset[str]:
         """Populations that questions priced here may not be about."""

@@ -32,6 +32,7 @@ from typing import Protocol, TypeVar
 from tacit.core.catalog import Catalog
 from tacit.core.secret import Secret
 from tacit.engines.engine import Engine, RowEngine, SecretTable
+from tacit.engines.unit_rows import UnitRows
 from tacit.errors import (
     AnswerLost,
     EngineUnreachable,
@@ -43,7 +44,6 @@ from tacit.ledger.answer import UNREACHED
 from tacit.ledger.charge import Answer, Charge
 from tacit.ledger.ledger import Ledger
 from tacit.mechanisms.gateway import Gateway, LiveGateway
-from tacit.noise.integers import Integers
 from tacit.numeric.entropy import Entropy, SystemEntropy, Words
 from tacit.plan.bounded import BoundedPlan
 
@@ -192,14 +192,12 @@ class PatientRows(Patient):
 
     _engine: Engine
 
-    def rows(
-        self, plan: BoundedPlan, catalog: Catalog, salt: bytes, most: int
-    ) -> Secret[Integers]:
+    def rows(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> Secret[UnitRows]:
         """The secret rows that ``plan`` keeps."""
         engine = self._engine
         if not isinstance(engine, RowEngine):
             raise InternalError("This engine has no rows to hand on.")
-        return self._reached(lambda: engine.rows(plan, catalog, salt, most))
+        return self._reached(lambda: engine.rows(plan, catalog, salt))
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ class Current:
         self._curator = curator
         self._reload = reload
         self._lock = Lock()
-        self._in_use: Counter[int] = Counter()
+        self._in_use: Counter[int] = Counter()  # by engines, which several curators may share
         self._retired: dict[int, Curator] = {}
         self._look = Event()
         self._ended = False
@@ -51,12 +51,12 @@ class Current:
         """The curator of today, which stays open until the block ends."""
         with self._lock:
             curator = self._curator
-            self._in_use[id(curator)] += 1
+            self._in_use[id(curator.engines)] += 1
         try:
             yield curator
         finally:
             with self._lock:
-                self._in_use[id(curator)] -= 1
+                self._in_use[id(curator.engines)] -= 1
             self._let_go()
 
     def start(self) -> None:
@@ -88,7 +88,7 @@ class Current:
         with self._lock:
             self._curator = new
             if new.engines is not old.engines:
-                self._retired[id(old)] = old
+                self._retired[id(old.engines)] = old
         self._let_go()
 
     def _watch(self) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from tacit.core.catalog import Catalog
+from tacit.core.dataset import is_copy
 from tacit.core.public_table import PublicTable
 from tacit.engines.engine import CheckedEngine
 from tacit.engines.identity import merged
@@ -10,9 +11,6 @@ from tacit.errors import InvalidValue
 from tacit.ledger.declared import Declaration
 from tacit.ledger.holding import MOMENTARY
 from tacit.project.facts import facts_of
-
-COPIES = "tacit_"
-"""How the names of prepared copies begin."""
 
 Tables = Mapping[str, tuple[str, ...]]
 """The identities of the physical table of each dataset and public table, by its name."""
@@ -25,7 +23,7 @@ def tables_of(catalog: Catalog, engines: Mapping[str, CheckedEngine]) -> Tables:
     """
     found = {}
     for table in catalog.tables:
-        if table.location.table[-1].startswith(COPIES):
+        if is_copy(table.location.table[-1]):
             raise InvalidValue(
                 f"{table.name!r} is the prepared copy of another table; declare the table that "
                 "it was made from."

@@ -129,31 +129,39 @@ def settle(
     said = Declaration(facts_of(catalog, population.name), tables)
     for _ in range(ATTEMPTS):
         number, now = _checked(ledger, population, given)
-        said_before = unit_in(dataset.name, now.facts)
-        if said_before not in {None, unit_in(dataset.name, said.facts)}:
-            raise InvalidValue(
-                f"The ledger in this folder holds {said_before!r}, and another unit was given. "
-                "Whose a row is does not change: open it as before."
-            )
-        if (
-            number
-            and now.says_all_of(said)
-            and facts_about(dataset.name, now.facts) == said.facts
-        ):
+        if number and _says(now, dataset.name, said):
             return HeldDeclarations({population.name: (number, said)}, partly=True)
-        others = set(now.facts) - set(facts_about(dataset.name, now.facts))
-        kept = [each for each in now.tables if not each.startswith(MOMENTARY)]
-        whole = Declaration(
-            tuple(sorted({*others, *said.facts})), tuple(sorted({*kept, *said.tables}))
-        )
         try:
             with ledger.governing(by=asker) as acts:
+                acts.lock()  # other sessions may declare their tables at this moment
                 if given is not None and population.name not in acts.populations():
                     acts.open_budget(population, given, (asker,))
-                acts.declare({population.name: whole})
+                before = acts.declaration(population.name)[1]
+                acts.declare({population.name: _with_table(before, dataset.name, said)})
         except Conflict:
             continue
     raise StoreFailed("The ledger is busy, and nothing was recorded; open it again.")
+
+
+def _says(now: Declaration, name: str, said: Declaration) -> bool:
+    """Whether ``said`` is declared of one table, and nothing else; another unit is refused."""
+    unit = unit_in(name, now.facts)
+    if unit not in {None, unit_in(name, said.facts)}:
+        raise InvalidValue(
+            f"The ledger in this folder holds {unit!r}, and another unit was given. Whose a "
+            "row is does not change: open it as before."
+        )
+    return now.says_all_of(said) and facts_about(name, now.facts) == said.facts
+
+
+def _with_table(now: Declaration, name: str, said: Declaration) -> Declaration:
+    """What was declared, with what is said of one table in place of what was said before."""
+    _says(now, name, said)
+    others = set(now.facts) - set(facts_about(name, now.facts))
+    lasting = [each for each in now.tables if not each.startswith(MOMENTARY)]
+    return Declaration(
+        tuple(sorted({*others, *said.facts})), tuple(sorted({*lasting, *said.tables}))
+    )
 
 
 def _checked(ledger: Ledger, population: Population, given: Budget | None) -> Numbered:

@@ -160,7 +160,8 @@ def served(
 ) -> tuple[Curator, Serving]:
     """The same for a server: paid questions run in child processes, over validated copies.
 
-    Copies that are missing are made first, and the owner is told of each by ``tell``. A server that runs already gives its ``home``, and gets a curator that takes over.
+    Copies that are missing are made first, and the owner is told of each by ``tell``. A server
+    that runs already gives its ``home``, and gets a curator that takes over.
     """
     project = read_project(file)
     if home is None:

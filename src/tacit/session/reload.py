@@ -20,17 +20,17 @@ class Reloading:
     def __init__(self, file: Path, environment: Mapping[str, str] = os.environ) -> None:
         self._file = file
         self._environment = environment
-        self._tried = self._written()
+        self._tried: tuple[object, ...] = ()
 
     def __call__(self, curator: Curator) -> Curator:
         """The curator of now: the same, where nothing has changed."""
         ledger, names = curator.home.ledger, _names(curator)
         moved = ledger.moved(names)
-        written = self._written()
-        again = bool(ledger.refused()) and written != self._tried
+        found = (self._written(), ledger.numbers())
+        again = bool(ledger.refused()) and found != self._tried
         if not moved and not again:
             return curator
-        self._tried = written
+        self._tried = found
         try:
             return served(self._file, self._environment, home=curator.home)[0]
         except (TacitError, OSError):
