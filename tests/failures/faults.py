@@ -11,7 +11,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import tacit.engines.duckdb as duckdb_engine
 from tacit.engines.duckdb import DuckDB, open_duckdb
 from tacit.errors import InternalError
 from tacit.ledger.ledger import Ledger
@@ -68,8 +67,7 @@ Replace = Callable[[Any, str, Any], None]
 
 def put_into(faults: Faults, replace: Replace) -> None:
     """Put the faults into the engine, the gateway, the encoders and the ledger."""
-    found, boxed_rows = DuckDB._found, duckdb_engine.boxed_rows
-    rows, release = DuckDB.rows, LiveGateway.release
+    found, rows, release = DuckDB._found, DuckDB.rows, LiveGateway.release
     encode, step_encode = paid_work.encode, Step.encode
     keep, take_turn, decide = Ledger.keep, Ledger.take_turn, OpenHoldout._decide
 
@@ -81,11 +79,9 @@ def put_into(faults: Faults, replace: Replace) -> None:
 
     def rows_faulty(self: DuckDB, *given: Any) -> Any:
         faults.visit("statement")
-        return rows(self, *given)
-
-    def boxed_faulty(*given: Any, **named: Any) -> Any:
+        fetched = rows(self, *given)
         faults.visit("fetch")
-        return boxed_rows(*given, **named)
+        return fetched
 
     def release_faulty(self: LiveGateway, *given: Any) -> Any:
         drawn = release(self, *given)
@@ -115,7 +111,6 @@ def put_into(faults: Faults, replace: Replace) -> None:
 
     replace(DuckDB, "_found", found_faulty)
     replace(DuckDB, "rows", rows_faulty)
-    replace(duckdb_engine, "boxed_rows", boxed_faulty)
     replace(LiveGateway, "release", release_faulty)
     replace(paid_work, "encode", encode_faulty)
     replace(Step, "encode", step_faulty)
