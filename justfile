@@ -33,7 +33,7 @@ docs:
 
 # unit tests, contracts, the server, the walks of the pages and doctests
 test *args:
-    uv run pytest -n auto --dist worksteal tests/unit tests/contracts tests/end_to_end tests/server src "$@"
+    uv run pytest -n auto --dist worksteal tests/unit tests/contracts tests/end_to_end tests/server tests/failures src "$@"
 
 # the same with branch coverage, of which 95% are wanted
 coverage *args:
@@ -110,6 +110,10 @@ streams *args:
 # 300 kills of a stream, between and inside its steps
 campaign-streams kills="300":
     TACIT_STREAM_KILLS={{ kills }} uv run pytest tests/ledger/test_stream_kills.py
+
+# 10 faults at each stage of each kind of paid work, here and in workers; PostgreSQL stopped for 20 s
+campaign-failures rounds="10":
+    TACIT_FAILURES={{ rounds }} uv run pytest -n 2 tests/failures
 
 # the cost of a step up to the 10^5th, 10^4 groups for a year; draws docs/explanation/streams.svg
 bench-streams:

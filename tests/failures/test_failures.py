@@ -65,7 +65,7 @@ def fit(session: Session, number: int) -> object:
 
 def share(session: Session, number: int) -> object:
     asked = session.sql("SELECT COUNT(*) AS n FROM visits WHERE ward = 'north'")
-    holdout = session.holdout("visits", epsilon=1, answers=50, rows=400, threshold="0.2")
+    holdout = session.holdout("visits", epsilon=1, answers=1000, rows=400, threshold="0.2")
     return holdout.share(asked, f"0.{number:04d}1")
 
 

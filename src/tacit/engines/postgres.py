@@ -17,7 +17,6 @@ from tacit.engines.listing import TABLES, named
 from tacit.engines.lookups import check_lookups
 from tacit.engines.physical_types import Types, check_types, kinds
 from tacit.engines.plain_storage import plain_in_postgres
-from tacit.engines.postgres_identity import table_identities
 from tacit.engines.postgres_role import check_role, check_table
 from tacit.engines.print.join import columns, everything
 from tacit.engines.unit_rows import PART, UnitRows
@@ -143,17 +142,6 @@ class Postgres:
             ) from error
         return kinds(found, TYPES)
 
-    def identities(self, table: tuple[str, ...]) -> tuple[str, ...]:
-        """Which table of which cluster this is, at whichever address."""
-        try:
-            with self._cursor() as cursor:
-                return table_identities(cursor, table)
-        except psycopg.Error as error:
-            raise InvalidValue(
-                f"PostgreSQL shows no table {'.'.join(table)!r}; look at its address, that it "
-                "runs, and the table's name."
-            ) from error
-
     def close(self) -> None:
         """Nothing stays open between questions."""
 
@@ -168,28 +156,31 @@ class Postgres:
 
     def _found_in_parts(self, text: str) -> Iterator[list[Any]]:
         """Run a statement, and fetch its rows part by part by a cursor of the server."""
-        try:
-            with self._cursor("tacit_rows") as cursor:
-                cursor.execute(text.encode())
-                while found := cursor.fetchmany(PART):
-                    yield found
-        except psycopg.Error as error:
-            raise InternalError("The engine failed.") from error
+        with self._asking("tacit_rows") as cursor:
+            cursor.execute(text.encode())
+            while found := cursor.fetchmany(PART):
+                yield found
 
     def _found_in_order(self, text: str) -> list[Any]:
         return self._found(text, "SET max_parallel_workers_per_gather = 0")
 
     def _found(self, text: str, *before: str) -> list[Any]:
+        with self._asking() as cursor:
+            for setting in before:
+                cursor.execute(setting.encode())
+            return cursor.execute(text.encode()).fetchall()
+
+    @contextmanager
+    def _asking(self, name: str = "") -> Iterator[psycopg.Cursor[Any]]:
+        """Open a cursor for a paid question: what goes wrong is an outage, or a failure."""
         try:
             connected = self._connect()
         except psycopg.Error as error:
             # no statement was sent: no row can be the cause
             raise EngineUnreachable("PostgreSQL cannot be reached.") from error
         try:
-            with connected as connection, connection.cursor() as cursor:
-                for setting in before:
-                    cursor.execute(setting.encode())
-                return cursor.execute(text.encode()).fetchall()
+            with connected as connection, connection.cursor(name) as cursor:
+                yield cursor
         except psycopg.errors.AdminShutdown as error:
             # its operator ends the connection, which a server that crashes does not say
             raise EngineUnreachable("PostgreSQL is being stopped.") from error
@@ -197,9 +188,8 @@ class Postgres:
             raise InternalError("The engine failed.") from error
 
     @contextmanager
-    def _cursor(self, name: str = "") -> Iterator[psycopg.Cursor[Any]]:
-        """Open a cursor in a session of its own; one with a name is the server's."""
-        with self._connect() as connection, connection.cursor(name) as cursor:
+    def _cursor(self) -> Iterator[psycopg.Cursor[Any]]:
+        with self._connect() as connection, connection.cursor() as cursor:
             yield cursor
 
     def _connect(self) -> psycopg.Connection[Any]:
