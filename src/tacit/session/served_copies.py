@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from datetime import date
 from hashlib import sha256
 from os import getpid
 from pathlib import Path
@@ -29,6 +30,7 @@ from tacit.session.prepare import writing_duckdb
 from tacit.session.salt import mark_of, salt_of_table
 from tacit.session.to_copy import preparation
 from tacit.store.states import States
+from tacit.stream.covered import covered_until
 
 COPIES = "copies"
 """The folder of copies that are made by themselves, in that of the ledger."""
@@ -74,7 +76,7 @@ def _copied(
     stem = _stem(file, table.name)
     name = f"{stem}-{wanted.made(order).mark}.duckdb"
     copied = replace(wanted, place=replace(place, where=f"{FOLDER}/{COPIES}/{name}"))
-    if not (folder / name).exists():
+    if not _complete(folder / name, table.epoch.label):
         tell(f"Preparing a validated copy of {table.name} ...")
         making = preparation(copied, order)
         unfinished = folder / f".{name}.{getpid()}"
@@ -90,6 +92,20 @@ def _copied(
                 with suppress(OSError):  # where a system keeps files that are open
                     old.unlink()
     return replace(table, copy=copied.copy_by(order))
+
+
+def _complete(file: Path, label: str) -> bool:
+    """Whether a copy is there that was made late enough for its epoch.
+
+    An epoch that is named by a time, such as 2026, goes on while that time does, and so do the
+    rows of its table. A copy of it is made anew on each day up to its end: a publication that
+    read an older one would say for ever that nobody came.
+    """
+    if not file.exists():
+        return False
+    until = covered_until(label)
+    made, today = date.fromtimestamp(file.stat().st_mtime), date.today()  # noqa: DTZ011, DTZ012 - this machine's day
+    return until is None or made >= min(until, today)
 
 
 def _ordered(table: Dataset | PublicTable) -> bool:
