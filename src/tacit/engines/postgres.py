@@ -17,6 +17,7 @@ from tacit.engines.listing import TABLES, named
 from tacit.engines.lookups import check_lookups
 from tacit.engines.physical_types import Types, check_types, kinds
 from tacit.engines.plain_storage import plain_in_postgres
+from tacit.engines.postgres_identity import table_identities
 from tacit.engines.postgres_role import check_role, check_table
 from tacit.engines.print.join import columns, everything
 from tacit.engines.unit_rows import PART, UnitRows
@@ -141,6 +142,17 @@ class Postgres:
                 "runs, the table's name, and GRANT SELECT."
             ) from error
         return kinds(found, TYPES)
+
+    def identities(self, table: tuple[str, ...]) -> tuple[str, ...]:
+        """Which table of which cluster this is, at whichever address."""
+        try:
+            with self._cursor() as cursor:
+                return table_identities(cursor, table)
+        except psycopg.Error as error:
+            raise InvalidValue(
+                f"PostgreSQL shows no table {'.'.join(table)!r}; look at its address, that it "
+                "runs, and the table's name."
+            ) from error
 
     def close(self) -> None:
         """Nothing stays open between questions."""

@@ -19,6 +19,7 @@ from tacit.core.secret import Secret
 from tacit.engines.ask import ask, ask_rows
 from tacit.engines.copies import check_copies, in_place
 from tacit.engines.engine import SecretTable
+from tacit.engines.identity import identity
 from tacit.engines.lookups import check_lookups
 from tacit.engines.physical_types import Types, check_types, kinds
 from tacit.engines.plain_storage import plain_in_spark
@@ -138,6 +139,19 @@ class Spark:
             raise InvalidValue(f"There is no table {'.'.join(table)!r} here.") from error
         return kinds({field.name: _type(field) for field in found}, TYPES)
 
+    def identities(self, table: tuple[str, ...]) -> tuple[str, ...]:
+        """Which table of the catalogue this is, and where its files lie, as far as it tells."""
+        try:
+            found = self._session.sql(f"DESCRIBE TABLE EXTENDED {_named(table)}").collect()
+        except Exception as error:
+            raise InvalidValue(f"There is no table {'.'.join(table)!r} here.") from error
+        told = {row[0]: row[1] for row in found}
+        name = [told.get(part) for part in ("Catalog", "Database", "Table")]
+        known = [identity("spark", *name)]
+        if told.get("Location"):
+            known.append(identity("path", str(told["Location"]).removeprefix("file:"), ""))
+        return tuple(known)
+
     def close(self) -> None:
         """Leave Connect; a session in this process goes with it, and others may use it."""
         if isinstance(self._session, ConnectSession):
@@ -206,6 +220,11 @@ def _knock(address: str) -> None:
     split = urlsplit(address)
     with create_connection((split.hostname or "", split.port or CONNECT_PORT), timeout=10):
         pass
+
+
+def _named(table: tuple[str, ...]) -> str:
+    """A table's name as Spark reads it, whatever stands in it."""
+    return ".".join("`" + part.replace("`", "``") + "`" for part in table)
 
 
 def _type(field: StructField) -> str:

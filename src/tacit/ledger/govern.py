@@ -204,9 +204,7 @@ class Governing:
             raise InvalidValue(
                 f"The least price of a question is a share of the cap from 0 to 1, not {share}."
             )
-        entry = self._append(
-            population, LeastSet(str(share), self._signed.by, self._signed.at)
-        )
+        entry = self._append(population, LeastSet(str(share), self._signed.by, self._signed.at))
         write_least(self._work, population, share)
         return entry
 
