@@ -215,7 +215,8 @@ def test_with_the_planner_as_it_comes_many_plans_differ(
 def test_each_part_that_is_left_out_shows(lie: str, monkeypatch: pytest.MonkeyPatch) -> None:
     keep: Callable[..., None] = monkeypatch.setattr
     if lie == "perfect hash":
-        # groups by a perfect table need the range of their keys, which is known by statistics
+        # groups by a perfect table need the range of their keys, which is known by statistics:
+        # so this lie turns both on, and does not tell them apart
         keep(fixed_plans, "NO_PERFECT_HASH", "SET perfect_ht_threshold = 12")
         lie = "statistics_propagation"
     keep(fixed_plans, "STATEMENT_ALONE", fixed_plans.STATEMENT_ALONE | {lie})
