@@ -82,19 +82,31 @@ class Instance:
 
 
 class Command:
-    """The command `tacit serve` itself: all that it and its children say is in its log."""
+    """The command `tacit serve` itself: all that it and its children say is in its log.
 
-    def __init__(self, project: Path, logs: Path, environment: Mapping[str, str]) -> None:
+    A ``script`` of our own, given the project, serves it instead: one that lies.
+    """
+
+    def __init__(
+        self,
+        project: Path,
+        logs: Path,
+        environment: Mapping[str, str],
+        script: Path | None = None,
+    ) -> None:
         self.log = new_log(logs)
         self.port = 0
         command = [sys.executable, "-m", "tacit.cli", "serve", "--port", "0"]
+        command = [*command, "--project", str(project)]
+        if script is not None:
+            command = [sys.executable, str(script), str(project)]
         around = {name: value for name, value in os.environ.items() if name != NO_BYTECODE}
         around["PYTHONPYCACHEPREFIX"] = str(
             logs.with_name("bytecode")
         )  # the next starts sooner
         with self.log.open("a") as said:
             self._process = subprocess.Popen(
-                [*command, "--project", str(project)],
+                command,
                 stdout=said,
                 stderr=said,
                 env={**around, **environment},
@@ -143,7 +155,9 @@ def _serve(project: Path, log: Path, seed: Seed, environment: dict[str, str]) ->
         os.dup2(said.fileno(), 2)
     sys.stdout = os.fdopen(1, "w", closefd=False)
     sys.stderr = os.fdopen(2, "w", closefd=False)
-    forkserver._forkserver.ensure_running = lambda: None  # it runs: our parent's
+    # it runs: our parent's
+    forkserver._forkserver.ensure_running = lambda: None
+    forkserver.ensure_running = forkserver._forkserver.ensure_running
     sys.modules["__main__"] = ModuleType("__main__")  # children load no pytest
     seed()
     serve(project, "127.0.0.1", 0, environment)

@@ -17,21 +17,17 @@ from itertools import count
 from pathlib import Path
 from threading import Event, Thread
 
-import pytest
 import requests
 from conftest import Bar
-from instances import KEY, PATIENCE, Instance, Seed, honest
+from instances import KEY, PATIENCE, Command
 from serving import ALL, BUDGET, make_project
-from sqlalchemy import update
 
-from tacit.ledger import reserve as reserving
+from tacit.errors import LedgerBroken
 from tacit.ledger.act import Charged, Described, Frozen, Thawed
-from tacit.ledger.chain import SPEND
 from tacit.ledger.ledger import Ledger, wall_clock
 from tacit.ledger.stored_act import decode
 from tacit.session.project import apply_project
 from tacit.store.open import open_store
-from tacit.store.tables import budgets
 from tacit.store.tokens import Pass, Tokens
 
 ROUNDS = int(os.environ.get("TACIT_DECLARATION_ROUNDS", "20"))
@@ -43,24 +39,14 @@ THREADS = 4
 SETTINGS = "[server]\nprocesses = 1\nrequests_per_minute = 1000000\n"
 LARGE = 'rho = "100", conversion_delta = "1e-6"'
 BOUNDS = "bounds = [0, 100]"
-
-
-def careless() -> None:
-    """Charge as version 0.1.0 did: whatever is declared, and while charges are stopped."""
-    kept = [
-        part
-        for part in SPEND.whereclause.clauses  # type: ignore[union-attr]
-        if "declared" not in str(part) and "frozen" not in str(part)
-    ]
-    spend = update(budgets).where(*kept).values(SPEND._values)
-    reserving.SPEND = spend.returning(*SPEND._returning)  # type: ignore[misc]
+CARELESS = Path(__file__).with_name("careless.py")
 
 
 @dataclass
 class Askers:
     """Threads that ask two servers one new question after the other."""
 
-    servers: list[Instance]
+    servers: list[Command]
     token: str
     statuses: Counter[int] = field(default_factory=Counter)
     answered: Counter[int] = field(default_factory=Counter)
@@ -109,7 +95,7 @@ class Askers:
 
 @contextmanager
 def arena(
-    tmp_path: Path, address: str, seed: Seed = honest
+    tmp_path: Path, address: str, script: Path | None = None
 ) -> Iterator[tuple[Path, Ledger, Askers]]:
     """A project on one PostgreSQL, its ledger, and two servers that are asked."""
     store = open_store(address)
@@ -121,10 +107,12 @@ def arena(
     token = Tokens(store).issue(Pass("ann", "analyst", ALL.text, until))
     with ExitStack() as closing:
         closing.callback(store.close)
-        servers = [Instance(file, tmp_path / "logs", seed) for _ in range(2)]
-        for server in servers:
-            closing.callback(server.kill)
-        askers = Askers([server.ready() for server in servers], token)
+        servers = []
+        for _ in range(2):
+            servers.append(Command(file, tmp_path / "logs", KEY, script))
+            closing.callback(servers[-1].kill)
+            servers[-1].ready()
+        askers = Askers(servers, token)
         yield file, Ledger(store), askers
 
 
@@ -171,7 +159,6 @@ def judge(ledger: Ledger) -> tuple[int, int]:
     return charges, wrong
 
 
-@pytest.mark.timeout(0)
 def test_no_charge_is_made_under_what_was_declared_before(
     tmp_path: Path, new_store: Callable[[str], str], bar: Bar
 ) -> None:
@@ -194,7 +181,8 @@ def test_no_charge_is_made_under_what_was_declared_before(
 def test_servers_without_the_condition_are_found_out(
     tmp_path: Path, new_store: Callable[[str], str], bar: Bar
 ) -> None:
-    with arena(tmp_path, new_store("postgresql"), careless) as (file, ledger, askers):
-        race(file, ledger, askers, LIES, waits=False)
+    with arena(tmp_path, new_store("postgresql"), CARELESS) as (file, ledger, askers):
+        with suppress(LedgerBroken):  # `apply` walks the chain too, and finds it out first
+            race(file, ledger, askers, LIES, waits=False)
         charges, wrong = judge(ledger)
     bar(f"the same without the condition, of {charges}", wrong, "more than 0", wrong > 0)

@@ -9,6 +9,7 @@ from tacit.core.population import Population
 from tacit.errors import (
     BudgetExceeded,
     ChargesFrozen,
+    Conflict,
     DeadlineMissed,
     DeclarationsChanged,
     InvalidValue,
@@ -136,6 +137,9 @@ class BudgetRow(NamedTuple):
                 population,
             )
         self.check_open(population)
+        if cost <= self.cap - self.spent:
+            # an owner allowed charges again after the update and before this row was read
+            return Conflict("What refused this charge is over; look again.")
         asked, left, cap = (
             units.loss(self.measure) for units in (cost, self.cap - self.spent, self.cap)
         )
