@@ -6,6 +6,7 @@ number of terms is capped, as is the length of everything that a row is compared
 """
 
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from tacit.errors import InvalidValue
 from tacit.plan.expression import (
@@ -32,6 +33,11 @@ MOST_TERMS = 64
 MOST_LISTED = 1_000
 """Values in all lists of IN together; an engine finds a value among many in one step."""
 
+MOST_RUNGS = 512
+"""Rungs of all ladders together. A ladder is a CASE that compares one column with constant
+numbers or days, and gives a constant for each: `tacit domain --estimate` asks by two of them.
+Such a comparison takes a nanosecond, so a rung is not counted as an operation."""
+
 LONGEST_LITERAL = 1_000
 """Bytes of a text that a row is compared with, as many as a text column holds by default."""
 
@@ -56,6 +62,12 @@ operations on each row; 64 is the most. Ask for less at once, or list values wit
             f"This question has {terms} comparisons, arithmetic and other operations on each "
             f"row; {MOST_TERMS} is the most. Ask for less at once, or list values with IN."
         )
+    rungs = sum(len(ladder.whens) for part in parts for ladder in _ladders(part))
+    if rungs > MOST_RUNGS:
+        raise InvalidValue(
+            f"This question compares columns with {rungs} constants in CASE; {MOST_RUNGS} is "
+            "the most."
+        )
     listed = sum(len(each.values) for part in parts for each in every(part, OneOf))
     if listed > MOST_LISTED:
         raise InvalidValue(
@@ -71,8 +83,30 @@ operations on each row; 64 is the most. Ask for less at once, or list values wit
 def _terms(part: object) -> int:
     """Operations in a tree, and columns that stand for a condition by themselves."""
     operations = sum(1 for kind in OPERATIONS for _ in every(part, kind))
+    operations -= sum(len(ladder.whens) for ladder in _ladders(part))
     several = [each.parts for each in every(part, And)] + [e.parts for e in every(part, Or)]
     return operations + sum(isinstance(each, Field) for parts in several for each in parts)
+
+
+def _ladders(part: object) -> Iterator[Case]:
+    """CASEs that only compare one column with constant numbers or days."""
+    for case in every(part, Case):
+        conditions = [condition for condition, _ in case.whens]
+        results = [result for _, result in case.whens] + [case.otherwise]
+        columns = {each.left for each in conditions if _is_rung(each)}
+        constant = all(isinstance(each, Constant) for each in results)
+        if constant and len(columns) == 1 and all(map(_is_rung, conditions)):
+            yield case
+
+
+def _is_rung(condition: object) -> TypeGuard[Compare]:
+    """Whether a condition compares a column with a constant number or day."""
+    return (
+        isinstance(condition, Compare)
+        and isinstance(condition.left, Field)
+        and isinstance(condition.right, Constant)
+        and not isinstance(condition.right.value, str | None)
+    )
 
 
 def _texts(part: object) -> Iterator[str]:
