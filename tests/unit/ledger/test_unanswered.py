@@ -18,6 +18,7 @@ from tacit.errors import (
     LedgerBroken,
     NotPermitted,
     PopulationLocked,
+    StoreFailed,
 )
 from tacit.ledger.charge import Answer, Charge
 from tacit.ledger.export import export
@@ -178,7 +179,7 @@ def test_the_store_itself_refuses_a_charge_below_the_least_price(
     ledger = Ledger(store)
     open_pure(ledger)
     monkeypatch.setattr("tacit.ledger.reserve.at_least", lambda cost, _: cost)
-    with pytest.raises(Exception, match="does not fit"):
+    with pytest.raises(StoreFailed):  # it looks again, as if others were first, and gives up
         ledger.reserve(ask("tiny", event=TINY), lease_ms=1)
     assert ledger.status("patients").spent == Loss.pure(0)
 

@@ -44,6 +44,6 @@ def test_a_live_release_is_fresh_each_time() -> None:
 def test_a_gateway_holds_nothing_but_its_entropy() -> None:
     gateway = LiveGateway(ScriptedEntropy([HEADS]))
     gateway.release(Secret(np.array([40])), ONE, COIN)
-    assert gateway.__slots__ == ("_entropy",)
+    assert gateway.__slots__ == ("_entropy", "_mark")  # a mark says that a draw begins
     with pytest.raises(AttributeError):
         gateway.last = 40
