@@ -28,6 +28,7 @@ from scipy.stats import binomtest
 
 import tacit
 from tacit.core.loss import Loss
+from tacit.core.secret import Secret
 from tacit.engines.postgres_role import reader
 from tacit.errors import EngineUnreachable, InternalError, PopulationLocked, TacitError
 from tacit.ml.standard_scaler import StandardScaler
@@ -316,7 +317,7 @@ def low(failed: int, count: int) -> float:
 
 
 def test_what_leaves_has_the_law_of_one_draw(house: House, bar: Bar) -> None:
-    count = 120 * ROUNDS
+    count = 300 * ROUNDS
     failed = failures_where_noise_is_low(house, count)
     likely = low(failed, count)
     name = f"{failed} of {count} questions whose noise is low fail: probability under one draw"
@@ -331,7 +332,7 @@ def test_a_retry_after_a_draw_is_caught_by_the_law(
         self.stage, self.drawn = stage, drawn and False
 
     monkeypatch.setattr(Broken, "__init__", forgetful)
-    count = 120 * ROUNDS
+    count = 300 * ROUNDS
     failed = failures_where_noise_is_low(house, count)
     likely = low(failed, count)
     name = f"lie, a retry after a draw: {failed} of {count} fail, probability under one draw"
@@ -366,6 +367,7 @@ def test_an_engine_that_is_stopped_locks_nobody(
 ) -> None:
     cluster, _, address = engine
     monkeypatch.setattr(below, "OUTAGE_SECONDS", 0.5)
+    house.session("olga", source=address, budget=None)  # declares the table, as an owner
     session = house.session("ann", source=address, budget=None)
     assert caught(session, question, 1) is None
     cluster.stop()
@@ -421,6 +423,7 @@ def test_a_row_that_crashes_the_server_does_not_look_like_an_outage(
     """The connection is lost inside the statement, and for a while no other can be had."""
     _, owner, address = engine
     monkeypatch.setattr(below, "OUTAGE_SECONDS", 10)
+    house.session("olga", source=address, budget=None)  # declares the table, as an owner
     session = house.session("ann", source=address, budget=None)
 
     def crash() -> None:
@@ -443,6 +446,7 @@ def test_an_operator_who_stops_the_server_inside_a_statement_locks_nobody(
 ) -> None:
     cluster, owner, address = engine
     monkeypatch.setattr(below, "OUTAGE_SECONDS", 0.5)
+    house.session("olga", source=address, budget=None)  # declares the table, as an owner
     session = house.session("ann", source=address, budget=None)
     holding = hold_visits(owner, 5)
 
@@ -522,7 +526,7 @@ def test_the_owner_is_told_by_a_command_and_of_nothing_but_the_charge(tmp_path: 
 def test_a_draw_is_marked_by_whoever_takes_entropy_or_opens_a_secret() -> None:
     for use in (
         lambda gateway: gateway._entropy.words(1),
-        lambda gateway: gateway.release(tacit.Secret([1]), None, lambda values, _: values),
+        lambda gateway: gateway.release(Secret([1]), None, lambda values, _: values),
     ):
         progress = Progress()
         use(progress.gateway_for(b"a charge"))
