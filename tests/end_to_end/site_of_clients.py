@@ -20,7 +20,7 @@ from tacit.session.project import apply_project
 NONE = "a token of nobody"
 QUICK = Patience(reply=5, tries=4, pause=0.01)
 QUESTION = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
-AMOUNTS = (f"0.{number}" for number in count(1000))
+AMOUNTS = (f"1.{number}" for number in count(1000))
 
 
 class Site:
@@ -28,6 +28,10 @@ class Site:
 
     def __init__(self, url: str, token: str, engine: Fragile, ledger: Ledger) -> None:
         self.url, self.token, self.engine, self.ledger = url, token, engine, ledger
+
+    def look(self) -> None:
+        """Look, as the owner, at what failed, so that more is charged."""
+        self.ledger.look("patients", by="olga")
 
     def charges(self) -> int:
         return len(self.ledger.book("patients").requests)

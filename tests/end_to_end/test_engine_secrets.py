@@ -105,8 +105,8 @@ def test_the_right_password_opens_the_engine_and_a_wrong_one_is_not_told(
 ) -> None:
     file = tmp_path / "tacit.toml"
     file.write_text(said(address, place))
-    apply_project(file, by="olga")
     memory.set_password("clinic", "tacit", SECRET)
+    apply_project(file, by="olga", environment={"CLINIC": SECRET})
     with open_project(file, environment={"CLINIC": SECRET}) as session:
         session.sql("SELECT COUNT(*) AS n FROM visits").ask(epsilon=1)
     memory.set_password("clinic", "tacit", "hunter3")
@@ -122,8 +122,8 @@ def test_a_worker_is_given_the_password_by_the_server_that_looks_it_up(
     """Neither the variable nor the keyring is there in the worker."""
     file = tmp_path / "tacit.toml"
     file.write_text("[server]\nprocesses = 1\n" + said(address, place))
-    apply_project(file, by="olga")
     memory.set_password("clinic", "tacit", SECRET)
+    apply_project(file, by="olga", environment={"CLINIC": SECRET})
     curator, _ = served(file, {"CLINIC": SECRET, "TACIT_UNUSED": "x"})
     try:
         with Session(curator) as session:

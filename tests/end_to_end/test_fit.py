@@ -74,7 +74,7 @@ def test_a_model_is_fitted_near_the_truth_with_the_bounds_that_are_declared(
     assert model.predict(asked) == pytest.approx([800], rel=0.1)
     assert model.guarantee_.loss == session.status().spent
     assert "This answer cost ρ" in repr(model.release_)
-    assert session.verify().entries == 3
+    assert session.verify().entries == 4
 
 
 def test_the_same_fit_again_is_free_and_gives_the_same_parameters(opens: Opens) -> None:

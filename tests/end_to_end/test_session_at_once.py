@@ -56,7 +56,7 @@ def test_sessions_that_ask_the_same_at_once_share_one_charge(tmp_path: Path) -> 
     assert len(set(received)) == 1
     with opened(tmp_path / "home") as session:
         assert session.status().spent == Loss.zcdp("0.001")
-        assert session.verify().entries == 3
+        assert session.verify().entries == 4  # opened, described, charged and kept
 
 
 def test_sessions_that_ask_different_things_pay_for_each(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from tacit.errors import (
     KeyReused,
     MissingBound,
     NotPermitted,
+    PopulationLocked,
     TacitError,
     UnknownName,
 )
@@ -305,13 +306,18 @@ def test_a_key_stands_for_one_question(door: Door) -> None:
 
 
 def test_a_lost_answer_is_told_of_and_paid_for_anew_under_a_new_name(
-    door: Door, fragile: Fragile
+    door: Door, doors: dict[str, Door], fragile: Fragile
 ) -> None:
     question, amount = door.sql(WARDS), 0.9 if isinstance(door, Session) else 0.91
-    fragile.failures = 1
+    fragile.failures = 2  # the first is run once more
     with pytest.raises(InternalError, match="charged"):
         question.ask(epsilon=amount)
     spent = door.status().spent
+    with pytest.raises(PopulationLocked, match="ledger look"):
+        question.ask(epsilon=amount, request="while it is locked")
+    local = doors["local"]
+    assert isinstance(local, Session)
+    local.ledger.look("patients", by="olga")
     with pytest.raises(AnswerLost, match="It stays charged, and is not drawn again"):
         question.ask(epsilon=amount)
     assert door.status().spent == spent

@@ -24,8 +24,8 @@ from tacit.plan.relation import Scan
 from tacit.query.fit_preview import FitPreview
 from tacit.sql.parse import parse
 
-COUNTED = ("missed", "locked", "failed", "retried")
-"""What a server tells of answers that did not come."""
+COUNTED = ("missed", "locked", "failed", "retried", "frozen", "declaration")
+"""What a server tells of answers that did not come, and of what an owner did."""
 
 
 class Connection(Line, Protocol):

@@ -61,7 +61,7 @@ class Status:
     """How many were run once more."""
     least_amount: int = 0
     """The least price of a question, in units."""
-    record: Record = field(default_factory=Record)
+    record: Record = field(default_factory=Record, compare=False)
     """What a guarantee says of all this."""
     frozen: bool = False
     """Whether an owner has stopped all charges."""

@@ -6,7 +6,6 @@ number of terms is capped, as is the length of everything that a row is compared
 """
 
 from collections.abc import Iterator
-from typing import TypeGuard
 
 from tacit.errors import InvalidValue
 from tacit.plan.expression import (
@@ -93,20 +92,23 @@ def _ladders(part: object) -> Iterator[Case]:
     for case in every(part, Case):
         conditions = [condition for condition, _ in case.whens]
         results = [result for _, result in case.whens] + [case.otherwise]
-        columns = {each.left for each in conditions if _is_rung(each)}
+        columns = {_compared_column(condition) for condition in conditions}
         constant = all(isinstance(each, Constant) for each in results)
-        if constant and len(columns) == 1 and all(map(_is_rung, conditions)):
+        if constant and len(columns) == 1 and None not in columns:
             yield case
 
 
-def _is_rung(condition: object) -> TypeGuard[Compare]:
-    """Whether a condition compares a column with a constant number or day."""
-    return (
-        isinstance(condition, Compare)
-        and isinstance(condition.left, Field)
-        and isinstance(condition.right, Constant)
-        and not isinstance(condition.right.value, str | None)
-    )
+def _compared_column(condition: object) -> Field | None:
+    """The column that a condition compares with a constant number or day; else None."""
+    if isinstance(condition, Compare):
+        for column, other in (
+            (condition.left, condition.right),
+            (condition.right, condition.left),
+        ):
+            number = isinstance(other, Constant) and not isinstance(other.value, str | None)
+            if isinstance(column, Field) and number:
+                return column
+    return None
 
 
 def _texts(part: object) -> Iterator[str]:

@@ -11,7 +11,7 @@ from tacit.core.event import Event, Nothing
 from tacit.core.loss import Loss
 from tacit.core.secret import Secret
 from tacit.engines.engine import Engine
-from tacit.errors import AnswerLost, InternalError, InvalidValue
+from tacit.errors import AnswerLost, AnswerPending, InternalError, InvalidValue
 from tacit.frame.table import Answer as Asked
 from tacit.ledger.charge import Answer, Charge
 from tacit.ledger.question import Question, Target
@@ -94,7 +94,7 @@ class OpenHoldout:
             if stored is not None:
                 return _share(stored)
             asked.check_left(self.left)  # before any row is read
-            with suppress(AnswerLost):
+            with suppress(AnswerLost, AnswerPending):
                 found = ledger.reserve(attempt_at(free), lease_ms=0)
                 if isinstance(found, Answer):
                     return _share(found.body)

@@ -7,7 +7,7 @@ from hashlib import sha256
 from tacit.core.catalog import Catalog
 from tacit.core.event import Nothing
 from tacit.engines.engine import Engine
-from tacit.errors import AnswerLost, Conflict, InternalError, InvalidValue
+from tacit.errors import AnswerLost, AnswerPending, Conflict, InternalError, InvalidValue
 from tacit.ledger.charge import Answer, Charge
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.question import Question, Target
@@ -151,7 +151,7 @@ class OpenStream:
             )
         entropy, place = SystemEntropy(receipt), self._place
         for _ in range(RACES):
-            with suppress(Conflict, AnswerLost):
+            with suppress(Conflict, AnswerLost, AnswerPending):
                 charge = place.ledger.reserve(
                     attempt_at(self._step_question(number)), lease_ms=0
                 )
