@@ -34,7 +34,7 @@ def identity(kind: str, *parts: object) -> str:
 
     Example:
         >>> identity("path", "/data/visits.parquet")
-        'path 6c4fa9b8d83f6d1c6ff6f1f5'
+        'path 101299fb72165ffd80a2ce4b'
     """
     text = "\n".join(map(str, parts))
     return f"{kind} {sha256(text.encode()).hexdigest()[:24]}"
