@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from fractions import Fraction
 
-PLACE = "tacit.ledger.least:least_amount"
+PLACE = "tacit.ledger.govern:least_amount"
 CAUGHT_BY = (
     "tests/unit/ledger/test_unanswered.py::"
     "test_nothing_is_charged_below_the_least_price_but_what_is_free[sqlite]"
