@@ -231,6 +231,10 @@ campaign-replay count="100000" place=".campaign":
 campaign-replay-engines count="10000" place=".campaign-engines":
     TACIT_ON_POSTGRESQL=1 TACIT_ON_SPARK=5 TACIT_TRIPLES={{ count }} TACIT_CAMPAIGN={{ place }} uv run pytest -n auto -s tests/engines/test_neighbours.py -k nothing_but_noise
 
+# 20,000 triples of a question and two neighbours over hostile storage, shared by DuckDB, Parquet and PostgreSQL, and 1,000 on Spark; goes on where it stopped
+campaign-storage count="20000" spark="1000" place=".campaign-storage":
+    TACIT_STORES={{ count }} TACIT_STORES_ON_SPARK={{ spark }} TACIT_CAMPAIGN={{ place }} uv run pytest -n auto --dist worksteal -s tests/engines/test_storage.py
+
 # Spark on a master and two workers of its own; one is killed at work
 cluster *args:
     uv run pytest tests/cluster "$@"
