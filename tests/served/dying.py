@@ -38,27 +38,29 @@ def _die(point: str, at_question: int, seed: Seed) -> None:
 
 def _below(reach: Callable[[str], None]) -> None:
     """Tell of the steps between the price of a question and its stored answer."""
-    charge, kept = path.charge, path.kept
+    reserve, below = Ledger.reserve, path.run_below
 
-    def charged(ledger: Ledger, question: Question, lease_ms: int) -> Charge | Answer:
+    def charged(ledger: Ledger, question: Question, *, lease_ms: int) -> Charge | Answer:
         reach("before reserve")
-        found = charge(ledger, question, lease_ms)
+        found = reserve(ledger, question, lease_ms=lease_ms)
         reach("after reserve")
         return found
 
-    def stored(ledger: Ledger, paid: Charge, run: Callable[[Charge], bytes]) -> Answer:
+    def stored(
+        ledger: Ledger, paid: Charge, once: Callable[[Charge], bytes], **given: Any
+    ) -> Answer:
         def ran(paid: Charge) -> bytes:
             reach("before run")
-            body = run(paid)
+            body = once(paid)
             reach("after run")
             reach("before keep")
             return body
 
-        found = kept(ledger, paid, ran)
+        found = below(ledger, paid, ran, **given)
         reach("after keep")
         return found
 
-    path.charge, path.kept = charged, stored
+    Ledger.reserve, path.run_below = charged, stored  # type: ignore[method-assign]
 
 
 def _sent(reach: Callable[[str], None]) -> None:

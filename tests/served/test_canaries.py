@@ -134,7 +134,9 @@ def asked_and_killed(clinic: Clinic, serve: Serve) -> Counter[str]:
     for file in clinic.temporary.rglob("*"):
         planted.look("temporary files", file.read_bytes() if file.is_file() else b"")
     for file in clinic.file.parent.rglob("*"):
-        if file.is_file() and file.name != "clinic.duckdb":
+        # the table, and the validated copies that are made of it for their owner alone
+        held = file.name == "clinic.duckdb" or file.parent.name == "copies"
+        if file.is_file() and not held:
             planted.look("project", file.read_bytes())
     _look_at_store(clinic)
     return planted.found
@@ -203,7 +205,7 @@ def test_no_canary_is_found_anywhere(clinic: Clinic, bar: Bar) -> None:
     asked = Counter(each["status"] for each in lines if "ask" in each.get("route", ""))
     assert asked[200] >= 10
     assert asked[422] >= 5
-    assert asked[500] >= 1  # whoever answered was killed
+    assert asked[500] == 0  # a worker that was killed before it drew is followed by another
 
 
 def questions_in_the_log() -> None:

@@ -150,14 +150,16 @@ def test_no_kill_leaves_an_answer_without_its_charge(shared: Shared, bar: Bar) -
 
 def charged_later() -> None:
     """The lie: an answer leaves, and a moment later it is charged."""
-    charge = path.charge
+    reserve = Ledger.reserve
     asked: dict[bytes, Callable[[], Charge | Answer]] = {}
 
-    def promised(ledger: Ledger, question: Question, lease_ms: int) -> Charge:
-        asked[question.release_key] = lambda: charge(ledger, question, lease_ms)
+    def promised(ledger: Ledger, question: Question, *, lease_ms: int) -> Charge:
+        asked[question.release_key] = lambda: reserve(ledger, question, lease_ms=lease_ms)
         return Charge((follow(GENESIS, "nobody", 1, ""),), question.release_key)
 
-    def kept(ledger: Ledger, unpaid: Charge, run: Callable[[Charge], bytes]) -> Answer:
+    def kept(
+        ledger: Ledger, unpaid: Charge, run: Callable[[Charge], bytes], **_: object
+    ) -> Answer:
         body = run(unpaid)
 
         def pay() -> None:
@@ -169,13 +171,15 @@ def charged_later() -> None:
         Thread(target=pay, daemon=True).start()
         return Answer(body, unpaid.receipt)
 
-    path.charge, path.kept = promised, kept
+    Ledger.reserve, path.run_below = promised, kept  # type: ignore[method-assign]
 
 
 def stored_later() -> None:
     """The lie: what is charged is answered, and a moment later it is stored."""
 
-    def kept(ledger: Ledger, charge: Charge, run: Callable[[Charge], bytes]) -> Answer:
+    def kept(
+        ledger: Ledger, charge: Charge, run: Callable[[Charge], bytes], **_: object
+    ) -> Answer:
         body = run(charge)
 
         def keep() -> None:
@@ -185,7 +189,7 @@ def stored_later() -> None:
         Thread(target=keep, daemon=True).start()
         return Answer(body, charge.receipt)
 
-    path.kept = kept
+    path.run_below = kept
 
 
 @pytest.mark.parametrize(
