@@ -105,6 +105,13 @@ def cluster() -> Iterator[PostgresCluster]:
 
 
 @pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder for a PostgreSQL of a test's own, which no other run of pytest closes."""
+    with TemporaryDirectory(prefix="tacit-postgres-") as place:
+        yield Path(place)
+
+
+@pytest.fixture
 def new_store(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[[str], str]:
     """The address of a new, empty store of a kind: ``sqlite`` or ``postgresql``."""
     numbers = count()

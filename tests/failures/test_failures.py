@@ -364,9 +364,9 @@ def test_a_retry_after_a_draw_is_caught_by_the_law(
 
 
 @pytest.fixture
-def engine(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def engine(folder: Path, open_folder: Path) -> Iterator[Any]:
     """A PostgreSQL of its own with the visits, and the address of its quiet role."""
-    cluster = PostgresCluster(tmp_path_factory.mktemp("engine"))
+    cluster = PostgresCluster(open_folder)
     address, role = cluster.database("clinic"), f"tacit_{uuid4().hex[:8]}"
     with ExitStack() as closing, psycopg.connect(address, autocommit=True) as owner:
         owner.execute("CREATE TABLE visits (patient text, ward text, day date, pay float8)")

@@ -168,10 +168,10 @@ def test_who_takes_a_lost_connection_for_success_is_caught(
 
 
 def test_a_postgresql_that_does_not_sync_is_refused(
-    tmp_path: Path, opened: Callable[[str], SqlStore], monkeypatch: pytest.MonkeyPatch
+    open_folder: Path, opened: Callable[[str], SqlStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sound = postgres_cluster.SETTINGS
-    own = PostgresCluster(tmp_path / "own")
+    own = PostgresCluster(open_folder)
     try:
         address = own.database("tacit")
         opened(address).close()

@@ -19,7 +19,11 @@ SETTINGS = "listen_addresses=127.0.0.1 fsync=on full_page_writes=on max_connecti
 
 
 class PostgresCluster:
-    """A server of its own, on its own port, that trusts whoever is on this machine."""
+    """A server of its own, on its own port, that trusts whoever is on this machine.
+
+    Give it a folder from `tempfile`, not pytest's `tmp_path`: whenever another run of pytest
+    begins, it closes the folder that holds all of theirs to every other user, `SERVANT` too.
+    """
 
     def __init__(self, place: Path) -> None:
         self._data = place / "data"

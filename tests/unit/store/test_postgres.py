@@ -1,8 +1,7 @@
 """What a store in PostgreSQL asks of its server."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from sqlalchemy import insert, text
@@ -25,13 +24,6 @@ CUT = text("SELECT pg_terminate_backend(:pid)")
 @pytest.fixture
 def address(new_store: Callable[[str], str]) -> str:
     return new_store("postgresql")
-
-
-@pytest.fixture
-def place() -> Iterator[Path]:
-    """A folder of our own: another run of pytest closes its folders to the server's user."""
-    with TemporaryDirectory(prefix="tacit-postgres-") as folder:
-        yield Path(folder)
 
 
 @pytest.fixture
@@ -114,8 +106,8 @@ def test_what_failed_first_is_told_where_the_connection_is_cut_as_well(
     put(store, "kept")
 
 
-def test_a_server_that_is_away_is_told(place: Path) -> None:
-    cluster = PostgresCluster(place)
+def test_a_server_that_is_away_is_told(open_folder: Path) -> None:
+    cluster = PostgresCluster(open_folder)
     try:
         address = cluster.database("ledger")
         store = open_store(address)
@@ -137,11 +129,11 @@ def test_a_server_that_is_away_is_told(place: Path) -> None:
 
 
 def test_a_server_without_fsync_is_refused(
-    place: Path, monkeypatch: pytest.MonkeyPatch
+    open_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     careless = postgres_cluster.SETTINGS.replace("fsync=on", "fsync=off")
     monkeypatch.setattr(postgres_cluster, "SETTINGS", careless)
-    cluster = PostgresCluster(place)
+    cluster = PostgresCluster(open_folder)
     try:
         with pytest.raises(StoreFailed, match="without fsync or full_page_writes"):
             open_store(cluster.database("ledger"))

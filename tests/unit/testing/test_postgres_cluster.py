@@ -1,8 +1,6 @@
 """The private PostgreSQL of the tests."""
 
-from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import psycopg
 import pytest
@@ -12,17 +10,10 @@ from tacit.testing import postgres_cluster
 from tacit.testing.postgres_cluster import PostgresCluster
 
 
-@pytest.fixture
-def place() -> Iterator[Path]:
-    """A folder of our own: another run of pytest closes its folders to the server's user."""
-    with TemporaryDirectory(prefix="tacit-postgres-") as folder:
-        yield Path(folder)
-
-
 def test_a_cluster_keeps_what_was_committed_through_a_crash(
-    place: Path,
+    open_folder: Path,
 ) -> None:
-    cluster = PostgresCluster(place)
+    cluster = PostgresCluster(open_folder)
     try:
         first, second = cluster.database("first"), cluster.database("second")
         with psycopg.connect(first) as connection:
@@ -52,9 +43,9 @@ def test_it_listens_on_this_machine_alone(cluster: PostgresCluster) -> None:
 
 
 def test_without_its_programs_the_package_is_named(
-    place: Path, monkeypatch: pytest.MonkeyPatch
+    open_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(postgres_cluster, "PROGRAMS", [])
-    monkeypatch.setenv("PATH", str(place))
+    monkeypatch.setenv("PATH", str(open_folder))
     with pytest.raises(MissingExtra, match="initdb is not here; install Debian's postgresql"):
-        PostgresCluster(place)
+        PostgresCluster(open_folder)
