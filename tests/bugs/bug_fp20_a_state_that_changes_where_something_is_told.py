@@ -10,10 +10,9 @@ from tacit.store.states import States
 
 PLACE = "tacit.ledger.ledger:Ledger.take_turn"
 CAUGHT_BY = (
-    "tests/edges/test_parallel_holdout.py::"
-    "test_forty_at_once_are_told_what_one_paid_for[sqlite-threads]"
+    "tests/edges/test_parallel_holdout.py::test_nobody_decides_while_another_does[sqlite]"
 )
-SHOWN = "answers beyond what was paid for: "
+SHOWN = "decisions made during another one: 1"
 
 Take = Callable[..., Answer]
 

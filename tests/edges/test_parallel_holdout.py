@@ -7,7 +7,7 @@ of them was paid for.
 """
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -45,6 +45,7 @@ from tacit.stream.thresholdout import Thresholdout
 PEOPLE = Population("patients", PrivacyUnit("person"))
 ROWS, AT_ONCE, PROCESSES, PATIENCE = 400, 40, 4, 120
 FAR = AT_ONCE // 2
+ROUNDS = 10
 ASKED = Thresholdout(Fraction(40), answers=1, rows=ROWS, threshold=Fraction(1, 4))
 CATALOG = Catalog(
     (PEOPLE,),
@@ -230,12 +231,47 @@ def test_forty_at_once_are_told_what_one_paid_for(
 def test_a_state_that_changes_where_something_is_told_is_caught(
     new_store: Callable[[str], str], bar: Bar, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    address = new_store("sqlite")
-    prepare(address)
     monkeypatch.setattr(f"{__name__}.OpenHoldout", SwapsWhereTold)
-    extra = leaked(address, by_threads(address))
+    extra = rounds = 0
+    while not extra and rounds < ROUNDS:  # whoever is told last may be the last of all
+        address, rounds = new_store("sqlite"), rounds + 1
+        prepare(address)
+        extra = leaked(address, by_threads(address))
     name = "lie: the state is swapped where a share is told"
     bar(f"{name}: answers beyond what was paid for", extra, "at least 1", extra > 0)
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_nobody_decides_while_another_does(
+    kind: str, new_store: Callable[[str], str], bar: Bar
+) -> None:
+    address = new_store(kind)
+    prepare(address)
+    with place_at(address, Barrier(1)) as place, ThreadPoolExecutor(1) as pool:
+        holdout = OpenHoldout("visits", ASKED, place)
+        holdout.start()
+        plan = parse("SELECT COUNT(*) AS n FROM visits", CATALOG)
+        first, second = (
+            place.ledger.reserve(open_holdout.attempt_at(asked), lease_ms=0)
+            for asked in (holdout._share_question(plan, Fraction(n)) for n in (0, 1))
+        )
+        ended: list[bool] = []
+
+        def agree(found: State) -> tuple[bytes, bytes]:
+            return b"[1, false]", found.value
+
+        def agree_slowly(found: State) -> tuple[bytes, bytes]:
+            other = pool.submit(take, second, agree)
+            ended.append(bool(wait([other], timeout=1).done))
+            return agree(found)
+
+        def take(charge: Any, decide: Any) -> Any:
+            return place.ledger.take_turn(charge, place.states, holdout._name, decide)
+
+        take(first, agree_slowly)
+    overtaken = sum(ended)
+    name = f"edge parallel holdout on {kind}: decisions made during another one"
+    bar(name, overtaken, "0", not overtaken)
 
 
 def test_a_decision_that_is_made_again_has_the_noise_that_it_had(

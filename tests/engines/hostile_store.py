@@ -64,13 +64,13 @@ FAR_TIMES = {
 }
 
 KEPT: dict[str, tuple[str, ...]] = {
-    "duckdb": ("table", "table", "table", "view", "generated", "csv", "enum"),
+    "duckdb": ("table", "table", "table", "view", "generated", "csv", "enum", "glob"),
     "parquet": ("file", "small pages"),
     "postgresql": (
         *("table", "table", "table", "partitions", "view", "generated", "domain", "enum"),
         *("row security", "foreign partition", "few temporary files"),
     ),
-    "spark": ("file", "small pages"),
+    "spark": ("file", "small pages", "other types"),
 }
 """How the visits are kept; those that occur twice are met more often."""
 
@@ -164,15 +164,17 @@ def store(number: int, engine: str | None = None) -> Store:
     choices = Choices(f"tacit store {number}")
     on = engine or ENGINES[number % len(ENGINES)]
     kept = choices.one(KEPT[on])
-    variants = {name: choices.one(VARIANTS[on]) for name in TEXT_COLUMNS}
+    # one in three is declared plainly, so that some databases may be read in place
+    declared = VARIANTS[on][:1] if choices.once_in(3) else VARIANTS[on]
+    variants = {name: choices.one(declared) for name in TEXT_COLUMNS}
     limits = choices.one(LIMITS)
     joining = choices.below(2)
     others = [name for place, name in enumerate(PEOPLE) if place != joining]
     crowd = [row for name in choices.shuffled(others)[:6] for row in person(name, on, choices)]
     # whoever joins has what others lack: a value that no careful writer stores
     own = person(PEOPLE[joining], on, choices, hostile=True)
-    cut = choices.below(len(crowd))
-    after = (*crowd[:cut], *own, *crowd[cut:])
+    # people come and go: the rows of one do not stand together
+    after = choices.shuffled([*crowd, *own])
     numbered = [replace_visit(row, place) for place, row in enumerate(after)]
     before = [row for row in numbered if row["person"] != PEOPLE[joining]]
     return Store(number, on, kept, variants, limits, tuple(before), tuple(numbered))

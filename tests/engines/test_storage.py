@@ -18,6 +18,7 @@ from storage_figures import StorageFigures, asked, told_apart
 
 from tacit.engines import duckdb_source
 from tacit.engines.print import cell, row
+from tacit.project.copies import Copied
 
 TRIPLES = int(os.environ.get("TACIT_STORES", "500"))
 CAMPAIGN = os.environ.get("TACIT_CAMPAIGN")
@@ -72,10 +73,16 @@ def narrow_decimals(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(row, "_compared", row.finite)
 
 
+def any_declaration(patch: pytest.MonkeyPatch) -> None:
+    """A lie: a copy is believed whatever declaration it was made by (F-P19)."""
+    patch.setattr(Copied, "declaration", "0" * 64)
+
+
 MENDS: dict[str, tuple[Patch, str]] = {
     "text by its collation, PostgreSQL (F-P1)": (no_collation, "postgresql"),
     "text by its collation, DuckDB (F-P3)": (no_collation, "duckdb"),
     "files read strictly (F-P2)": (strict_files, "parquet"),
+    "copies of another unit (F-P19)": (any_declaration, "duckdb"),
     "decimals in the type of a constant": (narrow_decimals, "parquet"),
 }
 
@@ -93,6 +100,9 @@ def test_a_mend_that_is_taken_out_is_found(
 IN_PLACE = {
     "a view with a cast on DuckDB (F-P5)": ("duckdb", "view"),
     "a view with a cast on PostgreSQL (F-P5)": ("postgresql", "view"),
+    "files of two schemas on DuckDB (F-P5)": ("duckdb", "glob"),
+    "files on Spark (F-P21)": ("spark", "file"),
+    "files of two schemas on Spark (F-P21)": ("spark", "other types"),
     "row-level security (F-P22)": ("postgresql", "row security"),
     "a foreign partition (F-P22)": ("postgresql", "foreign partition"),
     "a limit of temporary files (F-P22)": ("postgresql", "few temporary files"),
