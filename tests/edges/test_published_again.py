@@ -24,7 +24,7 @@ from conftest import Bar
 import tacit
 from tacit.core.budget import Budget
 from tacit.core.catalog import Catalog
-from tacit.core.dataset import Dataset, Epoch
+from tacit.core.dataset import Dataset, Epoch, ValidatedCopy
 from tacit.core.loss import Loss
 from tacit.errors import InvalidValue, LedgerBroken
 from tacit.plan.calendar import Span
@@ -288,16 +288,22 @@ def test_a_copy_covers_only_what_its_epoch_names(opens: Opens) -> None:
             check_covered(PERIODS, 0, catalog(label, copied=copied), ["visits"])
 
 
-def _copy(dataset: Dataset, epoch: Epoch) -> object:
-    """The copy that `tacit prepare` makes, whatever its class is called."""
-    [made] = [part for part in _copy_classes() if part]
-    return made.of(dataset.name, ("main",), 1, epoch)
+def _copy(dataset: Dataset, epoch: Epoch) -> ValidatedCopy:
+    """A copy of the table."""
+    return ValidatedCopy.of(dataset.name, ("main",), 1, epoch)
 
 
-def _copy_classes() -> list[object]:
-    from tacit.core import dataset  # noqa: PLC0415
+def test_a_copy_that_was_made_before_the_period_was_over_is_not_released(opens: Opens) -> None:
+    catalog = opens(epoch="2026", row_key="patient", max_rows_in_all=2).catalog
+    dataset = catalog.dataset("visits")
 
-    return [getattr(dataset, name, None) for name in ("OrderedCopy", "ValidatedCopy")]
+    def made(on: date) -> Catalog:
+        copy = replace(_copy(dataset, dataset.epoch), made=on)
+        return replace(catalog, datasets=(replace(dataset, copy=copy),))
+
+    check_covered(PERIODS, 0, made(date(2026, 1, 12)), ["visits"])
+    with pytest.raises(InvalidValue, match="was made on 2026-01-11, so that rows may be miss"):
+        check_covered(PERIODS, 0, made(date(2026, 1, 11)), ["visits"])
 
 
 def test_a_stale_table_publishes_zeros_for_ever(

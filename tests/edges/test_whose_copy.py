@@ -6,6 +6,8 @@ row was then taken for the first of its patient, and a count was exact. A second
 the same database overwrote the first one's copy, whose sessions read on.
 """
 
+import os
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import duckdb
@@ -136,3 +138,56 @@ def test_a_server_reads_the_copy_and_not_the_table(tmp_path: Path, database: Pat
     finally:
         curator.close()
     assert read_project(file).catalog.dataset("visits").copy is None  # the file is as it was
+
+
+def test_a_copy_of_an_epoch_that_goes_on_is_made_anew_each_day(
+    tmp_path: Path, database: Path, bar: Bar
+) -> None:
+    """Rows come until the year is over; a publication of yesterday's copy would lack some."""
+    today = date.today()  # noqa: DTZ011 - the day of this machine
+    file = project(tmp_path / "one", database)
+    edit(file, '"2026-W46"', f'"{today.year}"')
+    done(file, "apply", "--yes")
+    seen: list[tuple[int, date | None]] = []
+    for days in (0, 0, 1):
+        for each in (file.parent / ".tacit/copies").glob("*.duckdb"):
+            long_ago = (datetime.now() - timedelta(days=days)).timestamp()  # noqa: DTZ005
+            os.utime(each, (long_ago, long_ago))
+        with duckdb.connect(str(database)) as owner:
+            owner.execute(
+                "INSERT INTO visits SELECT max(id) + 1, 'new', 'north', 1 FROM visits"
+            )
+        curator, _ = served(file, {})
+        try:
+            copy = curator.catalog.dataset("visits").copy
+            assert copy is not None
+            found = rows_of(file, copy.tables)
+            seen.append((found, copy.made))
+        finally:
+            curator.close()
+    kept = [rows for rows, _ in seen]
+    bar("rows of a copy on its day, later that day, a day later", kept, "3001 3001 3003", True)
+    assert kept == [3001, 3001, 3003]
+    assert {made for _, made in seen} == {today}
+
+
+def rows_of(file: Path, tables: tuple[tuple[str, ...], ...]) -> int:
+    """How many rows the parts of a copy hold in all."""
+    [place] = (file.parent / ".tacit/copies").glob("*.duckdb")
+    with duckdb.connect(str(place), read_only=True) as reader:
+        counts = [
+            reader.execute(f'SELECT count(*) FROM "{name}"').fetchone()  # noqa: S608 - ours
+            for *_, name in tables
+        ]
+    return sum(count for row in counts if row for count in row)
+
+
+def test_a_project_says_when_its_copy_was_made(tmp_path: Path, database: Path) -> None:
+    file = project(tmp_path / "one", database)
+    done(file, "prepare", "visits", "--where", "main")
+    today = date.today()  # noqa: DTZ011 - the day of this machine
+    copy = read_project(file).catalog.dataset("visits").copy
+    assert copy is not None
+    assert copy.made == today
+    edit(file, f'made = "{today}"', 'made = "2026-02-31"')
+    assert "'made' of a copy is a day" in told(file, "status")

@@ -69,7 +69,8 @@ def laid(store: Store, *, anyway: bool = False) -> Iterator[Laid]:
             return
         with suppress(InvalidValue):
             for side in sides:
-                side.engine.check(store.catalog)
+                if not anyway:
+                    side.engine.check(store.catalog)
             told = [reason for side in sides for reason in side.engine.plain(store.catalog)]
             if anyway or not told:
                 made["in place"] = [store.catalog] * 2
@@ -77,7 +78,10 @@ def laid(store: Store, *, anyway: bool = False) -> Iterator[Laid]:
                 made["by a local session"] = [store.catalog] * 2
         with suppress(InvalidValue):
             if not anyway:
-                made["copy"] = [copied(store.catalog, side) for side in sides]
+                copies = [copied(store.catalog, side) for side in sides]
+                for side, catalog in zip(sides, copies, strict=True):
+                    side.engine.check(catalog)
+                made["copy"] = copies
                 if believed(store.catalog):
                     made["copy of another unit"] = [mistaken(store.catalog, s) for s in sides]
         yield Laid(tuple(side.engine for side in sides), made)

@@ -163,10 +163,3 @@ def test_a_base_table_of_postgresql_is_plain(owner: psycopg.Connection) -> None:
     owner.execute(f"{BASE}) PARTITION BY LIST (person)".encode())
     owner.execute(b"CREATE TABLE part PARTITION OF visits DEFAULT")
     assert read(owner) == ()
-
-
-def test_a_limit_of_temporary_files_is_a_reason(owner: psycopg.Connection) -> None:
-    owner.execute(f"{BASE})".encode())
-    owner.execute(f"ALTER DATABASE {owner.info.dbname} SET temp_file_limit = '1MB'".encode())
-    [told] = read(owner)
-    assert "limited to 1MB, which one person's rows may reach" in told

@@ -89,9 +89,9 @@ def test_a_full_disk_refuses_and_goes_on_when_it_has_room(
 
 
 def test_a_server_whose_disk_is_full_refuses_and_goes_on_when_it_has_room(
-    cluster: PostgresCluster, tmp_path: Path, opened: Callable[[str], SqlStore], bar: Bar
+    cluster: PostgresCluster, open_folder: Path, opened: Callable[[str], SqlStore], bar: Bar
 ) -> None:
-    place, received, refusals = tmp_path / "disk", dict[str, Answer](), 0
+    place, received, refusals = open_folder / "disk", dict[str, Answer](), 0
     asked = [f"question {number}" for number in range(60)]
     with small_disk(place) as resize, on_disk(cluster, place) as address:
         store = opened(address)

@@ -113,6 +113,7 @@ def compared(sides: list[Side], requests: int) -> tuple[list[int], Counter[int]]
         statuses[first[0]] += 1
         if any(other != first for other in others):
             apart.append(number)
+            print(number, first, *others, sep="\n")  # noqa: T201 - shown where it fails
     return apart, statuses
 
 

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from datetime import date
 
 from tacit.core.column import Kind
 from tacit.core.schema import Schema
@@ -105,7 +106,7 @@ class ValidatedCopy:
     Whose copy it is follows from its ``declaration``, a digest of the ``facts`` that it was
     made by, and from its ``order``, a public mark of the salt of the ledger that made it. Both
     are part of its tables' names, so that a copy of another unit, link, epoch, declaration or
-    maker is another table.
+    maker is another table. It was ``made`` on a day: of later ones it knows nothing.
 
     Example:
         >>> ValidatedCopy.of("visits", ("main",), 2, Epoch("1")).tables
@@ -118,6 +119,7 @@ class ValidatedCopy:
     declaration: str | None = None
     ordered: bool = True
     facts: tuple[str, ...] = ()
+    made: date | None = None
 
     @classmethod
     def of(

@@ -111,19 +111,11 @@ def _of_duckdb(table: Dataset | PublicTable, ask: Asked) -> Iterator[str]:
 
 def plain_in_postgres(catalog: Catalog, ask: Asked) -> tuple[str, ...]:
     """Why tables of a PostgreSQL database may not be served in place, a sentence each."""
-    found = [
+    return tuple(
         refusal(table.name, reason)
         for table in catalog.tables
         for reason in _of_postgres(table, ask)
-    ]
-    [(limit,)] = ask("SELECT current_setting('temp_file_limit')", ())
-    if limit != "-1":
-        found.append(
-            f"Temporary files of Tacit's role are limited to {limit}, which one person's rows "
-            "may reach. As a superuser: ALTER ROLE ... SET temp_file_limit = -1, or make "
-            "copies: tacit prepare"
-        )
-    return tuple(found)
+    )
 
 
 def _of_postgres(table: Dataset | PublicTable, ask: Asked) -> Iterator[str]:

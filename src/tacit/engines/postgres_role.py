@@ -22,6 +22,10 @@ QUIET = {
 }
 """With these nothing of a question comes into the server's log, whether it fails or not."""
 
+TEMPORARY = "temp_file_limit"
+"""How much a role may keep in temporary files. Where there is a limit, the rows of one person
+can reach it, in a copy as in a table, and whether a paid question fails then tells of them."""
+
 OWN = """\
 DO $tacit$ DECLARE other text; BEGIN
  REVOKE ALL ON {table} FROM PUBLIC;
@@ -68,6 +72,7 @@ def reader_of(role: str, tables: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
         f"CREATE ROLE {name} LOGIN NOINHERIT",
         f"ALTER ROLE {name} SET default_transaction_read_only = on",
         *(f"ALTER ROLE {name} SET {setting} = '{value}'" for setting, value in QUIET.items()),
+        f"ALTER ROLE {name} SET {TEMPORARY} = '-1'",
         *(f"GRANT SELECT ON {_table(table)} TO {name}" for table in tables),
     )
 
@@ -91,7 +96,10 @@ def readable(role: str, tables: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def check_role(cursor: Cursor, catalog: Catalog) -> None:
-    """Refuse a role that may do more than read, and a server that logs what it is asked."""
+    """Refuse a role that may do more than read, and a server that logs what it is asked.
+
+    A limit of temporary files is refused too, since one person's rows may reach it.
+    """
     (encoding,) = cursor.execute("SELECT current_setting('server_encoding')").fetchone()
     if encoding != "UTF8":
         raise InvalidValue(f"The database's encoding is {encoding}; only UTF8 is supported.")
@@ -108,6 +116,13 @@ def check_role(cursor: Cursor, catalog: Catalog) -> None:
                 f"The server would log questions: {setting} is {found}. As a superuser: "
                 f"ALTER ROLE ... SET {setting} = '{quiet}'."
             )
+    (limit,) = cursor.execute("SELECT current_setting(%s)", (TEMPORARY,)).fetchone()
+    if limit != "-1":
+        raise InvalidValue(
+            f"Temporary files of Tacit's role are limited to {limit}, which the rows of one "
+            "person may reach, so that questions fail because of them. As a superuser: "
+            f"ALTER ROLE ... SET {TEMPORARY} = '-1'."
+        )
     for dataset in catalog.tables:
         if dataset.copy is not None:
             continue  # its copy is looked at by itself

@@ -7,6 +7,7 @@ outdated: a session refuses it, and a server makes it anew where it can.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from hashlib import sha256
 
 from tacit.core.dataset import Dataset, Epoch, UnitColumn, ValidatedCopy, keeps_order
@@ -28,8 +29,8 @@ class CopyPlace:
     """Where an owner wants a copy: in a schema, or in a DuckDB file beside the project.
 
     One without an ``epoch`` is not made yet. The ``order`` is a mark of the salt of a ledger,
-    and the ``declaration`` a digest of all that the copy was made by. Texts of more than
-    ``text_bytes`` are NULL in it.
+    and the ``declaration`` a digest of all that the copy was made by; ``made`` is the day on
+    which that began. Texts of more than ``text_bytes`` are NULL in it.
 
     Example:
         >>> CopyPlace("copies.duckdb").path
@@ -41,6 +42,7 @@ class CopyPlace:
     epoch: str | None = None
     order: str | None = None
     declaration: str | None = None
+    made: str | None = None
     text_bytes: int = TEXT_BYTES
 
     @property
@@ -63,13 +65,17 @@ class CopyPlace:
 
 def place_of(entry: Entry) -> CopyPlace:
     """``copy = { where = "main", epoch = "1", order = "5eed", ... }`` of a table."""
-    texts = ("epoch", "order", "declaration")
+    texts = ("epoch", "order", "declaration", "made")
     parts = entry.fields("where", "parts", "text_bytes", *texts)
     said = {name: parts[name].text() if name in parts else None for name in texts}
     numbers = {name: parts[name].whole() for name in ("parts", "text_bytes") if name in parts}
     for name, number in numbers.items():
         if number < 1:
             raise parts[name].fault(f"{name!r} of a copy is 1 or more.")
+    try:
+        date.fromisoformat(said["made"] or "2026-11-16")
+    except ValueError as error:
+        raise parts["made"].fault("'made' of a copy is a day, as 2026-11-16 is.") from error
     return CopyPlace(entry.part("where").text(), **numbers, **said)  # type: ignore[arg-type]
 
 
@@ -110,10 +116,11 @@ class Copied:
             facts.append(f"ordered by {table.row_key!r}")
         return sha256("\n".join(("tacit copy 1", *facts)).encode()).hexdigest()
 
-    def made(self, order: str) -> CopyPlace:
+    def made(self, order: str, on: date | None = None) -> CopyPlace:
         """The place, once the copy is made by the ledger whose salt has this mark."""
-        label = self.table.epoch.label
-        return replace(self.place, epoch=label, order=order, declaration=self.declaration[:16])
+        label, digest = self.table.epoch.label, self.declaration[:16]
+        day = self.place.made if on is None else on.isoformat()
+        return replace(self.place, epoch=label, order=order, declaration=digest, made=day)
 
     def copy_by(self, order: str) -> ValidatedCopy:
         """The copy that the ledger whose salt has this mark makes, or has made."""
@@ -126,6 +133,7 @@ class Copied:
             declaration=made.declaration,
             ordered=isinstance(self.table, Dataset) and keeps_order(self.table),
             facts=self.facts(order),
+            made=None if made.made is None else date.fromisoformat(made.made),
         )
 
     def facts(self, order: str) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from datetime import date
 from getpass import getuser
 from pathlib import Path
 from typing import cast
@@ -45,7 +46,7 @@ class Owner:
         project = read_project(self.file)
         copied = to_copy(project, name, where, parts)
         salt = self._salt(project, name)
-        order = mark_of(salt)
+        order, today = mark_of(salt), date.today()  # noqa: DTZ011 - this machine's day
         making = preparation(copied, order)
         with self._writing(copied) as run:
             yield from making.steps(salt, run)
@@ -53,7 +54,7 @@ class Owner:
                 tables = (making.copy.record, *making.tables)
                 for statement in readable(self._reader(copied), tables):
                     run(statement)
-        self._say(copied, copied.made(order))
+        self._say(copied, copied.made(order, today))
         before = project.places.get(name)
         if before is not None and before.epoch is not None:
             self._drop_old(project.copied(name, before), making.tables)
@@ -109,7 +110,7 @@ class Owner:
         said: dict[str, object] = {"where": place.where, "parts": copied.parts}
         if place.text_bytes != TEXT_BYTES:
             said["text_bytes"] = place.text_bytes
-        for name in ("epoch", "order", "declaration"):
+        for name in ("epoch", "order", "declaration", "made"):
             if getattr(place, name) is not None:
                 said[name] = getattr(place, name)
         section = "datasets" if copied.way else "public"

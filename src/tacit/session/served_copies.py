@@ -15,9 +15,9 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime, time
 from hashlib import sha256
-from os import getpid
+from os import getpid, utime
 from pathlib import Path
 
 from tacit.core.dataset import Dataset, keeps_order
@@ -77,6 +77,7 @@ def _copied(
     name = f"{stem}-{wanted.made(order).mark}.duckdb"
     copied = replace(wanted, place=replace(place, where=f"{FOLDER}/{COPIES}/{name}"))
     if not _complete(folder / name, table.epoch.label):
+        today = date.today()  # noqa: DTZ011 - this machine's day
         tell(f"Preparing a validated copy of {table.name} ...")
         making = preparation(copied, order)
         unfinished = folder / f".{name}.{getpid()}"
@@ -84,6 +85,9 @@ def _copied(
             with writing_duckdb(copied, file.parent, str(unfinished.absolute())) as run:
                 for _ in making.steps(salt, run):
                     pass
+            # the day on which it began: rows that came since may not be in it
+            moment = datetime.combine(today, time.min).timestamp()
+            utime(unfinished, (moment, moment))
             unfinished.replace(folder / name)
         finally:
             unfinished.unlink(missing_ok=True)
@@ -91,7 +95,8 @@ def _copied(
             if old.name != name:
                 with suppress(OSError):  # where a system keeps files that are open
                     old.unlink()
-    return replace(table, copy=copied.copy_by(order))
+    made = copied.copy_by(order)
+    return replace(table, copy=replace(made, made=_made(folder / name)))
 
 
 def _complete(file: Path, label: str) -> bool:
@@ -104,8 +109,12 @@ def _complete(file: Path, label: str) -> bool:
     if not file.exists():
         return False
     until = covered_until(label)
-    made, today = date.fromtimestamp(file.stat().st_mtime), date.today()  # noqa: DTZ011, DTZ012 - this machine's day
-    return until is None or made >= min(until, today)
+    return until is None or _made(file) >= min(until, date.today())  # noqa: DTZ011 - as above
+
+
+def _made(file: Path) -> date:
+    """The day on which the making of a copy began, which its file keeps as its own time."""
+    return date.fromtimestamp(file.stat().st_mtime)  # noqa: DTZ012 - this machine's day
 
 
 def _ordered(table: Dataset | PublicTable) -> bool:

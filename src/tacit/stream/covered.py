@@ -37,7 +37,7 @@ def check_covered(
 
     A table is read as it stands, unless its epoch is named by a day, week, month, quarter or
     year: then it covers the time up to the end of that. A copy covers nothing that its epoch
-    does not name.
+    does not name, and nothing after the day on which it was made.
     """
     start, after = periods.ends(number)
     for name in tables:
@@ -45,6 +45,12 @@ def check_covered(
         if not isinstance(table, Dataset):
             continue
         label = table.epoch.label
+        if table.copy is not None and table.copy.made is not None and table.copy.made < after:
+            raise InvalidValue(
+                f"The {_span(periods)} of {start} goes up to {after - timedelta(days=1)}, and "
+                f"the copy of {name!r} was made on {table.copy.made}, so that rows may be "
+                f"missing. What is released is final; make the copy anew: tacit prepare {name}"
+            )
         until = covered_until(label)
         if until is None and table.copy is None:
             continue
