@@ -10,6 +10,7 @@ from typing import Any
 from instances import KEY
 from loading import question
 
+from tacit.ledger.ledger import Ledger
 from tacit.query.worker import Worker
 from tacit.session import ask as path
 from tacit.session import session as door
@@ -21,8 +22,8 @@ STAGES: tuple[tuple[object, str, str], ...] = (
     (door, "parse", "parse the text"),
     (path, "price", "price it"),
     (path, "request_for", "name it for the ledger"),
-    (path, "charge", "charge it, to the disk"),
-    (Worker, "answer", "have it answered by a child"),
+    (Ledger, "reserve", "charge it, to the disk"),
+    (Worker, "run", "have it answered by a child"),
     (path, "decode", "read the answer"),
     (path, "standing_of", "tell where the budget stands"),
 )

@@ -39,8 +39,11 @@ ODD = (
 )
 EMPTY = ";DELETE FROM people; DELETE FROM visits; DELETE FROM shifts"
 TABLES = {"D": ROWS, "D'": ROWS + ODD, "none": ROWS + EMPTY}
-DRAWN = re.compile(r"\b[0-9a-f]{64}\b|(?<=nonce)\W+[0-9a-f]+|(?<=at)\W+[0-9]{13}")
-"""Hashes of what is drawn, and times."""
+DRAWN = re.compile(
+    r"\b[0-9a-f]{64}\b|(?<=nonce)\W+[0-9a-f]+|(?<=at)\W+[0-9]{13}"
+    r"|(?<=inode )[0-9a-f]{24}|(?<=path )[0-9a-f]{24}"
+)
+"""Hashes of what is drawn, times, and marks of the files, which lie in three folders."""
 
 
 class Side:
