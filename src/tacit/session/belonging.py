@@ -1,9 +1,9 @@
 """Which population each physical table of a catalogue belongs to: one, and no other."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from tacit.core.catalog import Catalog
-from tacit.core.dataset import is_copy
+from tacit.core.dataset import Dataset, is_copy
 from tacit.core.public_table import PublicTable
 from tacit.engines.engine import CheckedEngine
 from tacit.engines.identity import merged
@@ -29,11 +29,22 @@ def tables_of(catalog: Catalog, engines: Mapping[str, CheckedEngine]) -> Tables:
                 "it was made from."
             )
         engine = engines[table.location.engine]
-        copies = table.copy.tables if table.copy else ()
-        known = [engine.identities(each) for each in (table.location.table, *copies)]
+        known = [engine.identities(table.location.table), *_of_copy(table, engine)]
         found[table.name] = merged(known)
     _check_apart(catalog, found)
     return found
+
+
+def _of_copy(table: Dataset | PublicTable, engine: CheckedEngine) -> Iterator[tuple[str, ...]]:
+    """The identities of each table of a copy; one that is gone is the owner's to make anew."""
+    for part in table.copy.tables if table.copy else ():
+        try:
+            yield engine.identities(part)
+        except InvalidValue as error:
+            raise InvalidValue(
+                f"The copy of {table.name!r} is not here, or its role may not read it; make it "
+                f"anew: tacit prepare {table.name}"
+            ) from error
 
 
 def _check_apart(catalog: Catalog, tables: Tables) -> None:
