@@ -161,9 +161,17 @@ def test_text_of_a_parquet_file_that_is_not_utf8_is_null(tmp_path: Path) -> None
     file = str(tmp_path / "copies.duckdb")
     making = Preparation(dataset(column(Kind.TEXT)), ("c", "main"), "duckdb", 1)
     source = str(tmp_path / "t.parquet")
-    with duckdb_owner(source, ("c", "main"), file=file, parquet="t") as run:
-        for _ in making.steps(b"salt", run):
-            pass
+
+    def make() -> None:
+        with duckdb_owner(source, ("c", "main"), file=file, parquet="t") as run:
+            for _ in making.steps(b"salt", run):
+                pass
+
+    if duckdb.__version__ < "2":  # which cannot read such text, so that its owner is told
+        with pytest.raises(InvalidValue, match="text that is not UTF-8"):
+            make()
+        return
+    make()
     with duckdb.connect(file) as made:
         found = made.execute("SELECT x FROM tacit_t_0 ORDER BY who").fetchall()
     assert found == [("a",), (None,), ("abc",), ("??",)]
