@@ -283,6 +283,10 @@ bench-noise:
 bench-first-minute:
     uv run pytest -s benchmarks/bench_first_minute.py
 
+# the demo and the README's first answer beside version 0.1.0's, in turns
+bench-demo:
+    uv run pytest -s benchmarks/bench_demo.py
+
 # NOTICE: the packages that Tacit needs or can use, and their licences
 notice:
     uv run --isolated --locked --no-dev --all-extras python shipping/notice.py > .notice && mv .notice NOTICE
