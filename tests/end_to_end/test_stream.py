@@ -149,7 +149,7 @@ def test_the_policy_is_printed_with_each_release(opens: Opens) -> None:
     always = repr(stream(session).release())
     assert "for a person over the horizon: one who is in every one of the 8 weeks" in always
     assert "they lose 1: ρ = 0.0625; all 8: ρ = 0.5" in always
-    assert "It assumes that no more than 100000 questions are tried" in always
+    assert "It assumes that no more than 100000 further questions are tried" in always
     once = repr(stream(session, max_steps=1, window=ALL).release())
     assert "It assumes that rows of weeks that are over are neither removed nor" in once
     assert "they count in the first week that they have rows in, and in no other" in once

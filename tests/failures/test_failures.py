@@ -295,7 +295,7 @@ def test_three_retries_lock(house: House, faults: Faults) -> None:
     house.look()
     answer = session.sql(COUNT).ask(rho="0.003")
     assert "3 answers that were tried twice" in str(answer)
-    assert "no more than 100000 questions are tried" in str(answer)
+    assert "no more than 100000 further questions are tried" in str(answer)
 
 
 # ---------------------------------------------------------------- the law of what leaves

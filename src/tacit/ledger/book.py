@@ -6,6 +6,7 @@ comes to the same sums, or says where they cannot be right.
 
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import reduce
 
 from tacit.errors import LedgerBroken
 from tacit.ledger.act import (
@@ -33,12 +34,12 @@ from tacit.ledger.act import (
     StateSealed,
     Thawed,
 )
-from tacit.ledger.chain import RETRIES
 from tacit.ledger.entry import GENESIS, Entry, follow
 from tacit.ledger.least import USUAL_SHARE, least_amount
 from tacit.ledger.question import binding_of
 from tacit.ledger.rule import check_opening, countable, due, hash_in, require
 from tacit.ledger.stored_act import decode
+from tacit.ledger.trouble import NO_TROUBLES, Troubles
 from tacit.ledger.units import NO_LIMIT, NO_UNITS, Units
 
 
@@ -63,6 +64,8 @@ class Book:
         """The tables that are (True) or once were (False) this population's, by identity."""
         self.inherited: dict[str, Units] = {}
         """What was spent on these people under other populations, by the other's name."""
+        self.inherited_troubles: dict[str, Troubles] = {}
+        """How often answers about them were late or failed there, by the other's name."""
         self.frozen = False
         """Whether an owner has stopped all charges."""
         self.proposals: dict[int, Proposed] = {}
@@ -174,9 +177,9 @@ class Book:
                 self.holdings |= dict.fromkeys(self.holdings, False) | dict.fromkeys(
                     tables, True
                 )
-            case Inherited(source, amount, delta, by, _):
-                self._owner(by)
-                self._inherit(source, Units(amount, delta))
+            case Inherited():
+                self._owner(act.by)
+                self._inherit(act)
             case Frozen(by, _) | Thawed(by, _):
                 self._owner(by)
                 require(
@@ -236,10 +239,18 @@ class Book:
             require(act.nonce not in self.shared, "a charge stands in a chain once")
             self.shared[act.nonce] = act
 
-    def _inherit(self, source: str, cost: Units) -> None:
+    def _inherit(self, act: Inherited) -> None:
+        source, cost = act.source, Units(act.amount, act.delta)
+        troubles = Troubles(act.late, act.failed, act.retried)
         require(source != self.population, "a population inherits from another one")
-        require(cost != NO_UNITS, "what is inherited is more than nothing")
+        more = cost != NO_UNITS or troubles != NO_TROUBLES
+        require(more, "what is inherited is more than nothing")
+        all_seen = self.looked == self.marks and bool(act.looked)
         self.inherited[source] = self.inherited.get(source, NO_UNITS) + cost
+        if troubles != NO_TROUBLES:
+            before = self.inherited_troubles.get(source, NO_TROUBLES)
+            self.inherited_troubles[source] = before.plus(troubles)
+        self.looked = self.marks if all_seen else self.looked
         self.spent += cost
         require(self.spent <= self.cap, "the sum of charges stays within the cap")
 
@@ -274,7 +285,17 @@ class Book:
     @property
     def marks(self) -> int:
         """How often an owner had reason to look: late, failed, and every third retry."""
-        return len(self.missed) + len(self.failed) + len(self.retried) // RETRIES
+        return self.troubles.marks
+
+    @property
+    def own_troubles(self) -> Troubles:
+        """How often answers about this population itself were late, failed or run again."""
+        return Troubles(len(self.missed), len(self.failed), len(self.retried))
+
+    @property
+    def troubles(self) -> Troubles:
+        """The same with what was inherited."""
+        return reduce(Troubles.plus, self.inherited_troubles.values(), self.own_troubles)
 
     @property
     def _measure(self) -> str:

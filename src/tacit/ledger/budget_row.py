@@ -17,8 +17,9 @@ from tacit.errors import (
     TacitError,
     UnknownName,
 )
-from tacit.ledger.chain import ALL_TIME, RETRIES
+from tacit.ledger.chain import ALL_TIME
 from tacit.ledger.charge import Record
+from tacit.ledger.trouble import Troubles
 from tacit.ledger.units import Units
 from tacit.store.tables import budgets
 from tacit.store.work import Work
@@ -88,7 +89,7 @@ class BudgetRow(NamedTuple):
     @property
     def locked(self) -> bool:
         """Whether an answer was late or failed, and no owner has looked since."""
-        return self.looked < self.missed + self.failed + self.retried // RETRIES
+        return self.looked < Troubles(self.missed, self.failed, self.retried).marks
 
     @property
     def record(self) -> Record:

@@ -8,6 +8,7 @@ from tacit.errors import UnknownName
 from tacit.ledger.act import Act, StateSealed
 from tacit.ledger.entry import Entry, follow
 from tacit.ledger.stored_act import encode
+from tacit.ledger.trouble import RETRIES
 from tacit.store.tables import budgets, entries
 from tacit.store.work import Work
 
@@ -23,9 +24,6 @@ STEP = (
     .returning(budgets.c.head_seq, budgets.c.head_hash)
 )
 """Take the next place in the chain; whoever comes next waits until this work ends."""
-
-RETRIES = 3
-"""Every so many questions that are run once more, an owner has to look."""
 
 MARKS = budgets.c.missed + budgets.c.failed + budgets.c.retried // RETRIES
 """How often an owner had reason to look: late answers, failures, and every third retry."""

@@ -16,7 +16,8 @@ class Record:
     late: int = 0
     failed: int = 0
     retried: int = 0
-    least: str = ""
+    least: str | None = None
+    """The least price from now on, in words; empty where there is none."""
     questions: int = 0
     """How many questions at the least price fit into the whole cap."""
 
@@ -38,8 +39,13 @@ class Record:
         told = [f"{each} whoever is in the data" for each in told]
         if self.least:
             told.append(
-                f"no more than {self.questions} questions are tried, since each costs at least "
-                f"{self.least}"
+                f"no more than {self.questions} further questions are tried, which the ledger "
+                f"enforces by a least price of {self.least}"
+            )
+        elif self.least is not None:
+            told.append(
+                "nobody tries questions without end, which the ledger does not prevent where "
+                "there is no least price"
             )
         return tuple(told)
 

@@ -32,7 +32,7 @@ from tacit.ledger.act import (
 )
 from tacit.ledger.book import Book
 from tacit.ledger.budget_row import BudgetRow, find_budget
-from tacit.ledger.chain import ALL_TIME, append, walk
+from tacit.ledger.chain import ALL_TIME, MARKS, append, walk
 from tacit.ledger.decide import apply, owners_of
 from tacit.ledger.declared import Declaration, Numbered, declaration_in
 from tacit.ledger.entry import GENESIS, Entry
@@ -76,8 +76,12 @@ _INHERIT = (
     .values(
         spent_amount=budgets.c.spent_amount + bindparam("amount"),
         spent_delta=budgets.c.spent_delta + bindparam("delta"),
+        missed=budgets.c.missed + bindparam("late"),
+        failed=budgets.c.failed + bindparam("more_failed"),
+        retried=budgets.c.retried + bindparam("more_retried"),
     )
 )
+_SEEN = update(budgets).where(_budget).values(looked=MARKS)
 _POPULATIONS = select(budgets.c.population).order_by(budgets.c.population)
 
 
@@ -290,17 +294,23 @@ class Governing:
             _check_heir(row, find_budget(self._work, name), population, name)
         heir, signed = self.book(population), self._signed
         books = [self.book(name) for name in sorted(holders)]
-        for source, units in owed_by_source(heir, books).items():
-            amounts = {"amount": units.amount, "delta": units.delta}
-            if not self._work.run(_INHERIT, {"at": population, **amounts}):
+        all_seen = heir.looked == heir.marks
+        for source, (units, troubles, looked) in owed_by_source(heir, books).items():
+            late, failed, retried = troubles
+            more = {"late": late, "more_failed": failed, "more_retried": retried}
+            amounts = {"at": population, "amount": units.amount, "delta": units.delta}
+            if not self._work.run(_INHERIT, amounts | more):
                 cap, due = row.cap.loss(row.measure), units.loss(row.measure)
                 raise BudgetExceeded(
                     f"The tables of {population!r} belonged to {source!r}, under which {due} "
                     f"was spent on the same people. That does not fit into the budget of "
                     f"{population!r}, {cap}: give it a larger one."
                 )
-            act = Inherited(source, units.amount, units.delta, signed.by, signed.at)
-            self._append(population, act)
+            all_seen = all_seen and looked
+            if all_seen:
+                self._work.run(_SEEN, {"at": population})
+            spent = (source, units.amount, units.delta, signed.by, signed.at)
+            self._append(population, Inherited(*spent, late, failed, retried, int(looked)))
 
     def _append(self, population: str, act: Act) -> Entry:
         """The entry of an act that only an owner may do."""

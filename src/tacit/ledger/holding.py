@@ -12,18 +12,42 @@ For rule 2 each chain tells apart what was spent by its *own* questions and what
 by source. When B takes a table that A has or had, B needs A's own sum, and whatever A inherited
 from others, source by source. What B has inherited from that source before is subtracted, and
 B's own charges, should A have inherited them, are not counted twice. The larger of two amounts
-is taken where two earlier holders inherited from one source.
+is taken where two earlier holders inherited from one source. Answers that were late or failed
+are inherited in the same way, and so is the lock where no owner has looked at them.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from sqlalchemy import bindparam, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from tacit.ledger.book import Book
+from tacit.ledger.trouble import NO_TROUBLES, Troubles
 from tacit.ledger.units import NO_UNITS, Units
 from tacit.store.tables import budgets, holdings
 from tacit.store.work import Work
+
+
+class Owed(NamedTuple):
+    """What is inherited from one source, and whether owners had looked at all that failed."""
+
+    units: Units
+    troubles: Troubles
+    looked: bool
+
+    @property
+    def is_something(self) -> bool:
+        """Whether there is anything to inherit."""
+        return self.units != NO_UNITS or self.troubles != NO_TROUBLES
+
+    def larger(self, other: "Owed") -> "Owed":
+        """The larger of each part; what one holder's owners did not see is not seen."""
+        units = Units(
+            max(self.units.amount, other.units.amount), max(self.units.delta, other.units.delta)
+        )
+        return Owed(units, self.troubles | other.troubles, self.looked and other.looked)
+
 
 MOMENTARY = "inode "
 """How identities begin that mean something only while a table is there.
@@ -87,22 +111,26 @@ def with_unknown_tables(work: Work) -> frozenset[str]:
     return frozenset(name for (name,) in work.all(_UNKNOWN, {}))
 
 
-def owed_by_source(heir: Book, holders: Iterable[Book]) -> Mapping[str, Units]:
+def owed_by_source(heir: Book, holders: Iterable[Book]) -> Mapping[str, Owed]:
     """What ``heir`` has to inherit because it takes tables of ``holders``, by its source."""
-    due: dict[str, Units] = {}
+    due: dict[str, Owed] = {}
     for holder in holders:
+        troubles = {**holder.inherited_troubles, holder.population: holder.own_troubles}
         spent = {**holder.inherited, holder.population: holder.own}
-        for source, units in spent.items():
-            before = due.get(source, NO_UNITS)
-            due[source] = Units(
-                max(units.amount, before.amount), max(units.delta, before.delta)
-            )
+        looked = holder.looked == holder.marks
+        for source in spent.keys() | troubles.keys():
+            found = Owed(spent.get(source, NO_UNITS), troubles.get(source, NO_TROUBLES), looked)
+            due[source] = due[source].larger(found) if source in due else found
     due.pop(heir.population, None)
     missing = {
-        source: _beyond(units, heir.inherited.get(source, NO_UNITS))
-        for source, units in sorted(due.items())
+        source: Owed(
+            _beyond(owed.units, heir.inherited.get(source, NO_UNITS)),
+            owed.troubles.beyond(heir.inherited_troubles.get(source, NO_TROUBLES)),
+            owed.looked,
+        )
+        for source, owed in sorted(due.items())
     }
-    return {source: units for source, units in missing.items() if units != NO_UNITS}
+    return {source: owed for source, owed in missing.items() if owed.is_something}
 
 
 def _beyond(units: Units, known: Units) -> Units:

@@ -14,6 +14,7 @@ from tacit.ledger.chain import walk
 from tacit.ledger.compare import compare
 from tacit.ledger.entry import Entry
 from tacit.ledger.export import Exported
+from tacit.ledger.trouble import NO_TROUBLES
 from tacit.store.store import Store
 
 
@@ -88,14 +89,23 @@ def verify_export(exported: Exported, anchor: Anchor | None = None) -> list[Book
         for act in book.shared.values():
             _compare_shared(book, act, books)
     for book in books.values():
-        for source, units in book.inherited.items():
-            if source not in books or not units <= books[source].own:
-                raise LedgerBroken(
-                    f"{book.population!r} inherits more of {source!r} than was spent there."
-                )
+        _compare_inherited(book, books)
     if told != {release: sha256(body).digest() for release, body in exported.answers.items()}:
         raise LedgerBroken("The answers are not those that the chains tell of.")
     return list(books.values())
+
+
+def _compare_inherited(book: Book, books: dict[str, Book]) -> None:
+    for source, units in book.inherited.items():
+        if source not in books or not units <= books[source].own:
+            raise LedgerBroken(
+                f"{book.population!r} inherits more of {source!r} than was spent there."
+            )
+    for source, troubles in book.inherited_troubles.items():
+        if troubles.beyond(books[source].own_troubles) != NO_TROUBLES:
+            raise LedgerBroken(
+                f"{book.population!r} inherits more of {source!r} than failed there."
+            )
 
 
 def _compare_shared(book: Book, act: Charged, books: dict[str, Book]) -> None:

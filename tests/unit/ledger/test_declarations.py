@@ -19,10 +19,12 @@ from tacit.errors import (
     InvalidValue,
     LedgerBroken,
     NotPermitted,
+    PopulationLocked,
 )
 from tacit.ledger import reserve as reserving
 from tacit.ledger.act import Charged, Inherited
 from tacit.ledger.chain import SPEND, append
+from tacit.ledger.charge import Charge
 from tacit.ledger.declared import AnyDeclaration, Declaration, HeldDeclarations
 from tacit.ledger.export import export, read_export
 from tacit.ledger.holding import claim_tables
@@ -214,6 +216,53 @@ def test_a_renamed_population_starts_with_what_was_spent(store: SqlStore) -> Non
         answer(ledger.under(AnyDeclaration()), ask(str(number), of=population("clinic")))
     with pytest.raises(BudgetExceeded):
         answer(ledger.under(AnyDeclaration()), ask("one more", of=population("clinic")))
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_a_renamed_population_keeps_what_failed_and_the_lock(
+    store: SqlStore, seen: bool
+) -> None:
+    ledger = charged(store, "patients")
+    asking = ledger.under(AnyDeclaration())
+    failing = asking.reserve(ask("fails", of=population("patients")), lease_ms=1)
+    assert isinstance(failing, Charge)
+    asking.retry(failing)
+    asking.fail(failing)
+    if seen:
+        ledger.look("patients", by="olga")
+    open_pure(ledger, "1", "clinic")
+    move(ledger, "patients", "clinic", "path patients")
+    status = ledger.status("clinic")
+    assert (status.failed, status.retried, status.locked) == (1, 1, not seen)
+    ledger.verify("clinic")
+    if not seen:
+        with pytest.raises(PopulationLocked):
+            answer(asking, ask("one more", of=population("clinic")))
+        ledger.look("clinic", by="olga")
+    after = asking.reserve(ask("one more", of=population("clinic")), lease_ms=1)
+    assert isinstance(after, Charge)
+    assert "1 failed answers would have failed whoever is in the data" in after.assumptions
+    move(ledger, "clinic", "patients", "path patients")  # nothing is counted twice
+    back = ledger.status("patients")
+    assert (back.failed, back.retried, back.locked) == (1, 1, not seen)
+    ledger.verify("patients")
+
+
+def test_a_guarantee_says_what_a_least_price_prevents(store: SqlStore) -> None:
+    ledger = charged(store, "patients")
+    asking = ledger.under(AnyDeclaration())
+    told = []
+    for share in (Fraction(0), Fraction(1, 100)):
+        ledger.set_least("patients", share, by="olga")
+        found = asking.reserve(ask(str(share), of=population("patients")), lease_ms=1)
+        assert isinstance(found, Charge)
+        told += found.assumptions
+    without, with_one = told
+    assert "which the ledger does not prevent" in without
+    assert with_one == (
+        "no more than 100 further questions are tried, which the ledger enforces by a least "
+        "price of ε = 0.01"
+    )
 
 
 def test_a_table_that_was_given_up_keeps_its_charges(store: SqlStore) -> None:
