@@ -165,8 +165,8 @@ class Inherited:
     """This population got tables of another one, and with them what was spent on those people.
 
     The amounts count as spent here, as if the questions had been asked about this population,
-    and so do the answers that were late, failed or were run once more. Where an owner had
-    looked at all of those, ``looked`` is 1.
+    and so do the answers that were late, failed or were run once more, at which their owners
+    have looked.
     """
 
     source: str
@@ -177,7 +177,6 @@ class Inherited:
     late: int = 0
     failed: int = 0
     retried: int = 0
-    looked: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -245,7 +245,7 @@ class Book:
         require(source != self.population, "a population inherits from another one")
         more = cost != NO_UNITS or troubles != NO_TROUBLES
         require(more, "what is inherited is more than nothing")
-        all_seen = self.looked == self.marks and bool(act.looked)
+        all_seen = self.looked == self.marks
         self.inherited[source] = self.inherited.get(source, NO_UNITS) + cost
         if troubles != NO_TROUBLES:
             before = self.inherited_troubles.get(source, NO_TROUBLES)

@@ -295,7 +295,7 @@ class Governing:
         heir, signed = self.book(population), self._signed
         books = [self.book(name) for name in sorted(holders)]
         all_seen = heir.looked == heir.marks
-        for source, (units, troubles, looked) in owed_by_source(heir, books).items():
+        for source, (units, troubles) in owed_by_source(heir, books).items():
             late, failed, retried = troubles
             more = {"late": late, "more_failed": failed, "more_retried": retried}
             amounts = {"at": population, "amount": units.amount, "delta": units.delta}
@@ -306,11 +306,10 @@ class Governing:
                     f"was spent on the same people. That does not fit into the budget of "
                     f"{population!r}, {cap}: give it a larger one."
                 )
-            all_seen = all_seen and looked
             if all_seen:
                 self._work.run(_SEEN, {"at": population})
             spent = (source, units.amount, units.delta, signed.by, signed.at)
-            self._append(population, Inherited(*spent, late, failed, retried, int(looked)))
+            self._append(population, Inherited(*spent, late, failed, retried))
 
     def _append(self, population: str, act: Act) -> Entry:
         """The entry of an act that only an owner may do."""

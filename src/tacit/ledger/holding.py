@@ -13,7 +13,7 @@ by source. When B takes a table that A has or had, B needs A's own sum, and what
 from others, source by source. What B has inherited from that source before is subtracted, and
 B's own charges, should A have inherited them, are not counted twice. The larger of two amounts
 is taken where two earlier holders inherited from one source. Answers that were late or failed
-are inherited in the same way, and so is the lock where no owner has looked at them.
+are inherited in the same way, once their owners have looked at them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,11 +30,10 @@ from tacit.store.work import Work
 
 
 class Owed(NamedTuple):
-    """What is inherited from one source, and whether owners had looked at all that failed."""
+    """What is inherited from one source."""
 
     units: Units
     troubles: Troubles
-    looked: bool
 
     @property
     def is_something(self) -> bool:
@@ -42,11 +41,11 @@ class Owed(NamedTuple):
         return self.units != NO_UNITS or self.troubles != NO_TROUBLES
 
     def larger(self, other: "Owed") -> "Owed":
-        """The larger of each part; what one holder's owners did not see is not seen."""
+        """The larger of each part."""
         units = Units(
             max(self.units.amount, other.units.amount), max(self.units.delta, other.units.delta)
         )
-        return Owed(units, self.troubles | other.troubles, self.looked and other.looked)
+        return Owed(units, self.troubles | other.troubles)
 
 
 MOMENTARY = "inode "
@@ -117,16 +116,14 @@ def owed_by_source(heir: Book, holders: Iterable[Book]) -> Mapping[str, Owed]:
     for holder in holders:
         troubles = {**holder.inherited_troubles, holder.population: holder.own_troubles}
         spent = {**holder.inherited, holder.population: holder.own}
-        looked = holder.looked == holder.marks
         for source in spent.keys() | troubles.keys():
-            found = Owed(spent.get(source, NO_UNITS), troubles.get(source, NO_TROUBLES), looked)
+            found = Owed(spent.get(source, NO_UNITS), troubles.get(source, NO_TROUBLES))
             due[source] = due[source].larger(found) if source in due else found
     due.pop(heir.population, None)
     missing = {
         source: Owed(
             _beyond(owed.units, heir.inherited.get(source, NO_UNITS)),
             owed.troubles.beyond(heir.inherited_troubles.get(source, NO_TROUBLES)),
-            owed.looked,
         )
         for source, owed in sorted(due.items())
     }
