@@ -67,7 +67,8 @@ def people(
 def folder(tmp_path: Path) -> Path:
     with duckdb.connect(str(tmp_path / "a.duckdb")) as owner:
         owner.execute(
-            "CREATE TABLE people AS SELECT 'p' || range AS person, (range % 90)::BIGINT AS age "
+            "CREATE TABLE people AS SELECT 'p' || range AS person, (range % 90)::BIGINT AS age,"
+            " 'h' || range % 9 AS home "
             "FROM range(1000);"
             "CREATE TABLE others AS SELECT * FROM people;"
             "CREATE VIEW seen AS SELECT person, age FROM people;"
@@ -172,6 +173,62 @@ def test_without_the_mend_the_same_people_lose_twice_the_budget(
     monkeypatch.setattr(govern, "owed_by_source", lambda *_: {})
     assert renamed(folder) == Loss.pure(0)
     spend(folder / "tacit.toml", "clinic_rows", "2.5")  # 2.5 + 2.5 of "at most 3"
+
+
+@pytest.mark.parametrize("at_once", ["with the name", "before the name"])
+def test_a_file_that_moves_takes_its_charges_along(
+    folder: Path, at_once: str, bar: Bar
+) -> None:
+    file = write(folder, people("patients", "a.parquet"))
+    apply_project(file, by="olga")
+    spend(file, "patients", "2.5")
+    (folder / "a.parquet").rename(folder / "inner/moved.parquet")
+    if at_once == "before the name":
+        write(folder, people("patients", "inner/moved.parquet"))
+        [moved] = apply_project(file, by="olga")
+        assert "which physical tables these are" in str(moved)
+    write(folder, people("clinic", "inner/moved.parquet"))
+    apply_project(file, by="olga")
+    spent = ledger_in(folder).status("clinic").spent
+    name = f"epsilon spent where a file moves {at_once}"
+    bar(name, float(spent.amount), "2.5", spent == Loss.pure("2.5"))
+
+
+def test_rows_that_come_from_another_table_bring_their_charges(folder: Path, bar: Bar) -> None:
+    """A view that shows another table is known by its own name, and by one that is new."""
+    file = write(folder, people("patients"))
+    apply_project(file, by="olga")
+    spend(file, "patients_rows", "2.5")
+    with duckdb.connect(str(folder / "a.duckdb")) as owner:
+        owner.execute("CREATE VIEW mixed AS SELECT person, age FROM others")
+    write(folder, people("staff", table="mixed"))
+    apply_project(file, by="olga")
+    assert ledger_in(folder).status("staff").spent == Loss.pure(0)
+    with duckdb.connect(str(folder / "a.duckdb")) as owner:
+        owner.execute("CREATE OR REPLACE VIEW mixed AS SELECT person, age FROM people")
+    apply_project(file, by="olga")
+    spent = ledger_in(folder).status("staff").spent
+    name = "epsilon spent on rows that another population had"
+    bar(name, float(spent.amount), "2.5", spent == Loss.pure("2.5"))
+
+
+def test_whose_a_row_is_does_not_change_once_it_was_charged(folder: Path) -> None:
+    file = write(folder, people("patients"))
+    apply_project(file, by="olga")
+    by_home = people("patients").replace('unit = "person"\nmax', 'unit = "home"\nmax')
+    by_home = by_home.replace('person = "text"', 'home = "text"')
+    file.write_text(by_home)
+    apply_project(file, by="olga")  # nothing was asked
+    file.write_text(people("patients"))
+    apply_project(file, by="olga")
+    spend(file, "patients_rows", "1")
+    file.write_text(by_home)
+    with pytest.raises(InvalidValue, match="The answers before protect another unit"):
+        apply_project(file, by="olga")
+    twice = by_home.partition("[datasets")[2].replace("patients_rows", "again")
+    file.write_text(people("patients") + "[datasets" + twice)
+    with pytest.raises(InvalidValue, match="say in two ways whose a row is"):
+        apply_project(file, by="olga")
 
 
 def test_who_owns_nothing_changes_nothing(folder: Path, bar: Bar) -> None:

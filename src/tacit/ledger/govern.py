@@ -252,6 +252,11 @@ class Governing:
         Guarantee: once the work has ended, nothing is charged under an earlier declaration.
         """
         entries, before = {}, {}
+        # as it is before anybody gives up a table: an inode tells tables of one moment apart
+        held = {
+            name: other_holders(self._work, name, said.tables)[0]
+            for name, said in declarations.items()
+        }
         for name, said in sorted(declarations.items()):
             act = Described(said.facts, said.tables, self._signed.by, self._signed.at)
             entries[name] = self._append(name, act)
@@ -261,13 +266,16 @@ class Governing:
         for name, said in sorted(declarations.items()):
             new = set(said.tables) - before[name]
             if new:
-                self._take(name, new)
+                self._take(name, new, held[name])
         return entries
 
     # ---------------------------------------------------------- tables that change hands
 
-    def _take(self, population: str, tables: set[str]) -> None:
-        """Make ``tables`` the population's, with all that was ever spent on their people."""
+    def _take(self, population: str, tables: set[str], held: frozenset[str]) -> None:
+        """Make ``tables`` the population's, with all that was ever spent on their people.
+
+        Some of them were ``held`` by other populations when the work began.
+        """
         now, ever = other_holders(self._work, population, tables)
         if now:
             other = min(now)
@@ -284,8 +292,8 @@ class Governing:
                 "charged for: by `tacit apply`, or by opening it once more."
             )
         claim_tables(self._work, population, tables)
-        if ever:
-            self._inherit(population, ever)
+        if ever | held:
+            self._inherit(population, ever | held)
 
     def _inherit(self, population: str, holders: frozenset[str]) -> None:
         """Charge the population with what was spent under ``holders``."""

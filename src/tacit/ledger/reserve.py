@@ -32,14 +32,14 @@ from tacit.errors import (
 from tacit.ledger.act import Charged
 from tacit.ledger.answer import claim, look, parked, resume
 from tacit.ledger.budget_row import BudgetRow, find_budget
-from tacit.ledger.chain import SPEND, write
+from tacit.ledger.chain import SPEND, hold, write
 from tacit.ledger.charge import Answer, Charge, Record
 from tacit.ledger.entry import Entry
 from tacit.ledger.least import at_least
 from tacit.ledger.question import Question, Target
 from tacit.ledger.quota import count, holders_of
 from tacit.ledger.stored_act import encode
-from tacit.ledger.units import Units, price
+from tacit.ledger.units import NO_UNITS, Units, price
 from tacit.store.store import Store
 from tacit.store.tables import entries, requests
 from tacit.store.work import Work
@@ -137,7 +137,7 @@ def reserve_within(  # noqa: PLR0913, PLR0917 - a part of `reserve`
     """What `reserve` does, as a part of a unit of work."""
     places = parked(work, question.release_key)
     if places is not None:
-        return _taken_up(work, question, places, until)
+        return _taken_up(work, question, places, until, numbers)
     paid = _paid_before(work, question, nonce, now)
     if paid is not None:
         return paid
@@ -210,13 +210,20 @@ def _cost(budget: BudgetRow, event: Event, price_delta: Fraction) -> tuple[Units
     return at_least(cost, budget.least_amount), _event_text(event)
 
 
-def _taken_up(work: Work, question: Question, places: str, until: int) -> Charge:
+def _taken_up(
+    work: Work, question: Question, places: str, until: int, numbers: Numbers
+) -> Charge:
     """The charge that waited for its engine, for whoever asks the same now.
 
-    Refused while an owner has to look: what was charged and has not begun is not begun.
+    What was charged and has not begun is not begun while an owner has to look, after an owner
+    has stopped all charges, and by whoever still goes by an earlier declaration.
     """
     for population in question.populations:
-        find_budget(work, population).check_open(population)
+        hold(work, population)  # no owner acts between this look and the end of the work
+        budget, number = find_budget(work, population), numbers.get(population, 0)
+        budget.check_open(population)
+        if budget.frozen or budget.declared != number:
+            raise budget.refusal(population, NO_UNITS, number)
     resume(work, question.release_key, until)
     told = json.loads(places)
     charge = _charge_at(work, question, dict(told["places"]))

@@ -1,6 +1,7 @@
 """Which population each physical table of a catalogue belongs to: one, and no other."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from tacit.core.catalog import Catalog
 from tacit.core.dataset import Dataset, is_copy
@@ -12,8 +13,21 @@ from tacit.ledger.declared import Declaration
 from tacit.ledger.holding import MOMENTARY
 from tacit.project.facts import facts_of
 
-Tables = Mapping[str, tuple[str, ...]]
-"""The identities of the physical table of each dataset and public table, by its name."""
+
+class Physical(NamedTuple):
+    """The identities of one physical table: its ``own``, and those of its prepared copies."""
+
+    own: tuple[str, ...]
+    copies: tuple[str, ...] = ()
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Those of the table and of its copies."""
+        return merged((self.own, self.copies))
+
+
+Tables = Mapping[str, Physical]
+"""The physical table of each dataset and public table, by its name."""
 
 
 def tables_of(catalog: Catalog, engines: Mapping[str, CheckedEngine]) -> Tables:
@@ -29,8 +43,8 @@ def tables_of(catalog: Catalog, engines: Mapping[str, CheckedEngine]) -> Tables:
                 "it was made from."
             )
         engine = engines[table.location.engine]
-        known = [engine.identities(table.location.table), *_of_copy(table, engine)]
-        found[table.name] = merged(known)
+        own = engine.identities(table.location.table)
+        found[table.name] = Physical(own, merged(_of_copy(table, engine)))
     _check_apart(catalog, found)
     return found
 
@@ -50,9 +64,10 @@ def _of_copy(table: Dataset | PublicTable, engine: CheckedEngine) -> Iterator[tu
 def _check_apart(catalog: Catalog, tables: Tables) -> None:
     """Refuse one physical table that is declared about two populations, or about nobody too."""
     owner: dict[str, tuple[str, str | None]] = {}
+    _check_units(catalog, tables)
     for table in catalog.tables:
         population = None if isinstance(table, PublicTable) else table.population
-        for identity in tables[table.name]:
+        for identity in tables[table.name].all:
             other, before = owner.setdefault(identity, (table.name, population))
             if before != population:
                 raise InvalidValue(
@@ -60,6 +75,21 @@ def _check_apart(catalog: Catalog, tables: Tables) -> None:
                     f"{_belongs(other, before)} while {_belongs(table.name, population)}. One "
                     "table belongs to one population: declare both about the same people, or "
                     "take one of them out."
+                )
+
+
+def _check_units(catalog: Catalog, tables: Tables) -> None:
+    """Refuse one physical table whose rows are declared to be of two different units."""
+    ways: dict[str, tuple[str, str]] = {}
+    for dataset in catalog.datasets:
+        said = f"{type(dataset.unit).__name__} {dataset.unit.column}"
+        for identity in _lasting(tables[dataset.name].own):
+            other, before = ways.setdefault(identity, (dataset.name, said))
+            if before != said:
+                raise InvalidValue(
+                    f"{other!r} and {dataset.name!r} are the same table, or share rows, and "
+                    "say in two ways whose a row is. A person has one budget: declare one "
+                    "unit for both."
                 )
 
 
@@ -79,20 +109,28 @@ def declaration_of(
     """
     facts = facts_of(catalog, population)
     mine = [each.name for each in catalog.datasets if each.population == population]
-    known = merged(tables[name] for name in mine)
+    known = merged(tables[name].all for name in mine)
     if datasets_in(facts) == datasets_in(before.facts):
-        lasting = [each for each in before.tables if not each.startswith(MOMENTARY)]
-        known = merged((known, lasting))
+        known = merged((known, _lasting(before.tables)))
     return Declaration(facts, known)
+
+
+def _lasting(tables: Iterable[str]) -> tuple[str, ...]:
+    """The identities that stay a table's when its file is written anew."""
+    return tuple(each for each in tables if not each.startswith(MOMENTARY))
 
 
 def is_recorded(
     catalog: Catalog, population: str, tables: Tables, declared: Declaration
 ) -> bool:
-    """Whether a declaration tells of the physical table of each dataset."""
+    """Whether a declaration tells of all that the physical table of each dataset is made of.
+
+    A table that is known by one of its names and not by another has moved, or has got rows of
+    another table as a partition: whoever had those before is found by the name that is new.
+    """
     mine = [each.name for each in catalog.datasets if each.population == population]
     recorded = set(declared.tables)
-    return all(recorded.intersection(tables[name]) for name in mine if tables[name])
+    return all(recorded.issuperset(_lasting(tables[name].own)) for name in mine)
 
 
 def datasets_in(facts: tuple[str, ...]) -> set[str]:

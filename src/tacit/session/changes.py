@@ -17,7 +17,7 @@ from tacit.numeric.exact import plain
 from tacit.project.facts import facts_of
 from tacit.project.people import People
 from tacit.project.project import Project
-from tacit.session.belonging import Tables, declaration_of, is_recorded
+from tacit.session.belonging import Tables, declaration_of, is_recorded, unit_in
 from tacit.session.budgets import budget_of, quota_of
 
 Make = Callable[[Governing], object]
@@ -219,17 +219,34 @@ def _declared(
         recorded = bool(book.declaration) and is_recorded(catalog, name, tables, before)
     if said.facts == before.facts and recorded:
         return
+    if book.own != NO_UNITS:
+        _check_units(project, name, before, said)
     gone = [f"- {fact}" for fact in before.facts if fact not in said.facts]
     new = [f"+ {fact}" for fact in said.facts if fact not in before.facts]
     moved = [] if recorded else ["+ which physical tables these are"]
     yield Change(name, "declare", None, tuple(gone + new + moved), said)
 
 
+def _check_units(
+    project: Project, population: str, before: Declaration, said: Declaration
+) -> None:
+    """Refuse to say of a table that was charged for that its rows are somebody else's."""
+    for dataset in project.catalog.datasets:
+        was, is_now = (unit_in(dataset.name, each.facts) for each in (before, said))
+        if dataset.population == population and None is not was != is_now is not None:
+            raise InvalidValue(
+                f"Questions about {population!r} were charged while {was!r} was declared, and "
+                f"now {is_now!r} is. The answers before protect another unit, so that no sum "
+                "says what they cost one of these. Declare it as it was; or begin another "
+                "ledger for the unit that you mean, and say of both what they protect."
+            )
+
+
 def _given_up(project: Project, ledger: Held, tables: Tables) -> Iterator[Change]:
     """Populations that the file no longer names, and whose tables it declares under others."""
     named = {people.population.name for people in project.people}
     wanted = {
-        each: table.name for table in project.catalog.tables for each in tables[table.name]
+        each: table.name for table in project.catalog.tables for each in tables[table.name].all
     }
     public = {table.name for table in project.catalog.public}
     for other in ledger.populations():

@@ -104,7 +104,7 @@ def open_session(  # noqa: PLR0913 - each is a public fact that somebody has to 
             check_computed(catalog, {ENGINE: engine})
         # tables that are not there, or of other types, are refused before anything is recorded
         Curator(catalog, {ENGINE: engine}, home, asker)
-        tables = tables_of(catalog, {ENGINE: engine})[dataset.name]
+        tables = tables_of(catalog, {ENGINE: engine})[dataset.name].all
         declarations = settle(home.ledger, catalog, tables, budget, asker)
         curator = Curator(catalog, {ENGINE: engine}, home.under(declarations), asker)
         closing.pop_all()

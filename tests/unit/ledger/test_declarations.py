@@ -241,6 +241,26 @@ def test_a_renamed_population_keeps_what_failed(store: SqlStore) -> None:
     ledger.verify("patients")
 
 
+def test_a_charge_that_waits_obeys_owners(store: SqlStore) -> None:
+    """A charge whose engine was not reached is not begun by what an owner has ended since."""
+    ledger = charged(store, "patients")
+    old = ledger.under(HeldDeclarations(ledger.declarations()))
+    asked = ask("waits", of=population("patients"))
+    waiting = old.reserve(asked, lease_ms=1)
+    assert isinstance(waiting, Charge)
+    old.park(waiting)
+    ledger.freeze("patients", by="olga")
+    with pytest.raises(ChargesFrozen):
+        old.reserve(asked, lease_ms=1)
+    ledger.thaw("patients", by="olga")
+    ledger.declare("patients", (), ("path patients",), by="olga")
+    with pytest.raises(DeclarationsChanged):
+        old.reserve(asked, lease_ms=1)
+    again = ledger.under(HeldDeclarations(ledger.declarations())).reserve(asked, lease_ms=1)
+    assert isinstance(again, Charge)
+    assert again.entries == waiting.entries  # it is the same charge, and nobody pays twice
+
+
 def test_a_guarantee_says_what_a_least_price_prevents(store: SqlStore) -> None:
     ledger = charged(store, "patients")
     asking = ledger.under(AnyDeclaration())
