@@ -72,6 +72,10 @@ def folder(tmp_path: Path) -> Path:
             "FROM range(1000);"
             "CREATE TABLE others AS SELECT * FROM people;"
             "CREATE VIEW seen AS SELECT person, age FROM people;"
+            "CREATE MACRO inner_one() AS TABLE SELECT person, age FROM people;"
+            "CREATE MACRO outer_one() AS TABLE SELECT * FROM inner_one();"
+            "CREATE VIEW called AS SELECT * FROM outer_one();"
+            "CREATE VIEW spelled AS SELECT person, age FROM query_table('people');"
         )
         owner.execute(f"COPY people TO '{tmp_path}/a.parquet'")
     (tmp_path / "linked.duckdb").symlink_to("a.duckdb")
@@ -96,6 +100,8 @@ OTHER_NAMES = {
     "dots": ("inner/../a.duckdb", "people"),
     "a symbolic link": ("linked.duckdb", "people"),
     "a view": ("a.duckdb", "seen"),
+    "a view of a macro": ("a.duckdb", "called"),
+    "a view of a text": ("a.duckdb", "spelled"),
 }
 
 

@@ -55,23 +55,41 @@ def _read_by(
 ) -> list[tuple[str, ...]]:
     """The identities of what a view reads: tables by their names, files by the texts in it.
 
-    A table whose name is a word of the view's text is taken for one that it reads, which may be
-    one too many.
+    A table whose name is a word of the view's text, or of a macro that it calls, is taken for
+    one that it reads, which may be one too many. A text is words too, since `query_table` takes
+    a name as text.
     """
     _, _, query = text.partition(" AS ")
+    query = _with_macros(cursor, query)
     found = [
         file_identities(literal.replace("''", "'"))
-        for literal in LITERAL.findall(text)
+        for literal in LITERAL.findall(query)
         if "." in literal or "/" in literal
     ]
     named = cursor.execute(
         "SELECT database_name, schema_name, table_name FROM duckdb_tables() UNION ALL"
         " SELECT database_name, schema_name, view_name FROM duckdb_views() WHERE NOT internal"
     ).fetchall()
-    words = {
-        word.strip('"').replace('""', '"').casefold()
-        for word in WORD.findall(LITERAL.sub(" ", query))
-    }
+    words = _words(query)
     read = words - {view[-1].casefold()}
     tables = [parts for parts in named if parts[-1].casefold() in read]
     return found + [table_identities(cursor, parts, depth) for parts in tables]
+
+
+def _with_macros(cursor: Names, query: str) -> str:
+    """The text of a query, followed by that of every macro that it may call."""
+    macros = cursor.execute(
+        "SELECT lower(function_name), macro_definition FROM duckdb_functions()"
+        " WHERE macro_definition IS NOT NULL AND NOT internal"
+    ).fetchall()
+    called: set[str] = set()
+    while new := (_words(query) & {name for name, _ in macros}) - called:
+        query = "\n".join((query, *(text for name, text in macros if name in new)))
+        called |= new
+    return query
+
+
+def _words(query: str) -> set[str]:
+    """The names in a query, and the words of the texts in it."""
+    found = WORD.findall(query) + WORD.findall(" ".join(LITERAL.findall(query)))
+    return {word.strip('"').replace('""', '"').casefold() for word in found}
