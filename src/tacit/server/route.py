@@ -1,8 +1,10 @@
 """Routes that are closed unless they say for whom they are open."""
 
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
+from anyio import CapacityLimiter, to_thread
+from anyio.lowlevel import RunVar
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
@@ -20,6 +22,11 @@ ANYONE = "anyone"
 LONGEST_BODY = 2**18
 """Bytes of a request's body."""
 
+PAID_AT_ONCE = 40
+"""Questions and fits that are waited for in threads; others wait without one."""
+
+_paid: RunVar[CapacityLimiter] = RunVar("_paid")
+Made = TypeVar("Made")
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
@@ -57,6 +64,20 @@ def open_to(*roles: Role) -> dict[str, Any]:
         "openapi_extra": {ROLES: named} | ({"security": [{"token": []}]} if roles else {}),
         "responses": {"default": {"model": ErrorBody, "description": "What is refused"}},
     }
+
+
+async def run_paid(work: Callable[[], Made]) -> Made:
+    """Run paid ``work`` in a thread, apart from those of all other routes.
+
+    However many questions one analyst has waiting, an owner's freeze and a look at the
+    server's health have threads of their own.
+    """
+    try:
+        limiter = _paid.get()
+    except LookupError:
+        limiter = CapacityLimiter(PAID_AT_ONCE)
+        _paid.set(limiter)
+    return await to_thread.run_sync(work, limiter=limiter)
 
 
 def new_router() -> APIRouter:

@@ -11,7 +11,7 @@ from tacit.server.answered import answered, wanted
 from tacit.server.caller import Caller
 from tacit.server.given import Calling, Door, RequestKey, Sent
 from tacit.server.role import Role
-from tacit.server.route import new_router, open_to, watched
+from tacit.server.route import new_router, open_to, run_paid, watched
 from tacit.session.session import Session
 
 router = new_router()
@@ -47,7 +47,7 @@ def quote_fit(given: GivenFit, session: Door, caller: Calling) -> dict[str, Any]
 
 
 @router.post("/v1/fit", **open_to(Role.ANALYST))
-def fit(
+async def fit(
     given: GivenFit,
     request: Request,
     session: Door,
@@ -59,6 +59,12 @@ def fit(
     They are a release of three columns: the name of a parameter, a place in it, and the number
     there. With an Idempotency-Key, the same request sent again is never charged twice.
     """
+    return await run_paid(lambda: _fitted(given, request, session, caller, key))
+
+
+def _fitted(
+    given: GivenFit, request: Request, session: Session, caller: Caller, key: str | None
+) -> Response:
     kind, model = wanted(request), _model(given, session, caller)
     if caller.scope.most is not None:
         people = session.catalog.dataset(given.dataset).population

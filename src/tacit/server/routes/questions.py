@@ -20,7 +20,7 @@ from tacit.server.given import (
     RequestKey,
 )
 from tacit.server.role import Role
-from tacit.server.route import new_router, open_to, watched
+from tacit.server.route import new_router, open_to, run_paid, watched
 from tacit.session.preview import Preview
 from tacit.session.question import Question as Asked
 from tacit.session.session import Session
@@ -59,7 +59,7 @@ def explain(given: Question, session: Door, caller: Calling) -> dict[str, str]:
 
 
 @router.post("/v1/ask", **open_to(Role.ANALYST))
-def ask(
+async def ask(
     given: PricedQuestion,
     request: Request,
     session: Door,
@@ -71,6 +71,12 @@ def ask(
     With an Idempotency-Key, the same request sent again gives the same bytes, or says that
     the answer was lost; it is never charged twice.
     """
+    return await run_paid(lambda: _answer(given, request, session, caller, key))
+
+
+def _answer(
+    given: PricedQuestion, request: Request, session: Session, caller: Caller, key: str | None
+) -> Response:
     kind = wanted(request)
     question = _question(given, session, caller)
     loss = question.loss(epsilon=given.epsilon, rho=given.rho, delta=given.delta)
