@@ -66,8 +66,8 @@ class Owner:
             try:
                 self._drop_old(old, making.tables)
             except TacitError:  # another role may have made it; the new one is in use
-                tables = made_before(old)
-                left = (tables.copy.record, *tables.tables)
+                stays = made_before(old)
+                left = (stays.copy.record, *stays.tables)
                 yield Progress(copied.parts, copied.parts, left)
 
     def drop(self, name: str) -> bool:
