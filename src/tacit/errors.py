@@ -4,6 +4,7 @@
 
     TacitError                  every error that Tacit raises on purpose
     ├── InvalidValue            a public value is malformed or out of range    (a ValueError)
+    │   ├── CopyMissing         a served table has no validated copy that may be read
     │   └── MissingBound        an aggregate needs bounds that are not declared
     ├── BudgetExceeded          a loss does not fit into what is left of a budget
     ├── PopulationLocked        an answer failed: an owner looks before more is charged
@@ -37,6 +38,10 @@ class TacitError(Exception):
 
 class InvalidValue(TacitError, ValueError):
     """A public value is malformed or out of range."""
+
+
+class CopyMissing(InvalidValue):
+    """A served table has no copy of what is declared now; the text says how to make it."""
 
 
 class MissingBound(InvalidValue):

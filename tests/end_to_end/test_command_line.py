@@ -13,6 +13,8 @@ from click.testing import CliRunner, Result
 from conftest import Bar, given_seconds
 
 from tacit.cli.main import main
+from tacit.core.loss import Loss
+from tacit.session.project import beside
 
 ROOT = Path(__file__).parents[2]
 COUNT = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
@@ -61,6 +63,19 @@ def test_a_question_is_quoted_asked_and_free_again(file: Path) -> None:
     assert "This answer was paid for before." in again.output
 
 
+def test_whoever_has_a_quota_is_told_how_many_questions_fit_into_it(file: Path) -> None:
+    with beside(file) as (_, home):
+        home.ledger.set_quota("patients", "ann", Loss.zcdp("0.0025"), by="olga")
+
+    def shown(*words: object) -> str:
+        return tacit("ask", COUNT, "--rho", "0.001", *words, "--project", file).output
+
+    assert "about 2 such questions fit" in shown("--quote", "--as", "ann")
+    assert "such questions fit" in shown("--quote", "--as", "bob")
+    assert "about 2 such questions fit" not in shown("--quote", "--as", "bob")
+    assert "About 1 more question like this fits" in shown("--as", "ann")
+
+
 def test_machines_are_told_in_json_and_csv(file: Path) -> None:
     told = json.loads(tacit("ask", COUNT, "--rho", "0.001", "--json", "--project", file).output)
     assert told["columns"]["ward"] == ["north", "south", "east", "west"]
@@ -77,7 +92,7 @@ def test_groups_that_nobody_declared_are_asked_with_a_delta(file: Path) -> None:
     text = "SELECT doctor, COUNT(*) AS n FROM visits GROUP BY doctor"
     refused = tacit("ask", text, "--epsilon", "0.5", "--project", file)
     assert refused.exit_code == 1
-    assert "ask with one, such as 1e-6" in refused.output
+    assert "ask with one, such as 1e-8" in refused.output
     answer = tacit("ask", text, "--epsilon", "0.5", "--delta", "1e-8", "--project", file)
     assert "Dr A" in answer.output
 

@@ -125,7 +125,7 @@ def file_applied(file: Path) -> Path:
 
 def test_keys_are_selected_and_one_person_alone_is_not_told_of(file: Path) -> None:
     words = ("domain", "visits.ward", "--estimate", "keys", "--epsilon", 8, "--yes")
-    assert "ask with one, such as 1e-6" in told(file, *words)
+    assert "ask with one, such as 1e-8" in told(file, *words)
     assert said(file, "ward") == "text"
     done(file, *words, "--delta", "1e-8")
     assert said(file, "ward")["keys"] == ["north", "south"]

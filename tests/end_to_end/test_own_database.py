@@ -1,5 +1,6 @@
 """An owner's own database, from its schema to a first answer, by the command line."""
 
+from fractions import Fraction
 from pathlib import Path
 from uuid import uuid4
 
@@ -153,3 +154,21 @@ def test_names_that_toml_does_not_take_bare_come_back(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     found = read_project(file).catalog.dataset(name)
     assert found.schema.names == ("per son", "x.y", "é")
+
+
+def test_a_new_budget_keeps_the_least_price_that_the_file_says(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "odd.duckdb")) as owner:
+        owner.execute("CREATE TABLE visits (person text)")
+    file = tmp_path / "tacit.toml"
+    assert tacit(file, "init", "odd.duckdb").exit_code == 0
+    limits = ("--max-groups", 1, "--max-rows", 1)
+    assert tacit(file, "protect", "visits", "--unit", "person", *limits).exit_code == 0
+    words = ("budget", "people", "--delta", "1e-6", "--epsilon")
+    assert tacit(file, *words, 1).exit_code == 0
+    assert read_project(file).people[0].budget.least is None
+    said = file.read_text()
+    file.write_text(said.replace('delta = "1e-6"', 'delta = "1e-6", least = "1e-4"'))
+    assert file.read_text() != said
+    assert tacit(file, *words, 2).exit_code == 0
+    budget = read_project(file).people[0].budget
+    assert (budget.epsilon, budget.least) == (2, Fraction("1e-4"))

@@ -5,9 +5,9 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from prepared import QUESTION, ROWS, TEXT, done, integers, part_of, told
+from prepared import QUESTION, ROWS, TEXT, done, edit, integers, part_of, told
 
-from tacit.engines.postgres_role import reader
+from tacit.engines.postgres_role import QUIET, reader
 from tacit.project.project import read_project
 from tacit.testing.postgres_cluster import PostgresCluster
 
@@ -77,6 +77,29 @@ def test_a_reader_needs_no_right_to_the_table_itself(served: tuple[Path, str, st
     with psycopg.connect(address, autocommit=True) as owner:
         owner.execute(f"REVOKE ALL ON visits FROM {role}".encode())
     assert integers(file) == before
+
+
+def test_a_copy_that_another_role_made_stays_and_the_new_one_is_in_use(
+    served: tuple[Path, str, str],
+) -> None:
+    file, address, _ = served
+    done(file, "prepare", "visits", "--by", address)
+    old, maker = part_of(file, 0), f"maker_{uuid4().hex}"
+    with psycopg.connect(address, autocommit=True) as owner:
+        for statement in (
+            f"CREATE ROLE {maker} LOGIN",
+            f"GRANT SELECT ON visits TO {maker}",
+            f"GRANT ALL ON SCHEMA copies TO {maker}",
+            *(f"GRANT SET ON PARAMETER {setting} TO {maker}" for setting in QUIET),
+        ):
+            owner.execute(statement.encode())
+    edit(file, '"2026-W46"  # each', '"2026-W47"  # each')
+    done(file, "apply", "--yes")
+    shown = done(file, "prepare", "visits", "--by", address.replace("postgres@", f"{maker}@"))
+    assert "The new copy of visits is in use" in shown
+    assert f"copies.{old}" in shown
+    assert part_of(file, 0) != old
+    assert sum(integers(file)[0]) > 0
 
 
 def test_whoever_may_not_write_is_told_how(

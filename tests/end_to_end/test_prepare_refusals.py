@@ -95,6 +95,29 @@ def test_declarations_that_have_no_copy_are_told(
     assert file.read_text() == said
 
 
+def test_a_table_in_place_has_no_copy_and_one_that_is_there_can_be_dropped(file: Path) -> None:
+    before = file.read_text()
+    edit(file, 'row_key = "id"', 'in_place = true\nrow_key = "id"')
+    done(file, "apply", "--yes")
+    said = file.read_text()
+    assert "no copy is needed" in told(file, "prepare", "visits")
+    assert file.read_text() == said
+    assert not (file.parent / "copies.duckdb").exists()
+    file.write_text(before)
+    done(file, "apply", "--yes")
+    done(file, "prepare", "visits")  # and with a copy, in_place is declared
+    copy = part_of(file, 1)
+    edit(file, 'row_key = "id"', 'in_place = true\nrow_key = "id"')
+    edit(file, '"2026-W46"  # each', '"2026-W47"  # each')
+    done(file, "apply", "--yes")
+    assert "ordered copy" not in done(file, "ask", QUESTION, "--explain")
+    done(file, "ask", QUESTION, "--rho", "0.01")
+    assert "The copy is dropped" in done(file, "prepare", "visits", "--drop")
+    with duckdb.connect(str(file.parent / "copies.duckdb")) as owner:
+        assert (copy,) not in owner.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+    assert "epoch" not in next(x for x in file.read_text().splitlines() if "copy =" in x)
+
+
 def test_keys_that_tell_no_rows_apart_are_refused(file: Path) -> None:
     edit(file, 'row_key = "id"', 'row_key = "ward"')
     assert "does not tell the rows of a unit apart" in told(

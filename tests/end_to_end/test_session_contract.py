@@ -270,7 +270,7 @@ REFUSED: list[tuple[type[TacitError], Callable[[Door], object], str]] = [
     (MissingBound, lambda d: d.sql("SELECT SUM(other) FROM visits").ask(rho=1), "no bounds"),
     (InvalidValue, lambda door: door.sql(WARDS).ask(), "Say how much to spend"),
     (InvalidValue, lambda door: door.sql(WARDS).ask(epsilon=0), "A question costs something"),
-    (InvalidValue, lambda door: door.sql(JOINED).ask(epsilon=1), "ask with one, such as 1e-6"),
+    (InvalidValue, lambda door: door.sql(JOINED).ask(epsilon=1), "ask with one, such as 1e-8"),
     (BudgetExceeded, lambda door: door.sql(WARDS).ask(epsilon=90), "does not fit into the"),
     (InvalidValue, lambda d: d.sql(WARDS).quote(assume_size=[0]), "1000000000000 rows, and 0"),
     (InvalidValue, lambda d: d.sql(WARDS).quote(assume_size=[]), "1 to 10 sizes, and 0 were"),

@@ -1,5 +1,6 @@
 """What is below the line: child processes, their limits, deadlines, and what they leave."""
 
+import json
 import os
 import signal
 import time
@@ -140,6 +141,8 @@ def test_an_owner_looks_over_http(server: Server) -> None:
     with hurt(server, signal.SIGSTOP):
         assert server.ask(ann, epsilon="0.032").status_code == 500
     assert server.ask(ann, epsilon="0.033").status_code == 423
+    lines = [json.loads(line) for line in server.log]  # each of them, failures too
+    assert [line["stage"] for line in lines if line.get("below") == "late"]
     looked = server.call("POST", "/v1/ledger/patients/look", olga)
     assert (looked.status_code, looked.json()["locked"]) == (200, False)
     assert server.ask(ann, epsilon="0.033").status_code == 200
@@ -167,6 +170,7 @@ def test_after_a_late_answer_nothing_about_the_same_people_is_charged_until_an_o
     words = ["ledger", "look", "patients", "--as", "olga", "--project", str(file)]
     done = CliRunner().invoke(main, words)
     assert f"{told['missed']} late, " in done.output
+    assert ": late, 20" in done.output  # the charge that was, and when
     again = server.ask(bob, epsilon="0.18").json()
     assert f"{told['missed']} late answers would have been late" in again["guarantee"]
     assert ledger.verify("patients")

@@ -1,20 +1,27 @@
 """F-P11: a server that runs follows what owners declare, and goes on answering."""
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from uuid import uuid4
 
+import psycopg
 import pytest
 import requests
-from serving import SECONDS, Server, make_project, running
+from serving import COUNT, PATIENTS, SECONDS, Server, make_project, running
 
+from tacit.engines.postgres_role import reader
+from tacit.project.project import read_project
 from tacit.project.serving import Serving
 from tacit.server.app import make_app, watched_app
 from tacit.server.current import stays
 from tacit.server.role import Role
+from tacit.session.prepare import Owner
 from tacit.session.project import apply_project, served
 from tacit.session.reload import Reloading
+from tacit.testing.postgres_cluster import PostgresCluster
 
 SUM = "SELECT SUM(cost) AS s FROM visits"
 STAFF = "SELECT COUNT(*) AS n FROM shifts"
@@ -122,6 +129,68 @@ def test_a_file_that_cannot_be_read_stops_what_was_declared_anew(file: Path) -> 
         assert server.ask(ann, STAFF).status_code == 200
         file.write_text(text.replace(BOUNDS, "bounds = [0, 50]"))
         assert comes(lambda: server.ask(ann, SUM, key=str(next(keys))).status_code == 200)
+
+
+def of_postgres(folder: Path, address: str) -> Path:
+    """The project of one table in PostgreSQL, whose copy was prepared."""
+    role = f"tacit_{uuid4().hex}"
+    where = address.replace("postgres@", f"{role}@")
+    file = folder / "tacit.toml"
+    patients = PATIENTS.partition("[datasets.visits]")[0]
+    file.write_text(
+        "[server]\nprocesses = 1\n"
+        + patients.replace(
+            'kind = "duckdb"\npath = "clinic.duckdb"',
+            f'kind = "postgres"\naddress = "{where}"',
+        )
+    )
+    with psycopg.connect(address, autocommit=True) as owner:
+        owner.execute(
+            "CREATE TABLE people AS SELECT n::BIGINT AS id, 'p' || n AS person, "
+            "CASE n % 2 WHEN 0 THEN 'Bern' ELSE 'Ulm' END AS city "
+            "FROM generate_series(1, 500) AS s(n)"
+        )
+        for statement in reader(role, read_project(file).catalog):
+            owner.execute(statement.encode())
+    apply_project(file, by="olga")
+    list(Owner(file, address).prepare("people"))
+    return file
+
+
+def test_a_server_that_waits_for_a_copy_says_so_to_each_in_their_words(
+    tmp_path: Path, cluster: PostgresCluster
+) -> None:
+    address = cluster.database(f"tacit_{uuid4().hex}")
+    file = of_postgres(tmp_path, address)
+    with reloading(file) as server:
+        ann, olga = server.token("ann"), server.token("olga", Role.OWNER)
+        assert server.ask(ann, COUNT, key="before").status_code == 200
+        edit(file, 'epoch = "1"\nunit', 'epoch = "2"\nunit')
+        apply_project(file, by="olga")
+        keys = iter(range(10**6))
+
+        def told() -> bool:
+            reply = server.ask(ann, COUNT, key=str(next(keys)), epsilon="0.2")
+            return "waits for its operator" in reply.text and reply.status_code == 409
+
+        assert comes(told)
+        refused = server.ask(ann, COUNT, key="now", epsilon="0.2").json()["error"]["message"]
+        assert "again later" in refused
+        assert "tacit prepare" not in refused
+        command = "tacit prepare people --where copies --by env:OWNER"
+        [line] = [json.loads(each) for each in server.log if '"waits"' in each]
+        assert line["waits"] == "patients"
+        assert command in line["why"]
+        [budget] = server.call("GET", "/v1/status", olga).json()["budgets"]
+        assert command in budget["waits"]
+        assert "waits" not in server.call("GET", "/v1/status", ann).json()["budgets"][0]
+        list(Owner(file, address).prepare("people"))
+        assert comes(
+            lambda: (
+                server.ask(ann, COUNT, key=str(next(keys)), epsilon="0.2").status_code == 200
+            )
+        )
+        assert "waits" not in server.call("GET", "/v1/status", olga).json()["budgets"][0]
 
 
 def test_an_owner_stops_and_allows_charges_over_http(file: Path) -> None:

@@ -12,6 +12,7 @@ KINDS = {
 }
 BUILT_IN = {
     "InvalidValue": ValueError,
+    "CopyMissing": ValueError,
     "MissingBound": ValueError,
     "UnknownName": LookupError,
     "SecretMisuse": TypeError,

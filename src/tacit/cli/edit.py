@@ -64,7 +64,10 @@ def budget(
 ) -> None:
     """Say what everything that is ever released about POPULATION may lose."""
     source, place = opened(project, "populations", population), ("populations", population)
-    said = {"epsilon": epsilon} | ({} if delta is None else {"delta": delta})
+    said: dict[str, Any] = {"epsilon": epsilon} | ({} if delta is None else {"delta": delta})
+    before = source.root().part("populations").part(population).value.get("budget")
+    if isinstance(before, dict) and "least" in before:
+        said["least"] = before["least"]  # a share of the budget, which stays what it was
     source = source.changed((*place, "budget"), said)
     for each in quota:
         who, _, amount = each.partition("=")

@@ -1,12 +1,16 @@
 """`tacit ledger`: what auditors and second owners do."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
 from tacit.cli import options
+from tacit.ledger.act import Failed, Missed, Retried
 from tacit.ledger.anchor import AnchorFile
 from tacit.session.project import beside
+
+KINDS = {Missed: "late", Failed: "failed", Retried: "run twice"}
 
 
 @click.group()
@@ -41,11 +45,16 @@ def anchor(*, project: Path, anchors: Path) -> None:
 def look(*, project: Path, principal: str, population: str) -> None:
     """Record, as an owner, that you looked at why an answer was late or failed.
 
-    Nothing is charged about POPULATION until then.
+    Nothing is charged about POPULATION until then. Each charge that was looked at is shown by
+    its place in the chain; why it failed is written down nowhere.
     """
     with beside(project) as (_, home):
+        seen = home.ledger.unlooked(population)
         home.ledger.look(population, by=principal)
         status = home.ledger.status(population)
+    for act in seen:
+        when = datetime.fromtimestamp(act.at / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+        click.echo(f"charge {act.charge} of {population}: {KINDS[type(act)]}, {when}")
     click.echo(
         f"{principal} looked. Answers about {population} so far: {status.missed} late, "
         f"{status.failed} failed, {status.retried} run twice. Questions are charged again."

@@ -36,9 +36,13 @@ def prepare(  # noqa: PLR0913 - one for each option
     if drop:
         for dataset in datasets:
             gone = "The copy is dropped" if owner.drop(dataset) else "There is no copy"
-            click.echo(f"{gone}; questions read {dataset} itself.")
+            click.echo(
+                f"{gone}. A session of yours reads {dataset} itself; a server answers from a "
+                "copy, unless in_place is declared."
+            )
         return
     shown = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    left = {}
     with Progress(*shown, TimeElapsedColumn()) as bar:
         for dataset in datasets:
             task = None
@@ -46,4 +50,12 @@ def prepare(  # noqa: PLR0913 - one for each option
                 if task is None:
                     task = bar.add_task(f"parts of {dataset}", total=step.parts)
                 bar.update(task, completed=step.made)
+                left[dataset] = step.left
+    for dataset, tables in left.items():
+        if tables:
+            named = ", ".join(".".join(table) for table in tables)
+            click.echo(
+                f"The new copy of {dataset} is in use. The one before could not be dropped, "
+                f"and nothing reads it; whoever made it should drop: {named}"
+            )
     click.echo(f"Said in {project.name}; see what reads it: tacit ask SQL --explain")

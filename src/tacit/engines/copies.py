@@ -11,7 +11,7 @@ from tacit.engines.physical_types import Types, check_types
 from tacit.engines.print.bounded_rows import with_table
 from tacit.engines.print.copy import facts_in
 from tacit.engines.print.join import columns
-from tacit.errors import InvalidValue
+from tacit.errors import CopyMissing, InvalidValue
 
 Look = Callable[[str], Sequence[str]]
 """Runs a statement that finds no row, and gives the types of its columns."""
@@ -46,7 +46,7 @@ def check_copies(  # noqa: PLR0913, PLR0917 - a catalogue, and what an engine kn
                 check_types(placed, dict(zip(placed.schema.names, seen, strict=True)), types)
                 found.append(placed)
         except (failure, InvalidValue) as error:
-            raise InvalidValue(
+            raise CopyMissing(
                 f"The copy of {table.name!r} is not here with the columns declared, is a copy "
                 "of something else, or its role may not read it; make it anew: "
                 f"tacit prepare {table.name}"

@@ -30,6 +30,8 @@ class Progress:
 
     made: int
     parts: int
+    left: tuple[tuple[str, ...], ...] = ()
+    """Tables of the copy before, which could not be dropped; nothing reads them."""
 
 
 @dataclass(frozen=True, slots=True)

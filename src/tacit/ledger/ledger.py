@@ -20,7 +20,7 @@ from tacit.errors import (
     StoreFailed,
 )
 from tacit.ledger import answer
-from tacit.ledger.act import CapRaised, Decision
+from tacit.ledger.act import CapRaised, Decision, Failed, Missed, Retried
 from tacit.ledger.anchor import Anchor, check_anchor, take_anchor
 from tacit.ledger.book import Book
 from tacit.ledger.chain import PAGE, walk
@@ -42,7 +42,7 @@ from tacit.ledger.reserve import ATTEMPTS, Numbers, reserve
 from tacit.ledger.signature import Signature
 from tacit.ledger.status import Status, status_for, status_of
 from tacit.ledger.turn import Decide, take_turn
-from tacit.ledger.unanswered import fail, look, miss, park, retry
+from tacit.ledger.unanswered import fail, look, miss, park, retry, unlooked
 from tacit.ledger.units import Units
 from tacit.ledger.verify import Verdict, verify, verify_store
 from tacit.numeric.entropy import fresh_bytes
@@ -216,6 +216,10 @@ class Ledger:
         """Record, as an owner, that what was late or failed was looked at."""
         return look(self._store, population, self._signed(by))
 
+    def unlooked(self, population: str) -> tuple[Missed | Failed | Retried, ...]:
+        """What was late, failed or ran twice since an owner last looked."""
+        return unlooked(self._store, population)
+
     def wait(self, question: Question) -> Answer:
         """The answer that somebody else is making; `AnswerLost` where it never comes."""
         pause = FIRST_PAUSE
@@ -236,9 +240,12 @@ class Ledger:
 
     # ---------------------------------------------------------- what people look at
 
-    def status(self, population: str) -> Status:
-        """What is spent and left of a population's budget."""
-        return status_of(self._store, population)
+    def status(self, population: str, principal: str | None = None) -> Status:
+        """What is spent and left of a population's budget.
+
+        With a ``principal``, their quotas limit how many more questions are said to fit.
+        """
+        return status_of(self._store, population, principal)
 
     def status_for(self, population: str, holder: str) -> Status:
         """The same for one analyst or group: what they spent, and may spend."""

@@ -14,6 +14,15 @@ _GROUPS = select(members.c.holder).where(
 _FIND = select(
     holders.c.cap_amount, holders.c.cap_delta, holders.c.spent_amount, holders.c.spent_delta
 ).where(holders.c.population == bindparam("at"), holders.c.holder == bindparam("holder"))
+_OF_GROUPS = select(members.c.holder).where(
+    members.c.population == bindparam("at"), members.c.principal == bindparam("holder")
+)
+_LEFT = select(
+    holders.c.cap_amount - holders.c.spent_amount, holders.c.cap_delta - holders.c.spent_delta
+).where(
+    holders.c.population == bindparam("at"),
+    (holders.c.holder == bindparam("holder")) | holders.c.holder.in_(_OF_GROUPS),
+)
 
 _new = upsert(holders)
 _COUNT = _new.on_conflict_do_update(
@@ -68,6 +77,15 @@ def quota_of(work: Work, population: str, holder: str) -> tuple[Units, Units] | 
     """What ``holder`` may spend and has spent; None where nothing was set or spent."""
     row = work.one(_FIND, {"at": population, "holder": holder})
     return None if row is None else (Units(row[0], row[1]), Units(row[2], row[3]))
+
+
+def left_of(work: Work, population: str, principal: str) -> tuple[Units, ...]:
+    """What is left of each quota that a charge of ``principal`` counts for.
+
+    It is less than nothing where a quota was lowered below what was spent.
+    """
+    rows = work.all(_LEFT, {"at": population, "holder": principal})
+    return tuple(Units(amount, delta) for amount, delta in rows)
 
 
 def holders_of(work: Work, population: str, principal: str) -> tuple[str, ...]:

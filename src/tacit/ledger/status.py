@@ -11,7 +11,7 @@ from tacit.errors import InvalidValue
 from tacit.ledger.budget_row import find_budget
 from tacit.ledger.charge import Record
 from tacit.ledger.least import at_least
-from tacit.ledger.quota import quota_of
+from tacit.ledger.quota import left_of, quota_of
 from tacit.ledger.units import NO_LIMIT, NO_UNITS, Units, price
 from tacit.store.store import Store
 from tacit.store.work import Work
@@ -67,6 +67,8 @@ class Status:
     """Whether an owner has stopped all charges."""
     declaration: int = 0
     """The number of the declaration that holds; 0 where there is none."""
+    quotas_left: tuple[Units, ...] = ()
+    """What is left of the quotas of whoever asks, and of their groups, where one asks."""
 
     @property
     def terms(self) -> Terms:
@@ -108,11 +110,14 @@ class Status:
         return promised(self.spent, self.conversion_delta)
 
     def questions_like(self, event: Event, price_delta: Fraction = Fraction(0)) -> int:
-        """How many more questions with this event fit."""
+        """How many more questions with this event fit, into the budget and every quota."""
         cost = self.cost(event, price_delta)
-        left = self.cap_units - self.spent_units
-        needed = ((left.amount, cost.amount), (left.delta, cost.delta))
-        fits = [have // need for have, need in needed if need]
+        fits = [
+            max(0, have // need)
+            for left in (self.cap_units - self.spent_units, *self.quotas_left)
+            for have, need in ((left.amount, cost.amount), (left.delta, cost.delta))
+            if need
+        ]
         if not fits:
             raise InvalidValue("A question about nothing is free: any number of them fits.")
         return min(fits)
@@ -127,10 +132,13 @@ def status_for(store: Store, population: str, holder: str) -> Status:
     return Status(population, row.measure, Fraction(row.conversion_delta), cap, spent)
 
 
-def status_of(store: Store, population: str) -> Status:
-    """The status of one population's budget."""
+def status_of(store: Store, population: str, principal: str | None = None) -> Status:
+    """The status of one population's budget, and of the quotas of ``principal`` on it."""
     with store.looking() as work:
-        return status_within(work, population)
+        status = status_within(work, population)
+        if principal is None:
+            return status
+        return replace(status, quotas_left=left_of(work, population, principal))
 
 
 def status_within(work: Work, population: str) -> Status:

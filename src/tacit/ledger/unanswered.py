@@ -15,11 +15,12 @@ from tacit.errors import InvalidValue, NotPermitted
 from tacit.ledger.act import Act, Failed, Looked, Missed, Retried
 from tacit.ledger.answer import PARKED, abandoned
 from tacit.ledger.budget_row import find_budget
-from tacit.ledger.chain import ALL_TIME, MARKS, append
+from tacit.ledger.chain import ALL_TIME, MARKS, append, walk
 from tacit.ledger.charge import Answer, Charge
 from tacit.ledger.decide import owners_of
 from tacit.ledger.entry import Entry
 from tacit.ledger.signature import Signature
+from tacit.ledger.stored_act import decode
 from tacit.store.store import Store
 from tacit.store.tables import answers, budgets
 from tacit.store.work import Work
@@ -99,6 +100,19 @@ def look(store: Store, population: str, signed: Signature) -> Entry:
             raise InvalidValue(f"No answer about {population!r} waits for an owner to look.")
         work.run(_LOOK, {"at": population})
         return entry
+
+
+def unlooked(store: Store, population: str) -> tuple[Missed | Failed | Retried, ...]:
+    """What was late, failed or ran twice since an owner last looked; never why."""
+    found: list[Missed | Failed | Retried] = []
+    with store.reading() as work:
+        for entry in walk(work, population):
+            act = decode(entry.body)
+            if isinstance(act, Looked):
+                found.clear()
+            elif isinstance(act, (Missed, Failed, Retried)):
+                found.append(act)
+    return tuple(found)
 
 
 def _mark(

@@ -99,19 +99,23 @@ def _project(root: Entry) -> Project:
 
 
 def _with_copies(root: Entry, project: Project) -> Project:
-    """The project, whose tables have the copies that the file says were made of them."""
+    """The project, whose tables have the copies that the file says were made of them.
+
+    A copy of a table that is declared in place is not read, and need not be of now.
+    """
     catalog, places, outdated = project.catalog, {}, {}
     changed = []
     for table in catalog.tables:
         section = "datasets" if isinstance(table, Dataset) else "public"
         entry = root.part(section).part(table.name)
-        if isinstance(table, Dataset) and table.in_place:
+        in_place = isinstance(table, Dataset) and table.in_place
+        if in_place:
             _can_be_in_place(entry, project.engine_of(table.name))
         if "copy" not in dict(entry.parts()):
             continue
         said = entry.part("copy")
         place = places[table.name] = place_of(said)
-        if place.epoch is None:
+        if place.epoch is None or in_place:
             continue
         copied = project.copied(table.name, place)
         why = copied.outdated()

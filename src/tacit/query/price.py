@@ -86,7 +86,8 @@ def selection_for(
     if not loss.delta:
         raise InvalidValue(
             "The groups of this question are not public, and which there are cannot be "
-            f"released without a delta; ask with one, such as 1e-6, or {to_declare(plan)}."
+            "released without a delta; ask with one, such as 1e-8, which the budget's delta "
+            f"must hold, or {to_declare(plan)}."
         )
     moved = sensitivities(plan, plan.tallies[0], neighbours)
     once = next(part for part in moved if part.norm is Norm.L2)

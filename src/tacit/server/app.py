@@ -5,6 +5,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
+from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -39,7 +40,12 @@ def make_app(
 
     It closes them when it ends.
     """
-    current = Current(curator, reload)
+
+    def log(line: dict[str, Any]) -> None:
+        app.state.write(json.dumps(line) + "\n")
+
+    told = alarm(log, serving.on_failure)
+    current = Current(curator, reload, lambda each: each.telling(told), log)
 
     @asynccontextmanager
     async def living(_: FastAPI) -> AsyncIterator[None]:
@@ -56,8 +62,6 @@ def make_app(
         redoc_url=None,
         lifespan=living,
     )
-    told = alarm(lambda line: app.state.write(json.dumps(line) + "\n"), serving.on_failure)
-    curator = curator.telling(told)
     app.state.write = sys.stdout.write
     people = None if serving.oidc is None else People(serving.oidc, clock)
     app.state.current = current

@@ -12,8 +12,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Lock, Thread
+from typing import Any
 
 from tacit.errors import TacitError
+from tacit.ledger.ledger import wall_clock
 from tacit.session.curator import Curator
 
 SECONDS = 0.5
@@ -23,16 +25,44 @@ Reload = Callable[[Curator], Curator]
 """Gives the curator that takes over, or the same where there is nothing to change."""
 
 
+Arrange = Callable[[Curator], Curator]
+"""Gives a curator what every one of this server has, such as whom it tells of troubles."""
+
+Log = Callable[[dict[str, Any]], None]
+"""Writes one line of the operator's log."""
+
+
+def as_it_is(curator: Curator) -> Curator:
+    """For a server that arranges nothing."""
+    return curator
+
+
+def unlogged(_: dict[str, Any]) -> None:
+    """For a server without a log."""
+
+
 def stays(curator: Curator) -> Curator:
     """For a server that loads nothing anew: the ledger then refuses what has changed."""
     return curator
 
 
 class Current:
-    """The curator of today, taken for a request and given back at its end."""
+    """The curator of today, taken for a request and given back at its end.
 
-    def __init__(self, curator: Curator, reload: Reload = stays) -> None:
-        self._curator = curator
+    Each curator is ``arranged`` before it answers. Where one waits for its operator before it
+    answers about some populations, the ``log`` says which, and why.
+    """
+
+    def __init__(
+        self,
+        curator: Curator,
+        reload: Reload = stays,
+        arranged: Arrange = as_it_is,
+        log: Log = unlogged,
+    ) -> None:
+        self._arranged = arranged
+        self._log = log
+        self._curator = arranged(curator)
         self._reload = reload
         self._lock = Lock()
         self._in_use: Counter[int] = Counter()  # by engines, which several curators may share
@@ -85,6 +115,11 @@ class Current:
         new = self._reload(old)
         if new is old:
             return
+        new = self._arranged(new)
+        for name, why in new.waits.items():
+            if old.waits.get(name) != why:
+                line = {"at": wall_clock(), "waits": name, "why": why}
+                self._log(line)
         with self._lock:
             self._curator = new
             if new.engines is not old.engines:

@@ -3,6 +3,7 @@
 Why it failed is never told: the reason may be a value of a row.
 """
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -70,4 +71,4 @@ def _run(command: Sequence[str], log: Log) -> None:
 def to_stderr(line: dict[str, Any]) -> None:
     """Write a line of the log for the person at this machine."""
     told = {name: part for name, part in line.items() if name != "at"}
-    sys.stderr.write(f"tacit: {told}\n")
+    sys.stderr.write(f"tacit: {json.dumps(told)}\n")

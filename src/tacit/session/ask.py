@@ -58,7 +58,7 @@ def paid_for(
         stored, paid = curator.underway.run(
             lambda: _answer_here(engine, curator, quote, question, salt)
         )
-    status = curator.home.ledger.status(quote.population.name)
+    status = curator.home.ledger.status(quote.population.name, curator.principal)
     return decode(stored.body), standing_of(status, quote, paid=paid), question.release_key
 
 

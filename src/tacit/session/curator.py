@@ -49,6 +49,8 @@ class Curator:
     """Paid work that goes on, whoever waits for it."""
     tell: Tell = field(default=nobody, repr=False)
     """Told of each charge that failed, was run twice, or waits for its engine."""
+    waits: Mapping[str, str] = field(default_factory=dict)
+    """Why some populations are not answered about here, in words for operators and owners."""
 
     def __post_init__(self) -> None:
         for name, engine in self.engines.items():
@@ -121,9 +123,13 @@ class Curator:
             object.__setattr__(other, name, part)
         return other
 
-    def refusing(self, why: Mapping[str, str]) -> "Curator":
-        """The same, which answers nothing about some populations, each with the reason."""
-        return self._changed(home=replace(self.home, ledger=self.home.ledger.refusing(why)))
+    def refusing(self, why: Mapping[str, str], waits: Mapping[str, str]) -> "Curator":
+        """The same, which answers nothing about some populations.
+
+        ``why`` is what those who ask are told, and ``waits`` what operators and owners are.
+        """
+        home = replace(self.home, ledger=self.home.ledger.refusing(why))
+        return self._changed(home=home, waits={**self.waits, **waits})
 
     def retire(self) -> None:
         """Let go of the engines, when all paid work is done; another curator has the ledger."""

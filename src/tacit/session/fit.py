@@ -39,7 +39,7 @@ def preview(
 ) -> FitPreview:
     """What fitting ``model`` would cost."""
     quote = quote_of(curator, model, dataset, features, target)
-    status = curator.home.ledger.status(quote.population.name)
+    status = curator.home.ledger.status(quote.population.name, curator.principal)
     return FitPreview(standing_of(status, quote, paid=True), quote.assumptions)
 
 

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import cast
 from urllib.parse import unquote, urlsplit
 
+from tacit.core.dataset import Dataset
 from tacit.engines.duckdb_owner import duckdb_owner
 from tacit.engines.postgres_role import readable
 from tacit.engines.prepare import Progress, Run
+from tacit.errors import InvalidValue, TacitError
 from tacit.extras import load
 from tacit.project.copies import TEXT_BYTES, Copied, CopyPlace
 from tacit.project.project import Project, read_project
@@ -40,11 +42,14 @@ class Owner:
     ) -> Iterator[Progress]:
         """Make the copy of the table ``name``, part by part; then the one before is dropped.
 
+        What cannot be dropped stays, and the last step names it: the new copy is in use.
+
         Guarantee: rows lie in the order of the salt by which sessions of this project keep
         them; the file speaks of a copy only once all of it is there.
         """
         project = read_project(self.file)
         copied = to_copy(project, name, where, parts)
+        _needs_copy(copied)
         salt = self._salt(project, name)
         order, today = mark_of(salt), date.today()  # noqa: DTZ011 - this machine's day
         making = preparation(copied, order)
@@ -57,7 +62,13 @@ class Owner:
         self._say(copied, copied.made(order, today))
         before = project.places.get(name)
         if before is not None and before.epoch is not None:
-            self._drop_old(project.copied(name, before), making.tables)
+            old = project.copied(name, before)
+            try:
+                self._drop_old(old, making.tables)
+            except TacitError:  # another role may have made it; the new one is in use
+                stays = made_before(old)
+                left = (stays.copy.record, *stays.tables)
+                yield Progress(copied.parts, copied.parts, left)
 
     def drop(self, name: str) -> bool:
         """Drop the copy of the table ``name``; whether there was one."""
@@ -116,6 +127,17 @@ class Owner:
         section = "datasets" if copied.way else "public"
         source = Source.at(self.file).changed((section, copied.table.name, "copy"), said)
         self.file.write_text(source.text, encoding="utf-8")
+
+
+def _needs_copy(copied: Copied) -> None:
+    """Refuse to copy a table that is declared to be read where it is."""
+    table = copied.table
+    if isinstance(table, Dataset) and table.in_place:
+        raise InvalidValue(
+            f"{table.name!r} is declared in_place, and a copy of it would not be read; nothing "
+            "was made. Take in_place out of the project file and `tacit apply` to have a copy, "
+            "or keep in_place: no copy is needed."
+        )
 
 
 def writing_duckdb(

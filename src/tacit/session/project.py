@@ -112,7 +112,7 @@ def _again(
         engines = all_opened(project, file.parent, closing, environment)
         _check_storage(project, engines)
         tables = tables_of(project.catalog, engines)
-        why = _without_copies(project)
+        why: dict[str, str] = {}
         for people in project.people:
             name = people.population.name
             try:
@@ -125,22 +125,15 @@ def _again(
         declarations = HeldDeclarations(held, refused=why)
         tell_owner = alarm(to_stderr, project.serving.on_failure)
         curator = Curator(
-            project.catalog, engines, home.under(declarations), SERVER, tell=tell_owner
+            project.catalog,
+            engines,
+            home.under(declarations),
+            SERVER,
+            tell=tell_owner,
+            waits=why,
         )
         closing.pop_all()
     return curator, project
-
-
-def _without_copies(project: Project) -> dict[str, str]:
-    """Populations with a table whose copy is not of what is declared now, and what to do."""
-    public = [why for name, why in project.outdated.items() if project.catalog.is_public(name)]
-    private = {
-        table.population: project.outdated[table.name]
-        for table in project.catalog.datasets
-        if table.name in project.outdated
-    }
-    everybody = [people.population.name for people in project.people] if public else []
-    return dict.fromkeys(everybody, "\n".join(public)) | private
 
 
 def differing(file: Path, population: str) -> str:

@@ -86,7 +86,7 @@ class Question(Asked):
 
     def status(self) -> Status:
         """Where the budget of the people stands that it is about."""
-        return self.curator.home.ledger.status(self._population())
+        return self.curator.home.ledger.status(self._population(), self.curator.principal)
 
     def _population(self) -> str:
         catalog = self.curator.catalog

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from tacit.core.dataset import Dataset, keeps_order
 from tacit.core.public_table import PublicTable
-from tacit.errors import InvalidValue
+from tacit.errors import CopyMissing
 from tacit.project.copies import PARTS, CopyPlace
 from tacit.project.project import Project
 from tacit.session.home import FOLDER, private_folder
@@ -69,7 +69,7 @@ def _copied(
         return table
     kind = project.engine_of(table.name).kind
     if kind not in {"duckdb", "parquet"}:
-        raise InvalidValue(_command(project, table, kind))
+        raise CopyMissing(_command(project, table, kind))
     folder = private_folder(file.parent / FOLDER / COPIES)
     place = CopyPlace("", PARTS if _ordered(table) else 1)
     wanted = project.copied(table.name, place)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from itertools import product
 
 import pytest
-from asking import answer, ask, open_pure
+from asking import TENTH, answer, ask, open_pure
 from sqlalchemy import text
 from sqlalchemy.engine import make_url
 
@@ -61,6 +61,27 @@ def test_what_was_spent_before_counts_for_a_quota(ledger: Ledger) -> None:
     ledger.set_quota("patients", "ann", Loss.pure("0.4"), by="olga")
     assert asked(ledger, "ann", "more")
     assert not asked(ledger, "ann", "and more")
+
+
+def test_no_more_questions_fit_than_into_the_quotas_of_whoever_asks(ledger: Ledger) -> None:
+    open_pure(ledger)
+    event = TENTH
+
+    def fit(who: str | None = None) -> int:
+        return ledger.status("patients", who).questions_like(event)
+
+    assert (fit(), fit("ann"), fit("bob")) == (10, 10, 10)
+    ledger.set_quota("patients", "ann", Loss.pure("0.3"), by="olga")
+    assert (fit(), fit("ann"), fit("bob")) == (10, 3, 10)
+    ledger.set_quota("patients", "@lab", Loss.pure("0.2"), by="olga")
+    assert fit("bob") == 10  # until they are members
+    for who in ("ann", "bob"):
+        ledger.join("patients", who, "@lab", by="olga")
+    assert (fit(), fit("ann"), fit("bob")) == (10, 2, 2)
+    answer(ledger, ask("one", principal="bob"))
+    assert (fit(), fit("ann"), fit("bob")) == (9, 1, 1)
+    ledger.set_quota("patients", "@lab", Loss.pure("0.05"), by="olga")
+    assert (fit(), fit("ann"), fit("bob")) == (9, 0, 0)  # and not less than none
 
 
 def test_a_larger_quota_is_still_under_the_cap(ledger: Ledger) -> None:

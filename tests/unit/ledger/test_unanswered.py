@@ -49,6 +49,25 @@ def refused(ledger: Ledger, question: Question) -> str:
     return str(told.value)
 
 
+def test_what_an_owner_has_not_looked_at_is_listed_and_nothing_else(store: SqlStore) -> None:
+    ledger = Ledger(store)
+    open_pure(ledger)
+    answer(ledger, ask("before"))
+    assert ledger.unlooked("patients") == ()
+    twice, gone = charged(ledger, "twice"), charged(ledger, "gone")
+    ledger.retry(twice)
+    ledger.fail(gone)
+    listed = [(type(act).__name__, act.charge) for act in ledger.unlooked("patients")]
+    places = [charge.entries[0].seq for charge in (twice, gone)]
+    assert listed == [("Retried", places[0]), ("Failed", places[1])]
+    ledger.look("patients", by="olga")
+    assert ledger.unlooked("patients") == ()
+    late = charged(ledger, "late")
+    ledger.miss(late)
+    [act] = ledger.unlooked("patients")
+    assert (type(act).__name__, act.charge) == ("Missed", late.entries[0].seq)
+
+
 def test_a_failure_stops_all_charges_until_an_owner_looks(store: SqlStore) -> None:
     ledger = Ledger(store)
     open_pure(ledger)

@@ -365,9 +365,18 @@ def test_a_table_is_said_to_be_served_in_place(tmp_path: Path) -> None:
     )
     with pytest.raises(InvalidValue, match="only tables of duckdb and postgres are served in"):
         read(spark, tmp_path)
-    both = copied(tmp_path).replace(PEOPLE, "in_place = true\n" + PEOPLE)
-    with pytest.raises(InvalidValue, match="is said to be read in place, and has a copy"):
-        read(both, tmp_path)
+
+
+@pytest.mark.parametrize("epoch", ["2026-W46", "2026-W45"])
+def test_in_place_wins_over_a_copy_which_may_be_outdated(tmp_path: Path, epoch: str) -> None:
+    said = copied(tmp_path).replace('epoch = "2026-W46", order', f'epoch = "{epoch}", order')
+    assert f'epoch = "{epoch}", order' in said
+    alone = read(said, tmp_path)
+    assert bool(alone.outdated) == (epoch == "2026-W45")
+    both = read(said.replace(PEOPLE, "in_place = true\n" + PEOPLE), tmp_path)
+    assert both.catalog.dataset("people").copy is None
+    assert not both.outdated
+    assert both.places["people"].epoch == epoch  # which can be dropped
 
 
 def test_names_that_postgresql_cuts_off_have_no_copy() -> None:

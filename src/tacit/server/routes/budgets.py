@@ -7,7 +7,7 @@ from fastapi import Query
 from tacit.core.stored_standing import encode_loss
 from tacit.ledger.status import Status
 from tacit.numeric.exact import plain
-from tacit.server.given import Calling, Door
+from tacit.server.given import AllTables, Calling, Door
 from tacit.server.role import Role
 from tacit.server.route import new_router, open_to
 
@@ -17,12 +17,17 @@ Place = Annotated[int, Query(ge=0, le=2**62)]
 
 
 @router.get("/v1/status", **open_to(Role.ANALYST, Role.OWNER, Role.AUDITOR))
-def status(session: Door, caller: Calling) -> dict[str, Any]:
-    """What is spent of each budget, and by the caller themselves."""
+def status(session: Door, caller: Calling, curator: AllTables) -> dict[str, Any]:
+    """What is spent of each budget, and by the caller themselves.
+
+    Owners are told what this server waits for, where it does not answer about a population.
+    """
+    waits = curator.waits if caller.role is Role.OWNER else {}
     return {
         "budgets": [
             _told(session.status(people.name))
             | {"own": _own(session.ledger.status_for(people.name, caller.principal))}
+            | ({"waits": waits[people.name]} if people.name in waits else {})
             for people in session.catalog.populations
         ]
     }
