@@ -16,6 +16,7 @@ from conftest import Bar
 
 import tacit
 from tacit.errors import InvalidValue, TacitError
+from tacit.session.project import apply_project, open_project
 
 PEOPLE, TARGETS = 20_000, 6
 LEAST, MOST = 20_000, 90_000
@@ -105,6 +106,53 @@ def test_times_that_no_question_can_read_are_refused_when_a_file_is_opened(
     with pytest.raises(InvalidValue, match="in the column 'seen' that DuckDB cannot read"):
         opened(tmp_path / "t.parquet")
     bar("edge bad_text, far times", "refused when opened", "refused when opened", True)
+
+
+PROJECT = """
+[engines.files]
+kind = "parquet"
+path = "t.parquet"
+
+[populations.people]
+unit = "person"
+owners = ["olga"]
+budget = { epsilon = 3, delta = "1e-6" }
+
+[datasets.t]
+population = "people"
+engine = "files"
+epoch = "1"
+unit = "person"
+max_groups = 1
+max_rows = 1
+columns = { person = "integer", COLUMN }
+"""
+
+
+def test_one_time_that_is_not_declared_stops_nobody(tmp_path: Path, bar: Bar) -> None:
+    """One person's value in a column that nobody reads is met by nobody."""
+    far = pa.array([0] * PEOPLE + [2**62], pa.int64()).cast(pa.timestamp("ms"))
+    written(tmp_path / "t.parquet", seen=far)
+    file = tmp_path / "tacit.toml"
+    file.write_text(PROJECT.replace("COLUMN", 'pay = "integer", note = "text"'))
+    apply_project(file, by="olga")
+    with open_project(file) as local:
+        assert not fails(local, "pay >= 0")
+    with open_project(file, tell=lambda _: None) as session:
+        failed = fails(session, "pay >= 0")
+    bar("edge bad_text, far times not declared", failed, "answered", not failed)
+
+
+def test_one_time_that_is_declared_is_told_to_the_owner(tmp_path: Path) -> None:
+    """The lie: no question may meet it, and DuckDB cannot read around it."""
+    far = pa.array([0] * PEOPLE + [2**62], pa.int64()).cast(pa.timestamp("ms"))
+    written(tmp_path / "t.parquet", seen=far)
+    file = tmp_path / "tacit.toml"
+    file.write_text(PROJECT.replace("COLUMN", 'seen = "timestamp"'))
+    apply_project(file, by="olga")  # which reads no row
+    for tell in (None, lambda _: None):
+        with pytest.raises(InvalidValue, match="in the column 'seen' that DuckDB cannot read"):
+            open_project(file, tell=tell)
 
 
 def test_a_decimal_of_more_digits_than_its_type_fails_no_question(tmp_path: Path) -> None:

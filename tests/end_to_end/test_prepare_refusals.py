@@ -118,12 +118,31 @@ def test_a_table_in_place_has_no_copy_and_one_that_is_there_can_be_dropped(file:
     assert "epoch" not in next(x for x in file.read_text().splitlines() if "copy =" in x)
 
 
-def test_keys_that_tell_no_rows_apart_are_refused(file: Path) -> None:
+def test_keys_that_tell_no_rows_apart_are_not_refused(file: Path) -> None:
+    """Two rows of one person would stop the copy for everybody."""
     edit(file, 'row_key = "id"', 'row_key = "ward"')
-    assert "does not tell the rows of a unit apart" in told(
-        file, "prepare", "visits", "--where", "main"
+    done(file, "apply", "--yes")
+    done(file, "prepare", "visits", "--where", "main")
+    assert "copy = " in file.read_text()
+    done(file, "ask", QUESTION, "--rho", "0.01")
+
+
+def test_a_link_by_what_many_people_share_is_refused(file: Path) -> None:
+    with duckdb.connect(str(file.parent / "clinic.duckdb")) as owner:
+        owner.execute("CREATE TABLE people AS SELECT DISTINCT person AS id, 7 AS n FROM visits")
+    shared = PEOPLE.replace('"text" }', '"text", n = "integer" }')
+    link = LINK.replace('"person"', '"cost"').replace(
+        'parent_column = "id"', 'parent_column = "n"'
     )
+    edit(file, 'unit = "person"\nmax', link + "max")
+    file.write_text(file.read_text() + shared)
+    done(file, "apply", "--yes")
+    refused = told(file, "prepare", "people")
+    assert "people.n holds one value in rows of two units" in refused
     assert "copy = " not in file.read_text()
+    edit(file, 'unit = "id"\nmax', 'unit = "id"\none_row = true\nmax')
+    done(file, "apply", "--yes")
+    done(file, "prepare", "people")
 
 
 def test_tables_of_one_row_each_and_linked_ones_are_copied(file: Path) -> None:

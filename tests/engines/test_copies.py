@@ -188,16 +188,6 @@ def test_a_copy_of_another_epoch_is_refused() -> None:
         replace(dataset, epoch=Epoch("2"))
 
 
-def test_row_keys_that_tell_no_rows_apart_are_refused() -> None:
-    catalog, tables = visits(LIMITS[0])
-    [(table, rows)] = tables.items()
-    ENGINES["duckdb"](catalog, {table: [{**row, "visit": 7} for row in rows]})
-    with pytest.raises(InvalidValue, match="does not tell the rows of a unit apart"):
-        prepared("duckdb", catalog)
-    left = owner("duckdb")("SELECT * FROM duckdb_tables() WHERE table_name LIKE 'tacit%'")
-    assert not left
-
-
 @pytest.mark.parametrize("name", DIALECTS)
 def test_a_dataset_without_row_keys_is_read_from_its_copy(name: str) -> None:
     catalog, tables = visits(LIMITS[0])

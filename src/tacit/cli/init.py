@@ -35,7 +35,7 @@ def init(
             f"{project} is there already; move it, or name another by --project."
         )
     address = _address(source, password)
-    engine = opened(address, [Path(source).stem], project.parent)
+    engine = opened(address, [Path(source).stem], project.parent, columns=())
     try:
         found = [(table, engine.columns(table)) for table in engine.tables()]
     finally:

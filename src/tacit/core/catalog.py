@@ -107,6 +107,11 @@ class Catalog:
         datasets = tuple(changed if each is dataset else each for each in self.datasets)
         return replace(self, datasets=datasets)
 
+    def linked_columns(self, name: str) -> tuple[str, ...]:
+        """The columns of ``name`` that links of other datasets lead to, in order."""
+        links = [each.unit for each in self.datasets if isinstance(each.unit, Link)]
+        return tuple(sorted({way.parent_column for way in links if way.parent == name}))
+
     def path_to_unit(self, name: str) -> tuple[Dataset, ...]:
         """The datasets from ``name`` to the one whose rows name the unit, both included."""
         path = [self.dataset(name)]

@@ -1,6 +1,7 @@
 """A named private table of one population, and all that may be said of it in public."""
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date
 
@@ -20,8 +21,9 @@ class UnitColumn:
     """The column that names the unit a row belongs to.
 
     Rows where it is NULL count for nobody and are dropped. Where a unit is said to have
-    ``one_row`` nothing has to be bounded, and that it has no more is an assumption, printed in
-    the guarantee, unless the engine keeps the column unique.
+    ``one_row`` nothing has to be bounded. A validated copy holds one row of each unit; where a
+    table is read in place, that it has no more is an assumption, printed in the guarantee,
+    unless the engine keeps the column unique.
     """
 
     column: str
@@ -33,8 +35,8 @@ class UnitColumn:
 class Link:
     """A column that leads to the unit by way of ``parent_column`` of another dataset.
 
-    Where the engine itself does not keep ``parent_column`` unique, that it is becomes an
-    assumption, printed in the guarantee.
+    Where neither the engine itself nor a validated copy keeps ``parent_column`` unique, that it
+    is becomes an assumption, printed in the guarantee.
     """
 
     column: str
@@ -106,7 +108,8 @@ class ValidatedCopy:
     Whose copy it is follows from its ``declaration``, a digest of the ``facts`` that it was
     made by, and from its ``order``, a public mark of the salt of the ledger that made it. Both
     are part of its tables' names, so that a copy of another unit, link, epoch, declaration or
-    maker is another table. It was ``made`` on a day: of later ones it knows nothing.
+    maker is another table. It was ``made`` on a day: of later ones it knows nothing. Of the
+    ``unique`` columns no value is in two of its rows, whatever the table holds.
 
     Example:
         >>> ValidatedCopy.of("visits", ("main",), 2, Epoch("1")).tables
@@ -120,6 +123,7 @@ class ValidatedCopy:
     ordered: bool = True
     facts: tuple[str, ...] = ()
     made: date | None = None
+    unique: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -228,6 +232,30 @@ def keeps_order(dataset: Dataset) -> bool:
     return (
         bounded and dataset.row_key is not None and dataset.limits.max_rows_in_all is not None
     )
+
+
+def kept_unique(dataset: Dataset, linked: Collection[str]) -> tuple[str, ...]:
+    """The columns of which a copy of ``dataset`` holds each value in one row.
+
+    These are the unit's, where it has one row, and the one that other tables are linked by. A
+    unit with one row has one such key, and can share it with the rows of one other unit alone:
+    leaving out both moves an answer by what one unit contributes. With more rows or more linked
+    columns it could share keys with many, and nothing is left out.
+
+    Example:
+        >>> from tacit.core.column import Column, Kind
+        >>> columns = Schema((Column("who", Kind.TEXT), Column("id", Kind.INTEGER)))
+        >>> place, epoch = Location("here", ("people",)), Epoch("1")
+        >>> unit, limits = UnitColumn("who", one_row=True), Limits(1, 1)
+        >>> people = Dataset("people", "all", columns, unit, limits, place, epoch)
+        >>> kept_unique(people, ["id"]), kept_unique(people, ["id", "who"])
+        (('who', 'id'), ('who', 'id'))
+    """
+    way = dataset.unit
+    if not isinstance(way, UnitColumn) or not way.one_row:
+        return ()
+    others = tuple(sorted({*linked} - {way.column}))
+    return (way.column, *(others if len(others) == 1 else ()))
 
 
 def _can_name(dataset: Dataset, name: str, what: str) -> None:

@@ -1,7 +1,7 @@
 """DuckDB as the owner of the tables: to make and drop copies, and to look at own rows."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,11 +18,17 @@ OWN = 0o600
 
 @contextmanager
 def duckdb_owner(
-    path: str, where: tuple[str, ...], *, file: str | None, parquet: str | None
+    path: str,
+    where: tuple[str, ...],
+    *,
+    file: str | None,
+    parquet: str | None,
+    columns: Collection[str] | None = None,
 ) -> Iterator[Run]:
     """Runs statements over the database file at ``path``, or a Parquet file, as that table.
 
-    The copy lies in the schema ``where``, which may be one of another database, in ``file``.
+    The copy lies in the schema ``where``, which may be one of another database, in ``file``. Of
+    a Parquet file only ``columns`` are copied; without any named, all.
 
     Guarantee: all of a copy is made, or nothing; nobody but the user who makes it may read
     ``file``, nor what DuckDB writes beside it.
@@ -41,7 +47,7 @@ def duckdb_owner(
 
     try:
         if parquet is not None:
-            show_valid_parquet(connection, path, parquet)
+            show_valid_parquet(connection, path, parquet, columns)
         else:
             attach(connection, path, HELD, writes=file is None)
             connection.execute(f"USE {quoted_name(HELD)}")
@@ -79,7 +85,7 @@ def one_row_each(  # noqa: PLR0913 - a table, whose rows, and what of them
     )
     try:
         if parquet is not None:
-            show_parquet(connection, path, parquet)
+            show_parquet(connection, path, parquet, {unit, *columns})
         else:
             attach(connection, path, HELD)
             connection.execute(f"USE {quoted_name(HELD)}")

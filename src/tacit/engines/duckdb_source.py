@@ -8,7 +8,8 @@ and fails, would tell of the rows that it looks at. So no question meets one:
 - of a Parquet file, which local sessions read in place, bytes that are no UTF-8 are read as
   question marks, by DuckDB 2 and newer;
 - its decimals of more than 38 digits are left out, since they would be read as floats;
-- a column that DuckDB cannot decode is found by one scan when the file is opened, and refused.
+- a declared column that DuckDB cannot decode is found by one scan when the file is opened, and
+  refused: there is no way to read around one value. Other columns are never read.
 """
 
 import re
@@ -31,15 +32,22 @@ FAILS_OR_TEXT = re.compile("INT96|MILLIS|UTF8|StringType|JSON|ENUM")
 """How Parquet stores what DuckDB may fail to decode: by 96 bits, in milliseconds, as text."""
 
 
-def open_parquet(path: str, name: str, copies: Mapping[str, str] | None = None) -> DuckDB:
+def open_parquet(
+    path: str,
+    name: str,
+    copies: Mapping[str, str] | None = None,
+    columns: Collection[str] | None = None,
+) -> DuckDB:
     """The engine over the Parquet file at ``path``, as the table ``name``.
+
+    Questions will read these ``columns`` alone; without any named, all.
 
     Guarantee: of all files, statements can read this one and those of its ``copies``
     alone, and write none.
     """
     connection = duckdb.connect()
     try:
-        show_parquet(connection, path, name)
+        show_parquet(connection, path, name, columns)
         for database, file in (copies or {}).items():
             attach(connection, file, database)
     except InvalidValue:
@@ -48,8 +56,16 @@ def open_parquet(path: str, name: str, copies: Mapping[str, str] | None = None) 
     return DuckDB(connection)
 
 
-def show_parquet(connection: duckdb.DuckDBPyConnection, path: str, name: str) -> None:
-    """Make ``name`` a view of a Parquet file, the one that may be read once all is locked."""
+def show_parquet(
+    connection: duckdb.DuckDBPyConnection,
+    path: str,
+    name: str,
+    columns: Collection[str] | None = None,
+) -> None:
+    """Make ``name`` a view of a Parquet file, the one that may be read once all is locked.
+
+    Guarantee: each value of ``columns`` can be read; without any named, of all.
+    """
     refusal = f"{path} is no Parquet file that can be read."
     if not Path(path).is_file():
         raise InvalidValue(refusal)
@@ -62,18 +78,29 @@ def show_parquet(connection: duckdb.DuckDBPyConnection, path: str, name: str) ->
         connection.execute(f"SET allowed_paths = [{file}]")
     except duckdb.Error as error:
         raise InvalidValue(refusal) from error
-    _check_decoding(connection, path, name, stored)
+    wanted = [each for each in stored if columns is None or each[0] in columns]
+    _check_decoding(connection, path, name, wanted)
 
 
-def show_valid_parquet(connection: duckdb.DuckDBPyConnection, path: str, name: str) -> None:
+def show_valid_parquet(
+    connection: duckdb.DuckDBPyConnection,
+    path: str,
+    name: str,
+    columns: Collection[str] | None = None,
+) -> None:
     """Make ``name`` a view of a Parquet file to copy, whose text is valid UTF-8 or NULL.
 
     DuckDB reads bytes that are no UTF-8 as question marks, or leaves them out, so that a text
-    which has some is of another length in each way. A file without them is read once.
+    which has some is of another length in each way. A file without them is read once. Of
+    other columns than these, where some are named, nothing is read.
     """
-    show_parquet(connection, path, name)
+    show_parquet(connection, path, name, columns)
     shown = connection.execute(f"SELECT * FROM {quoted_name(name)} LIMIT 0").description  # noqa: S608
-    texts = [quoted_name(column) for column, kind, *_ in shown if str(kind) == "VARCHAR"]
+    texts = [
+        quoted_name(column)
+        for column, kind, *_ in shown
+        if str(kind) == "VARCHAR" and (columns is None or column in columns)
+    ]
     if not texts or not _lenient(connection):
         return
     file = quoted_text(str(Path(path).absolute()))

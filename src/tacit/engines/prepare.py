@@ -4,16 +4,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tacit.core.dataset import Dataset, ValidatedCopy, keeps_order
+from tacit.core.dataset import Dataset, ValidatedCopy, keeps_order, kept_unique
 from tacit.core.public_table import PublicTable
 from tacit.engines.print.copy import (
     CopiedRows,
     dropped,
     in_two_parts,
+    keys_of_two,
     made_from,
     out_of_order,
     recorded,
-    same_keys,
     types_of,
 )
 from tacit.engines.print.form import is_streamed
@@ -43,7 +43,8 @@ class Preparation:
     which a few rows of a unit are looked at, is ordered, and read in one pass.
 
     The ``mark`` is part of the tables' names, and the ``facts`` are written into a table beside
-    them: whose copy it is, and of what.
+    them: whose copy it is, and of what. By the ``linked`` columns rows of other tables find
+    their unit.
 
     Example:
         >>> import duckdb
@@ -78,19 +79,24 @@ class Preparation:
     mark: str | None = None
     facts: tuple[str, ...] = ()
     text_bytes: int = TEXT_BYTES
+    linked: tuple[str, ...] = ()
 
     def steps(self, salt: bytes, run: Run) -> Iterator[Progress]:
         """Make the parts, one by one; what was there before under their names is gone.
 
         Guarantee: each row of the copy follows from the rows of its own unit alone, a unit is
         in one part, and the rows of an ordered copy lie in order: all of this was looked at
-        when it was made. What fails here fails before the owner, whose data it is, and before
+        when it was made. Rows of a unit that its row key does not tell apart are ordered by
+        their other values, and of a unit that has one row one is kept, so that nobody's own
+        rows stop the copy. What fails here fails before the owner, whose data it is, and before
         anything is asked.
         """
         yield Progress(0, self.parts)
         found = run(types_of(self.dataset.location.table, self.dialect))
         types = {name: str(kind) for name, kind, *_ in found}
-        rows = CopiedRows(self.dataset, types, self.dialect, self.parts, self.text_bytes)
+        rows = CopiedRows(
+            self.dataset, types, self.dialect, self.parts, self.text_bytes, self.copy.unique
+        )
         run(dropped(self.copy.record, self.dialect))
         for part, table in enumerate(self.tables):
             run(dropped(table, self.dialect))
@@ -100,24 +106,34 @@ class Preparation:
         if isinstance(self.dataset, Dataset) and self.parts > 1:
             [(twice,)] = run(in_two_parts(self.dataset, self.tables, self.dialect))
             self._assert(twice == 0, "a unit is in two of its parts", run)
+        self._look_at_links(run)
         if self.facts:
             run(recorded(self.copy.record, self.facts, self.dialect))
 
     def _look_at(self, table: tuple[str, ...], run: Run) -> None:
-        """Refuse row keys that tell no rows apart, and rows that are out of their place."""
+        """Refuse rows that are out of their place."""
         if not isinstance(self.dataset, Dataset) or not self.ordered:
             return
-        [(twice,)] = run(same_keys(self.dataset, table, self.dialect))
-        if twice:
-            self.drop(run)
-            raise InvalidValue(
-                f"{self.dataset.name}.{self.dataset.row_key} does not tell the rows of a "
-                f"unit apart: {twice} of its values are there twice or more. Declare as "
-                "row_key a column that does."
-            )
         if is_streamed(self.dialect):
             [(astray,)] = run(out_of_order(self.dataset, table, self.dialect))
             self._assert(astray == 0, "its rows do not lie in order", run)
+
+    def _look_at_links(self, run: Run) -> None:
+        """Refuse keys of two units by which rows of other tables would count for both."""
+        if not isinstance(self.dataset, Dataset):
+            return
+        for key in self.linked:
+            if key == self.dataset.unit.column or key in self.copy.unique:
+                continue
+            [(shared,)] = run(keys_of_two(self.dataset, key, self.tables, self.dialect))
+            if shared:
+                self.drop(run)
+                raise InvalidValue(
+                    f"{self.dataset.name}.{key} holds one value in rows of two units, and rows "
+                    "of other tables that are linked by it would count for both. Make its "
+                    "values unique; or declare one_row = true, where each unit has one row and "
+                    "no other column is linked: the copy then leaves such rows out."
+                )
 
     def _assert(self, holds: bool, otherwise: str, run: Run) -> None:  # noqa: FBT001
         if not holds:
@@ -135,6 +151,13 @@ class Preparation:
         return isinstance(self.dataset, Dataset) and keeps_order(self.dataset)
 
     @property
+    def _unique(self) -> tuple[str, ...]:
+        """The columns of which the copy holds each value in one row."""
+        if not isinstance(self.dataset, Dataset):
+            return ()
+        return kept_unique(self.dataset, self.linked)
+
+    @property
     def tables(self) -> tuple[tuple[str, ...], ...]:
         """Where the parts are."""
         return self.copy.tables
@@ -145,7 +168,7 @@ class Preparation:
         named, epoch = self.dataset.name, self.dataset.epoch
         parts = self.parts if isinstance(self.dataset, Dataset) else 1
         made = ValidatedCopy.of(named, self.where, parts, epoch, self.mark)
-        return replace(made, ordered=self.ordered, facts=self.facts)
+        return replace(made, ordered=self.ordered, facts=self.facts, unique=self._unique)
 
     @property
     def prepared(self) -> Dataset | PublicTable:

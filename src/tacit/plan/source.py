@@ -105,12 +105,16 @@ def one_row(source: Source, catalog: Catalog) -> bool:
 
 
 def assumptions(source: Source, catalog: Catalog) -> tuple[str, ...]:
-    """What the owner says and no engine keeps: that a link leads to one row, or about whom."""
+    """What the owner says and neither an engine nor a copy keeps.
+
+    That each unit has one row, that a link leads to one row, or that a table is about nobody.
+    """
     found: list[str] = []
     if source.gathered is None:
         found += _in_place(source, catalog)
     unit = catalog.dataset(source.dataset).unit
     kept = isinstance(unit, UnitColumn) and unit.unique_by_constraint
+    kept = kept or _kept_by_copy(source.unit, catalog)
     if source.gathered is None and one_row(source, catalog) and not kept:
         found.append(f"{source.unit} is unique")
     if source.gathered is not None:
@@ -122,7 +126,7 @@ def assumptions(source: Source, catalog: Catalog) -> tuple[str, ...]:
         child, column = each.left.split(".", 1)
         way = catalog.dataset(child).unit
         if isinstance(way, Link) and (way.parent, way.column) == (each.dataset, column):
-            if not way.unique_by_constraint:
+            if not way.unique_by_constraint and not _kept_by_copy(each.right, catalog):
                 found.append(f"{each.right} is unique")
         else:
             found += _reverse(each, catalog)
@@ -143,8 +147,16 @@ def _in_place(source: Source, catalog: Catalog) -> list[str]:
 def _reverse(each: Beside, catalog: Catalog) -> list[str]:
     way = catalog.dataset(each.dataset).unit
     if isinstance(way, Link) and f"{each.dataset}.{way.column}" == each.right:
-        return [] if way.unique_by_constraint else [f"{each.left} is unique"]
+        kept = way.unique_by_constraint or _kept_by_copy(each.left, catalog)
+        return [] if kept else [f"{each.left} is unique"]
     return []
+
+
+def _kept_by_copy(named: str, catalog: Catalog) -> bool:
+    """Whether the table's copy, which is read in its place, holds each value in one row."""
+    dataset, column = named.split(".", 1)
+    copy = catalog.dataset(dataset).copy
+    return copy is not None and column in copy.unique
 
 
 def _joined(relation: Relation) -> tuple[str, list[Join | JoinPublic]]:

@@ -10,7 +10,14 @@ from dataclasses import dataclass, replace
 from datetime import date
 from hashlib import sha256
 
-from tacit.core.dataset import Dataset, Epoch, UnitColumn, ValidatedCopy, keeps_order
+from tacit.core.dataset import (
+    Dataset,
+    Epoch,
+    UnitColumn,
+    ValidatedCopy,
+    keeps_order,
+    kept_unique,
+)
 from tacit.core.public_table import PublicTable
 from tacit.errors import TacitError
 from tacit.numeric.exact import plain
@@ -81,12 +88,16 @@ def place_of(entry: Entry) -> CopyPlace:
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """A table that is copied: the way to its unit, its engine, and where its copy lies."""
+    """A table that is copied: the way to its unit, its engine, and where its copy lies.
+
+    By its ``linked`` columns rows of other tables find theirs.
+    """
 
     table: Dataset | PublicTable
     way: Sequence[Dataset]
     engine: EngineAddress
     place: CopyPlace
+    linked: tuple[str, ...] = ()
 
     @property
     def parts(self) -> int:
@@ -97,7 +108,8 @@ class Copied:
     def declaration(self) -> str:
         """A digest of every public fact that the copy's rows follow from.
 
-        Another unit, link, row key, epoch, table, engine, column or length gives another.
+        Another unit, link, linked column, row key, epoch, table, engine, column or length
+        gives another.
         """
         table, engine = self.table, self.engine
         facts = [
@@ -114,7 +126,13 @@ class Copied:
         ]
         if isinstance(table, Dataset) and keeps_order(table):
             facts.append(f"ordered by {table.row_key!r}")
-        return sha256("\n".join(("tacit copy 1", *facts)).encode()).hexdigest()
+        facts += [f"linked by {name!r}" for name in self.linked]
+        return sha256("\n".join(("tacit copy 2", *facts)).encode()).hexdigest()
+
+    @property
+    def unique(self) -> tuple[str, ...]:
+        """The columns of which the copy holds each value in one row."""
+        return kept_unique(self.table, self.linked) if isinstance(self.table, Dataset) else ()
 
     def made(self, order: str, on: date | None = None) -> CopyPlace:
         """The place, once the copy is made by the ledger whose salt has this mark."""
@@ -134,6 +152,7 @@ class Copied:
             ordered=isinstance(self.table, Dataset) and keeps_order(self.table),
             facts=self.facts(order),
             made=None if made.made is None else date.fromisoformat(made.made),
+            unique=self.unique,
         )
 
     def facts(self, order: str) -> tuple[str, ...]:

@@ -52,7 +52,8 @@ class Project:
         """A table, all that a copy of it depends on, and where the copy lies."""
         table = self.catalog.table(name)
         way = () if self.catalog.is_public(name) else self.catalog.path_to_unit(name)
-        return Copied(replace(table, copy=None), way, self.engine_of(name), place)
+        linked = self.catalog.linked_columns(name)
+        return Copied(replace(table, copy=None), way, self.engine_of(name), place, linked)
 
 
 def read_project(path: Path) -> Project:

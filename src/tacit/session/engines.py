@@ -19,16 +19,20 @@ Engines = Mapping[str, CheckedEngine]
 """Engines by the names that the project file gives them."""
 
 
-def opened(
+def opened(  # noqa: PLR0913 - an address, and what of it will be read
     address: EngineAddress,
     tables: Sequence[str],
     folder: Path,
     environment: Mapping[str, str] = os.environ,
     copies: Sequence[str] = (),
+    *,
+    columns: Sequence[str] | None = None,
 ) -> CheckedEngine:
     """The engine at ``address``, where ``tables`` live; paths begin at the project file.
 
-    Files of ``copies`` are read beside it, each called by its own name.
+    Files of ``copies`` are read beside it, each called by its own name. Of a Parquet file the
+    ``columns`` alone will be read (all, where none are named), and every value of theirs can
+    be, or the file is refused.
     """
     files = {name: str(folder / name) for name in copies}
     if address.kind == "duckdb":
@@ -39,7 +43,7 @@ def opened(
                 f"The engine {address.name!r} is one Parquet file, which is one table, and "
                 f"{len(tables)} live there."
             )
-        return open_parquet(str(folder / address.address), tables[0], files)
+        return open_parquet(str(folder / address.address), tables[0], files, columns)
     engine: CheckedEngine
     if address.kind == "spark":
         spark = load("tacit.engines.spark", extra="spark")
@@ -55,16 +59,30 @@ def all_opened(
     folder: Path,
     closing: ExitStack,
     environment: Mapping[str, str] = os.environ,
+    *,
+    reads: bool = True,
 ) -> dict[str, CheckedEngine]:
-    """The engines of ``project`` by name, each with its own tables; ``closing`` ends them."""
+    """The engines of ``project`` by name, each with its own tables; ``closing`` ends them.
+
+    Where nobody ``reads`` a row, none is looked at.
+    """
     engines = {}
     for address in project.engines:
         here = [t for t in project.catalog.tables if t.location.engine == address.name]
         names = [table.location.table[-1] for table in here]
         copies = project.files_of(address.name)
-        engines[address.name] = opened(address, names, folder, environment, copies)
+        columns = columns_read(project, address.name) if reads else ()
+        engines[address.name] = opened(
+            address, names, folder, environment, copies, columns=columns
+        )
         closing.callback(engines[address.name].close)
     return engines
+
+
+def columns_read(project: Project, engine: str) -> tuple[str, ...]:
+    """The columns that questions read where the tables of an engine are, and not in copies."""
+    here = [t for t in project.catalog.tables if t.location.engine == engine]
+    return tuple(name for table in here if table.copy is None for name in table.schema.names)
 
 
 def with_password(address: EngineAddress, environment: Mapping[str, str]) -> str:

@@ -18,7 +18,7 @@ from tacit.query.confine import Confinement
 from tacit.query.pool import Pool
 from tacit.query.worker import Allowed, Worker
 from tacit.session.below import read_work
-from tacit.session.engines import opened
+from tacit.session.engines import columns_read, opened
 from tacit.session.rehearsal import rehearse
 from tacit.session.secret import revealed
 
@@ -68,7 +68,8 @@ def pools_of(
         allowed = replace(most, within=within)
         here = [t for t in project.catalog.tables if t.location.engine == address.name]
         tables = tuple(table.location.table[-1] for table in here)
-        start = partial(_start, address, tables, project.files_of(address.name))
+        copies, columns = project.files_of(address.name), columns_read(project, address.name)
+        start = partial(_start, address, tables, copies, columns)
         workers = [
             Worker(start, str(folder.resolve()), project.catalog, allowed, reads=read_work)
             for _ in range(serving.processes)
@@ -120,10 +121,14 @@ def _check_folder() -> None:
 
 
 def _start(
-    address: EngineAddress, tables: tuple[str, ...], copies: tuple[str, ...], folder: str
+    address: EngineAddress,
+    tables: tuple[str, ...],
+    copies: tuple[str, ...],
+    columns: tuple[str, ...],
+    folder: str,
 ) -> Engine:
     """Open the engine in a child, whose environment holds the password, where there is one."""
-    engine = opened(address, tables, Path(folder), copies=copies)
+    engine = opened(address, tables, Path(folder), copies=copies, columns=columns)
     engine.tables()  # names, and no row: the first time takes longer
     rehearse()
     return engine

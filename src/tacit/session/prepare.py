@@ -148,4 +148,5 @@ def writing_duckdb(
     parquet = copied.table.location.table[-1] if engine.kind == "parquet" else None
     path = str(folder / engine.address)
     into = None if file is None else str(folder / file)
-    return duckdb_owner(path, copied.place.path, file=into, parquet=parquet)
+    names = copied.table.schema.names
+    return duckdb_owner(path, copied.place.path, file=into, parquet=parquet, columns=names)

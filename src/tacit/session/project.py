@@ -182,7 +182,8 @@ def apply_project(
     writer waits.
     """
     with beside(path, environment) as (project, home), ExitStack() as closing:
-        engines = all_opened(project, Path(path).parent, closing, environment)
+        folder = Path(path).parent
+        engines = all_opened(project, folder, closing, environment, reads=False)
         tables = tables_of(project.catalog, engines)
         for _ in range(ATTEMPTS):
             try:
@@ -205,7 +206,8 @@ def proposed_in(
 ) -> tuple[Change, ...]:
     """What `apply_project` would record."""
     with beside(path, environment) as (project, home), ExitStack() as closing:
-        engines = all_opened(project, Path(path).parent, closing, environment)
+        folder = Path(path).parent
+        engines = all_opened(project, folder, closing, environment, reads=False)
         return changes(project, home.ledger, tables_of(project.catalog, engines))
 
 

@@ -61,6 +61,7 @@ def preparation(copied: Copied, order: str) -> Preparation:
         made.mark,
         copied.facts(order),
         made.text_bytes,
+        copied.linked,
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tacit.core.column import Column, Kind
-from tacit.core.dataset import Dataset, keeps_order
+from tacit.core.dataset import NAMING, Dataset, keeps_order
 from tacit.core.public_table import PublicTable
 from tacit.engines.print.dialect import said
 from tacit.engines.print.join import everything, table_at
@@ -29,6 +29,9 @@ from tacit.errors import InvalidValue
 BUCKETS = 16
 """Of a copy on Spark: more than the cores that read it here."""
 
+SEEN = "tacit_seen"
+"""What is seen of the rows around one: its number among them, or how many they are."""
+
 FACT = "fact"
 """The column of the table beside a copy that says what it is a copy of."""
 
@@ -49,7 +52,8 @@ class CopiedRows:
     """What the rows of a copy are made from.
 
     Its ``types`` are those of the columns of the table that is copied, by how its engine
-    describes them.
+    describes them. Each value of the ``unique`` columns, of which the unit's is the first,
+    is copied in one row at most.
     """
 
     table: Dataset | PublicTable
@@ -57,12 +61,15 @@ class CopiedRows:
     dialect: str
     parts: int = 1
     text_bytes: int = TEXT_BYTES
+    unique: tuple[str, ...] = ()
 
     def part(self, number: int, salt: bytes) -> exp.Select:
         """The rows of one part of the units, those of a unit together and in order.
 
         Guarantee: what is copied of a row, its part, and its place among those of its unit are
-        functions of its unit's own rows. Rows that name no unit are left out.
+        functions of its unit's own rows. Rows that name no unit are left out. Where a unit has
+        one row, which one is a function of its own rows too; and where two of these rows share
+        another unique value, both are left out.
         """
         names = list(map(column, self.table.schema.names))
         if not isinstance(self.table, Dataset):
@@ -77,7 +84,7 @@ class CopiedRows:
             mix = mixed(salt, [(leading.name, leading.kind is Kind.TEXT)], self.dialect)
             share = exp.Mod(this=mix, expression=literal(self.parts))
             wanted.append(exp.EQ(this=share, expression=literal(number)))
-        rows = exp.select(*names).from_(self._validated).where(*wanted)
+        rows = exp.select(*names).from_(self._one_each(salt)).where(*wanted)
         if self.dialect == "spark":
             return rows  # its buckets are sorted as they are written
         by = [_bytewise(leading, self.dialect), *([column(PLACE)] if ordered else [])]
@@ -98,13 +105,48 @@ class CopiedRows:
         rows = exp.select(*cells).from_(table_at(self.table.location.table))
         return exp.select(*checked).from_(rows.subquery("tacit_typed")).subquery("tacit_valid")
 
+    def _one_each(self, salt: bytes) -> exp.Subquery:
+        """The valid rows; of the unique columns' values, none in two of them.
+
+        The unit's rows come first: only the one row that is kept of a unit has a key that
+        another's may equal, so that a unit takes one other with it, and is itself not there.
+        """
+        if not self.unique:
+            return self._validated
+        unit, *keys = self.unique
+        naming = [each for each in self.table.schema.columns if each.kind in NAMING]
+        number = self._number(unit, naming, salt)
+        named = exp.not_(is_null(column(unit)))
+        rows = self._where(self._validated, number, exp.and_(named, _is_one()))
+        for key in keys:
+            count = exp.Window(this=exp.Count(this=exp.Star()), partition_by=[column(key)])
+            alone = exp.or_(is_null(column(key)), _is_one())
+            rows = self._where(rows, count, alone)
+        return rows
+
+    def _where(self, rows: exp.Subquery, seen: exp.Expr, wanted: exp.Expr) -> exp.Subquery:
+        """Those of the rows for which ``wanted`` holds, of what is ``seen`` around each."""
+        names = list(map(column, self.table.schema.names))
+        looked = exp.select(*names, alias(seen, identifier(SEEN))).from_(rows)
+        kept = exp.select(*names).from_(looked.subquery("tacit_looked")).where(wanted)
+        return kept.subquery("tacit_valid")
+
     def _place(self, dataset: Dataset, salt: bytes) -> exp.Expr:
         """Which of its unit's rows a row is, in the order in which they are kept."""
         unit, key = named_by(dataset)
-        mixes = [(each.name, each.kind is Kind.TEXT) for each in (unit, key)]
-        by = [mixed(salt, mixes, self.dialect), _bytewise(key, self.dialect)]
+        return self._number(unit.name, [unit, key], salt)
+
+    def _number(self, unit: str, mixes: Sequence[Column], salt: bytes) -> exp.Expr:
+        """The number of a row among its unit's, by the mix of some columns, then by all.
+
+        Rows that are equal in all of them are interchangeable.
+        """
+        parts = [(each.name, each.kind is Kind.TEXT) for each in mixes]
+        others = [each for each in self.table.schema.columns if each not in mixes]
+        values = [_bytewise(each, self.dialect) for each in (*mixes, *others)]
+        by = [mixed(salt, parts, self.dialect), *values]
         order = exp.Order(expressions=[exp.Ordered(this=each) for each in by])
-        return exp.Window(this=exp.RowNumber(), partition_by=[column(unit.name)], order=order)
+        return exp.Window(this=exp.RowNumber(), partition_by=[column(unit)], order=order)
 
 
 def named_by(dataset: Dataset) -> tuple[Column, Column]:
@@ -168,14 +210,21 @@ def dropped(table: tuple[str, ...], dialect: str) -> str:
     return said(exp.Drop(tables=[table_at(table)], kind="TABLE", exists=True), dialect)
 
 
-def same_keys(dataset: Dataset, table: tuple[str, ...], dialect: str) -> str:
-    """The statement that counts rows of a copy with the row key of another of their unit."""
-    unit, key = named_by(dataset)
-    groups = [column(each.name) for each in (unit, key)]
-    many = exp.GT(this=exp.Count(this=exp.Star()), expression=literal(1))
-    twice = exp.select(literal(1)).from_(table_at(table)).group_by(*groups).having(many)
-    count = exp.select(exp.Count(this=exp.Star())).from_(twice.subquery("twice"))
-    return said(count, dialect)
+def keys_of_two(
+    dataset: Dataset, key: str, tables: Sequence[tuple[str, ...]], dialect: str
+) -> str:
+    """The statement that counts the keys that a copy holds in rows of more than one unit.
+
+    In a table that is itself linked, rows of one unit are those that are linked alike.
+    """
+    unit, shared = column(dataset.unit.column), column(key)
+    found = _all_parts([unit, shared], tables).subquery("parts")
+    units = exp.Count(this=exp.Distinct(expressions=[unit.copy()]))
+    many = exp.GT(this=units, expression=literal(1))
+    known = exp.not_(is_null(shared.copy()))
+    keys = exp.select(literal(1)).from_(found).where(known).group_by(shared.copy())
+    twice = keys.having(many).subquery("twice")
+    return said(exp.select(exp.Count(this=exp.Star())).from_(twice), dialect)
 
 
 def out_of_order(dataset: Dataset, table: tuple[str, ...], dialect: str) -> str:
@@ -191,14 +240,26 @@ def out_of_order(dataset: Dataset, table: tuple[str, ...], dialect: str) -> str:
 def in_two_parts(dataset: Dataset, tables: Sequence[tuple[str, ...]], dialect: str) -> str:
     """The statement that counts the units of which more than one part of a copy has rows."""
     unit = column(dataset.unit.column)
-    units: exp.Query | None = None
-    for table in tables:
-        part = exp.select(unit).distinct().from_(table_at(table))
-        units = part if units is None else exp.union(units, part, distinct=False)
     many = exp.GT(this=exp.Count(this=exp.Star()), expression=literal(1))
-    found = (units or exp.select()).subquery("parts")
+    found = _all_parts([unit], tables).subquery("parts")
     twice = exp.select(literal(1)).from_(found).group_by(unit).having(many)
     return said(exp.select(exp.Count(this=exp.Star())).from_(twice.subquery("twice")), dialect)
+
+
+def _all_parts(names: Sequence[exp.Expr], tables: Sequence[tuple[str, ...]]) -> exp.Query:
+    """What is different in each part of a copy, of these columns."""
+    first, *others = (
+        exp.select(*(name.copy() for name in names)).distinct().from_(table_at(table))
+        for table in tables
+    )
+    rows: exp.Query = first
+    for part in others:
+        rows = exp.union(rows, part, distinct=False)
+    return rows
+
+
+def _is_one() -> exp.Expr:
+    return exp.EQ(this=column(SEEN), expression=literal(1))
 
 
 def _bytewise(named: Column, dialect: str) -> exp.Expr:
