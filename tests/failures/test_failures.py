@@ -456,6 +456,7 @@ def test_a_row_that_crashes_the_server_does_not_look_like_an_outage(
     _, owner, address = engine
     monkeypatch.setattr(below, "OUTAGE_SECONDS", 10)
     session = house.session("olga", source=address, budget=None)
+    assert caught(session, question, 9) is None  # its statement is rehearsed from here on
 
     def crash() -> None:
         os.kill(waiting_backend(owner), signal.SIGKILL)
@@ -478,6 +479,7 @@ def test_an_operator_who_stops_the_server_inside_a_statement_locks_nobody(
     cluster, owner, address = engine
     monkeypatch.setattr(below, "OUTAGE_SECONDS", 0.5)
     session = house.session("olga", source=address, budget=None)
+    assert caught(session, question, 9) is None  # its statement is rehearsed from here on
     holding = hold_visits(owner, 5)
 
     def stop() -> None:

@@ -21,6 +21,7 @@ from tacit.engines.physical_types import Types, check_types, kinds
 from tacit.engines.plain_storage import plain_in_duckdb
 from tacit.engines.print.join import columns, everything
 from tacit.engines.print.listed import listed
+from tacit.engines.rehearsed import Rehearsed, cannot_run, statements
 from tacit.engines.unit_rows import PART, UnitRows
 from tacit.errors import InternalError, InvalidValue
 from tacit.plan.bounded import BoundedPlan
@@ -69,6 +70,7 @@ class DuckDB:
         self._connection = connection
         self._database = database
         self._idle: deque[duckdb.DuckDBPyConnection] = deque()
+        self._rehearsed = Rehearsed()
         fix_plans(lambda text: connection.execute(text).fetchall())
         for lock in LOCKS:
             connection.execute(lock)
@@ -125,6 +127,20 @@ class DuckDB:
     def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
         """The secret answer to ``plan``."""
         return ask(plan, catalog, salt, "duckdb", self._found)
+
+    def rehearse(
+        self, plan: BoundedPlan, catalog: Catalog, salt: bytes, *, rows: bool = False
+    ) -> None:
+        """Refuse a plan that DuckDB cannot plan; its plans are made of statements alone."""
+        texts = statements(plan, catalog, salt, "duckdb", rows=rows)
+        try:
+            self._rehearsed.each(texts, self._explained)
+        except duckdb.Error as error:
+            raise cannot_run(plan) from error
+
+    def _explained(self, text: str) -> None:
+        with self._cursor() as cursor:
+            cursor.execute(f"EXPLAIN {text}")
 
     def rows(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> Secret[UnitRows]:
         """The secret rows that ``plan`` keeps.

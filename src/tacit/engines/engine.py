@@ -54,6 +54,24 @@ class RowEngine(Protocol):
         ...
 
 
+@runtime_checkable
+class RehearsedEngine(Protocol):
+    """An engine that says, without a row, whether it can run a plan at all."""
+
+    def rehearse(
+        self, plan: BoundedPlan, catalog: Catalog, salt: bytes, *, rows: bool = False
+    ) -> None:
+        """Refuse a plan whose statements this engine cannot run, whatever the rows are.
+
+        The statements are those of `run`, or of `RowEngine.rows` where ``rows`` are asked for.
+        Each is read once in a process. `EngineUnreachable` says that it could not be tried.
+
+        Guarantee: no row is read, and whether it refuses is a function of the statement and of
+        the tables' names, types and rights.
+        """
+        ...
+
+
 class CheckedEngine(Engine, Protocol):
     """An engine that says, without a row, whether its tables are those declared."""
 

@@ -1,14 +1,17 @@
 """PostgreSQL: tables where they are, read by a role that can do nothing else."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import psycopg
 
 from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
+from tacit.core.dataset import Dataset
+from tacit.core.public_table import PublicTable
 from tacit.core.secret import Secret
 from tacit.engines.ask import ask, ask_rows
 from tacit.engines.copies import check_copies, in_place
@@ -20,6 +23,7 @@ from tacit.engines.plain_storage import plain_in_postgres
 from tacit.engines.postgres_identity import table_identities
 from tacit.engines.postgres_role import check_role, check_table
 from tacit.engines.print.join import columns, everything
+from tacit.engines.rehearsed import Rehearsed, cannot_run, statements
 from tacit.engines.unit_rows import PART, UnitRows
 from tacit.errors import EngineUnreachable, InternalError, InvalidValue
 from tacit.plan.bounded import BoundedPlan
@@ -57,6 +61,14 @@ TYPES: Types = {
 READING = psycopg.ProgrammingError
 """What is raised where a table is not there, has other columns, or may not be read."""
 
+NOT_HERE = ("42", "3F")
+"""How the codes of such errors begin: names, types and rights, and schemas."""
+
+NO_ANSWER = ("08", "53", "55", "57", "58")
+"""How codes begin by which a server says that it, and not the statement, is the trouble."""
+
+GONE = "A table of this question is not here, or may not be read."
+
 
 class Postgres:
     """An engine over a PostgreSQL database; each question has a session of its own.
@@ -68,6 +80,7 @@ class Postgres:
 
     def __init__(self, address: str, *, timeout_seconds: int = 600) -> None:
         self._address = address
+        self._rehearsed = Rehearsed()
         settings = SETTINGS | {"statement_timeout": f"{timeout_seconds}s"}
         self._options = " ".join(f"-c {name}={value}" for name, value in settings.items())
 
@@ -81,18 +94,7 @@ class Postgres:
             with self._cursor() as cursor:
                 check_role(cursor, catalog)
 
-                def look(text: str) -> list[str]:
-                    cursor.execute(text.encode())
-                    return [str(column.type_display) for column in cursor.description or ()]
-
-                def read(text: str) -> list[Any]:
-                    return cursor.execute(text.encode()).fetchall()
-
-                for dataset in in_place(catalog):
-                    types = look(columns(dataset.name, catalog, dialect="postgres"))
-                    found = dict(zip(dataset.schema.names, types, strict=True))
-                    check_types(dataset, found, TYPES)
-                for part in check_copies(catalog, "postgres", look, TYPES, READING, read):
+                for part in _look(cursor, catalog):
                     check_table(cursor, part)
                 check_lookups(
                     catalog, "postgres", lambda text: cursor.execute(text.encode()).fetchall()
@@ -160,11 +162,65 @@ class Postgres:
     def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
         """The secret answer to ``plan``."""
         in_order = self._found_in_order
-        return ask(plan, catalog, salt, "postgres", self._found, run_in_order=in_order)
+        with self._reading(plan, catalog):
+            return ask(plan, catalog, salt, "postgres", self._found, run_in_order=in_order)
+
+    def rehearse(
+        self, plan: BoundedPlan, catalog: Catalog, salt: bytes, *, rows: bool = False
+    ) -> None:
+        """Refuse a plan whose statements PostgreSQL does not take.
+
+        Each is prepared, which parses it and resolves its names and types. It is not planned:
+        neither a row nor a statistic of rows is read, so that not even the time tells of one.
+        """
+        texts = statements(plan, catalog, salt, "postgres", rows=rows)
+        refused: InternalError | None = None
+        try:
+            with self._reading(plan, catalog):
+                self._rehearsed.each(texts, self._prepared)
+        except InternalError as error:
+            refused = error
+        if refused is not None:
+            cause = refused.__cause__
+            code = cause.sqlstate if isinstance(cause, psycopg.Error) else None
+            if code is None or code.startswith(NO_ANSWER):
+                raise EngineUnreachable("PostgreSQL cannot be reached.") from refused
+            raise cannot_run(plan) from refused
+
+    def _prepared(self, text: str) -> None:
+        with self._asking() as cursor:
+            cursor.execute(f"PREPARE tacit_rehearsed AS {text}".encode())
 
     def rows(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> Secret[UnitRows]:
         """The secret rows that ``plan`` keeps."""
-        return ask_rows(plan, catalog, salt, "postgres", self._found_in_parts)
+        with self._reading(plan, catalog):
+            return ask_rows(plan, catalog, salt, "postgres", self._found_in_parts)
+
+    @contextmanager
+    def _reading(self, plan: BoundedPlan, catalog: Catalog) -> Iterator[None]:
+        """Tell an outage from a failure, where a statement fails by names, types or rights.
+
+        Such a statement has read no row. Its tables are looked at as `check` does: where one is
+        gone, such as a copy that an owner dropped, or may not be read any more, what is paid
+        for waits for it.
+        """
+        try:
+            yield
+        except InternalError as error:
+            cause = error.__cause__
+            code = cause.sqlstate if isinstance(cause, psycopg.Error) else None
+            if (code or "").startswith(NOT_HERE) and not self._readable(plan, catalog):
+                raise EngineUnreachable(GONE) from error
+            raise
+
+    def _readable(self, plan: BoundedPlan, catalog: Catalog) -> bool:
+        """Whether the tables of ``plan`` are there, with the columns declared."""
+        try:
+            with self._cursor() as cursor:
+                _look(cursor, catalog, plan.source.datasets)
+        except (psycopg.Error, InvalidValue):
+            return False
+        return True
 
     def _found_in_parts(self, text: str) -> Iterator[list[Any]]:
         """Run a statement, and fetch its rows part by part by a cursor of the server."""
@@ -193,6 +249,9 @@ class Postgres:
         try:
             with connected as connection, connection.cursor(name) as cursor:
                 yield cursor
+        except psycopg.errors.LockNotAvailable as error:
+            # somebody alters a table: the statement waits for it before its first row
+            raise EngineUnreachable("A table is locked by its owner.") from error
         except psycopg.errors.AdminShutdown as error:
             # its operator ends the connection, which a server that crashes does not say
             raise EngineUnreachable("PostgreSQL is being stopped.") from error
@@ -206,3 +265,29 @@ class Postgres:
 
     def _connect(self) -> psycopg.Connection[Any]:
         return psycopg.connect(self._address, options=self._options, connect_timeout=10)
+
+
+def _look(
+    cursor: psycopg.Cursor[Any], catalog: Catalog, names: Collection[str] | None = None
+) -> tuple[Dataset | PublicTable, ...]:
+    """Refuse tables that are not there, or of other types: those of ``names``, or all.
+
+    The tables of copies are given. No row is read.
+    """
+
+    def look(text: str) -> list[str]:
+        cursor.execute(text.encode())
+        return [str(column.type_display) for column in cursor.description or ()]
+
+    def read(text: str) -> list[Any]:
+        return cursor.execute(text.encode()).fetchall()
+
+    for dataset in in_place(catalog):
+        if names is None or dataset.name in names:
+            types = look(columns(dataset.name, catalog, dialect="postgres"))
+            found = dict(zip(dataset.schema.names, types, strict=True))
+            check_types(dataset, found, TYPES)
+    if names is not None:
+        others = [table for table in catalog.tables if table.name not in names]
+        catalog = catalog.with_tables(*(replace(table, copy=None) for table in others))
+    return check_copies(catalog, "postgres", look, TYPES, READING, read)

@@ -24,6 +24,7 @@ from tacit.engines.lookups import check_lookups
 from tacit.engines.physical_types import Types, check_types, kinds
 from tacit.engines.plain_storage import plain_in_spark
 from tacit.engines.print.join import columns, everything
+from tacit.engines.rehearsed import Rehearsed, cannot_run, statements
 from tacit.engines.unit_rows import PART, UnitRows
 from tacit.errors import EngineUnreachable, InternalError, InvalidValue
 from tacit.plan.bounded import BoundedPlan
@@ -86,6 +87,7 @@ class Spark:
     def __init__(
         self, session: SparkSession | ConnectSession, address: str | None = None
     ) -> None:
+        self._rehearsed = Rehearsed()
         self._address = address
         """Where its Connect server listens; None for a session in this process."""
         for name in LOGGERS:
@@ -160,6 +162,17 @@ class Spark:
     def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
         """The secret answer to ``plan``."""
         return ask(plan, catalog, salt, "spark", self._found)
+
+    def rehearse(
+        self, plan: BoundedPlan, catalog: Catalog, salt: bytes, *, rows: bool = False
+    ) -> None:
+        """Refuse a plan whose statements Spark does not resolve; none is planned or run."""
+        texts = statements(plan, catalog, salt, "spark", rows=rows)
+        self._reach()
+        try:
+            self._rehearsed.each(texts, self._look)
+        except Exception as error:
+            raise cannot_run(plan) from error
 
     def rows(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> Secret[UnitRows]:
         """The secret rows that ``plan`` keeps; Spark hands on one partition at a time."""

@@ -128,6 +128,33 @@ class LiveGateway:
         return kept(unseal(groups), self.release(secret, sensitivity, draw))
 
 
+class NothingGateway:
+    """The gateway of a rehearsal: whatever a secret holds, the draw is made of zeros."""
+
+    __slots__ = ("_entropy",)
+
+    def __init__(self, entropy: Entropy) -> None:
+        self._entropy = entropy
+
+    def release(
+        self, secret: Secret[Integers], sensitivity: Sensitivity, draw: Draw
+    ) -> Integers:
+        """What ``draw`` makes of as many zeros."""
+        del sensitivity
+        return draw(np.zeros(unseal(secret).shape, dtype=np.int64), self._entropy)
+
+    @staticmethod
+    def select(
+        groups: Secret[tuple[Group, ...]],
+        secret: Secret[Integers],
+        sensitivity: Sensitivity,
+        draw: Draw,
+    ) -> Kept:
+        """No group."""
+        del groups, secret, sensitivity, draw
+        return kept((), np.zeros(0, dtype=np.int64))
+
+
 def kept(groups: tuple[Group, ...], released: Integers) -> Kept:
     """Those of ``groups`` whose release is above 0, sorted: no order of the table's shows.
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from queue import SimpleQueue
 from threading import Thread
 
+from tacit.engines.rehearsed import Rehearsed
 from tacit.errors import EngineUnreachable
 from tacit.ledger.charge import Charge
 from tacit.query.below import UNCHARGED
@@ -21,8 +22,9 @@ class Held:
     from when the work begins.
     """
 
-    def __init__(self, worker: Worker, deadline: float | None) -> None:
+    def __init__(self, worker: Worker, deadline: float | None, rehearsed: Rehearsed) -> None:
         self._worker = worker
+        self._rehearsed = rehearsed
         self._ends: float | None = None
         self._deadline = deadline
 
@@ -32,6 +34,10 @@ class Held:
             self._ends = time.monotonic() + self._deadline
         noted = charge.assumptions
         return self._worker.run(quote, salt, charge.receipt, noted, ends=self._ends)
+
+    def rehearse(self, quote: Quote | FitQuote, salt: bytes) -> None:
+        """Refuse what no worker can run; each question once, whatever is paid for it."""
+        self._rehearsed.once(quote.key + salt, lambda: self._worker.rehearse(quote, salt))
 
     @property
     def timed(self) -> bool:
@@ -54,9 +60,15 @@ class Pool:
     def __init__(self, workers: list[Worker], deadline: float | None = None) -> None:
         self._workers = workers
         self._deadline = deadline
+        self._rehearsed = Rehearsed()
         self._free: SimpleQueue[Worker] = SimpleQueue()
         for worker in workers:
             self._free.put(worker)
+
+    @property
+    def most_numbers(self) -> int | None:
+        """The numbers of an answer that each worker can make."""
+        return min((worker.allowed.most_numbers for worker in self._workers), default=None)
 
     def start(self) -> bool:
         """Start all children, so that no question waits for them; whether all did start."""
@@ -73,7 +85,7 @@ class Pool:
         try:
             if not worker.ready():
                 raise EngineUnreachable(UNCHARGED)
-            held = Held(worker, self._deadline)
+            held = Held(worker, self._deadline, self._rehearsed)
             try:
                 yield held
             finally:

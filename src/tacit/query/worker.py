@@ -30,16 +30,26 @@ from tacit.core.catalog import Catalog
 from tacit.core.loss import Loss
 from tacit.core.measure import Measure
 from tacit.engines.engine import Engine
-from tacit.errors import EngineUnreachable
+from tacit.errors import EngineUnreachable, InvalidValue
 from tacit.ledger.answer import UNREACHED as TOLD_UNREACHED
 from tacit.plan.stored_plan import decode
-from tacit.query.below import TIME, WORKER, Broken, PaidWork, Progress, attempt
+from tacit.query.below import (
+    TIME,
+    UNCHARGED,
+    WORKER,
+    Broken,
+    PaidWork,
+    Progress,
+    attempt,
+)
 from tacit.query.confine import Confinement, confine, start_fork_server
 from tacit.query.fit_quote import FitQuote
 from tacit.query.paid_work import QuoteWork
 from tacit.query.price import price
 from tacit.query.quote import Quote
+from tacit.query.rehearse import rehearse
 from tacit.query.scratch import Scratch
+from tacit.query.size import most_numbers
 
 StartEngine = Callable[[str], Engine]
 """Opens an engine at an address, in the child; found by its name there."""
@@ -51,8 +61,18 @@ READY, PING = b"ready", b"ping"
 ANSWERED, FAILED, UNREACHED = b"+", b"-", b"?"
 """How a reply begins: release bytes, a stage at which the work failed, or an engine that cannot
 be reached, before any noise was drawn."""
+REHEARSED, REFUSED = b"=", b"#"
+"""How a rehearsal ends: the engine can run it, or a public text that says why not."""
 DRAWING, WAITING = b"!", b"~"
 """What a child says while it works: noise is drawn from here on; the engine is waited for."""
+
+REHEARSE = "rehearse"
+"""What a request says that is not paid for yet, and reads no row."""
+
+TOO_LARGE = (
+    "A worker cannot make ready for this question within its limits, whatever the rows are; "
+    "ask for fewer groups or columns, or fit fewer features. Nothing was charged."
+)
 
 START_SECONDS = 60
 PING_SECONDS = 5
@@ -72,6 +92,11 @@ class Allowed:
     memory_bytes: int
     seconds: float
     within: Confinement = field(default_factory=Confinement)
+
+    @property
+    def most_numbers(self) -> int:
+        """The numbers of an answer that a child makes within these limits."""
+        return most_numbers(self.memory_bytes, self.seconds)
 
 
 class Worker:
@@ -149,6 +174,29 @@ class Worker:
             except (Broken, EngineUnreachable):
                 self.close()
                 raise
+
+    def rehearse(self, quote: Quote | FitQuote, salt: bytes) -> None:
+        """Refuse a quote that the child cannot run, whatever the rows are: none is read.
+
+        It is not paid for. A child that does not survive it, or takes longer than is allowed,
+        would not have answered it either, and is gone afterwards.
+        """
+        none = {"salt": salt.hex(), "receipt": "", "noted": [], REHEARSE: True}
+        asked = json.dumps(quote.asked | none).encode()
+        with self._lock:
+            said = b""
+            with suppress(OSError, EOFError):
+                _, pipe = self._running()
+                pipe.send_bytes(asked)
+                if pipe.poll(self.allowed.seconds):
+                    said = pipe.recv_bytes()
+            if said == UNREACHED:
+                raise EngineUnreachable(UNCHARGED)
+            if said.startswith(REFUSED):
+                raise InvalidValue(said.removeprefix(REFUSED).decode())
+            if said != REHEARSED:
+                self.close()
+                raise InvalidValue(TOO_LARGE)
 
     def close(self, *, for_good: bool = False) -> None:
         """End the child process; the next question starts another, unless it is for good.
@@ -250,14 +298,18 @@ def serve(  # noqa: PLR0913, PLR0917 - all that a child is given
         while True:
             asked = pipe.recv_bytes()
             pipe.send_bytes(
-                PING if asked == PING else _reply(asked, pipe, engine, catalog, reads)
+                PING
+                if asked == PING
+                else _reply(asked, pipe, engine, catalog, reads, allowed.most_numbers)
             )
 
 
-def _reply(
-    asked: bytes, pipe: Connection, engine: Engine, catalog: Catalog, reads: Reads
+def _reply(  # noqa: PLR0913, PLR0917 - all that a child has
+    asked: bytes, pipe: Connection, engine: Engine, catalog: Catalog, reads: Reads, most: int
 ) -> bytes:
     """How the attempt at what was ``asked`` ended, as the last message about it."""
+    if REHEARSE in json.loads(asked):
+        return _rehearsed(asked, engine, catalog, reads, most)
     progress = Progress(
         drawing=lambda: pipe.send_bytes(DRAWING), waiting=lambda: pipe.send_bytes(WAITING)
     )
@@ -271,6 +323,23 @@ def _reply(
         return UNREACHED
     except Broken as broken:
         return FAILED + broken.stage.encode()
+
+
+def _rehearsed(
+    asked: bytes, engine: Engine, catalog: Catalog, reads: Reads, most: int
+) -> bytes:
+    """How the rehearsal of what was ``asked`` ended; no row was read."""
+    try:
+        work = reads(json.loads(asked), catalog)
+        if isinstance(work, QuoteWork):
+            rehearse(work.quote, engine, catalog, work.salt, most)
+    except EngineUnreachable:
+        return UNREACHED
+    except InvalidValue as refused:
+        return REFUSED + str(refused).encode()
+    except Exception:  # noqa: BLE001 - a child that lacks memory, such as for a plan
+        return REFUSED + TOO_LARGE.encode()
+    return REHEARSED
 
 
 def read_question(request: dict[str, Any], catalog: Catalog) -> QuoteWork:

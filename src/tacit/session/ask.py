@@ -12,6 +12,7 @@ from tacit.engines.engine import Engine
 from tacit.errors import AnswerPending, EngineUnreachable
 from tacit.ledger.charge import Answer as Stored
 from tacit.ledger.charge import Charge
+from tacit.ledger.ledger import Ledger
 from tacit.ledger.question import Question
 from tacit.plan.plan import Plan
 from tacit.query.below import Progress, attempt, run_below
@@ -21,6 +22,8 @@ from tacit.query.pool import Pool
 from tacit.query.post import posted
 from tacit.query.price import price
 from tacit.query.quote import Quote
+from tacit.query.rehearse import rehearse
+from tacit.query.size import check_size
 from tacit.session.curator import Curator
 from tacit.session.request import request_for
 from tacit.session.standing import standing_of
@@ -32,9 +35,20 @@ def ask(curator: Curator, plan: Plan, loss: Loss, request: str | None = None) ->
     Guarantee: what is returned was charged before any data was touched, and stored before it
     left. The same question again is free, and gives the same bytes.
     """
-    quote = price(plan, curator.catalog, loss)
+    quote = priced(curator, plan, loss)
     release, standing, key = paid_for(curator, quote, request)
     return Answer.of(posted(release, quote.question.post), standing, key)
+
+
+def priced(curator: Curator, plan: Plan, loss: Loss) -> Quote:
+    """What answering ``plan`` would do; refused where no worker could make so large an answer.
+
+    A session that runs its questions itself has no such cap: its limits are its own.
+    """
+    quote = price(plan, curator.catalog, loss)
+    pool = curator.pools.get(curator.place_of(quote.datasets))
+    check_size(quote.bound.plan, None if pool is None else pool.most_numbers)
+    return quote
 
 
 def paid_for(
@@ -65,8 +79,13 @@ def paid_for(
 def _answer_here(
     engine: Engine, curator: Curator, quote: Quote | FitQuote, question: Question, salt: bytes
 ) -> tuple[Stored, bool]:
-    """The stored answer, by this process, and whether it was paid for now."""
+    """The stored answer, by this process, and whether it was paid for now.
+
+    What is new is rehearsed before it is charged: what fails for all rows alike is free.
+    """
     ledger = curator.home.ledger
+    if _new(ledger, question):
+        rehearse(quote, engine, curator.catalog, salt)
     try:
         found = ledger.reserve(question, lease_ms=curator.lease_ms)
     except AnswerPending:
@@ -90,11 +109,16 @@ def _answer_by(
     Whoever asks what was answered before, or what is being answered, needs no worker.
     """
     ledger = curator.home.ledger
-    with suppress(AnswerPending, EngineUnreachable):
+    paid_before = False
+    try:
         stored = ledger.released(question)
         if stored is not None:
             return stored, False
+    except (AnswerPending, EngineUnreachable):
+        paid_before = True
     with suppress(AnswerPending), pool.held() as held:
+        if not paid_before:
+            held.rehearse(quote, salt)
         found = ledger.reserve(question, lease_ms=curator.lease_ms)
         if not isinstance(found, Charge):
             return found, False
@@ -102,3 +126,11 @@ def _answer_by(
         once = partial(held.run, quote, salt)
         return run_below(ledger, found, once, tell=curator.tell, deadline=deadline), True
     return ledger.wait(question), False
+
+
+def _new(ledger: Ledger, question: Question) -> bool:
+    """Whether nobody has paid for the question yet."""
+    try:
+        return ledger.released(question) is None
+    except (AnswerPending, EngineUnreachable):
+        return False

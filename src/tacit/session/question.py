@@ -13,9 +13,8 @@ from tacit.plan.bound import bound
 from tacit.plan.canonical import canonical
 from tacit.plan.source import source_of
 from tacit.query.expected import SIZES
-from tacit.query.price import price
 from tacit.session.amount import loss_for, tenth
-from tacit.session.ask import ask
+from tacit.session.ask import ask, priced
 from tacit.session.curator import Curator
 from tacit.session.preview import Preview
 from tacit.session.standing import standing_of
@@ -45,7 +44,7 @@ class Question(Asked):
         named = epsilon is not None or rho is not None
         asked = loss_for(status.terms, epsilon, rho, delta) if named else tenth(status)
         loss = status.terms.raised(asked)
-        quote = price(self.plan, self.curator.catalog, loss)
+        quote = priced(self.curator, self.plan, loss)
         return Preview(
             quote, standing_of(status, quote, paid=True), tuple(assume_size), loss != asked
         )

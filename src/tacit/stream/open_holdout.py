@@ -29,6 +29,7 @@ from tacit.plan.relation import Filter, Scan
 from tacit.plan.steps import Condition
 from tacit.plan.tally import KeptTally
 from tacit.query.below import Progress, Withdrawn
+from tacit.query.rehearse import rehearse_step
 from tacit.store.states import State
 from tacit.stream.drawn_once import DrawnOnce
 from tacit.stream.open_stream import RACES, Place, attempt_at, run_work
@@ -87,6 +88,9 @@ class OpenHoldout:
         plan = canonical(question.plan).plan
         tally = asked.tally(self._condition(plan), wanted)
         free = self._share_question(plan, wanted)
+        place = self._place
+        if place.ledger.stored(free.release_key) is None:
+            rehearse_step(self._counting(tally), place.engine, place.catalog, place.salt)
         receipt, ledger = self.start(), self._place.ledger
         entropy = DrawnOnce(SystemEntropy(receipt))
         for _ in range(RACES):
@@ -141,10 +145,14 @@ class OpenHoldout:
 
     def _counted(self, tally: KeptTally, engine: Engine | None = None) -> Secret[Integers]:
         """How far the rows are off, boxed."""
-        rows, place, most = self._rows, self._place, self.asked.max_rows
-        in_all = rows.limits.max_rows_in_all
-        plan = BoundedPlan(rows.source, rows.condition, (), 1, most, (tally,), in_all)
+        plan, place = self._counting(tally), self._place
         return (engine or place.engine).run(plan, place.catalog, place.salt).tallies[0]
+
+    def _counting(self, tally: KeptTally) -> BoundedPlan:
+        """What the engine is asked for a share."""
+        rows, most = self._rows, self.asked.max_rows
+        in_all = rows.limits.max_rows_in_all
+        return BoundedPlan(rows.source, rows.condition, (), 1, most, (tally,), in_all)
 
     def _condition(self, plan: Plan) -> Condition:
         """The rows that ``plan`` counts, as a condition on those of the holdout."""

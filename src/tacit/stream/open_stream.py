@@ -23,6 +23,7 @@ from tacit.query.below import (
     nobody,
     run_below,
 )
+from tacit.query.rehearse import rehearse_step
 from tacit.store.states import States
 from tacit.stream.bounded_step import bounded_step
 from tacit.stream.covered import check_covered, check_over
@@ -143,13 +144,16 @@ class OpenStream:
     def _next(self, number: int) -> Step:
         """Release a step: its noise is sealed in the store before the engine is asked."""
         self._check_due(number)
+        place = self._place
+        plan = bounded_step(self.stream, number, place.catalog).plan
+        rehearse_step(plan, place.engine, place.catalog, place.salt)
         receipt = self.start()
         before = self._find(number - 1) if number else None
         if number and before is None:
             raise InvalidValue(
                 f"Steps are released in order, and the next one is {self.released}."
             )
-        entropy, place = SystemEntropy(receipt), self._place
+        entropy = SystemEntropy(receipt)
         for _ in range(RACES):
             with suppress(Conflict, AnswerLost, AnswerPending):
                 charge = place.ledger.reserve(
