@@ -32,7 +32,7 @@ def wide(cluster: PostgresCluster) -> tuple[str, str]:
         columns = ", ".join(f"{name} bigint" for name in (*WIDE, "aim"))
         work.execute(f"CREATE TABLE wide (person bigint, {columns})")
         numbers = ", ".join("i % 10" for _ in (*WIDE, "aim"))
-        work.execute(f"INSERT INTO wide SELECT i, {numbers} FROM generate_series(1, 200) i")
+        work.execute(f"INSERT INTO wide SELECT i, {numbers} FROM generate_series(1, 200) i")  # noqa: S608 - ours
         for statement in reader_of(role, [("wide",)]):
             work.execute(statement)
     return owner, owner.replace("postgres@", f"{role}@")
@@ -48,7 +48,7 @@ def session(
         wide[1],
         population="people",
         unit="person",
-        bounds={name: (0, 9) for name in (*WIDE, "aim")},
+        bounds=dict.fromkeys((*WIDE, "aim"), (0, 9)),
         max_groups=1,
         max_rows=2,
         budget=(30, "1e-6"),
@@ -70,7 +70,7 @@ def count(session: Session, rho: str) -> None:
 
 
 def test_a_fit_of_more_columns_than_postgresql_allows_is_free(session: Session) -> None:
-    with pytest.raises(InvalidValue, match="fewer features. Nothing was charged"):
+    with pytest.raises(InvalidValue, match=r"fewer features\. Nothing was charged"):
         fitted(session, 60)
     status = session.status()
     assert (status.spent.amount, status.failed, status.locked) == (0, 0, False)
