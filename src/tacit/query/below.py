@@ -17,9 +17,10 @@ whoever asked, and may depend on one person's row. So a failure is treated as a 
 
 What makes an outage differ from a failure: engines raise `EngineUnreachable` only where no
 connection could be had *before* a statement was sent, or where the server says that its
-operator ends the connection. A connection that is lost while a statement runs counts as a
-failure, even if the server is down afterwards: one row that crashes the server must not look
-like an outage.
+operator ends the connection, that a table is locked by somebody else, or, after a statement
+that failed before its first row, that a table is gone. A connection that is lost while a
+statement runs counts as a failure, even if the server is down afterwards: one row that crashes
+the server must not look like an outage.
 """
 
 import time
@@ -162,7 +163,7 @@ def attempt(work: PaidWork, engine: Engine, progress: Progress) -> bytes:
 
 
 class Patient:
-    """An engine that is waited for, where it cannot be reached; no statement is sent twice."""
+    """An engine that is waited for, where it cannot be reached: then no row was read."""
 
     def __init__(self, engine: Engine, progress: Progress) -> None:
         self._engine = engine
