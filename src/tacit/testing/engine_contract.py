@@ -23,7 +23,7 @@ from tacit.core.sensitivity import Norm, Sensitivity
 from tacit.engines.engine import Engine, SecretTable
 from tacit.engines.joined import Tables
 from tacit.engines.reference import Reference
-from tacit.errors import InternalError, InvalidValue
+from tacit.errors import EngineUnreachable, InternalError, InvalidValue
 from tacit.noise.integers import Integers
 from tacit.numeric.entropy import Entropy, SystemEntropy
 from tacit.plan.bound import bound
@@ -149,7 +149,7 @@ class EngineContract:
         lost = replace(declared, datasets=(moved, *others))
         try:
             engine.run(plan, lost, SALT)
-        except InternalError as error:
+        except (EngineUnreachable, InternalError) as error:
             if GONE in str(error):
                 yield "Tells in an error what the database told."
         except Exception as error:  # noqa: BLE001 - an analyst would see it
