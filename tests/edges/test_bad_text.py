@@ -7,12 +7,14 @@ this person held. Bytes that are no text are now read as question marks, and no 
 """
 
 import random
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import Bar
+from searching import read_exactly
 
 import tacit
 from tacit.errors import InvalidValue, TacitError
@@ -63,24 +65,10 @@ def fails(session: tacit.Session, condition: str) -> bool:
     return False
 
 
-def read_exactly(session: tacit.Session, pay: list[int]) -> tuple[int, int]:
-    """How many people's pay a search found that looks at failures alone, and those failures."""
-    exact = failures = 0
-    for target in random.Random(3).sample(range(PEOPLE), TARGETS):  # noqa: S311
-        low, high = 0, 131_071
-        while low < high:
-            middle = (low + high + 1) // 2
-            failed = fails(session, f"person = {target} AND pay >= {middle}")
-            low, high = (middle, high) if failed else (low, middle - 1)
-            failures += failed
-        exact += low == pay[target]
-    return exact, failures
-
-
 def test_a_text_that_is_no_text_tells_nothing(tmp_path: Path, bar: Bar) -> None:
     pay = written(tmp_path / "t.parquet")
     with opened(tmp_path / "t.parquet") as session:
-        exact, failures = read_exactly(session, pay)
+        exact, failures = read_exactly(partial(fails, session), pay, PEOPLE, TARGETS)
         failures += fails(session, "pay >= 0")
     bar("edge bad_text: questions that failed", failures, "0", failures == 0)
     bar("edge bad_text: people's pay read exactly", f"{exact} of {TARGETS}", "0", exact == 0)

@@ -162,6 +162,24 @@ def attempt(work: PaidWork, engine: Engine, progress: Progress) -> bytes:
     raise Broken(progress.stage, drawn=progress.drawn)
 
 
+def when_reached(
+    ask: Callable[[], Found], limit: float, waiting: Callable[[], None] = lambda: None
+) -> Found:
+    """What ``ask`` finds, tried until the engine is reached, for ``limit`` seconds at most.
+
+    ``waiting`` is called after each try in vain.
+    """
+    began = time.monotonic()
+    while True:
+        try:
+            return ask()
+        except EngineUnreachable:
+            if time.monotonic() - began >= limit:
+                raise
+        waiting()
+        time.sleep(PAUSE)
+
+
 class Patient:
     """An engine that is waited for, where it cannot be reached: then no row was read."""
 
@@ -176,16 +194,8 @@ class Patient:
     def _reached(self, ask: Callable[[], Found]) -> Found:
         progress = self._progress
         progress.stage = ENGINE
-        began = time.monotonic()
-        while True:
-            try:
-                return ask()
-            except EngineUnreachable:
-                limit = DRAWN_SECONDS if progress.drawn else OUTAGE_SECONDS
-                if time.monotonic() - began >= limit:
-                    raise
-            progress.waiting()
-            time.sleep(PAUSE)
+        limit = DRAWN_SECONDS if progress.drawn else OUTAGE_SECONDS
+        return when_reached(ask, limit, progress.waiting)
 
 
 class PatientRows(Patient):

@@ -10,7 +10,6 @@ types of their tables; a fit is taken through all its steps over no rows at all.
 a later step may hold other numbers when it is paid for, since they follow from releases.
 """
 
-import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -53,16 +52,12 @@ def rehearse_step(step: Step, engine: Engine, catalog: Catalog, salt: bytes) -> 
         return
     rows = isinstance(step, RowsOf)
     plan = step.plan if isinstance(step, RowsOf) else step
-    began = time.monotonic()
-    while True:
-        try:
-            engine.rehearse(plan, catalog, salt, rows=rows)
-        except EngineUnreachable:
-            if time.monotonic() - began >= below.OUTAGE_SECONDS:
-                raise EngineUnreachable(below.UNCHARGED) from None
-        else:
-            return
-        time.sleep(below.PAUSE)
+    try:
+        below.when_reached(
+            lambda: engine.rehearse(plan, catalog, salt, rows=rows), below.OUTAGE_SECONDS
+        )
+    except EngineUnreachable:
+        raise EngineUnreachable(below.UNCHARGED) from None
 
 
 def steps_of(quote: Quote | FitQuote) -> Iterator[Step]:

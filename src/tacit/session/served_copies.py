@@ -5,8 +5,10 @@ Where the project file speaks of no copy of a table, or of an outdated one, a co
 or Parquet table is made here, before the first question, by the owner who starts the server.
 It lies in a file of its own in the ledger's folder, whose name holds the copy's mark, so that
 a file of another declaration, epoch or ledger is another file. A file is written under another
-name and renamed once it is whole, and is never changed afterwards: servers that run at the same
-time read the same one. Files of the same table's earlier copies are removed.
+name and renamed once it is whole, and no file is ever changed: servers that run at the same
+time read the same one. While its epoch goes on, a file is replaced on the first start of a day,
+and servers that run read on in the one before. Files of the same table's earlier copies are
+removed.
 
 PostgreSQL and Spark are read by a role that cannot write: there the refusal says the command.
 """
