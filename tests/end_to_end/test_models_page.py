@@ -21,7 +21,7 @@ def test_the_page_runs_as_it_stands(
     known = run(PAGE)
     shown = capsys.readouterr().out
     assert "Price: ρ" in shown
-    assert "What was released about workers satisfies" in shown
+    assert "By itself, this release about workers satisfies" in shown
     assert {"model", "scaler", "components", "clusters"} < known.keys()
 
 

@@ -130,6 +130,7 @@ def test_keys_that_tell_no_rows_apart_are_not_refused(file: Path) -> None:
 def test_a_link_by_what_many_people_share_is_refused(file: Path) -> None:
     with duckdb.connect(str(file.parent / "clinic.duckdb")) as owner:
         owner.execute("CREATE TABLE people AS SELECT DISTINCT person AS id, 7 AS n FROM visits")
+        [(units,)] = owner.execute("SELECT COUNT(*) FROM people").fetchall()
     shared = PEOPLE.replace('"text" }', '"text", n = "integer" }')
     link = LINK.replace('"person"', '"cost"').replace(
         'parent_column = "id"', 'parent_column = "n"'
@@ -142,7 +143,16 @@ def test_a_link_by_what_many_people_share_is_refused(file: Path) -> None:
     assert "copy = " not in file.read_text()
     edit(file, 'unit = "id"\nmax', 'unit = "id"\none_row = true\nmax')
     done(file, "apply", "--yes")
-    done(file, "prepare", "people")
+    shown = " ".join(done(file, "prepare", "people").split())
+    assert f"The copy of people leaves out {units} rows" in shown
+
+
+def test_an_owner_is_told_how_many_rows_a_copy_leaves_out(file: Path) -> None:
+    assert "leaves out" not in done(file, "prepare", "visits", "--where", "main")
+    with duckdb.connect(str(file.parent / "clinic.duckdb")) as owner:
+        owner.execute("INSERT INTO visits BY NAME SELECT 9 AS cost FROM range(3)")
+    shown = " ".join(done(file, "prepare", "visits").split())
+    assert "The copy of visits leaves out 3 rows: those that name no unit" in shown
 
 
 def test_tables_of_one_row_each_and_linked_ones_are_copied(file: Path) -> None:

@@ -42,7 +42,7 @@ def prepare(  # noqa: PLR0913 - one for each option
             )
         return
     shown = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    left = {}
+    last = {}
     with Progress(*shown, TimeElapsedColumn()) as bar:
         for dataset in datasets:
             task = None
@@ -50,10 +50,16 @@ def prepare(  # noqa: PLR0913 - one for each option
                 if task is None:
                     task = bar.add_task(f"parts of {dataset}", total=step.parts)
                 bar.update(task, completed=step.made)
-                left[dataset] = step.left
-    for dataset, tables in left.items():
-        if tables:
-            named = ", ".join(".".join(table) for table in tables)
+                last[dataset] = step
+    for dataset, step in last.items():
+        if step.left_out:
+            click.echo(
+                f"The copy of {dataset} leaves out {step.left_out} rows: those that name no "
+                "unit and, where one_row is declared, all but one row of each unit and rows "
+                "whose linked key another unit's row holds. Are unit and one_row right?"
+            )
+        if step.left:
+            named = ", ".join(".".join(table) for table in step.left)
             click.echo(
                 f"The new copy of {dataset} is in use. The one before could not be dropped, "
                 f"and nothing reads it; whoever made it should drop: {named}"

@@ -22,7 +22,7 @@ class Guarantee:
         >>> from tacit.core.unit import PrivacyUnit
         >>> patients = Population("patients", PrivacyUnit("person"))
         >>> print(Guarantee(patients, Loss.pure(1), ("visits.patient names the person",)))
-        What was released about patients satisfies differential privacy with ε = 1
+        By itself, this release about patients satisfies differential privacy with ε = 1
         for adding or removing one person, with all their rows.
         It assumes that visits.patient names the person.
     """
@@ -34,7 +34,7 @@ class Guarantee:
 
     def __str__(self) -> str:
         claim = (
-            f"What was released about {self.population.name} satisfies "
+            f"By itself, this release about {self.population.name} satisfies "
             f"{_NAMES[self.loss.measure]} with {self.loss}\nfor {self.population.unit}."
         )
         assumed = self.assumptions

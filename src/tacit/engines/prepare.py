@@ -14,6 +14,7 @@ from tacit.engines.print.copy import (
     made_from,
     out_of_order,
     recorded,
+    rows_in,
     types_of,
 )
 from tacit.engines.print.form import is_streamed
@@ -32,6 +33,8 @@ class Progress:
     parts: int
     left: tuple[tuple[str, ...], ...] = ()
     """Tables of the copy before, which could not be dropped; nothing reads them."""
+    left_out: int = 0
+    """Rows of the table that its copy does not hold: an exact number, for the owner alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +142,16 @@ class Preparation:
         if not holds:
             self.drop(run)
             raise InternalError(f"The copy of {self.dataset.name!r} is not used: {otherwise}.")
+
+    def left_out(self, run: Run) -> int:
+        """Count the rows that the copy leaves out, once it is made; their owner alone is told.
+
+        These are rows that name no unit; and of a table with one row for each unit all but
+        one of theirs, and those whose linked key a row of another unit holds.
+        """
+        [(found,)] = run(rows_in([self.dataset.location.table], self.dialect))
+        kept = sum(int(count) for (count,) in run(rows_in(self.tables, self.dialect)))
+        return max(0, int(found) - kept)
 
     def drop(self, run: Run) -> None:
         """Drop the copy, and what is written of it."""

@@ -42,7 +42,8 @@ class Owner:
     ) -> Iterator[Progress]:
         """Make the copy of the table ``name``, part by part; then the one before is dropped.
 
-        What cannot be dropped stays, and the last step names it: the new copy is in use.
+        The last step counts the rows that the copy leaves out, and names what of the copy
+        before could not be dropped: the new one is in use.
 
         Guarantee: rows lie in the order of the salt by which sessions of this project keep
         them; the file speaks of a copy only once all of it is there.
@@ -55,11 +56,13 @@ class Owner:
         making = preparation(copied, order)
         with self._writing(copied) as run:
             yield from making.steps(salt, run)
+            left_out = making.left_out(run)
             if copied.engine.kind == "postgres":
                 tables = (making.copy.record, *making.tables)
                 for statement in readable(self._reader(copied), tables):
                     run(statement)
         self._say(copied, copied.made(order, today))
+        left: tuple[tuple[str, ...], ...] = ()
         before = project.places.get(name)
         if before is not None and before.epoch is not None:
             old = project.copied(name, before)
@@ -68,7 +71,7 @@ class Owner:
             except TacitError:  # another role may have made it; the new one is in use
                 stays = made_before(old)
                 left = (stays.copy.record, *stays.tables)
-                yield Progress(copied.parts, copied.parts, left)
+        yield Progress(copied.parts, copied.parts, left, left_out)
 
     def drop(self, name: str) -> bool:
         """Drop the copy of the table ``name``; whether there was one."""

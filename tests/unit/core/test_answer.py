@@ -41,7 +41,7 @@ STANDING = Standing(
     Loss.approximate(3, "1e-6"),
     more=14,
 )
-SENTENCE = "What was released about patients satisfies differential privacy with ε = 1"
+SENTENCE = "By itself, this release about patients satisfies differential privacy with ε = 1"
 
 
 def test_a_release_is_a_table_with_its_intervals_and_its_guarantee() -> None:

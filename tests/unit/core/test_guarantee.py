@@ -32,7 +32,7 @@ def test_a_guarantee_names_its_measure_and_its_amount(loss: Loss, claim: str) ->
 
 def test_a_guarantee_without_assumptions_is_one_sentence() -> None:
     assert str(Guarantee(PATIENTS, Loss.pure(1))) == (
-        "What was released about patients satisfies differential privacy with ε = 1\n"
+        "By itself, this release about patients satisfies differential privacy with ε = 1\n"
         "for adding or removing one person, with all their rows."
     )
 

@@ -205,6 +205,17 @@ def facts_in(table: tuple[str, ...], dialect: str) -> str:
     return said(exp.select(FACT).from_(table_at(table)), dialect)
 
 
+def rows_in(tables: Sequence[tuple[str, ...]], dialect: str) -> str:
+    """The statement that counts the rows of all ``tables``; one row for each table."""
+    first, *others = (
+        exp.select(exp.Count(this=exp.Star())).from_(table_at(table)) for table in tables
+    )
+    counts: exp.Query = first
+    for count in others:
+        counts = exp.union(counts, count, distinct=False)
+    return said(counts, dialect)
+
+
 def dropped(table: tuple[str, ...], dialect: str) -> str:
     """The statement that drops a table, where it is there."""
     return said(exp.Drop(tables=[table_at(table)], kind="TABLE", exists=True), dialect)
