@@ -275,6 +275,16 @@ def broken(engine: Spark) -> None:
     engine._session.read.parquet(str(path)).createOrReplaceTempView("people")
 
 
+def test_a_rehearsal_resolves_a_statement_and_reads_no_row() -> None:
+    engine, plan = Spark(local()), planned("SELECT SUM(cost) FROM people")
+    with pytest.raises(InvalidValue, match=r"a question of \d sums.* Nothing was charged"):
+        engine.rehearse(plan, CATALOG, SALT)  # there is no such table
+    broken(engine)
+    engine.rehearse(plan, CATALOG, SALT)
+    with pytest.raises(InternalError):  # by a row, which a rehearsal would have met
+        engine.run(plan, CATALOG, SALT)
+
+
 def test_a_failure_has_one_text_and_leaves_none_behind() -> None:
     engine = Spark(local())
     broken(engine)
