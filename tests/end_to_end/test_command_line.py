@@ -45,7 +45,7 @@ def test_a_demo_ends_with_a_first_answer_and_says_what_is_next(made: Path) -> No
         "misses by at most",
         "Bern",
         "Graz",
-        "What was released about patients",
+        "By itself, this release about patients",
         "Next:",
     ):
         assert words in shown

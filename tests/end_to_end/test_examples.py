@@ -16,7 +16,11 @@ SAID = {
     "budget_runs_out": ("at most 23.2% likely", "refused.", "Ask for less", "and its anchor"),
     "own_database": ("olga: patients: declare", "Cheaper:", "[", "ann is refused: The quota"),
     "price_before_you_spend": ("at most 27 visits off", "yet: ρ = 0\n", "costs ρ = 0."),
-    "quantiles_to_pandas": ("half_high", "vega-lite", "What was released about employees"),
+    "quantiles_to_pandas": (
+        "half_high",
+        "vega-lite",
+        "By itself, this release about employees",
+    ),
 }
 
 

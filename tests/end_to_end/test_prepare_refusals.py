@@ -118,6 +118,20 @@ def test_a_table_in_place_has_no_copy_and_one_that_is_there_can_be_dropped(file:
     assert "epoch" not in next(x for x in file.read_text().splitlines() if "copy =" in x)
 
 
+def test_an_owner_who_applies_is_told_why_questions_will_be_refused(file: Path) -> None:
+    done(file, "prepare", "visits", "--where", "main")
+    edit(file, '"2026-W46"  # each', '"2026-W47"  # each')
+    shown = done(file, "apply", "--yes")
+    assert "Questions are refused until this is mended" in shown
+    assert "tacit prepare visits" in shown
+    done(file, "prepare", "visits", "--drop")
+    edit(file, 'cost = { kind = "integer"', 'cost = { kind = "date"')
+    edit(file, "bounds = [0, 100], ", "")
+    assert "visits.cost is declared as date" in done(file, "apply", "--yes")
+    edit(file, 'cost = { kind = "date"', 'cost = { kind = "integer"')
+    assert "refused" not in done(file, "apply", "--yes")
+
+
 def test_keys_that_tell_no_rows_apart_are_not_refused(file: Path) -> None:
     """Two rows of one person would stop the copy for everybody."""
     edit(file, 'row_key = "id"', 'row_key = "ward"')

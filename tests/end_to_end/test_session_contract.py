@@ -214,7 +214,7 @@ def test_groups_that_nobody_declared_take_a_delta(door: Door) -> None:
 
 def test_an_answer_is_shown_and_becomes_a_frame(door: Door) -> None:
     answer = door.sql(WARDS).ask(epsilon=0.5)
-    assert "What was released about patients" in repr(answer)
+    assert "By itself, this release about patients" in repr(answer)
     page = answer._repr_html_()
     assert "&lt;b&gt;north" in page
     assert "<b>north</b>" not in page
@@ -254,7 +254,7 @@ def test_a_model_is_quoted_fitted_and_free_again(door: Door) -> None:
     assert isinstance(model, BaseEstimator)
     assert model.predict(pd.DataFrame({"other": [700]})).shape == (1,)
     assert list(model.feature_names_in_) == ["other"]
-    assert "What was released about patients" in repr(model.release_)
+    assert "By itself, this release about patients" in repr(model.release_)
     again = door.fit(line(epsilon=amount), "visits", **OTHER)
     assert again.coef_.tolist() == model.coef_.tolist()
     assert again.release_.standing.cost.amount == 0

@@ -118,7 +118,7 @@ def test_the_wheel_answers_in_a_new_environment(tmp_path: Path) -> None:
     new.install(made(f"tacit-{VERSION}-py3-none-any.whl"), here=tmp_path)
     assert VERSION in new.run("tacit", "--version", here=tmp_path)
     first = new.run("tacit", "demo", here=tmp_path)
-    assert "What was released about patients" in first
+    assert "By itself, this release about patients" in first
     ask = ("ask", "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward", "--epsilon", "0.5")
     answer = json.loads(new.run("tacit", *ask, "--json", here=tmp_path / "tacit-demo"))
     assert answer["columns"]["ward"] == ["north", "south", "east", "west"]

@@ -5,7 +5,8 @@ from pathlib import Path
 import click
 
 from tacit.cli import options
-from tacit.session.project import apply_project, proposed_in
+from tacit.errors import TacitError
+from tacit.session.project import apply_project, missing_in, open_project, proposed_in
 
 
 @click.command()
@@ -30,3 +31,9 @@ def apply(*, project: Path, principal: str, yes: bool) -> None:
     waiting = {each.population for each in missing} - {each.population for each in recorded}
     if waiting:
         click.echo(f"Not recorded, since others own it: {', '.join(sorted(waiting))}.")
+    if missing_in(project):
+        return  # other owners have yet to act
+    try:
+        open_project(project, principal=principal).close()
+    except TacitError as error:
+        click.echo(f"Questions are refused until this is mended:\n{error}")

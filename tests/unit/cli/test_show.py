@@ -77,4 +77,4 @@ def test_a_terminal_has_a_table_and_the_lines_below_it(monkeypatch: pytest.Monke
     show(release.columns, release.notes, repr(release))
     assert "┏━" in seen.getvalue()
     assert MARKUP in seen.getvalue()
-    assert "What was released about patients" in seen.getvalue()
+    assert "By itself, this release about patients" in seen.getvalue()
