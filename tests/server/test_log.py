@@ -1,8 +1,10 @@
 """What a server says of itself: a line a request, counters, and nothing of what was asked."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from serving import Server, make_project, serving
@@ -10,6 +12,8 @@ from serving import Server, make_project, serving
 from tacit.project.serving import Serving
 from tacit.server.rate import Rate
 from tacit.server.role import Role
+from tacit.server.traffic import Traffic
+from tacit.server.watch import Watch
 
 LITERAL = "Zanzibar-4711"
 FILTERED = "SELECT COUNT(*) AS koala FROM people WHERE city = '" + LITERAL + "'"  # noqa: S608 - our own text
@@ -90,3 +94,28 @@ def test_every_line_is_json(server: Server) -> None:
     server.call("GET", "/health")
     server.logged(1)
     assert all(json.loads(line) and line.endswith("\n") for line in server.log)
+
+
+@pytest.mark.parametrize(
+    "error", [BrokenPipeError(), OSError(28, "full"), ValueError("closed")]
+)
+def test_a_log_that_cannot_be_written_stops_no_request(error: Exception) -> None:
+    async def app(_: object, __: object, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def nothing() -> Any:
+        return {}
+
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message["status"])
+
+    def write(_: str) -> None:
+        raise error
+
+    watched = Watch(app, Traffic(), write)
+    asyncio.run(watched({"type": "http", "method": "GET"}, nothing, send))
+    assert sent == [200]
+    with pytest.raises(type(error)):  # the lie: as it is written without it
+        write("a line")

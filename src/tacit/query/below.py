@@ -264,6 +264,8 @@ def run_below(  # noqa: PLR0913 - a charge, its work, and who is told
     ledger nor the log shows how long the engine took; an attempt that reached its limit in
     seconds is then late.
 
+    What happened is recorded before anybody is told, and whether or not they can be.
+
     Guarantee: when this returns, the answer is durable. When it raises `EngineUnreachable`, no
     noise was drawn, and the charge waits. When it raises anything else but `AnswerLost`, the
     populations of the charge are locked until an owner has looked.
@@ -272,7 +274,7 @@ def run_below(  # noqa: PLR0913 - a charge, its work, and who is told
 
     def told(what: str, stage: str) -> None:
         names = tuple(entry.population for entry in charge.entries)
-        tell(Trouble(what, names, charge.receipt, stage))
+        _tell(tell, Trouble(what, names, charge.receipt, stage))
 
     body, broken = b"", Broken(ENGINE, drawn=False)
     ended = FAILED
@@ -288,6 +290,8 @@ def run_below(  # noqa: PLR0913 - a charge, its work, and who is told
                 retried.append(found)
                 charge = charge.run_again()
                 continue
+        except Exception:  # noqa: BLE001 - of what carries the work: nobody knows how far it was
+            broken = Broken(WORKER, drawn=True)
         break
     if deadline is not None:
         deadline.wait()
@@ -308,11 +312,23 @@ def run_below(  # noqa: PLR0913 - a charge, its work, and who is told
         if kept is not None:
             return kept
         broken = Broken(STORE, drawn=True)
-    told(FAILED, broken.stage)
     found_after_all = _record_failure(ledger, charge)
+    told(FAILED, broken.stage)
     if found_after_all is not None:
         return found_after_all
     raise Broken(broken.stage, drawn=broken.drawn)
+
+
+def _tell(tell: Tell, trouble: Trouble) -> None:
+    """Tell of ``trouble``, which is recorded already, where anybody can be told.
+
+    A log that cannot be written, such as a pipe whose reader has gone, must not keep a failure
+    from being recorded, nor an answer from whoever paid for it.
+    """
+    try:
+        tell(trouble)
+    except Exception:  # noqa: BLE001 - there is nobody else to tell
+        return
 
 
 def _over(broken: Broken, deadline: Deadline | None) -> bool:

@@ -22,7 +22,7 @@ from tacit.server.rate import Rate
 from tacit.server.refusal import Refused, refusal_of
 from tacit.server.routes import budgets, fits, operate, questions, releases, tokens
 from tacit.server.traffic import Traffic
-from tacit.server.watch import Watch, Write
+from tacit.server.watch import Watch, Write, outliving
 from tacit.session.alarm import alarm
 from tacit.session.curator import Curator
 
@@ -62,7 +62,7 @@ def make_app(
         redoc_url=None,
         lifespan=living,
     )
-    app.state.write = sys.stdout.write
+    app.state.write = outliving(sys.stdout.write)
     people = None if serving.oidc is None else People(serving.oidc, clock)
     app.state.current = current
     app.state.clock = clock
@@ -78,7 +78,7 @@ def make_app(
 
 def watched_app(app: FastAPI, write: Write = sys.stdout.write) -> ASGIApp:
     """The same with its log, and with nothing that leaves in other words than ours."""
-    app.state.write = write
+    app.state.write = outliving(write)
     return Watch(app, app.state.traffic, write)
 
 

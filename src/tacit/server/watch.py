@@ -16,13 +16,29 @@ UNMATCHED = "-"
 Write = Callable[[str], Any]
 
 
+def outliving(write: Write) -> Write:
+    """``write``, where a log that cannot be written any more stops nothing but itself.
+
+    A pipe whose reader has gone, a full disk, or a closed stream must not end a request that
+    was paid for, nor the thread that looks for new declarations.
+    """
+
+    def written(line: str) -> object:
+        try:
+            return write(line)
+        except (OSError, ValueError):
+            return None
+
+    return written
+
+
 class Watch:
     """Logs and counts each request: its route's template, never a part of what was asked."""
 
     def __init__(self, app: ASGIApp, traffic: Traffic, write: Write) -> None:
         self._app = app
         self._traffic = traffic
-        self._write = write
+        self._write = outliving(write)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on."""
