@@ -86,7 +86,7 @@ def opened(project: Path, section: str, name: str) -> Source:
 
 def write(project: Path, source: Source) -> None:
     """Write the file anew, and tell the next step."""
-    project.write_text(source.text, encoding="utf-8")
+    source.save(project)
     click.echo(NEXT.format(project.name))
 
 

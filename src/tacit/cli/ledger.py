@@ -6,11 +6,9 @@ from pathlib import Path
 import click
 
 from tacit.cli import options
-from tacit.ledger.act import Failed, Missed, Retried
 from tacit.ledger.anchor import AnchorFile
+from tacit.ledger.unanswered import MEANING
 from tacit.session.project import beside
-
-KINDS = {Missed: "late", Failed: "failed", Retried: "run twice"}
 
 
 @click.group()
@@ -49,12 +47,11 @@ def look(*, project: Path, principal: str, population: str) -> None:
     its place in the chain; why it failed is written down nowhere.
     """
     with beside(project) as (_, home):
-        seen = home.ledger.unlooked(population)
-        home.ledger.look(population, by=principal)
+        seen = home.ledger.look(population, by=principal)
         status = home.ledger.status(population)
     for act in seen:
         when = datetime.fromtimestamp(act.at / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-        click.echo(f"charge {act.charge} of {population}: {KINDS[type(act)]}, {when}")
+        click.echo(f"charge {act.charge} of {population}: {MEANING[type(act)]}, {when}")
     click.echo(
         f"{principal} looked. Answers about {population} so far: {status.missed} late, "
         f"{status.failed} failed, {status.retried} run twice. Questions are charged again."

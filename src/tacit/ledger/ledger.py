@@ -20,7 +20,7 @@ from tacit.errors import (
     StoreFailed,
 )
 from tacit.ledger import answer
-from tacit.ledger.act import CapRaised, Decision, Failed, Missed, Retried
+from tacit.ledger.act import CapRaised, Decision
 from tacit.ledger.anchor import Anchor, check_anchor, take_anchor
 from tacit.ledger.book import Book
 from tacit.ledger.chain import PAGE, walk
@@ -42,7 +42,7 @@ from tacit.ledger.reserve import ATTEMPTS, Numbers, reserve
 from tacit.ledger.signature import Signature
 from tacit.ledger.status import Status, status_for, status_of
 from tacit.ledger.turn import Decide, take_turn
-from tacit.ledger.unanswered import fail, look, miss, park, retry, unlooked
+from tacit.ledger.unanswered import Mark, fail, look, miss, park, retry, unlooked
 from tacit.ledger.units import Units
 from tacit.ledger.verify import Verdict, verify, verify_store
 from tacit.numeric.entropy import fresh_bytes
@@ -212,11 +212,11 @@ class Ledger:
         """Let ``charge`` wait for an engine that was not reached; asking again takes it up."""
         park(self._store, charge)
 
-    def look(self, population: str, *, by: str) -> Entry:
-        """Record, as an owner, that what was late or failed was looked at."""
+    def look(self, population: str, *, by: str) -> tuple[Mark, ...]:
+        """Record, as an owner, a look at what was late or failed, and return that."""
         return look(self._store, population, self._signed(by))
 
-    def unlooked(self, population: str) -> tuple[Missed | Failed | Retried, ...]:
+    def unlooked(self, population: str) -> tuple[Mark, ...]:
         """What was late, failed or ran twice since an owner last looked."""
         return unlooked(self._store, population)
 

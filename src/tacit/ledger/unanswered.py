@@ -18,7 +18,6 @@ from tacit.ledger.budget_row import find_budget
 from tacit.ledger.chain import ALL_TIME, MARKS, append, walk
 from tacit.ledger.charge import Answer, Charge
 from tacit.ledger.decide import owners_of
-from tacit.ledger.entry import Entry
 from tacit.ledger.signature import Signature
 from tacit.ledger.stored_act import decode
 from tacit.store.store import Store
@@ -42,6 +41,13 @@ _PARK = (
     )
     .values(until=PARKED, places=bindparam("places"))
 )
+
+
+Mark = Missed | Failed | Retried
+"""What an owner looks at."""
+
+MEANING: dict[type[Mark], str] = {Missed: "late", Failed: "failed", Retried: "run twice"}
+"""Each mark in a word."""
 
 
 def miss(store: Store, charge: Charge, now: int) -> None:
@@ -90,29 +96,52 @@ def park(store: Store, charge: Charge) -> None:
         work.run(_PARK, values)
 
 
-def look(store: Store, population: str, signed: Signature) -> Entry:
-    """Record that an owner looked at all that was late or failed so far."""
+def look(store: Store, population: str, signed: Signature) -> tuple[Mark, ...]:
+    """Record that an owner looked at all that was late or failed so far, and return it.
+
+    Guarantee: what is returned is what the look covers. A failure that is recorded while the
+    owner looks is in it, or stops charges again.
+    """
+    with store.reading() as work:
+        found, place = _marks(work, population, (), 0)  # the long part, before others wait
     with store.writing() as work:
         entry = append(work, population, Looked(signed.by, signed.at))
         if signed.by not in owners_of(work, population):
             raise NotPermitted(f"{signed.by} does not own the budget of {population!r}.")
         if not find_budget(work, population).locked:
             raise InvalidValue(f"No answer about {population!r} waits for an owner to look.")
+        covered, _ = _marks(work, population, found, place, before=entry.seq)
         work.run(_LOOK, {"at": population})
-        return entry
+        return covered
 
 
-def unlooked(store: Store, population: str) -> tuple[Missed | Failed | Retried, ...]:
+def unlooked(store: Store, population: str) -> tuple[Mark, ...]:
     """What was late, failed or ran twice since an owner last looked; never why."""
-    found: list[Missed | Failed | Retried] = []
     with store.reading() as work:
-        for entry in walk(work, population):
-            act = decode(entry.body)
-            if isinstance(act, Looked):
-                found.clear()
-            elif isinstance(act, (Missed, Failed, Retried)):
-                found.append(act)
-    return tuple(found)
+        return _marks(work, population, (), 0)[0]
+
+
+def _marks(
+    work: Work,
+    population: str,
+    found: tuple[Mark, ...],
+    after: int,
+    before: int | None = None,
+) -> tuple[tuple[Mark, ...], int]:
+    """The marks since an owner last looked, and the last place of the chain that was read.
+
+    Those ``found`` up to the place ``after`` are gone on from.
+    """
+    marks, place = list(found), after
+    for entry in walk(work, population, after):
+        if entry.seq == before:
+            break
+        act, place = decode(entry.body), entry.seq
+        if isinstance(act, Looked):
+            marks.clear()
+        elif isinstance(act, (Missed, Failed, Retried)):
+            marks.append(act)
+    return tuple(marks), place
 
 
 def _mark(

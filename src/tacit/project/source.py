@@ -1,14 +1,18 @@
 """The text of a project file: where each value stands, and how one is changed in it."""
 
-from dataclasses import dataclass
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from tempfile import mkstemp
 from typing import Any
 
 import tomlkit
 from tomlkit.exceptions import NonExistentKey, ParseError, TOMLKitError
 from tomlkit.items import Item, Table
 
-from tacit.errors import InternalError, InvalidValue
+from tacit.errors import Conflict, InternalError, InvalidValue
 from tacit.project.entry import Entry, Fault
 
 MARK = "the place that is looked for"
@@ -20,12 +24,15 @@ class Source:
 
     name: str
     text: str
+    read: str | None = field(default=None, compare=False)
+    """What stood in the file when it was read: a change is made of that."""
 
     @classmethod
     def at(cls, path: Path) -> "Source":
         """The file at ``path``."""
         try:
-            return cls(path.name, path.read_text(encoding="utf-8"))
+            text = path.read_text(encoding="utf-8")
+            return cls(path.name, text, text)
         except (OSError, UnicodeDecodeError) as error:
             raise InvalidValue(
                 f"{path} is no text file that can be read; `tacit demo` makes an example."
@@ -82,7 +89,7 @@ class Source:
             written.update(value)
             value = written
         inner[path[-1]] = value
-        changed = Source(self.name, document.as_string())
+        changed = replace(self, text=document.as_string())
         if changed.root().value != document.unwrap():
             raise InternalError(
                 "A change of the project file would not be read as it is meant."
@@ -96,7 +103,60 @@ class Source:
         for name in path[:-1]:
             inner = inner.get(name, {})
         inner.pop(path[-1], None)
-        return Source(self.name, document.as_string())
+        return replace(self, text=document.as_string())
+
+    def save(self, path: Path) -> None:
+        """Put this text in the place of the file that it was read from.
+
+        Guarantee: the file holds the old text or the new one, whatever happens meanwhile: a
+        full disk, a crash, or another who writes. A file that somebody else has changed since
+        it was read is left as it is.
+        """
+        with _locked(path.resolve()) as file:
+            if self.read is not None and Source.at(file).text != self.read:
+                raise Conflict(
+                    f"{self.name} was changed by somebody else meanwhile, and stays as they "
+                    "left it; do it again."
+                )
+            try:
+                _put(file, self.text.encode())
+            except OSError as error:
+                raise InvalidValue(
+                    f"{self.name} cannot be written: {error.strerror}. It is as it was."
+                ) from error
+
+
+@contextmanager
+def _locked(file: Path) -> Iterator[Path]:
+    """Nobody else who asks for the same saves a file of this folder meanwhile."""
+    try:
+        import fcntl  # noqa: PLC0415 - there is none on Windows, where two may save at once
+    except ImportError:
+        yield file
+        return
+    folder = os.open(file.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield file
+    finally:
+        os.close(folder)
+
+
+def _put(file: Path, body: bytes) -> None:
+    """Write a new file beside ``file``, and give it that name once all of it is on the disk."""
+    mode = file.stat().st_mode & 0o777
+    made, name = mkstemp(prefix=f".{file.name}.", dir=file.parent)
+    try:
+        with os.fdopen(made, "wb") as new:
+            new.write(body)
+            new.flush()
+            os.fsync(new.fileno())
+        Path(name).chmod(mode)
+        Path(name).replace(file)
+    except BaseException:
+        with suppress(OSError):
+            Path(name).unlink()
+        raise
 
 
 def _find(document: tomlkit.TOMLDocument, path: tuple[str, ...]) -> Item | None:

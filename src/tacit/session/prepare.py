@@ -14,7 +14,7 @@ from tacit.core.dataset import Dataset
 from tacit.engines.duckdb_owner import duckdb_owner
 from tacit.engines.postgres_role import readable
 from tacit.engines.prepare import Progress, Run
-from tacit.errors import InvalidValue, TacitError
+from tacit.errors import Conflict, InvalidValue, TacitError
 from tacit.extras import load
 from tacit.project.copies import TEXT_BYTES, Copied, CopyPlace
 from tacit.project.project import Project, read_project
@@ -128,8 +128,12 @@ class Owner:
             if getattr(place, name) is not None:
                 said[name] = getattr(place, name)
         section = "datasets" if copied.way else "public"
-        source = Source.at(self.file).changed((section, copied.table.name, "copy"), said)
-        self.file.write_text(source.text, encoding="utf-8")
+        while True:
+            source = Source.at(self.file).changed((section, copied.table.name, "copy"), said)
+            try:
+                return source.save(self.file)
+            except Conflict:
+                continue  # another copy was made at the same time, and is spoken of now
 
 
 def _needs_copy(copied: Copied) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from asking import answer, ask, open_pure
@@ -20,6 +21,7 @@ from tacit.errors import (
     PopulationLocked,
     StoreFailed,
 )
+from tacit.ledger import unanswered
 from tacit.ledger.charge import Answer, Charge
 from tacit.ledger.export import export
 from tacit.ledger.ledger import Ledger
@@ -66,6 +68,32 @@ def test_what_an_owner_has_not_looked_at_is_listed_and_nothing_else(store: SqlSt
     ledger.miss(late)
     [act] = ledger.unlooked("patients")
     assert (type(act).__name__, act.charge) == ("Missed", late.entries[0].seq)
+
+
+def test_a_look_covers_what_it_shows_and_nothing_else(
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What fails while an owner looks is shown to them, or waits for another look."""
+    ledger = Ledger(store)
+    open_pure(ledger)
+    first, meanwhile = charged(ledger, "first"), charged(ledger, "meanwhile")
+    ledger.fail(first)
+    found = unanswered._marks
+
+    def slow(*given: Any, **more: Any) -> Any:
+        marks = found(*given, **more)
+        if not more:  # before others wait for this owner
+            monkeypatch.undo()
+            ledger.fail(meanwhile)
+        return marks
+
+    monkeypatch.setattr(unanswered, "_marks", slow)
+    shown = [act.charge for act in ledger.look("patients", by="olga")]
+    assert shown == [charge.entries[0].seq for charge in (first, meanwhile)]
+    assert ledger.unlooked("patients") == ()
+    last = charged(ledger, "last")
+    ledger.fail(last)
+    assert [act.charge for act in ledger.look("patients", by="olga")] == [last.entries[0].seq]
 
 
 def test_a_failure_stops_all_charges_until_an_owner_looks(store: SqlStore) -> None:

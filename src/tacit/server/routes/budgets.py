@@ -6,6 +6,7 @@ from fastapi import Query
 
 from tacit.core.stored_standing import encode_loss
 from tacit.ledger.status import Status
+from tacit.ledger.unanswered import MEANING
 from tacit.numeric.exact import plain
 from tacit.server.given import AllTables, Calling, Door
 from tacit.server.role import Role
@@ -63,10 +64,15 @@ def verify(population: str, session: Door) -> dict[str, Any]:
 
 @router.post("/v1/ledger/{population}/look", **open_to(Role.OWNER))
 def look(population: str, session: Door, caller: Calling) -> dict[str, Any]:
-    """Record that an owner looked at what was late or failed; then more is charged."""
+    """Record that an owner looked at what was late or failed; then more is charged.
+
+    The answer lists each charge that was looked at (`looked_at`): its place in the chain, what
+    became of it, and when; never why.
+    """
     name = session.catalog.population(population).name
-    session.ledger.look(name, by=caller.principal)
-    return _told(session.status(name))
+    seen = session.ledger.look(name, by=caller.principal)
+    listed = [{"charge": act.charge, "what": MEANING[type(act)], "at": act.at} for act in seen]
+    return {**_told(session.status(name)), "looked_at": listed}
 
 
 @router.post("/v1/ledger/{population}/freeze", **open_to(Role.OWNER))
