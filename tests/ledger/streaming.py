@@ -36,6 +36,7 @@ from tacit.store.states import States
 from tacit.store.store import Store
 from tacit.stream.kept_noise import KeptNoise
 from tacit.stream.open_stream import OpenStream, Place
+from tacit.stream.quote import price_stream
 from tacit.stream.stream import Periods, Stream
 from tacit.stream.window import ALL
 
@@ -144,7 +145,7 @@ def opened(
             principal="ann",
             policy="1",
         )
-        running = OpenStream(stream(horizon), place)
+        running = OpenStream(price_stream(stream(horizon), place.catalog), place)
         running._noise = kept(place.states, running._noise._name, running.quote.factor)
         yield running
 

@@ -1,6 +1,7 @@
 """What a catalogue says about one population, a line a fact: what owners declare, in words."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from tacit.core.catalog import Catalog
 from tacit.core.column import Column
@@ -15,9 +16,41 @@ def facts_of(catalog: Catalog, population: str) -> tuple[str, ...]:
     Guarantee: catalogues with other bounds, keys, limits, ways to the unit or epochs have other
     facts; where a table or its copy lives is none.
     """
+    return tuple(sorted(fact.text for fact in facts_by_subject(catalog, population)))
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One thing that is declared: of which table, of which of its columns if any, in words.
+
+    Names may hold dots and colons, so that a subject is never read out of the words.
+    """
+
+    table: str
+    column: str | None
+    text: str
+    is_state: bool = False
+    """Whether it says which state of the table is read, or where, and nothing of what it is."""
+
+
+def facts_by_subject(catalog: Catalog, population: str) -> tuple[Fact, ...]:
+    """The facts of `facts_of`, each with what it is about."""
     private = [each for each in catalog.datasets if each.population == population]
     tables: list[Dataset | PublicTable] = [*private, *catalog.public]
-    return tuple(sorted(fact for table in tables for fact in _table(table)))
+    found: list[Fact] = []
+    for table in tables:
+        found += [Fact(table.name, None, text) for text in _table(table)]
+        found += [Fact(table.name, None, text, is_state=True) for text in _state(table)]
+        for column in table.schema.columns:
+            said = f"{table.name}.{column.name}: {_column(column)}"
+            found.append(Fact(table.name, column.name, said))
+    return tuple(found)
+
+
+def _state(table: Dataset | PublicTable) -> Iterator[str]:
+    if isinstance(table, Dataset) and table.in_place:
+        yield f"{table.name}: served in place"
+    yield f"{table.name}: epoch {table.epoch.label!r}"
 
 
 def _table(table: Dataset | PublicTable) -> Iterator[str]:
@@ -36,16 +69,11 @@ def _table(table: Dataset | PublicTable) -> Iterator[str]:
             yield f"{table.name}: at most {limits.max_rows_in_all} rows of a unit in all"
         if table.row_key is not None:
             yield f"{table.name}: {table.row_key} tells the rows of a unit apart"
-        if table.in_place:
-            yield f"{table.name}: served in place"
     else:
         yield f"{table.name}: about nobody"
         if table.lookup:
             rows = f"at most {table.fan_out} rows for a value"
             yield f"{table.name}: joined by {', '.join(table.lookup)}, {rows}"
-    yield f"{table.name}: epoch {table.epoch.label!r}"
-    for column in table.schema.columns:
-        yield f"{table.name}.{column.name}: {_column(column)}"
 
 
 def _one_row(way: UnitColumn) -> str:

@@ -13,9 +13,10 @@ from typing import Any
 
 from tacit.errors import Conflict, InvalidValue, UnknownName
 from tacit.publish.publication import Publication
+from tacit.query.below import Withdrawn
 from tacit.session.session import Session
 from tacit.store.states import States
-from tacit.stream.open_stream import OpenStream
+from tacit.stream.open_stream import Guard, OpenStream
 
 NAME = "publications"
 
@@ -50,6 +51,11 @@ class ListedPublication:
 
 Listing = tuple[ListedPublication, ...]
 
+_WITHDRAWN = (
+    "The publication {!r} was withdrawn: what was published of it stays, and nothing more is "
+    "released. Declare a new one under a new name."
+)
+
 
 class Publications:
     """What was declared, by name.
@@ -69,8 +75,7 @@ class Publications:
     def listed(self) -> Listing:
         """Return every publication, withdrawn ones too."""
         found = self._states.find(NAME)
-        told = json.loads(found.value) if found.version else []
-        return tuple(map(ListedPublication.from_dict, told))
+        return _listing(found.value) if found.version else ()
 
     def __getitem__(self, name: str) -> Publication:
         return self._named(name).publication
@@ -111,15 +116,27 @@ class Publications:
                 raise _changed(name, (), ())
             pinned = replace(listed, policy=stream.policy, facts=stream.facts)
             self._replace(pinned)
-            return stream
+            return stream.guarded(self._guard(name))
         if listed.facts != stream.facts:
             raise _changed(name, listed.facts, stream.facts)
-        return stream.under(listed.policy)
+        return stream.under(listed.policy).guarded(self._guard(name))
+
+    def _guard(self, name: str) -> Guard:
+        """What ends the steps of a publication once it is withdrawn."""
+
+        def check(told: bytes) -> None:
+            for each in _listing(told):
+                if each.publication.name == name and each.withdrawn:
+                    raise Withdrawn(_WITHDRAWN.format(name))
+
+        return Guard(self._states, NAME, check)
 
     def withdraw(self, name: str) -> None:
         """End a publication: no period of it is released any more.
 
         What was published stays, and so does the charge.
+
+        Guarantee: once this returns, no step is stored, whoever is at one at that moment.
         """
         self._replace(replace(self._named(name), withdrawn=True))
 
@@ -129,10 +146,7 @@ class Publications:
             there = ", ".join(known) or "none yet"
             raise UnknownName(f"There is no publication {name!r}; there are: {there}.")
         if known[name].withdrawn:
-            raise InvalidValue(
-                f"The publication {name!r} was withdrawn: what was published of it stays, and "
-                "nothing more is released. Declare a new one under a new name."
-            )
+            raise InvalidValue(_WITHDRAWN.format(name))
         return known[name]
 
     def _replace(self, one: ListedPublication) -> None:
@@ -153,6 +167,10 @@ class Publications:
             except Conflict:  # another changed the list at the same moment
                 continue
             return
+
+
+def _listing(told: bytes) -> Listing:
+    return tuple(map(ListedPublication.from_dict, json.loads(told)))
 
 
 def _changed(name: str, before: tuple[str, ...], now: tuple[str, ...]) -> InvalidValue:

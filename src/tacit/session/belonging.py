@@ -150,10 +150,15 @@ def facts_about(name: str, facts: tuple[str, ...]) -> tuple[str, ...]:
 
 def unit_in(name: str, facts: tuple[str, ...]) -> str | None:
     """The fact that says whose a row of a table is, without what is said of its uniqueness."""
-    said = [fact for fact in facts_about(name, facts) if _is_way(name, fact)]
-    return said[0].partition(",")[0] if said else None
-
-
-def _is_way(name: str, fact: str) -> bool:
-    said = fact.removeprefix(f"{name}: ")
-    return said != fact and (" names the unit" in said or " leads to " in said)
+    for fact in facts_about(name, facts):
+        said = fact.removeprefix(f"{name}: ")
+        if said == fact:
+            continue
+        # cut from the end: the names of columns may hold commas
+        way, names, more = said.rpartition(" names the unit")
+        if names and (not more or more.startswith(", once each, ")):
+            return f"{name}: {way}{names}"
+        for unique in (", kept unique", ", said to be unique"):
+            if " leads to " in said and said.endswith(unique):
+                return f"{name}: {said.removesuffix(unique)}"
+    return None

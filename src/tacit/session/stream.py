@@ -9,6 +9,7 @@ from tacit.session.policy import policy_of, tables_of
 from tacit.session.used import used_facts, used_policy
 from tacit.stream.open_holdout import OpenHoldout
 from tacit.stream.open_stream import OpenStream, Place
+from tacit.stream.quote import price_stream
 from tacit.stream.stream import Stream
 from tacit.stream.thresholdout import Thresholdout
 
@@ -19,9 +20,13 @@ def open_stream(curator: Curator, stream: Stream) -> OpenStream:
     source = source_of(stream.plan.source, curator.catalog)
     population = curator.catalog.dataset(source.dataset).population
     people = curator.catalog.population(population)
-    facts = used_facts(stream, curator.catalog, people, source.datasets)
+    quote = price_stream(stream, curator.catalog)
+    facts = (
+        *used_facts(stream, curator.catalog, people, source.datasets),
+        f"the noise of the stream: {quote.noise_digest}",
+    )
     used = replace(place, policy=used_policy(facts), facts=facts, former=place.policy)
-    return OpenStream(stream, used)
+    return OpenStream(quote, used)
 
 
 def open_holdout(curator: Curator, dataset: str, asked: Thresholdout) -> OpenHoldout:

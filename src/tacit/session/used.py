@@ -14,10 +14,7 @@ from hashlib import sha256
 from tacit.core.catalog import Catalog
 from tacit.core.dataset import Dataset, Link
 from tacit.core.population import Population
-from tacit.project.facts import facts_of
-
-NOT_USED = (": epoch ", ": served in place")
-"""Facts that say which state of a table is read, and where; the question stays the same."""
+from tacit.project.facts import Fact, facts_by_subject
 
 
 def used_facts(
@@ -28,21 +25,20 @@ def used_facts(
     Guarantee: whoever changes the unit, the way to it, the limits of one of the tables, or
     anything that is declared of a column that ``asked`` names, changes these facts.
     """
-    words, names = frozenset(_words(asked)), frozenset(tables)
-    columns = {
-        f"{name}.{column}"
-        for name in names
-        for column in catalog.table(name).schema.names
-        if column in words or column in _on_the_way(name, names, catalog)
-    }
+    words, names = tuple(set(_words(asked))), frozenset(tables)
     unit = population.unit
     found = [f"{population.name}: one {unit.name}, {unit.neighbours.value}"]
-    for fact in facts_of(catalog, population.name):
-        subject = fact.partition(": ")[0]
-        wanted = subject in names and not any(part in fact for part in NOT_USED)
-        if wanted or subject in columns:
-            found.append(fact)
-    return tuple(found)
+    for fact in facts_by_subject(catalog, population.name):
+        if fact.table not in names or fact.is_state:
+            continue
+        column = fact.column
+        if (
+            column is None
+            or _named(column, words)
+            or column in _on_the_way(fact, names, catalog)
+        ):
+            found.append(fact.text)
+    return (found[0], *sorted(found[1:]))
 
 
 def used_policy(facts: tuple[str, ...]) -> str:
@@ -50,9 +46,14 @@ def used_policy(facts: tuple[str, ...]) -> str:
     return sha256("\n".join(("tacit policy 2", *facts)).encode()).hexdigest()
 
 
-def _on_the_way(name: str, names: frozenset[str], catalog: Catalog) -> set[str]:
-    """Return the columns of a table that lead to the unit, or order a unit's rows."""
-    found: set[str] = set()
+def _named(column: str, words: Iterable[str]) -> bool:
+    """Whether a word names the column, by itself or behind its table; names may hold dots."""
+    return any(word == column or word.endswith(f".{column}") for word in words)
+
+
+def _on_the_way(fact: Fact, names: frozenset[str], catalog: Catalog) -> set[str]:
+    """Return the columns of a fact's table that lead to the unit, or order a unit's rows."""
+    found, name = set[str](), fact.table
     for other in names:
         table = catalog.table(other)
         if not isinstance(table, Dataset):
@@ -65,10 +66,9 @@ def _on_the_way(name: str, names: frozenset[str], catalog: Catalog) -> set[str]:
 
 
 def _words(part: object) -> Iterator[str]:
-    """Yield every text in a tree of frozen values, and the last part of a dotted one."""
+    """Yield every text in a tree of frozen values."""
     if isinstance(part, str):
         yield part
-        yield part.rpartition(".")[2]
     elif isinstance(part, tuple | list | frozenset | set):
         for each in part:
             yield from _words(each)

@@ -1,7 +1,9 @@
 """A question that is paid for once and answered at every step of a horizon."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import sha256
 
 from tacit.core.catalog import Catalog
@@ -24,11 +26,11 @@ from tacit.query.below import (
     run_below,
 )
 from tacit.query.rehearse import rehearse_step
-from tacit.store.states import States
+from tacit.store.states import State, States
 from tacit.stream.bounded_step import bounded_step
 from tacit.stream.covered import check_covered, check_over
 from tacit.stream.kept_noise import KeptNoise
-from tacit.stream.quote import StreamQuote, price_stream
+from tacit.stream.quote import StreamQuote
 from tacit.stream.step import Step, fresh_noise, released_step
 from tacit.stream.stream import Stream
 from tacit.stream.table import StreamRelease, table_of
@@ -57,6 +59,28 @@ class Place:
     former: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A sealed state that allows the steps of a stream, or ends them.
+
+    ``check`` reads it, and raises `Withdrawn` where nothing more is released. It is asked
+    before the engine is, and again in the unit of work that stores a step.
+    """
+
+    states: States
+    name: str
+    check: Callable[[bytes], None]
+
+    def keep(self, ledger: Ledger, charge: Charge, body: bytes) -> Answer:
+        """Store ``body`` in a unit of work in which the state allows it."""
+
+        def decide(found: State) -> tuple[bytes, bytes]:
+            self.check(found.value)
+            return body, found.value
+
+        return ledger.take_turn(charge, self.states, self.name, decide)
+
+
 class OpenStream:
     """A stream to release: free until its first step, which charges the whole horizon.
 
@@ -65,8 +89,9 @@ class OpenStream:
     horizon is charged once. What a window shows is computed from what was released.
     """
 
-    def __init__(self, stream: Stream, place: Place) -> None:
-        self.quote: StreamQuote = price_stream(stream, place.catalog)
+    def __init__(self, quote: StreamQuote, place: Place, guard: Guard | None = None) -> None:
+        self.quote = quote
+        self._guard = guard
         self._place = _known_place(self.quote, place)
         self._question = _asked(self.quote, self._place)
         name = f"noise of stream {self._question.release_key.hex()}"
@@ -96,7 +121,12 @@ class OpenStream:
 
     def under(self, policy: str) -> "OpenStream":
         """Return the same stream as it was charged under ``policy``."""
-        return OpenStream(self.stream, replace(self._place, policy=policy, former=None))
+        place = replace(self._place, policy=policy, former=None)
+        return OpenStream(self.quote, place, self._guard)
+
+    def guarded(self, guard: Guard) -> "OpenStream":
+        """Return the same stream, whose steps are stored while ``guard`` allows it."""
+        return OpenStream(self.quote, self._place, guard)
 
     def start(self) -> bytes:
         """Charge the whole horizon, once; the receipt of that charge."""
@@ -144,7 +174,9 @@ class OpenStream:
     def _next(self, number: int) -> Step:
         """Release a step: its noise is sealed in the store before the engine is asked."""
         self._check_due(number)
-        place = self._place
+        place, guard = self._place, self._guard
+        if guard is not None:
+            guard.check(guard.states.find(guard.name).value)
         plan = bounded_step(self.stream, number, place.catalog).plan
         rehearse_step(plan, place.engine, place.catalog, place.salt)
         receipt = self.start()
@@ -163,7 +195,8 @@ class OpenStream:
                     return Step.decode(charge.body)
                 noise = self._noise.at(number, lambda: fresh_noise(self.quote, entropy))
                 work = StepWork(self.quote, place, before, noise)
-                stored = run_work(place, charge, work)
+                keep = None if guard is None else partial(guard.keep, place.ledger)
+                stored = run_work(place, charge, work, keep)
                 self._last = Step.decode(stored.body)
                 return self._last
             found = self._find(number)

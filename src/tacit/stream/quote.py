@@ -2,14 +2,17 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from hashlib import sha256
 
 from tacit.accounting.price import loss_of
 from tacit.choose.noise import choose_noise
 from tacit.core.catalog import Catalog
+from tacit.core.dataset import Dataset
 from tacit.core.event import Composed
 from tacit.core.loss import Loss
 from tacit.core.population import Population
 from tacit.core.sensitivity import Sensitivity
+from tacit.core.stored_event import encode
 from tacit.errors import InternalError, InvalidValue
 from tacit.mechanisms.gaussian import Gaussian
 from tacit.mechanisms.laplace import Laplace
@@ -58,6 +61,15 @@ class StreamQuote:
     levels: tuple[tuple[int, Loss], ...]
     """Steps that a unit counts in, and what such a one loses over the horizon."""
 
+    @property
+    def noise_digest(self) -> str:
+        """A digest of the noise and of how far one unit moves what it is added to.
+
+        Noise of later steps builds on that of earlier ones, so that a stream that would be
+        priced otherwise now, whatever the reason, must not go on.
+        """
+        return sha256(f"{encode(self.event)}\n{self.groups}".encode()).hexdigest()
+
 
 def price_stream(stream: Stream, catalog: Catalog) -> StreamQuote:
     """What ``stream`` would do within its loss.
@@ -84,9 +96,12 @@ def price_stream(stream: Stream, catalog: Catalog) -> StreamQuote:
         tallies.append(StreamTally(chosen, step))
     assumed = assumptions(bounded.plan.source, catalog)
     if stream.limited:
+        _check_kept(bounded, catalog)
         span = stream.periods.span.value.lower()
         stays = f"rows of {span}s that are over are neither removed nor changed"
         assumed = (*assumed, stays)
+        if any(catalog.is_public(name) for name in bounded.plan.source.datasets):
+            assumed = (*assumed, "the public tables that it joins do not change")
 
     def event(steps: int) -> Composed:
         most = min(stream.horizon, steps * additions)
@@ -112,6 +127,24 @@ def price_stream(stream: Stream, catalog: Catalog) -> StreamQuote:
         event=event(stream.steps),
         levels=tuple((k, lost(k)) for k in sorted(shown) if k <= stream.steps),
     )
+
+
+def _check_kept(bounded: Bound, catalog: Catalog) -> None:
+    """Refuse to count units in a few steps where a copy keeps one row of each of them.
+
+    Which row that is follows from all rows that a unit has when the copy is made. Of a unit
+    that adds rows another may be kept in each copy, of another period each time: its earlier
+    periods are then not there to be found, and it would count in every step.
+    """
+    for name in bounded.plan.source.datasets:
+        table = catalog.table(name)
+        if isinstance(table, Dataset) and table.copy is not None and table.copy.unique:
+            raise InvalidValue(
+                f"{name!r} is declared one_row, and its copy keeps one row of each unit as it "
+                "is then; whether a unit was in an earlier step cannot be seen in it. Leave "
+                "out max_steps, so that a unit may be in each step; or declare the table "
+                "without one_row."
+            )
 
 
 def _groups(bounded: Bound) -> int:
