@@ -20,7 +20,7 @@ from tacit.engines.lookups import check_lookups
 from tacit.engines.physical_types import Types, check_types, kinds
 from tacit.engines.plain_storage import plain_in_duckdb
 from tacit.engines.print.join import columns, everything
-from tacit.engines.print.listed import listed
+from tacit.engines.print.listed import TOLD_UNIT, listed
 from tacit.engines.rehearsed import Rehearsed, cannot_run, statements
 from tacit.engines.unit_rows import PART, UnitRows
 from tacit.errors import InternalError, InvalidValue
@@ -53,7 +53,16 @@ HELD = "held"
 ROWS = "tacit_rows"
 """The temporary table of a cursor that holds the rows of a fit, in their order."""
 
-READ_ROWS = f"SELECT * FROM temp.{ROWS} WHERE rowid >= ? AND rowid < ? ORDER BY rowid"  # noqa: S608
+READ_ROWS = (
+    f"SELECT * EXCLUDE (place) FROM (SELECT rowid AS place, CAST({TOLD_UNIT} IS DISTINCT FROM "  # noqa: S608
+    f"LAG({TOLD_UNIT}) OVER (ORDER BY rowid) AS BIGINT) AS starts, * EXCLUDE ({TOLD_UNIT}) "
+    f"FROM temp.{ROWS} WHERE rowid >= $first - 1 AND rowid < $last) "
+    "WHERE place >= $first ORDER BY place"
+)
+"""Reads one part: whether a row begins another unit than the row before it, and its integers.
+
+DuckDB compares the names, and hands on none: as an array of NumPy a HUGEINT is a float.
+"""
 
 
 class DuckDB:
@@ -150,17 +159,18 @@ class DuckDB:
         would hold all of them at once.
         """
         text = listed(plan, catalog, salt, "duckdb")
-        rows, place = UnitRows(len(plan.tallies)), 0
+        rows, place, units = UnitRows(len(plan.tallies)), 0, 0
         try:
             with self._cursor() as cursor:
                 cursor.execute(f"CREATE TEMP TABLE {ROWS} AS {text}")
                 while True:
-                    asked = cursor.execute(READ_ROWS, [place, place + PART])
-                    units, *columns = asked.fetchnumpy().values()
-                    if not len(units):
+                    part = {"first": place, "last": place + PART}
+                    starts, *columns = cursor.execute(READ_ROWS, part).fetchnumpy().values()
+                    if not len(starts):
                         return Secret(rows)
-                    rows.add(units, columns)
-                    place += PART
+                    numbers = units + starts.cumsum()
+                    rows.add(numbers, columns)
+                    place, units = place + PART, int(numbers[-1])
         except duckdb.Error as error:
             raise InternalError("The engine failed.") from error
 

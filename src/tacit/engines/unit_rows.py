@@ -6,7 +6,12 @@ the same more roughly. So nothing here counts rows against a cap. An engine writ
 a plan keeps, one part after the other, and whoever computes with them reads blocks of a public
 size:
 
-- a row is a unit's number and one 64-bit integer for each tally;
+- a row is a unit's number and one 64-bit integer for each tally. The number is found from what
+  an engine hands on for the unit, which has a fixed size and tells any two units apart: a
+  number of the engine's own, or a digest (`tacit.engines.print.listed`). It never becomes text
+  or a float of NumPy. Text of NumPy loses NULs at its end, and each of its entries is as long
+  as the longest; a float holds 53 bits. Either makes one unit of two, which are then clipped
+  together, so that one of them moves a sum by more than its reach;
 - the rows of a unit stand together, ordered by their integers. A sum of floats depends on the
   order of its terms, so the order must be a function of the unit's own rows: an engine that
   hands on rows in the order in which it found them may round one unit by another one's;
@@ -15,14 +20,18 @@ size:
   is read, and not mapped: limits on a worker's address space do not grow with the table.
 """
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import islice
+from operator import ne
 from tempfile import TemporaryFile
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
+from tacit.errors import InternalError
 from tacit.noise.integers import Integers
 
 IN_MEMORY = 2**26
@@ -33,6 +42,11 @@ BLOCK_ENTRIES = 2**21
 
 PART = 2**16
 """Rows that are taken from an engine at a time."""
+
+NAMES = frozenset({bytes, int, str})
+"""What names a unit in Python: types of which equal objects are the same name."""
+
+Unit = bytes | int | str
 
 
 class UnitRows:
@@ -61,23 +75,27 @@ class UnitRows:
         found.add(matrix[:, 0], matrix[:, 1:].T)
         return found
 
-    def add(self, units: ArrayLike, columns: Iterable[ArrayLike]) -> None:
+    def add(
+        self, units: Integers | Sequence[Unit], columns: Iterable[Integers | Sequence[int]]
+    ) -> None:
         """Add rows by their columns, in the order that the whole has.
 
-        ``units`` may be of any type that compares. Equal units stand together, also across
-        calls.
+        Equal units stand together, also across calls. Units are an array of 64-bit integers, or
+        a sequence of Python's own names, which are compared as they are.
+
+        Raises:
+            InternalError: What is handed in has a type that may take two names for one, or that
+                rounds a number. It is a fact of a statement's types, and not of a row.
         """
-        named = np.asarray(units)
-        if not len(named):
+        if not len(units):
             return
-        first = self._units == 0 or bool(named[0] != self._last)
-        changes = np.asarray(named[1:] != named[:-1], dtype=np.int64)
-        numbers = self._units - 1 + np.cumsum(np.concatenate([[int(first)], changes]))
-        self._last, self._units = named[-1], int(numbers[-1]) + 1
-        found = np.empty((len(named), self._width), dtype=np.int64)
+        first = self._units == 0 or bool(units[0] != self._last)
+        numbers = self._units - 1 + first + _changes_before(units)
+        self._last, self._units = units[-1], int(numbers[-1]) + 1
+        found = np.empty((len(units), self._width), dtype=np.int64)
         found[:, 0] = numbers
         for place, values in enumerate(columns, start=1):
-            found[:, place] = values
+            found[:, place] = _integers(values)
         self._parts.append(found)
         self._held += found.nbytes
         if self._file is not None or self._held > IN_MEMORY:
@@ -148,13 +166,40 @@ class UnitRows:
                 self._file.close()
 
 
-def sorted_rows(units: Sequence[Any], columns: Sequence[Sequence[int]]) -> UnitRows:
+def sorted_rows(units: Sequence[Unit], columns: Sequence[Sequence[int]]) -> UnitRows:
     """The rows of an engine that cannot sort: by unit, and then by their integers."""
     found = UnitRows(len(columns))
     if not len(units):
         return found
-    values = [np.asarray(column, dtype=np.int64) for column in columns]
-    _, numbers = np.unique(np.asarray(units), return_inverse=True)
+    values = [_integers(column) for column in columns]
+    number_of = {name: number for number, name in enumerate(sorted(set(units)))}
+    numbers = _integers([number_of[name] for name in units])
     order = np.lexsort([*values[::-1], numbers])
     found.add(numbers[order], [column[order] for column in values])
     return found
+
+
+def _changes_before(units: Integers | Sequence[Unit]) -> Integers:
+    """How often the unit has changed up to each row, from 0 on; names are compared exactly."""
+    changes: NDArray[np.bool_]
+    if isinstance(units, np.ndarray):
+        whole = _integers(units)
+        changes = np.asarray(whole[1:] != whole[:-1])
+    else:
+        if not NAMES.issuperset(map(type, units)):
+            raise InternalError("A unit is named by what cannot be compared exactly.")
+        pairs = map(ne, islice(units, 1, None), units)
+        changes = np.fromiter(pairs, dtype=np.bool_, count=len(units) - 1)
+    found = np.zeros(len(units), dtype=np.int64)
+    np.cumsum(changes, out=found[1:])
+    return found
+
+
+def _integers(values: Integers | Sequence[int]) -> Integers:
+    """Numbers that are 64-bit integers already; any other type would have to be rounded."""
+    if not isinstance(values, np.ndarray):
+        # an array of Python's takes no float, and no integer that does not fit
+        return np.frombuffer(array("q", values), dtype=np.int64)
+    if values.dtype != np.int64:
+        raise InternalError("A column of a fit is not of 64-bit integers.")
+    return values

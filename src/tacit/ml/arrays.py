@@ -79,9 +79,16 @@ class Arrays:
         columns |= {name: features[:, at] for at, name in enumerate(self._names)}
         if self.target is not None:
             text = self.target.dtype.kind not in KINDS
-            columns[TARGET] = self.target.astype(str).astype(object) if text else self.target
+            columns[TARGET] = _texts(self.target) if text else self.target
         return Data(open_frame(columns, TABLE), self.catalog, salt=b"arrays")
 
     @property
     def _names(self) -> list[str]:
         return [f"x{place}" for place in range(self.features.shape[1])]
+
+
+def _texts(labels: NDArray[Any]) -> NDArray[Any]:
+    """Labels as texts of Python: an array of text would make each as long as the longest."""
+    found = np.empty(len(labels), dtype=object)
+    found[:] = [str(label) for label in labels.tolist()]
+    return found

@@ -1,4 +1,18 @@
-"""The rows that a bounded question keeps, as one statement: for what no sum can tell."""
+"""The rows that a bounded question keeps, as one statement: for what no sum can tell.
+
+A row begins with something that tells its unit from others. A name is no good for that outside
+of its engine: it may have a megabyte, which one person would bring along with each row, and
+libraries on the way round a wide integer, or cut a text at its end. So names stay where they
+are compared exactly:
+
+- PostgreSQL numbers the units, in their order;
+- DuckDB writes rows and names to a table of its own, and numbers units where it is read, since
+  a window over all rows would have to be held (`tacit.engines.duckdb`);
+- Spark would bring all rows to one executor for such a number. It gives the SHA-256 of a name,
+  in which no two names are known to agree.
+"""
+
+from collections.abc import Callable
 
 from sqlglot import exp
 
@@ -6,15 +20,19 @@ from tacit.core.catalog import Catalog
 from tacit.engines.print.bounded_rows import bounded_rows
 from tacit.engines.print.by_unit import RANKED, ROW_RANK, ranked
 from tacit.engines.print.dialect import said
-from tacit.engines.print.kept_rows import UNIT
 from tacit.engines.print.rows import Rows
 from tacit.engines.print.word import above, alias, bytewise, cast, chosen, column, literal
 from tacit.plan.bounded import BoundedPlan
 from tacit.plan.source import one_row
 
+TOLD_UNIT = "tacit_told_unit"
+"""The first column of a row; not called as the unit's name, by which rows are sorted."""
+
 
 def listed(plan: BoundedPlan, catalog: Catalog, salt: bytes, dialect: str) -> str:
     """Print the statement that finds the rows: their unit, then what each tally needs of them.
+
+    A unit is a number or a digest, as `TOLD` has it; DuckDB alone reads its name from a table.
 
     What is NULL is 0, as it counts in a sum. Rows come by unit, and those of a unit by their
     numbers: a fit adds floats in this order, which nothing but the unit's own rows decides.
@@ -34,10 +52,32 @@ def listed(plan: BoundedPlan, catalog: Catalog, salt: bytes, dialect: str) -> st
         )
         for place, tally in enumerate(plan.tallies)
     ]
-    query = chosen(below, column(UNIT), *values)
-    query = query.where(*kept, copy=False) if kept else query
     unit, text = rows_of.unit_part
-    order = [bytewise(column(unit), dialect, text=text)]
+    named = bytewise(column(unit), dialect, text=text)
+    told = TOLD.get(dialect, _as_it_is)(named.copy())
+    query = chosen(below, alias(told, TOLD_UNIT), *values)
+    query = query.where(*kept, copy=False) if kept else query
+    order = [named]
     order += [column(f"t{place}") for place in range(len(plan.tallies))]
     query = query.order_by(*(exp.Ordered(this=part) for part in order), copy=False)
     return said(above(query, relations), dialect)
+
+
+def _as_it_is(unit: exp.Expr) -> exp.Expr:
+    """The unit's name, for an engine that compares it itself."""
+    return unit
+
+
+def _numbered(unit: exp.Expr) -> exp.Expr:
+    """Which of all units it is, in their order."""
+    ordered = exp.Order(expressions=[exp.Ordered(this=unit)])
+    return exp.Window(this=exp.Anonymous(this="DENSE_RANK"), order=ordered)
+
+
+def _digest(unit: exp.Expr) -> exp.Expr:
+    """The SHA-256 of a name; integers have one text each."""
+    return exp.Anonymous(this="SHA2", expressions=[cast(unit, "TEXT"), literal(256)])
+
+
+TOLD: dict[str, Callable[[exp.Expr], exp.Expr]] = {"postgres": _numbered, "spark": _digest}
+"""What stands for a unit in a row that leaves the engine; of other engines, no row does."""
