@@ -130,7 +130,8 @@ class Hasty(RegularisedRisk):
     def minimiser(self, tolerance: Fraction) -> Floats:
         del tolerance
         start = np.zeros(self.rows.shape[1])
-        return np.asarray(-np.linalg.solve(self._curvature(start), self.at(start).floats))
+        bent = self._curvature(start, self.penalty)
+        return np.asarray(-np.linalg.solve(bent, self.at(start).floats))
 
 
 def test_t52_a_solver_that_stops_early_is_charged_for(

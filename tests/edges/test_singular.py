@@ -69,7 +69,7 @@ def minimiser_in_0_1_0(risk: RegularisedRisk, tolerance: Any) -> Floats:
     weights = np.zeros(risk.dimensions)
     here = risk.at(weights)
     while here.longest > tolerance:
-        way = -np.linalg.solve(risk._curvature(weights), here.floats)
+        way = -np.linalg.solve(risk._curvature(weights, risk.penalty), here.floats)
         there = risk.at(weights + way)
         while there.longest > here.longest / 2 and there.floats @ way > 0:
             way /= 2

@@ -19,13 +19,16 @@ from tacit.mechanisms.gateway import Gateway, inside
 from tacit.mechanisms.gaussian import Gaussian
 from tacit.ml.clipped_sum import STEPS, clipped_steps, reach_of
 from tacit.ml.margin_loss import MarginLoss
-from tacit.ml.regularised_risk import RegularisedRisk, least_tolerance
+from tacit.ml.regularised_risk import RegularisedRisk, least_tolerance, steps_by_integers
 from tacit.ml.total_algebra import Floats, finite, floats_of, root_of
 from tacit.noise.integers import Integers, packed
 from tacit.numeric.exact import exact
 
 MOST_PENALTY = 1e200
 """Beyond it steps would leave the floats."""
+
+MOST_STEPS = 2**15
+"""How often integers may have to read the rows, where floats do not arrive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,22 @@ class NoisyMinimiser:
                 f"can be certified to {float(least):.2g}, and not to {self.tolerance}; raise "
                 "one of the two."
             )
+        steps = steps_by_integers(
+            self.curve, self.penalty, self.dimensions, exact(self.tolerance)
+        )
+        if steps > MOST_STEPS:
+            raise InvalidValue(
+                f"With {self.dimensions} weights, a penalty of {self.penalty} and a tolerance "
+                f"of {self.tolerance} a minimiser may take {steps} steps on some table, and "
+                f"{MOST_STEPS} are the most; take {self._most_weights()} weights or fewer, or "
+                "raise the penalty or the tolerance."
+            )
+
+    def _most_weights(self) -> int:
+        """How many weights can be minimised with this penalty and tolerance."""
+        one = steps_by_integers(self.curve, self.penalty, 1, exact(self.tolerance))
+        # steps grow as d (d + 1) / 2
+        return max(1, (isqrt(1 + 8 * MOST_STEPS // one) - 1) // 2)
 
     @property
     def moved(self) -> Sensitivity:

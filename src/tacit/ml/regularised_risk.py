@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tacit.engines.unit_rows import UnitRows
 from tacit.ml.clipped_sum import STEPS, reach_of
-from tacit.ml.exact_minimiser import ExactRisk
+from tacit.ml.exact_minimiser import ExactRisk, most_cuts, steepest_gradient
 from tacit.ml.margin_loss import ONE, MarginLoss
 from tacit.ml.scaled_rows import line_at
 from tacit.ml.total_algebra import Floats, eigen, float_of
@@ -20,8 +20,20 @@ from tacit.numeric.exact import sqrt_bounds
 LOW_BITS = 18
 """Of a slope: with its high ones apart, sums over 2**22 rows stay below 2**61."""
 
-MOST_NEWTON_STEPS = 60
-"""Before integers take over; where floats arrive at all, they take about ten."""
+MOST_NEWTON_STEPS = 40
+"""At each penalty, before the next, and at the last before integers take over."""
+
+FALL = 100.0
+"""How many times smaller each penalty of a path is than the one before."""
+
+NEAR = 0.1
+"""The part of a penalty's own gradient that is left of it where the next penalty begins."""
+
+SHORT = 2.0 ** -np.array([24, 16, 11, 7, 4, 2, 1])
+"""Shares of a way that are looked at first, where all of it is too much."""
+
+EVEN = np.array([0.25, 0.5, 0.75])
+"""And then these, of what is left between two."""
 
 ROWS_BY_FLOATS = 5_000_000
 """Rows for which floats are fine enough, whatever they hold; it is no cap."""
@@ -90,32 +102,91 @@ class RegularisedRisk:
         minimiser. Nothing raises, and to give up would tell of the data: where floats do not
         arrive, integers do, which are slow and cannot fail.
         """
-        weights, certified = self._by_floats(tolerance)
-        if certified:
+        weights, left = self._by_floats(tolerance)
+        if left <= tolerance:
             return weights
-        exact = ExactRisk(self.loss, Fraction(self.penalty), STEPS, self._blocks)
-        return np.array(exact.minimiser([Fraction(0)] * len(weights), tolerance), dtype=object)
+        penalty = Fraction(self.penalty)
+        exact = ExactRisk(self.loss, penalty, STEPS, self._blocks)
+        start, radius = [Fraction(0)] * len(weights), self._reach()
+        if left / penalty < radius:  # as near as that, by strong convexity
+            start, radius = [Fraction(weight) for weight in weights.tolist()], left / penalty
+        return np.array(exact.minimiser(start, radius, tolerance), dtype=object)
 
-    def _by_floats(self, tolerance: Fraction) -> tuple[Floats, bool]:
-        """Where Newton's steps in floats end, and whether that is certain to be near enough.
+    def _reach(self) -> Fraction:
+        """How long the minimiser is at most, and a positive number."""
+        return longest_minimiser(self.penalty, 1 + sum(len(rows) for rows in self._blocks()))
 
-        Steps are halved until they do not pass the least point of their way, so that each has
-        half of what its way can give.
+    def _by_floats(self, tolerance: Fraction) -> tuple[Floats, Fraction]:
+        """Where Newton's steps in floats end, and how long the gradient is there at most.
+
+        Newton's step is good where the curvature that it divides by is that of the way ahead. A
+        penalty far below the number of rows leaves nearly none away from the rows' own margins,
+        so that a step from no weights at all is as long as 1 / penalty, and crosses rows by the
+        thousand. The minimisers of larger penalties lie on a path to the one that is sought,
+        and are near each other where penalties are: each is found from the one before, roughly,
+        and only the last to the tolerance. Penalties and the number of steps at each are public
+        (`penalties`, `MOST_NEWTON_STEPS`).
         """
         weights = np.zeros(self.dimensions)
         here = self.at(weights)
-        for _ in range(MOST_NEWTON_STEPS):
-            if here.longest <= tolerance:
-                return weights, True
-            way = -self._newton_step(weights, here.floats)
-            if not np.isfinite(weights + way).all() or (weights + way == weights).all():
-                break
-            there = self.at(weights + way)
-            while there.longest > here.longest / 2 and there.floats @ way > 0:
-                way /= 2
+        for penalty in penalties(self.penalty):
+            for _ in range(MOST_NEWTON_STEPS):
+                if here.longest <= tolerance:
+                    return weights, here.longest
+                gradient = here.floats + (penalty - self.penalty) * weights
+                near = NEAR * penalty * float(np.linalg.norm(weights))
+                if penalty > self.penalty and np.linalg.norm(gradient) <= near:
+                    break
+                way = -self._newton_step(weights, gradient, penalty)
+                if not np.isfinite(weights + way).all() or (weights + way == weights).all():
+                    break
                 there = self.at(weights + way)
-            weights, here = weights + way, there
-        return weights, here.longest <= tolerance
+                after = there.floats + (penalty - self.penalty) * (weights + way)
+                shorter = np.linalg.norm(after) <= np.linalg.norm(gradient) / 2
+                if not shorter and after @ way > 0:  # it passes the least point of its way
+                    way = (
+                        self._share(
+                            weights, way, penalty, (float(gradient @ way), float(after @ way))
+                        )
+                        * way
+                    )
+                    there = self.at(weights + way)
+                weights, here = weights + way, there
+        return weights, here.longest
+
+    def _share(
+        self, weights: Floats, way: Floats, penalty: float, ends: tuple[float, float]
+    ) -> float:
+        """How much of a way leads to its least point, where all of it is too much.
+
+        The slope along a way never falls, from below 0 to above it at its ``ends``. It is
+        looked at in a few places at once, and then between those two where it changes sign: so
+        rows are read a fixed number of times.
+        """
+        (low, high), (falls, climbs) = (0.0, 1.0), ends
+        for shares in (SHORT, EVEN):
+            looks = low + (high - low) * shares
+            slopes = self._slopes_along(weights, way, penalty, looks)
+            beyond = np.flatnonzero(~(slopes <= 0))
+            first = int(beyond[0]) if beyond.size else len(looks)
+            if first:
+                low, falls = float(looks[first - 1]), float(slopes[first - 1])
+            if first < len(looks):
+                high, climbs = float(looks[first]), float(slopes[first])
+        # between two looks the slope is nearly a line
+        return low + (high - low) * falls / min(falls - climbs, -np.finfo(float).tiny)
+
+    def _slopes_along(
+        self, weights: Floats, way: Floats, penalty: float, shares: Floats
+    ) -> Floats:
+        """How the risk climbs after each of some shares of a way, roughly."""
+        found = penalty * (weights @ way + shares * (way @ way))
+        for rows in self._blocks():
+            scaled = rows / STEPS
+            margins, moved = scaled @ weights, scaled @ way
+            for place, share in enumerate(shares):
+                found[place] += (self.loss.slopes(margins + share * moved) / ONE) @ moved
+        return found
 
     @property
     def dimensions(self) -> int:
@@ -130,10 +201,10 @@ class RegularisedRisk:
             for block in self.rows.blocks(self.rows.columns):
                 yield block[:, 1:]
 
-    def _newton_step(self, weights: Floats, gradient: Floats) -> Floats:
+    def _newton_step(self, weights: Floats, gradient: Floats, penalty: float) -> Floats:
         """The gradient over the curvature, which is never below the penalty."""
         with np.errstate(all="ignore"):
-            bent = self._curvature(weights)
+            bent = self._curvature(weights, penalty)
             try:
                 found = np.linalg.solve(bent, gradient)
             except np.linalg.LinAlgError:  # singular, as far as floats can tell
@@ -141,16 +212,29 @@ class RegularisedRisk:
             if np.isfinite(found).all() and found @ gradient > 0:
                 return np.asarray(found)
             values, vectors = eigen(bent)
-            along = (vectors.T @ gradient) / np.maximum(values, self.penalty)
+            along = (vectors.T @ gradient) / np.maximum(values, penalty)
             return np.asarray(vectors @ along)
 
-    def _curvature(self, weights: Floats) -> Floats:
+    def _curvature(self, weights: Floats, penalty: float) -> Floats:
         """The matrix of second derivatives, roughly."""
-        bent = self.penalty * np.eye(len(weights))
+        bent = penalty * np.eye(len(weights))
         for rows in self._blocks():
             weighed = self.loss.curvatures(_margins(rows, weights))[:, None] * rows
             bent += weighed.T @ (rows / STEPS**2)
         return bent
+
+
+def penalties(last: float) -> list[float]:
+    """The penalties on the way to the ``last``: public, from what many rows weigh to it.
+
+    Example:
+        >>> penalties(100.0)
+        [1000000.0, 10000.0, 100.0]
+    """
+    found = [last]
+    while found[-1] * FALL <= ROWS_BY_FLOATS:
+        found.append(found[-1] * FALL)
+    return found[::-1]
 
 
 def _margins(rows: Integers, weights: Floats) -> Floats:
@@ -170,8 +254,26 @@ def least_tolerance(loss: MarginLoss, penalty: float, dimensions: int) -> Fracti
 
     It keeps fits fast, and nothing rests on it: on a larger table integers may have to do it.
 
-    The minimiser's risk is at most that of no weights at all, one for each row or less; that
-    bounds its length.
     """
-    length = sqrt_bounds(2 * ROWS_BY_FLOATS / Fraction(penalty))[1]
+    length = longest_minimiser(penalty, ROWS_BY_FLOATS)
     return 2 * off_at(loss, ROWS_BY_FLOATS, dimensions, length)
+
+
+def longest_minimiser(penalty: float, rows: int) -> Fraction:
+    """How long the minimiser is at most.
+
+    Its risk is at most that of no weights at all, one for each row or less.
+    """
+    return sqrt_bounds(2 * rows / Fraction(penalty))[1]
+
+
+def steps_by_integers(
+    loss: MarginLoss, penalty: float, dimensions: int, tolerance: Fraction
+) -> int:
+    """How often `ROWS_BY_FLOATS` rows are read at most where floats do not arrive: public.
+
+    It grows with the logarithm of the rows.
+    """
+    steepest = steepest_gradient(loss, Fraction(penalty), ROWS_BY_FLOATS)
+    reach = longest_minimiser(penalty, ROWS_BY_FLOATS)
+    return most_cuts(dimensions, steepest, reach, tolerance)
