@@ -75,6 +75,7 @@ def prepared(name: str, catalog: Catalog) -> Catalog:
     where = {"duckdb": "main", "postgresql": "public", "spark": "default"}[name]
     parts = 1 if name == "spark" else 2
     making = Preparation(dataset, (where,), DIALECTS[name], parts, text_bytes=LONGEST)
+    making.drop(owner(name))  # of the test before
     assert [step.made for step in making.steps(SALT, owner(name))] == list(range(parts + 1))
     return replace(catalog, datasets=(making.prepared,))
 
