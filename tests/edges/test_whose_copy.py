@@ -20,7 +20,7 @@ from prepared import FILE, QUESTION, TEXT, done, edit, integers, part_of, told
 from tacit.project.project import read_project
 from tacit.session.prepare import Owner
 from tacit.session.project import open_project, served
-from tacit.session.salt import mark_of
+from tacit.session.salt import fresh_mark, mark_of
 from tacit.session.to_copy import preparation, to_copy
 
 ROWS = (
@@ -234,7 +234,8 @@ def leave(file: Path) -> set[str]:
     """Make a copy that the project file never speaks of, as a process that is killed does."""
     owner, found = Owner(file), read_project(file)
     copied = to_copy(found, "visits", "main")
-    copied = replace(copied, place=copied.place.anew(date(2026, 11, 16)))
+    place = copied.place.anew(date(2026, 11, 16), fresh_mark(12))
+    copied = replace(copied, place=place)
     salt = owner._salt(found, "visits")
     making = preparation(copied, mark_of(salt), owner._note)
     with owner._writing(copied) as run:

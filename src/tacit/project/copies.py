@@ -24,7 +24,6 @@ from tacit.core.dataset import (
 )
 from tacit.core.public_table import PublicTable
 from tacit.errors import TacitError
-from tacit.numeric.entropy import fresh_bytes
 from tacit.numeric.exact import plain
 from tacit.project.engines import EngineAddress
 from tacit.project.entry import Entry
@@ -35,8 +34,8 @@ TEXT_BYTES = 1_000
 MARK_DIGITS = 8
 """Of a declaration's digest, in the names of tables; as many are of the salt's mark."""
 
-MAKING_BYTES = 6
-MAKING = re.compile(f"[0-9a-f]{{{2 * MAKING_BYTES}}}")
+MAKING_DIGITS = 12
+MAKING = re.compile(f"[0-9a-f]{{{MAKING_DIGITS}}}")
 """The mark of one making, at the end of the names of its tables."""
 
 MADE = "made: "
@@ -86,9 +85,9 @@ class CopyPlace:
             return None
         return self.declaration[:MARK_DIGITS] + self.order + (self.making or "")
 
-    def anew(self, day: date) -> "CopyPlace":
-        """The place of a copy that is made on ``day``, under names that no table has yet."""
-        return replace(self, made=day.isoformat(), making=fresh_bytes(MAKING_BYTES).hex())
+    def anew(self, day: date, making: str) -> "CopyPlace":
+        """The place of a copy that is made on ``day``, under names that end in a new mark."""
+        return replace(self, made=day.isoformat(), making=making)
 
 
 def place_of(entry: Entry) -> CopyPlace:
@@ -106,7 +105,7 @@ def place_of(entry: Entry) -> CopyPlace:
         raise parts["made"].fault("'made' of a copy is a day, as 2026-11-16 is.") from error
     if said["making"] is not None and not MAKING.fullmatch(said["making"]):
         raise parts["making"].fault(
-            f"'making' of a copy is {2 * MAKING_BYTES} digits, which tacit prepare writes."
+            f"'making' of a copy is {MAKING_DIGITS} digits, which tacit prepare writes."
         )
     return CopyPlace(entry.part("where").text(), **numbers, **said)  # type: ignore[arg-type]
 

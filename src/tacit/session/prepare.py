@@ -19,12 +19,12 @@ from tacit.engines.postgres_role import readable
 from tacit.engines.prepare import Preparation, Progress, Run
 from tacit.errors import InvalidValue, TacitError
 from tacit.extras import load
-from tacit.project.copies import TEXT_BYTES, Copied, CopyPlace
+from tacit.project.copies import MAKING_DIGITS, TEXT_BYTES, Copied, CopyPlace
 from tacit.project.project import Project, read_project
 from tacit.project.source import Source
 from tacit.session.engines import with_token
 from tacit.session.home import FOLDER, Home
-from tacit.session.salt import mark_of, salt_of_table
+from tacit.session.salt import fresh_mark, mark_of, salt_of_table
 from tacit.session.to_copy import made_before, owner_address, preparation, to_copy
 
 
@@ -57,7 +57,8 @@ class Owner:
         copied = to_copy(project, name, where, parts)
         _needs_copy(copied)
         today = date.today()  # noqa: DTZ011 - this machine's day
-        copied = replace(copied, place=copied.place.anew(today))
+        place = copied.place.anew(today, fresh_mark(MAKING_DIGITS))
+        copied = replace(copied, place=place)
         salt = self._salt(project, name)
         order = mark_of(salt)
         making = preparation(copied, order, self._note)
