@@ -6,7 +6,7 @@ PLACE = "tacit.engines.spark:Spark._resolves"
 CAUGHT_BY = (
     "tests/engines/test_spark_copies_anew.py::test_a_paid_question_waits_where_its_copy_is_gone"
 )
-SHOWN = "failures by a copy that was dropped"
+SHOWN = "populations locked by a copy that was dropped: 1"
 
 Resolves = Callable[..., bool]
 

@@ -9,7 +9,7 @@ CAUGHT_BY = (
     "tests/engines/test_spark_copies_anew.py::"
     "test_a_copy_that_is_made_anew_is_no_failure_of_those_who_read_the_old_one"
 )
-SHOWN = "failures by a copy that was made anew"
+SHOWN = "populations locked by a copy that was made anew: 1"
 
 
 def bug(mark: property) -> property:
