@@ -1,4 +1,8 @@
-"""F-P19: the tables of a copy are named after its dataset alone."""
+"""F-P19: the tables of a copy are named after its dataset alone, and made over any other."""
+
+from collections.abc import Iterator
+
+from tacit.engines.prepare import Preparation, Progress, Run
 
 PLACE = "tacit.project.copies:CopyPlace.mark"
 CAUGHT_BY = (
@@ -9,4 +13,11 @@ SHOWN = "assert 'tacit_visits_0' != 'tacit_visits_0'"
 
 
 def bug(_: property) -> property:
+    steps = Preparation.steps
+
+    def over(self: Preparation, salt: bytes, run: Run) -> Iterator[Progress]:
+        self.drop(run)
+        yield from steps(self, salt, run)
+
+    Preparation.steps = over  # type: ignore[method-assign]
     return property(lambda _: None)

@@ -1,7 +1,7 @@
 """F-P23: a copy that was made on a day is read for as long as its epoch is the declared one."""
 
 from collections.abc import Callable
-from pathlib import Path
+from datetime import date
 
 PLACE = "tacit.session.served_copies:_complete"
 CAUGHT_BY = (
@@ -9,8 +9,8 @@ CAUGHT_BY = (
 )
 SHOWN = "[3001, 3001, 3001]"
 
-Rule = Callable[[Path, str], bool]
+Rule = Callable[[date | None, str], bool]
 
 
 def bug(_: Rule) -> Rule:
-    return lambda file, _: file.exists()
+    return lambda made, _: made is not None

@@ -20,7 +20,7 @@ from tacit.engines.joined import Tables
 from tacit.engines.meaning import Cell, Row
 from tacit.engines.physical_types import Types, check_types
 from tacit.engines.reference import Reference
-from tacit.errors import InternalError, InvalidValue
+from tacit.errors import EngineUnreachable, InternalError, InvalidValue
 from tacit.plan.bounded import BoundedPlan
 from tacit.testing.engine_contract import WIDE, CheckedEngine, EngineContract
 from tacit.testing.engine_tables import CELLS, PEOPLE, catalog, tables
@@ -150,8 +150,11 @@ class Talkative:
     def run(self, plan: BoundedPlan, declared: Catalog, salt: bytes) -> SecretTable:
         try:
             return self._engine.run(plan, declared, salt)
-        except InternalError as error:
-            raise error.__cause__ or error from None
+        except (EngineUnreachable, InternalError) as error:
+            told: BaseException = error
+            while told.__cause__ is not None:
+                told = told.__cause__
+            raise told from None
 
 
 def test_an_engine_that_says_what_failed_is_found() -> None:

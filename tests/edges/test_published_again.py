@@ -290,20 +290,23 @@ def test_a_copy_covers_only_what_its_epoch_names(opens: Opens) -> None:
 
 def _copy(dataset: Dataset, epoch: Epoch) -> ValidatedCopy:
     """A copy of the table."""
-    return ValidatedCopy.of(dataset.name, ("main",), 1, epoch)
+    copy = ValidatedCopy.of(dataset.name, ("main",), 1, epoch)
+    return replace(copy, made=FIRST + timedelta(days=7))
 
 
 def test_a_copy_that_was_made_before_the_period_was_over_is_not_released(opens: Opens) -> None:
     catalog = opens(epoch="2026", row_key="patient", max_rows_in_all=2).catalog
     dataset = catalog.dataset("visits")
 
-    def made(on: date) -> Catalog:
+    def made(on: date | None) -> Catalog:
         copy = replace(_copy(dataset, dataset.epoch), made=on)
         return replace(catalog, datasets=(replace(dataset, copy=copy),))
 
     check_covered(PERIODS, 0, made(date(2026, 1, 12)), ["visits"])
     with pytest.raises(InvalidValue, match="was made on 2026-01-11, so that rows may be miss"):
         check_covered(PERIODS, 0, made(date(2026, 1, 11)), ["visits"])
+    with pytest.raises(InvalidValue, match="was made on a day that nobody knows"):
+        check_covered(PERIODS, 0, made(None), ["visits"])
 
 
 def test_a_stale_table_publishes_zeros_for_ever(

@@ -7,7 +7,9 @@ the same database overwrote the first one's copy, whose sessions read on.
 """
 
 import os
-from datetime import date, datetime, timedelta
+import shutil
+from dataclasses import replace
+from datetime import date, timedelta
 from pathlib import Path
 
 import duckdb
@@ -16,7 +18,10 @@ from conftest import Bar
 from prepared import FILE, QUESTION, TEXT, done, edit, integers, part_of, told
 
 from tacit.project.project import read_project
+from tacit.session.prepare import Owner
 from tacit.session.project import open_project, served
+from tacit.session.salt import fresh_mark, mark_of
+from tacit.session.to_copy import preparation, to_copy
 
 ROWS = (
     "CREATE TABLE visits AS SELECT CAST(n AS BIGINT) AS id, 'p' || n % 300 AS person, "
@@ -151,8 +156,7 @@ def test_a_copy_of_an_epoch_that_goes_on_is_made_anew_each_day(
     seen: list[tuple[int, date | None]] = []
     for days in (0, 0, 1):
         for each in (file.parent / ".tacit/copies").glob("*.duckdb"):
-            long_ago = (datetime.now() - timedelta(days=days)).timestamp()  # noqa: DTZ005
-            os.utime(each, (long_ago, long_ago))
+            dated(each, f"made: {today - timedelta(days=days)}")
         with duckdb.connect(str(database)) as owner:
             owner.execute(
                 "INSERT INTO visits SELECT max(id) + 1, 'new', 'north', 1 FROM visits"
@@ -171,6 +175,50 @@ def test_a_copy_of_an_epoch_that_goes_on_is_made_anew_each_day(
     assert {made for _, made in seen} == {today}
 
 
+def dated(copy: Path, fact: str | None) -> None:
+    """Write another day beside an automatic copy, or none; its file is of today."""
+    with duckdb.connect(str(copy)) as owner:
+        found = owner.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+        record = min((name for (name,) in found), key=len)
+        if fact is None:
+            owner.execute(f"DELETE FROM {record} WHERE fact LIKE 'made: %'")  # noqa: S608
+        else:
+            owner.execute(f"UPDATE {record} SET fact = ? WHERE fact LIKE 'made: %'", [fact])  # noqa: S608
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_folder_that_is_copied_has_copies_of_the_day_on_which_they_were_made(
+    tmp_path: Path, database: Path, bar: Bar, *, known: bool
+) -> None:
+    """A folder that is copied, or restored, without times has files of today."""
+    today = date.today()  # noqa: DTZ011 - the day of this machine
+    file = project(tmp_path / "one", database)
+    edit(file, '"2026-W46"', f'"{today.year}"')
+    done(file, "apply", "--yes")
+    served(file, {})[0].close()
+    [copy] = (file.parent / ".tacit/copies").glob("*.duckdb")
+    dated(copy, f"made: {today - timedelta(days=7)}" if known else None)
+    os.utime(copy, (0, 0))
+    with duckdb.connect(str(database)) as owner:
+        owner.execute("INSERT INTO visits SELECT max(id) + 1, 'new', 'north', 1 FROM visits")
+    other = tmp_path / "two"
+    shutil.copytree(file.parent, other, copy_function=shutil.copyfile)
+    for each in (other / ".tacit").rglob("*"):
+        each.chmod(0o700 if each.is_dir() else 0o600)
+    (other / ".tacit").chmod(0o700)
+    [copy] = (other / ".tacit/copies").glob("*.duckdb")
+    assert date.fromtimestamp(copy.stat().st_mtime) == today  # noqa: DTZ012 - as above
+    curator, _ = served(other / "tacit.toml", {})
+    try:
+        found = curator.catalog.dataset("visits").copy
+        assert found is not None
+        rows = rows_of(other / "tacit.toml", found.tables)
+        assert found.made == today
+    finally:
+        curator.close()
+    bar("rows of a copy whose folder was copied", rows, "3001", rows == 3001)
+
+
 def rows_of(file: Path, tables: tuple[tuple[str, ...], ...]) -> int:
     """How many rows the parts of a copy hold in all."""
     [place] = (file.parent / ".tacit/copies").glob("*.duckdb")
@@ -182,6 +230,86 @@ def rows_of(file: Path, tables: tuple[tuple[str, ...], ...]) -> int:
     return sum(count for row in counts if row for count in row)
 
 
+def leave(file: Path) -> set[str]:
+    """Make a copy that the project file never speaks of, as a process that is killed does."""
+    owner, found = Owner(file), read_project(file)
+    copied = to_copy(found, "visits", "main")
+    place = copied.place.anew(date(2026, 11, 16), fresh_mark(12))
+    copied = replace(copied, place=place)
+    salt = owner._salt(found, "visits")
+    making = preparation(copied, mark_of(salt), owner._note)
+    with owner._writing(copied) as run:
+        list(making.steps(salt, run))
+    return {name for _, name in (making.copy.record, *making.tables)}
+
+
+def tables(database: Path) -> set[str]:
+    with duckdb.connect(str(database)) as reader:
+        found = reader.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+    return {name for (name,) in found} - {"visits"}
+
+
+def test_what_a_killed_making_left_is_dropped_by_the_next(
+    tmp_path: Path, database: Path, bar: Bar
+) -> None:
+    file = project(tmp_path / "one", database)
+    left = leave(file)
+    assert tables(database) == left
+    done(file, "prepare", "visits", "--where", "main")
+    stays = len(tables(database) & left)
+    bar("tables left of a making that was killed", stays, "0", stays == 0)
+    again = leave(file)
+    done(file, "prepare", "visits", "--drop")
+    assert not tables(database)
+    assert left.isdisjoint(again)
+
+
+def test_what_another_project_file_made_stays(tmp_path: Path, database: Path) -> None:
+    """Also where both have one ledger, whose salt is in the names of all their copies."""
+    file = project(tmp_path / "one", database)
+    done(file, "prepare", "visits", "--where", "main")
+    first = tables(database)
+    other = file.with_name("other.toml")
+    other.write_text("\n".join(x for x in file.read_text().split("\n") if "copy =" not in x))
+    done(other, "prepare", "visits", "--where", "main")
+    assert tables(database) > first
+    before = integers(file)
+    done(other, "prepare", "visits", "--drop")
+    assert tables(database) == first
+    assert integers(file) == before
+
+
+def test_a_copy_of_before_makings_had_marks_is_read_and_dropped(
+    tmp_path: Path, database: Path
+) -> None:
+    file = project(tmp_path / "one", database)
+    done(file, "prepare", "visits", "--where", "main")
+    copy = read_project(file).places["visits"]
+    with duckdb.connect(str(database)) as owner:
+        for name in tables(database):
+            owner.execute(f"ALTER TABLE {name} RENAME TO {name.replace(copy.making or '', '')}")
+        record = min(tables(database), key=len)
+        owner.execute(f"DELETE FROM {record} WHERE fact ~ '^(made|making|file): .*'")  # noqa: S608
+    edit(file, f', making = "{copy.making}"', "")
+    before = integers(file)
+    assert part_of(file, 0) in tables(database)
+    old = tables(database)
+    done(file, "prepare", "visits")
+    assert not old & tables(database)
+    assert integers(file) == before
+
+
+@pytest.mark.parametrize("mark", ["x", "0123456789ABCDEF", "0123456789a' --"])
+def test_what_is_no_mark_of_a_making_is_refused(
+    tmp_path: Path, database: Path, mark: str
+) -> None:
+    file = project(tmp_path / "one", database)
+    done(file, "prepare", "visits", "--where", "main")
+    making = read_project(file).places["visits"].making
+    edit(file, f'making = "{making}"', f'making = "{mark}"')
+    assert "'making' of a copy is 12 digits" in told(file, "status")
+
+
 def test_a_project_says_when_its_copy_was_made(tmp_path: Path, database: Path) -> None:
     file = project(tmp_path / "one", database)
     done(file, "prepare", "visits", "--where", "main")
@@ -189,5 +317,9 @@ def test_a_project_says_when_its_copy_was_made(tmp_path: Path, database: Path) -
     copy = read_project(file).catalog.dataset("visits").copy
     assert copy is not None
     assert copy.made == today
+    text = file.read_text()
+    edit(file, f'made = "{today}"', f'made = "{today + timedelta(days=7)}"')
+    assert "The copy of 'visits' is not here" in told(file, "ask", QUESTION, "--rho", "0.01")
+    file.write_text(text)  # the day stands beside the copy as well
     edit(file, f'made = "{today}"', 'made = "2026-02-31"')
     assert "'made' of a copy is a day" in told(file, "status")

@@ -92,6 +92,7 @@ def copied(catalog: Catalog, side: Side, parts: int = 1) -> Catalog:
 
     def made(table: Any) -> Any:
         making = Preparation(table, (side.where,), side.dialect, parts=parts)
+        making.drop(side.owner)
         for _ in making.steps(SALT, side.owner):
             pass
         return making.prepared

@@ -5,13 +5,16 @@ from dataclasses import replace
 from typing import Any
 
 import clinic
+import duckdb
 import engines_over
 import postgres_over
+import psycopg
 import pytest
 import spark_over
 from conftest import Bar
 from engines_over import ENGINES, reference
 from neighbouring import SALT, opened
+from pyspark.errors import AnalysisException, NumberFormatException
 from test_written import crowd
 from written import CLINIC
 
@@ -19,13 +22,15 @@ from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
 from tacit.core.dataset import Epoch, Limits
 from tacit.core.schema import Schema
+from tacit.engines.duckdb import DuckDB
 from tacit.engines.engine import boxed
 from tacit.engines.joined import Tables
 from tacit.engines.postgres import Postgres
 from tacit.engines.prepare import Preparation
 from tacit.engines.print.form import copy_to_read, row_by_row
 from tacit.engines.print.question import question
-from tacit.errors import InvalidValue
+from tacit.engines.spark import Spark
+from tacit.errors import EngineUnreachable, InternalError, InvalidValue
 from tacit.plan.bound import bound
 from tacit.plan.bounded import BoundedPlan
 from tacit.sql.parse import parse
@@ -40,6 +45,18 @@ LONGEST = 10**6
 """Bytes of the longest text here, which a copy of the usual length would not hold."""
 
 STREAMED = ("duckdb", "postgresql")
+
+FAILED_BY_NAME = {
+    "duckdb": duckdb.CatalogException(),
+    "postgresql": psycopg.errors.UndefinedTable(),
+    "spark": AnalysisException("a name"),
+}
+FAILED_BY_ROW = {
+    "duckdb": duckdb.ConversionException(),
+    "postgresql": psycopg.errors.InvalidTextRepresentation(),
+    "spark": NumberFormatException("a row"),
+}
+"""What drivers raise where a statement names what is not there, and where a value fails."""
 
 
 def owner(name: str) -> Run:
@@ -75,6 +92,7 @@ def prepared(name: str, catalog: Catalog) -> Catalog:
     where = {"duckdb": "main", "postgresql": "public", "spark": "default"}[name]
     parts = 1 if name == "spark" else 2
     making = Preparation(dataset, (where,), DIALECTS[name], parts, text_bytes=LONGEST)
+    making.drop(owner(name))  # of the test before
     assert [step.made for step in making.steps(SALT, owner(name))] == list(range(parts + 1))
     return replace(catalog, datasets=(making.prepared,))
 
@@ -178,6 +196,32 @@ def test_postgresql_reads_a_copy_by_one_worker_and_from_its_start() -> None:
         ("synchronize_seqscans", "off"),
     ):
         assert engine._found_in_order(f"SHOW {setting}") == [(value,)]
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_a_copy_that_is_gone_is_an_outage_and_a_row_is_none(name: str) -> None:
+    """Names alone decide: what fails by a row is a failure, also where the copy is gone."""
+    catalog, tables = visits(LIMITS[0])
+    engine = ENGINES[name](catalog, tables)
+    catalog = prepared(name, catalog)
+    known, new = questions(catalog)[:2]
+    engine.run(known, catalog, SALT)
+    copy = catalog.datasets[0].copy
+    assert copy is not None
+    assert isinstance(engine, (DuckDB, Postgres, Spark))
+    with pytest.raises(InternalError), engine._reading(known, catalog):
+        raise InternalError from FAILED_BY_NAME[name]  # and the copy is there
+    schema, table = copy.tables[-1]
+    owner(name)(f"DROP TABLE {schema}.{table}")
+    for plan in (known, new):
+        with pytest.raises(EngineUnreachable):
+            engine.run(plan, catalog, SALT)
+        with pytest.raises(EngineUnreachable):
+            engine.rows(plan, catalog, SALT)
+    with pytest.raises(EngineUnreachable):
+        engine.rehearse(new, catalog, SALT)
+    with pytest.raises(InternalError), engine._reading(known, catalog):
+        raise InternalError from FAILED_BY_ROW[name]
 
 
 def test_a_copy_of_another_epoch_is_refused() -> None:

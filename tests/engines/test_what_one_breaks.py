@@ -64,6 +64,7 @@ def prepared(name: str, catalog: Catalog, *names: str) -> Catalog:
     for each in names or ("patients", "visits"):
         dataset, linked = catalog.dataset(each), catalog.linked_columns(each)
         making = Preparation(dataset, (WHERE[name],), DIALECTS[name], 1, linked=linked)
+        making.drop(owner(name))
         list(making.steps(SALT, owner(name)))
         catalog = catalog.with_tables(making.prepared)
     return catalog

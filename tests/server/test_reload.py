@@ -208,3 +208,28 @@ def test_an_owner_stops_and_allows_charges_over_http(file: Path) -> None:
         assert server.ask(ann, STAFF).status_code == 200
         assert server.call("POST", "/v1/ledger/patients/thaw", olga).status_code == 200
         assert server.ask(ann, SUM, key="after", epsilon="0.2").status_code == 200
+
+
+@pytest.mark.parametrize("follows", [True, False])
+def test_a_copy_that_is_made_anew_is_read_by_a_server_that_runs(
+    tmp_path: Path, cluster: PostgresCluster, *, follows: bool
+) -> None:
+    """The tables of before are gone; a server that reads on waits, and locks nobody."""
+    address = cluster.database(f"tacit_{uuid4().hex}")
+    file = of_postgres(tmp_path, address)
+    with reloading(file, follows=follows) as server:
+        ann = server.token("ann")
+        assert server.ask(ann, COUNT, key="before").status_code == 200
+        list(Owner(file, address).prepare("people"))
+        if follows:
+            keys = iter(range(10**6))
+            assert comes(
+                lambda: (
+                    server.ask(ann, COUNT, key=str(next(keys)), epsilon="0.2").status_code
+                    == 200
+                )
+            )
+        else:
+            refused = server.ask(ann, COUNT, key="after", epsilon="0.2")
+            assert code(refused) == "engine_unreachable"
+        assert not server.curator.home.ledger.status("patients").locked

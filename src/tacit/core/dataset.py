@@ -84,7 +84,7 @@ class Epoch:
     label: str
 
 
-COPY = re.compile(r"tacit_.+_([0-9a-f]{16}(_\d+)?|\d+)")
+COPY = re.compile(r"tacit_.+_([0-9a-f]{16}([0-9a-f]{12})?(_\d+)?|\d+)")
 """Names of tables that `tacit prepare` makes: parts of copies, and what is written of them."""
 
 
@@ -108,8 +108,9 @@ class ValidatedCopy:
     Whose copy it is follows from its ``declaration``, a digest of the ``facts`` that it was
     made by, and from its ``order``, a public mark of the salt of the ledger that made it. Both
     are part of its tables' names, so that a copy of another unit, link, epoch, declaration or
-    maker is another table. It was ``made`` on a day: of later ones it knows nothing. Of the
-    ``unique`` columns no value is in two of its rows, whatever the table holds.
+    maker is another table; and so is a copy of the same that is made again. It was ``made`` on
+    a day: of later ones it knows nothing. Of the ``unique`` columns no value is in two of its
+    rows, whatever the table holds.
 
     Example:
         >>> ValidatedCopy.of("visits", ("main",), 2, Epoch("1")).tables

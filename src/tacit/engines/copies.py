@@ -1,6 +1,6 @@
 """Whether the copies of a catalogue are what they are said to be; no person's row is read."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,9 +13,17 @@ from tacit.engines.print.copy import facts_in
 from tacit.engines.print.join import columns
 from tacit.errors import CopyMissing, InvalidValue
 
+NOTES = ("made: ", "file: ")
+"""How lines about the making of a copy begin, which need not be known to whoever reads it."""
+
 Look = Callable[[str], Sequence[str]]
 """Runs a statement that finds no row, and gives the types of its columns."""
 
+
+Gone = type[Exception] | tuple[type[Exception], ...]
+"""What an engine raises where a name of a statement stands for nothing, before any row."""
+
+TABLE_GONE = "A table of this question is not here, or may not be read."
 
 Read = Callable[[str], Sequence[Sequence[Any]]]
 """Runs a statement about the table beside a copy, which holds no row of a person."""
@@ -54,14 +62,33 @@ def check_copies(  # noqa: PLR0913, PLR0917 - a catalogue, and what an engine kn
     return tuple(found)
 
 
+def resolve(
+    catalog: Catalog, names: Collection[str], dialect: str, look: Look, gone: Gone
+) -> bool:
+    """Whether the tables of ``names``, or their copies, are there with the columns declared.
+
+    Only where a look fails as ``gone`` one of them is not. No row is read.
+    """
+    for table in catalog.tables:
+        if table.name in names:
+            parts = [catalog] if table.copy is None else _parts(catalog, table, table.copy)
+            try:
+                for part in parts:
+                    look(columns(table.name, part, dialect))
+            except gone:
+                return False
+    return True
+
+
 def in_place(catalog: Catalog) -> tuple[Dataset | PublicTable, ...]:
     """The tables that are read where they are, because they have no copy."""
     return tuple(table for table in catalog.tables if table.copy is None)
 
 
 def _check_record(copy: ValidatedCopy, read: Read, dialect: str) -> None:
-    written = sorted(str(fact) for (fact,) in read(facts_in(copy.record, dialect)))
-    if written != sorted(copy.facts):
+    written = [str(fact) for (fact,) in read(facts_in(copy.record, dialect))]
+    known = sorted(each for each in written if each in copy.facts or not each.startswith(NOTES))
+    if known != sorted(copy.facts):
         raise InvalidValue("It is the copy of another table, unit, epoch or maker.")
 
 

@@ -2,7 +2,8 @@
 
 import re
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import duckdb
@@ -11,7 +12,7 @@ from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
 from tacit.core.secret import Secret
 from tacit.engines.ask import ask
-from tacit.engines.copies import check_copies, in_place
+from tacit.engines.copies import TABLE_GONE, check_copies, in_place, resolve
 from tacit.engines.duckdb_identity import table_identities
 from tacit.engines.engine import SecretTable
 from tacit.engines.fixed_plans import fix_plans
@@ -23,7 +24,7 @@ from tacit.engines.print.join import columns, everything
 from tacit.engines.print.listed import TOLD_UNIT, listed
 from tacit.engines.rehearsed import Rehearsed, cannot_run, statements
 from tacit.engines.unit_rows import PART, UnitRows
-from tacit.errors import InternalError, InvalidValue
+from tacit.errors import EngineUnreachable, InternalError, InvalidValue
 from tacit.plan.bounded import BoundedPlan
 
 LOCKS = (
@@ -45,6 +46,9 @@ TYPES: Types = {
 }
 """Not UHUGEINT, whose values do not fit beside a negative number; no labels, no time zones."""
 
+
+UNRESOLVED = (duckdb.CatalogException, duckdb.BinderException)
+"""What is raised, before any row, where a table or column of a statement is not there."""
 
 HELD = "held"
 """What the database is called that a session reads."""
@@ -135,7 +139,8 @@ class DuckDB:
 
     def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
         """The secret answer to ``plan``."""
-        return ask(plan, catalog, salt, "duckdb", self._found)
+        with self._reading(plan, catalog):
+            return ask(plan, catalog, salt, "duckdb", self._found)
 
     def rehearse(
         self, plan: BoundedPlan, catalog: Catalog, salt: bytes, *, rows: bool = False
@@ -145,6 +150,8 @@ class DuckDB:
         try:
             self._rehearsed.each(texts, self._explained)
         except duckdb.Error as error:
+            if isinstance(error, UNRESOLVED) and not self._resolves(plan, catalog):
+                raise EngineUnreachable(TABLE_GONE) from error
             raise cannot_run(plan) from error
 
     def _explained(self, text: str) -> None:
@@ -161,7 +168,7 @@ class DuckDB:
         text = listed(plan, catalog, salt, "duckdb")
         rows, place, units = UnitRows(len(plan.tallies)), 0, 0
         try:
-            with self._cursor() as cursor:
+            with self._reading(plan, catalog), self._cursor() as cursor:
                 cursor.execute(f"CREATE TEMP TABLE {ROWS} AS {text}")
                 while True:
                     part = {"first": place, "last": place + PART}
@@ -173,6 +180,29 @@ class DuckDB:
                     place, units = place + PART, int(numbers[-1])
         except duckdb.Error as error:
             raise InternalError("The engine failed.") from error
+
+    @contextmanager
+    def _reading(self, plan: BoundedPlan, catalog: Catalog) -> Iterator[None]:
+        """Tell an outage from a failure, where DuckDB does not resolve a statement.
+
+        Such a statement has read no row. Where one of its tables is gone, what is paid for
+        waits for it. A file that is open here nobody else can write; but whoever lends their
+        own connection may drop what is read.
+        """
+        try:
+            yield
+        except (duckdb.Error, InternalError) as error:
+            cause = error.__cause__ if isinstance(error, InternalError) else error
+            if isinstance(cause, UNRESOLVED) and not self._resolves(plan, catalog):
+                raise EngineUnreachable(TABLE_GONE) from error
+            raise
+
+    def _resolves(self, plan: BoundedPlan, catalog: Catalog) -> bool:
+        """Whether the names of the tables of ``plan`` still stand for something."""
+        try:
+            return resolve(catalog, plan.source.datasets, "duckdb", self._look, UNRESOLVED)
+        except duckdb.Error:
+            return True
 
     def _found(self, text: str) -> list[Any]:
         try:

@@ -10,6 +10,7 @@ import duckdb
 from tacit.engines.duckdb import HELD, attach, quoted_name
 from tacit.engines.duckdb_source import show_parquet, show_valid_parquet
 from tacit.engines.prepare import Run
+from tacit.engines.print.copy import facts_in
 from tacit.errors import InvalidValue
 
 OWN = 0o600
@@ -61,6 +62,19 @@ def duckdb_owner(
     finally:
         connection.close()
         os.umask(before)
+
+
+def facts_beside(file: str, record: tuple[str, ...]) -> tuple[str, ...]:
+    """What is written beside the copy in ``file``; nothing where that cannot be read."""
+    connection = duckdb.connect()
+    try:
+        attach(connection, file, HELD)
+        found = connection.execute(facts_in((HELD, *record), "duckdb")).fetchall()
+    except (duckdb.Error, InvalidValue):
+        return ()
+    finally:
+        connection.close()
+    return tuple(str(fact) for (fact,) in found)
 
 
 def one_row_each(  # noqa: PLR0913 - a table, whose rows, and what of them

@@ -14,7 +14,7 @@ from tacit.core.dataset import Dataset
 from tacit.core.public_table import PublicTable
 from tacit.core.secret import Secret
 from tacit.engines.ask import ask, ask_rows
-from tacit.engines.copies import check_copies, in_place
+from tacit.engines.copies import TABLE_GONE, check_copies, in_place
 from tacit.engines.engine import SecretTable
 from tacit.engines.listing import TABLES, named
 from tacit.engines.lookups import check_lookups
@@ -66,8 +66,6 @@ NOT_HERE = ("42", "3F")
 
 NO_ANSWER = ("08", "53", "55", "57", "58")
 """How codes begin by which a server says that it, and not the statement, is the trouble."""
-
-GONE = "A table of this question is not here, or may not be read."
 
 
 class Postgres:
@@ -210,7 +208,7 @@ class Postgres:
             cause = error.__cause__
             code = cause.sqlstate if isinstance(cause, psycopg.Error) else None
             if (code or "").startswith(NOT_HERE) and not self._readable(plan, catalog):
-                raise EngineUnreachable(GONE) from error
+                raise EngineUnreachable(TABLE_GONE) from error
             raise
 
     def _readable(self, plan: BoundedPlan, catalog: Catalog) -> bool:

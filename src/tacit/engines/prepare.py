@@ -46,8 +46,8 @@ class Preparation:
     which a few rows of a unit are looked at, is ordered, and read in one pass.
 
     The ``mark`` is part of the tables' names, and the ``facts`` are written into a table beside
-    them: whose copy it is, and of what. By the ``linked`` columns rows of other tables find
-    their unit.
+    them: whose copy it is, and of what; and so are ``notes`` on who makes it. By the ``linked``
+    columns rows of other tables find their unit.
 
     Example:
         >>> import duckdb
@@ -83,9 +83,13 @@ class Preparation:
     facts: tuple[str, ...] = ()
     text_bytes: int = TEXT_BYTES
     linked: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def steps(self, salt: bytes, run: Run) -> Iterator[Progress]:
-        """Make the parts, one by one; what was there before under their names is gone.
+        """Make the parts, one by one, under names that nothing has; else this fails.
+
+        What is written beside the copy comes first: where an engine has no transactions, and
+        the making is ended in the midst of it, the next one finds whose tables these are.
 
         Guarantee: each row of the copy follows from the rows of its own unit alone, a unit is
         in one part, and the rows of an ordered copy lie in order: all of this was looked at
@@ -100,18 +104,18 @@ class Preparation:
         rows = CopiedRows(
             self.dataset, types, self.dialect, self.parts, self.text_bytes, self.copy.unique
         )
-        run(dropped(self.copy.record, self.dialect))
+        if self.facts:
+            run(recorded(self.copy.record, (*self.facts, *self.notes), self.dialect))
         for part, table in enumerate(self.tables):
-            run(dropped(table, self.dialect))
-            run(made_from(self.dataset, table, rows.part(part, salt), self.dialect))
+            of_part = rows.part(part, salt)
+            for statement in made_from(self.dataset, table, of_part, self.dialect):
+                run(statement)
             self._look_at(table, run)
             yield Progress(part + 1, self.parts)
         if isinstance(self.dataset, Dataset) and self.parts > 1:
             [(twice,)] = run(in_two_parts(self.dataset, self.tables, self.dialect))
             self._assert(twice == 0, "a unit is in two of its parts", run)
         self._look_at_links(run)
-        if self.facts:
-            run(recorded(self.copy.record, self.facts, self.dialect))
 
     def _look_at(self, table: tuple[str, ...], run: Run) -> None:
         """Refuse rows that are out of their place."""
@@ -154,8 +158,8 @@ class Preparation:
         return max(0, int(found) - kept)
 
     def drop(self, run: Run) -> None:
-        """Drop the copy, and what is written of it."""
-        for table in (self.copy.record, *self.tables):
+        """Drop the copy, and at last what is written of it."""
+        for table in (*self.tables, self.copy.record):
             run(dropped(table, self.dialect))
 
     @property

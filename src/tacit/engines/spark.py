@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from itertools import islice
 from socket import create_connection
 from typing import Any
 from urllib.parse import urlsplit
 
+from pyspark.errors import AnalysisException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 from pyspark.sql.connect.session import SparkSession as ConnectSession
@@ -17,7 +19,7 @@ from tacit.core.column import Column, Kind
 from tacit.core.dataset import is_copy
 from tacit.core.secret import Secret
 from tacit.engines.ask import ask, ask_rows
-from tacit.engines.copies import check_copies, in_place
+from tacit.engines.copies import TABLE_GONE, check_copies, in_place, resolve
 from tacit.engines.engine import SecretTable
 from tacit.engines.identity import identity
 from tacit.engines.lookups import check_lookups
@@ -161,7 +163,8 @@ class Spark:
 
     def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
         """The secret answer to ``plan``."""
-        return ask(plan, catalog, salt, "spark", self._found)
+        with self._reading(plan, catalog):
+            return ask(plan, catalog, salt, "spark", self._found)
 
     def rehearse(
         self, plan: BoundedPlan, catalog: Catalog, salt: bytes, *, rows: bool = False
@@ -172,16 +175,43 @@ class Spark:
         try:
             self._rehearsed.each(texts, self._look)
         except Exception as error:
+            if isinstance(error, AnalysisException) and not self._resolves(plan, catalog):
+                raise EngineUnreachable(TABLE_GONE) from error
             raise cannot_run(plan) from error
 
     def rows(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> Secret[UnitRows]:
         """The secret rows that ``plan`` keeps; Spark hands on one partition at a time."""
-        return ask_rows(plan, catalog, salt, "spark", self._found_in_parts)
+        with self._reading(plan, catalog):
+            return ask_rows(plan, catalog, salt, "spark", self._found_in_parts)
 
     def write(self, text: str) -> list[Any]:
         """Run what makes or drops a copy, for its owner, who may read Spark's own errors."""
         found: list[Any] = self._session.sql(text).collect()
         return found
+
+    @contextmanager
+    def _reading(self, plan: BoundedPlan, catalog: Catalog) -> Iterator[None]:
+        """Tell an outage from a failure, where Spark does not resolve a statement.
+
+        Such a statement has read no row. Where one of its tables is gone, such as a copy that
+        its owner dropped, what is paid for waits for it. A statement whose files are gone while
+        it runs is a failure: it has read rows.
+        """
+        try:
+            yield
+        except InternalError as error:
+            unresolved = isinstance(error.__cause__, AnalysisException)
+            if unresolved and not self._resolves(plan, catalog):
+                raise EngineUnreachable(TABLE_GONE) from error
+            raise
+
+    def _resolves(self, plan: BoundedPlan, catalog: Catalog) -> bool:
+        """Whether the names of the tables of ``plan`` still stand for something."""
+        names = plan.source.datasets
+        try:
+            return resolve(catalog, names, "spark", self._look, AnalysisException)
+        except Exception:  # noqa: BLE001 - of the network: then nobody knows
+            return True
 
     def _look(self, text: str) -> list[str]:
         return [_type(field) for field in self._session.sql(text).schema.fields]

@@ -3,8 +3,12 @@
 A copy is believed only for what it was made of. The file says by which declaration, of which
 epoch and with which salt it was made, and where any of these is another now the copy is
 outdated: a session refuses it, and a server makes it anew where it can.
+
+Each making of a copy has a mark of its own, which is part of its tables' names. So a copy that
+is made anew lies beside the one that sessions read, until the file speaks of it.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -30,6 +34,13 @@ TEXT_BYTES = 1_000
 MARK_DIGITS = 8
 """Of a declaration's digest, in the names of tables; as many are of the salt's mark."""
 
+MAKING_DIGITS = 12
+MAKING = re.compile(f"[0-9a-f]{{{MAKING_DIGITS}}}")
+"""The mark of one making, at the end of the names of its tables."""
+
+MADE = "made: "
+"""How the line beside a copy begins that says on which day its making began."""
+
 
 @dataclass(frozen=True, slots=True)
 class CopyPlace:
@@ -37,7 +48,8 @@ class CopyPlace:
 
     One without an ``epoch`` is not made yet. The ``order`` is a mark of the salt of a ledger,
     and the ``declaration`` a digest of all that the copy was made by; ``made`` is the day on
-    which that began. Texts of more than ``text_bytes`` are NULL in it.
+    which that began, and ``making`` a mark that no other making has. Texts of more than
+    ``text_bytes`` are NULL in it.
 
     Example:
         >>> CopyPlace("copies.duckdb").path
@@ -51,6 +63,7 @@ class CopyPlace:
     declaration: str | None = None
     made: str | None = None
     text_bytes: int = TEXT_BYTES
+    making: str | None = None
 
     @property
     def file(self) -> str | None:
@@ -64,15 +77,22 @@ class CopyPlace:
 
     @property
     def mark(self) -> str | None:
-        """What its tables' names end in; those of version 0.1.0 had nothing of the kind."""
+        """What its tables' names end in; those of version 0.1.0 had nothing of the kind.
+
+        Copies of early versions of 0.2.0 have no mark of their making.
+        """
         if self.declaration is None or self.order is None:
             return None
-        return self.declaration[:MARK_DIGITS] + self.order
+        return self.declaration[:MARK_DIGITS] + self.order + (self.making or "")
+
+    def anew(self, day: date, making: str) -> "CopyPlace":
+        """The place of a copy that is made on ``day``, under names that end in a new mark."""
+        return replace(self, made=day.isoformat(), making=making)
 
 
 def place_of(entry: Entry) -> CopyPlace:
     """``copy = { where = "main", epoch = "1", order = "5eed", ... }`` of a table."""
-    texts = ("epoch", "order", "declaration", "made")
+    texts = ("epoch", "order", "declaration", "made", "making")
     parts = entry.fields("where", "parts", "text_bytes", *texts)
     said = {name: parts[name].text() if name in parts else None for name in texts}
     numbers = {name: parts[name].whole() for name in ("parts", "text_bytes") if name in parts}
@@ -83,6 +103,10 @@ def place_of(entry: Entry) -> CopyPlace:
         date.fromisoformat(said["made"] or "2026-11-16")
     except ValueError as error:
         raise parts["made"].fault("'made' of a copy is a day, as 2026-11-16 is.") from error
+    if said["making"] is not None and not MAKING.fullmatch(said["making"]):
+        raise parts["making"].fault(
+            f"'making' of a copy is {MAKING_DIGITS} digits, which tacit prepare writes."
+        )
     return CopyPlace(entry.part("where").text(), **numbers, **said)  # type: ignore[arg-type]
 
 
@@ -134,11 +158,10 @@ class Copied:
         """The columns of which the copy holds each value in one row."""
         return kept_unique(self.table, self.linked) if isinstance(self.table, Dataset) else ()
 
-    def made(self, order: str, on: date | None = None) -> CopyPlace:
+    def made(self, order: str) -> CopyPlace:
         """The place, once the copy is made by the ledger whose salt has this mark."""
         label, digest = self.table.epoch.label, self.declaration[:16]
-        day = self.place.made if on is None else on.isoformat()
-        return replace(self.place, epoch=label, order=order, declaration=digest, made=day)
+        return replace(self.place, epoch=label, order=order, declaration=digest)
 
     def copy_by(self, order: str) -> ValidatedCopy:
         """The copy that the ledger whose salt has this mark makes, or has made."""
@@ -165,6 +188,8 @@ class Copied:
             f"declaration: {self.declaration}",
             f"maker: {order}",
         ]
+        if self.place.making is not None:
+            about += [f"making: {self.place.making}", f"{MADE}{self.place.made}"]
         return tuple(about)
 
     def outdated(self) -> str | None:
@@ -179,6 +204,22 @@ class Copied:
         else:
             return None
         return f"The copy of {name!r} {why}; make it anew: tacit prepare {name}"
+
+
+def day_in(facts: Sequence[str]) -> date | None:
+    """The day on which a copy was made, by what is written beside it; None if it is not.
+
+    Example:
+        >>> day_in(["table: visits", "made: 2026-11-16"])
+        datetime.date(2026, 11, 16)
+        >>> day_in(["table: visits"])
+    """
+    said = [fact.removeprefix(MADE) for fact in facts if fact.startswith(MADE)]
+    try:
+        [day] = said
+        return date.fromisoformat(day)
+    except ValueError:
+        return None
 
 
 def with_copy(copied: Copied, entry: Entry) -> Dataset | PublicTable:

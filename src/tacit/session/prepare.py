@@ -2,26 +2,29 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, field, replace
 from datetime import date
 from getpass import getuser
+from hashlib import sha256
 from pathlib import Path
+from platform import node
 from typing import cast
 from urllib.parse import unquote, urlsplit
 
 from tacit.core.dataset import Dataset
 from tacit.engines.duckdb_owner import duckdb_owner
+from tacit.engines.left_copies import drop_left
 from tacit.engines.postgres_role import readable
-from tacit.engines.prepare import Progress, Run
+from tacit.engines.prepare import Preparation, Progress, Run
 from tacit.errors import Conflict, InvalidValue, TacitError
 from tacit.extras import load
-from tacit.project.copies import TEXT_BYTES, Copied, CopyPlace
+from tacit.project.copies import MAKING_DIGITS, TEXT_BYTES, Copied, CopyPlace
 from tacit.project.project import Project, read_project
 from tacit.project.source import Source
 from tacit.session.engines import with_token
 from tacit.session.home import FOLDER, Home
-from tacit.session.salt import mark_of, salt_of_table
+from tacit.session.salt import fresh_mark, mark_of, salt_of_table
 from tacit.session.to_copy import made_before, owner_address, preparation, to_copy
 
 
@@ -43,25 +46,30 @@ class Owner:
         """Make the copy of the table ``name``, part by part; then the one before is dropped.
 
         The last step counts the rows that the copy leaves out, and names what of the copy
-        before could not be dropped: the new one is in use.
+        before could not be dropped: the new one is in use. Tables that are left of makings of
+        this project file which were ended in the midst of it are dropped as well.
 
         Guarantee: rows lie in the order of the salt by which sessions of this project keep
-        them; the file speaks of a copy only once all of it is there.
+        them; the file speaks of a copy only once all of it is there and was looked at; and its
+        tables have names that no table had before, so that nobody can have read them.
         """
         project = read_project(self.file)
         copied = to_copy(project, name, where, parts)
         _needs_copy(copied)
+        today = date.today()  # noqa: DTZ011 - this machine's day
+        place = copied.place.anew(today, fresh_mark(MAKING_DIGITS))
+        copied = replace(copied, place=place)
         salt = self._salt(project, name)
-        order, today = mark_of(salt), date.today()  # noqa: DTZ011 - this machine's day
-        making = preparation(copied, order)
+        order = mark_of(salt)
+        making = preparation(copied, order, self._note)
         with self._writing(copied) as run:
-            yield from making.steps(salt, run)
+            yield from _made(making, salt, run)
             left_out = making.left_out(run)
             if copied.engine.kind == "postgres":
                 tables = (making.copy.record, *making.tables)
                 for statement in readable(self._reader(copied), tables):
                     run(statement)
-        self._say(copied, copied.made(order, today))
+        self._say(copied, copied.made(order))
         left: tuple[tuple[str, ...], ...] = ()
         before = project.places.get(name)
         if before is not None and before.epoch is not None:
@@ -71,6 +79,10 @@ class Owner:
             except TacitError:  # another role may have made it; the new one is in use
                 stays = made_before(old)
                 left = (stays.copy.record, *stays.tables)
+            if before.where != copied.place.where:
+                elsewhere = replace(copied.place, where=before.where)
+                self._drop_left(replace(copied, place=elsewhere), order)
+        self._drop_left(copied, order)
         yield Progress(copied.parts, copied.parts, left, left_out)
 
     def drop(self, name: str) -> bool:
@@ -82,6 +94,8 @@ class Owner:
             return False
         copied = project.copied(name, place)
         self._drop_old(copied, ())
+        if place.making is not None and place.order is not None:
+            self._drop_left(copied, place.order)
         self._say(copied, CopyPlace(place.where, place.parts, text_bytes=place.text_bytes))
         return True
 
@@ -91,6 +105,17 @@ class Owner:
         if old.tables[0] not in kept:
             with self._writing(copied) as run:
                 old.drop(run)
+
+    def _drop_left(self, copied: Copied, order: str) -> None:
+        """Drop what makings of this file left behind, where tables may be listed."""
+        with suppress(TacitError), self._writing(copied) as run:
+            drop_left(preparation(copied, order, self._note), run)
+
+    @property
+    def _note(self) -> str:
+        """What is written beside copies that this project file makes, and no other."""
+        place = f"{node()}\n{self.file.resolve()}"
+        return f"file: {sha256(place.encode()).hexdigest()[:16]}"
 
     def _writing(self, copied: Copied) -> AbstractContextManager[Run]:
         """Runs statements where the table lives, in the name of its owner."""
@@ -124,7 +149,7 @@ class Owner:
         said: dict[str, object] = {"where": place.where, "parts": copied.parts}
         if place.text_bytes != TEXT_BYTES:
             said["text_bytes"] = place.text_bytes
-        for name in ("epoch", "order", "declaration", "made"):
+        for name in ("epoch", "order", "declaration", "made", "making"):
             if getattr(place, name) is not None:
                 said[name] = getattr(place, name)
         section = "datasets" if copied.way else "public"
@@ -134,6 +159,16 @@ class Owner:
                 return source.save(self.file)
             except Conflict:
                 continue  # another copy was made at the same time, and is spoken of now
+
+
+def _made(making: Preparation, salt: bytes, run: Run) -> Iterator[Progress]:
+    """Make a copy; where that ends before its time, nothing of it is left, if it can be."""
+    try:
+        yield from making.steps(salt, run)
+    except BaseException:
+        with suppress(Exception):  # of any engine, whose transaction may have ended
+            making.drop(run)
+        raise
 
 
 def _needs_copy(copied: Copied) -> None:

@@ -33,6 +33,11 @@ def salt_of_table(states: States, table: Dataset | PublicTable) -> bytes:
     return salt_of(states, " public tables")  # no population is called so
 
 
+def fresh_mark(digits: int) -> str:
+    """A text of hexadecimal digits that nobody has had before."""
+    return fresh_bytes((digits + 1) // 2).hex()[:digits]
+
+
 def mark_of(salt: bytes) -> str:
     """A short text that tells salts apart, and nothing else of them: they are random.
 

@@ -6,9 +6,10 @@ or Parquet table is made here, before the first question, by the owner who start
 It lies in a file of its own in the ledger's folder, whose name holds the copy's mark, so that
 a file of another declaration, epoch or ledger is another file. A file is written under another
 name and renamed once it is whole, and no file is ever changed: servers that run at the same
-time read the same one. While its epoch goes on, a file is replaced on the first start of a day,
-and servers that run read on in the one before. Files of the same table's earlier copies are
-removed.
+time read the same one. On which day it was made stands in the file itself: the time of a file
+is another once its folder was copied or restored. While its epoch goes on, a file is replaced
+on the first start of a day, and servers that run read on in the one before. Files of the same
+table's earlier copies are removed.
 
 PostgreSQL and Spark are read by a role that cannot write: there the refusal says the command.
 """
@@ -17,15 +18,16 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from datetime import date, datetime, time
+from datetime import date
 from hashlib import sha256
-from os import getpid, utime
+from os import getpid
 from pathlib import Path
 
-from tacit.core.dataset import Dataset, keeps_order
+from tacit.core.dataset import Dataset, ValidatedCopy, keeps_order
 from tacit.core.public_table import PublicTable
+from tacit.engines.duckdb_owner import facts_beside
 from tacit.errors import CopyMissing
-from tacit.project.copies import PARTS, CopyPlace
+from tacit.project.copies import MADE, PARTS, CopyPlace, day_in
 from tacit.project.project import Project
 from tacit.session.home import FOLDER, private_folder
 from tacit.session.prepare import writing_duckdb
@@ -78,18 +80,17 @@ def _copied(
     stem = _stem(file, table.name)
     name = f"{stem}-{wanted.made(order).mark}.duckdb"
     copied = replace(wanted, place=replace(place, where=f"{FOLDER}/{COPIES}/{name}"))
-    if not _complete(folder / name, table.epoch.label):
+    made = copied.copy_by(order)
+    if not _complete(_made(folder / name, made), table.epoch.label):
+        # the day on which it begins: rows that come meanwhile may not be in it
         today = date.today()  # noqa: DTZ011 - this machine's day
         tell(f"Preparing a validated copy of {table.name} ...")
-        making = preparation(copied, order)
+        making = preparation(copied, order, f"{MADE}{today}")
         unfinished = folder / f".{name}.{getpid()}"
         try:
             with writing_duckdb(copied, file.parent, str(unfinished.absolute())) as run:
                 for _ in making.steps(salt, run):
                     pass
-            # the day on which it began: rows that came since may not be in it
-            moment = datetime.combine(today, time.min).timestamp()
-            utime(unfinished, (moment, moment))
             unfinished.replace(folder / name)
         finally:
             unfinished.unlink(missing_ok=True)
@@ -97,26 +98,25 @@ def _copied(
             if old.name != name:
                 with suppress(OSError):  # where a system keeps files that are open
                     old.unlink()
-    made = copied.copy_by(order)
-    return replace(table, copy=replace(made, made=_made(folder / name)))
+    return replace(table, copy=replace(made, made=_made(folder / name, made)))
 
 
-def _complete(file: Path, label: str) -> bool:
-    """Whether a copy is there that was made late enough for its epoch.
+def _complete(made: date | None, label: str) -> bool:
+    """Whether a copy was ``made`` late enough for its epoch; one without a day was not.
 
     An epoch that is named by a time, such as 2026, goes on while that time does, and so do the
     rows of its table. A copy of it is made anew on each day up to its end: a publication that
     read an older one would say for ever that nobody came.
     """
-    if not file.exists():
+    if made is None:
         return False
     until = covered_until(label)
-    return until is None or _made(file) >= min(until, date.today())  # noqa: DTZ011 - as above
+    return until is None or made >= min(until, date.today())  # noqa: DTZ011 - as above
 
 
-def _made(file: Path) -> date:
-    """The day on which the making of a copy began, which its file keeps as its own time."""
-    return date.fromtimestamp(file.stat().st_mtime)  # noqa: DTZ012 - this machine's day
+def _made(file: Path, copy: ValidatedCopy) -> date | None:
+    """The day on which the making of a copy began, as it is written beside the copy."""
+    return day_in(facts_beside(str(file), copy.record[1:])) if file.exists() else None
 
 
 def _ordered(table: Dataset | PublicTable) -> bool:

@@ -49,8 +49,11 @@ def to_copy(
     return project.copied(name, place)
 
 
-def preparation(copied: Copied, order: str) -> Preparation:
-    """How a copy is made by the ledger whose salt has the mark ``order``."""
+def preparation(copied: Copied, order: str, *notes: str) -> Preparation:
+    """How a copy is made by the ledger whose salt has the mark ``order``.
+
+    The ``notes`` on its making are written beside it.
+    """
     kind, made = copied.engine.kind, copied.made(order)
     dialect = kind if kind in {"postgres", "spark"} else "duckdb"
     return Preparation(
@@ -62,6 +65,7 @@ def preparation(copied: Copied, order: str) -> Preparation:
         copied.facts(order),
         made.text_bytes,
         copied.linked,
+        notes,
     )
 
 

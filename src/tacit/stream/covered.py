@@ -37,7 +37,8 @@ def check_covered(
 
     A table is read as it stands, unless its epoch is named by a day, week, month, quarter or
     year: then it covers the time up to the end of that. A copy covers nothing that its epoch
-    does not name, and nothing after the day on which it was made.
+    does not name, and nothing after the day on which it was made; one of which no day is known
+    covers nothing.
     """
     start, after = periods.ends(number)
     for name in tables:
@@ -45,10 +46,12 @@ def check_covered(
         if not isinstance(table, Dataset):
             continue
         label = table.epoch.label
-        if table.copy is not None and table.copy.made is not None and table.copy.made < after:
+        made = None if table.copy is None else table.copy.made
+        if table.copy is not None and (made is None or made < after):
+            day = "a day that nobody knows" if made is None else made
             raise InvalidValue(
                 f"The {_span(periods)} of {start} goes up to {after - timedelta(days=1)}, and "
-                f"the copy of {name!r} was made on {table.copy.made}, so that rows may be "
+                f"the copy of {name!r} was made on {day}, so that rows may be "
                 f"missing. What is released is final; make the copy anew: tacit prepare {name}"
             )
         until = covered_until(label)

@@ -170,22 +170,33 @@ def types_of(table: tuple[str, ...], dialect: str) -> str:
 
 def made_from(
     source: Dataset | PublicTable, table: tuple[str, ...], rows: exp.Select, dialect: str
-) -> str:
-    """The statement that makes a table of ``rows``.
+) -> tuple[str, ...]:
+    """The statements that make a table of ``rows``.
 
     On Spark it has buckets of units, each one sorted file, so that no row is sent or sorted
-    when it is read.
+    when it is read. There the table is made before its rows are: whoever drops it, also after
+    a process was killed, drops all files that were written.
     """
     if dialect != "spark":
-        return said(exp.Create(this=table_at(table), kind="TABLE", expression=rows), dialect)
+        made = exp.Create(this=table_at(table), kind="TABLE", expression=rows)
+        return (said(made, dialect),)
     name, query = said(table_at(table), dialect), said(rows, dialect)
     if not isinstance(source, Dataset):
-        return f"CREATE TABLE {name} USING PARQUET AS {query}"
+        return _filled(name, "", query)
     unit = said(column(source.unit.column), dialect)
     order = f"{unit}, {said(column(PLACE), dialect)}" if keeps_order(source) else unit
     buckets = f"CLUSTERED BY ({unit}) SORTED BY ({order}) INTO {BUCKETS} BUCKETS"
     sent = f"SELECT /*+ REPARTITION({BUCKETS}, {unit}) */ * FROM ({query})"  # noqa: S608
-    return f"CREATE TABLE {name} USING PARQUET {buckets} AS {sent}"
+    return _filled(name, f" {buckets}", sent)
+
+
+def _filled(name: str, how: str, query: str) -> tuple[str, ...]:
+    """Statements of Spark that make an empty table of what a query finds, and then fill it."""
+    empty = f"SELECT * FROM ({query}) WHERE FALSE"  # noqa: S608 - ours
+    return (
+        f"CREATE TABLE {name} USING PARQUET{how} AS {empty}",
+        f"INSERT INTO {name} {query}",
+    )
 
 
 def recorded(table: tuple[str, ...], facts: Sequence[str], dialect: str) -> str:
@@ -214,6 +225,16 @@ def rows_in(tables: Sequence[tuple[str, ...]], dialect: str) -> str:
     for count in others:
         counts = exp.union(counts, count, distinct=False)
     return said(counts, dialect)
+
+
+def tables_in(where: Sequence[str], dialect: str) -> str:
+    """The statement that lists the tables of a schema, of this or another database."""
+    *database, schema = (exp.Literal.string(part) for part in where)
+    if dialect == "spark":
+        return f"SHOW TABLES IN {said(identifier(where[-1]), dialect)}"
+    known = said(database[0], dialect) if database else "current_database()"
+    where_it_is = f"table_catalog = {known} AND table_schema = {said(schema, dialect)}"
+    return f"SELECT table_name FROM information_schema.tables WHERE {where_it_is}"  # noqa: S608
 
 
 def dropped(table: tuple[str, ...], dialect: str) -> str:
