@@ -14,7 +14,7 @@ from tacit.core.dataset import Limits
 from tacit.core.loss import Loss
 from tacit.engines.duckdb import DuckDB
 from tacit.engines.meaning import Row
-from tacit.errors import InternalError
+from tacit.errors import EngineUnreachable, InternalError
 from tacit.mechanisms.gateway import Gateway
 from tacit.numeric.entropy import SystemEntropy
 from tacit.query.price import price
@@ -83,6 +83,11 @@ def test_a_failure_of_the_engine_has_one_text() -> None:
     with specials.database(people(TRAPS[0])) as connection:
         engine = DuckDB(connection)
         quote = price(parse("SELECT COUNT(*) FROM specials", CATALOG), CATALOG, Loss.zcdp("1"))
-        connection.execute("ALTER TABLE specials RENAME COLUMN person TO gone")
+        connection.execute("ALTER TABLE specials RENAME TO hidden")
+        fails = "SELECT * REPLACE (error('SECRET') || person AS person) FROM hidden"
+        connection.execute(f"CREATE VIEW specials AS {fails}")
         with pytest.raises(InternalError, match=r"^The engine failed\.$"):
+            engine.run(quote.bound.plan, CATALOG, b"salt")
+        connection.execute("DROP VIEW specials")
+        with pytest.raises(EngineUnreachable, match=r"^A table of this question is not here,"):
             engine.run(quote.bound.plan, CATALOG, b"salt")
