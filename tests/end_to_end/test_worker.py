@@ -14,7 +14,7 @@ from tacit.core.dataset import Limits
 from tacit.core.loss import Loss
 from tacit.core.stored_release import decode
 from tacit.engines.duckdb import open_duckdb
-from tacit.errors import InternalError
+from tacit.errors import EngineUnreachable, InternalError
 from tacit.query.below import Broken
 from tacit.query.price import price
 from tacit.query.quote import Quote
@@ -74,20 +74,19 @@ def test_a_child_that_died_is_told_in_one_wording_and_started_again(worker: Work
     assert decode(worker.run(quoted(), b"salt", RECEIPT)).receipt == RECEIPT
 
 
-def test_a_missing_table_and_a_late_answer_sound_the_same(place: str, tmp_path: Path) -> None:
+def test_a_table_that_is_gone_is_an_outage_and_a_late_answer_a_failure(
+    place: str, tmp_path: Path
+) -> None:
     empty = tmp_path / "empty.duckdb"
     duckdb.connect(str(empty)).close()
-    texts = []
-    for address, allowed in (
-        (str(empty), ROOM),
-        (place, Allowed(memory_bytes=8 * 2**30, seconds=0)),
-    ):
-        worker = Worker(open_duckdb, address, CLINIC, allowed)
-        with pytest.raises(InternalError) as told:
-            worker.run(quoted(), b"salt", RECEIPT)
-        texts.append(str(told.value))
-        worker.close()
-    assert len(set(texts)) == 1
+    worker = Worker(open_duckdb, str(empty), CLINIC, ROOM)
+    with pytest.raises(EngineUnreachable, match="ask the same again"):  # no row is the cause
+        worker.run(quoted(), b"salt", RECEIPT)
+    worker.close()
+    worker = Worker(open_duckdb, place, CLINIC, Allowed(memory_bytes=8 * 2**30, seconds=0))
+    with pytest.raises(InternalError, match="failed below the line"):
+        worker.run(quoted(), b"salt", RECEIPT)
+    worker.close()
 
 
 def test_memory_has_a_limit_that_is_the_same_for_all(place: str) -> None:
