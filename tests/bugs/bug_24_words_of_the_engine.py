@@ -8,7 +8,7 @@ from tacit.errors import InternalError
 
 PLACE = "tacit.engines.duckdb:DuckDB.run"
 CAUGHT_BY = "tests/engines/test_error_oracle.py::test_a_failure_of_the_engine_has_one_text"
-SHOWN = 'The engine failed: Binder Error: Table "specials"'
+SHOWN = "The engine failed: Conversion Error: Could not convert string 'SECRET"
 
 
 def bug(original: Any) -> Any:
