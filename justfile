@@ -219,9 +219,9 @@ engines-oldest *args:
 contract *args:
     TACIT_CONTRACT_ON_SPARK=1 uv run pytest tests/contracts/test_engines.py "$@"
 
-# write anew the statements of engines that are not run yet; read what changed before it is kept
+# write anew the pinned surfaces, and the statements of engines that are not run yet; read what changed before it is kept
 golden:
-    TACIT_GOLDEN=1 uv run pytest tests/engines/test_dialects.py -k was_read
+    TACIT_GOLDEN=1 uv run pytest tests/engines/test_dialects.py tests/contracts/test_surface.py tests/contracts/test_stored_surface.py -k "was_read or was_pinned"
 
 # record and replay on 10^5 generated triples of tables, neighbours and questions; goes on where it stopped
 campaign-replay count="100000" place=".campaign":
