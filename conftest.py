@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from contextlib import closing as closed_later
@@ -10,16 +11,16 @@ from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tacit.engines.ask import statement
-from tacit.store.open import open_store
-from tacit.store.store import SqlStore
-from tacit.testing.postgres_cluster import PostgresCluster
+if TYPE_CHECKING:  # a run that needs no database and no engine loads neither
+    from postgres_cluster import PostgresCluster
+
+    from tacit.store.store import SqlStore
 
 ROOT = Path(__file__).parent
 
@@ -88,15 +89,24 @@ def bar(record_property: Callable[[str, object], None]) -> Iterator[Bar]:
 
 @pytest.fixture(autouse=True)
 def no_statement_is_kept() -> Iterator[None]:
-    """What a test had printed, perhaps by a lie, is not what the next one asks."""
-    statement.cache_clear()
+    """Forget the statements that a test printed, perhaps by a lie, before the next test."""
+    forget_statements()
     yield
-    statement.cache_clear()
+    forget_statements()
+
+
+def forget_statements() -> None:
+    """Empty the cache of printed statements, where the module that holds it was loaded."""
+    asking = sys.modules.get("tacit.engines.ask")
+    if asking is not None:
+        asking.statement.cache_clear()
 
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[PostgresCluster]:
+def cluster() -> "Iterator[PostgresCluster]":
     """A private PostgreSQL on loopback, started when the first test asks for it."""
+    from postgres_cluster import PostgresCluster  # noqa: PLC0415 - few runs need it
+
     # outside pytest's own folder, which a second run closes to the server's user
     with TemporaryDirectory(prefix="tacit-postgres-") as place:
         made = PostgresCluster(Path(place))
@@ -132,14 +142,16 @@ def store_address(request: pytest.FixtureRequest, new_store: Callable[[str], str
 
 
 @pytest.fixture
-def opened() -> Iterator[Callable[[str], SqlStore]]:
+def opened() -> "Iterator[Callable[[str], SqlStore]]":
     """Opens stores, as often as a test likes, and closes them after it."""
+    from tacit.store.open import open_store  # noqa: PLC0415 - few runs need it
+
     with ExitStack() as closing:
         yield lambda address: closing.enter_context(closed_later(open_store(address)))
 
 
 @pytest.fixture
-def store(store_address: str, opened: Callable[[str], SqlStore]) -> SqlStore:
+def store(store_address: str, opened: "Callable[[str], SqlStore]") -> "SqlStore":
     """A new, empty store, once of each kind."""
     return opened(store_address)
 

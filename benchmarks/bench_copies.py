@@ -14,13 +14,13 @@ import duckdb
 import psycopg
 import pytest
 from conftest import Bar
+from postgres_cluster import PostgresCluster
 from spark_session import local
 
 from tacit.core.column import Column, Kind
 from tacit.core.dataset import Dataset, Epoch, Limits, Location, UnitColumn
 from tacit.core.schema import Schema
 from tacit.engines.prepare import Preparation
-from tacit.testing.postgres_cluster import PostgresCluster
 
 SIZES = [int(float(size)) for size in os.environ.get("TACIT_ROWS", "1e6,1e7").split(",")]
 ENGINES = os.environ.get("TACIT_ENGINES", "duckdb,postgres,spark").split(",")

@@ -15,6 +15,7 @@ import psycopg
 import pytest
 from big_table import big_table
 from conftest import Bar, Peer
+from postgres_cluster import PostgresCluster
 from pyspark.sql import SparkSession
 from trips import SALT, TEXT, Case, trips
 
@@ -23,7 +24,6 @@ from tacit.engines.duckdb import DuckDB
 from tacit.engines.postgres import Postgres
 from tacit.engines.prepare import Preparation
 from tacit.engines.spark import Spark
-from tacit.testing.postgres_cluster import PostgresCluster
 
 ROWS = int(float(os.environ.get("TACIT_ROWS", "1e7")))
 

@@ -1,11 +1,10 @@
 """An owner puts Tacit before a PostgreSQL database: three linked tables, one budget.
 
-`python own_database.py postgresql://owner@host/database` makes the tables there; without an
-address it starts a PostgreSQL of its own, and stops it again.
+`python own_database.py postgresql://owner@host/database` makes the tables in that database,
+and a role `tacit` that can read them. The database should be empty.
 """
 
 import sys
-from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
@@ -16,7 +15,6 @@ from tacit.engines.postgres_role import reader
 from tacit.errors import TacitError
 from tacit.project.project import read_project
 from tacit.session.project import apply_project, open_project
-from tacit.testing.postgres_cluster import PostgresCluster
 
 MADE_UP = """
 CREATE TABLE patients AS
@@ -107,10 +105,7 @@ def main(address: str, project: Path) -> None:
         print(session.verify())
 
 
-with TemporaryDirectory(prefix="tacit-example-") as place, ExitStack() as closing:
-    if len(sys.argv) > 1:
-        main(sys.argv[1], Path(place) / "tacit.toml")
-    else:
-        server = PostgresCluster(Path(place) / "postgres")
-        closing.callback(server.stop, "immediate")
-        main(server.database("clinic"), Path(place) / "tacit.toml")
+if len(sys.argv) != 2:
+    sys.exit(__doc__)
+with TemporaryDirectory(prefix="tacit-example-") as place:
+    main(sys.argv[1], Path(place) / "tacit.toml")

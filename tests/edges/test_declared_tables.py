@@ -11,6 +11,7 @@ import duckdb
 import psycopg
 import pytest
 from conftest import Bar
+from postgres_cluster import PostgresCluster
 
 import tacit
 from tacit.core.loss import Loss
@@ -21,7 +22,6 @@ from tacit.ledger.ledger import Ledger
 from tacit.session import belonging
 from tacit.session.home import Home
 from tacit.session.project import apply_project, open_project
-from tacit.testing.postgres_cluster import PostgresCluster
 
 PEOPLE = """
 [populations.{population}]

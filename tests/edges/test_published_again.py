@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import Bar
+from postgres_cluster import PostgresCluster
 
 import tacit
 from tacit.core.budget import Budget
@@ -39,7 +40,6 @@ from tacit.stream import open_stream
 from tacit.stream.covered import check_covered, covered_until
 from tacit.stream.stream import Periods
 from tacit.stream.window import EACH
-from tacit.testing.postgres_cluster import PostgresCluster
 
 FIRST, WEEKS = date(2026, 1, 5), 6
 SQL = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"

@@ -13,13 +13,13 @@ from uuid import uuid4
 import psycopg
 import pytest
 from conftest import Bar
+from postgres_cluster import PostgresCluster
 from searching import read_exactly
 
 import tacit
 from tacit.engines.postgres_role import reader_of
 from tacit.engines.print import cell
 from tacit.errors import TacitError
-from tacit.testing.postgres_cluster import PostgresCluster
 
 PEOPLE, TARGETS = 2_000, 5
 LEAST, MOST = 20_000, 90_000

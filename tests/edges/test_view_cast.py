@@ -16,13 +16,13 @@ import duckdb
 import psycopg
 import pytest
 from conftest import Bar
+from postgres_cluster import PostgresCluster
 
 import tacit
 from tacit.engines.postgres_role import reader_of
 from tacit.errors import InvalidValue, TacitError
 from tacit.session.prepare import Owner
 from tacit.session.project import apply_project, curator_of, open_project, served
-from tacit.testing.postgres_cluster import PostgresCluster
 
 RAW = "CREATE TABLE raw AS SELECT n AS person, CAST(n % 50 AS VARCHAR(9)) AS txt FROM "
 BAD = "INSERT INTO raw VALUES (5000, 'n/a')"

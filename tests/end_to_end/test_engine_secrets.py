@@ -9,6 +9,7 @@ import psycopg
 import pytest
 from keyring.backend import KeyringBackend
 from keyring.errors import KeyringLocked
+from postgres_cluster import PostgresCluster
 from psycopg import sql
 
 import tacit.extras
@@ -20,7 +21,6 @@ from tacit.project.source import Source
 from tacit.session.project import apply_project, open_project, served
 from tacit.session.secret import revealed
 from tacit.session.session import Session
-from tacit.testing.postgres_cluster import PostgresCluster
 
 SECRET = "hunter2/@: ü"  # noqa: S105 - nobody has it
 KEPT = SecretPlace("keyring", ("clinic", "tacit"))

@@ -6,9 +6,8 @@ from socket import create_server
 
 import psycopg
 import pytest
+from postgres_cluster import PostgresCluster
 from walking import Walk
-
-from tacit.testing.postgres_cluster import PostgresCluster
 
 PAGE = (Path(__file__).parents[2] / "docs/tutorials/first-hour.md").read_text()
 

@@ -8,12 +8,12 @@ import duckdb
 import psycopg
 import pytest
 from click.testing import CliRunner, Result
+from postgres_cluster import PostgresCluster
 
 from tacit.cli.main import main
 from tacit.core.catalog import Catalog
 from tacit.engines.postgres_role import reader
 from tacit.project.project import read_project
-from tacit.testing.postgres_cluster import PostgresCluster
 
 FROM = " FROM generate_series(1, 1500) AS s(n)"
 MADE = (

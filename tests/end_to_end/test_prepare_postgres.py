@@ -5,11 +5,11 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from postgres_cluster import PostgresCluster
 from prepared import QUESTION, ROWS, TEXT, done, edit, integers, part_of, told
 
 from tacit.engines.postgres_role import QUIET, reader
 from tacit.project.project import read_project
-from tacit.testing.postgres_cluster import PostgresCluster
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import duckdb
 import polars as pl
 import psycopg
 import pytest
+from postgres_cluster import PostgresCluster
 
 from tacit.core.loss import Loss
 from tacit.engines.postgres_role import reader
@@ -20,7 +21,6 @@ from tacit.session.engines import opened
 from tacit.session.home import Home
 from tacit.session.project import apply_project, open_project
 from tacit.sql.parse import parse
-from tacit.testing.postgres_cluster import PostgresCluster
 
 TEXT = """\
 [engines.warehouse]

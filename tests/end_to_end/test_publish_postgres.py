@@ -11,6 +11,7 @@ import psycopg
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from postgres_cluster import PostgresCluster
 from test_publish import FIRST, WEEKS, opened, publication, session
 
 from tacit.cli.main import main
@@ -19,7 +20,6 @@ from tacit.publish.declared import Publications
 from tacit.publish.postgres import schema_of
 from tacit.publish.run import run
 from tacit.session.session import Session
-from tacit.testing.postgres_cluster import PostgresCluster
 
 __all__ = ["session"]
 

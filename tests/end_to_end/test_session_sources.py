@@ -15,6 +15,7 @@ import psycopg
 import public
 import pyarrow as pa
 import pytest
+from postgres_cluster import PostgresCluster
 
 import tacit
 from tacit.core.column import Kind
@@ -29,7 +30,6 @@ from tacit.session.home import Home
 from tacit.session.request import request_for
 from tacit.session.session import Session
 from tacit.sql.parse import parse
-from tacit.testing.postgres_cluster import PostgresCluster
 
 DAY = date(2026, 1, 1)
 COLUMNS = {

@@ -8,6 +8,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 import psycopg
+from postgres_cluster import PostgresCluster
 from table_text import written
 
 from tacit.core.catalog import Catalog
@@ -16,7 +17,6 @@ from tacit.engines.engine import Engine
 from tacit.engines.joined import Tables
 from tacit.engines.postgres import Postgres
 from tacit.engines.postgres_role import reader
-from tacit.testing.postgres_cluster import PostgresCluster
 
 ROLE = "tacit"
 TYPES = {

@@ -7,6 +7,7 @@ from uuid import uuid4
 import duckdb
 import psycopg
 import pytest
+from postgres_cluster import PostgresCluster
 
 from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
@@ -18,7 +19,6 @@ from tacit.engines.duckdb import DuckDB, open_duckdb
 from tacit.engines.plain_storage import plain_in_spark
 from tacit.engines.postgres import Postgres
 from tacit.engines.postgres_role import reader
-from tacit.testing.postgres_cluster import PostgresCluster
 
 
 def declared(*table: str) -> Catalog:

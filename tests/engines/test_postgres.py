@@ -11,6 +11,7 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from postgres_cluster import PostgresCluster
 
 from tacit.core.bounds import Bounds
 from tacit.core.catalog import Catalog
@@ -29,7 +30,6 @@ from tacit.errors import EngineUnreachable, InvalidValue
 from tacit.plan.bound import bound
 from tacit.plan.canonical import canonical
 from tacit.sql.parse import parse
-from tacit.testing.postgres_cluster import PostgresCluster
 
 LONG = "x" * 60
 WIDE = Bounds.of(-(10**300), 10**300)

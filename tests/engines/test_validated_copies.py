@@ -14,6 +14,7 @@ import psycopg
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from postgres_cluster import PostgresCluster
 
 from tacit.core.catalog import Catalog
 from tacit.core.column import Column, Kind
@@ -26,7 +27,6 @@ from tacit.engines.duckdb import TYPES as DUCKDB_TYPES
 from tacit.engines.duckdb_owner import duckdb_owner
 from tacit.engines.prepare import Preparation
 from tacit.errors import InvalidValue
-from tacit.testing.postgres_cluster import PostgresCluster
 
 Run = Callable[[str], Sequence[Sequence[Any]]]
 CENT, DAY = Fraction(1, 100), date(2026, 1, 1)

@@ -28,6 +28,7 @@ import pytest
 from asking import ask, open_pure
 from conftest import Bar
 from faults import BEFORE_A_DRAW, STAGES, WORDS, Faults, put_into, start_faulty
+from postgres_cluster import PostgresCluster
 from scipy.stats import binomtest
 
 import tacit
@@ -52,7 +53,6 @@ from tacit.session.alarm import alarm
 from tacit.session.below import read_work
 from tacit.session.session import Session
 from tacit.stream.stream import Periods
-from tacit.testing.postgres_cluster import PostgresCluster
 
 ROUNDS = int(os.environ.get("TACIT_FAILURES", "1"))
 """How often each fault strikes; 1 in CI."""

@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from postgres_cluster import PostgresCluster
 
 import tacit
 from tacit.engines import postgres
@@ -18,7 +19,6 @@ from tacit.ml.pipeline import Pipeline
 from tacit.ml.standard_scaler import StandardScaler
 from tacit.query import below
 from tacit.session.session import Session
-from tacit.testing.postgres_cluster import PostgresCluster
 
 WIDE = [f"c{place}" for place in range(60)]
 

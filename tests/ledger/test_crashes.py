@@ -26,6 +26,7 @@ from crashing import (
     release_then_charge,
     writer,
 )
+from postgres_cluster import PostgresCluster
 from surviving import Figures, Survey
 
 from tacit.errors import InvalidValue, LedgerBroken
@@ -33,7 +34,6 @@ from tacit.ledger.charge import Answer, Charge
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.question import Question
 from tacit.store.open import open_store
-from tacit.testing.postgres_cluster import PostgresCluster
 
 KINDS = ["sqlite", "postgresql"]
 KILLS = int(os.environ.get("TACIT_KILLS", "300")) // len(KINDS)

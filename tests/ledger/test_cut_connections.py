@@ -6,12 +6,14 @@ from fractions import Fraction
 from itertools import count
 from pathlib import Path
 
+import postgres_cluster
 import pytest
 from asking import answer, ask, open_pure
 from conftest import Bar
 from cutting_proxy import MOMENTS, Cut, CuttingProxy
 from judging import charges, complaints
 from lying import AnswersUncharged, AnswersUnkept
+from postgres_cluster import PostgresCluster
 from sqlalchemy import text
 
 from tacit.core.noise_event import LaplaceNoise
@@ -20,8 +22,6 @@ from tacit.ledger import reserve
 from tacit.ledger.charge import Answer
 from tacit.ledger.ledger import Ledger
 from tacit.store.store import SqlStore
-from tacit.testing import postgres_cluster
-from tacit.testing.postgres_cluster import PostgresCluster
 
 COMMIT = b"COMMIT\0"
 LOST_COMMIT = Cut("after", words=COMMIT)

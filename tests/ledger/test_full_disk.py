@@ -14,12 +14,12 @@ from asking import answer, ask, open_pure
 from conftest import Bar
 from failing_disk import Writer, failing_writer, judge, refused
 from judging import complaints
+from postgres_cluster import SERVANT, PostgresCluster
 
 from tacit.errors import StoreFailed
 from tacit.ledger.charge import Answer
 from tacit.ledger.ledger import Ledger
 from tacit.store.store import SqlStore
-from tacit.testing.postgres_cluster import SERVANT, PostgresCluster
 
 ROOMY = 64 * 2**20
 """Bytes of a disk that has room for everything."""

@@ -19,6 +19,7 @@ import psycopg
 import pytest
 from conftest import Bar
 from instances import KEY, PATIENCE, Command, Instance
+from postgres_cluster import PostgresCluster
 from serving import ALL, BUDGET, make_project
 
 from tacit.ledger.ledger import wall_clock
@@ -26,7 +27,6 @@ from tacit.server.given import Question
 from tacit.server.routes import questions
 from tacit.store.open import open_store
 from tacit.store.tokens import Pass, Tokens
-from tacit.testing.postgres_cluster import PostgresCluster
 
 HALF = 500
 SHAPE = re.compile(rb"canary[0-9a-f]{16}|(?<![0-9])[1-9][0-9]{17}(?![0-9])")

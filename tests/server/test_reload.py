@@ -10,6 +10,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 import requests
+from postgres_cluster import PostgresCluster
 from serving import COUNT, PATIENTS, SECONDS, Server, make_project, running
 
 from tacit.engines.postgres_role import reader
@@ -21,7 +22,6 @@ from tacit.server.role import Role
 from tacit.session.prepare import Owner
 from tacit.session.project import apply_project, served
 from tacit.session.reload import Reloading
-from tacit.testing.postgres_cluster import PostgresCluster
 
 SUM = "SELECT SUM(cost) AS s FROM visits"
 STAFF = "SELECT COUNT(*) AS n FROM shifts"

@@ -55,7 +55,7 @@ def spec_of(model: Any) -> str:
 def estimator_of(model: Any) -> Any:
     """What a session drives: the model itself, and of scikit-learn's pipelines our own."""
     if (type(model).__module__, type(model).__name__) == ("sklearn.pipeline", "Pipeline"):
-        return load(MODELS["Pipeline"], extra="ml").Pipeline(model.steps)
+        return _class_of("Pipeline")(model.steps)
     return model
 
 
@@ -69,7 +69,7 @@ def taught(model: Model, release: Answer, features: Sequence[str]) -> Model:
 
 def folded(model: Any, folds: int, epsilon: float, delta: float) -> Any:
     """What fits ``model`` fold by fold, and scores it."""
-    made = load(MODELS["CrossValidation"], extra="ml").CrossValidation
+    made = _class_of("CrossValidation")
     return made(model, folds=folds, epsilon=epsilon, delta=delta)
 
 
@@ -77,11 +77,16 @@ def _told(model: Any) -> dict[str, Any]:
     """A model as JSON holds it."""
     model = estimator_of(model)
     name = type(model).__name__
-    if MODELS.get(name) != type(model).__module__:
+    if name not in MODELS or type(model) is not _class_of(name):
         raise InvalidValue(
             f"{name} is no model that a session fits; these are: {', '.join(MODELS)}."
         )
     return {"model": name, "settings": _plain(model.get_params(deep=False))}
+
+
+def _class_of(name: str) -> Any:
+    """The class of a model that has a name."""
+    return getattr(load(MODELS[name], extra="ml"), name)
 
 
 def model_of(spec: str) -> Any:
@@ -113,7 +118,7 @@ def model_named(name: str, settings: Mapping[str, Any], deep: int = DEEPEST) -> 
     """
     if name not in MODELS:
         raise UnknownName(f"There is no model {name!r:.60}; there are: {', '.join(MODELS)}.")
-    made = getattr(load(MODELS[name], extra="ml"), name)
+    made = _class_of(name)
     check_settings(made, settings)
     return made(**{key: _made(part, deep) for key, part in settings.items()})
 

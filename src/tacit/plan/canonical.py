@@ -1,20 +1,58 @@
-"""Equal questions made equal: the names and the order that an analyst chose are put aside."""
+"""Equal questions made equal: the names and the order that an analyst chose are put aside.
+
+The text of a canonical question is hashed into the key of its release, by which the same
+question is found again and is free. Declarations and streams are hashed in the same way. So
+what stands in a text is written down here, and in the tables of those who hash more: a class
+or a field may be renamed or moved in the code, and its stored name stays. A stored name is
+never reused and never removed.
+"""
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import date
 from enum import Enum
 from fractions import Fraction
 from functools import partial
 from hashlib import sha256
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from tacit.errors import InternalError, InvalidValue
-from tacit.plan.expression import And, Compare, Field, OneOf, Or
+from tacit.plan.aggregate import (
+    CountRows,
+    CountUnits,
+    CountValues,
+    Deviation,
+    Greatest,
+    Least,
+    Mean,
+    Quantile,
+    Sum,
+    Variance,
+)
+from tacit.plan.calendar import Part, Span
+from tacit.plan.expression import (
+    And,
+    Arithmetic,
+    Bin,
+    Case,
+    Compare,
+    Comparison,
+    Constant,
+    DatePart,
+    Divide,
+    Field,
+    IsNull,
+    Like,
+    Not,
+    OneOf,
+    Operation,
+    Or,
+    Period,
+)
 from tacit.plan.node import PARTS
 from tacit.plan.plan import GroupKey, Measure, Plan
-from tacit.plan.post import Post
+from tacit.plan.post import OrderBy, Output, Post
 from tacit.plan.relation import (
     BELOW,
     Filter,
@@ -29,6 +67,140 @@ from tacit.plan.rewrite import rewritten
 from tacit.plan.size import not_too_large
 
 Node = TypeVar("Node")
+
+
+class StoredForm(NamedTuple):
+    """How a class stands in a text: its stored name, and its fields, in the order of the text.
+
+    Fields that are ``left_out`` on purpose do not tell two values apart.
+    """
+
+    name: str
+    fields: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The classes that a text may hold, in their stored forms, and the choices, by name.
+
+    Guarantee: no two classes have one stored name, nor two choices, and every field of a class
+    is in its stored form or is left out on purpose. A field that nobody wrote down would let
+    two questions pass for one, so that a vocabulary without it is refused when it is made.
+    """
+
+    classes: Mapping[type, StoredForm]
+    choices: Mapping[Enum, str]
+
+    def __post_init__(self) -> None:
+        named = [form.name for form in self.classes.values()]
+        for names in (named, list(self.choices.values())):
+            if len(set(names)) != len(names):
+                raise InternalError(f"Stored names are distinct; these are {sorted(names)}.")
+        for kind, form in self.classes.items():
+            held = {part.name for part in fields(kind)} if is_dataclass(kind) else set()
+            told = [*form.fields, *form.left_out]
+            if len(set(told)) != len(told) or set(told) != held:
+                raise InternalError(
+                    f"{kind.__name__} has the fields {sorted(held)}, and its stored form has "
+                    f"{sorted(told)}; write each of them down, or leave it out on purpose."
+                )
+
+    def with_more(
+        self, classes: Mapping[type, StoredForm], choices: Mapping[Enum, str] | None = None
+    ) -> "Vocabulary":
+        """Return these classes and choices, and more."""
+        return Vocabulary({**self.classes, **classes}, {**self.choices, **(choices or {})})
+
+    def form_of(self, kind: type) -> StoredForm:
+        """Return the stored form of a class; our mistake where there is none."""
+        found = self.classes.get(kind)
+        if found is None:
+            raise InternalError(
+                f"The class {kind.__name__} has no stored form; write it down in "
+                "the vocabulary of whoever hashes it."
+            )
+        return found
+
+    def choice_of(self, choice: Enum) -> str:
+        """Return the stored name of a choice; our mistake where there is none."""
+        found = self.choices.get(choice)
+        if found is None:
+            raise InternalError(
+                f"The choice {choice} has no stored name; write it down beside its class."
+            )
+        return found
+
+
+_OF_AGGREGATES: dict[type, StoredForm] = {
+    CountRows: StoredForm("CountRows"),
+    CountUnits: StoredForm("CountUnits"),
+    CountValues: StoredForm("CountValues", ("argument",)),
+    Sum: StoredForm("Sum", ("argument",)),
+    Mean: StoredForm("Mean", ("argument",)),
+    Variance: StoredForm("Variance", ("argument", "sample")),
+    Deviation: StoredForm("Deviation", ("argument", "sample")),
+    Quantile: StoredForm("Quantile", ("argument", "fraction")),
+    Least: StoredForm("Least", ("argument",)),
+    Greatest: StoredForm("Greatest", ("argument",)),
+}
+_OF_EXPRESSIONS: dict[type, StoredForm] = {
+    Field: StoredForm("Field", ("name",)),
+    Constant: StoredForm("Constant", ("value",)),
+    Compare: StoredForm("Compare", ("comparison", "left", "right")),
+    OneOf: StoredForm("OneOf", ("part", "values")),
+    Like: StoredForm("Like", ("part", "pattern")),
+    IsNull: StoredForm("IsNull", ("part",)),
+    And: StoredForm("And", ("parts",)),
+    Or: StoredForm("Or", ("parts",)),
+    Not: StoredForm("Not", ("part",)),
+    Arithmetic: StoredForm("Arithmetic", ("operation", "left", "right")),
+    Divide: StoredForm("Divide", ("left", "right")),
+    Bin: StoredForm("Bin", ("part", "width")),
+    DatePart: StoredForm("DatePart", ("part", "day")),
+    Period: StoredForm("Period", ("span", "day")),
+    Case: StoredForm("Case", ("whens", "otherwise")),
+}
+_OF_RELATIONS: dict[type, StoredForm] = {
+    Scan: StoredForm("Scan", ("dataset",)),
+    Filter: StoredForm("Filter", ("source", "condition")),
+    Join: StoredForm("Join", ("source", "dataset", "left", "right")),
+    JoinPublic: StoredForm("JoinPublic", ("source", "table", "left", "right", "outer")),
+    UnitValue: StoredForm("UnitValue", ("name", "aggregate")),
+    PerUnit: StoredForm("PerUnit", ("source", "keys", "values")),
+}
+_OF_PLANS: dict[type, StoredForm] = {
+    GroupKey: StoredForm("GroupKey", ("name", "expression")),
+    Measure: StoredForm("Measure", ("name", "aggregate")),
+    Plan: StoredForm("Plan", ("source", "keys", "measures", "post")),
+    Output: StoredForm("Output", ("name", "expression")),
+    OrderBy: StoredForm("OrderBy", ("expression", "descending")),
+    Post: StoredForm("Post", ("outputs", "having", "order", "limit")),
+}
+_OF_CHOICES: dict[Enum, str] = {
+    Comparison.EQUAL: "EQUAL",
+    Comparison.UNEQUAL: "UNEQUAL",
+    Comparison.LESS: "LESS",
+    Comparison.AT_MOST: "AT_MOST",
+    Comparison.MORE: "MORE",
+    Comparison.AT_LEAST: "AT_LEAST",
+    Operation.ADD: "ADD",
+    Operation.SUBTRACT: "SUBTRACT",
+    Operation.MULTIPLY: "MULTIPLY",
+    Part.YEAR: "YEAR",
+    Part.QUARTER: "QUARTER",
+    Part.MONTH: "MONTH",
+    Part.DAY: "DAY",
+    Part.WEEKDAY: "WEEKDAY",
+    Span.YEARS: "YEARS",
+    Span.QUARTERS: "QUARTERS",
+    Span.MONTHS: "MONTHS",
+    Span.WEEKS: "WEEKS",
+    Span.DAYS: "DAYS",
+}
+
+PLANS = Vocabulary(_OF_AGGREGATES | _OF_EXPRESSIONS | _OF_RELATIONS | _OF_PLANS, _OF_CHOICES)
+"""All that a plan is made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,18 +284,20 @@ def _called(names: Mapping[str, str], field: Field) -> Field:
     return Field(names[field.name])
 
 
-def text(node: object) -> str:
+def text(node: object, words: Vocabulary = PLANS) -> str:
     """The text of a plan or of a part of it: equal parts have equal text, and no others.
+
+    Whoever hashes more than plans says by which ``words``.
 
     Example:
         >>> from tacit.plan.relation import Scan
         >>> text(Scan("visits"))
         '["Scan","visits"]'
     """
-    return json.dumps(_plain(node), separators=(",", ":"))
+    return json.dumps(_plain(node, words), separators=(",", ":"))
 
 
-def _plain(node: object) -> Any:
+def _plain(node: object, words: Vocabulary) -> Any:
     match node:
         case None | bool() | str():
             return node
@@ -134,13 +308,11 @@ def _plain(node: object) -> Any:
         case date():
             return ["date", node.isoformat()]
         case Enum():
-            return ["enum", node.name]
+            return ["enum", words.choice_of(node)]
         case tuple():
-            return ["tuple", *map(_plain, node)]
-    names = PARTS[type(node)]
-    if names is None:
-        raise InternalError(f"A plan does not hold a {type(node).__name__}.")
-    return [type(node).__name__, *[_plain(getattr(node, name)) for name in names]]
+            return ["tuple", *[_plain(part, words) for part in node]]
+    form = words.form_of(type(node))
+    return [form.name, *[_plain(getattr(node, name), words) for name in form.fields]]
 
 
 def _normal(node: Node) -> Node:

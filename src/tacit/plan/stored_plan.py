@@ -6,23 +6,13 @@ from fractions import Fraction
 from typing import Any
 
 from tacit.errors import InvalidValue
-from tacit.plan import aggregate, expression, plan, post, relation
-from tacit.plan.calendar import Part, Span
-from tacit.plan.canonical import text
-from tacit.plan.expression import Comparison, Operation
+from tacit.plan.canonical import PLANS, text
 from tacit.plan.plan import Plan
 
-NODES: dict[str, type] = {
-    name: found
-    for module in (aggregate, expression, plan, post, relation)
-    for name, found in vars(module).items()
-    if isinstance(found, type) and found.__module__ == module.__name__
-}
-"""Every class that a plan is made of, by its name."""
+NODES: dict[str, type] = {form.name: kind for kind, form in PLANS.classes.items()}
+"""Every class that a plan is made of, by its stored name."""
 
-CHOICES: dict[str, Comparison | Operation | Part | Span] = {
-    choice.name: choice for choices in (Comparison, Operation, Part, Span) for choice in choices
-}
+CHOICES = {name: choice for choice, name in PLANS.choices.items()}
 """No two have one name, which is all that a text holds of them."""
 
 
@@ -56,5 +46,7 @@ def _restore(stored: Any) -> Any:
         case ["tuple", *parts]:
             return tuple(map(_restore, parts))
         case [str() as name, *parts]:
-            return NODES[name](*map(_restore, parts))
+            kind = NODES[name]
+            named = zip(PLANS.form_of(kind).fields, parts, strict=True)
+            return kind(**{field: _restore(part) for field, part in named})
     raise ValueError

@@ -3,13 +3,47 @@
 from collections.abc import Iterable
 from hashlib import sha256
 
+from tacit.core.bounds import Bounds, Provenance
 from tacit.core.catalog import Catalog
-from tacit.core.dataset import Dataset
+from tacit.core.column import Column, Kind
+from tacit.core.dataset import Dataset, Limits, Link, UnitColumn
+from tacit.core.keys import Keys
 from tacit.core.population import Population
 from tacit.core.public_table import PublicTable
-from tacit.plan.canonical import text
+from tacit.core.schema import Schema
+from tacit.core.unit import Neighbours, PrivacyUnit
+from tacit.plan.canonical import StoredForm, Vocabulary, text
 
 Table = Dataset | PublicTable
+
+DECLARATIONS = Vocabulary(
+    {
+        Population: StoredForm("Population", ("name", "unit")),
+        PrivacyUnit: StoredForm("PrivacyUnit", ("name", "neighbours")),
+        Schema: StoredForm("Schema", ("columns",)),
+        Column: StoredForm("Column", ("name", "kind", "bounds", "keys", "step")),
+        Bounds: StoredForm("Bounds", ("lower", "upper", "provenance")),
+        Keys: StoredForm("Keys", ("values", "provenance")),
+        UnitColumn: StoredForm("UnitColumn", ("column", "one_row", "unique_by_constraint")),
+        Link: StoredForm("Link", ("column", "parent", "parent_column", "unique_by_constraint")),
+        Limits: StoredForm("Limits", ("max_groups", "max_rows", "max_rows_in_all")),
+    },
+    {
+        Neighbours.ADD_REMOVE: "ADD_REMOVE",
+        Neighbours.REPLACE_ONE: "REPLACE_ONE",
+        Provenance.PUBLIC: "PUBLIC",
+        Provenance.POLICY: "POLICY",
+        Provenance.ESTIMATED: "ESTIMATED",
+        Kind.BOOLEAN: "BOOLEAN",
+        Kind.INTEGER: "INTEGER",
+        Kind.DECIMAL: "DECIMAL",
+        Kind.FLOAT: "FLOAT",
+        Kind.TEXT: "TEXT",
+        Kind.DATE: "DATE",
+        Kind.TIMESTAMP: "TIMESTAMP",
+    },
+)
+"""The stored forms of what an owner declares of a table; see `tacit.plan.canonical`."""
 
 
 def policy_of(population: Population, tables: Iterable[Table]) -> str:
@@ -19,7 +53,7 @@ def policy_of(population: Population, tables: Iterable[Table]) -> str:
     tell.
     """
     facts = (population, *(_declared(table) for table in tables))
-    return sha256(f"tacit policy 1\n{text(facts)}".encode()).hexdigest()
+    return sha256(f"tacit policy 1\n{text(facts, DECLARATIONS)}".encode()).hexdigest()
 
 
 def epochs_of(tables: Iterable[Table]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from hashlib import sha256
 from tacit.core.loss import Loss
 from tacit.errors import InvalidValue
 from tacit.plan.calendar import Span
-from tacit.plan.canonical import canonical, text
+from tacit.plan.canonical import PLANS, StoredForm, canonical, text
 from tacit.plan.expression import And, Compare, Comparison, Constant, Field
 from tacit.plan.plan import Plan
 from tacit.plan.relation import Filter
@@ -59,6 +59,15 @@ class Periods:
         return first.replace(year=first.year + months // 12, month=months % 12 + 1)
 
 
+STREAMS = PLANS.with_more(
+    {
+        Periods: StoredForm("Periods", ("day", "span", "first", "horizon")),
+        Window: StoredForm("Window", ("steps",)),
+    }
+)
+"""The stored forms of a stream's question and of its steps; see `tacit.plan.canonical`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Stream:
     """A question, its periods, what is shown of them, and what all of it together may lose.
@@ -99,7 +108,7 @@ class Stream:
     def hash(self) -> bytes:
         """What the stream is known by: equal ones are charged once."""
         asked = canonical(self.plan)
-        said = text((asked.plan, *self._declared))
+        said = text((asked.plan, *self._declared), STREAMS)
         return sha256(f"tacit stream 1\n{said}".encode()).digest()
 
     @property

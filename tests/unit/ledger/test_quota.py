@@ -5,6 +5,7 @@ from itertools import product
 
 import pytest
 from asking import TENTH, answer, ask, open_pure
+from postgres_cluster import PostgresCluster
 from sqlalchemy import text
 from sqlalchemy.engine import make_url
 
@@ -14,7 +15,6 @@ from tacit.ledger.ledger import Ledger
 from tacit.ledger.quota import holders_of
 from tacit.store.open import open_store
 from tacit.store.store import SqlStore
-from tacit.testing.postgres_cluster import PostgresCluster
 
 TEN = [f"account {number}" for number in range(10)]
 

@@ -19,6 +19,17 @@ def test_every_model_comes_back_from_its_text(name: str) -> None:
     assert spec_of(model_of(spec_of(model))) == spec_of(model)
 
 
+def test_a_model_is_known_by_its_class_wherever_that_says_to_stand(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = spec_of(LinearRegression())
+    monkeypatch.setattr(LinearRegression, "__module__", "elsewhere")
+    assert spec_of(LinearRegression()) == before
+    lie = type("LinearRegression", (Exact,), {"__module__": MODELS["LinearRegression"]})
+    with pytest.raises(InvalidValue, match="no model that a session fits"):
+        spec_of(lie())
+
+
 def test_settings_come_back_as_they_were() -> None:
     model = LinearRegression(epsilon=0.1, bounds=(np.zeros(2), (1, 2.5)), norm=1)
     assert model_of(spec_of(model)).bounds == [[0.0, 0.0], [1, 2.5]]
@@ -44,6 +55,8 @@ def test_what_is_no_model_is_refused(spec: str) -> None:
 def test_a_model_of_others_or_with_code_in_it_has_no_text() -> None:
     with pytest.raises(InvalidValue, match="no model that a session fits"):
         spec_of(Exact())
+    with pytest.raises(InvalidValue, match="no model that a session fits"):
+        spec_of(type("LinearRegression", (LinearRegression,), {})())
     with pytest.raises(InvalidValue, match="a number, text or a list"):
         spec_of(LinearRegression(bounds=print))
     with pytest.raises(ValueError, match="JSON"):

@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import postgres_cluster
 import pytest
+from postgres_cluster import PostgresCluster
 from sqlalchemy import insert, text
 from sqlalchemy.engine import make_url
 
@@ -13,8 +15,6 @@ from tacit.store.open import open_store
 from tacit.store.postgres import SETTINGS
 from tacit.store.store import SqlStore
 from tacit.store.tables import entries, states
-from tacit.testing import postgres_cluster
-from tacit.testing.postgres_cluster import PostgresCluster
 
 Open = Callable[[str], SqlStore]
 PID = text("SELECT pg_backend_pid()")

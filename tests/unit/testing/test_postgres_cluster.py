@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
+import postgres_cluster
 import psycopg
 import pytest
+from postgres_cluster import PostgresCluster
 
 from tacit.errors import MissingExtra
-from tacit.testing import postgres_cluster
-from tacit.testing.postgres_cluster import PostgresCluster
 
 
 def test_a_cluster_keeps_what_was_committed_through_a_crash(

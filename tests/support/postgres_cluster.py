@@ -75,7 +75,7 @@ class PostgresCluster:
             raise MissingExtra(f"{program} is not here; install Debian's postgresql package.")
         as_servant = ["setpriv", f"--reuid={SERVANT}", f"--regid={SERVANT}", "--init-groups"]
         command = [found, *map(str, arguments)]
-        subprocess.run(  # noqa: S603 - our own command
+        subprocess.run(
             [*as_servant, *command] if os.geteuid() == 0 else command,
             check=True,
             stdout=subprocess.DEVNULL,
