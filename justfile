@@ -27,13 +27,21 @@ types:
 floors:
     uv run lint-imports
 
+# the shape of the source tree: sizes, imports, entry points and plain English; `just house --list` names each place
+house *args:
+    uv run python shipping/house.py "$@"
+
+# 40 docstrings and 20 error messages, drawn by a seed and printed without code, for a reader who knows none of it
+strangers seed="1" *args:
+    uv run python shipping/strangers.py "$@"
+
 # the pages into site/: a warning, a link that ends nowhere or a name without an entry is an error
 docs:
     uv run zensical build --clean --strict && uv run pytest -q tests/site
 
 # unit tests, contracts, the server, the walks of the pages and doctests
 test *args:
-    uv run pytest -n auto --dist worksteal tests/unit tests/contracts tests/end_to_end tests/server tests/failures src "$@"
+    uv run pytest -n auto --dist worksteal tests/unit tests/contracts tests/shipping tests/end_to_end tests/server tests/failures src "$@"
 
 # the same with branch coverage, of which 95% are wanted
 coverage *args:
@@ -50,6 +58,10 @@ bugs *args:
 # scripts that broke version 0.1.0, each with the lie that its test rejects: failures, times and numbers at their edges
 edges *args:
     TACIT_EDGE_ROWS=5000000 OPENBLAS_NUM_THREADS=1 uv run pytest tests/edges "$@"
+
+# small changes of accounting, plan, mechanisms, ledger and query: 85% must fail a unit test; goes on where it stopped
+mutants count="400" seed="1" *args:
+    shift 2; OPENBLAS_NUM_THREADS=1 uv run python shipping/mutants.py --count {{ count }} --seed {{ seed }} "$@"
 
 # attacks on exact answers and on ours, and how far each came
 attacks *args:
