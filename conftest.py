@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # a run that needs no database and no engine loads neither
 
 ROOT = Path(__file__).parent
 
-for profile, examples in {"dev": 25, "ci": 50, "nightly": 5000}.items():
+for profile, examples in {"quick": 10, "dev": 25, "ci": 50, "nightly": 5000}.items():
     settings.register_profile(
         profile,
         max_examples=examples,

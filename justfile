@@ -39,13 +39,17 @@ strangers seed="1" *args:
 docs:
     uv run zensical build --clean --strict && uv run pytest -q tests/site
 
+# a minute on two cores: lint, floors, and what runs in memory: unit tests and the examples in docstrings of six packages
+quick *args:
+    uv run ruff check -q . && uv run ruff format -q --check . && uv run lint-imports >/dev/null && TACIT_HYPOTHESIS_PROFILE=quick uv run pytest -q -n 2 --dist worksteal -p no:cacheprovider -p no:anyio -p no:pytest_cov tests/unit src/tacit/core src/tacit/plan src/tacit/accounting src/tacit/mechanisms src/tacit/ledger src/tacit/sql "$@"
+
 # unit tests, contracts, the server, the walks of the pages and doctests
 test *args:
-    uv run pytest -n auto --dist worksteal tests/unit tests/contracts tests/shipping tests/end_to_end tests/server tests/failures src "$@"
+    uv run pytest -n auto --dist worksteal tests/unit tests/lab tests/models tests/contracts tests/shipping tests/end_to_end tests/server tests/failures src "$@"
 
 # the same with branch coverage, of which 95% are wanted
 coverage *args:
-    just test --cov --cov-report=term-missing:skip-covered "$@"
+    TACIT_STORES=sqlite,postgresql just test tests/stores --cov --cov-report=term-missing:skip-covered "$@"
 
 # the statistical claims at their real size, each with the lie that it rejects; `just timing` is the rest
 claims *args:
@@ -77,7 +81,7 @@ survey *args:
 
 # what one question shows of a session, a server and the mechanism (of ten times CI's people), and `tacit audit`
 audit *args:
-    TACIT_CANARIES=100000 OPENBLAS_NUM_THREADS=1 uv run pytest tests/claims/test_one_run.py tests/unit/audit tests/end_to_end/test_audit.py "$@"
+    TACIT_CANARIES=100000 OPENBLAS_NUM_THREADS=1 uv run pytest tests/claims/test_one_run.py tests/claims/test_lower_bound.py tests/unit/audit tests/contracts/test_audit_on_question.py tests/end_to_end/test_audit.py "$@"
 
 # fits with a canary and without, as many as show something of a model at epsilon 1
 audit-models fits="12000":
@@ -103,9 +107,9 @@ errata:
 campaign-histories count="100000":
     TACIT_HISTORIES={{ count }} uv run pytest tests/claims/test_accounting.py -k "opendp or optimistic"
 
-# the ledger on SQLite and PostgreSQL: races, crashes, faults, replays and tampering
+# the ledger and its stores on SQLite and PostgreSQL: unit tests, races, crashes, faults, replays and tampering
 ledger *args:
-    uv run pytest tests/ledger "$@"
+    TACIT_STORES=sqlite,postgresql uv run pytest tests/ledger tests/stores tests/unit/ledger "$@"
 
 # 64 processes for a budget of 1, 10 or 63 questions, 1,000 rounds of each on both stores
 campaign-race rounds="1000":
@@ -189,7 +193,7 @@ bench-ml:
 
 # fits replayed on 500 neighbours a model, which goes on where it stopped, and the claims about models at their full number of runs
 campaign-fits fits="500" runs="40" place=".campaign-fits":
-    TACIT_CAMPAIGN={{ place }} TACIT_FITS={{ fits }} TACIT_MODEL_RUNS={{ runs }} OPENBLAS_NUM_THREADS=1 uv run pytest -n auto tests/engines/test_fit_neighbours.py tests/engines/test_selection_neighbours.py tests/claims/test_models.py tests/unit/ml
+    TACIT_CAMPAIGN={{ place }} TACIT_FITS={{ fits }} TACIT_MODEL_RUNS={{ runs }} OPENBLAS_NUM_THREADS=1 uv run pytest -n auto tests/engines/test_fit_neighbours.py tests/engines/test_selection_neighbours.py tests/claims/test_models.py tests/models
 
 # 20,000 generated fits with settings of every exponent and rows at their edges; goes on where it stopped
 campaign-settings count="20000" place=".campaign-settings":

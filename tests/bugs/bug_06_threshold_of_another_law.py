@@ -8,7 +8,7 @@ from tacit.mechanisms.laplace_keys import LaplaceKeys
 
 PLACE = "tacit.mechanisms.gaussian_keys:GaussianKeys.threshold"
 CAUGHT_BY = (
-    "tests/unit/mechanisms/test_key_selection.py"
+    "tests/claims/test_shown_keys.py"
     "::test_units_show_as_often_as_they_should_and_no_tenth_more[gaussian-1]"
 )
 SHOWN = "assert binomtest(found, units, exact).pvalue > ODD"

@@ -6,7 +6,7 @@ from math import exp, log
 
 PLACE = "tacit.mechanisms.laplace_keys:_threshold"
 CAUGHT_BY = (
-    "tests/unit/mechanisms/test_key_selection.py"
+    "tests/claims/test_shown_keys.py"
     "::test_units_show_as_often_as_they_should_and_no_tenth_more[laplace-1]"
 )
 SHOWN = "assert binomtest(found, units, exact).pvalue > ODD"

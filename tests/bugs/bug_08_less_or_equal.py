@@ -9,7 +9,7 @@ from tacit.numeric.entropy import Entropy
 
 PLACE = "tacit.mechanisms.keys:KeepAbove.__call__"
 CAUGHT_BY = (
-    "tests/unit/mechanisms/test_key_selection.py"
+    "tests/claims/test_shown_keys.py"
     "::test_units_show_as_often_as_they_should_and_no_tenth_more[truncated-1]"
 )
 SHOWN = "assert binomtest(found, units, exact).pvalue > ODD"

@@ -2,7 +2,7 @@
 
 PLACE = "tacit.ml.regularised_risk:penalties"
 CAUGHT_BY = (
-    "tests/unit/ml/test_minimiser_steps.py::test_floats_arrive_on_hostile_rows[1e-09-curve0]"
+    "tests/models/test_minimiser_steps.py::test_floats_arrive_on_hostile_rows[1e-09-curve0]"
 )
 SHOWN = "AssertionError: 1000000000 passes"
 

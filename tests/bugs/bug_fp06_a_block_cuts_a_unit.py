@@ -5,7 +5,7 @@ from typing import Any
 
 PLACE = "tacit.engines.unit_rows:UnitRows.blocks"
 CAUGHT_BY = (
-    "tests/unit/ml/test_numbers_at_their_edges.py"
+    "tests/models/test_numbers_at_their_edges.py"
     "::test_blocks_hold_whole_units_in_memory_and_in_a_file[7-False]"
 )
 SHOWN = "assert sum(map(len, seen)) == 200"

@@ -9,7 +9,7 @@ from tacit.ml.clipped_sum import reach_of
 
 PLACE = "tacit.ml.clipped_sum:_cut"
 CAUGHT_BY = (
-    "tests/unit/ml/test_numbers_at_their_edges.py"
+    "tests/models/test_numbers_at_their_edges.py"
     "::test_what_is_too_long_all_the_same_is_cut_in_integers"
 )
 SHOWN = "assert length(cut[0]) <= reach_of(9) ** 2"

@@ -1,10 +1,10 @@
 from fractions import Fraction
 from math import exp, tanh
+from statistics import NormalDist
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import norm
 
 from tacit.accounting.risk import (
     advantage,
@@ -89,11 +89,13 @@ def test_what_is_learned_twice_is_what_both_losses_allow(
 
 @given(st.fractions(0, 8))
 def test_gaussian_risks_are_those_of_the_normal_law(mu: Fraction) -> None:
-    assert float(gaussian_auc(mu)) == pytest.approx(norm.cdf(float(mu) / 2**0.5), rel=1e-11)
-    assert float(gaussian_advantage(mu)) == pytest.approx(
-        2 * norm.cdf(float(mu) / 2) - 1, rel=1e-9, abs=1e-11
+    assert float(gaussian_auc(mu)) == pytest.approx(
+        NormalDist().cdf(float(mu) / 2**0.5), rel=1e-11
     )
-    assert Fraction(float(norm.cdf(float(mu) / 2**0.5))) <= gaussian_auc(mu) <= 1
+    assert float(gaussian_advantage(mu)) == pytest.approx(
+        2 * NormalDist().cdf(float(mu) / 2) - 1, rel=1e-9, abs=1e-11
+    )
+    assert Fraction(float(NormalDist().cdf(float(mu) / 2**0.5))) <= gaussian_auc(mu) <= 1
 
 
 def test_a_sentence_of_a_pure_loss() -> None:
@@ -117,7 +119,7 @@ def test_a_delta_is_told() -> None:
 def test_rho_is_told_above_what_gaussian_noise_shows(rho: Fraction) -> None:
     sentence = in_words(Loss.zcdp(rho), HALF)
     tries = float(sentence.split(" of 100 tries")[0].split()[-1])
-    shown = 100 * norm.cdf(float(rho) ** 0.5)
+    shown = 100 * NormalDist().cdf(float(rho) ** 0.5)
     assert shown < tries <= 100
     assert tries < 100 * float(best_auc(20 * rho + Fraction(1, 2)))  # and is no empty bound
 

@@ -1,9 +1,6 @@
 """Edges of the attacks; what they reach is in tests/claims."""
 
-from pathlib import Path
-
 import numpy as np
-import pandas as pd
 import pytest
 
 from tacit.attacks.differencing import difference
@@ -13,7 +10,6 @@ from tacit.attacks.model_membership import Predict, confidences, likelihood_rati
 from tacit.attacks.reconstruction import least_squares, sharpened
 from tacit.attacks.sparse_linkage import Ratings, stands_out
 from tacit.attacks.tracing import tracing
-from tacit.engines.duckdb_owner import one_row_each
 from tacit.errors import InvalidValue
 
 
@@ -70,13 +66,3 @@ def test_solvers_stop_where_they_are_told_to() -> None:
 
 def test_tracing_is_a_finding() -> None:
     assert tracing("exact", np.array([2.0, 3.0]), np.array([0.0, 1.0])).success.value == 1
-
-
-def test_rows_of_a_parquet_file_are_read_for_their_owner(tmp_path: Path) -> None:
-    file = str(tmp_path / "people.parquet")
-    people = {"name": ["a", "a", "b", None], "pay": [2, 1, None, 9], "ill": [True] * 4}
-    pd.DataFrame(people).to_parquet(file)
-    found = one_row_each(file, ("people",), "name", ["pay", "ill"], parquet="people", most=10)
-    assert sorted(found) == [("a", "1.0", "true"), ("b", "", "true")]
-    with pytest.raises(InvalidValue, match="names of the table"):
-        one_row_each(file, ("people",), "name", ["shoe"], parquet="people", most=10)

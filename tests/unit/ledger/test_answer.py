@@ -9,7 +9,7 @@ from tacit.core.loss import Loss
 from tacit.errors import AnswerLost, AnswerPending
 from tacit.ledger.charge import Answer, Charge
 from tacit.ledger.ledger import Ledger
-from tacit.store.store import SqlStore
+from tacit.store.store import Store
 
 
 class Clock:
@@ -27,12 +27,12 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def one_file(new_store: Callable[[str], str], opened: Callable[[str], SqlStore]) -> SqlStore:
+def one_file(new_store: Callable[[str], str], opened: Callable[[str], Store]) -> Store:
     return opened(new_store("sqlite"))
 
 
 @pytest.fixture
-def ledger(one_file: SqlStore, clock: Clock) -> Ledger:
+def ledger(one_file: Store, clock: Clock) -> Ledger:
     ledger = Ledger(one_file, clock=clock)
     open_pure(ledger)
     return ledger

@@ -13,7 +13,7 @@ from tacit.ledger.entry import Entry
 from tacit.ledger.export import export, read_export
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.restore import restore
-from tacit.store.store import SqlStore
+from tacit.store.store import Store
 
 Lines = list[str]
 
@@ -99,7 +99,7 @@ BROKEN: dict[str, tuple[str, Callable[[Lines], Lines]]] = {
 
 @pytest.mark.parametrize("how", BROKEN)
 def test_a_broken_export_is_refused_and_nothing_is_written(
-    new_store: Callable[[str], str], opened: Callable[[str], SqlStore], how: str
+    new_store: Callable[[str], str], opened: Callable[[str], Store], how: str
 ) -> None:
     written, target = opened(new_store("sqlite")), opened(new_store("sqlite"))
     write_history(Ledger(written))

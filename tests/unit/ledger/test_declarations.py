@@ -31,7 +31,7 @@ from tacit.ledger.ledger import Ledger
 from tacit.ledger.stored_act import decode, encode
 from tacit.ledger.units import Units
 from tacit.ledger.verify import verify_export
-from tacit.store.store import SqlStore
+from tacit.store.store import Store
 from tacit.store.tables import budgets
 
 AGE = ("visits.age: integer, from 0 to 120",)
@@ -40,7 +40,7 @@ TENTH = 10**11
 
 
 @pytest.fixture
-def ledger(store: SqlStore) -> Ledger:
+def ledger(store: Store) -> Ledger:
     made = Ledger(store)
     open_pure(made, "3")
     return made
@@ -183,7 +183,7 @@ def open_over(ledger: Ledger, name: str, table: str, by: str) -> None:
         acts.declare({name: Declaration(AGE, (table,))})
 
 
-def charged(store: SqlStore, name: str, epsilon: str = "1", times: int = 1) -> Ledger:
+def charged(store: Store, name: str, epsilon: str = "1", times: int = 1) -> Ledger:
     """A population that has a table of its own name, and was asked about it."""
     ledger = Ledger(store)
     open_pure(ledger, epsilon, name)
@@ -193,7 +193,7 @@ def charged(store: SqlStore, name: str, epsilon: str = "1", times: int = 1) -> L
     return ledger
 
 
-def test_one_table_belongs_to_one_population(store: SqlStore) -> None:
+def test_one_table_belongs_to_one_population(store: Store) -> None:
     ledger = charged(store, "patients")
     open_pure(ledger, "1", "clinic")
     before = ledger.entries("clinic")
@@ -204,7 +204,7 @@ def test_one_table_belongs_to_one_population(store: SqlStore) -> None:
         claim_tables(work, "clinic", ["path patients"])
 
 
-def test_a_renamed_population_starts_with_what_was_spent(store: SqlStore) -> None:
+def test_a_renamed_population_starts_with_what_was_spent(store: Store) -> None:
     ledger = charged(store, "patients", times=3)
     open_pure(ledger, "1", "clinic")
     move(ledger, "patients", "clinic", "path patients")
@@ -217,7 +217,7 @@ def test_a_renamed_population_starts_with_what_was_spent(store: SqlStore) -> Non
         answer(ledger.under(AnyDeclaration()), ask("one more", of=population("clinic")))
 
 
-def test_a_renamed_population_keeps_what_failed(store: SqlStore) -> None:
+def test_a_renamed_population_keeps_what_failed(store: Store) -> None:
     ledger = charged(store, "patients")
     asking = ledger.under(AnyDeclaration())
     failing = asking.reserve(ask("fails", of=population("patients")), lease_ms=1)
@@ -241,7 +241,7 @@ def test_a_renamed_population_keeps_what_failed(store: SqlStore) -> None:
     ledger.verify("patients")
 
 
-def test_a_charge_that_waits_obeys_owners(store: SqlStore) -> None:
+def test_a_charge_that_waits_obeys_owners(store: Store) -> None:
     """A charge whose engine was not reached is not begun by what an owner has ended since."""
     ledger = charged(store, "patients")
     old = ledger.under(HeldDeclarations(ledger.declarations()))
@@ -261,7 +261,7 @@ def test_a_charge_that_waits_obeys_owners(store: SqlStore) -> None:
     assert again.entries == waiting.entries  # it is the same charge, and nobody pays twice
 
 
-def test_a_guarantee_says_what_a_least_price_prevents(store: SqlStore) -> None:
+def test_a_guarantee_says_what_a_least_price_prevents(store: Store) -> None:
     ledger = charged(store, "patients")
     asking = ledger.under(AnyDeclaration())
     told = []
@@ -278,7 +278,7 @@ def test_a_guarantee_says_what_a_least_price_prevents(store: SqlStore) -> None:
     )
 
 
-def test_a_table_that_was_given_up_keeps_its_charges(store: SqlStore) -> None:
+def test_a_table_that_was_given_up_keeps_its_charges(store: Store) -> None:
     ledger = charged(store, "patients", times=2)
     ledger.declare("patients", (), (), by="olga")
     open_pure(ledger, "1", "clinic")
@@ -286,7 +286,7 @@ def test_a_table_that_was_given_up_keeps_its_charges(store: SqlStore) -> None:
     assert ledger.status("clinic").spent == Loss.pure("0.2")
 
 
-def test_nothing_is_counted_twice_when_a_table_goes_back_and_forth(store: SqlStore) -> None:
+def test_nothing_is_counted_twice_when_a_table_goes_back_and_forth(store: Store) -> None:
     ledger = charged(store, "a", times=2)
     open_pure(ledger, "1", "b")
     asking = ledger.under(AnyDeclaration())
@@ -302,7 +302,7 @@ def test_nothing_is_counted_twice_when_a_table_goes_back_and_forth(store: SqlSto
         ledger.verify(name)
 
 
-def test_two_tables_that_change_places_take_their_charges_along(store: SqlStore) -> None:
+def test_two_tables_that_change_places_take_their_charges_along(store: Store) -> None:
     ledger = charged(store, "a", times=1)
     charged(store, "b", times=2)
     with ledger.governing(by="olga") as acts:
@@ -310,7 +310,7 @@ def test_two_tables_that_change_places_take_their_charges_along(store: SqlStore)
     assert ledger.status("a").spent == ledger.status("b").spent == Loss.pure("0.3")
 
 
-def test_what_does_not_fit_or_cannot_be_counted_is_refused(store: SqlStore) -> None:
+def test_what_does_not_fit_or_cannot_be_counted_is_refused(store: Store) -> None:
     ledger = charged(store, "patients", times=5)
     open_pure(ledger, "0.4", "small")
     with pytest.raises(BudgetExceeded, match="give it a larger one"):
@@ -331,7 +331,7 @@ def test_what_does_not_fit_or_cannot_be_counted_is_refused(store: SqlStore) -> N
     assert ledger.status("clinic").spent == Loss.pure(0)
 
 
-def test_an_inode_says_nothing_about_the_past(store: SqlStore) -> None:
+def test_an_inode_says_nothing_about_the_past(store: Store) -> None:
     ledger = charged(store, "patients")
     ledger.declare("patients", AGE, ("path patients", "inode 7"), by="olga")
     open_pure(ledger, "1", "staff")
@@ -342,7 +342,7 @@ def test_an_inode_says_nothing_about_the_past(store: SqlStore) -> None:
     assert ledger.status("staff").spent == Loss.pure(0)
 
 
-def test_who_was_charged_before_tables_were_recorded_declares_first(store: SqlStore) -> None:
+def test_who_was_charged_before_tables_were_recorded_declares_first(store: Store) -> None:
     ledger = Ledger(store)
     open_pure(ledger, "1", "patients")
     answer(ledger, ask("by version 0.1"))
@@ -353,7 +353,7 @@ def test_who_was_charged_before_tables_were_recorded_declares_first(store: SqlSt
     open_over(ledger, "clinic", "path 2", by="olga")
 
 
-def test_acts_of_one_work_happen_together_or_not_at_all(store: SqlStore) -> None:
+def test_acts_of_one_work_happen_together_or_not_at_all(store: Store) -> None:
     ledger = charged(store, "patients")
     entries = ledger.entries("patients")
     with pytest.raises(InvalidValue, match="belongs to the population 'patients'"):
@@ -364,7 +364,7 @@ def test_acts_of_one_work_happen_together_or_not_at_all(store: SqlStore) -> None
     assert ledger.entries("patients") == entries
 
 
-def test_an_inheritance_that_nobody_left_is_found_in_an_export(store: SqlStore) -> None:
+def test_an_inheritance_that_nobody_left_is_found_in_an_export(store: Store) -> None:
     ledger = charged(store, "patients")
     verify_export(read_export(export(store)))
     open_pure(ledger, "1", "clinic")

@@ -17,25 +17,25 @@ from tacit.ledger.export import export, read_export
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.restore import restore
 from tacit.ledger.verify import verify_export
-from tacit.store.store import SqlStore
+from tacit.store.store import Store
 
-Empty = Callable[[str], SqlStore]
+Empty = Callable[[str], Store]
 
 
 @pytest.fixture
-def empty(new_store: Callable[[str], str], opened: Callable[[str], SqlStore]) -> Empty:
+def empty(new_store: Callable[[str], str], opened: Callable[[str], Store]) -> Empty:
     """A new store of a kind."""
     return lambda kind: opened(new_store(kind))
 
 
 @pytest.fixture
-def written(empty: Empty) -> SqlStore:
+def written(empty: Empty) -> Store:
     store = empty("sqlite")
     write_history(Ledger(store))
     return store
 
 
-def test_there_and_back_again_the_same_lines(written: SqlStore, empty: Empty) -> None:
+def test_there_and_back_again_the_same_lines(written: Store, empty: Empty) -> None:
     there, back = empty("postgresql"), empty("sqlite")
     restore(there, export(written), take_anchor(written))
     restore(back, (line.rstrip("\n") for line in export(there)))
@@ -48,7 +48,7 @@ def test_there_and_back_again_the_same_lines(written: SqlStore, empty: Empty) ->
             assert Ledger(store).status(name) == Ledger(written).status(name)
 
 
-def test_after_a_move_all_is_as_it_was(written: SqlStore, store: SqlStore) -> None:
+def test_after_a_move_all_is_as_it_was(written: Store, store: Store) -> None:
     before = Ledger(written)
     restore(store, export(written))
     ledger = Ledger(store)
@@ -76,9 +76,7 @@ def test_after_a_move_all_is_as_it_was(written: SqlStore, store: SqlStore) -> No
     ledger.verify("patients", take_anchor(written))
 
 
-def test_a_lost_answer_can_be_paid_for_anew_after_a_move(
-    written: SqlStore, store: SqlStore
-) -> None:
+def test_a_lost_answer_can_be_paid_for_anew_after_a_move(written: Store, store: Store) -> None:
     restore(store, export(written))
     ledger = Ledger(store).under(AnyDeclaration())
     paid = charged(ledger, joint_again := replace(joint("both, lost"), request="a new key"))
@@ -88,7 +86,7 @@ def test_a_lost_answer_can_be_paid_for_anew_after_a_move(
     ledger.verify("staff")
 
 
-def test_a_store_that_is_not_empty_is_left_alone(written: SqlStore, store: SqlStore) -> None:
+def test_a_store_that_is_not_empty_is_left_alone(written: Store, store: Store) -> None:
     write_history(Ledger(store), 3)
     before = list(export(store))
     with pytest.raises(InvalidValue, match="into an empty store"):
@@ -97,7 +95,7 @@ def test_a_store_that_is_not_empty_is_left_alone(written: SqlStore, store: SqlSt
 
 
 def test_an_export_that_is_older_than_the_anchor_is_refused(
-    written: SqlStore, empty: Empty
+    written: Store, empty: Empty
 ) -> None:
     old = list(export(written))
     answer(Ledger(written), ask("one more"))

@@ -13,14 +13,14 @@ from tacit.errors import BudgetExceeded, InvalidValue, NotPermitted, UnknownName
 from tacit.ledger.act import CapRaised, Decision, OwnerAdded, OwnerRemoved
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.units import MOST
-from tacit.store.store import SqlStore
+from tacit.store.store import Store
 
 PATIENTS = Population("patients", PERSON)
 ONE = Loss.pure(1)
 
 
 @pytest.fixture
-def ledger(new_store: Callable[[str], str], opened: Callable[[str], SqlStore]) -> Ledger:
+def ledger(new_store: Callable[[str], str], opened: Callable[[str], Store]) -> Ledger:
     return Ledger(opened(new_store("sqlite")))
 
 

@@ -10,7 +10,7 @@ from tacit.ledger.charge import Answer, Charge
 from tacit.ledger.export import export
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.restore import restore
-from tacit.store.store import SqlStore
+from tacit.store.store import Store
 
 
 def charged(ledger: Ledger, plan: str, **given: str) -> Charge:
@@ -19,7 +19,7 @@ def charged(ledger: Ledger, plan: str, **given: str) -> Charge:
     return paid
 
 
-def test_a_late_answer_stops_all_charges_about_the_same_people(store: SqlStore) -> None:
+def test_a_late_answer_stops_all_charges_about_the_same_people(store: Store) -> None:
     ledger = Ledger(store)
     open_pure(ledger)
     open_pure(ledger, name="staff")
@@ -41,7 +41,7 @@ def test_a_late_answer_stops_all_charges_about_the_same_people(store: SqlStore) 
     assert ledger.verify("patients")
 
 
-def test_an_owner_looks_and_what_was_late_is_counted_for_ever(store: SqlStore) -> None:
+def test_an_owner_looks_and_what_was_late_is_counted_for_ever(store: Store) -> None:
     ledger = Ledger(store)
     open_pure(ledger)
     for late in range(2):
@@ -58,7 +58,7 @@ def test_an_owner_looks_and_what_was_late_is_counted_for_ever(store: SqlStore) -
 
 
 def test_a_restored_ledger_is_locked_as_it_was(
-    store: SqlStore, new_store: Callable[[str], str], opened: Callable[[str], SqlStore]
+    store: Store, new_store: Callable[[str], str], opened: Callable[[str], Store]
 ) -> None:
     ledger, other = Ledger(store), opened(new_store("sqlite"))
     open_pure(ledger)

@@ -6,7 +6,6 @@ from threading import Thread
 
 import pytest
 from asking import TENTH, answer, ask, open_pure, population
-from sqlalchemy import text
 
 from tacit.core.loss import Loss
 from tacit.core.noise_event import LaplaceNoise
@@ -14,13 +13,13 @@ from tacit.errors import BudgetExceeded, InvalidValue, UnknownName
 from tacit.ledger.charge import Charge
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.question import Question, Target
-from tacit.store.store import SqlStore
+from tacit.store.store import Store
 
 FIFTH = LaplaceNoise(sensitivity=Fraction(1), scale=Fraction(5))
 
 
 @pytest.fixture
-def ledger(store: SqlStore) -> Ledger:
+def ledger(store: Store) -> Ledger:
     return Ledger(store)
 
 
@@ -98,7 +97,7 @@ def test_populations_that_are_out_of_order_never_reach_the_ledger() -> None:
 
 
 def test_many_at_once_wait_for_each_other_and_none_is_stuck(
-    ledger: Ledger, store_address: str, opened: Callable[[str], SqlStore]
+    ledger: Ledger, store_address: str, opened: Callable[[str], Store]
 ) -> None:
     open_pure(ledger, "100")
     open_pure(ledger, "100", name="staff")
@@ -122,52 +121,3 @@ def test_many_at_once_wait_for_each_other_and_none_is_stuck(
     assert failures == []
     assert spent(ledger) == (Loss.pure(3), Loss.pure("5.4"))
     assert entries(ledger) == [1 + 2 * 30, 1 + 2 * (30 + 12)]
-
-
-# what the order of the locks is for: the other way round, one of the two must be told to stop
-def test_two_who_lock_in_different_orders_stand_in_each_others_way(
-    new_store: Callable[[str], str], opened: Callable[[str], SqlStore]
-) -> None:
-    address = new_store("postgresql")
-    store, another = opened(address), opened(address)  # each as a process of its own
-    for name in ("patients", "staff"):
-        open_pure(Ledger(store), name=name)
-    lock = text("SELECT 1 FROM budgets WHERE population = :name FOR UPDATE")
-    told: list[type[BaseException]] = []
-
-    def backwards() -> None:
-        try:
-            with another.writing() as work:
-                work.one(lock, {"name": "staff"})
-                work.one(lock, {"name": "patients"})
-        except Exception as error:  # noqa: BLE001 - which one is told is the server's choice
-            told.append(type(error))
-
-    def forwards() -> None:
-        try:
-            with store.writing() as work:
-                work.one(lock, {"name": "patients"})
-                other.start()
-                while not waiting(store):
-                    pass
-                work.one(lock, {"name": "staff"})
-        except Exception as error:  # noqa: BLE001
-            told.append(type(error))
-
-    other = Thread(target=backwards)
-    forwards()
-    other.join(30)
-    assert [kind.__name__ for kind in told] == ["Conflict"]
-
-
-def waiting(store: SqlStore) -> int:
-    """How many sessions of this database wait for a lock."""
-    with store.reading() as work:
-        (found,) = work.one(
-            text(
-                "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' "
-                "AND datname = current_database()"
-            ),
-            {},
-        ) or (0,)
-    return int(found)

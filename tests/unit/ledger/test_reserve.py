@@ -19,7 +19,7 @@ from tacit.errors import AnswerLost, BudgetExceeded, InternalError, InvalidValue
 from tacit.ledger.charge import Charge
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.reserve import reserve
-from tacit.store.store import SqlStore
+from tacit.store.store import Store
 from tacit.store.tables import requests
 
 GAUSS = GaussianNoise(sensitivity_square=Fraction(1), variance=Fraction(50))
@@ -29,12 +29,12 @@ PATIENTS = Population("patients", PERSON)
 
 
 @pytest.fixture
-def one_file(new_store: Callable[[str], str], opened: Callable[[str], SqlStore]) -> SqlStore:
+def one_file(new_store: Callable[[str], str], opened: Callable[[str], Store]) -> Store:
     return opened(new_store("sqlite"))
 
 
 @pytest.fixture
-def ledger(one_file: SqlStore) -> Ledger:
+def ledger(one_file: Store) -> Ledger:
     return Ledger(one_file)
 
 
@@ -165,7 +165,7 @@ def test_a_question_about_nothing_is_free_and_recorded(ledger: Ledger) -> None:
 
 
 def test_the_call_that_charged_finds_its_own_charge_and_no_other_does(
-    one_file: SqlStore,
+    one_file: Store,
 ) -> None:
     ledger = Ledger(one_file)
     open_pure(ledger)
@@ -178,7 +178,7 @@ def test_the_call_that_charged_finds_its_own_charge_and_no_other_does(
 
 
 def test_a_remembered_charge_that_is_not_in_the_chain_is_our_mistake(
-    one_file: SqlStore,
+    one_file: Store,
 ) -> None:
     open_pure(Ledger(one_file))
     reserve(one_file, ask("a"), nonce=b"mine", now=0, until=10)

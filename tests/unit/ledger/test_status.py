@@ -20,7 +20,7 @@ from tacit.errors import BudgetExceeded, InvalidValue
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.status import Status
 from tacit.ledger.units import AMOUNT_UNITS, Units
-from tacit.store.store import SqlStore
+from tacit.store.store import Store
 
 MILLIONTH = Fraction(1, 10**6)
 GAUSS = GaussianNoise(sensitivity_square=Fraction(1), variance=Fraction(50))
@@ -28,7 +28,7 @@ KEYS = KeySelection(epsilon=Fraction(1, 10), delta=Fraction(1, 10**7), max_keys=
 
 
 @pytest.fixture
-def ledger(new_store: Callable[[str], str], opened: Callable[[str], SqlStore]) -> Ledger:
+def ledger(new_store: Callable[[str], str], opened: Callable[[str], Store]) -> Ledger:
     return Ledger(opened(new_store("sqlite")))
 
 

@@ -28,7 +28,7 @@ from tacit.ledger.ledger import Ledger
 from tacit.ledger.question import Question
 from tacit.ledger.restore import restore
 from tacit.ledger.units import Units
-from tacit.store.store import SqlStore
+from tacit.store.store import Store
 from tacit.store.tables import budgets
 
 TINY = LaplaceNoise(sensitivity=Fraction(1), scale=Fraction(10**9))
@@ -51,7 +51,7 @@ def refused(ledger: Ledger, question: Question) -> str:
     return str(told.value)
 
 
-def test_what_an_owner_has_not_looked_at_is_listed_and_nothing_else(store: SqlStore) -> None:
+def test_what_an_owner_has_not_looked_at_is_listed_and_nothing_else(store: Store) -> None:
     ledger = Ledger(store)
     open_pure(ledger)
     answer(ledger, ask("before"))
@@ -71,7 +71,7 @@ def test_what_an_owner_has_not_looked_at_is_listed_and_nothing_else(store: SqlSt
 
 
 def test_a_look_covers_what_it_shows_and_nothing_else(
-    store: SqlStore, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What fails while an owner looks is shown to them, or waits for another look."""
     ledger = Ledger(store)
@@ -96,7 +96,7 @@ def test_a_look_covers_what_it_shows_and_nothing_else(
     assert [act.charge for act in ledger.look("patients", by="olga")] == [last.entries[0].seq]
 
 
-def test_a_failure_stops_all_charges_until_an_owner_looks(store: SqlStore) -> None:
+def test_a_failure_stops_all_charges_until_an_owner_looks(store: Store) -> None:
     ledger = Ledger(store)
     open_pure(ledger)
     open_pure(ledger, name="staff")
@@ -118,7 +118,7 @@ def test_a_failure_stops_all_charges_until_an_owner_looks(store: SqlStore) -> No
     assert ledger.verify("patients")
 
 
-def test_every_third_retry_stops_charges(store: SqlStore) -> None:
+def test_every_third_retry_stops_charges(store: Store) -> None:
     ledger = Ledger(store)
     open_pure(ledger)
     for place in range(6):
@@ -135,7 +135,7 @@ def test_every_third_retry_stops_charges(store: SqlStore) -> None:
     assert ledger.verify("patients")
 
 
-def test_an_answer_that_was_stored_after_all_has_not_failed(store: SqlStore) -> None:
+def test_an_answer_that_was_stored_after_all_has_not_failed(store: Store) -> None:
     ledger = Ledger(store)
     open_pure(ledger)
     paid = charged(ledger, "stored")
@@ -145,7 +145,7 @@ def test_an_answer_that_was_stored_after_all_has_not_failed(store: SqlStore) -> 
     assert ledger.verify("patients")
 
 
-def test_a_charge_that_waits_is_taken_up_by_whoever_asks_the_same(store: SqlStore) -> None:
+def test_a_charge_that_waits_is_taken_up_by_whoever_asks_the_same(store: Store) -> None:
     ledger = Ledger(store)
     open_pure(ledger)
     first = charged(ledger, "waits")
@@ -163,7 +163,7 @@ def test_a_charge_that_waits_is_taken_up_by_whoever_asks_the_same(store: SqlStor
     assert ledger.verify("patients")
 
 
-def test_what_was_charged_and_has_not_begun_is_not_begun(store: SqlStore) -> None:
+def test_what_was_charged_and_has_not_begun_is_not_begun(store: Store) -> None:
     ledger = Ledger(store)
     open_pure(ledger)
     waits = charged(ledger, "waits")
@@ -175,7 +175,7 @@ def test_what_was_charged_and_has_not_begun_is_not_begun(store: SqlStore) -> Non
 
 
 def test_a_restored_ledger_knows_its_failures_and_its_least_price(
-    store: SqlStore, new_store: Callable[[str], str], opened: Callable[[str], SqlStore]
+    store: Store, new_store: Callable[[str], str], opened: Callable[[str], Store]
 ) -> None:
     ledger, other = Ledger(store), opened(new_store("sqlite"))
     open_pure(ledger)
@@ -188,7 +188,7 @@ def test_a_restored_ledger_knows_its_failures_and_its_least_price(
     assert "look patients" in refused(Ledger(other), ask("after"))
 
 
-def test_nothing_is_charged_below_the_least_price_but_what_is_free(store: SqlStore) -> None:
+def test_nothing_is_charged_below_the_least_price_but_what_is_free(store: Store) -> None:
     ledger = Ledger(store)
     open_pure(ledger)
     least = ledger.status("patients").least
@@ -204,7 +204,7 @@ def test_nothing_is_charged_below_the_least_price_but_what_is_free(store: SqlSto
     assert ledger.verify("patients")
 
 
-def test_the_least_price_follows_a_cap_that_is_raised(store: SqlStore) -> None:
+def test_the_least_price_follows_a_cap_that_is_raised(store: Store) -> None:
     ledger = Ledger(store)
     open_pure(ledger)
     ledger.raise_cap("patients", Loss.pure(1), "more", by="olga")
@@ -220,7 +220,7 @@ def test_the_least_price_follows_a_cap_that_is_raised(store: SqlStore) -> None:
 
 
 def test_the_store_itself_refuses_a_charge_below_the_least_price(
-    store: SqlStore, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Were the raise forgotten above, the statement that decides every charge would refuse."""
     ledger = Ledger(store)
@@ -232,7 +232,7 @@ def test_the_store_itself_refuses_a_charge_below_the_least_price(
 
 
 def test_a_chain_with_a_charge_below_the_least_price_is_not_believed(
-    store: SqlStore,
+    store: Store,
 ) -> None:
     ledger = Ledger(store)
     open_pure(ledger)

@@ -97,19 +97,6 @@ def test_without_noise_on_the_answers_nothing_is_private() -> None:
     assert worst(*broken) == inf
 
 
-def test_the_draws_have_the_law() -> None:
-    draw = draw_of(SparseVector(Fraction(2), Fraction(4), passes=2, monotone=False))
-    answers = (0, 1, -1)
-    entropy = SystemEntropy(b"test")
-    drawn = [tuple(draw(np.array(answers), entropy).tolist()) for _ in range(4000)]
-    wanted = law(answers, 0.5, 1.0, passes=2)
-    for release, mass in wanted.items():
-        found = drawn.count(release) / len(drawn)
-        assert abs(found - mass) <= 5 * (mass * (1 - mass) / len(drawn)) ** 0.5
-    assert wanted[1, 1, 1] == 0
-    assert wanted[1, 0, 1] > 0
-
-
 @pytest.mark.parametrize(("streams", "scale"), [("any", 12), ("monotone", 6)])
 def test_noise_grows_with_passes_and_sensitivity(streams: str, scale: int) -> None:
     monotone = streams == "monotone"

@@ -1,10 +1,10 @@
 from fractions import Fraction
 from itertools import product
 from math import exp
+from statistics import NormalDist
 
 import numpy as np
 import pytest
-from scipy.stats import norm
 
 from tacit.accounting.curve import delta_at
 from tacit.core.event import Composed
@@ -38,7 +38,7 @@ def test_the_threshold_is_the_least_that_one_units_keys_seldom_reach(
 def test_the_threshold_of_the_continuous_law_would_show_too_many() -> None:
     delta = 0.0014
     found = GaussianKeys(Fraction(1), Fraction(str(delta)), max_keys=1).threshold
-    continuous = int(np.ceil(1 + norm.isf(delta)))
+    continuous = int(np.ceil(1 - NormalDist().inv_cdf(delta)))
     assert tail(1, found - 1) <= delta < tail(1, continuous - 1)
 
 

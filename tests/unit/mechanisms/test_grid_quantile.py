@@ -1,12 +1,10 @@
 from fractions import Fraction
-from itertools import product
 from math import exp
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import chisquare
 
 from tacit.core.event import Composed, Repeated
 from tacit.core.secret import Secret
@@ -120,24 +118,6 @@ def test_a_reach_chosen_with_a_lower_rate_than_it_is_read_by_does_not() -> None:
 
     mechanism = Lie(HALF, Fraction(1, 3), Fraction(1, 3), 101, max_groups=1)
     assert coverage(mechanism, WORST["the median alone, all others far"]) < 0.95
-
-
-def test_coins_follow_the_law_of_permute_and_flip() -> None:
-    counts, times = [1, 3, 1, 2], 20_000
-    mechanism = GridQuantile(HALF, Fraction(1, 2), Fraction(1), 4, max_groups=1, flips=True)
-    gaps = [-float(score) / 2 for score in cell_scores(rows(counts), HALF)[0]]
-    wanted = np.zeros(4)
-    for heads in product([0, 1], repeat=4):
-        coins = [
-            exp(-gap / 2) if head else 1 - exp(-gap / 2)
-            for head, gap in zip(heads, gaps, strict=True)
-        ]
-        if sum(heads):
-            wanted += np.prod(coins) * np.array(heads) / sum(heads)
-    found = np.bincount(drawn(mechanism, counts, times)[:, 0], minlength=4)
-    assert chisquare(found, wanted * times).pvalue > 1e-6
-    weights = np.exp(-np.array(gaps) / 2)
-    assert chisquare(found, weights / weights.sum() * times).pvalue < 1e-6
 
 
 @pytest.mark.parametrize("flips", [False, True])

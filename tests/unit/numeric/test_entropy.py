@@ -1,5 +1,4 @@
 import copy
-import os
 import pickle
 import threading
 
@@ -63,23 +62,6 @@ def test_a_stream_is_neither_copied_nor_pickled() -> None:
 def test_there_is_no_seed() -> None:
     with pytest.raises(TypeError, match="seed"):
         SystemEntropy(CHARGE, seed=1)
-
-
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_fork_draws_differently() -> None:
-    stream = SystemEntropy(CHARGE)
-    stream.words(1)  # the child inherits a cipher that is under way
-    inbox, outbox = os.pipe()
-    child = os.fork()
-    if not child:  # pragma: no cover - the child's lines are not counted
-        os.write(outbox, stream.words(4).tobytes())
-        os._exit(0)
-    os.waitpid(child, 0)
-    os.close(outbox)
-    told = os.read(inbox, 32)
-    os.close(inbox)
-    assert len(told) == 32
-    assert told != stream.words(4).tobytes()
 
 
 def test_the_cipher_is_kept_until_a_fork_and_made_anew_after_it() -> None:

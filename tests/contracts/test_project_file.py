@@ -389,7 +389,7 @@ def test_names_that_postgresql_cuts_off_have_no_copy() -> None:
 
 
 def test_the_page_about_the_file_shows_one_that_is_read(tmp_path: Path) -> None:
-    page = Path(__file__).parents[3] / "docs/reference/project.md"
+    page = Path(__file__).parents[2] / "docs/reference/project.md"
     (shown,) = re.findall(r"```toml\n(.*?)```", page.read_text(), flags=re.DOTALL)
     assert [table.name for table in read(shown, tmp_path).catalog.tables] == [
         "people",

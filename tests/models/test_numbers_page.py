@@ -3,7 +3,7 @@
 import ast
 from pathlib import Path
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/privacy/numbers.md"
 FOLDERS = ("ml", "robust", "mechanisms", "stream", "local", "engines")
 """The packages whose integers may reach a gateway; those of `noise` are draws."""

@@ -1,0 +1,160 @@
+"""A store in memory, for tests of what is kept in a store: no file, no server, no waiting.
+
+The idea: the database is one value, the bytes of an SQLite database. A unit of work that reads
+opens a copy of these bytes, so it sees one moment and delays no writer. A unit of work that
+writes holds the one lock of the store and works on the writer's own connection; when it ends,
+the bytes of that connection become the value. Nothing survives the process, so durability is
+the one promise of `tacit.store.store.Store` that this store does not keep.
+
+The tables, triggers and statements are those of a store in a file: the migrations run once in
+each process, and every new store starts with a copy of their result.
+"""
+
+import sqlite3
+from functools import cache
+from threading import Lock
+from types import TracebackType
+
+from sqlalchemy import StaticPool, create_engine
+from sqlalchemy.dialects.sqlite import dialect
+
+from tacit.errors import StoreFailed
+from tacit.store.failure import failure_of
+from tacit.store.migrate import migrate
+from tacit.store.sqlite import PRAGMAS
+from tacit.store.work import Prints, Work
+
+PAGE_BYTES = 1024
+"""Small pages make small copies; an empty store has about 50 of them."""
+
+LONGEST_WAIT = 10
+"""Seconds that a writer waits for the writer before it: a test that nests them fails soon."""
+
+WRITE = "BEGIN IMMEDIATE"
+
+_prints = Prints(dialect(paramstyle="qmark"))
+"""Printed statements are the same for every store in memory."""
+
+
+class MemoryStore:
+    """A new, empty store that keeps the promises of `Store`, all but durability.
+
+    Example:
+        >>> from sqlalchemy import insert, select
+        >>> from tacit.store.tables import states
+        >>> store = MemoryStore()
+        >>> with store.writing() as work:
+        ...     work.run(insert(states), {"name": "a", "version": 1, "sealed": b""})
+        1
+        >>> with store.reading() as work:
+        ...     work.all(select(states.c.name), {})
+        [('a',)]
+    """
+
+    def __init__(self) -> None:
+        self.image = _migrated()
+        self._lock = Lock()
+        self._writer = _opened(self.image)
+
+    def writing(self) -> "MemoryWriting":
+        """Return a unit of work that writes; see `Store`."""
+        return MemoryWriting(self)
+
+    def reading(self) -> "MemoryReading":
+        """Return a unit of work that reads; see `Store`."""
+        return MemoryReading(self.image)
+
+    def looking(self) -> "MemoryReading":
+        """Return a unit of work of one statement, which reads; see `Store`."""
+        return MemoryReading(self.image)
+
+    def close(self) -> None:
+        """Let go of the writer's connection; a closed store opens again when it is used."""
+        self._writer.close()
+        self._writer = _opened(self.image)
+
+    def begin(self) -> Work:
+        """Begin to write; `MemoryWriting` calls this method, and `end` after it."""
+        if not self._lock.acquire(timeout=LONGEST_WAIT):
+            raise StoreFailed("The store is busy; nothing was written. Ask again.")
+        cursor = self._writer.cursor()
+        cursor.execute(WRITE)
+        return Work(cursor, _prints)
+
+    def end(self, error: BaseException | None) -> None:
+        """Commit the work, or undo it where it stopped at ``error``."""
+        try:
+            if error is None:
+                self._writer.execute("COMMIT")
+                self.image = self._writer.serialize()
+            elif self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
+        except sqlite3.Error as fault:
+            self.close()
+            raise failure_of(fault, lost=False) from fault
+        finally:
+            self._lock.release()
+        if isinstance(error, sqlite3.Error):
+            raise failure_of(error, lost=False) from error
+
+
+class MemoryWriting:
+    """A unit of work that writes, alone."""
+
+    __slots__ = ("_store",)
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    def __enter__(self) -> Work:
+        return self._store.begin()
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        self._store.end(error)
+
+
+class MemoryReading:
+    """A unit of work that reads a copy of the store, taken when the unit was made."""
+
+    __slots__ = ("_connection", "_image")
+
+    def __init__(self, image: bytes) -> None:
+        self._image = image
+
+    def __enter__(self) -> Work:
+        self._connection = _opened(self._image)
+        self._connection.execute("PRAGMA query_only=ON").close()
+        return Work(self._connection.cursor(), _prints)
+
+    def __exit__(
+        self, _: object, error: BaseException | None, __: TracebackType | None
+    ) -> None:
+        self._connection.close()
+        if isinstance(error, sqlite3.Error):
+            raise failure_of(error, lost=False) from error
+
+
+def _opened(image: bytes) -> sqlite3.Connection:
+    """Return a connection to a copy of ``image``, set up as a store's connection is."""
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    connection.deserialize(image)
+    for pragma in PRAGMAS:
+        connection.execute(f"PRAGMA {pragma}").close()
+    return connection
+
+
+@cache
+def _migrated() -> bytes:
+    """Return the bytes of a database that has all tables and no row."""
+    engine = create_engine(
+        "sqlite://", connect_args={"isolation_level": None}, poolclass=StaticPool
+    )
+    with engine.connect() as connection:
+        connection.exec_driver_sql(f"PRAGMA page_size={PAGE_BYTES}")
+        connection.rollback()
+        migrate(connection, WRITE)
+        made = connection.connection.dbapi_connection
+        assert isinstance(made, sqlite3.Connection)  # noqa: S101 - SQLAlchemy's type is wider
+        image = made.serialize()
+    engine.dispose()
+    return image

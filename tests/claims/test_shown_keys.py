@@ -1,0 +1,127 @@
+"""Units show as often as a selection of keys allows, and no tenth more."""
+
+from dataclasses import replace
+from fractions import Fraction
+from math import exp
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from tacit.audit.record import RecordingGateway
+from tacit.core.proof import Rule
+from tacit.core.secret import Secret
+from tacit.core.sensitivity import Norm, Sensitivity
+from tacit.mechanisms.gateway import LiveGateway
+from tacit.mechanisms.gaussian_keys import GaussianKeys
+from tacit.mechanisms.keys import KeepAbove
+from tacit.mechanisms.laplace_keys import LaplaceKeys
+from tacit.mechanisms.optimal_keys import OptimalKeys
+from tacit.mechanisms.truncated_geometric_keys import TruncatedGeometricKeys
+from tacit.noise.gaussian import DiscreteGaussian
+from tacit.numeric.entropy import SystemEntropy
+
+Keys = OptimalKeys | TruncatedGeometricKeys | LaplaceKeys | GaussianKeys
+
+
+LAWS = ["optimal", "truncated", "laplace", "gaussian"]
+
+
+ODD = 1e-6
+
+
+DELTA = Fraction(1, 50)
+
+
+UNITS = {1: 10**6, 3: 500_000, 10: 500_000}
+
+
+def keys(law: str, max_keys: int, delta: Fraction = DELTA) -> Keys:
+    match law:
+        case "optimal":
+            return OptimalKeys(Fraction(1), delta, max_keys)
+        case "truncated":
+            return TruncatedGeometricKeys(Fraction(1), delta, max_keys)
+        case "laplace":
+            return LaplaceKeys(Fraction(1), delta, max_keys)
+    return GaussianKeys(Fraction(16 * max_keys), delta, max_keys)
+
+
+def counted_once(max_keys: int) -> Sensitivity:
+    return Sensitivity(Fraction(max_keys), Norm.L2, Rule("a unit counts once in each key"))
+
+
+def noise(law: str, max_keys: int) -> dict[int, float]:
+    """The law of the noise, apart from the code that draws it."""
+    reach = 400
+    if law == "truncated":
+        ratio, share = exp(-1 / max_keys), float(DELTA) / max_keys
+        sums = np.cumsum([ratio**k for k in range(400)])
+        reach = next(k for k in range(400) if ratio**k / (2 * sums[k] - 1) <= share)
+    weight = {
+        y: exp(-(y**2) / (32 * max_keys)) if law == "gaussian" else exp(-abs(y) / max_keys)
+        for y in range(-reach, reach + 1)
+    }
+    return {y: weight[y] / sum(weight.values()) for y in weight}
+
+
+def single(law: str, max_keys: int) -> float:
+    """The probability that a key of one unit is released."""
+    share = float(DELTA) / max_keys
+    if law == "optimal":
+        return share
+    if law == "gaussian":
+        share = 1 - (1 - float(DELTA)) ** (1 / max_keys)
+    mass = noise(law, max_keys)
+    tails = [sum(mass[y] for y in mass if y >= size) for size in range(1, 200)]
+    return next(tail for tail in tails if tail <= share)
+
+
+def showing(mechanism: Keys, units: int) -> int:
+    """How many units, each alone in all its keys, have any key released."""
+    secret = Secret(np.ones(units * mechanism.max_keys, dtype=np.int64))
+    gateway = LiveGateway(SystemEntropy(b"test"))
+    released = mechanism.release(secret, counted_once(mechanism.max_keys), gateway)
+    return int((released > 0).reshape(units, -1).any(axis=1).sum())
+
+
+@pytest.mark.parametrize("max_keys", UNITS)
+@pytest.mark.parametrize("law", LAWS)
+def test_units_show_as_often_as_they_should_and_no_tenth_more(law: str, max_keys: int) -> None:
+    units = UNITS[max_keys]
+    exact = 1 - (1 - single(law, max_keys)) ** max_keys
+    found = showing(keys(law, max_keys), units)
+    assert exact <= float(DELTA) * (1 + 1e-12)
+    assert binomtest(found, units, exact).pvalue > ODD
+    assert binomtest(round(found * 1.1), units, exact).pvalue < ODD
+    assert binomtest(found, units, exact * 1.1).pvalue < ODD
+
+
+def test_a_delta_a_tenth_higher_is_noticed() -> None:
+    found = showing(keys("optimal", 1, delta=DELTA * Fraction(11, 10)), 10**6)
+    assert binomtest(found, 10**6, float(DELTA)).pvalue < ODD
+
+
+def draw_of(mechanism: Keys) -> KeepAbove:
+    gateway = RecordingGateway(SystemEntropy(b"test"))
+    mechanism.release(Secret(np.array([1])), counted_once(1), gateway)
+    draw = gateway.calls[0].draw
+    assert isinstance(draw, KeepAbove)
+    return draw
+
+
+@pytest.mark.parametrize("law", ["truncated", "laplace", "gaussian"])
+def test_a_threshold_one_lower_shows_too_many(law: str) -> None:
+    draw = draw_of(keys(law, 1))
+    ones = np.ones(10**6, dtype=np.int64)
+    for threshold, honest in ((draw.threshold, True), (draw.threshold - 1, False)):
+        shown = int((replace(draw, threshold=threshold)(ones, SystemEntropy(b"")) > 0).sum())
+        over = binomtest(shown, ones.size, float(DELTA), alternative="greater").pvalue
+        assert (over > ODD) == honest
+
+
+def test_the_threshold_of_another_law_shows_too_many() -> None:
+    ones = np.ones(10**6, dtype=np.int64)
+    wrong = KeepAbove(DiscreteGaussian(Fraction(16)), keys("laplace", 1).threshold)  # type: ignore[union-attr]
+    shown = int((wrong(ones, SystemEntropy(b"test")) > 0).sum())
+    assert binomtest(shown, ones.size, float(DELTA), alternative="greater").pvalue < ODD

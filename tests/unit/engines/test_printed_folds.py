@@ -1,0 +1,37 @@
+"""The printed statement of a fold: which units are inside, and which are outside of it."""
+
+from dataclasses import replace
+
+import pytest
+from ward import CATALOG
+
+from tacit.engines.ask import statement
+from tacit.plan.fold import Fold
+from tacit.plan.relation import Scan
+from tacit.plan.steps import WholeSteps
+from tacit.plan.tally import KeptTally
+from tacit.plan.training import training_of
+
+DIALECTS = ("duckdb", "postgres", "spark")
+
+
+def printed(fold: Fold | None, dialect: str) -> str:
+    training = training_of(Scan("visits"), ["heat"], None, CATALOG)
+    plan = replace(training, fold=fold).plan([KeptTally(WholeSteps(1), 0, 5)])
+    return statement(plan, CATALOG, b"salt", dialect)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_fold_keeps_its_units_and_the_others_keep_all_others(dialect: str) -> None:
+    inside = printed(Fold(2, 5), dialect)
+    outside = printed(Fold(2, 5).others, dialect)
+    assert " % 5) = 2" in inside
+    assert " % 5) <> 2" in outside
+    assert inside.replace(" % 5) = 2", " % 5) <> 2") == outside
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_without_a_fold_nobody_is_left_out(dialect: str) -> None:
+    assert " % 5)" not in printed(None, dialect)
+    assert printed(Fold(2, 5), dialect) != printed(Fold(3, 5), dialect)
+    assert " % 7) = 2" in printed(Fold(2, 7), dialect)

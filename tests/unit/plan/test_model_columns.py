@@ -1,0 +1,150 @@
+"""Columns as a model computes with them: axes, scaled columns and classes."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.core.bounds import Bounds
+from tacit.core.column import Column, Kind
+from tacit.engines.meaning import steps
+from tacit.errors import InvalidValue
+from tacit.plan.axis import FINE_STEPS, REACH, Axis
+from tacit.plan.labels import label_key, label_steps
+from tacit.plan.scaled_column import ScaledColumn
+from tacit.plan.steps import (
+    ColumnIsNull,
+    ColumnIsTrue,
+    ColumnOneOf,
+    NotSo,
+    StepsAreNull,
+    WholeSteps,
+)
+
+AGE = Column("age", Kind.INTEGER)
+WARD, TRUE = Column("ward", Kind.TEXT), Column("urgent", Kind.BOOLEAN)
+
+
+def test_an_axis_of_whole_numbers_by_hand() -> None:
+    axis = Axis.of(AGE, Bounds.of(0, 120))
+    factor = REACH // 60
+    assert (axis.centre, axis.reach, axis.unit) == (60, 60 * factor, Fraction(1, factor))
+    assert [steps(axis.steps, {"age": age}) for age in (0, 60, 61, 120, 500, -7, None)] == [
+        -60 * factor,
+        0,
+        factor,
+        60 * factor,
+        60 * factor,
+        -60 * factor,
+        None,
+    ]
+
+
+def test_an_odd_range_is_around_the_step_below_its_middle() -> None:
+    axis = Axis.of(AGE, Bounds.of(10, 15))
+    assert axis.centre == 12
+    assert axis.reach == 3 * (REACH // 3)
+    assert (REACH, FINE_STEPS) == (2**26, 2**19)
+
+
+def test_an_axis_may_be_around_another_number() -> None:
+    axis = Axis.of(AGE, Bounds.of(0, 120), around=Fraction(20))
+    assert axis.centre == 20
+    assert axis.reach == 100 * (REACH // 100)
+    assert steps(axis.steps, {"age": 20}) == 0
+
+
+def test_a_row_has_a_number_where_its_column_does() -> None:
+    assert Axis.of(AGE, Bounds.of(0, 9)).there == NotSo(ColumnIsNull("age", Kind.INTEGER))
+    truth = Axis.of(TRUE, Bounds.of(0, 1)).there
+    assert isinstance(truth.part, StepsAreNull)
+
+
+@pytest.mark.parametrize(
+    ("column", "bounds", "told"),
+    [
+        (AGE, Bounds.of(3, 3), "'age' has one value alone within its bounds; widen them"),
+        (AGE, Bounds.of("0.1", "0.4"), "'age' has no two values between its bounds"),
+        (WARD, Bounds.of(0, 1), "'ward' holds texts; a model computes with numbers and truths"),
+        (Column("d", Kind.DATE), Bounds.of(0, 1), "'d' holds dates; a model computes"),
+    ],
+)
+def test_what_is_no_axis_is_refused(column: Column, bounds: Bounds, told: str) -> None:
+    with pytest.raises(InvalidValue, match=told):
+        Axis.of(column, bounds)
+
+
+def test_a_wide_range_is_in_coarser_steps() -> None:
+    fine = Axis.of(AGE, Bounds.of(0, FINE_STEPS * 2 - 1))
+    coarse = Axis.of(AGE, Bounds.of(0, FINE_STEPS * 2))
+    assert fine.unit * (REACH // (FINE_STEPS)) == 1
+    assert coarse.unit * (REACH // (FINE_STEPS // 2)) == 2
+
+
+SCALED = st.tuples(
+    st.fractions(-50, 150, max_denominator=100), st.fractions(0, 60, max_denominator=100)
+)
+
+
+@given(SCALED, st.integers(-10, 130))
+def test_a_scaled_column_is_the_column_less_a_mean_over_a_deviation(
+    released: tuple[Fraction, Fraction], age: int
+) -> None:
+    mean, scale = released
+    scaled = ScaledColumn.of(AGE, Bounds.of(0, 120), mean, scale)
+    bounds = Bounds.of(-3, 3)
+    axis = Axis.of(scaled, bounds)
+    found = steps(axis.steps, {"age": age})
+    assert found is not None
+    assert abs(found) <= axis.reach <= REACH
+    if scale >= 1:
+        wanted = bounds.clamp((min(max(age, 0), 120) - mean) / scale)
+        assert abs(axis.value(found) - wanted) <= bounds.width / FINE_STEPS
+
+
+@given(SCALED)
+def test_the_steps_of_a_scaled_column_do_not_depend_on_what_was_released(
+    released: tuple[Fraction, Fraction],
+) -> None:
+    one = Axis.of(ScaledColumn.of(AGE, Bounds.of(0, 120), *released), Bounds.of(-3, 3))
+    other = Axis.of(
+        ScaledColumn.of(AGE, Bounds.of(0, 120), Fraction(60), Fraction(30)), Bounds.of(-3, 3)
+    )
+    assert (one.reach, one.centre, one.unit) == (other.reach, other.centre, other.unit)
+
+
+def test_a_scaled_column_has_no_bounds_of_its_own() -> None:
+    scaled = ScaledColumn.of(AGE, Bounds.of(0, 120), Fraction(40), Fraction(20))
+    assert (scaled.name, scaled.kind, scaled.bounds) == ("age", Kind.FLOAT, None)
+    assert (scaled.own, scaled.within) == (AGE, Bounds.of(0, 120))
+    assert (scaled.mean, scaled.scale) == (40, 20)
+
+
+def test_a_class_is_its_place_in_a_public_list() -> None:
+    made = label_steps(WARD, ["north", "south"])
+    assert made.whens == (
+        (ColumnOneOf("ward", Kind.TEXT, ("north",)), WholeSteps(0)),
+        (ColumnOneOf("ward", Kind.TEXT, ("south",)), WholeSteps(1)),
+    )
+    assert made.otherwise == WholeSteps(None)
+    assert [steps(made, {"ward": name}) for name in ("south", "north", "west", None)] == [
+        1,
+        0,
+        None,
+        None,
+    ]
+    key = label_key(WARD, ["north", "south", "east"])
+    assert (key.name, key.keys.values) == ("class", (0, 1, 2))
+
+
+def test_truths_are_classes_too() -> None:
+    made = label_steps(TRUE, [0, 1])
+    true = ColumnIsTrue("urgent")
+    assert made.whens == ((NotSo(true), WholeSteps(0)), (true, WholeSteps(1)))
+
+
+@pytest.mark.parametrize(("column", "classes"), [(WARD, [1, 2]), (AGE, ["a"]), (AGE, [1, "a"])])
+def test_classes_are_of_the_kind_of_their_column(column: Column, classes: list) -> None:  # type: ignore[type-arg]
+    with pytest.raises(InvalidValue, match=f"'{column.name}' holds {column.kind.value}s, and"):
+        label_steps(column, classes)

@@ -1,0 +1,274 @@
+"""Names, days, LIKE and the kind of an expression: what has none is refused, with a reason."""
+
+from datetime import date
+from fractions import Fraction
+
+import pytest
+from ward import CATALOG, ROWS, asked, c, field, scope
+
+from tacit.core.bounds import Bounds
+from tacit.core.column import Column, Kind
+from tacit.core.day import FIRST, LAST, number_of
+from tacit.core.keys import Keys
+from tacit.errors import InvalidValue, MissingBound, UnknownName
+from tacit.plan import like as patterns
+from tacit.plan.calendar import Part, Span
+from tacit.plan.days import clamped_days, day_part, days_between
+from tacit.plan.expression import (
+    And,
+    Arithmetic,
+    Bin,
+    Case,
+    Compare,
+    Comparison,
+    DatePart,
+    Divide,
+    Expression,
+    Field,
+    IsNull,
+    Like,
+    Not,
+    OneOf,
+    Operation,
+    Or,
+    Period,
+)
+from tacit.plan.kind import kind_of
+from tacit.plan.like import check_pattern, like, matching, not_too_many_patterns
+from tacit.plan.relation import Filter, Scan
+from tacit.plan.scope import Released, Scope
+from tacit.plan.steps import ColumnOneOf, ColumnSteps, CompareColumns, PartSteps
+
+MORE, ADD, SUBTRACT = Comparison.MORE, Operation.ADD, Operation.SUBTRACT
+COST, STAY, HEAT, WARD, URGENT = map(field, ("cost", "stay", "heat", "ward", "urgent"))
+DAY, SEEN, AT, NOTE = map(field, ("day", "seen", "at", "note"))
+YES = Compare(MORE, STAY, c(1))
+NULL = c(None)
+
+
+def case(*values: Expression) -> Case:
+    *thens, otherwise = values
+    return Case(tuple((YES, then) for then in thens), otherwise)
+
+
+KINDS: list[tuple[Expression, Kind | None]] = [
+    (STAY, Kind.INTEGER),
+    (c(True), Kind.BOOLEAN),
+    (c(1), Kind.INTEGER),
+    (c(Fraction(1, 2)), Kind.DECIMAL),
+    (c("x"), Kind.TEXT),
+    (c(date(2026, 1, 1)), Kind.DATE),
+    (NULL, None),
+    (Compare(MORE, STAY, COST), Kind.BOOLEAN),
+    (Compare(MORE, STAY, NULL), Kind.BOOLEAN),
+    (Compare(MORE, AT, c(date(2026, 1, 1))), Kind.BOOLEAN),
+    (Compare(MORE, c(date(2026, 1, 1)), AT), Kind.BOOLEAN),
+    (OneOf(STAY, (1, Fraction(1, 2))), Kind.BOOLEAN),
+    (Like(WARD, "n%"), Kind.BOOLEAN),
+    (IsNull(NOTE), Kind.BOOLEAN),
+    (And((YES, URGENT, NULL)), Kind.BOOLEAN),
+    (Or((YES, URGENT)), Kind.BOOLEAN),
+    (Not(URGENT), Kind.BOOLEAN),
+    (Not(NULL), Kind.BOOLEAN),
+    (Arithmetic(ADD, STAY, STAY), Kind.INTEGER),
+    (Arithmetic(ADD, STAY, COST), Kind.DECIMAL),
+    (Arithmetic(ADD, COST, HEAT), Kind.FLOAT),
+    (Arithmetic(ADD, HEAT, STAY), Kind.FLOAT),
+    (Arithmetic(ADD, NULL, NULL), Kind.INTEGER),
+    (Arithmetic(SUBTRACT, DAY, SEEN), Kind.INTEGER),
+    (DatePart(Part.YEAR, DAY), Kind.INTEGER),
+    (case(STAY, NULL), Kind.INTEGER),
+    (case(NULL, NULL), None),
+    (case(STAY, COST), Kind.DECIMAL),
+    (case(STAY, c(Fraction(1, 2)), HEAT), Kind.FLOAT),
+    (case(WARD, NULL, c("x")), Kind.TEXT),
+]
+REFUSED: list[tuple[Expression, str]] = [
+    (
+        Compare(MORE, STAY, c("x")),
+        "A integer is not compared with a text; write a value of one",
+    ),
+    (Compare(MORE, URGENT, c(1)), "A boolean is not compared with a integer"),
+    (Compare(MORE, AT, c(1)), "A timestamp is not compared with a integer"),
+    (Compare(MORE, DAY, c(1)), "A date is not compared with a integer"),
+    (OneOf(STAY, (1, "x")), "A integer is not compared with a text"),
+    (OneOf(STAY, (1, True)), "A integer is not compared with a boolean"),
+    (And((YES, STAY)), "A condition is expected here, and a integer is none"),
+    (Or((YES, WARD)), "A condition is expected here, and a text is none"),
+    (Not(COST), "A condition is expected here, and a decimal is none"),
+    (case(STAY, WARD), "The values of a CASE are of one kind"),
+    (case(URGENT, STAY), "The values of a CASE are of one kind"),
+    (Case(((STAY, c(1)),), c(2)), "A condition is expected here"),
+    (Arithmetic(ADD, DAY, SEEN), r"\+ takes numbers\.$"),
+    (Arithmetic(SUBTRACT, DAY, STAY), "- takes numbers, or two days"),
+    (Arithmetic(SUBTRACT, DAY, NULL), "- takes numbers, or two days"),
+    (Arithmetic(ADD, WARD, STAY), r"\+ takes numbers"),
+    (Divide(COST, STAY), "The values of a row are not divided; divide what is released"),
+    (Bin(STAY, 5), "Bins name groups; put them into GROUP BY"),
+    (Period(Span.WEEKS, DAY), "DATE_TRUNC names groups; put it into GROUP BY"),
+    (DatePart(Part.DAY, STAY), "EXTRACT and DATE_TRUNC take a column of days"),
+    (DatePart(Part.DAY, c(date(2026, 1, 1))), "take a column of days"),
+    (DatePart(Part.DAY, AT), "take a column of days"),
+    (
+        Like(NOTE, "n%"),
+        "LIKE needs a text column with declared keys, and 'visits.note' is none",
+    ),
+    (Like(STAY, "n%"), "LIKE needs a text column"),
+    (Like(c("north"), "n%"), "LIKE asks about a column"),
+    (IsNull(Divide(COST, STAY)), "are not divided"),
+]
+
+
+@pytest.mark.parametrize(("expression", "kind"), KINDS)
+def test_the_kind_of_an_expression(expression: Expression, kind: Kind | None) -> None:
+    assert kind_of(expression, ROWS) is kind
+
+
+@pytest.mark.parametrize(("expression", "told"), REFUSED)
+def test_what_has_no_kind_is_refused(expression: Expression, told: str) -> None:
+    with pytest.raises(InvalidValue, match=told):
+        kind_of(expression, ROWS)
+
+
+def test_what_was_released_is_divided_and_not_matched() -> None:
+    released = Released((Column("n", Kind.FLOAT), Column("ward", Kind.TEXT)))
+    assert kind_of(Divide(Field("n"), NULL), released) is Kind.FLOAT
+    with pytest.raises(InvalidValue, match="/ takes numbers"):
+        kind_of(Divide(Field("n"), Field("ward")), released)
+    with pytest.raises(InvalidValue, match="LIKE is about rows; put it into WHERE"):
+        kind_of(Like(Field("ward"), "n%"), released)
+
+
+def test_a_column_is_found_by_its_own_name_where_no_other_has_it() -> None:
+    both = scope("visits", "patients")
+    assert both["age"].name == both["patients.age"].name == "patients.age"
+    with pytest.raises(
+        UnknownName, match=r"'id' can be any of visits\.id, patients\.id; write"
+    ):
+        _ = both["id"]
+    with pytest.raises(UnknownName, match=r"no column 'agee'; there are visits\.id, "):
+        _ = both["agee"]
+    assert both["visits.id"].name == "visits.id"
+    assert [column.name for column in scope("regions", "labs").columns] == [
+        "regions.ward",
+        "regions.region",
+        "regions.beds",
+        "labs.visit",
+        "labs.value",
+    ]
+
+
+def test_days_are_clamped_to_their_bounds_or_to_the_calendar() -> None:
+    bounded, free = clamped_days(ROWS["day"]), clamped_days(ROWS["seen"])
+    assert bounded.grid.lowest == number_of(date(2026, 1, 1))
+    assert bounded.grid.highest == number_of(date(2026, 12, 31))
+    assert (free.grid.lowest, free.grid.highest) == (FIRST, LAST)
+    assert (free.name, free.kind, free.grid.step) == ("visits.seen", Kind.DATE, 1)
+
+
+def test_a_year_has_a_range_only_where_its_days_have_bounds() -> None:
+    year = day_part(Part.YEAR, ROWS["day"])
+    assert (year.low, year.high, year.step, year.rounding) == (2026, 2026, 1, 0)
+    assert year.steps == PartSteps(clamped_days(ROWS["day"]), Part.YEAR)
+    with pytest.raises(MissingBound, match=r"'visits\.seen' has no bounds"):
+        day_part(Part.YEAR, ROWS["seen"])
+    month = day_part(Part.MONTH, ROWS["seen"])
+    assert (month.low, month.high) == (1, 12)
+
+
+def test_the_days_between_two_days() -> None:
+    found = days_between(DAY, c(date(2026, 6, 1)), ROWS)
+    assert found is not None
+    assert (found.low, found.high) == (-151, 213)
+    back = days_between(c(date(2026, 6, 1)), DAY, ROWS)
+    assert back is not None
+    assert (back.low, back.high) == (-213, 151)
+    assert days_between(DAY, c(3), ROWS) is None
+    assert days_between(STAY, DAY, ROWS) is None
+    with pytest.raises(MissingBound):
+        days_between(SEEN, DAY, ROWS)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "matched"),
+    [
+        ("north", ("north",)),
+        ("n%", ("north", "nth", "n")),
+        ("%h", ("north", "nth", "south")),
+        ("%t%", ("north", "nth", "south")),
+        ("%o%t%", ("north", "south")),
+        ("_th", ("nth",)),
+        ("n__th", ("north",)),
+        ("%", ("north", "nth", "n", "south", "")),
+        ("_", ("n",)),
+        ("", ("",)),
+        ("n%n", ()),
+        ("no%rth", ("north",)),
+        ("nor%rth", ()),
+        ("N%", ()),
+        ("n.th", ()),
+        ("%u_h", ("south",)),
+    ],
+)
+def test_a_pattern_matches_whole_texts(pattern: str, matched: tuple[str, ...]) -> None:
+    assert matching(pattern, ["north", "nth", "n", "south", ""]) == matched
+
+
+def test_a_pattern_takes_line_ends_and_signs_as_they_are() -> None:
+    assert matching("a_b", ["a\nb", "a.b"]) == ("a\nb", "a.b")
+    assert matching("a.b", ["a.b", "axb"]) == ("a.b",)
+    assert matching("%(%", ["(", "a(b", "ab"]) == ("(", "a(b")
+
+
+def test_a_pattern_becomes_the_keys_that_it_matches() -> None:
+    assert like(Like(WARD, "%th"), ROWS) == ColumnOneOf(
+        "visits.ward", Kind.TEXT, ("north", "south")
+    )
+    # none: false, and unknown where the column is NULL
+    assert like(Like(WARD, "west"), ROWS) == CompareColumns(
+        Comparison.UNEQUAL, "visits.ward", "visits.ward", Kind.TEXT
+    )
+
+
+def test_a_pattern_has_few_wildcards_and_is_short() -> None:
+    check_pattern("%_%_")
+    check_pattern("x" * 1000)
+    with pytest.raises(InvalidValue, match=r"at most 4 wildcards .* and this one holds 5"):
+        check_pattern("%_%_%")
+    with pytest.raises(InvalidValue, match="at most 1000 bytes long"):
+        check_pattern("x" * 1001)
+    with pytest.raises(InvalidValue, match="at most 1000 bytes long"):
+        check_pattern("é" * 501)
+    with pytest.raises(InvalidValue, match="wildcards"):
+        like(Like(WARD, "%" * 5), ROWS)
+
+
+def test_patterns_are_put_beside_so_many_keys_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patterns, "MOST_MATCHES", 6)  # the wards are 3
+    two = And((Like(WARD, "n%"), Not(Like(WARD, "s%"))))
+    not_too_many_patterns(asked(of=Filter(Scan("visits"), two)), scope("visits"))
+    three = asked(of=Filter(Scan("visits"), two), by=(Case(((Like(WARD, "e%"), c(1)),), NULL),))
+    with pytest.raises(InvalidValue, match="at most 6 keys in all, and these beside 9"):
+        not_too_many_patterns(three, scope("visits"))
+    assert CATALOG.dataset("visits").schema["ward"].keys is not None
+
+
+def test_the_limit_of_matches_is_a_hundred_thousand() -> None:
+    keys = Keys(tuple(f"k{n}" for n in range(50_001)))
+    wide = Scope((Column("t.k", Kind.TEXT, keys=keys), Column("t.n", Kind.INTEGER)))
+    one = asked(of=Filter(Scan("t"), Like(Field("k"), "k%")))
+    not_too_many_patterns(one, wide)
+    two = asked(of=Filter(Scan("t"), And((Like(Field("k"), "k%"), Like(Field("k"), "%1")))))
+    with pytest.raises(
+        InvalidValue, match="at most 100000 keys in all, and these beside 100002"
+    ):
+        not_too_many_patterns(two, wide)
+
+
+def test_a_day_column_keeps_the_bounds_of_its_own() -> None:
+    bounds = Bounds.days(date(2020, 2, 28), date(2020, 3, 1))
+    column = Column("t.d", Kind.DATE, bounds=bounds)
+    assert clamped_days(column) == ColumnSteps("t.d", Kind.DATE, column.grid())
+    found = days_between(Field("d"), Field("d"), Scope((column,)))
+    assert found is not None
+    assert (found.low, found.high) == (-2, 2)
