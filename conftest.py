@@ -10,12 +10,13 @@ from contextlib import closing as closed_later
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter, time
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
 
 if TYPE_CHECKING:  # a run that needs no database and no engine loads neither
     from postgres_cluster import PostgresCluster
@@ -24,7 +25,7 @@ if TYPE_CHECKING:  # a run that needs no database and no engine loads neither
 
 ROOT = Path(__file__).parent
 
-for profile, examples in {"quick": 10, "dev": 25, "ci": 50, "nightly": 5000}.items():
+for profile, examples in {"quick": 10, "dev": 25, "ci": 30, "nightly": 5000}.items():
     settings.register_profile(
         profile,
         max_examples=examples,
@@ -33,8 +34,11 @@ for profile, examples in {"quick": 10, "dev": 25, "ci": 50, "nightly": 5000}.ite
     )
 settings.load_profile(os.environ.get("TACIT_HYPOTHESIS_PROFILE", "dev"))
 
-ENDS = float(os.environ.get("TACIT_STAGE_ENDS", "inf"))
-"""When a stage of CI ends, in seconds since 1970."""
+COUNTED = os.environ.get("TACIT_COUNTED")
+"""The file in which a stage of CI counts its tests (`.ci/run`), or None elsewhere."""
+
+OF_PLATFORM = "platform: "
+"""How the reason begins for which a test may be skipped in CI: this system cannot run it."""
 
 Bar = Callable[[str, object, str, bool], None]
 """name, what was measured, what was wanted, and whether that is enough."""
@@ -63,11 +67,33 @@ def stolen_seconds(stat: str, cores: int) -> float:
     return int(steal) / os.sysconf("SC_CLK_TCK") / cores
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup() -> None:
-    """Skip, and so count, what a stage of CI has no time left for."""
-    if time() > ENDS:
-        pytest.skip("left out: this stage of CI had no time left")
+class SparkTogether(LoadScopeScheduling):  # type: ignore[misc]
+    """Gives all tests on Spark to one worker, since a Spark is slow to start."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        # the tests of this file run on every engine, and so on Spark
+        on_spark = "spark" in nodeid.lower() or "engines/test_neighbours.py" in nodeid
+        return "spark" if on_spark else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SparkTogether | None:
+    """Share out tests by `SparkTogether` where `--dist loadgroup` is asked for."""
+    return SparkTogether(config, log) if config.getvalue("dist") == "loadgroup" else None
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Count the tests of a stage of CI, and fail it where one is skipped without a platform."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if not COUNTED or reporter is None or hasattr(session.config, "workerinput"):
+        return
+    with Path(COUNTED).open("a") as counted:
+        counted.write(f"{len(reporter.stats.get('passed', []))}\n")
+    for skipped in reporter.stats.get("skipped", []):
+        reason = str(skipped.longrepr[2]).removeprefix("Skipped: ")
+        if not reason.startswith(OF_PLATFORM):
+            reporter.write_line(f"\n{skipped.nodeid} was skipped, which fails CI: {reason}")
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.fixture

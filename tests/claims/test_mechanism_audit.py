@@ -1,5 +1,6 @@
 """An audit of a million draws a side shows nearly all of what a mechanism claims to lose."""
 
+import os
 from fractions import Fraction
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -20,7 +21,13 @@ from tacit.testing.mechanism import MechanismExample, l1, l2, side_by_side
 pytestmark = pytest.mark.claim
 
 PLACE = Path(__file__).parents[1] / "contracts" / "mechanism_examples"
-DRAWS = 10**6
+MANY = 10**6
+DRAWS = int(os.environ.get("TACIT_AUDIT_DRAWS", MANY))
+"""Draws from each of two neighbours; CI has a tenth, since a mechanism draws one by one."""
+
+LEAST = 0.95 if DRAWS >= MANY else 0.9
+"""The share of a claim that so many draws must show: fewer leave a wider interval."""
+
 CONFIDENCE = 0.999
 
 
@@ -56,7 +63,7 @@ def claimed(example: MechanismExample) -> float:
 def test_an_audit_shows_nearly_all_of_the_claim_and_no_more(name: str, bar: Bar) -> None:
     example = EXAMPLES[name]
     part = shown(example, example.mechanism) / claimed(example)
-    bar(f"audit {name}, lower bound / claim", part, "0.95 to 1", 0.95 <= part <= 1)
+    bar(f"audit {name}, lower bound / claim", part, f"{LEAST} to 1", LEAST <= part <= 1)
 
 
 def test_an_audit_at_a_tenth_shows_nine_tenths(bar: Bar) -> None:

@@ -28,7 +28,9 @@ from tacit.session.pools import PASSWORD, confined
 from tacit.session.project import served
 
 pytestmark = [
-    pytest.mark.skipif(sys.platform != "linux", reason="what the pages say Linux alone has"),
+    pytest.mark.skipif(
+        sys.platform != "linux", reason="platform: what the pages say Linux alone has"
+    ),
     pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning"),
 ]
 

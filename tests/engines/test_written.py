@@ -1,5 +1,6 @@
 """Written questions give the same integers on every engine, over tables that are hard."""
 
+import os
 from collections.abc import Callable, Iterator
 from itertools import islice
 
@@ -55,8 +56,11 @@ def nobody(catalog: Catalog) -> Tables:
 ONE_OF = {"spark": 20}
 """Where they are asked again, over other tables, one question of so many; elsewhere all."""
 
+FIRST = {"spark": int(os.environ.get("TACIT_WRITTEN_ON_SPARK", "1"))}
+"""Where contributions are bounded, one question of so many is asked; CI asks Spark fewer."""
 
-def unequal(over: Over, one_of: int = 1) -> Iterator[tuple[bytes, str | None]]:
+
+def unequal(over: Over, one_of: int = 1, first: int = 1) -> Iterator[tuple[bytes, str | None]]:
     """Each question, by its hash, and its text where an engine finds other integers."""
     for declared, texts in CORPORA:
         for limits, people in ((TIGHT, crowd), (WIDE, crowd), (FEW, crowd), (WIDE, nobody)):
@@ -64,7 +68,7 @@ def unequal(over: Over, one_of: int = 1) -> Iterator[tuple[bytes, str | None]]:
             public = {table.location.table: hospital.REGIONS for table in catalog.public}
             tables = {**people(catalog), **public}
             engines = [each(catalog, tables) for each in (over, reference)]
-            rarer = {TIGHT: 1, WIDE: one_of, FEW: max(one_of, 4)}[limits]
+            rarer = {TIGHT: first, WIDE: one_of, FEW: max(one_of, 4)}[limits]
             for text in islice(texts, 0, None, rarer):
                 question = canonical(parse(text, catalog))
                 plan = bound(question.plan, catalog).plan
@@ -74,11 +78,13 @@ def unequal(over: Over, one_of: int = 1) -> Iterator[tuple[bytes, str | None]]:
 
 @pytest.mark.parametrize("name", ENGINES)
 def test_written_questions_mean_the_same(name: str, bar: Bar) -> None:
-    found = list(unequal(ENGINES[name], ONE_OF.get(name, 1)))
+    first = FIRST.get(name, 1)
+    found = list(unequal(ENGINES[name], ONE_OF.get(name, 1), first))
     wrong = [text for _, text in found if text is not None]
     assert not wrong, wrong[:3]
     plans = len({key for key, _ in found})
-    bar(f"written plans with equal integers on {VERSIONS[name]}", plans, ">= 100", plans >= 100)
+    shown, least = f"written plans with equal integers on {VERSIONS[name]}", 100 // first
+    bar(shown, plans, f">= {least}", plans >= least)
 
 
 def test_every_node_is_written_somewhere() -> None:

@@ -45,7 +45,7 @@ def small_disk(place: Path) -> Iterator[Resize]:
     try:
         mount(f"size={ROOMY}")
     except (subprocess.CalledProcessError, FileNotFoundError):
-        pytest.skip("this user may not mount a small disk; limits on files stand for it")
+        pytest.skip("platform: this user may not mount a disk; limits on files stand for it")
     try:
         yield lambda size: mount("remount", f"size={size}")
     finally:
