@@ -18,6 +18,7 @@ from trips import SALT, TEXT, Case, trips
 
 from tacit.engines.duckdb import DuckDB
 from tacit.engines.prepare import Preparation
+from tacit.engines.print.sql_dialects import DUCKDB
 
 MEMORY = "4GiB"
 """What DuckDB is given; what is more, it writes to its own files for the while."""
@@ -32,7 +33,7 @@ def main(place: str, rows: str, form: str, column: str) -> None:
     connection.execute(f"CREATE VIEW IF NOT EXISTS trips AS FROM '{folder}/*.parquet'")
     dataset, made = trips(column=column), {}
     if form == "prepared":
-        making = Preparation(dataset, ("main",), "duckdb")
+        making = Preparation(dataset, ("main",), DUCKDB)
         began = perf_counter()
         there = connection.execute("SELECT 1 FROM duckdb_tables()").fetchall()
         for _ in (

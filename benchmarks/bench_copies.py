@@ -21,8 +21,11 @@ from tacit.core.column import Column, Kind
 from tacit.core.dataset import Dataset, Epoch, Limits, Location, UnitColumn
 from tacit.core.schema import Schema
 from tacit.engines.prepare import Preparation
+from tacit.engines.print.postgres_dialect import POSTGRES
+from tacit.engines.print.sql_dialects import DUCKDB, SPARK
 
 SIZES = [int(float(size)) for size in os.environ.get("TACIT_ROWS", "1e6,1e7").split(",")]
+DIALECTS = {each.name: each for each in (DUCKDB, POSTGRES, SPARK)}
 ENGINES = os.environ.get("TACIT_ENGINES", "duckdb,postgres,spark").split(",")
 MEGABYTE = 2**20
 Run = Callable[[str], Sequence[Sequence[Any]]]
@@ -92,7 +95,7 @@ def test_what_a_copy_costs(
     asked = timed(lambda: run(QUESTION))
     for ordered in (False, True):
         parts = 2 if ordered and engine != "spark" else 1
-        making = Preparation(dataset(ordered=ordered), (where,), engine, parts)
+        making = Preparation(dataset(ordered=ordered), (where,), DIALECTS[engine], parts)
         before = stored(engine, run)
         seconds = timed(lambda making=making: list(making.steps(b"salt", run)))  # type: ignore[misc]
         size = (stored(engine, run) - before) / MEGABYTE

@@ -23,6 +23,8 @@ from tacit.core.dataset import Dataset, Limits
 from tacit.engines.duckdb import DuckDB
 from tacit.engines.postgres import Postgres
 from tacit.engines.prepare import Preparation
+from tacit.engines.print.postgres_dialect import POSTGRES
+from tacit.engines.print.sql_dialects import DUCKDB, SPARK
 from tacit.engines.spark import Spark
 
 ROWS = int(float(os.environ.get("TACIT_ROWS", "1e7")))
@@ -56,7 +58,7 @@ def bare_duckdb(database: duckdb.DuckDBPyConnection, table: str) -> Callable[[],
 @pytest.fixture(scope="module")
 def prepared(database: duckdb.DuckDBPyConnection) -> tuple[DuckDB, Dataset, float]:
     """The engine, locked, the dataset with its copy, and the seconds that making it took."""
-    making = Preparation(trips(), ("main",), "duckdb")
+    making = Preparation(trips(), ("main",), DUCKDB)
     began = perf_counter()
     for _ in making.steps(SALT, lambda text: database.execute(text).fetchall()):
         pass
@@ -123,7 +125,7 @@ def test_postgresql(tmp_path: Path, cluster: PostgresCluster, bar: Bar) -> None:
             done = owner.execute(statement.encode())
             return done.fetchall() if done.description else []
 
-        making = Preparation(trips(), ("public",), "postgres", parts=1)
+        making = Preparation(trips(), ("public",), POSTGRES, parts=1)
         for _ in making.steps(SALT, run):
             pass
         owner.execute("VACUUM ANALYZE tacit_trips_0")
@@ -155,7 +157,7 @@ def test_spark(tmp_path: Path, bar: Bar) -> None:
     def run(statement: str) -> list[Any]:
         return session.sql(statement).collect()
 
-    making = Preparation(trips(), ("default",), "spark", parts=1)
+    making = Preparation(trips(), ("default",), SPARK, parts=1)
     for _ in making.steps(SALT, run):
         pass
     for name, dataset, most in (("prepared", making.prepared, 4), ("unprepared", trips(), 12)):

@@ -18,6 +18,7 @@ from tacit.core.dataset import Dataset, Epoch, Limits, Location, UnitColumn
 from tacit.engines.fixed_plans import NO_PERFECT_HASH, fix_plans
 from tacit.engines.prepare import Preparation
 from tacit.engines.print.question import question
+from tacit.engines.print.sql_dialects import DUCKDB
 from tacit.plan.bound import bound
 from tacit.sql.parse import parse
 
@@ -55,7 +56,7 @@ class Bench:
             *(Location("w", ("visits",)), Epoch("1")),
             row_key="visit",
         )
-        making = Preparation(visits, ("main",), "duckdb")
+        making = Preparation(visits, ("main",), DUCKDB)
         for _ in making.steps(SALT, self.run):
             pass
         self.catalogs = {"in place": declared(visits), "prepared": declared(making.prepared)}
@@ -84,7 +85,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 @pytest.mark.parametrize("name", TEXTS)
 def test_plans_by_statements_alone(bench: Bench, form: str, name: str, bar: Bar) -> None:
     catalog = bench.catalogs[form]
-    text = question(bound(parse(TEXTS[name], catalog), catalog).plan, catalog, SALT, "duckdb")
+    text = question(bound(parse(TEXTS[name], catalog), catalog).plan, catalog, SALT, DUCKDB)
     old, new = [], []
     for _ in range(ROUNDS + 1):
         bench.plan_by_statistics()

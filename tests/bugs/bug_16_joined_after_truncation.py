@@ -8,6 +8,7 @@ from sqlglot import exp
 from tacit.core.catalog import Catalog
 from tacit.engines.print import by_unit
 from tacit.engines.print.rows import Rows
+from tacit.engines.print.sql_dialect import Dialect
 from tacit.engines.print.word import column, literal
 from tacit.plan.source import Source
 from tacit.plan.tally import Tally
@@ -31,7 +32,7 @@ def bug(original: Joined) -> Joined:
 
     by_unit._of_unit = of_bounded_unit
 
-    def joined(source: Source, catalog: Catalog, dialect: str) -> exp.Select:
+    def joined(source: Source, catalog: Catalog, dialect: Dialect) -> exp.Select:
         dataset = catalog.dataset(source.dataset)
         unit = column(dataset.unit.column)
         rank = exp.Window(this=exp.RowNumber(), partition_by=[unit])

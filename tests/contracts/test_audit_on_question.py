@@ -21,8 +21,8 @@ from tacit.noise.gaussian import DiscreteGaussian
 from tacit.noise.integers import Integers
 from tacit.numeric.entropy import Entropy
 from tacit.plan.bounded import BoundedPlan
-from tacit.project.project import project_of
 from tacit.project.source import Source
+from tacit.session.project_file import project_of
 
 CLINIC = made_up(
     project_of(Source("tacit.toml", PROJECT.replace("OWNER", '"olga"'))).catalog, "patients"

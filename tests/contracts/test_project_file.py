@@ -18,9 +18,10 @@ from tacit.project.copies import CopyPlace
 from tacit.project.engines import EngineAddress
 from tacit.project.entry import Fault
 from tacit.project.facts import facts_of
-from tacit.project.project import Project, read_project
+from tacit.project.project import Project
 from tacit.project.secret import SecretPlace
 from tacit.project.source import Source
+from tacit.session.project_file import read_project
 
 TEXT = """\
 # The clinic. Ask Olga before you change this.
@@ -363,7 +364,7 @@ def test_a_table_is_said_to_be_served_in_place(tmp_path: Path) -> None:
     spark = said.replace(
         'kind = "duckdb"\npath = "clinic.duckdb"', 'kind = "spark"\naddress = "sc://h"'
     )
-    with pytest.raises(InvalidValue, match="only tables of duckdb and postgres are served in"):
+    with pytest.raises(InvalidValue, match="whose tables are not served in place"):
         read(spark, tmp_path)
 
 

@@ -22,6 +22,7 @@ from tacit.core.schema import Schema
 from tacit.core.unit import PrivacyUnit
 from tacit.engines.duckdb import DuckDB
 from tacit.engines.print import join
+from tacit.engines.print.sql_dialects import DUCKDB
 from tacit.errors import InvalidValue
 from tacit.plan.bound import bound
 from tacit.session.project import apply_project, open_project
@@ -145,7 +146,7 @@ def joined_rows(fan_out: int, wide: int) -> int:
     """Rows that the join of the printed statement makes of one person's five."""
     declared = catalog(fan_out)
     source = bound(parse(asked(10), declared), declared).plan.source
-    rows = join.joined(source, declared, "duckdb").sql("duckdb")
+    rows = join.joined(source, declared, DUCKDB).sql("duckdb")
     with database(":memory:", wide) as found:
         found.execute("DELETE FROM visits WHERE patient <> 777")
         [(count,)] = found.execute(f"SELECT COUNT(*) FROM ({rows})").fetchall()  # noqa: S608

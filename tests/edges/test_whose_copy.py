@@ -17,9 +17,9 @@ import pytest
 from conftest import Bar
 from prepared import FILE, QUESTION, TEXT, done, edit, integers, part_of, told
 
-from tacit.project.project import read_project
 from tacit.session.prepare import Owner
 from tacit.session.project import open_project, served
+from tacit.session.project_file import read_project
 from tacit.session.salt import fresh_mark, mark_of
 from tacit.session.to_copy import preparation, to_copy
 

@@ -20,6 +20,7 @@ import pytest
 from conftest import Bar
 from serving import make_project
 
+from tacit.engines.built_in import DUCKDB_SPEC, POSTGRES_SPEC
 from tacit.project.engines import EngineAddress
 from tacit.project.secret import SecretPlace
 from tacit.query import confine as confining
@@ -251,11 +252,11 @@ def test_a_worker_is_given_its_own_engines_credentials_alone() -> None:
     around = SECRETS | {"PGPASSWORD": "default", "PGSSLMODE": "verify-full", "KEY": "engine's"}
     place = SecretPlace("env", ("KEY",))
     address = EngineAddress("w", "postgres", "postgresql://t@h/d", place)
-    told, within = confined(address, around)
+    told, within = confined(address, POSTGRES_SPEC, around)
     assert within.environment == {"PGSSLMODE": "verify-full", PASSWORD: "engine's"}
     assert told.password == SecretPlace("env", (PASSWORD,))
     assert "engine's" not in repr(within)
-    plain, within = confined(EngineAddress("w", "duckdb", "d.duckdb"), around)
+    plain, within = confined(EngineAddress("w", "duckdb", "d.duckdb"), DUCKDB_SPEC, around)
     assert (dict(within.environment), within.network) == ({}, False)
     assert plain.password is None
 

@@ -15,10 +15,10 @@ from psycopg import sql
 import tacit.extras
 from tacit.engines.postgres_role import reader
 from tacit.errors import InvalidValue, MissingExtra
-from tacit.project.project import project_of
 from tacit.project.secret import SecretPlace
 from tacit.project.source import Source
 from tacit.session.project import apply_project, open_project, served
+from tacit.session.project_file import project_of
 from tacit.session.secret import revealed
 from tacit.session.session import Session
 

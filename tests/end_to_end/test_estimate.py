@@ -12,9 +12,9 @@ import pytest
 from prepared import done, edit, tacit, told
 
 from tacit.core.bounds import Provenance
-from tacit.project.project import read_project
 from tacit.session.estimate import estimate_of, ladder
 from tacit.session.project import open_project
+from tacit.session.project_file import read_project
 
 PEOPLE = 4_000
 TEXT = """\

@@ -14,12 +14,12 @@ from tacit.engines.postgres_role import reader
 from tacit.errors import BudgetExceeded, InvalidValue, NotPermitted
 from tacit.ledger.declared import AnyDeclaration
 from tacit.ledger.ledger import Ledger
-from tacit.project.project import read_project
 from tacit.session.ask import ask
 from tacit.session.curator import Curator
 from tacit.session.engines import opened
 from tacit.session.home import Home
 from tacit.session.project import apply_project, open_project
+from tacit.session.project_file import read_project
 from tacit.sql.parse import parse
 
 TEXT = """\

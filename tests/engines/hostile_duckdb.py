@@ -16,6 +16,7 @@ from hostile_store import TEXT_COLUMNS, TEXTS, VISITS, WHERE, Cells, Store
 from tacit.core.column import Kind
 from tacit.engines.duckdb import DuckDB
 from tacit.engines.prepare import Run
+from tacit.engines.print.sql_dialects import DUCKDB
 from tacit.errors import InvalidValue
 
 ONE_THREAD: dict[str, Any] = {"threads": 1}
@@ -106,7 +107,7 @@ def duckdb_side(store: Store, place: int) -> Iterator[Side]:
             link.execute(f"CREATE VIEW visits AS SELECT * FROM {kept}")
         link.unregister("given")
         small_tables(link, rows, store.variants["code"])
-        yield Side(Unlocked(link), owner_of(link), "duckdb", "main")
+        yield Side(Unlocked(link), owner_of(link), DUCKDB, "main")
 
 
 def written_files(link: duckdb.DuckDBPyConnection, folder: str) -> str:

@@ -16,6 +16,7 @@ from hostile_store import LABS, PLACES, VISITS, WHERE, Cells, Store
 
 from tacit.core.column import Kind
 from tacit.engines.duckdb_source import show_parquet
+from tacit.engines.print.sql_dialects import DUCKDB, SPARK
 from tacit.engines.spark import Spark
 from tacit.errors import InvalidValue
 
@@ -92,7 +93,7 @@ def parquet_side(store: Store, place: int) -> Iterator[Side]:
         write_parquet(store, rows, path)
         show_parquet(link, str(path), "visits")
         small_tables(link, rows, "")
-        yield Side(Unlocked(link), owner_of(link), "duckdb", "main")
+        yield Side(Unlocked(link), owner_of(link), DUCKDB, "main")
 
 
 ON_SPARK = {
@@ -138,4 +139,4 @@ def spark_side(store: Store, place: int) -> Iterator[Side]:
                 raise InvalidValue("The owner's statement failed.") from error
             return found
 
-        yield Side(engine, run, "spark", f"side_{place}")
+        yield Side(engine, run, SPARK, f"side_{place}")

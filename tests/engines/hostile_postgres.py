@@ -15,6 +15,7 @@ from hostile_side import Side, labs_of, shown
 from hostile_store import TEXTS, VISITS, WHERE, Cells, Store
 
 from tacit.engines.postgres import Postgres
+from tacit.engines.print.postgres_dialect import POSTGRES
 from tacit.errors import InvalidValue
 
 MANY_ROWS = 3_000
@@ -84,7 +85,7 @@ def postgres_side(store: Store, place: int) -> Iterator[Side]:
                 raise InvalidValue("The owner's statement failed.") from error
             return cursor.fetchall() if cursor.description else ()
 
-        yield Side(Postgres(address), run, "postgres", "public")
+        yield Side(Postgres(address), run, POSTGRES, "public")
 
 
 def write_postgres(

@@ -8,6 +8,7 @@ from hostile_store import Cells
 
 from tacit.engines.engine import CheckedEngine
 from tacit.engines.prepare import Run
+from tacit.engines.print.sql_dialect import Dialect
 
 HUNDREDTHS = 16
 
@@ -18,7 +19,7 @@ class Side:
 
     engine: CheckedEngine
     owner: Run
-    dialect: str
+    dialect: Dialect
     where: str
 
 

@@ -28,7 +28,9 @@ from tacit.engines.joined import Tables
 from tacit.engines.postgres import Postgres
 from tacit.engines.prepare import Preparation
 from tacit.engines.print.form import copy_to_read, row_by_row
+from tacit.engines.print.postgres_dialect import POSTGRES
 from tacit.engines.print.question import question
+from tacit.engines.print.sql_dialects import DUCKDB, SPARK
 from tacit.engines.spark import Spark
 from tacit.errors import EngineUnreachable, InternalError, InvalidValue
 from tacit.plan.bound import bound
@@ -40,7 +42,7 @@ LIMITS = (Limits(3, 1, 3), Limits(9, 2, 1), Limits(2, 2, 6))
 """Row by row with rows before, row by row alone, and grouped after the bound."""
 
 Run = Callable[[str], Sequence[Sequence[Any]]]
-DIALECTS = {"duckdb": "duckdb", "postgresql": "postgres", "spark": "spark"}
+DIALECTS = {"duckdb": DUCKDB, "postgresql": POSTGRES, "spark": SPARK}
 LONGEST = 10**6
 """Bytes of the longest text here, which a copy of the usual length would not hold."""
 
@@ -181,7 +183,7 @@ def test_postgresql_reads_a_copy_by_one_worker_and_from_its_start() -> None:
     engine = ENGINES["postgresql"](catalog, tables)
     assert isinstance(engine, Postgres)
     catalog = prepared("postgresql", catalog)
-    text = question(questions(catalog)[0], catalog, SALT, "postgres")
+    text = question(questions(catalog)[0], catalog, SALT, POSTGRES)
     run = owner("postgresql")
     eager = ("parallel_setup_cost", "parallel_tuple_cost", "min_parallel_table_scan_size")
     for setting in eager:

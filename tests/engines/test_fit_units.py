@@ -29,6 +29,7 @@ from tacit.engines import duckdb, unit_rows
 from tacit.engines.duckdb import DuckDB
 from tacit.engines.engine import Engine
 from tacit.engines.print import listed
+from tacit.engines.print.sql_dialects import SparkDialect
 from tacit.engines.reference import Reference
 from tacit.engines.unit_rows import UnitRows, sorted_rows
 from tacit.errors import InternalError
@@ -125,7 +126,7 @@ def test_nuls_would_be_lost_in_an_array_of_text(monkeypatch: pytest.MonkeyPatch)
 
     added = UnitRows.add
     monkeypatch.setattr(UnitRows, "add", by_array)
-    monkeypatch.setitem(listed.TOLD, "spark", lambda unit: unit)
+    monkeypatch.setattr(SparkDialect, "unit_mark", lambda _, unit: unit)
     declared = catalog(Kind.TEXT)
     assert units(found(spark_over(declared, {TABLE: rows_of(NULS)}), declared)) < len(NULS)
 

@@ -15,6 +15,7 @@ from tacit.core.unseal import unseal
 from tacit.engines.meaning import Row, steps
 from tacit.engines.mix import fold_of
 from tacit.engines.print.rows import Rows
+from tacit.engines.print.sql_dialects import DUCKDB
 from tacit.plan.axis import Axis
 from tacit.plan.bounded import BoundedPlan
 from tacit.plan.fold import Fold
@@ -97,8 +98,8 @@ def test_a_scaled_column_is_what_its_scaler_makes_of_it() -> None:
 
 
 def test_a_copy_in_order_is_not_cut_before_its_folds() -> None:
-    assert not Rows(counted(Fold(0, FOLDS)), DECLARED, SALT, "duckdb").all_count
-    assert Rows(training().plan([]), DECLARED, SALT, "duckdb").all_count
+    assert not Rows(counted(Fold(0, FOLDS)), DECLARED, SALT, DUCKDB).all_count
+    assert Rows(training().plan([]), DECLARED, SALT, DUCKDB).all_count
 
 
 def test_folds_are_of_about_the_same_size() -> None:

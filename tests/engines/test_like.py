@@ -20,6 +20,7 @@ from tacit.engines.duckdb import DuckDB
 from tacit.engines.engine import Engine
 from tacit.engines.meaning import Row
 from tacit.engines.print.question import question
+from tacit.engines.print.sql_dialects import DUCKDB
 from tacit.engines.reference import Reference
 from tacit.errors import InvalidValue
 from tacit.plan.bound import bound
@@ -77,7 +78,7 @@ def test_null_is_neither_like_nor_unlike(condition: str, rows: int) -> None:
 
 def test_no_pattern_reaches_the_engine() -> None:
     text = "SELECT COUNT(*) FROM visits WHERE ward LIKE 'n_r%' OR ward NOT LIKE 'zz_%'"
-    printed = question(bound(parse(text, CLINIC), CLINIC).plan, CLINIC, b"", "duckdb")
+    printed = question(bound(parse(text, CLINIC), CLINIC).plan, CLINIC, b"", DUCKDB)
     assert "LIKE" not in printed
     assert "n_r%" not in printed
     assert "zz_" not in printed

@@ -14,6 +14,7 @@ from tacit.core.dataset import Limits, UnitColumn
 from tacit.core.loss import Loss
 from tacit.engines.joined import Tables
 from tacit.engines.print.question import question
+from tacit.engines.print.sql_dialects import DUCKDB
 from tacit.plan.bound import bound
 from tacit.query.price import price
 from tacit.sql.parse import parse
@@ -52,7 +53,7 @@ def test_nothing_is_grouped_by_unit() -> None:
     texts = []
     for catalog in (declared(), declared(one_row=False)):
         plan = bound(parse(COUNT, catalog), catalog).plan
-        texts.append(question(plan, catalog, SALT, "duckdb"))
+        texts.append(question(plan, catalog, SALT, DUCKDB))
     assert 'GROUP BY "tacit_unit"' not in texts[0]
     assert "OVER" not in texts[0]
     assert 'GROUP BY "tacit_unit"' in texts[1]

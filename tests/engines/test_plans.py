@@ -27,6 +27,7 @@ from tacit.engines import fixed_plans
 from tacit.engines.duckdb import DuckDB
 from tacit.engines.prepare import Preparation
 from tacit.engines.print.question import question
+from tacit.engines.print.sql_dialects import DUCKDB
 from tacit.plan.bound import bound
 from tacit.sql.parse import parse
 
@@ -147,7 +148,7 @@ def explained(neighbour: str | None, shapes: tuple[str, ...]) -> Iterator[tuple[
         owner.execute(MADE)
         if neighbour is not None:
             owner.execute(f"INSERT INTO visits VALUES ({NEIGHBOURS[neighbour]})")  # noqa: S608
-        making = Preparation(visits, ("main",), "duckdb")
+        making = Preparation(visits, ("main",), DUCKDB)
         for _ in making.steps(SALT, lambda text: owner.execute(text).fetchall()):
             pass
         DuckDB(owner)  # sets and locks it
@@ -155,7 +156,7 @@ def explained(neighbour: str | None, shapes: tuple[str, ...]) -> Iterator[tuple[
             catalog = declared(dataset)
             for shape in shapes:
                 text = question(
-                    bound(parse(shape, catalog), catalog).plan, catalog, SALT, "duckdb"
+                    bound(parse(shape, catalog), catalog).plan, catalog, SALT, DUCKDB
                 )
                 [(_, plan)] = owner.execute(f"EXPLAIN (FORMAT json) {text}").fetchall()
                 yield (form, shape), without_estimates(json.loads(plan))

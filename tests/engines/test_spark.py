@@ -29,7 +29,7 @@ from tacit.core.schema import Schema
 from tacit.core.unit import PrivacyUnit
 from tacit.engines import spark
 from tacit.engines.meaning import Row
-from tacit.engines.print.dialect import WORDS
+from tacit.engines.print.sql_dialects import SparkDialect
 from tacit.engines.reference import Reference
 from tacit.engines.spark import SETTINGS, Spark
 from tacit.errors import EngineUnreachable, InternalError, InvalidValue
@@ -157,7 +157,7 @@ def test_what_only_spark_does_means_what_it_says(text: str, engine: Spark) -> No
 def test_a_person_with_enough_rows_fails_a_sum_of_64_bits(
     engine: Spark, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(WORDS, "spark", ())
+    monkeypatch.setattr(SparkDialect, "rewrites", ())
     with pytest.raises(InternalError):
         engine.run(planned("SELECT SUM(far) FROM people"), CATALOG, SALT)
 

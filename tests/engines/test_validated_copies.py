@@ -26,6 +26,9 @@ from tacit.engines.copies import check_copies
 from tacit.engines.duckdb import TYPES as DUCKDB_TYPES
 from tacit.engines.duckdb_owner import duckdb_owner
 from tacit.engines.prepare import Preparation
+from tacit.engines.print.postgres_dialect import POSTGRES
+from tacit.engines.print.sql_dialect import Dialect
+from tacit.engines.print.sql_dialects import DUCKDB
 from tacit.errors import InvalidValue
 
 Run = Callable[[str], Sequence[Sequence[Any]]]
@@ -39,7 +42,7 @@ def dataset(*columns: Column, table: str = "t") -> Dataset:
     )
 
 
-def copied(run: Run, made: Dataset, dialect: str, where: str) -> list[Any]:
+def copied(run: Run, made: Dataset, dialect: Dialect, where: str) -> list[Any]:
     """What a copy holds of its second column, by the person in the first."""
     making = Preparation(made, (where,), dialect, 1, facts=("table: t",))
     for _ in making.steps(b"salt", run):
@@ -117,10 +120,10 @@ def test_duckdb(kind: Kind, physical: str, stored: str, held: list[Any]) -> None
     run(f"CREATE TABLE t(who BIGINT, x {physical})")
     run(f"INSERT INTO t SELECT row_number() OVER (), unnest([{stored}])")
     made = dataset(column(kind))
-    found = copied(run, made, "duckdb", "main")
+    found = copied(run, made, DUCKDB, "main")
     assert found == held
     assert all(math.copysign(1, each) == 1 for each in found if each == 0)
-    checked("duckdb", made, run, lambda text: _types(connection, text), DUCKDB_TYPES)
+    checked(DUCKDB, made, run, lambda text: _types(connection, text), DUCKDB_TYPES)
     [(sql,)] = run("SELECT sql FROM duckdb_tables() WHERE table_name = 'tacit_t_0'")
     assert "COLLATE" not in sql
 
@@ -134,7 +137,7 @@ def test_postgresql(
     for number, value in enumerate(_split(stored)):
         postgres(f"INSERT INTO t VALUES ({number}, {value})")  # noqa: S608
     made = dataset(column(kind))
-    assert copied(postgres, made, "postgres", "public") == held
+    assert copied(postgres, made, POSTGRES, "public") == held
     [(collation, typed)] = postgres(
         "SELECT collname, format_type(atttypid, atttypmod) FROM pg_attribute LEFT JOIN "
         "pg_collation ON attcollation = pg_collation.oid WHERE attname = 'x' AND attrelid = "
@@ -150,7 +153,7 @@ def test_what_postgresql_cannot_cast_for_every_value_is_told_to_the_owner(
 ) -> None:
     postgres("CREATE TABLE t AS SELECT 1::bigint AS who, 'x'::text AS x")
     with pytest.raises(InvalidValue, match="x is text in the table and date in the dataset"):
-        copied(postgres, dataset(column(Kind.DATE)), "postgres", "public")
+        copied(postgres, dataset(column(Kind.DATE)), POSTGRES, "public")
 
 
 def test_text_of_a_parquet_file_that_is_not_utf8_is_null(tmp_path: Path) -> None:
@@ -159,7 +162,7 @@ def test_text_of_a_parquet_file_that_is_not_utf8_is_null(tmp_path: Path) -> None
     table = pa.table({"who": pa.array([1, 2, 3, 4], pa.int64()), "x": bad})
     pq.write_table(table, tmp_path / "t.parquet")
     file = str(tmp_path / "copies.duckdb")
-    making = Preparation(dataset(column(Kind.TEXT)), ("c", "main"), "duckdb", 1)
+    making = Preparation(dataset(column(Kind.TEXT)), ("c", "main"), DUCKDB, 1)
     source = str(tmp_path / "t.parquet")
 
     def make() -> None:
@@ -178,7 +181,7 @@ def test_text_of_a_parquet_file_that_is_not_utf8_is_null(tmp_path: Path) -> None
 
 
 def checked(
-    dialect: str,
+    dialect: Dialect,
     made: Dataset,
     run: Run,
     look: Callable[[str], Sequence[str]],
@@ -186,7 +189,7 @@ def checked(
 ) -> None:
     """The engine's own check takes the copy for one of the declared types."""
     people = Population("p", PrivacyUnit("person"))
-    where = "main" if dialect == "duckdb" else "public"
+    where = "main" if dialect == DUCKDB else "public"
     prepared = Preparation(made, (where,), dialect, 1, facts=("table: t",)).prepared
     assert isinstance(prepared, Dataset)
     found = check_copies(Catalog((people,), (prepared,)), dialect, look, types, Exception, run)

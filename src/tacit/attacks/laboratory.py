@@ -16,13 +16,14 @@ from tacit.attacks.through_tacit import loss_within, told_at_most
 from tacit.core.column import Kind
 from tacit.core.dataset import Dataset, UnitColumn
 from tacit.core.loss import Loss
-from tacit.engines.duckdb_owner import one_row_each
+from tacit.engines.engine_spec import RowsRequest, path_in
 from tacit.errors import InvalidValue
 from tacit.numeric.exact import Number, exact
 from tacit.plan.expression import Value
-from tacit.project.project import Project, read_project
+from tacit.project.project import Project
 from tacit.query.price import price
 from tacit.session.engines import all_opened
+from tacit.session.project_file import read_project, spec_of
 from tacit.sql.parse import parse
 
 MOST_PEOPLE = 50_000
@@ -116,19 +117,15 @@ class Laboratory:
                 raise InvalidValue(
                     f"{dataset.name!r} has no column {column!r}; it has {known}."
                 )
-        engines = {each.name: each for each in read_project(self.file).engines}
-        address = engines[dataset.location.engine]
-        if address.kind not in {"duckdb", "parquet"}:
+        project = read_project(self.file)
+        address = project.engine_of(dataset.name)
+        spec = spec_of(project, address)
+        if spec.unit_rows is None:
             raise InvalidValue(
                 "Rows are read from DuckDB and Parquet files; for another engine, name people "
                 "by --person, and attack questions."
             )
-        parquet = dataset.location.table[-1] if address.kind == "parquet" else None
-        return one_row_each(
-            str(self.file.parent / address.address),
-            dataset.location.table,
-            dataset.unit.column,
-            columns,
-            parquet=parquet,
-            most=most,
+        where = path_in(self.file.parent, spec.address, address.address)
+        return spec.unit_rows(
+            RowsRequest(where, dataset.location.table, dataset.unit.column, columns, most)
         )

@@ -19,8 +19,9 @@ from tacit.core.measure import Measure
 from tacit.engines.duckdb_made import MadeUpDuckDB
 from tacit.numeric.exact import Number, exact
 from tacit.plan.source import source_of
-from tacit.project.project import Project, read_project
+from tacit.project.project import Project
 from tacit.session.budgets import budget_of
+from tacit.session.project_file import read_project
 from tacit.sql.parse import parse
 
 

@@ -10,9 +10,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tacit.cli import options
 from tacit.errors import InvalidValue
 from tacit.extras import later
-from tacit.project.project import read_project
 from tacit.render.cell import safe
 from tacit.session.home import signing_key
+from tacit.session.project_file import read_project
 
 BROKEN = 3
 """The exit code of an audit that found a promise broken."""

@@ -10,6 +10,7 @@ from tacit.engines.engine import SecretTable, boxed
 from tacit.engines.print.listed import listed
 from tacit.engines.print.question import question
 from tacit.engines.print.rows import Rows
+from tacit.engines.print.sql_dialect import Dialect
 from tacit.engines.unit_rows import UnitRows
 from tacit.plan.bounded import BoundedPlan
 
@@ -28,7 +29,7 @@ def ask(  # noqa: PLR0913 - a question, what it is about, and two ways to run it
     plan: BoundedPlan,
     catalog: Catalog,
     salt: bytes,
-    dialect: str,
+    dialect: Dialect,
     run: Asked,
     *,
     run_in_order: Asked | None = None,
@@ -48,7 +49,7 @@ def ask(  # noqa: PLR0913 - a question, what it is about, and two ways to run it
 
 
 def ask_rows(
-    plan: BoundedPlan, catalog: Catalog, salt: bytes, dialect: str, run: AskedInParts
+    plan: BoundedPlan, catalog: Catalog, salt: bytes, dialect: Dialect, run: AskedInParts
 ) -> Secret[UnitRows]:
     """The secret rows that ``plan`` keeps, however many there are."""
     rows = UnitRows(len(plan.tallies))

@@ -11,6 +11,7 @@ from tacit.engines.physical_types import Types, check_types
 from tacit.engines.print.bounded_rows import with_table
 from tacit.engines.print.copy import facts_in
 from tacit.engines.print.join import columns
+from tacit.engines.print.sql_dialect import Dialect
 from tacit.errors import CopyMissing, InvalidValue
 
 NOTES = ("made: ", "file: ")
@@ -31,7 +32,7 @@ Read = Callable[[str], Sequence[Sequence[Any]]]
 
 def check_copies(  # noqa: PLR0913, PLR0917 - a catalogue, and what an engine knows of itself
     catalog: Catalog,
-    dialect: str,
+    dialect: Dialect,
     look: Look,
     types: Types,
     failure: type[Exception],
@@ -63,7 +64,7 @@ def check_copies(  # noqa: PLR0913, PLR0917 - a catalogue, and what an engine kn
 
 
 def resolve(
-    catalog: Catalog, names: Collection[str], dialect: str, look: Look, gone: Gone
+    catalog: Catalog, names: Collection[str], dialect: Dialect, look: Look, gone: Gone
 ) -> bool:
     """Whether the tables of ``names``, or their copies, are there with the columns declared.
 
@@ -85,7 +86,7 @@ def in_place(catalog: Catalog) -> tuple[Dataset | PublicTable, ...]:
     return tuple(table for table in catalog.tables if table.copy is None)
 
 
-def _check_record(copy: ValidatedCopy, read: Read, dialect: str) -> None:
+def _check_record(copy: ValidatedCopy, read: Read, dialect: Dialect) -> None:
     written = [str(fact) for (fact,) in read(facts_in(copy.record, dialect))]
     known = sorted(each for each in written if each in copy.facts or not each.startswith(NOTES))
     if known != sorted(copy.facts):

@@ -22,6 +22,7 @@ from tacit.engines.physical_types import Types, check_types, kinds
 from tacit.engines.plain_storage import plain_in_duckdb
 from tacit.engines.print.join import columns, everything
 from tacit.engines.print.listed import TOLD_UNIT, listed
+from tacit.engines.print.sql_dialects import DUCKDB
 from tacit.engines.rehearsed import Rehearsed, cannot_run, statements
 from tacit.engines.unit_rows import PART, UnitRows
 from tacit.errors import EngineUnreachable, InternalError, InvalidValue
@@ -77,6 +78,8 @@ class DuckDB:
     row.
     """
 
+    dialect = DUCKDB
+
     def __init__(
         self, connection: duckdb.DuckDBPyConnection, database: str | None = None
     ) -> None:
@@ -92,14 +95,14 @@ class DuckDB:
         """Refuse a catalogue whose tables are not there, or of other types; no row is read."""
         for dataset in in_place(catalog):
             try:
-                types = self._look(columns(dataset.name, catalog, dialect="duckdb"))
+                types = self._look(columns(dataset.name, catalog, DUCKDB))
             except duckdb.Error as error:
                 raise InvalidValue(
                     f"{dataset.name!r} has no table here with the columns declared."
                 ) from error
             check_types(dataset, dict(zip(dataset.schema.names, types, strict=True)), TYPES)
-        check_copies(catalog, "duckdb", self._look, TYPES, duckdb.Error, self._read)
-        check_lookups(catalog, "duckdb", self._found)
+        check_copies(catalog, DUCKDB, self._look, TYPES, duckdb.Error, self._read)
+        check_lookups(catalog, DUCKDB, self._found)
 
     def plain(self, catalog: Catalog) -> tuple[str, ...]:
         """Why tables may not be served in place, by the database's own catalogue."""
@@ -117,7 +120,7 @@ class DuckDB:
         """The columns of a table that can be asked about, by their types; no row is read."""
         try:
             with self._cursor() as cursor:
-                cursor.execute(everything(table, dialect="duckdb"))
+                cursor.execute(everything(table, DUCKDB))
                 types = {name: str(kind) for name, kind, *_ in cursor.description}
         except duckdb.Error as error:
             raise InvalidValue(f"There is no table {'.'.join(table)!r} here.") from error
@@ -140,13 +143,13 @@ class DuckDB:
     def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
         """The secret answer to ``plan``."""
         with self._reading(plan, catalog):
-            return ask(plan, catalog, salt, "duckdb", self._found)
+            return ask(plan, catalog, salt, DUCKDB, self._found)
 
     def rehearse(
         self, plan: BoundedPlan, catalog: Catalog, salt: bytes, *, rows: bool = False
     ) -> None:
         """Refuse a plan that DuckDB cannot plan; its plans are made of statements alone."""
-        texts = statements(plan, catalog, salt, "duckdb", rows=rows)
+        texts = statements(plan, catalog, salt, DUCKDB, rows=rows)
         try:
             self._rehearsed.each(texts, self._explained)
         except duckdb.Error as error:
@@ -165,7 +168,7 @@ class DuckDB:
         files where its memory ends, and read from there part by part: its fetching of arrays
         would hold all of them at once.
         """
-        text = listed(plan, catalog, salt, "duckdb")
+        text = listed(plan, catalog, salt, DUCKDB)
         rows, place, units = UnitRows(len(plan.tallies)), 0, 0
         try:
             with self._reading(plan, catalog), self._cursor() as cursor:
@@ -200,7 +203,7 @@ class DuckDB:
     def _resolves(self, plan: BoundedPlan, catalog: Catalog) -> bool:
         """Whether the names of the tables of ``plan`` still stand for something."""
         try:
-            return resolve(catalog, plan.source.datasets, "duckdb", self._look, UNRESOLVED)
+            return resolve(catalog, plan.source.datasets, DUCKDB, self._look, UNRESOLVED)
         except duckdb.Error:
             return True
 

@@ -11,6 +11,7 @@ from tacit.engines.duckdb import HELD, attach, quoted_name
 from tacit.engines.duckdb_source import show_parquet, show_valid_parquet
 from tacit.engines.prepare import Run
 from tacit.engines.print.copy import facts_in
+from tacit.engines.print.sql_dialects import DUCKDB
 from tacit.errors import InvalidValue
 
 OWN = 0o600
@@ -69,7 +70,7 @@ def facts_beside(file: str, record: tuple[str, ...]) -> tuple[str, ...]:
     connection = duckdb.connect()
     try:
         attach(connection, file, HELD)
-        found = connection.execute(facts_in((HELD, *record), "duckdb")).fetchall()
+        found = connection.execute(facts_in((HELD, *record), DUCKDB)).fetchall()
     except (duckdb.Error, InvalidValue):
         return ()
     finally:

@@ -22,7 +22,7 @@ def drop_left(making: Preparation, run: Run) -> None:
 
     Guarantee: what is dropped has a record of its own, which says that this file made it.
     """
-    listed = [row[1] if making.dialect == "spark" else row[0] for row in run(_listing(making))]
+    listed = [making.dialect.listed_table(row) for row in run(_listing(making))]
     whose = {fact for fact in making.facts if fact.startswith(WHOSE)} | set(making.notes)
     for record in _records(making.copy, map(str, listed)):
         written = {

@@ -6,13 +6,14 @@ from typing import Any
 from tacit.core.catalog import Catalog
 from tacit.core.public_table import MOST_FAN_OUT
 from tacit.engines.print.join import most_rows
+from tacit.engines.print.sql_dialect import Dialect
 from tacit.errors import InvalidValue
 
 Find = Callable[[str], Sequence[Sequence[Any]]]
 """Runs a statement about public tables, and gives its rows."""
 
 
-def check_lookups(catalog: Catalog, dialect: str, find: Find) -> None:
+def check_lookups(catalog: Catalog, dialect: Dialect, find: Find) -> None:
     """Refuse a public table whose lookup columns hold a value in more rows than is declared.
 
     The table is public, so its rows may be counted before any charge, and the count be told.

@@ -23,6 +23,7 @@ from tacit.engines.plain_storage import plain_in_postgres
 from tacit.engines.postgres_identity import table_identities
 from tacit.engines.postgres_role import check_role, check_table
 from tacit.engines.print.join import columns, everything
+from tacit.engines.print.postgres_dialect import POSTGRES
 from tacit.engines.rehearsed import Rehearsed, cannot_run, statements
 from tacit.engines.unit_rows import PART, UnitRows
 from tacit.errors import EngineUnreachable, InternalError, InvalidValue
@@ -76,6 +77,8 @@ class Postgres:
     a row.
     """
 
+    dialect = POSTGRES
+
     def __init__(self, address: str, *, timeout_seconds: int = 600) -> None:
         self._address = address
         self._rehearsed = Rehearsed()
@@ -95,7 +98,7 @@ class Postgres:
                 for part in _look(cursor, catalog):
                     check_table(cursor, part)
                 check_lookups(
-                    catalog, "postgres", lambda text: cursor.execute(text.encode()).fetchall()
+                    catalog, POSTGRES, lambda text: cursor.execute(text.encode()).fetchall()
                 )
         except READING as error:
             raise InvalidValue(
@@ -134,7 +137,7 @@ class Postgres:
         """The columns of a table that can be asked about, by their types; no row is read."""
         try:
             with self._cursor() as cursor:
-                cursor.execute(everything(table, dialect="postgres").encode())
+                cursor.execute(everything(table, POSTGRES).encode())
                 found = {each.name: str(each.type_display) for each in cursor.description or ()}
         except psycopg.Error as error:
             raise InvalidValue(
@@ -161,7 +164,7 @@ class Postgres:
         """The secret answer to ``plan``."""
         in_order = self._found_in_order
         with self._reading(plan, catalog):
-            return ask(plan, catalog, salt, "postgres", self._found, run_in_order=in_order)
+            return ask(plan, catalog, salt, POSTGRES, self._found, run_in_order=in_order)
 
     def rehearse(
         self, plan: BoundedPlan, catalog: Catalog, salt: bytes, *, rows: bool = False
@@ -171,7 +174,7 @@ class Postgres:
         Each is prepared, which parses it and resolves its names and types. It is not planned:
         neither a row nor a statistic of rows is read, so that not even the time tells of one.
         """
-        texts = statements(plan, catalog, salt, "postgres", rows=rows)
+        texts = statements(plan, catalog, salt, POSTGRES, rows=rows)
         refused: InternalError | None = None
         try:
             with self._reading(plan, catalog):
@@ -192,7 +195,7 @@ class Postgres:
     def rows(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> Secret[UnitRows]:
         """The secret rows that ``plan`` keeps."""
         with self._reading(plan, catalog):
-            return ask_rows(plan, catalog, salt, "postgres", self._found_in_parts)
+            return ask_rows(plan, catalog, salt, POSTGRES, self._found_in_parts)
 
     @contextmanager
     def _reading(self, plan: BoundedPlan, catalog: Catalog) -> Iterator[None]:
@@ -282,10 +285,10 @@ def _look(
 
     for dataset in in_place(catalog):
         if names is None or dataset.name in names:
-            types = look(columns(dataset.name, catalog, dialect="postgres"))
+            types = look(columns(dataset.name, catalog, POSTGRES))
             found = dict(zip(dataset.schema.names, types, strict=True))
             check_types(dataset, found, TYPES)
     if names is not None:
         others = [table for table in catalog.tables if table.name not in names]
         catalog = catalog.with_tables(*(replace(table, copy=None) for table in others))
-    return check_copies(catalog, "postgres", look, TYPES, READING, read)
+    return check_copies(catalog, POSTGRES, look, TYPES, READING, read)

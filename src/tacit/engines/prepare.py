@@ -17,7 +17,7 @@ from tacit.engines.print.copy import (
     rows_in,
     types_of,
 )
-from tacit.engines.print.form import is_streamed
+from tacit.engines.print.sql_dialect import Dialect
 from tacit.engines.print.validated import TEXT_BYTES
 from tacit.errors import InternalError, InvalidValue
 
@@ -68,7 +68,8 @@ class Preparation:
         ...     row_key="visit",
         ... )
         >>> run = lambda text: database.execute(text).fetchall()
-        >>> making = Preparation(visits, ("main",), dialect="duckdb")
+        >>> from tacit.engines.print.sql_dialects import DUCKDB
+        >>> making = Preparation(visits, ("main",), DUCKDB)
         >>> [step.made for step in making.steps(b"salt", run)]
         [0, 1, 2]
         >>> making.prepared.copy.tables
@@ -77,7 +78,7 @@ class Preparation:
 
     dataset: Dataset | PublicTable
     where: tuple[str, ...]
-    dialect: str
+    dialect: Dialect
     parts: int = 2
     mark: str | None = None
     facts: tuple[str, ...] = ()
@@ -121,7 +122,7 @@ class Preparation:
         """Refuse rows that are out of their place."""
         if not isinstance(self.dataset, Dataset) or not self.ordered:
             return
-        if is_streamed(self.dialect):
+        if self.dialect.streams_copies:
             [(astray,)] = run(out_of_order(self.dataset, table, self.dialect))
             self._assert(astray == 0, "its rows do not lie in order", run)
 

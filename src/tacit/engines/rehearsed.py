@@ -9,6 +9,7 @@ from tacit.core.catalog import Catalog
 from tacit.engines.ask import statement
 from tacit.engines.print.listed import listed
 from tacit.engines.print.rows import Rows
+from tacit.engines.print.sql_dialect import Dialect
 from tacit.errors import InvalidValue
 from tacit.plan.bounded import BoundedPlan
 
@@ -38,7 +39,7 @@ class Rehearsed:
 
 
 def statements(
-    plan: BoundedPlan, catalog: Catalog, salt: bytes, dialect: str, *, rows: bool
+    plan: BoundedPlan, catalog: Catalog, salt: bytes, dialect: Dialect, *, rows: bool
 ) -> tuple[str, ...]:
     """All statements that `ask` may run for ``plan``, or `ask_rows` where it asks for rows."""
     if rows:

@@ -26,6 +26,7 @@ from tacit.engines.lookups import check_lookups
 from tacit.engines.physical_types import Types, check_types, kinds
 from tacit.engines.plain_storage import plain_in_spark
 from tacit.engines.print.join import columns, everything
+from tacit.engines.print.sql_dialects import SPARK
 from tacit.engines.rehearsed import Rehearsed, cannot_run, statements
 from tacit.engines.unit_rows import PART, UnitRows
 from tacit.errors import EngineUnreachable, InternalError, InvalidValue
@@ -86,6 +87,8 @@ class Spark:
     the workers; what goes wrong has one text, since Spark's own may hold a value of a row.
     """
 
+    dialect = SPARK
+
     def __init__(
         self, session: SparkSession | ConnectSession, address: str | None = None
     ) -> None:
@@ -108,14 +111,14 @@ class Spark:
         """Refuse a catalogue whose tables are not there, or of other types; no row is read."""
         for dataset in in_place(catalog):
             try:
-                types = self._look(columns(dataset.name, catalog, dialect="spark"))
+                types = self._look(columns(dataset.name, catalog, SPARK))
             except Exception as error:
                 raise InvalidValue(
                     f"{dataset.name!r} has no table here with the columns declared."
                 ) from error
             check_types(dataset, dict(zip(dataset.schema.names, types, strict=True)), TYPES)
-        check_copies(catalog, "spark", self._look, TYPES, Exception, self.write)
-        check_lookups(catalog, "spark", self._found)
+        check_copies(catalog, SPARK, self._look, TYPES, Exception, self.write)
+        check_lookups(catalog, SPARK, self._found)
 
     @staticmethod
     def plain(catalog: Catalog) -> tuple[str, ...]:
@@ -138,7 +141,7 @@ class Spark:
     def columns(self, table: tuple[str, ...]) -> tuple[Column, ...]:
         """The columns of a table that can be asked about, by their types; no row is read."""
         try:
-            found = self._session.sql(everything(table, dialect="spark")).schema.fields
+            found = self._session.sql(everything(table, SPARK)).schema.fields
         except Exception as error:
             raise InvalidValue(f"There is no table {'.'.join(table)!r} here.") from error
         return kinds({field.name: _type(field) for field in found}, TYPES)
@@ -164,13 +167,13 @@ class Spark:
     def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
         """The secret answer to ``plan``."""
         with self._reading(plan, catalog):
-            return ask(plan, catalog, salt, "spark", self._found)
+            return ask(plan, catalog, salt, SPARK, self._found)
 
     def rehearse(
         self, plan: BoundedPlan, catalog: Catalog, salt: bytes, *, rows: bool = False
     ) -> None:
         """Refuse a plan whose statements Spark does not resolve; none is planned or run."""
-        texts = statements(plan, catalog, salt, "spark", rows=rows)
+        texts = statements(plan, catalog, salt, SPARK, rows=rows)
         self._reach()
         try:
             self._rehearsed.each(texts, self._look)
@@ -182,7 +185,7 @@ class Spark:
     def rows(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> Secret[UnitRows]:
         """The secret rows that ``plan`` keeps; Spark hands on one partition at a time."""
         with self._reading(plan, catalog):
-            return ask_rows(plan, catalog, salt, "spark", self._found_in_parts)
+            return ask_rows(plan, catalog, salt, SPARK, self._found_in_parts)
 
     def write(self, text: str) -> list[Any]:
         """Run what makes or drops a copy, for its owner, who may read Spark's own errors."""
@@ -209,7 +212,7 @@ class Spark:
         """Whether the names of the tables of ``plan`` still stand for something."""
         names = plan.source.datasets
         try:
-            return resolve(catalog, names, "spark", self._look, AnalysisException)
+            return resolve(catalog, names, SPARK, self._look, AnalysisException)
         except Exception:  # noqa: BLE001 - of the network: then nobody knows
             return True
 

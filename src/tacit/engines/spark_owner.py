@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tacit.engines.prepare import Run
-from tacit.engines.print.dialect import said
+from tacit.engines.print.sql_dialects import SPARK
 from tacit.engines.print.word import identifier
 from tacit.engines.spark import open_spark
 from tacit.errors import InvalidValue, TacitError
@@ -19,7 +19,7 @@ def spark_owner(address: str, database: str) -> Iterator[Run]:
     """
     spark = open_spark(address)
     try:
-        spark.write(f"CREATE DATABASE IF NOT EXISTS {said(identifier(database), 'spark')}")
+        spark.write(f"CREATE DATABASE IF NOT EXISTS {SPARK.render(identifier(database))}")
         yield spark.write
     except TacitError:
         raise

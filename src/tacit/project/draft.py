@@ -5,26 +5,32 @@ from collections.abc import Iterable
 
 from tacit.core.column import Column
 from tacit.numeric.exact import plain
+from tacit.project.address import AddressRule
 from tacit.project.engines import EngineAddress
 
 Found = tuple[tuple[str, ...], tuple[Column, ...]]
 """A table's name, part by part, and its columns."""
 
 
-def draft(engine: EngineAddress, population: str, owner: str, found: Iterable[Found]) -> str:
+def draft(
+    engine: EngineAddress,
+    rule: AddressRule,
+    population: str,
+    owner: str,
+    found: Iterable[Found],
+) -> str:
     """The text of a project file over the tables of one engine.
 
     Names and types are all that was read. Whose rows they are, bounds and keys are for the
     owner to say: until then the file is refused, at the line that lacks them.
     """
-    where = "path" if engine.kind in {"duckdb", "parquet"} else "address"
     lines = [
         "# What is protected, and what may be asked. All that stands here is public.",
         "# Nothing holds until an owner has recorded it: tacit apply",
         "",
         f"[engines.{_key(engine.name)}]",
         f"kind = {_text(engine.kind)}",
-        f"{where} = {_text(engine.address)}",
+        f"{rule.field} = {_text(engine.address)}",
     ]
     if engine.password is not None:
         lines.append(f"password = {_text(str(engine.password))}")

@@ -1,15 +1,15 @@
 """Engines of the project file: where tables live, without a secret."""
 
 from dataclasses import dataclass
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 
+from tacit.errors import TacitError
+from tacit.project.address import PATH, AddressRule, Plugins, RuleOf
 from tacit.project.entry import Entry
 from tacit.project.secret import SecretPlace, secret_place
 
 SCHEMES = ("postgresql", "postgres")
-KINDS = ("duckdb", "parquet", "postgres", "spark")
-MASTERS = ("sc://", "spark://", "local", "yarn", "k8s://")
-"""How an address of Spark begins: Connect, or the master of a cluster."""
+"""How the address of the ledger's own PostgreSQL begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,56 +22,58 @@ class EngineAddress:
     password: SecretPlace | None = None
 
 
-def engine_of(entry: Entry) -> EngineAddress:
+def engine_of(
+    entry: Entry, rule_of: RuleOf, plugins: Plugins
+) -> tuple[EngineAddress, AddressRule]:
     """One engine: ``kind`` with a ``path``, or with the ``address`` of a server."""
     kind = entry.part("kind")
-    if kind.value not in KINDS:
-        raise kind.fault(f"An engine is one of: {', '.join(KINDS)}.")
-    if kind.value in {"duckdb", "parquet"}:
-        entry.fields("kind", "path")
-        return EngineAddress(entry.name, kind.text(), entry.part("path").text())
+    try:
+        rule = rule_of(kind.text(), plugins)
+    except TacitError as error:
+        raise kind.fault(str(error)) from error
+    if rule.is_path:
+        entry.fields("kind", PATH)
+        return EngineAddress(entry.name, kind.text(), entry.part(PATH).text()), rule
     parts = entry.fields("kind", "address", "password")
     password = secret_place(parts["password"]) if "password" in parts else None
-    if kind.value == "spark":
-        without_token(entry.part("address"), password)
-    else:
-        without_secret(entry.part("address"))
-    return EngineAddress(entry.name, kind.text(), parts["address"].text(), password)
+    address = entry.part("address")
+    refused = rule.refuse(address.text(), secret=password is not None)
+    if refused is not None:
+        raise address.fault(refused)
+    return EngineAddress(entry.name, kind.text(), address.text(), password), rule
 
 
 def store_of(entry: Entry) -> EngineAddress:
     """The PostgreSQL that holds the ledger, for any number of servers."""
     parts = entry.fields("address", "password")
     password = secret_place(parts["password"]) if "password" in parts else None
-    without_secret(entry.part("address"))
+    refused = refuse_password(entry.part("address").text(), secret=password is not None)
+    if refused is not None:
+        raise entry.part("address").fault(refused)
     address = parts["address"].text().replace("postgres://", "postgresql://", 1)
-    return EngineAddress(entry.name, "postgres", address, password)
+    return EngineAddress(entry.name, "store", address, password)
 
 
-def without_secret(entry: Entry) -> None:
-    """Refuse an address with a password in it, without repeating it."""
-    split = urlsplit(entry.text())
+def refuse_password(text: str, *, secret: bool) -> str | None:
+    """Say why an address of PostgreSQL is refused: it is none, or holds a password."""
+    del secret
+    split = urlsplit(text)
     if split.scheme not in SCHEMES:
-        raise entry.fault("An address is postgresql://role@host/database.")
+        return "An address is postgresql://role@host/database."
     if split.password is not None or "password" in dict(parse_qsl(split.query)):
-        raise entry.fault(
+        return (
             "A password does not stand in this file: take it out of the address, and write "
             'password = "env:PGPASSWORD" beside it, for a variable that holds it.'
         )
+    return None
 
 
-def without_token(entry: Entry, password: SecretPlace | None = None) -> None:
-    """Refuse an address of Spark with a token in it, or a token where none is used."""
-    address = entry.text()
-    if not address.startswith(MASTERS):
-        raise entry.fault(
-            "An address of Spark is sc://host:15002, of Connect, or a master, such as "
-            "spark://host:7077."
-        )
-    if "token=" in address:
-        raise entry.fault(
-            "A token does not stand in this file: take it out of the address, and write "
-            'password = "env:SPARK_TOKEN" beside it, for a variable that holds it.'
-        )
-    if password is not None and not address.startswith("sc://"):
-        raise entry.fault("A password is the token of Spark Connect, whose address is sc://.")
+def with_password(address: str, secret: str) -> str:
+    """Return an address with its password, for the driver and nobody else."""
+    split = urlsplit(address)
+    user, _, host = split.netloc.rpartition("@")
+    return urlunsplit(split._replace(netloc=f"{user}:{quote(secret, safe='')}@{host}"))
+
+
+STORE = AddressRule("store", refuse=refuse_password, with_secret=with_password)
+"""How the ledger's own PostgreSQL is addressed."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from tacit.core.catalog import Catalog
 from tacit.core.dataset import Dataset, Link
 from tacit.errors import TacitError
+from tacit.project.address import AddressRule, Plugins, RuleOf
 from tacit.project.copies import Copied, CopyPlace, place_of, with_copy
 from tacit.project.engines import EngineAddress, engine_of, store_of
 from tacit.project.entry import Entry, Fault
@@ -16,9 +17,6 @@ from tacit.project.source import Source
 from tacit.project.tables import dataset_of, public_of
 
 FILE = "tacit.toml"
-IN_PLACE = ("duckdb", "postgres")
-"""Kinds of engines whose tables an owner may say to be served in place."""
-
 SECTIONS = ("populations", "engines", "datasets", "public", "store", "server")
 
 
@@ -36,6 +34,8 @@ class Project:
     """Where the file says that copies lie or shall lie, by the names of their tables."""
     outdated: Mapping[str, str] = field(default_factory=dict)
     """Why a copy that the file speaks of is not read, by the name of its table."""
+    plugins: Plugins = field(default_factory=dict)
+    """Plug-ins that may be loaded: distributions, each with its version."""
 
     def files_of(self, engine: str) -> tuple[str, ...]:
         """The files of copies of tables that live in ``engine``, each once."""
@@ -56,24 +56,29 @@ class Project:
         return Copied(replace(table, copy=None), way, self.engine_of(name), place, linked)
 
 
-def read_project(path: Path) -> Project:
-    """The project in the file at ``path``; a refusal names the line that it is about."""
-    return project_of(Source.at(path))
+def read_project(path: Path, rule_of: RuleOf) -> Project:
+    """The project in the file at ``path``; a refusal names the line that it is about.
+
+    ``rule_of`` knows how each kind of engine is addressed.
+    """
+    return project_of(Source.at(path), rule_of)
 
 
-def project_of(source: Source) -> Project:
+def project_of(source: Source, rule_of: RuleOf) -> Project:
     """The project that a text says."""
     try:
-        return _project(source.root())
+        return _project(source.root(), rule_of)
     except Fault as fault:
         told = source.refusal(fault)
     raise told
 
 
-def _project(root: Entry) -> Project:
+def _project(root: Entry, rule_of: RuleOf) -> Project:
     sections = root.fields(*SECTIONS)
     people = tuple(people_of(part) for _, part in root.part("populations").parts())
-    engines = tuple(engine_of(part) for _, part in root.part("engines").parts())
+    plugins: Plugins = {}
+    found = [engine_of(part, rule_of, plugins) for _, part in root.part("engines").parts()]
+    engines = tuple(engine for engine, _ in found)
     datasets = tuple(dataset_of(part) for _, part in root.part("datasets").parts())
     public = sections["public"].parts() if "public" in sections else ()
     tables = tuple(public_of(part) for _, part in public)
@@ -87,8 +92,8 @@ def _project(root: Entry) -> Project:
         _known(("datasets", dataset.name, "population"), dataset.population, names)
         if isinstance(dataset.unit, Link):
             _known(("datasets", dataset.name, "link"), dataset.unit.parent, names)
-    for section, found in (("datasets", datasets), ("public", tables)):
-        for table in found:
+    for section, declared in (("datasets", datasets), ("public", tables)):
+        for table in declared:
             _known((section, table.name, "engine"), table.location.engine, names)
     try:
         catalog = Catalog(populations, datasets, tables)
@@ -96,10 +101,11 @@ def _project(root: Entry) -> Project:
         raise Fault(("datasets",), str(error)) from error
     store = store_of(sections["store"]) if "store" in sections else None
     serving = serving_of(sections["server"]) if "server" in sections else USUAL
-    return _with_copies(root, Project(catalog, engines, people, store, serving))
+    project = Project(catalog, engines, people, store, serving, plugins=plugins)
+    return _with_copies(root, project, {engine.name: rule for engine, rule in found})
 
 
-def _with_copies(root: Entry, project: Project) -> Project:
+def _with_copies(root: Entry, project: Project, rules: Mapping[str, AddressRule]) -> Project:
     """The project, whose tables have the copies that the file says were made of them.
 
     A copy of a table that is declared in place is not read, and need not be of now.
@@ -111,7 +117,7 @@ def _with_copies(root: Entry, project: Project) -> Project:
         entry = root.part(section).part(table.name)
         in_place = isinstance(table, Dataset) and table.in_place
         if in_place:
-            _can_be_in_place(entry, project.engine_of(table.name))
+            _can_be_in_place(entry, rules[table.location.engine])
         if "copy" not in dict(entry.parts()):
             continue
         said = entry.part("copy")
@@ -128,12 +134,12 @@ def _with_copies(root: Entry, project: Project) -> Project:
     return replace(project, catalog=changed_catalog, places=places, outdated=outdated)
 
 
-def _can_be_in_place(entry: Entry, engine: EngineAddress) -> None:
+def _can_be_in_place(entry: Entry, rule: AddressRule) -> None:
     """Refuse to serve in place what is no table of a database."""
-    if engine.kind not in IN_PLACE:
+    if not rule.in_place:
         raise entry.part("in_place").fault(
-            f"{entry.name!r} lives in an engine of kind {engine.kind}, and only tables of "
-            f"{' and '.join(IN_PLACE)} are served in place; take in_place out."
+            f"{entry.name!r} lives in an engine of kind {rule.kind}, whose tables are not "
+            "served in place; take in_place out."
         )
 
 

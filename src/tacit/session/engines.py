@@ -4,13 +4,11 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from urllib.parse import quote, urlsplit, urlunsplit
 
-from tacit.engines.duckdb import open_duckdb
-from tacit.engines.duckdb_source import open_parquet
 from tacit.engines.engine import CheckedEngine
-from tacit.errors import InvalidValue
-from tacit.extras import load
+from tacit.engines.engine_spec import OpenRequest, path_in
+from tacit.engines.registry import NO_PLUGINS, engine_spec
+from tacit.project.address import AddressRule, Plugins
 from tacit.project.engines import EngineAddress
 from tacit.project.project import Project
 from tacit.session.secret import revealed
@@ -27,6 +25,7 @@ def opened(  # noqa: PLR0913 - an address, and what of it will be read
     copies: Sequence[str] = (),
     *,
     columns: Sequence[str] | None = None,
+    plugins: Plugins = NO_PLUGINS,
 ) -> CheckedEngine:
     """The engine at ``address``, where ``tables`` live; paths begin at the project file.
 
@@ -34,24 +33,15 @@ def opened(  # noqa: PLR0913 - an address, and what of it will be read
     ``columns`` alone will be read (all, where none are named), and every value of theirs can
     be, or the file is refused.
     """
-    files = {name: str(folder / name) for name in copies}
-    if address.kind == "duckdb":
-        return open_duckdb(str(folder / address.address), files)
-    if address.kind == "parquet":
-        if len(tables) != 1:
-            raise InvalidValue(
-                f"The engine {address.name!r} is one Parquet file, which is one table, and "
-                f"{len(tables)} live there."
-            )
-        return open_parquet(str(folder / address.address), tables[0], files, columns)
-    engine: CheckedEngine
-    if address.kind == "spark":
-        spark = load("tacit.engines.spark", extra="spark")
-        engine = spark.open_spark(with_token(address, environment))
-    else:
-        postgres = load("tacit.engines.postgres", extra="postgres")
-        engine = postgres.Postgres(with_password(address, environment))
-    return engine
+    spec = engine_spec(address.kind, plugins)
+    request = OpenRequest(
+        address.name,
+        path_in(folder, spec.address, addressed(address, spec.address, environment)),
+        tuple(tables),
+        {name: str(folder / name) for name in copies},
+        None if columns is None else tuple(columns),
+    )
+    return spec.open(request)
 
 
 def all_opened(
@@ -73,7 +63,13 @@ def all_opened(
         copies = project.files_of(address.name)
         columns = columns_read(project, address.name) if reads else ()
         engines[address.name] = opened(
-            address, names, folder, environment, copies, columns=columns
+            address,
+            names,
+            folder,
+            environment,
+            copies,
+            columns=columns,
+            plugins=project.plugins,
         )
         closing.callback(engines[address.name].close)
     return engines
@@ -85,20 +81,10 @@ def columns_read(project: Project, engine: str) -> tuple[str, ...]:
     return tuple(name for table in here if table.copy is None for name in table.schema.names)
 
 
-def with_password(address: EngineAddress, environment: Mapping[str, str]) -> str:
+def addressed(address: EngineAddress, rule: AddressRule, environment: Mapping[str, str]) -> str:
     """The address with its password: for the driver, and nobody else."""
     if address.password is None:
         return address.address
-    split = urlsplit(address.address)
-    user, _, host = split.netloc.rpartition("@")
-    secret = quote(revealed(address.password, address.name, environment), safe="")
-    return urlunsplit(split._replace(netloc=f"{user}:{secret}@{host}"))
-
-
-def with_token(address: EngineAddress, environment: Mapping[str, str]) -> str:
-    """The address with the token of Spark Connect, which speaks in TLS where it has one."""
-    if address.password is None:
-        return address.address
-    secret = quote(revealed(address.password, address.name, environment), safe="")
-    start = address.address.rstrip("/;")
-    return f"{start}{';' if '/;' in start else '/;'}token={secret}"
+    return rule.with_secret(
+        address.address, revealed(address.password, address.name, environment)
+    )

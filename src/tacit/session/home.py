@@ -11,8 +11,9 @@ from tacit.ledger.declared import Declarations
 from tacit.ledger.head_mark import HeadMark
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.sealed_states import ChainWitness
+from tacit.project.engines import STORE
 from tacit.project.project import Project
-from tacit.session.engines import with_password
+from tacit.session.engines import addressed
 from tacit.store.open import open_store
 from tacit.store.sealing_key import VARIABLE, SealingKey
 from tacit.store.signing_key import SigningKey
@@ -70,7 +71,7 @@ class Home:
         else:
             key = SealingKey.from_file(private_folder(folder) / "key")
             mark = HeadMark(folder / MARK)
-        store = open_store(with_password(project.store, environment))
+        store = open_store(addressed(project.store, STORE, environment))
         return cls._checked(store, key, mark)
 
     @classmethod

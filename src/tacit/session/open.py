@@ -10,11 +10,11 @@ from tacit.core.budget import Budget
 from tacit.core.catalog import Catalog
 from tacit.core.dataset import Dataset, Epoch, Limits, Location, UnitColumn
 from tacit.core.population import Population
-from tacit.engines.duckdb import open_duckdb
-from tacit.engines.duckdb_source import open_frame, open_parquet
+from tacit.engines.duckdb_source import open_frame
 from tacit.engines.engine import CheckedEngine
+from tacit.engines.engine_spec import OpenRequest
+from tacit.engines.registry import spec_for
 from tacit.errors import Conflict, InvalidValue, StoreFailed, UnknownName
-from tacit.extras import load
 from tacit.ledger.declared import Declaration, HeldDeclarations, Numbered
 from tacit.ledger.holding import MOMENTARY
 from tacit.ledger.ledger import Ledger
@@ -31,8 +31,6 @@ from tacit.session.session import Session
 ENGINE = "here"
 """What the one engine of such a session is called."""
 
-PARQUET = ".parquet"
-POSTGRES = ("postgresql://", "postgres://")
 ATTEMPTS = 10
 """How often a declaration is tried again that lost to another session's."""
 
@@ -100,7 +98,8 @@ def open_session(  # noqa: PLR0913 - each is a public fact that somebody has to 
         home = Home.at(Path(folder))
         closing.callback(home.store.close)
         catalog = Catalog((people,), (dataset,))
-        if isinstance(source, str | Path) and not str(source).endswith(PARQUET):
+        spec = spec_for(source)
+        if spec is not None and spec.address.in_place:
             check_computed(catalog, {ENGINE: engine})
         # tables that are not there, or of other types, are refused before anything is recorded
         Curator(catalog, {ENGINE: engine}, home, asker)
@@ -188,19 +187,15 @@ def _engine(source: object, table: str | None) -> tuple[CheckedEngine, tuple[str
     if not isinstance(source, str | Path):
         name = table or TABLE
         return open_frame(source, name), (name,)
-    address = str(source)
-    if address.startswith(POSTGRES):
-        postgres = load("tacit.engines.postgres", extra="postgres").Postgres(address)
-        return postgres, _named(table)
-    if address.endswith(PARQUET):
-        name = table or Path(address).stem
-        return open_parquet(address, name), (name,)
-    if address.endswith((".duckdb", ".db")):
-        return open_duckdb(address), _named(table)
-    raise InvalidValue(
-        "A source is a data frame, a .parquet file, a .duckdb database or a postgresql:// "
-        "address."
-    )
+    spec = spec_for(source)
+    if spec is None:
+        raise InvalidValue(
+            "A source is a data frame, a .parquet file, a .duckdb database or a postgresql:// "
+            "address."
+        )
+    named = spec.names_table(str(source))
+    where = (table or named,) if named is not None else _named(table)
+    return spec.open(OpenRequest(ENGINE, str(source), where[-1:], {})), where
 
 
 def _named(table: str | None) -> tuple[str, ...]:

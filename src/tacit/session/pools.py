@@ -9,8 +9,11 @@ from pathlib import Path
 from tempfile import gettempdir
 
 from tacit.engines.engine import Engine
+from tacit.engines.engine_spec import EngineSpec
+from tacit.engines.registry import engine_spec
 from tacit.errors import InvalidValue
 from tacit.ml.registry import MODELS
+from tacit.project.address import Plugins
 from tacit.project.engines import EngineAddress
 from tacit.project.project import Project
 from tacit.project.secret import ENVIRONMENT, SecretPlace
@@ -19,30 +22,19 @@ from tacit.query.pool import Pool
 from tacit.query.worker import Allowed, Worker
 from tacit.session.below import read_work
 from tacit.session.engines import columns_read, opened
+from tacit.session.project_file import spec_of
 from tacit.session.rehearsal import rehearse
 from tacit.session.secret import revealed
 
 MEGABYTE = 2**20
 
-LOADED = ("__main__", __name__, "sqlglot.dialects.duckdb", "sqlglot.dialects.postgres")
+LOADED = ("__main__", __name__)
 """What children need for their first question: loaded once, and not by each of them."""
 
 LONGEST_FOLDER = 107 - len("/pymp-12345678/listener-12345678")
 """Bytes of the folder where children meet whoever starts them: a socket has 107 at most."""
 
 get_context("forkserver").set_forkserver_preload(list(LOADED))
-
-FILES = ("duckdb", "parquet")
-"""Kinds of engines that are files, and need neither a network nor a credential."""
-
-DRIVER_VARIABLES = {
-    "postgres": ("PG", "HOME"),
-    "spark": (
-        *("SPARK_", "PYSPARK_", "HADOOP_", "YARN_", "JAVA_", "HOME", "PATH", "LANG", "LC_"),
-        *("AWS_", "AZURE_", "GOOGLE_"),
-    ),
-}
-"""How the names of variables begin that an engine's own driver reads."""
 
 PASSWORD, DEFAULT_PASSWORDS = "TACIT_ENGINE_PASSWORD", ("PGPASSWORD", "PGPASSFILE")
 """Under which name a worker is given its engine's password, and what that makes needless."""
@@ -58,18 +50,20 @@ def pools_of(
     """
     _check_folder()
     serving, found = project.serving, {}
+    specs = {each.name: spec_of(project, each) for each in project.engines}
+    loaded = [*LOADED, *(module for spec in specs.values() for module in spec.preload)]
     if serving.deadline is not None:  # the first fit of a child would be late, by its imports
-        loaded = [*LOADED, *MODELS.values()]
-        get_context("forkserver").set_forkserver_preload(loaded)
+        loaded += MODELS.values()
+    get_context("forkserver").set_forkserver_preload(list(dict.fromkeys(loaded)))
     # a question that has a deadline is not waited for any longer
     most = Allowed(serving.megabytes * MEGABYTE, serving.deadline or serving.seconds)
     for named in project.engines:
-        address, within = confined(named, environment)
+        address, within = confined(named, specs[named.name], environment)
         allowed = replace(most, within=within)
         here = [t for t in project.catalog.tables if t.location.engine == address.name]
         tables = tuple(table.location.table[-1] for table in here)
         copies, columns = project.files_of(address.name), columns_read(project, address.name)
-        start = partial(_start, address, tables, copies, columns)
+        start = partial(_start, address, tables, copies, columns, dict(project.plugins))
         workers = [
             Worker(start, str(folder.resolve()), project.catalog, allowed, reads=read_work)
             for _ in range(serving.processes)
@@ -88,19 +82,17 @@ def pools_of(
 
 
 def confined(
-    address: EngineAddress, environment: Mapping[str, str]
+    address: EngineAddress, spec: EngineSpec, environment: Mapping[str, str]
 ) -> tuple[EngineAddress, Confinement]:
     """The address of an engine for a worker, and what that worker keeps.
 
     A password is looked up here, by the server, so that the worker needs neither the server's
     environment nor the system's keyring.
     """
-    if address.kind in FILES:
+    if spec.variables is None:
         return address, Confinement(network=False)
     kept = {
-        name: value
-        for name, value in environment.items()
-        if name.startswith(DRIVER_VARIABLES[address.kind])
+        name: value for name, value in environment.items() if name.startswith(spec.variables)
     }
     if address.password is not None:
         for name in DEFAULT_PASSWORDS:
@@ -120,15 +112,18 @@ def _check_folder() -> None:
         )
 
 
-def _start(
+def _start(  # noqa: PLR0913, PLR0917 - an engine, and what of it will be read
     address: EngineAddress,
     tables: tuple[str, ...],
     copies: tuple[str, ...],
     columns: tuple[str, ...],
+    plugins: Plugins,
     folder: str,
 ) -> Engine:
     """Open the engine in a child, whose environment holds the password, where there is one."""
-    engine = opened(address, tables, Path(folder), copies=copies, columns=columns)
+    engine = opened(
+        address, tables, Path(folder), copies=copies, columns=columns, plugins=plugins
+    )
     engine.tables()  # names, and no row: the first time takes longer
-    rehearse()
+    rehearse(engine_spec(address.kind, plugins).dialect)
     return engine

@@ -5,25 +5,23 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
-from getpass import getuser
 from hashlib import sha256
 from pathlib import Path
 from platform import node
-from typing import cast
-from urllib.parse import unquote, urlsplit
 
 from tacit.core.dataset import Dataset
-from tacit.engines.duckdb_owner import duckdb_owner
+from tacit.engines.engine_spec import EngineSpec, OwnerRequest, path_in
 from tacit.engines.left_copies import drop_left
-from tacit.engines.postgres_role import readable
 from tacit.engines.prepare import Preparation, Progress, Run
+from tacit.engines.registry import engine_spec
 from tacit.errors import Conflict, InvalidValue, TacitError
-from tacit.extras import load
+from tacit.project.address import Plugins
 from tacit.project.copies import MAKING_DIGITS, TEXT_BYTES, Copied, CopyPlace
-from tacit.project.project import Project, read_project
+from tacit.project.project import Project
 from tacit.project.source import Source
-from tacit.session.engines import with_token
+from tacit.session.engines import addressed
 from tacit.session.home import FOLDER, Home
+from tacit.session.project_file import read_project
 from tacit.session.salt import fresh_mark, mark_of, salt_of_table
 from tacit.session.to_copy import made_before, owner_address, preparation, to_copy
 
@@ -61,13 +59,16 @@ class Owner:
         copied = replace(copied, place=place)
         salt = self._salt(project, name)
         order = mark_of(salt)
-        making = preparation(copied, order, self._note)
-        with self._writing(copied) as run:
+        plugins = project.plugins
+        spec = engine_spec(copied.engine.kind, plugins)
+        making = preparation(copied, order, self._note, plugins=plugins)
+        with self._writing(copied, plugins) as run:
             yield from _made(making, salt, run)
             left_out = making.left_out(run)
-            if copied.engine.kind == "postgres":
+            if spec.after_copy is not None:
                 tables = (making.copy.record, *making.tables)
-                for statement in readable(self._reader(copied), tables):
+                address = copied.engine.address
+                for statement in spec.after_copy(address, self.environment, tables):
                     run(statement)
         self._say(copied, copied.made(order))
         left: tuple[tuple[str, ...], ...] = ()
@@ -75,14 +76,14 @@ class Owner:
         if before is not None and before.epoch is not None:
             old = project.copied(name, before)
             try:
-                self._drop_old(old, making.tables)
+                self._drop_old(old, making.tables, plugins)
             except TacitError:  # another role may have made it; the new one is in use
-                stays = made_before(old)
+                stays = made_before(old, plugins)
                 left = (stays.copy.record, *stays.tables)
             if before.where != copied.place.where:
                 elsewhere = replace(copied.place, where=before.where)
-                self._drop_left(replace(copied, place=elsewhere), order)
-        self._drop_left(copied, order)
+                self._drop_left(replace(copied, place=elsewhere), order, plugins)
+        self._drop_left(copied, order, plugins)
         yield Progress(copied.parts, copied.parts, left, left_out)
 
     def drop(self, name: str) -> bool:
@@ -93,23 +94,25 @@ class Owner:
         if place is None or place.epoch is None:
             return False
         copied = project.copied(name, place)
-        self._drop_old(copied, ())
+        self._drop_old(copied, (), project.plugins)
         if place.making is not None and place.order is not None:
-            self._drop_left(copied, place.order)
+            self._drop_left(copied, place.order, project.plugins)
         self._say(copied, CopyPlace(place.where, place.parts, text_bytes=place.text_bytes))
         return True
 
-    def _drop_old(self, copied: Copied, kept: tuple[tuple[str, ...], ...]) -> None:
+    def _drop_old(
+        self, copied: Copied, kept: tuple[tuple[str, ...], ...], plugins: Plugins
+    ) -> None:
         """Drop the copy that the file spoke of, unless it is the one that was made."""
-        old = made_before(copied)
+        old = made_before(copied, plugins)
         if old.tables[0] not in kept:
-            with self._writing(copied) as run:
+            with self._writing(copied, plugins) as run:
                 old.drop(run)
 
-    def _drop_left(self, copied: Copied, order: str) -> None:
+    def _drop_left(self, copied: Copied, order: str, plugins: Plugins) -> None:
         """Drop what makings of this file left behind, where tables may be listed."""
-        with suppress(TacitError), self._writing(copied) as run:
-            drop_left(preparation(copied, order, self._note), run)
+        with suppress(TacitError), self._writing(copied, plugins) as run:
+            drop_left(preparation(copied, order, self._note, plugins=plugins), run)
 
     @property
     def _note(self) -> str:
@@ -117,25 +120,12 @@ class Owner:
         place = f"{node()}\n{self.file.resolve()}"
         return f"file: {sha256(place.encode()).hexdigest()[:16]}"
 
-    def _writing(self, copied: Copied) -> AbstractContextManager[Run]:
+    def _writing(self, copied: Copied, plugins: Plugins) -> AbstractContextManager[Run]:
         """Runs statements where the table lives, in the name of its owner."""
-        engine, place, folder = copied.engine, copied.place, self.file.parent
-        if engine.kind == "postgres":
-            owner = load("tacit.engines.postgres_owner", extra="postgres").postgres_owner
-            address = owner_address(self.address, self.environment)
-            return cast("AbstractContextManager[Run]", owner(address, place.where))
-        if engine.kind == "spark":
-            owner = load("tacit.engines.spark_owner", extra="spark").spark_owner
-            address = with_token(engine, self.environment)
-            if self.address is not None:
-                address = owner_address(self.address, self.environment, spark=True)
-            return cast("AbstractContextManager[Run]", owner(address, place.where))
-        return writing_duckdb(copied, folder, place.file)
-
-    def _reader(self, copied: Copied) -> str:
-        """The role that sessions read by; without one in the address, that of the driver."""
-        named = urlsplit(copied.engine.address).username
-        return unquote(named) if named else self.environment.get("PGUSER") or getuser()
+        spec = engine_spec(copied.engine.kind, plugins)
+        writer = owner_address(self.address, self.environment, spec.address)
+        folder, file = self.file.parent, copied.place.file
+        return writing(copied, folder, file, spec, self.environment, writer)
 
     def _salt(self, project: Project, name: str) -> bytes:
         home = Home.of(project, self.file.parent / FOLDER, self.environment)
@@ -182,13 +172,25 @@ def _needs_copy(copied: Copied) -> None:
         )
 
 
-def writing_duckdb(
-    copied: Copied, folder: Path, file: str | None
+def writing(  # noqa: PLR0913, PLR0917 - a copy, where it lies, and by whom it is made
+    copied: Copied,
+    folder: Path,
+    file: str | None,
+    spec: EngineSpec,
+    environment: Mapping[str, str],
+    writer: str | None = None,
 ) -> AbstractContextManager[Run]:
-    """Runs statements over a DuckDB or Parquet file; the copy lies there, or in ``file``."""
-    engine = copied.engine
-    parquet = copied.table.location.table[-1] if engine.kind == "parquet" else None
-    path = str(folder / engine.address)
-    into = None if file is None else str(folder / file)
-    names = copied.table.schema.names
-    return duckdb_owner(path, copied.place.path, file=into, parquet=parquet, columns=names)
+    """Runs statements where a table lives; the copy lies there, or in ``file``."""
+    if spec.owner is None:
+        raise InvalidValue(f"Copies cannot be made in an engine of kind {spec.kind}.")
+    address = addressed(copied.engine, spec.address, environment)
+    request = OwnerRequest(
+        path_in(folder, spec.address, address),
+        writer,
+        copied.table.location.table,
+        copied.table.schema.names,
+        copied.place.path,
+        copied.place.where,
+        None if file is None else str(folder / file),
+    )
+    return spec.owner(request)

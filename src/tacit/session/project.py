@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tacit.errors import Conflict, InvalidValue, StoreFailed
 from tacit.ledger.declared import HeldDeclarations
-from tacit.project.project import FILE, IN_PLACE, Project, read_project
+from tacit.project.project import FILE, Project
 from tacit.project.serving import Serving
 from tacit.session.alarm import alarm, to_stderr
 from tacit.session.belonging import tables_of
@@ -18,6 +18,7 @@ from tacit.session.engines import Engines, all_opened
 from tacit.session.home import FOLDER, Home
 from tacit.session.in_place import check_computed, check_declared
 from tacit.session.pools import pools_of
+from tacit.session.project_file import read_project, spec_of
 from tacit.session.served_copies import Tell, silent, with_copies
 from tacit.session.session import Session
 
@@ -95,7 +96,9 @@ def _check_held(missing: tuple[Change, ...], file: Path) -> None:
 def _check_storage(project: Project, engines: Engines) -> None:
     """Refuse tables that are not as declared, or that are computed where they may not be."""
     check_declared(project.catalog, engines)
-    databases = {each.name for each in project.engines if each.kind in IN_PLACE}
+    databases = {
+        each.name for each in project.engines if spec_of(project, each).address.in_place
+    }
     check_computed(project.catalog, {name: engines[name] for name in databases})
 
 

@@ -14,10 +14,10 @@ from tacit.core.population import Population
 from tacit.core.schema import Schema
 from tacit.core.unit import PrivacyUnit
 from tacit.engines.ask import statement
+from tacit.engines.print.sql_dialect import Dialect
 from tacit.query.price import price
 from tacit.sql.parse import parse
 
-DIALECTS = ("duckdb", "postgres")
 QUESTIONS = (
     "SELECT COUNT(*) AS n, SUM(pay) AS s, AVG(pay) AS a, VARIANCE(pay) AS v FROM people",
     "SELECT city, MEDIAN(pay) AS m, MIN(pay) AS l FROM people WHERE pay > 1 GROUP BY city",
@@ -41,9 +41,9 @@ _people = Dataset(
 _catalog = Catalog((Population("people", PrivacyUnit("person")),), (_people,))
 
 
-def rehearse() -> None:
-    """Price made-up questions, and print their statements."""
+def rehearse(dialect: Dialect | None) -> None:
+    """Price made-up questions, and print their statements in the engine's own dialect."""
     for sql in QUESTIONS:
         quote = price(parse(sql, _catalog), _catalog, Loss.zcdp("0.1"))
-        for dialect in DIALECTS:
+        if dialect is not None:
             statement(quote.bound.plan, _catalog, bytes(16), dialect)

@@ -6,9 +6,9 @@ from hashlib import sha256
 from pathlib import Path
 
 from tacit.errors import CopyMissing, EngineUnreachable, TacitError
-from tacit.project.project import read_project
 from tacit.session.curator import Curator
 from tacit.session.project import served
+from tacit.session.project_file import read_project
 
 
 class Reloading:

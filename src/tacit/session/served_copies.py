@@ -26,11 +26,13 @@ from pathlib import Path
 from tacit.core.dataset import Dataset, ValidatedCopy, keeps_order
 from tacit.core.public_table import PublicTable
 from tacit.engines.duckdb_owner import facts_beside
+from tacit.engines.engine_spec import EngineSpec
 from tacit.errors import CopyMissing
 from tacit.project.copies import MADE, PARTS, CopyPlace, day_in
 from tacit.project.project import Project
 from tacit.session.home import FOLDER, private_folder
-from tacit.session.prepare import writing_duckdb
+from tacit.session.prepare import writing
+from tacit.session.project_file import spec_of
 from tacit.session.salt import mark_of, salt_of_table
 from tacit.session.to_copy import preparation
 from tacit.store.states import States
@@ -71,9 +73,9 @@ def _copied(
         return table
     if isinstance(table, Dataset) and table.in_place:
         return table
-    kind = project.engine_of(table.name).kind
-    if kind not in {"duckdb", "parquet"}:
-        raise CopyMissing(_command(project, table, kind))
+    spec = spec_of(project, project.engine_of(table.name))
+    if spec.copies is None or not spec.copies.made_by_server:
+        raise CopyMissing(_command(project, table, spec))
     folder = private_folder(file.parent / FOLDER / COPIES)
     place = CopyPlace("", PARTS if _ordered(table) else 1)
     wanted = project.copied(table.name, place)
@@ -85,10 +87,11 @@ def _copied(
         # the day on which it begins: rows that come meanwhile may not be in it
         today = date.today()  # noqa: DTZ011 - this machine's day
         tell(f"Preparing a validated copy of {table.name} ...")
-        making = preparation(copied, order, f"{MADE}{today}")
+        making = preparation(copied, order, f"{MADE}{today}", plugins=project.plugins)
         unfinished = folder / f".{name}.{getpid()}"
         try:
-            with writing_duckdb(copied, file.parent, str(unfinished.absolute())) as run:
+            unwritten = str(unfinished.absolute())
+            with writing(copied, file.parent, unwritten, spec, {}) as run:
                 for _ in making.steps(salt, run):
                     pass
             unfinished.replace(folder / name)
@@ -130,12 +133,15 @@ def _stem(file: Path, name: str) -> str:
     return f"{plain}-{told_apart[:8]}"
 
 
-def _command(project: Project, table: Dataset | PublicTable, kind: str) -> str:
+def _command(project: Project, table: Dataset | PublicTable, spec: EngineSpec) -> str:
     """What an owner types where a copy is missing that only they can make."""
-    name, by = table.name, " --by env:OWNER" if kind == "postgres" else ""
+    name = table.name
     why = project.outdated.get(name, f"{name!r} has no validated copy")
     why = why.partition(";")[0]
+    if spec.copies is None:
+        return f"{why}, and none can be made in an engine of kind {spec.kind}."
+    by = spec.copies.written_by
     told = f"{why}, and is served from one: tacit prepare {name} --where copies{by}"
-    if kind == "postgres" and isinstance(table, Dataset):
+    if spec.address.in_place and isinstance(table, Dataset):
         told += "; or declare in_place = true, which every guarantee then says"
     return told

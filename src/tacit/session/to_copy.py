@@ -4,19 +4,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tacit.core.dataset import Dataset, keeps_order
+from tacit.engines.engine_spec import CopyRule
 from tacit.engines.prepare import Preparation
+from tacit.engines.print.sql_dialect import Dialect
+from tacit.engines.registry import NO_PLUGINS, engine_spec
 from tacit.errors import InvalidValue, UnknownName
+from tacit.project.address import AddressRule, Plugins
 from tacit.project.copies import PARTS, Copied, CopyPlace
-from tacit.project.engines import without_secret, without_token
-from tacit.project.entry import Entry, Fault
 from tacit.project.project import Project
 from tacit.project.secret import ENVIRONMENT
 from tacit.session.secret import held
-
-USUAL = {"duckdb": "copies.duckdb", "parquet": "copies.duckdb"}
-"""Where a copy lies unless its owner says another place; else in a schema of this name."""
-
-SCHEMA = "copies"
 
 
 def to_copy(
@@ -31,35 +28,40 @@ def to_copy(
         raise UnknownName(f"There is no table {name!r}; there are: {', '.join(known)}.")
     before, kind = project.places.get(name), project.engine_of(name).kind
     table = project.catalog.table(name)
-    if kind == "spark" and parts not in {None, 1}:
-        raise InvalidValue("A copy on Spark is one table, whose buckets are its parts.")
+    rule = copy_rule(kind, project.plugins)
+    if rule.one_table is not None and parts not in {None, 1}:
+        raise InvalidValue(rule.one_table)
     ordered = isinstance(table, Dataset) and keeps_order(table)
-    usual = PARTS if ordered and kind != "spark" else 1
-    place = before or CopyPlace(USUAL.get(kind, SCHEMA), usual)
+    usual = PARTS if ordered and rule.one_table is None else 1
+    place = before or CopyPlace(rule.usual, usual)
     place = replace(place, where=where or place.where, parts=parts or place.parts)
-    if kind != "duckdb" and (place.file is None) != (kind in {"postgres", "spark"}):
-        ways = {
-            "parquet": "copies.duckdb, a file of its own",
-            "postgres": "copies, a schema of the same database",
-            "spark": "copies, a database of its catalogue",
-        }
+    if not rule.fits(place.file):
         raise InvalidValue(
-            f"Say where the copy of {name!r} shall lie, by --where: {ways[kind]}."
+            f"Say where the copy of {name!r} shall lie, by --where: {rule.words}."
         )
     return project.copied(name, place)
 
 
-def preparation(copied: Copied, order: str, *notes: str) -> Preparation:
+def copy_rule(kind: str, plugins: Plugins) -> CopyRule:
+    """Where copies of tables of an engine lie; refused for an engine that has none."""
+    rule = engine_spec(kind, plugins).copies
+    if rule is None:
+        raise InvalidValue(f"Copies cannot be made in an engine of kind {kind}.")
+    return rule
+
+
+def preparation(
+    copied: Copied, order: str, *notes: str, plugins: Plugins = NO_PLUGINS
+) -> Preparation:
     """How a copy is made by the ledger whose salt has the mark ``order``.
 
     The ``notes`` on its making are written beside it.
     """
-    kind, made = copied.engine.kind, copied.made(order)
-    dialect = kind if kind in {"postgres", "spark"} else "duckdb"
+    made = copied.made(order)
     return Preparation(
         copied.table,
         made.path,
-        dialect,
+        _dialect(copied, plugins),
         copied.parts,
         made.mark,
         copied.facts(order),
@@ -69,29 +71,29 @@ def preparation(copied: Copied, order: str, *notes: str) -> Preparation:
     )
 
 
-def made_before(copied: Copied) -> Preparation:
+def made_before(copied: Copied, plugins: Plugins = NO_PLUGINS) -> Preparation:
     """The same of the copy that the project file speaks of, whatever it was made by."""
-    kind, place = copied.engine.kind, copied.place
-    dialect = kind if kind in {"postgres", "spark"} else "duckdb"
+    place, dialect = copied.place, _dialect(copied, plugins)
     return Preparation(copied.table, place.path, dialect, copied.parts, place.mark)
 
 
+def _dialect(copied: Copied, plugins: Plugins) -> Dialect:
+    dialect = engine_spec(copied.engine.kind, plugins).dialect
+    if dialect is None:
+        raise InvalidValue(f"An engine of kind {copied.engine.kind} prints no SQL.")
+    return dialect
+
+
 def owner_address(
-    said: str | None, environment: Mapping[str, str], *, spark: bool = False
-) -> str:
+    said: str | None, environment: Mapping[str, str], rule: AddressRule
+) -> str | None:
     """The address of whoever may create tables: from a variable, or without a password."""
     if said is None:
-        raise InvalidValue(
-            "Tacit's own role only reads. Name an address that may create tables, by --by: "
-            "env:VARIABLE, which holds it, or postgresql://owner@host/database."
-        )
+        return None
     keeper, _, variable = said.partition(":")
     if keeper == ENVIRONMENT:
         return held(variable, "--by", environment)
-    try:
-        (without_token if spark else without_secret)(Entry(said, ("--by",)))
-    except Fault as fault:
-        told = InvalidValue(f"{fault.message} For --by: env:VARIABLE holds the whole address.")
-    else:
-        return said
-    raise told
+    refused = rule.refuse(said, secret=False)
+    if refused is not None:
+        raise InvalidValue(f"{refused} For --by: env:VARIABLE holds the whole address.")
+    return said

@@ -15,12 +15,11 @@ Floats that are not finite and days far away have their meaning where they are u
 (`tacit.engines.print.row`, `tacit.engines.print.stage`).
 """
 
-from collections.abc import Callable
-
 from sqlglot import exp
 
 from tacit.core.column import Kind
-from tacit.engines.print.word import cast, choose, literal
+from tacit.engines.print.sql_dialect import Dialect
+from tacit.engines.print.word import choose, literal
 
 LONGEST_TEXT = 2**20
 """Bytes of the longest text that PostgreSQL and Spark are asked about; a longer one is NULL.
@@ -30,42 +29,26 @@ driver. DuckDB reads texts of any length. A prepared copy holds short texts on e
 """
 
 
-def cell(value: exp.Expr, kind: Kind, dialect: str) -> exp.Expr:
+def cell(value: exp.Expr, kind: Kind, dialect: Dialect) -> exp.Expr:
     """Print a stored ``value`` with the meaning of its kind, whatever its table's writer did.
 
     Example:
-        >>> cell(exp.column("ward"), Kind.TEXT, "duckdb").sql(dialect="duckdb")
+        >>> from tacit.engines.print.sql_dialects import DUCKDB
+        >>> cell(exp.column("ward"), Kind.TEXT, DUCKDB).sql(dialect="duckdb")
         'ward COLLATE "C"'
-        >>> cell(exp.column("ward"), Kind.INTEGER, "duckdb").sql(dialect="duckdb")
+        >>> cell(exp.column("ward"), Kind.INTEGER, DUCKDB).sql(dialect="duckdb")
         'ward'
     """
-    if kind is Kind.TEXT and dialect in READ_TEXT:
-        return READ_TEXT[dialect](value)
-    if kind is Kind.DECIMAL and dialect == "postgres":
-        return exp.func("NULLIF", value, cast(exp.Literal.string("NaN"), "DECIMAL"))
-    return value
+    return dialect.cell(value, kind)
 
 
-def _bytewise(value: exp.Expr) -> exp.Expr:
-    """A text that is compared by its bytes, whatever collation its column was declared with."""
+def compared_by_bytes(value: exp.Expr) -> exp.Expr:
+    """Return a text that is compared by its bytes, whatever collation its column has."""
     return exp.Collate(this=value, expression=exp.to_identifier("C", quoted=True))
 
 
-def _short(value: exp.Expr) -> exp.Expr:
-    """A text; NULL where it is too long. The length is known without reading the text."""
+def short_or_null(value: exp.Expr) -> exp.Expr:
+    """Return a text, and NULL where it is too long; its length is known without reading it."""
     length = exp.Anonymous(this="OCTET_LENGTH", expressions=[value])
     fits = exp.LTE(this=length, expression=literal(LONGEST_TEXT))
     return choose([(fits, value)], None)
-
-
-def _on_spark(value: exp.Expr) -> exp.Expr:
-    """A text of Spark, whose strings are any bytes; its binary collation is the only one."""
-    return exp.Anonymous(this="TRY_VALIDATE_UTF8", expressions=[_short(value)])
-
-
-READ_TEXT: dict[str, Callable[[exp.Expr], exp.Expr]] = {
-    "duckdb": _bytewise,
-    "postgres": lambda value: _bytewise(_short(value)),
-    "spark": _on_spark,
-}
-"""How each engine's text is read. Other dialects refuse columns with a collation."""

@@ -8,10 +8,10 @@ from sqlglot import exp
 from tacit.core.column import Column, Kind
 from tacit.core.dataset import NAMING, Dataset, keeps_order
 from tacit.core.public_table import PublicTable
-from tacit.engines.print.dialect import said
-from tacit.engines.print.join import everything, table_at
+from tacit.engines.print.join import table_at
 from tacit.engines.print.kept_rows import BROKEN, PLACE, UNIT, RowOrder, kept_rows
 from tacit.engines.print.mix import mixed
+from tacit.engines.print.sql_dialect import Dialect
 from tacit.engines.print.validated import TEXT_BYTES, in_range, typed
 from tacit.engines.print.word import (
     above,
@@ -26,25 +26,11 @@ from tacit.engines.print.word import (
 )
 from tacit.errors import InvalidValue
 
-BUCKETS = 16
-"""Of a copy on Spark: more than the cores that read it here."""
-
 SEEN = "tacit_seen"
 """What is seen of the rows around one: its number among them, or how many they are."""
 
 FACT = "fact"
 """The column of the table beside a copy that says what it is a copy of."""
-
-POSTGRES_TYPES = """\
-WITH RECURSIVE found AS (
- SELECT attname, attnum, atttypid AS kind, atttypmod AS more FROM pg_attribute
- WHERE attrelid = {table}::regclass AND attnum > 0 AND NOT attisdropped
- UNION ALL
- SELECT attname, attnum, typbasetype, typtypmod FROM found JOIN pg_type ON pg_type.oid = kind
- WHERE typbasetype <> 0)
-SELECT attname, format_type(kind, more) FROM found JOIN pg_type ON pg_type.oid = kind
-WHERE typbasetype = 0 ORDER BY attnum"""
-"""Columns by name, each with its type; that of a domain is the one that it is made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +44,7 @@ class CopiedRows:
 
     table: Dataset | PublicTable
     types: Mapping[str, str]
-    dialect: str
+    dialect: Dialect
     parts: int = 1
     text_bytes: int = TEXT_BYTES
     unique: tuple[str, ...] = ()
@@ -85,8 +71,8 @@ class CopiedRows:
             share = exp.Mod(this=mix, expression=literal(self.parts))
             wanted.append(exp.EQ(this=share, expression=literal(number)))
         rows = exp.select(*names).from_(self._one_each(salt)).where(*wanted)
-        if self.dialect == "spark":
-            return rows  # its buckets are sorted as they are written
+        if not self.dialect.orders_copies:
+            return rows  # they are sorted as they are written
         by = [_bytewise(leading, self.dialect), *([column(PLACE)] if ordered else [])]
         return rows.order_by(*by)
 
@@ -159,64 +145,37 @@ def named_by(dataset: Dataset) -> tuple[Column, Column]:
     return dataset.schema[dataset.unit.column], dataset.schema[dataset.row_key]
 
 
-def types_of(table: tuple[str, ...], dialect: str) -> str:
-    """The statement that finds the names and types of all columns of a table."""
-    if dialect == "postgres":
-        name = said(exp.Literal.string(said(table_at(table), dialect)), dialect)
-        return POSTGRES_TYPES.format(table=name)
-    describe = "DESCRIBE QUERY" if dialect == "spark" else "DESCRIBE"
-    return f"{describe} {everything(table, dialect)}"
+def types_of(table: tuple[str, ...], dialect: Dialect) -> str:
+    """Return the statement that finds the names and types of all columns of a table."""
+    return dialect.describe_columns(table_at(table))
 
 
 def made_from(
-    source: Dataset | PublicTable, table: tuple[str, ...], rows: exp.Select, dialect: str
+    source: Dataset | PublicTable, table: tuple[str, ...], rows: exp.Select, dialect: Dialect
 ) -> tuple[str, ...]:
-    """The statements that make a table of ``rows``.
-
-    On Spark it has buckets of units, each one sorted file, so that no row is sent or sorted
-    when it is read. There the table is made before its rows are: whoever drops it, also after
-    a process was killed, drops all files that were written.
-    """
-    if dialect != "spark":
-        made = exp.Create(this=table_at(table), kind="TABLE", expression=rows)
-        return (said(made, dialect),)
-    name, query = said(table_at(table), dialect), said(rows, dialect)
+    """Return the statements that make a table of ``rows``, those of a unit side by side."""
     if not isinstance(source, Dataset):
-        return _filled(name, "", query)
-    unit = said(column(source.unit.column), dialect)
-    order = f"{unit}, {said(column(PLACE), dialect)}" if keeps_order(source) else unit
-    buckets = f"CLUSTERED BY ({unit}) SORTED BY ({order}) INTO {BUCKETS} BUCKETS"
-    sent = f"SELECT /*+ REPARTITION({BUCKETS}, {unit}) */ * FROM ({query})"  # noqa: S608
-    return _filled(name, f" {buckets}", sent)
+        return dialect.create_copy(table_at(table), rows, None, ())
+    unit = column(source.unit.column)
+    order = [unit.copy(), *([column(PLACE)] if keeps_order(source) else [])]
+    return dialect.create_copy(table_at(table), rows, unit, order)
 
 
-def _filled(name: str, how: str, query: str) -> tuple[str, ...]:
-    """Statements of Spark that make an empty table of what a query finds, and then fill it."""
-    empty = f"SELECT * FROM ({query}) WHERE FALSE"  # noqa: S608 - ours
-    return (
-        f"CREATE TABLE {name} USING PARQUET{how} AS {empty}",
-        f"INSERT INTO {name} {query}",
-    )
-
-
-def recorded(table: tuple[str, ...], facts: Sequence[str], dialect: str) -> str:
-    """The statement that makes the table which says what a copy is a copy of."""
+def recorded(table: tuple[str, ...], facts: Sequence[str], dialect: Dialect) -> str:
+    """Return the statement that makes the table which says what a copy is a copy of."""
     rows: exp.Query | None = None
     for fact in facts:
         row = exp.select(alias(cast(exp.Literal.string(fact), "TEXT"), FACT))
         rows = row if rows is None else exp.union(rows, row, distinct=False)
-    if dialect != "spark":
-        return said(exp.Create(this=table_at(table), kind="TABLE", expression=rows), dialect)
-    query = said(rows or exp.select(), dialect)
-    return f"CREATE TABLE {said(table_at(table), dialect)} USING PARQUET AS {query}"
+    return dialect.create_table(table_at(table), rows or exp.select())
 
 
-def facts_in(table: tuple[str, ...], dialect: str) -> str:
+def facts_in(table: tuple[str, ...], dialect: Dialect) -> str:
     """The statement that finds what is written of a copy."""
-    return said(exp.select(FACT).from_(table_at(table)), dialect)
+    return dialect.render(exp.select(FACT).from_(table_at(table)))
 
 
-def rows_in(tables: Sequence[tuple[str, ...]], dialect: str) -> str:
+def rows_in(tables: Sequence[tuple[str, ...]], dialect: Dialect) -> str:
     """The statement that counts the rows of all ``tables``; one row for each table."""
     first, *others = (
         exp.select(exp.Count(this=exp.Star())).from_(table_at(table)) for table in tables
@@ -224,26 +183,21 @@ def rows_in(tables: Sequence[tuple[str, ...]], dialect: str) -> str:
     counts: exp.Query = first
     for count in others:
         counts = exp.union(counts, count, distinct=False)
-    return said(counts, dialect)
+    return dialect.render(counts)
 
 
-def tables_in(where: Sequence[str], dialect: str) -> str:
-    """The statement that lists the tables of a schema, of this or another database."""
-    *database, schema = (exp.Literal.string(part) for part in where)
-    if dialect == "spark":
-        return f"SHOW TABLES IN {said(identifier(where[-1]), dialect)}"
-    known = said(database[0], dialect) if database else "current_database()"
-    where_it_is = f"table_catalog = {known} AND table_schema = {said(schema, dialect)}"
-    return f"SELECT table_name FROM information_schema.tables WHERE {where_it_is}"  # noqa: S608
+def tables_in(where: Sequence[str], dialect: Dialect) -> str:
+    """Return the statement that lists the tables of a schema, of this or another database."""
+    return dialect.list_tables(where)
 
 
-def dropped(table: tuple[str, ...], dialect: str) -> str:
+def dropped(table: tuple[str, ...], dialect: Dialect) -> str:
     """The statement that drops a table, where it is there."""
-    return said(exp.Drop(tables=[table_at(table)], kind="TABLE", exists=True), dialect)
+    return dialect.render(exp.Drop(tables=[table_at(table)], kind="TABLE", exists=True))
 
 
 def keys_of_two(
-    dataset: Dataset, key: str, tables: Sequence[tuple[str, ...]], dialect: str
+    dataset: Dataset, key: str, tables: Sequence[tuple[str, ...]], dialect: Dialect
 ) -> str:
     """The statement that counts the keys that a copy holds in rows of more than one unit.
 
@@ -256,26 +210,26 @@ def keys_of_two(
     known = exp.not_(is_null(shared.copy()))
     keys = exp.select(literal(1)).from_(found).where(known).group_by(shared.copy())
     twice = keys.having(many).subquery("twice")
-    return said(exp.select(exp.Count(this=exp.Star())).from_(twice), dialect)
+    return dialect.render(exp.select(exp.Count(this=exp.Star())).from_(twice))
 
 
-def out_of_order(dataset: Dataset, table: tuple[str, ...], dialect: str) -> str:
+def out_of_order(dataset: Dataset, table: tuple[str, ...], dialect: Dialect) -> str:
     """The statement that counts the rows of an ordered copy which are not in their place."""
     unit = alias(_bytewise(dataset.schema[dataset.unit.column], dialect), UNIT)
     rows = exp.select(unit, column(PLACE)).from_(table_at(table))
     seen = kept_rows("tacit_rows", [], 1, RowOrder((), PLACE), "")
     broken = exp.EQ(this=column(BROKEN), expression=literal(1))
     count = chosen(list(seen)[-1], exp.Count(this=exp.Star())).where(broken)
-    return said(above(count, {"tacit_rows": rows, **seen}), dialect)
+    return dialect.render(above(count, {"tacit_rows": rows, **seen}))
 
 
-def in_two_parts(dataset: Dataset, tables: Sequence[tuple[str, ...]], dialect: str) -> str:
+def in_two_parts(dataset: Dataset, tables: Sequence[tuple[str, ...]], dialect: Dialect) -> str:
     """The statement that counts the units of which more than one part of a copy has rows."""
     unit = column(dataset.unit.column)
     many = exp.GT(this=exp.Count(this=exp.Star()), expression=literal(1))
     found = _all_parts([unit], tables).subquery("parts")
     twice = exp.select(literal(1)).from_(found).group_by(unit).having(many)
-    return said(exp.select(exp.Count(this=exp.Star())).from_(twice.subquery("twice")), dialect)
+    return dialect.render(exp.select(exp.Count(this=exp.Star())).from_(twice.subquery("twice")))
 
 
 def _all_parts(names: Sequence[exp.Expr], tables: Sequence[tuple[str, ...]]) -> exp.Query:
@@ -294,5 +248,5 @@ def _is_one() -> exp.Expr:
     return exp.EQ(this=column(SEEN), expression=literal(1))
 
 
-def _bytewise(named: Column, dialect: str) -> exp.Expr:
+def _bytewise(named: Column, dialect: Dialect) -> exp.Expr:
     return bytewise(column(named.name), dialect, text=named.kind is Kind.TEXT)

@@ -1,39 +1,22 @@
-"""A statement in the words of one engine, where sqlglot's own would not keep its meaning."""
+"""Rewrites of a statement, for engines where sqlglot's own words do not keep its meaning."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from sqlglot import exp
 
+from tacit.engines.print.sql_dialect import Rewrite
 from tacit.engines.print.total import NARROW
 
-Word = Callable[[exp.Expr], None]
-"""Changes a statement where it stands."""
 
-
-def said(query: exp.Expr, dialect: str) -> str:
-    """The text of ``query``, which is used up.
-
-    Example:
-        >>> said(exp.select(exp.Sum(this=exp.column("t0"))), "trino")
-        'SELECT SUM(CAST(t0 AS DECIMAL(38, 0)))'
-    """
-    for word in WORDS.get(dialect, ()):
-        word(query)
-    text: str = query.sql(
-        dialect=dialect, copy=False, comments=False, identify=dialect in FOLDING
-    )
-    return text
-
-
-def wide_sums(wide: str) -> Word:
+def wide_sums(wide: str) -> Rewrite:
     """Sums that have more than 64 bits: others fail where a table holds enough."""
 
-    def word(query: exp.Expr) -> None:
+    def rewrite(query: exp.Expr) -> None:
         for node in _all(query, exp.Sum):
             if not node.meta.get(NARROW):
                 node.set("this", exp.cast(node.this, wide))
 
-    return word
+    return rewrite
 
 
 def exact_division(query: exp.Expr) -> None:
@@ -76,21 +59,3 @@ def decimals_as_they_are(query: exp.Expr) -> None:
 def _all(query: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
     """Every node of a kind, found before any is changed."""
     yield from list(query.find_all(kind))
-
-
-FOLDING = frozenset({"snowflake"})
-"""Where a name without quotes is another name: all are quoted."""
-
-WORDS: dict[str, tuple[Word, ...]] = {
-    "bigquery": (wide_sums("BIGDECIMAL"), exact_constants, decimals_as_they_are),
-    "postgres": (decimals_as_they_are,),
-    "snowflake": (exact_division, floats_by_text, decimals_as_they_are),
-    "spark": (wide_sums("DECIMAL(38, 0)"), decimals_as_they_are),
-    "trino": (
-        wide_sums("DECIMAL(38, 0)"),
-        exact_division,
-        floats_by_text,
-        days_before,
-        decimals_as_they_are,
-    ),
-}

@@ -59,11 +59,3 @@ def copy_to_read(plan: BoundedPlan, catalog: Catalog) -> ValidatedCopy | None:
         return None  # nothing is bounded, and rows are read without their places
     copy = catalog.dataset(source.dataset).copy
     return copy if copy is not None and copy.ordered else None
-
-
-def is_streamed(dialect: str) -> bool:
-    """Whether an ordered copy is read as it lies, and its order asserted.
-
-    Spark is told the order instead, which its own table of buckets keeps.
-    """
-    return dialect != "spark"

@@ -5,6 +5,7 @@ from sqlglot import exp
 from tacit.core.catalog import Catalog
 from tacit.engines.print.join import JOINED, joined
 from tacit.engines.print.row import condition, steps
+from tacit.engines.print.sql_dialect import Dialect
 from tacit.engines.print.stage import stages
 from tacit.engines.print.word import (
     alias,
@@ -27,7 +28,7 @@ Relations = dict[str, exp.Query]
 """Relations by name, each above the one before it."""
 
 
-def rows(source: Source, catalog: Catalog, dialect: str, level: str = "") -> Relations:
+def rows(source: Source, catalog: Catalog, dialect: Dialect, level: str = "") -> Relations:
     """The relations of which the last holds the rows of ``source``; ``level`` ends their names.
 
     Guarantee: what they compute cannot fail, whatever the rows hold.
@@ -40,7 +41,7 @@ def rows(source: Source, catalog: Catalog, dialect: str, level: str = "") -> Rel
     return made
 
 
-def _gathered(relation: Gathered, catalog: Catalog, dialect: str, level: str) -> Relations:
+def _gathered(relation: Gathered, catalog: Catalog, dialect: Dialect, level: str) -> Relations:
     made = rows(relation.source, catalog, dialect, level)
     values = [value for _, value in relation.values]
     made |= stages((relation.condition, *values), list(made)[-1], level)

@@ -6,7 +6,7 @@ from tacit.core.catalog import Catalog
 from tacit.core.column import Column
 from tacit.core.public_table import PublicTable
 from tacit.engines.print.cell import cell
-from tacit.engines.print.dialect import said
+from tacit.engines.print.sql_dialect import Dialect
 from tacit.engines.print.word import alias, chosen, column, identifier, is_null, literal
 from tacit.plan.source import Beside, Source
 
@@ -15,7 +15,7 @@ LOOKUP = "tacit_lookup"
 
 
 def joined(
-    source: Source, catalog: Catalog, dialect: str, gathered: str | None = None
+    source: Source, catalog: Catalog, dialect: Dialect, gathered: str | None = None
 ) -> exp.Select:
     """Every declared column of every table, under a name that no other has.
 
@@ -42,30 +42,30 @@ def joined(
     return query
 
 
-def columns(dataset: str, catalog: Catalog, dialect: str) -> str:
+def columns(dataset: str, catalog: Catalog, dialect: Dialect) -> str:
     """The statement that finds the declared columns of a table, and no row."""
     names = [_column(dataset, name) for name in catalog.table(dataset).schema.names]
-    return said(exp.select(*names).from_(_table(dataset, catalog)).limit(0), dialect)
+    return dialect.render(exp.select(*names).from_(_table(dataset, catalog)).limit(0))
 
 
-def everything(table: tuple[str, ...], dialect: str) -> str:
+def everything(table: tuple[str, ...], dialect: Dialect) -> str:
     """The statement that finds all columns of a table, and no row."""
-    return said(exp.select("*").from_(table_at(table)).limit(0), dialect)
+    return dialect.render(exp.select("*").from_(table_at(table)).limit(0))
 
 
-def _cells(dataset: str, catalog: Catalog, dialect: str) -> list[exp.Expr]:
+def _cells(dataset: str, catalog: Catalog, dialect: Dialect) -> list[exp.Expr]:
     return [
         alias(_cell(dataset, column, dialect), identifier(f"{dataset}.{column.name}"))
         for column in catalog.table(dataset).schema.columns
     ]
 
 
-def _cell(dataset: str, column: Column, dialect: str) -> exp.Expr:
+def _cell(dataset: str, column: Column, dialect: Dialect) -> exp.Expr:
     """A column of a table, with the one meaning of its kind."""
     return cell(_column(dataset, column.name), column.kind, dialect)
 
 
-def _equated(name: str, catalog: Catalog, dialect: str) -> exp.Expr:
+def _equated(name: str, catalog: Catalog, dialect: Dialect) -> exp.Expr:
     """A column called dataset.column in the condition of a join."""
     dataset, column = _split(name)
     return _cell(dataset, catalog.table(dataset).schema[column], dialect)
@@ -86,7 +86,7 @@ def _column(dataset: str, column: str) -> exp.Expr:
     )
 
 
-def _beside(each: Beside, catalog: Catalog, dialect: str) -> exp.Expr:
+def _beside(each: Beside, catalog: Catalog, dialect: Dialect) -> exp.Expr:
     """A table that is joined; of a public one, no more rows for a value than are declared.
 
     The bound stands in the statement, below the join, since nothing else keeps a public table
@@ -112,7 +112,7 @@ def _beside(each: Beside, catalog: Catalog, dialect: str) -> exp.Expr:
     return kept.subquery(exp.to_identifier(each.dataset, quoted=True), copy=False)
 
 
-def most_rows(name: str, lookup: str, catalog: Catalog, dialect: str) -> str:
+def most_rows(name: str, lookup: str, catalog: Catalog, dialect: Dialect) -> str:
     """The statement that finds in how many rows of a public table one value stands at most."""
     found = _equated(f"{name}.{lookup}", catalog, dialect)
     counts = (
@@ -122,7 +122,7 @@ def most_rows(name: str, lookup: str, catalog: Catalog, dialect: str) -> str:
         .group_by(found)
     )
     most = exp.func("COALESCE", exp.Max(this=column(LOOKUP)), literal(0))
-    return said(exp.select(most).from_(counts.subquery("tacit_counted")), dialect)
+    return dialect.render(exp.select(most).from_(counts.subquery("tacit_counted")))
 
 
 def _table(dataset: str, catalog: Catalog) -> exp.Expr:

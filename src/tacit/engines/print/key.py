@@ -4,18 +4,12 @@ from sqlglot import exp
 
 from tacit.core.column import Kind
 from tacit.engines.print.row import after_monday, clamped_day, condition, steps
+from tacit.engines.print.sql_dialect import Dialect
 from tacit.engines.print.word import cast, choose, column, compare, is_null, literal, paren
 from tacit.plan.bounded import BoundedKey, CaseKey, ColumnKey, PeriodKey, StepsKey
 from tacit.plan.calendar import Part, Span
 from tacit.plan.expression import Comparison
 from tacit.plan.steps import PartSteps
-
-MOST_COMPARED = 4
-"""Texts with which DuckDB compares each row, one after the other; more of them it looks up.
-
-Asked whether that is true, it compares the texts of its dictionary instead, once each: half the
-time of a count by two cities.
-"""
 
 
 def named(key: BoundedKey) -> exp.Expr:
@@ -50,15 +44,12 @@ def is_text(key: BoundedKey) -> bool:
             return False
 
 
-def is_group(key: BoundedKey, name: str, dialect: str) -> exp.Expr:
+def is_group(key: BoundedKey, name: str, dialect: Dialect) -> exp.Expr:
     """Whether the column ``name`` names a group: one of the public ones, where they are."""
     if not isinstance(key, ColumnKey | StepsKey) or not key.keys:
         return exp.not_(is_null(column(name)))
-    values = key.keys.values
-    inside = exp.In(this=column(name), expressions=list(map(literal, values)))
-    if dialect == "duckdb" and is_text(key) and 1 < len(values) <= MOST_COMPARED:
-        return exp.Is(this=paren(inside), expression=exp.true())
-    return inside
+    values = list(map(literal, key.keys.values))
+    return dialect.is_one_of(column(name), values, text=is_text(key))
 
 
 def _start(key: PeriodKey) -> exp.Expr:

@@ -12,15 +12,13 @@ are compared exactly:
   in which no two names are known to agree.
 """
 
-from collections.abc import Callable
-
 from sqlglot import exp
 
 from tacit.core.catalog import Catalog
 from tacit.engines.print.bounded_rows import bounded_rows
 from tacit.engines.print.by_unit import RANKED, ROW_RANK, ranked
-from tacit.engines.print.dialect import said
 from tacit.engines.print.rows import Rows
+from tacit.engines.print.sql_dialect import Dialect
 from tacit.engines.print.word import above, alias, bytewise, cast, chosen, column, literal
 from tacit.plan.bounded import BoundedPlan
 from tacit.plan.source import one_row
@@ -29,10 +27,11 @@ TOLD_UNIT = "tacit_told_unit"
 """The first column of a row; not called as the unit's name, by which rows are sorted."""
 
 
-def listed(plan: BoundedPlan, catalog: Catalog, salt: bytes, dialect: str) -> str:
+def listed(plan: BoundedPlan, catalog: Catalog, salt: bytes, dialect: Dialect) -> str:
     """Print the statement that finds the rows: their unit, then what each tally needs of them.
 
-    A unit is a number or a digest, as `TOLD` has it; DuckDB alone reads its name from a table.
+    A unit is a number or a digest (`Dialect.unit_mark`); DuckDB alone reads its name from a
+    table.
 
     What is NULL is 0, as it counts in a sum. Rows come by unit, and those of a unit by their
     numbers: a fit adds floats in this order, which nothing but the unit's own rows decides.
@@ -54,30 +53,10 @@ def listed(plan: BoundedPlan, catalog: Catalog, salt: bytes, dialect: str) -> st
     ]
     unit, text = rows_of.unit_part
     named = bytewise(column(unit), dialect, text=text)
-    told = TOLD.get(dialect, _as_it_is)(named.copy())
+    told = dialect.unit_mark(named.copy())
     query = chosen(below, alias(told, TOLD_UNIT), *values)
     query = query.where(*kept, copy=False) if kept else query
     order = [named]
     order += [column(f"t{place}") for place in range(len(plan.tallies))]
     query = query.order_by(*(exp.Ordered(this=part) for part in order), copy=False)
-    return said(above(query, relations), dialect)
-
-
-def _as_it_is(unit: exp.Expr) -> exp.Expr:
-    """The unit's name, for an engine that compares it itself."""
-    return unit
-
-
-def _numbered(unit: exp.Expr) -> exp.Expr:
-    """Which of all units it is, in their order."""
-    ordered = exp.Order(expressions=[exp.Ordered(this=unit)])
-    return exp.Window(this=exp.Anonymous(this="DENSE_RANK"), order=ordered)
-
-
-def _digest(unit: exp.Expr) -> exp.Expr:
-    """The SHA-256 of a name; integers have one text each."""
-    return exp.Anonymous(this="SHA2", expressions=[cast(unit, "TEXT"), literal(256)])
-
-
-TOLD: dict[str, Callable[[exp.Expr], exp.Expr]] = {"postgres": _numbered, "spark": _digest}
-"""What stands for a unit in a row that leaves the engine; of other engines, no row does."""
+    return dialect.render(above(query, relations))

@@ -1,17 +1,16 @@
 """The mix of `tacit.engines.mix`, in SQL."""
 
-from collections.abc import Callable
-
 from sqlglot import exp
 
 from tacit.engines.mix import FACTORS, MOST, SHIFT, WORD, start
+from tacit.engines.print.sql_dialect import Dialect
 from tacit.engines.print.word import cast, column, literal, paren
 
 DIGITS = 8
 """Of a hash in hexadecimal: 32 bits."""
 
 
-def mixed(salt: bytes, parts: list[tuple[str, bool]], dialect: str) -> exp.Expr:
+def mixed(salt: bytes, parts: list[tuple[str, bool]], dialect: Dialect) -> exp.Expr:
     """The mix of some columns, each by its name, and whether it holds text."""
     numbers, factors = [], []
     for place, (name, text) in enumerate(parts):
@@ -47,40 +46,7 @@ def _of_number(value: exp.Expr) -> exp.Expr:
     return exp.func("COALESCE", cast(lowest, "BIGINT"), literal(0))
 
 
-def _of_text(value: exp.Expr, dialect: str) -> exp.Expr:
+def _of_text(value: exp.Expr, dialect: Dialect) -> exp.Expr:
     first = exp.Substring(this=exp.func("MD5", value), start=literal(1), length=literal(DIGITS))
-    found = READ_HEX.get(dialect, _prefixed)(first)
+    found = dialect.hex_to_integer(first)
     return exp.func("COALESCE", found, literal(0))
-
-
-def _prefixed(digits: exp.Expr) -> exp.Expr:
-    text = exp.DPipe(this=exp.Literal.string("0x"), expression=digits, safe=True)
-    return cast(paren(text), "BIGINT")
-
-
-def _by_bits(digits: exp.Expr) -> exp.Expr:
-    text = paren(exp.DPipe(this=exp.Literal.string("x"), expression=digits, safe=True))
-    bits = exp.Cast(this=text, to=exp.DataType.build("BIT(32)", dialect="postgres"))
-    return cast(bits, "BIGINT")
-
-
-def _converted(digits: exp.Expr) -> exp.Expr:
-    return cast(exp.func("CONV", digits, literal(16), literal(10)), "BIGINT")
-
-
-def _by_pattern(digits: exp.Expr) -> exp.Expr:
-    pattern = exp.Literal.string("X" * DIGITS)
-    return exp.Anonymous(this="TO_NUMBER", expressions=[digits, pattern])
-
-
-def _from_base(digits: exp.Expr) -> exp.Expr:
-    return exp.Anonymous(this="FROM_BASE", expressions=[digits, literal(16)])
-
-
-READ_HEX: dict[str, Callable[[exp.Expr], exp.Expr]] = {
-    "postgres": _by_bits,
-    "snowflake": _by_pattern,
-    "spark": _converted,
-    "trino": _from_base,
-}
-"""How an engine reads digits as a number; others know them by their prefix."""

@@ -6,10 +6,10 @@ from tacit.core.catalog import Catalog
 from tacit.engines.print.bounded_rows import bounded_rows
 from tacit.engines.print.by_row import EARLIER, added_by_row
 from tacit.engines.print.by_unit import CHOSEN, GROUP_RANK, RANKED, ROW_RANK, added_by_unit
-from tacit.engines.print.dialect import said
 from tacit.engines.print.form import alone, row_by_row
 from tacit.engines.print.kept_rows import BROKEN
 from tacit.engines.print.rows import Rows
+from tacit.engines.print.sql_dialect import Dialect
 from tacit.engines.print.total import total, total_alone
 from tacit.engines.print.word import above, alias, chosen, column, is_null, literal
 from tacit.plan.bounded import BoundedPlan
@@ -19,7 +19,7 @@ CELL = "tacit_cell"
 
 
 def question(
-    plan: BoundedPlan, catalog: Catalog, salt: bytes, dialect: str, *, use_copy: bool = True
+    plan: BoundedPlan, catalog: Catalog, salt: bytes, dialect: Dialect, *, use_copy: bool = True
 ) -> str:
     """The statement that answers ``plan``: a column for each key, then one for each tally.
 
@@ -39,7 +39,7 @@ def question(
     sums = _sums(rows_of, last)
     leaves = [_leaves(rows_of, place, last) for place in _trees(plan)]
     query: exp.Query = exp.union(sums, *leaves, distinct=False) if leaves else sums
-    return said(above(query, relations), dialect)
+    return dialect.render(above(query, relations))
 
 
 def _sums(rows_of: Rows, source: str) -> exp.Select:

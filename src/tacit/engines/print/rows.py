@@ -7,11 +7,12 @@ from sqlglot import exp
 
 from tacit.core.catalog import Catalog
 from tacit.core.column import Kind
-from tacit.engines.print.form import copy_to_read, is_streamed
+from tacit.engines.print.form import copy_to_read
 from tacit.engines.print.kept_rows import NUMBER, PLACE, UNIT, before
 from tacit.engines.print.key import is_text
 from tacit.engines.print.mix import mixed
 from tacit.engines.print.row import steps
+from tacit.engines.print.sql_dialect import Dialect
 from tacit.engines.print.word import column
 from tacit.plan.bounded import BoundedPlan
 from tacit.plan.row_key import row_keys
@@ -30,13 +31,13 @@ class Rows:
     plan: BoundedPlan
     catalog: Catalog
     salt: bytes
-    dialect: str
+    dialect: Dialect
     use_copy: bool = True
 
     @property
     def streamed(self) -> bool:
         """Whether rows are taken as they lie in a copy, in an order that has to be asserted."""
-        return self.copied and is_streamed(self.dialect)
+        return self.copied and self.dialect.streams_copies
 
     @property
     def copied(self) -> bool:

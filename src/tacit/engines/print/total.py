@@ -3,6 +3,7 @@
 from sqlglot import exp
 
 from tacit.engines.print.row import steps
+from tacit.engines.print.sql_dialect import Dialect
 from tacit.engines.print.word import cast, literal, paren
 from tacit.plan.steps import (
     CaseSteps,
@@ -17,24 +18,19 @@ from tacit.plan.steps import (
 LIMB = 21
 """Bits of a number that are summed apart: 2^42 rows of them fit into 64."""
 
-BY_LIMBS = frozenset({"spark"})
-"""Where sums of more than 64 bits are slow: decimals, each an object of its own."""
-
-WIDE = {"duckdb": "INT128", "postgres": "DECIMAL", "spark": "DECIMAL(38, 0)"}
-"""What holds a number of rows times any number of steps."""
-
 NARROW = "narrow"
 """What marks a sum that 64 bits hold."""
 
 
-def total(amount: exp.Expr, most: int, dialect: str) -> exp.Expr:
+def total(amount: exp.Expr, most: int, dialect: Dialect) -> exp.Expr:
     """The sum of ``amount``, of which no row holds more than ``most``, or less than its minus.
 
     Example:
-        >>> total(exp.column("t0"), 3, "duckdb").sql()
+        >>> from tacit.engines.print.sql_dialects import DUCKDB
+        >>> total(exp.column("t0"), 3, DUCKDB).sql()
         'SUM(t0)'
     """
-    if dialect not in BY_LIMBS:
+    if not dialect.sums_by_limbs:
         return exp.Sum(this=amount)
     parts: list[exp.Expr] = []
     limbs = max(1, -(-most.bit_length() // LIMB))
@@ -54,11 +50,12 @@ def total(amount: exp.Expr, most: int, dialect: str) -> exp.Expr:
     return first
 
 
-def total_alone(number: Steps, most: int, dialect: str) -> exp.Expr:
+def total_alone(number: Steps, most: int, dialect: Dialect) -> exp.Expr:
     """The sum of what rows add by themselves: of few columns, and else of how many rows.
 
     Example:
-        >>> total_alone(SumSteps(HeldSteps("v0"), WholeSteps(-7)), 9, "postgres").sql()
+        >>> from tacit.engines.print.postgres_dialect import POSTGRES
+        >>> total_alone(SumSteps(HeldSteps("v0"), WholeSteps(-7)), 9, POSTGRES).sql()
         'SUM("v0") + CAST(COUNT("v0") AS DECIMAL) * (-7)'
     """
     match number:
@@ -66,8 +63,8 @@ def total_alone(number: Steps, most: int, dialect: str) -> exp.Expr:
             return exp.Count(this=exp.Star())
         case CaseSteps(((NotSo(StepsAreNull(part)), WholeSteps(1)),), WholeSteps(0)):
             return exp.Count(this=steps(part))
-        case SumSteps(HeldSteps() as held, WholeSteps(int(value))) if dialect in WIDE:
-            count = cast(exp.Count(this=steps(held)), WIDE[dialect])
+        case SumSteps(HeldSteps() as held, WholeSteps(int(value))) if dialect.wide_integer:
+            count = cast(exp.Count(this=steps(held)), dialect.wide_integer)
             moved = exp.Mul(this=count, expression=literal(value))
             summed = total(steps(held), most + abs(value), dialect)
             return exp.Add(this=summed, expression=moved)

@@ -8,6 +8,7 @@ from hashlib import sha256
 
 from sqlglot import exp
 
+from tacit.engines.print.sql_dialect import Dialect
 from tacit.numeric.exact import plain
 from tacit.plan.expression import Comparison, Value
 
@@ -29,11 +30,9 @@ def column(name: str) -> exp.Expr:
     return exp.column(identifier(name))
 
 
-def bytewise(value: exp.Expr, dialect: str, *, text: bool) -> exp.Expr:
-    """A value whose text is ordered by its bytes, as all but PostgreSQL do by themselves."""
-    if not text or dialect != "postgres":
-        return value
-    return exp.Collate(this=value, expression=exp.to_identifier("C", quoted=True))
+def bytewise(value: exp.Expr, dialect: Dialect, *, text: bool) -> exp.Expr:
+    """Return a value whose text, where it is one, is ordered by its bytes."""
+    return dialect.bytewise(value) if text else value
 
 
 def identifier(name: str) -> exp.Identifier:

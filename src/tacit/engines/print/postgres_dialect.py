@@ -1,0 +1,168 @@
+"""The dialect of PostgreSQL, whose casts fail: only what was asked about first is cast.
+
+DuckDB and Spark have TRY_CAST. PostgreSQL has none: there, a CASE asks first whether a cast
+would succeed, and a cast for which that cannot be asked is refused to the owner.
+"""
+
+import re
+from collections.abc import Callable
+from typing import ClassVar
+
+from sqlglot import exp
+
+from tacit.core.column import Column, Kind
+from tacit.engines.physical_types import MOST_BEFORE
+from tacit.engines.print.cell import compared_by_bytes, short_or_null
+from tacit.engines.print.dialect import decimals_as_they_are
+from tacit.engines.print.sql_dialect import Dialect, PlainTypes, refuse_cast
+from tacit.engines.print.validated import FIRST_TIME, LAST_TIME, between
+from tacit.engines.print.word import cast, choose, compare, double, literal, paren
+from tacit.plan.expression import Comparison
+
+LONG = 2**63 - 1
+
+TYPES_OF_COLUMNS = """\
+WITH RECURSIVE found AS (
+ SELECT attname, attnum, atttypid AS kind, atttypmod AS more FROM pg_attribute
+ WHERE attrelid = {table}::regclass AND attnum > 0 AND NOT attisdropped
+ UNION ALL
+ SELECT attname, attnum, typbasetype, typtypmod FROM found JOIN pg_type ON pg_type.oid = kind
+ WHERE typbasetype <> 0)
+SELECT attname, format_type(kind, more) FROM found JOIN pg_type ON pg_type.oid = kind
+WHERE typbasetype = 0 ORDER BY attnum"""
+"""Columns by name, each with its type; a domain has the type that it is made of."""
+
+NUMERIC = re.compile(r"smallint|integer|bigint|numeric.*|real|double precision")
+TIMES = re.compile(r"date|timestamp.*")
+WHOLE, POINTED = r"^[+-]?[0-9]{1,18}$", r"^[+-]?[0-9]{1,18}([.][0-9]{1,18})?$"
+"""Texts that are cast to a number; others become NULL."""
+
+
+class PostgresDialect(Dialect):
+    """The SQL of PostgreSQL."""
+
+    name = "postgres"
+    rewrites = (decimals_as_they_are,)
+    wide_integer = "DECIMAL"
+    timestamp = "TIMESTAMP"
+    plain_types: ClassVar[PlainTypes] = {
+        Kind.BOOLEAN: re.compile("boolean"),
+        Kind.INTEGER: re.compile("smallint|integer|bigint"),
+        Kind.DECIMAL: re.compile(r"numeric\((?P<digits>\d+),(?P<after>-?\d+)\)"),
+        Kind.FLOAT: re.compile("double precision"),
+        Kind.TEXT: re.compile("text"),
+        Kind.DATE: re.compile("date"),
+        Kind.TIMESTAMP: re.compile("timestamp without time zone"),
+    }
+
+    def bytewise(self, value: exp.Expr) -> exp.Expr:
+        """Return a text in the collation "C"; a database has another one by default."""
+        return compared_by_bytes(value)
+
+    def cell(self, value: exp.Expr, kind: Kind) -> exp.Expr:
+        """Return short text by its bytes, and decimals that are numbers."""
+        if kind is Kind.TEXT:
+            return compared_by_bytes(short_or_null(value))
+        return self.finite(value) if kind is Kind.DECIMAL else value
+
+    def hex_to_integer(self, digits: exp.Expr) -> exp.Expr:
+        """Return the number that hexadecimal digits stand for, through a string of bits."""
+        text = paren(exp.DPipe(this=exp.Literal.string("x"), expression=digits, safe=True))
+        bits = exp.Cast(this=text, to=exp.DataType.build("BIT(32)", dialect=self.name))
+        return cast(bits, "BIGINT")
+
+    def unit_mark(self, unit: exp.Expr) -> exp.Expr:
+        """Return which of all units it is, in their order."""
+        ordered = exp.Order(expressions=[exp.Ordered(this=unit)])
+        return exp.Window(this=exp.Anonymous(this="DENSE_RANK"), order=ordered)
+
+    def declared(self, value: exp.Expr, column: Column, physical: str) -> exp.Expr:
+        """Return a value in its own type; a domain over a decimal would lose its digits."""
+        return cast(value, physical) if column.kind is Kind.DECIMAL else value
+
+    def cast_or_null(
+        self, value: exp.Expr, column: Column, physical: str, target: str
+    ) -> exp.Expr:
+        """Return a value in the type ``target``, by a CASE that casts where a cast succeeds."""
+        cast_by_case: dict[Kind, Callable[[exp.Expr, Column, str, str], exp.Expr]] = {
+            Kind.INTEGER: _number_by_case,
+            Kind.DECIMAL: _number_by_case,
+            Kind.FLOAT: _float_by_case,
+            Kind.DATE: _time_by_case,
+            Kind.TIMESTAMP: _time_by_case,
+            Kind.TEXT: _text_by_case,
+        }
+        found = cast_by_case.get(column.kind, _refuse)(value, column, physical, target)
+        # a CASE has no number of digits, and the column of a copy needs one
+        return cast(found, target) if column.kind is Kind.DECIMAL else found
+
+    def finite(self, value: exp.Expr) -> exp.Expr:
+        """Return a numeric that is not NaN; a CASE would lose its digits."""
+        return exp.func("NULLIF", value, cast(exp.Literal.string("NaN"), "DECIMAL"))
+
+    def describe_columns(self, table: exp.Expr) -> str:
+        """Return the statement that finds the names and types of a table's columns."""
+        name = self.render(exp.Literal.string(self.render(table)))
+        return TYPES_OF_COLUMNS.format(table=name)
+
+
+def _number_by_case(value: exp.Expr, column: Column, physical: str, target: str) -> exp.Expr:
+    most = LONG - 1024 if column.kind is Kind.INTEGER else 10**MOST_BEFORE - 2
+    # the nearest float to the greatest number may be above it
+    ends = literal(-most), literal(most)
+    if NUMERIC.fullmatch(physical):
+        known = between(value, *(cast(end, "DECIMAL") for end in ends))
+        if physical in {"real", "double precision"}:
+            known = between(value, *(double(float(each)) for each in (-most, most)))
+        return choose([(known, cast(value.copy(), target))], None)
+    if physical == "boolean":
+        return cast(cast(value, "INT"), target)
+    if physical.startswith(("text", "character")):
+        pattern = WHOLE if column.kind is Kind.INTEGER else POINTED
+        return choose([(_matches(value, pattern), cast(value.copy(), target))], None)
+    return _refuse(value, column, physical, target)
+
+
+def _float_by_case(value: exp.Expr, column: Column, physical: str, target: str) -> exp.Expr:
+    if physical.startswith("numeric"):
+        # a float that is too great, or too near to 0, is an error
+        least, most = (cast(exp.Literal.string(end), "DECIMAL") for end in ("1e-300", "1e300"))
+        size = exp.Abs(this=value.copy())
+        near = compare(Comparison.LESS, size, least)
+        inside = compare(Comparison.AT_MOST, size.copy(), most)
+        return choose(
+            [(near, double(0.0)), (inside, cast(value.copy(), "DOUBLE PRECISION"))], None
+        )
+    if NUMERIC.fullmatch(physical):
+        return cast(value, "DOUBLE PRECISION")
+    if physical.startswith(("text", "character")):
+        known = _matches(value, POINTED)
+        return choose([(known, cast(value.copy(), "DOUBLE PRECISION"))], None)
+    return _refuse(value, column, physical, target)
+
+
+def _time_by_case(value: exp.Expr, column: Column, physical: str, target: str) -> exp.Expr:
+    if not TIMES.fullmatch(physical):
+        return _refuse(value, column, physical, target)
+    ends = (
+        cast(exp.Literal.string(end), "TIMESTAMPTZ" if "with time" in physical else "TIMESTAMP")
+        for end in (FIRST_TIME, LAST_TIME)
+    )
+    return choose([(between(value, *ends), cast(value.copy(), target))], None)
+
+
+def _text_by_case(value: exp.Expr, column: Column, physical: str, target: str) -> exp.Expr:
+    del column, physical
+    return cast(value, target)
+
+
+def _refuse(value: exp.Expr, column: Column, physical: str, target: str) -> exp.Expr:
+    del target
+    raise refuse_cast(value, column, physical, "PostgreSQL")
+
+
+def _matches(value: exp.Expr, pattern: str) -> exp.Expr:
+    return exp.RegexpLike(this=value.copy(), expression=exp.Literal.string(pattern))
+
+
+POSTGRES = PostgresDialect()

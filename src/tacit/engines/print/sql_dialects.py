@@ -1,0 +1,201 @@
+"""The dialects of DuckDB and Spark, and three that are printed and not yet run.
+
+PostgreSQL has no cast that cannot fail, and a module of its own: `postgres_dialect`. BigQuery,
+Snowflake and Trino have no engine: their statements are compared with files that somebody read
+(`tests/engines/golden`), and nothing registers them.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from sqlglot import exp
+
+from tacit.core.column import Column, Kind
+from tacit.engines.print.cell import compared_by_bytes, short_or_null
+from tacit.engines.print.dialect import (
+    days_before,
+    decimals_as_they_are,
+    exact_constants,
+    exact_division,
+    floats_by_text,
+    wide_sums,
+)
+from tacit.engines.print.mix import DIGITS
+from tacit.engines.print.sql_dialect import Dialect, PlainTypes
+from tacit.engines.print.word import cast, identifier, literal, paren
+
+MOST_COMPARED = 4
+"""Texts with which DuckDB compares each row, one after the other; more of them it looks up.
+
+Asked whether that is true, it compares the texts of its dictionary instead, once each: half the
+time of a count by two cities.
+"""
+
+BUCKETS = 16
+"""Of a copy on Spark: more than the cores that read it here."""
+
+
+class DuckDBDialect(Dialect):
+    """The SQL of DuckDB."""
+
+    name = "duckdb"
+    wide_integer = "INT128"
+    text_length = "STRLEN"
+    plain_types: ClassVar[PlainTypes] = {
+        Kind.BOOLEAN: re.compile("BOOLEAN"),
+        Kind.INTEGER: re.compile("U?(TINYINT|SMALLINT|INTEGER|BIGINT)|HUGEINT"),
+        Kind.DECIMAL: re.compile(r"DECIMAL\((?P<digits>\d+),(?P<after>\d+)\)"),
+        Kind.FLOAT: re.compile("DOUBLE"),
+        Kind.TEXT: re.compile("VARCHAR"),
+        Kind.DATE: re.compile("DATE"),
+        Kind.TIMESTAMP: re.compile("TIMESTAMP"),
+    }
+
+    def cell(self, value: exp.Expr, kind: Kind) -> exp.Expr:
+        """Return text by its bytes; its strings are UTF-8, and its decimals are numbers."""
+        return compared_by_bytes(value) if kind is Kind.TEXT else value
+
+    def is_one_of(self, value: exp.Expr, keys: Sequence[exp.Expr], *, text: bool) -> exp.Expr:
+        """Return the same, where few texts are asked for as DuckDB is fastest at."""
+        inside = super().is_one_of(value, keys, text=text)
+        if text and 1 < len(keys) <= MOST_COMPARED:
+            return exp.Is(this=paren(inside), expression=exp.true())
+        return inside
+
+    def valid_text(self, value: exp.Expr) -> exp.Expr:
+        """Return a text decoded anew: a file may hold bytes that nobody looked at."""
+        return _call("TRY", _call("DECODE", _call("ENCODE", value)))
+
+
+class SparkDialect(Dialect):
+    """The SQL of Spark.
+
+    A copy is one table with buckets of units, each one sorted file, so that no row is sent or
+    sorted when it is read; Spark is told the order, and no statement asserts it.
+    """
+
+    name = "spark"
+    rewrites = (wide_sums("DECIMAL(38, 0)"), decimals_as_they_are)
+    wide_integer = "DECIMAL(38, 0)"
+    sums_by_limbs = True  # decimals are objects of their own
+    streams_copies = False
+    orders_copies = False
+    plain_types: ClassVar[PlainTypes] = {
+        Kind.BOOLEAN: re.compile("boolean"),
+        Kind.INTEGER: re.compile("tinyint|smallint|int|bigint"),
+        Kind.DECIMAL: re.compile(r"decimal\((?P<digits>\d+),(?P<after>\d+)\)"),
+        Kind.FLOAT: re.compile("double"),
+        Kind.TEXT: re.compile("string"),
+        Kind.DATE: re.compile("date"),
+        Kind.TIMESTAMP: re.compile("timestamp_ntz"),
+    }
+
+    def cell(self, value: exp.Expr, kind: Kind) -> exp.Expr:
+        """Return text that is UTF-8 and short; Spark's only collation is the binary one."""
+        return self.valid_text(short_or_null(value)) if kind is Kind.TEXT else value
+
+    def hex_to_integer(self, digits: exp.Expr) -> exp.Expr:
+        """Return the number that hexadecimal digits stand for."""
+        return cast(exp.func("CONV", digits, literal(16), literal(10)), "BIGINT")
+
+    def unit_mark(self, unit: exp.Expr) -> exp.Expr:
+        """Return the SHA-256 of a name: numbering would bring all rows to one executor."""
+        return _call("SHA2", cast(unit, "TEXT"), literal(256))
+
+    def cast_or_null(
+        self, value: exp.Expr, column: Column, physical: str, target: str
+    ) -> exp.Expr:
+        """Return a TRY_CAST, in place of which sqlglot would print a CAST, which fails."""
+        del column, physical
+        kind = exp.DataType.build(target)
+        return _call("TRY_CAST", exp.Alias(this=value, alias=exp.var(kind.sql(self.name))))
+
+    def valid_text(self, value: exp.Expr) -> exp.Expr:
+        """Return a text that is UTF-8; strings of Spark are any bytes."""
+        return _call("TRY_VALIDATE_UTF8", value)
+
+    def describe_columns(self, table: exp.Expr) -> str:
+        """Return the statement that finds the names and types of a table's columns."""
+        return super().describe_columns(table).replace("DESCRIBE", "DESCRIBE QUERY", 1)
+
+    def create_table(self, table: exp.Expr, rows: exp.Expr) -> str:
+        """Return the statement that makes a table of Parquet files."""
+        return f"CREATE TABLE {self.render(table)} USING PARQUET AS {self.render(rows)}"
+
+    def create_copy(
+        self, table: exp.Expr, rows: exp.Expr, unit: exp.Expr | None, order: Sequence[exp.Expr]
+    ) -> tuple[str, ...]:
+        """Return a statement that makes the empty table, and one that fills it.
+
+        Whoever drops the table, also after a process was killed, drops all files written.
+        """
+        name, query, how = self.render(table), self.render(rows), ""
+        if unit is not None:
+            by, sorted_by = self.render(unit), ", ".join(map(self.render, order))
+            how = f" CLUSTERED BY ({by}) SORTED BY ({sorted_by}) INTO {BUCKETS} BUCKETS"
+            query = f"SELECT /*+ REPARTITION({BUCKETS}, {by}) */ * FROM ({query})"  # noqa: S608
+        empty = f"SELECT * FROM ({query}) WHERE FALSE"  # noqa: S608 - rendered
+        return (
+            f"CREATE TABLE {name} USING PARQUET{how} AS {empty}",
+            f"INSERT INTO {name} {query}",
+        )
+
+    def list_tables(self, where: Sequence[str]) -> str:
+        """Return the statement that lists the tables of a database."""
+        return f"SHOW TABLES IN {self.render(identifier(where[-1]))}"
+
+    def listed_table(self, row: Sequence[Any]) -> str:
+        """Return the second cell: the first is the database's name."""
+        return str(row[1])
+
+
+class BigQueryDialect(Dialect):
+    """The SQL of BigQuery, printed and not yet run."""
+
+    name = "bigquery"
+    rewrites = (wide_sums("BIGDECIMAL"), exact_constants, decimals_as_they_are)
+
+
+class SnowflakeDialect(Dialect):
+    """The SQL of Snowflake, printed and not yet run."""
+
+    name = "snowflake"
+    quotes_all = True
+    rewrites = (exact_division, floats_by_text, decimals_as_they_are)
+
+    def hex_to_integer(self, digits: exp.Expr) -> exp.Expr:
+        """Return the number that hexadecimal digits stand for, by a pattern of them."""
+        return _call("TO_NUMBER", digits, exp.Literal.string("X" * DIGITS))
+
+
+class TrinoDialect(Dialect):
+    """The SQL of Trino, printed and not yet run.
+
+    Example:
+        >>> TrinoDialect().render(exp.select(exp.Sum(this=exp.column("t0"))))
+        'SELECT SUM(CAST(t0 AS DECIMAL(38, 0)))'
+    """
+
+    name = "trino"
+    rewrites = (
+        wide_sums("DECIMAL(38, 0)"),
+        exact_division,
+        floats_by_text,
+        days_before,
+        decimals_as_they_are,
+    )
+
+    def hex_to_integer(self, digits: exp.Expr) -> exp.Expr:
+        """Return the number that digits stand for in base 16."""
+        return _call("FROM_BASE", digits, literal(16))
+
+
+def _call(name: str, *given: exp.Expr) -> exp.Expr:
+    return exp.Anonymous(this=name, expressions=list(given))
+
+
+DUCKDB = DuckDBDialect()
+SPARK = SparkDialect()
+PRINTED = (BigQueryDialect(), SnowflakeDialect(), TrinoDialect())
+"""Dialects that have no engine yet."""
