@@ -6,7 +6,7 @@ from fractions import Fraction
 PLACE = "tacit.ledger.govern:least_amount"
 CAUGHT_BY = (
     "tests/unit/ledger/test_unanswered.py::"
-    "test_nothing_is_charged_below_the_least_price_but_what_is_free[sqlite]"
+    "test_nothing_is_charged_below_the_least_price_but_what_is_free[memory]"
 )
 SHOWN = 'assert least == Loss.pure("0.00001")'
 

@@ -8,7 +8,7 @@ from tacit.ledger import reserve
 
 PLACE = "tacit.ledger.reserve:_taken_up"
 CAUGHT_BY = (
-    "tests/unit/ledger/test_declarations.py::test_a_charge_that_waits_obeys_owners[sqlite]"
+    "tests/unit/ledger/test_declarations.py::test_a_charge_that_waits_obeys_owners[memory]"
 )
 SHOWN = "DID NOT RAISE"
 

@@ -9,7 +9,7 @@ from tacit.store.tables import budgets
 PLACE = "tacit.ledger.reserve:SPEND"
 CAUGHT_BY = (
     "tests/unit/ledger/test_declarations.py"
-    "::test_an_owner_stops_all_charges_and_allows_them_again[sqlite]"
+    "::test_an_owner_stops_all_charges_and_allows_them_again[memory]"
 )
 SHOWN = "DID NOT RAISE"
 

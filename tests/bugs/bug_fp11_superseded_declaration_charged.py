@@ -9,7 +9,7 @@ from tacit.store.tables import budgets
 PLACE = "tacit.ledger.reserve:SPEND"
 CAUGHT_BY = (
     "tests/unit/ledger/test_declarations.py"
-    "::test_a_superseded_declaration_is_refused_and_costs_nothing[sqlite]"
+    "::test_a_superseded_declaration_is_refused_and_costs_nothing[memory]"
 )
 SHOWN = "DID NOT RAISE"
 

@@ -186,9 +186,8 @@ def test_an_export_without_an_answer_or_with_another_is_noticed(store: Store) ->
             verify_export(replace(found, answers=answers))
 
 
-def test_an_export_without_an_anchored_chain_is_noticed(
-    store: Store, kept: list[Entry]
-) -> None:
+@pytest.mark.usefixtures("kept")
+def test_an_export_without_an_anchored_chain_is_noticed(store: Store) -> None:
     open_pure(Ledger(store), "1", "staff")
     anchor = take_anchor(store)
     found = exported(store)
@@ -197,3 +196,18 @@ def test_an_export_without_an_anchored_chain_is_noticed(
     with pytest.raises(LedgerBroken, match="The chain of 'staff' was anchored, and is gone"):
         verify_export(replace(found, chains=chains_left), anchor)
     assert len(verify_export(replace(found, chains=chains_left))) == 1
+
+
+def test_the_entries_of_a_chain_are_told_from_the_first_or_after_one(
+    store: Store, kept: list[Entry]
+) -> None:
+    ledger = Ledger(store)
+    assert ledger.entries("patients") == tuple(kept)
+    assert ledger.entries("patients", after=1) == tuple(kept[1:])
+    assert ledger.entries("staff") == ()
+    assert ledger.owners("patients") == {"olga"}
+    assert ledger.owners("staff") == frozenset()
+    (body,) = exported(store).answers.values()
+    (release,) = exported(store).answers
+    assert ledger.stored(release) == body
+    assert ledger.stored(bytes(32)) is None

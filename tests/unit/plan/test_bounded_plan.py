@@ -57,6 +57,8 @@ BY_HAND: list[tuple[Tally, int, tuple[int, int], tuple[int, int]]] = [
     (TotalTally(X, -5, 5), 1, (5, 25), (10, 100)),
     (KeptTally(X, -4, 5), 3, (15, 75), (30, 243)),
     (KeptTally(X, 2, 5), 1, (5, 25), (10, 50)),
+    (KeptTally(X, -1, 0), 1, (1, 1), (2, 2)),
+    (KeptTally(X, 0, 1), 1, (1, 1), (2, 2)),
     (KeptTally(X, -5, -2), 1, (5, 25), (10, 50)),
     (TreeTally(X, 3, 2, 2), 1, (6, 12), (12, 24)),
     (TreeTally(X, 3, 2, 2), 2, (12, 24), (24, 48)),

@@ -1,0 +1,151 @@
+"""Catalogues, losses and standings as plain values, there and back."""
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from ward import CATALOG, NOTES, dataset, ward
+
+from tacit.core.bounds import Bounds, Provenance
+from tacit.core.catalog import Catalog
+from tacit.core.column import Column, Kind
+from tacit.core.dataset import Limits, UnitColumn
+from tacit.core.keys import Keys
+from tacit.core.loss import Loss
+from tacit.core.population import Population
+from tacit.core.schema import Schema
+from tacit.core.standing import SHOWN, Standing, rounded
+from tacit.core.stored_catalog import ELSEWHERE, decode, encode
+from tacit.core.stored_standing import decode as decode_standing
+from tacit.core.stored_standing import decode_loss, encode_loss
+from tacit.core.stored_standing import encode as encode_standing
+from tacit.core.unit import Neighbours, PrivacyUnit
+from tacit.errors import InvalidValue
+
+LOSSES = [
+    Loss.pure("0.1"),
+    Loss.pure("1/3"),
+    Loss.zcdp("0.05", "1e-7"),
+    Loss.approximate("1e-12", "1e-18"),
+]
+STANDING = Standing(
+    "patients",
+    Loss.zcdp("0.05"),
+    Loss.zcdp("0.06"),
+    Loss.zcdp("0.1"),
+    Loss.approximate("1.5", "1e-6"),
+    Loss.approximate(2, "1e-6"),
+    more=1,
+)
+
+
+def moved(catalog: Catalog) -> Catalog:
+    """The catalogue as somebody hears of it who is not told where its tables live."""
+    return catalog.with_tables(
+        *(
+            replace(table, location=replace(table.location, engine=ELSEWHERE))
+            for table in catalog.tables
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    "catalog",
+    [
+        CATALOG,
+        ward(public=False),
+        ward(visits=Limits(1, 2, 3)),
+        CATALOG.with_tables(
+            dataset("notes", NOTES, UnitColumn("person", one_row=True), row_key="words")
+        ),
+        CATALOG.with_tables(replace(CATALOG.public[0], lookup=("ward", "region"), fan_out=3)),
+        CATALOG.with_tables(replace(CATALOG.public[0], lookup=())),
+    ],
+)
+def test_a_catalogue_comes_back_but_for_where_it_lives(catalog: Catalog) -> None:
+    told = json.loads(json.dumps(encode(catalog)))
+    assert decode(told) == moved(catalog)
+
+
+def test_what_is_told_of_a_column() -> None:
+    columns = (
+        Column("a", Kind.INTEGER, Bounds.of(0, "1/2", Provenance.POLICY)),
+        Column("b", Kind.TEXT, keys=Keys(("x", "y"), Provenance.ESTIMATED)),
+        Column("c", Kind.DECIMAL, Bounds.of(0, 9), step=Fraction(1, 100)),
+    )
+    schema = Schema((Column("person", Kind.TEXT), *columns))
+    people = PrivacyUnit("person", Neighbours.REPLACE_ONE)
+    catalog = Catalog(
+        (Population("patients", people),), (dataset("t", schema, UnitColumn("person")),)
+    )
+    told = encode(catalog)
+    assert told["populations"] == [
+        {"name": "patients", "unit": "person", "neighbours": Neighbours.REPLACE_ONE.value}
+    ]
+    (table,) = told["datasets"]
+    assert table["columns"][1:] == [
+        {"name": "a", "kind": "integer", "bounds": ["0", "0.5", "policy"]},
+        {"name": "b", "kind": "text", "keys": ["x", "y"], "keys_are": "estimated"},
+        {"name": "c", "kind": "decimal", "bounds": ["0", "9", "public"], "step": "0.01"},
+    ]
+    assert "here" not in json.dumps(told)
+    assert decode(told) == moved(catalog)
+
+
+def test_days_are_told_as_days() -> None:
+    visits = next(each for each in encode(CATALOG)["datasets"] if each["name"] == "visits")
+    days = next(each for each in visits["columns"] if each["name"] == "day")
+    assert days["bounds"] == ["2026-01-01", "2026-12-31", "public"]
+    assert visits["link"]["parent"] == "patients"
+    assert "unit" not in visits
+
+
+@pytest.mark.parametrize("part", ["populations", "datasets", "public"])
+def test_what_is_no_catalogue_is_refused(part: str) -> None:
+    told = encode(CATALOG)
+    for broken in ({k: v for k, v in told.items() if k != part}, told | {part: [{}]}):
+        with pytest.raises(InvalidValue, match="This is not a catalogue"):
+            decode(broken)
+    boundless = told["datasets"][0] | {"max_groups": 0}
+    with pytest.raises(InvalidValue, match="Limits are at least 1"):
+        decode(told | {"datasets": [boundless]})
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_loss_comes_back_exactly(loss: Loss) -> None:
+    assert decode_loss(encode_loss(loss)) == loss
+
+
+def test_what_is_no_loss_is_refused() -> None:
+    told = encode_loss(Loss.pure(1))
+    for broken in ({}, told | {"measure": "x"}, told | {"amount": "x"}, {"measure": "epsilon"}):
+        with pytest.raises(InvalidValue):
+            decode_loss(broken)
+
+
+def test_a_standing_comes_back_exactly() -> None:
+    told = json.loads(json.dumps(encode_standing(STANDING)))
+    assert decode_standing(told) == STANDING
+    assert told["more"] == 1
+    for name in ("population", "cost", "spent", "cap", "total", "promised", "more"):
+        with pytest.raises(InvalidValue):
+            decode_standing({key: value for key, value in told.items() if key != name})
+
+
+def test_a_standing_in_words() -> None:
+    assert str(STANDING).splitlines() == [
+        "This answer cost ρ = 0.05. Spent about patients: ρ = 0.06 of 0.1,",
+        "which is ε = 1.5, δ = 0.000001 so far, and at most ε = 2, δ = 0.000001.",
+        "About 1 more question like this fits.",
+    ]
+    free = str(replace(STANDING, cost=Loss.zcdp(0), more=0))
+    assert "This answer was paid for before." in free
+    assert free.endswith("About 0 more questions like this fit.")
+
+
+def test_what_is_shown_is_rounded_up_to_a_millionth() -> None:
+    assert Fraction(1, 10**6) == SHOWN
+    third = rounded(Loss.zcdp("1/3", "1e-9"))
+    assert third == Loss.zcdp("0.333334", "1e-9")
+    assert rounded(Loss.pure("0.25")) == Loss.pure("0.25")
