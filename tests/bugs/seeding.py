@@ -1,7 +1,7 @@
 """Seed one bug, and run tests with it in a process of their own.
 
 Such a process is forked where all of Tacit is loaded already, which is most of what it costs.
-Modules that took a function from another one by its name hold the function itself, so a bug
+Modules that took a function from the one that defines it hold the function itself, so a bug
 goes wherever the original stands, and the tests are loaded after it.
 
 A bug is a module beside this one. It says where it goes (``PLACE``: a module, a colon, an
@@ -55,7 +55,9 @@ def seed(bug: ModuleType) -> None:
         raise PlaceIsGone(f"{bug.__name__} replaces {bug.PLACE}, which is gone.") from gone
     seeded = bug.bug(original)
     setattr(holder, name, seeded)
-    for each in [module for at, module in sys.modules.items() if at.startswith("tacit")]:
+    if callable(original) and original.__module__ != module:
+        return  # it was taken from elsewhere, and the bug is in whoever took it
+    for each in [found for at, found in sys.modules.items() if at.startswith("tacit")]:
         for held, value in list(vars(each).items()):
             # a constant may be the same object as another one, so it must have the name too
             if value is original and (callable(original) or held == name):
