@@ -13,8 +13,8 @@ import psycopg
 
 from tacit.engines.postgres_role import reader
 from tacit.errors import TacitError
-from tacit.project.project import read_project
 from tacit.session.project import apply_project, open_project
+from tacit.session.project_file import read_project
 
 MADE_UP = """
 CREATE TABLE patients AS

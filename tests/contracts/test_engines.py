@@ -14,15 +14,15 @@ from tacit.core.column import Column, Kind
 from tacit.core.dataset import Dataset
 from tacit.core.schema import Schema
 from tacit.engines.duckdb import TYPES
-from tacit.engines.duckdb_made import WRITTEN
-from tacit.engines.engine import Engine, SecretTable
+from tacit.engines.duckdb_made import WRITTEN, MadeUpDuckDB
+from tacit.engines.engine import CheckedEngine, Engine, SecretTable
 from tacit.engines.joined import Tables
 from tacit.engines.meaning import Cell, Row
 from tacit.engines.physical_types import Types, check_types
 from tacit.engines.reference import Reference
 from tacit.errors import EngineUnreachable, InternalError, InvalidValue
 from tacit.plan.bounded import BoundedPlan
-from tacit.testing.engine_contract import WIDE, CheckedEngine, EngineContract
+from tacit.testing.engine_contract import WIDE, EngineContract
 from tacit.testing.engine_tables import CELLS, PEOPLE, catalog, tables
 
 QUESTIONS = 48
@@ -33,7 +33,7 @@ ONE_OF = {"spark": int(os.environ.get("TACIT_CONTRACT_ON_SPARK", "4"))}
 @pytest.mark.parametrize("name", ENGINES)
 def test_an_engine_keeps_its_contract(name: str, bar: Bar) -> None:
     one_of = ONE_OF.get(name, 1)
-    contract = EngineContract(ENGINES[name], one_of=one_of)
+    contract = EngineContract(ENGINES[name], one_of=one_of, shared=True)
     broken = contract.broken()
     assert broken == []
     asked = len(contract.questions)
@@ -43,6 +43,64 @@ def test_an_engine_keeps_its_contract(name: str, bar: Bar) -> None:
         f">= {QUESTIONS // one_of}",
         asked >= QUESTIONS // one_of,
     )
+
+
+def test_an_engine_of_ones_own_is_closed_twice() -> None:
+    contract = EngineContract(lambda declared, rows: MadeUpDuckDB().over(declared, rows))
+    assert [*contract.incomplete(), *contract.left_open(), *contract.misdescribed()] == []
+
+
+class Altered:
+    """DuckDB, with one member of its own: the lie of each test below."""
+
+    def __init__(self, engine: object, **members: object) -> None:
+        self._engine = engine
+        vars(self).update(members)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._engine, name)
+
+
+def gone(*_: object) -> tuple[object, ...]:
+    return ()
+
+
+def fails(*_: object) -> None:
+    raise ValueError
+
+
+@pytest.mark.parametrize(
+    ("member", "value", "check", "found"),
+    [
+        ("tables", gone, "misdescribed", "Does not list the table visits."),
+        ("columns", gone, "misdescribed", "Describes visits.id otherwise than it checks it."),
+        ("identities", list, "misdescribed", "Does not say which physical table visits is."),
+        ("close", fails, "left_open", "Fails with ValueError when it is closed twice."),
+    ],
+)
+def test_each_member_of_the_port_is_looked_at(
+    member: str, value: object, check: str, found: str
+) -> None:
+    def over(declared: Catalog, rows: Tables) -> object:
+        return Altered(MadeUpDuckDB().over(declared, rows), **{member: value})
+
+    contract = EngineContract(over)  # type: ignore[arg-type]
+    assert found in list(getattr(contract, check)())
+
+
+def test_rows_of_a_fit_are_looked_at() -> None:
+    def over(declared: Catalog, rows: Tables) -> object:
+        engine = MadeUpDuckDB().over(declared, rows)
+        fewer = MadeUpDuckDB().over(declared, tables(PEOPLE[1:]))
+        return Altered(engine, rows=fewer.rows)
+
+    found = list(EngineContract(over).unequal_rows())  # type: ignore[arg-type]
+    assert found == ["Hands on other rows for a fit than the reference."]
+
+
+def test_an_engine_that_lacks_a_member_is_found() -> None:
+    found = list(EngineContract(wrong_over(honest)).incomplete())
+    assert "Has no close, which every engine has." in found
 
 
 Asked = tuple[BoundedPlan, Tables]

@@ -72,6 +72,8 @@ class Location:
 
     engine: str
     table: tuple[str, ...]
+    plugin: str | None = None
+    """The plug-in with its version that reads the table; None for an engine of Tacit's own."""
 
 
 @dataclass(frozen=True, slots=True)

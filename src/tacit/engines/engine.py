@@ -13,6 +13,7 @@ from tacit.core.column import Column
 from tacit.core.keys import Group
 from tacit.core.secret import Secret
 from tacit.engines.leaves import Leaf, nodes
+from tacit.engines.print.sql_dialect import Dialect
 from tacit.engines.unit_rows import UnitRows
 from tacit.noise.integers import Integers, packed
 from tacit.plan.bounded import BoundedPlan
@@ -73,7 +74,15 @@ class RehearsedEngine(Protocol):
 
 
 class CheckedEngine(Engine, Protocol):
-    """An engine that says, without a row, whether its tables are those declared."""
+    """The whole port: an engine that says, without a row, whether its tables are as declared.
+
+    `tacit.testing.engine_contract.EngineContract` checks each member.
+    """
+
+    @property
+    def dialect(self) -> Dialect | None:
+        """The SQL that it is asked in; None for an engine that prints none."""
+        ...
 
     def check(self, catalog: Catalog) -> None:
         """Refuse a catalogue whose tables are not there, or of other types."""
@@ -100,8 +109,12 @@ class CheckedEngine(Engine, Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Let go of the database; a second time does nothing."""
         ...
+
+
+MEMBERS = ("dialect", "run", "check", "plain", "tables", "columns", "identities", "close")
+"""The members that every engine has; one that hands on rows has ``rows`` beside them."""
 
 
 def public_groups(plan: BoundedPlan) -> tuple[Group, ...] | None:

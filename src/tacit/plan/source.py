@@ -112,6 +112,7 @@ def assumptions(source: Source, catalog: Catalog) -> tuple[str, ...]:
     found: list[str] = []
     if source.gathered is None:
         found += _in_place(source, catalog)
+        found += _by_plugins(source, catalog)
     unit = catalog.dataset(source.dataset).unit
     kept = isinstance(unit, UnitColumn) and unit.unique_by_constraint
     kept = kept or _kept_by_copy(source.unit, catalog)
@@ -141,6 +142,16 @@ def _in_place(source: Source, catalog: Catalog) -> list[str]:
         "person's row"
         for name in names
         if not catalog.is_public(name) and catalog.dataset(name).in_place
+    ]
+
+
+def _by_plugins(source: Source, catalog: Catalog) -> list[str]:
+    """What is assumed of engines that are not Tacit's own."""
+    names = dict.fromkeys((source.dataset, *(each.dataset for each in source.beside)))
+    return [
+        f"the plug-in {plugin}, which reads {name}, keeps the contract of an engine"
+        for name in names
+        if (plugin := catalog.table(name).location.plugin) is not None
     ]
 
 

@@ -4,13 +4,18 @@ The project file knows no engine: `tacit.engines.registry` fills in one `Address
 kind, and a session hands the rules down when it reads a file.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+
+from tacit.project.entry import Entry
 
 Plugins = Mapping[str, str]
 """Plug-ins that the project file names: a distribution's name and its exact version."""
 
 PATH, ADDRESS = "path", "address"
+NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
+VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+!-]*")
 
 
 def accept(text: str, *, secret: bool) -> str | None:
@@ -46,6 +51,8 @@ class AddressRule:
     """The address with its secret, for the driver and nobody else."""
     in_place: bool = False
     """Whether an owner may say that its tables are served in place."""
+    plugin: str | None = None
+    """The plug-in with its version that brought this kind; None for Tacit's own."""
 
     @property
     def is_path(self) -> bool:
@@ -55,3 +62,15 @@ class AddressRule:
 
 RuleOf = Callable[[str, Plugins], AddressRule]
 """The rule for a kind, which a plug-in that the file names may have brought; else a refusal."""
+
+
+def plugins_of(entry: Entry) -> Plugins:
+    """The section ``[plugins]``: each distribution with the one version that may be loaded."""
+    found: dict[str, str] = {}
+    for name, part in entry.parts():
+        if not NAME.fullmatch(name):
+            raise part.fault("A plug-in is named by its distribution, such as tacit-toy.")
+        if not VERSION.fullmatch(part.text()):
+            raise part.fault('A plug-in has one exact version, such as "1.0"; no range.')
+        found[name] = part.text()
+    return found

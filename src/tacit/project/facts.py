@@ -54,6 +54,8 @@ def _state(table: Dataset | PublicTable) -> Iterator[str]:
 
 
 def _table(table: Dataset | PublicTable) -> Iterator[str]:
+    if table.location.plugin is not None:
+        yield f"{table.name}: read by the plug-in {table.location.plugin}"
     if isinstance(table, Dataset):
         way = table.unit
         if isinstance(way, UnitColumn):

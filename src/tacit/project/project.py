@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 from tacit.core.catalog import Catalog
 from tacit.core.dataset import Dataset, Link
+from tacit.core.public_table import PublicTable
 from tacit.errors import TacitError
-from tacit.project.address import AddressRule, Plugins, RuleOf
+from tacit.project.address import AddressRule, Plugins, RuleOf, plugins_of
 from tacit.project.copies import Copied, CopyPlace, place_of, with_copy
 from tacit.project.engines import EngineAddress, engine_of, store_of
 from tacit.project.entry import Entry, Fault
@@ -17,7 +19,9 @@ from tacit.project.source import Source
 from tacit.project.tables import dataset_of, public_of
 
 FILE = "tacit.toml"
-SECTIONS = ("populations", "engines", "datasets", "public", "store", "server")
+Table = TypeVar("Table", Dataset, PublicTable)
+
+SECTIONS = ("populations", "engines", "datasets", "public", "store", "server", "plugins")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +80,10 @@ def project_of(source: Source, rule_of: RuleOf) -> Project:
 def _project(root: Entry, rule_of: RuleOf) -> Project:
     sections = root.fields(*SECTIONS)
     people = tuple(people_of(part) for _, part in root.part("populations").parts())
-    plugins: Plugins = {}
+    plugins = plugins_of(sections["plugins"]) if "plugins" in sections else {}
     found = [engine_of(part, rule_of, plugins) for _, part in root.part("engines").parts()]
     engines = tuple(engine for engine, _ in found)
+    rules = {engine.name: rule for engine, rule in found}
     datasets = tuple(dataset_of(part) for _, part in root.part("datasets").parts())
     public = sections["public"].parts() if "public" in sections else ()
     tables = tuple(public_of(part) for _, part in public)
@@ -95,6 +100,8 @@ def _project(root: Entry, rule_of: RuleOf) -> Project:
     for section, declared in (("datasets", datasets), ("public", tables)):
         for table in declared:
             _known((section, table.name, "engine"), table.location.engine, names)
+    datasets = tuple(_located(each, rules) for each in datasets)
+    tables = tuple(_located(each, rules) for each in tables)
     try:
         catalog = Catalog(populations, datasets, tables)
     except TacitError as error:  # it names the tables that it is about
@@ -102,7 +109,15 @@ def _project(root: Entry, rule_of: RuleOf) -> Project:
     store = store_of(sections["store"]) if "store" in sections else None
     serving = serving_of(sections["server"]) if "server" in sections else USUAL
     project = Project(catalog, engines, people, store, serving, plugins=plugins)
-    return _with_copies(root, project, {engine.name: rule for engine, rule in found})
+    return _with_copies(root, project, rules)
+
+
+def _located(table: Table, rules: Mapping[str, AddressRule]) -> Table:
+    """A table that says which plug-in reads it, where one does."""
+    plugin = rules[table.location.engine].plugin
+    if plugin is None:
+        return table
+    return replace(table, location=replace(table.location, plugin=plugin))
 
 
 def _with_copies(root: Entry, project: Project, rules: Mapping[str, AddressRule]) -> Project:

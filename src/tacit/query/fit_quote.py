@@ -59,7 +59,13 @@ class FitQuote:
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What its guarantee rests on."""
-        return self.training.assumptions
+        plugin = getattr(self.estimator, "plugin", None)
+        if plugin is None:
+            return self.training.assumptions
+        keeps = (
+            f"the plug-in {plugin}, which fits the model, keeps the contract of an estimator"
+        )
+        return (*self.training.assumptions, keeps)
 
     @property
     def key(self) -> bytes:

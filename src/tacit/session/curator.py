@@ -49,6 +49,8 @@ class Curator:
     """Paid work that goes on, whoever waits for it."""
     tell: Tell = field(default=nobody, repr=False)
     """Told of each charge that failed, was run twice, or waits for its engine."""
+    plugins: Mapping[str, str] = field(default_factory=dict)
+    """Plug-ins that the project file names, each with its version."""
     waits: Mapping[str, str] = field(default_factory=dict)
     """Why some populations are not answered about here, in words for operators and owners."""
 

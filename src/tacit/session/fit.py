@@ -47,8 +47,8 @@ def quote_of(
     curator: Curator, model: Any, dataset: str, features: Sequence[str], target: str | None
 ) -> FitQuote:
     """The price of ``model``, in the measure of the budget of the people it is about."""
-    asked = Fit(spec_of(model), dataset, tuple(features), target)
-    catalog, told = curator.catalog, model_of(asked.spec)
+    asked = Fit(spec_of(model, curator.plugins), dataset, tuple(features), target)
+    catalog, told = curator.catalog, model_of(asked.spec, curator.plugins)
     measure = curator.home.ledger.status(catalog.dataset(dataset).population).measure
     delta = exact(0)
     with refusing(type(told).__name__):

@@ -11,10 +11,11 @@ from tacit.core.catalog import Catalog
 from tacit.core.dataset import Dataset, Epoch, Limits, Location, UnitColumn
 from tacit.core.population import Population
 from tacit.engines.duckdb_source import open_frame
-from tacit.engines.engine import CheckedEngine
+from tacit.engines.engine import MEMBERS, CheckedEngine
 from tacit.engines.engine_spec import OpenRequest
-from tacit.engines.registry import spec_for
+from tacit.engines.registry import engine_spec, spec_for
 from tacit.errors import Conflict, InvalidValue, StoreFailed, UnknownName
+from tacit.extras import maker_of
 from tacit.ledger.declared import Declaration, HeldDeclarations, Numbered
 from tacit.ledger.holding import MOMENTARY
 from tacit.ledger.ledger import Ledger
@@ -39,8 +40,9 @@ TABLE = "data"
 
 
 def open_session(  # noqa: PLR0913 - each is a public fact that somebody has to state
-    source: object,
+    source: object = None,
     *,
+    engine: CheckedEngine | str | None = None,
     population: str | Population,
     unit: str,
     max_groups: int,
@@ -61,6 +63,9 @@ def open_session(  # noqa: PLR0913 - each is a public fact that somebody has to 
     Args:
         source: a pandas, Polars or Arrow table, which is copied; or the path of a ``.parquet``
             file or of a ``.duckdb`` database; or the address of a PostgreSQL database.
+        engine: an engine that is open already, in place of a source, which the session closes;
+            or the kind of engine that ``source`` is an address of, as a project file says
+            it. The guarantee names an engine that is not Tacit's own.
         population: the people that the table is about. Tables about the same people share one
             name and one folder, and so one budget.
         unit: the column that names the person whom a row belongs to.
@@ -83,15 +88,15 @@ def open_session(  # noqa: PLR0913 - each is a public fact that somebody has to 
     """
     people, asker = population_of(population), principal or getuser()
     with ExitStack() as closing:
-        engine, where = _engine(source, table)
-        closing.callback(engine.close)
+        held, where = _engine(source, engine, table)
+        closing.callback(held.close)
         dataset = Dataset(
             where[-1],
             people.name,
-            schema_of(engine.columns(where), bounds or {}, keys or {}),
+            schema_of(held.columns(where), bounds or {}, keys or {}),
             UnitColumn(unit, one_row),
             Limits(max_groups, max_rows, max_rows_in_all),
-            Location(ENGINE, where),
+            Location(ENGINE, where, maker_of(held)),
             Epoch(epoch),
             row_key,
         )
@@ -99,13 +104,13 @@ def open_session(  # noqa: PLR0913 - each is a public fact that somebody has to 
         closing.callback(home.store.close)
         catalog = Catalog((people,), (dataset,))
         spec = spec_for(source)
-        if spec is not None and spec.address.in_place:
-            check_computed(catalog, {ENGINE: engine})
+        if isinstance(source, str | Path) and (spec is None or spec.address.in_place):
+            check_computed(catalog, {ENGINE: held})
         # tables that are not there, or of other types, are refused before anything is recorded
-        Curator(catalog, {ENGINE: engine}, home, asker)
-        tables = tables_of(catalog, {ENGINE: engine})[dataset.name].all
+        Curator(catalog, {ENGINE: held}, home, asker)
+        tables = tables_of(catalog, {ENGINE: held})[dataset.name].all
         declarations = settle(home.ledger, catalog, tables, budget, asker)
-        curator = Curator(catalog, {ENGINE: engine}, home.under(declarations), asker)
+        curator = Curator(catalog, {ENGINE: held}, home.under(declarations), asker)
         closing.pop_all()
     return Session(curator)
 
@@ -182,12 +187,22 @@ def _checked(ledger: Ledger, population: Population, given: Budget | None) -> Nu
     return ledger.declarations()[population.name]
 
 
-def _engine(source: object, table: str | None) -> tuple[CheckedEngine, tuple[str, ...]]:
-    """The engine over ``source``, and the table there."""
-    if not isinstance(source, str | Path):
+def _engine(
+    source: object, engine: CheckedEngine | str | None, table: str | None
+) -> tuple[CheckedEngine, tuple[str, ...]]:
+    """The engine over ``source``, or the one that was given, and the table there."""
+    if engine is not None and not isinstance(engine, str):
+        if source is not None:
+            raise InvalidValue("Give a source or an engine that is open, and not both.")
+        return _whole(engine), _named(table)
+    if source is None:
+        raise InvalidValue(
+            "Give a source, such as a data frame or a .duckdb database, or engine=, an engine."
+        )
+    if engine is None and not isinstance(source, str | Path):
         name = table or TABLE
         return open_frame(source, name), (name,)
-    spec = spec_for(source)
+    spec = spec_for(source) if engine is None else engine_spec(engine)
     if spec is None:
         raise InvalidValue(
             "A source is a data frame, a .parquet file, a .duckdb database or a postgresql:// "
@@ -196,6 +211,17 @@ def _engine(source: object, table: str | None) -> tuple[CheckedEngine, tuple[str
     named = spec.names_table(str(source))
     where = (table or named,) if named is not None else _named(table)
     return spec.open(OpenRequest(ENGINE, str(source), where[-1:], {})), where
+
+
+def _whole(engine: CheckedEngine) -> CheckedEngine:
+    """Refuse an engine that lacks a part of the port, before anything is recorded."""
+    lacking = [name for name in MEMBERS if not hasattr(engine, name)]
+    if lacking:
+        raise InvalidValue(
+            f"{type(engine).__name__} is no engine: it has no {', '.join(lacking)}; see "
+            "tacit.engines.engine.CheckedEngine."
+        )
+    return engine
 
 
 def _named(table: str | None) -> tuple[str, ...]:

@@ -73,7 +73,12 @@ def _declared(table: Table) -> tuple[object, ...]:
     stands as None for private tables, and what has come since is there only where it is said.
     """
     if isinstance(table, PublicTable):
-        return (table.name, table.schema)
+        return (table.name, table.schema, *_plugin(table))
     facts = (table.name, table.population, table.schema, table.unit, table.limits)
     later = ("in place",) if table.in_place else ()
-    return (*facts, table.row_key, None, *later)
+    return (*facts, table.row_key, None, *later, *_plugin(table))
+
+
+def _plugin(table: Table) -> tuple[str, ...]:
+    """The plug-in that reads a table, where there is one."""
+    return () if table.location.plugin is None else (f"plug-in {table.location.plugin}",)

@@ -12,7 +12,7 @@ from tacit.engines.engine import Engine
 from tacit.engines.engine_spec import EngineSpec
 from tacit.engines.registry import engine_spec
 from tacit.errors import InvalidValue
-from tacit.ml.registry import MODELS
+from tacit.ml.registry import MODELS, load_estimators
 from tacit.project.address import Plugins
 from tacit.project.engines import EngineAddress
 from tacit.project.project import Project
@@ -57,6 +57,7 @@ def pools_of(
     get_context("forkserver").set_forkserver_preload(list(dict.fromkeys(loaded)))
     # a question that has a deadline is not waited for any longer
     most = Allowed(serving.megabytes * MEGABYTE, serving.deadline or serving.seconds)
+    reads = partial(read_work, plugins=dict(project.plugins))
     for named in project.engines:
         address, within = confined(named, specs[named.name], environment)
         allowed = replace(most, within=within)
@@ -65,7 +66,7 @@ def pools_of(
         copies, columns = project.files_of(address.name), columns_read(project, address.name)
         start = partial(_start, address, tables, copies, columns, dict(project.plugins))
         workers = [
-            Worker(start, str(folder.resolve()), project.catalog, allowed, reads=read_work)
+            Worker(start, str(folder.resolve()), project.catalog, allowed, reads=reads)
             for _ in range(serving.processes)
         ]
         pool = found[address.name] = Pool(workers, serving.deadline)
@@ -124,6 +125,7 @@ def _start(  # noqa: PLR0913, PLR0917 - an engine, and what of it will be read
     engine = opened(
         address, tables, Path(folder), copies=copies, columns=columns, plugins=plugins
     )
+    load_estimators(plugins)  # a plug-in that fails does so before anything is charged
     engine.tables()  # names, and no row: the first time takes longer
     rehearse(engine_spec(address.kind, plugins).dialect)
     return engine

@@ -18,7 +18,7 @@ from tacit.session.engines import Engines, all_opened
 from tacit.session.home import FOLDER, Home
 from tacit.session.in_place import check_computed, check_declared
 from tacit.session.pools import pools_of
-from tacit.session.project_file import read_project, spec_of
+from tacit.session.project_file import check_plugins, read_project, spec_of
 from tacit.session.served_copies import Tell, silent, with_copies
 from tacit.session.session import Session
 
@@ -73,13 +73,21 @@ def _curator(
             project = with_copies(project, file, home.states, tell)
         if project.outdated:
             raise InvalidValue("\n".join(project.outdated.values()))
+        check_plugins(project)
         engines = all_opened(project, file.parent, closing, environment)
         _check_storage(project, engines)
         tables = tables_of(project.catalog, engines)
         _check_held(changes(project, home.ledger, tables), file)
         held_home = home.under(HeldDeclarations(held))
         tell_owner = alarm(to_stderr, project.serving.on_failure)
-        curator = Curator(project.catalog, engines, held_home, principal, tell=tell_owner)
+        curator = Curator(
+            project.catalog,
+            engines,
+            held_home,
+            principal,
+            tell=tell_owner,
+            plugins=project.plugins,
+        )
         closing.pop_all()
     return curator, project
 
@@ -112,6 +120,7 @@ def _again(
     with ExitStack() as closing:
         held = home.ledger.declarations()
         project = with_copies(project, file, home.states, tell)
+        check_plugins(project)
         engines = all_opened(project, file.parent, closing, environment)
         _check_storage(project, engines)
         tables = tables_of(project.catalog, engines)
@@ -134,6 +143,7 @@ def _again(
             SERVER,
             tell=tell_owner,
             waits=why,
+            plugins=project.plugins,
         )
         closing.pop_all()
     return curator, project

@@ -9,7 +9,10 @@ what the engine says that it lacks it refuses.
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
 
 from tacit.audit.record import RecordingGateway
 from tacit.audit.replay import BrokenPromise, ReplayingGateway
@@ -19,21 +22,29 @@ from tacit.core.dataset import Limits, Location
 from tacit.core.keys import Group
 from tacit.core.loss import Loss
 from tacit.core.proof import Rule
+from tacit.core.secret import Secret
 from tacit.core.sensitivity import Norm, Sensitivity
-from tacit.engines.engine import Engine, SecretTable
+from tacit.engines.engine import MEMBERS, CheckedEngine, RowEngine, SecretTable
 from tacit.engines.joined import Tables
 from tacit.engines.reference import Reference
-from tacit.errors import EngineUnreachable, InternalError, InvalidValue
+from tacit.engines.unit_rows import UnitRows
+from tacit.errors import EngineUnreachable, InternalError, InvalidValue, TacitError
+from tacit.mechanisms.gateway import inside
 from tacit.noise.integers import Integers
 from tacit.numeric.entropy import Entropy, SystemEntropy
 from tacit.plan.bound import bound
 from tacit.plan.canonical import canonical
+from tacit.plan.relation import Scan
+from tacit.plan.steps import WholeSteps
+from tacit.plan.tally import KeptTally
+from tacit.plan.training import training_of
 from tacit.query.price import price
 from tacit.query.quote import Quote
 from tacit.query.run import run
+from tacit.session.open import open_session
 from tacit.sql.parse import parse
 from tacit.testing.engine_cases import QUESTIONS
-from tacit.testing.engine_tables import PEOPLE, catalog, tables
+from tacit.testing.engine_tables import PEOPLE, WARDS, catalog, tables
 
 SALT = b"salt"
 TIGHT, WIDE = Limits(max_groups=2, max_rows=3), Limits(max_groups=50, max_rows=50)
@@ -44,14 +55,6 @@ LEAVING = PEOPLE[0]
 
 LOSS = Loss.zcdp("0.1", "1e-6")
 GONE = "gone_from_here"
-
-
-class CheckedEngine(Engine, Protocol):
-    """An engine that looks at its tables before anybody asks."""
-
-    def check(self, catalog: Catalog) -> None:
-        """Refuse a catalogue whose tables are not there, or of other types; no row is read."""
-        ...
 
 
 Over = Callable[[Catalog, Tables], CheckedEngine]
@@ -77,6 +80,8 @@ class EngineContract:
     lacks: frozenset[Kind] = frozenset()
     one_of: int = 1
     """Of so many questions one is asked, where an engine takes long for each."""
+    shared: bool = False
+    """Whether ``over`` gives one engine again and again, which must then stay open."""
 
     @property
     def questions(self) -> list[str]:
@@ -97,11 +102,98 @@ class EngineContract:
 
         Neighbours and errors are looked at where the integers are right.
         """
-        return list(self.unequal()) or [
-            *self.told_apart(),
-            *self.told_by_errors(),
-            *self.approximated(),
-        ]
+        return (
+            [*self.incomplete()]
+            or [*self.unequal()]
+            or [
+                *self.told_apart(),
+                *self.told_by_errors(),
+                *self.approximated(),
+                *self.unequal_rows(),
+                *self.misdescribed(),
+                *self.unpaid(),
+                *self.left_open(),
+            ]
+        )
+
+    def incomplete(self) -> Iterator[str]:
+        """Members of the port that the engine does not have."""
+        engine = self.over(catalog(WIDE, self.lacks), tables())
+        for name in MEMBERS:
+            if not hasattr(engine, name):
+                yield f"Has no {name}, which every engine has."
+
+    def misdescribed(self) -> Iterator[str]:
+        """Tables and columns that the engine names otherwise than `check` accepts them."""
+        declared = catalog(WIDE, self.lacks)
+        engine = self.over(declared, tables())
+        engine.check(declared)
+        listed = {table[-1] for table in engine.tables()}
+        for table in declared.tables:
+            if table.location.table[-1] not in listed:
+                yield f"Does not list the table {table.name}."
+            found = {each.name: each.kind for each in engine.columns(table.location.table)}
+            for column in table.schema.columns:
+                if found.get(column.name) is not column.kind:
+                    yield f"Describes {table.name}.{column.name} otherwise than it checks it."
+            # tables in memory have no identity; others have the same each time
+            known: list[object] = [engine.identities(table.location.table) for _ in range(2)]
+            if not isinstance(known[0], tuple) or known[0] != known[1]:
+                yield f"Does not say which physical table {table.name} is."
+        if not _refuses_columns(engine):
+            yield "Describes a table that is not there."
+
+    def unequal_rows(self) -> Iterator[str]:
+        """Rows for a fit that are not those of the reference, where the engine hands on any."""
+        declared = catalog(TIGHT, self.lacks)
+        engine = self.over(declared, tables())
+        if not isinstance(engine, RowEngine):
+            return
+        plan = training_of(Scan("visits"), ["age"], None, declared).plan(
+            [KeptTally(WholeSteps(1), 0, TIGHT.max_rows)]
+        )
+        reference = Reference(dict(tables()))
+        wanted, found = (each.rows(plan, declared, SALT) for each in (reference, engine))
+        if _blocks(found) != _blocks(wanted):
+            yield "Hands on other rows for a fit than the reference."
+
+    def unpaid(self) -> Iterator[str]:
+        """A session that `tacit.open` makes with the engine, and one question that it pays."""
+        declared = catalog(WIDE, self.lacks)
+        engine: Any = Unclosed(self.over(declared, tables()))
+        with TemporaryDirectory(prefix="tacit-contract-") as folder:
+            try:
+                session = open_session(
+                    engine=engine,
+                    table="visits",
+                    population="patients",
+                    unit="person",
+                    max_groups=2,
+                    max_rows=3,
+                    keys={"ward": list(WARDS)},
+                    budget=(10, "1e-6"),
+                    folder=folder,
+                    principal="the contract",
+                )
+                asked = session.sql("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward")
+                answer = asked.ask(epsilon=1)
+                session.close()
+            except TacitError as error:
+                yield f"Does not answer a paid question of tacit.open: {error}"
+                return
+            if len(answer.columns[0].values) != len(WARDS):
+                yield "Answers a paid question with other groups than the public ones."
+
+    def left_open(self) -> Iterator[str]:
+        """An engine that cannot be closed twice."""
+        if self.shared:
+            return
+        engine = self.over(catalog(WIDE, self.lacks), tables())
+        try:
+            engine.close()
+            engine.close()
+        except Exception as error:  # noqa: BLE001 - whatever it is, a session would fail by it
+            yield f"Fails with {type(error).__name__} when it is closed twice."
 
     def unequal(self) -> Iterator[str]:
         """Questions whose integers are not those of the reference."""
@@ -167,6 +259,19 @@ class EngineContract:
                 yield f"Lacks {kind.value} columns by its own word, and does not refuse them."
 
 
+class Unclosed:
+    """An engine that stays open when a session lets go of it: others may share it."""
+
+    def __init__(self, engine: CheckedEngine) -> None:
+        self._engine = engine
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    def close(self) -> None:
+        """Leave the engine open."""
+
+
 def opened(table: SecretTable) -> tuple[tuple[Group, ...] | None, list[list[int]]]:
     """The groups and integers that an engine found, as an audit records them."""
     recording = RecordingGateway(SystemEntropy(SALT))
@@ -189,3 +294,23 @@ def _refuses(engine: CheckedEngine, declared: Catalog) -> bool:
     except InvalidValue:
         return True
     return False
+
+
+def _refuses_columns(engine: CheckedEngine) -> bool:
+    try:
+        engine.columns((GONE,))
+    except InvalidValue:
+        return True
+    return False
+
+
+def _blocks(rows: Secret[UnitRows]) -> list[list[int]]:
+    """The rows for a fit, as an audit records them."""
+    recording = RecordingGateway(SystemEntropy(SALT))
+    nothing = Sensitivity.of(1, Norm.L1, Rule("it is made up"))
+
+    def flat(found: UnitRows) -> Integers:
+        blocks = [block.reshape(-1) for block in found.blocks()]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *blocks])
+
+    return [recording.release(inside(rows, flat), nothing, _as_it_is).tolist()]

@@ -78,4 +78,5 @@ def _fitted(
 def _model(given: GivenFit, session: Session, caller: Caller) -> Any:
     session.catalog.dataset(given.dataset)
     caller.scope.check_datasets((given.dataset,), session.catalog)
-    return model_named(given.model, given.settings)
+    plugins = session._curator.plugins  # noqa: SLF001 - named by the project file
+    return model_named(given.model, given.settings, plugins=plugins)
