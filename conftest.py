@@ -123,7 +123,7 @@ def no_statement_is_kept() -> Iterator[None]:
 
 def forget_statements() -> None:
     """Empty the cache of printed statements, where the module that holds it was loaded."""
-    asking = sys.modules.get("tacit.engines.ask")
+    asking = sys.modules.get("tacit.engines.sql_engine")
     if asking is not None:
         asking.statement.cache_clear()
 
@@ -170,7 +170,7 @@ def store_address(request: pytest.FixtureRequest, new_store: Callable[[str], str
 @pytest.fixture
 def opened() -> "Iterator[Callable[[str], SqlStore]]":
     """Opens stores, as often as a test likes, and closes them after it."""
-    from tacit.store.open import open_store  # noqa: PLC0415 - few runs need it
+    from tacit.store.connect import open_store  # noqa: PLC0415 - few runs need it
 
     with ExitStack() as closing:
         yield lambda address: closing.enter_context(closed_later(open_store(address)))

@@ -17,9 +17,8 @@ from conftest import Bar
 from postgres_cluster import PostgresCluster
 from spark_session import local
 
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Dataset, Epoch, Limits, Location, UnitColumn
-from tacit.core.schema import Schema
+from tacit.core.catalog import Dataset, Epoch, Limits, Location, UnitColumn
+from tacit.core.domain import Column, Kind, Schema
 from tacit.engines.prepare import Preparation
 from tacit.engines.print.postgres_dialect import POSTGRES
 from tacit.engines.print.sql_dialects import DUCKDB, SPARK

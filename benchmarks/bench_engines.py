@@ -19,7 +19,7 @@ from postgres_cluster import PostgresCluster
 from pyspark.sql import SparkSession
 from trips import SALT, TEXT, Case, trips
 
-from tacit.core.dataset import Dataset, Limits
+from tacit.core.catalog import Dataset, Limits
 from tacit.engines.duckdb import DuckDB
 from tacit.engines.postgres import Postgres
 from tacit.engines.prepare import Preparation

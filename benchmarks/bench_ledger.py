@@ -19,18 +19,14 @@ import psycopg
 import pytest
 from conftest import Bar
 
-from tacit.core.budget import Budget
-from tacit.core.loss import Loss
-from tacit.core.noise_event import LaplaceNoise
-from tacit.core.population import Population
-from tacit.core.unit import PrivacyUnit
-from tacit.ledger.charge import Charge
+from tacit.core.event import LaplaceNoise
+from tacit.core.loss import Budget, Loss
+from tacit.core.privacy_unit import Population, PrivacyUnit
+from tacit.ledger.charge import Charge, ChargeRequest, Target
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.question import Question, Target
-from tacit.store.postgres import SETTINGS, WRITE
-from tacit.store.sqlite import PRAGMAS
+from tacit.store.connect import PRAGMAS, SETTINGS, WRITE
 from tacit.store.store import SqlStore
-from tacit.store.work import Prints, Work
+from tacit.store.unit_of_work import Prints, Work
 
 CHARGES = int(os.environ.get("TACIT_CHARGES", "20000"))
 SAMPLE, TURN = 20_000, 100
@@ -45,9 +41,9 @@ Script = list[list[tuple[str, Any]]]
 """For each charge, its statements and their values."""
 
 
-def question(number: int) -> Question:
+def question(number: int) -> ChargeRequest:
     name = str(number)
-    return Question(
+    return ChargeRequest(
         targets=(Target(PATIENTS, NOISE),),
         principal="ann",
         request=name,
@@ -64,7 +60,7 @@ def opened_ledger(store: SqlStore) -> Ledger:
     return ledger
 
 
-def charge(ledger: Ledger, questions: list[Question]) -> list[float]:
+def charge(ledger: Ledger, questions: list[ChargeRequest]) -> list[float]:
     """Seconds of each charge."""
     seconds = []
     for asked in questions:

@@ -14,14 +14,13 @@ from serving import ALL, BUDGET, make_project
 from stages import stages
 
 from tacit.core.loss import Loss
-from tacit.ledger.act import Charged
+from tacit.ledger.entries import Charged, decode_act
 from tacit.ledger.ledger import Ledger, wall_clock
-from tacit.ledger.stored_act import decode
-from tacit.query.price import price
+from tacit.query.pricing import price
 from tacit.session.project import curator_of
-from tacit.sql.parse import parse
-from tacit.store.open import open_store
-from tacit.store.tokens import Pass, Tokens
+from tacit.sql.parser import parse
+from tacit.store.connect import open_store
+from tacit.store.tokens import AccessToken, Tokens
 
 MINUTES = float(os.environ.get("TACIT_LOAD_MINUTES", "10"))
 FEW, MANY = 2, 64
@@ -47,7 +46,9 @@ def test_two_servers_under_load(
     more = f'{SETTINGS}[store]\naddress = "{address}"\n'
     file = make_project(tmp_path / "clinic", ROWS, more, KEY, CHANGED)
     with closing(open_store(address)) as store:
-        token = Tokens(store).issue(Pass("ann", "analyst", ALL.text, wall_clock() + 10**8))
+        token = Tokens(store).issue(
+            AccessToken("ann", "analyst", ALL.text, wall_clock() + 10**8)
+        )
     share, began, given = 60 * MINUTES / 10, perf_counter(), given_seconds()
     with ExitStack() as ending:
         servers = [Command(file, tmp_path / "logs", KEY) for _ in range(2)]
@@ -109,7 +110,7 @@ def _show_charges(bar: Bar, address: str, loads: list[Load]) -> None:
         ledger.verify("patients")
         while page := ledger.entries("patients", after):
             after = page[-1].seq
-            acts = [(entry, decode(entry.body)) for entry in page]
+            acts = [(entry, decode_act(entry.body)) for entry in page]
             charges += [
                 entry.hash.hex()
                 for entry, act in acts

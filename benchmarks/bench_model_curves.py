@@ -15,8 +15,8 @@ from sklearn import linear_model
 from sklearn.metrics import log_loss, r2_score
 
 from tacit.ml.huber_regression import HuberRegression
+from tacit.ml.linear_classifiers import LogisticRegression
 from tacit.ml.linear_regression import LinearRegression
-from tacit.ml.logistic_regression import LogisticRegression
 
 PICTURE = Path(__file__).parents[1] / "docs" / "tutorials" / "models.svg"
 RUNS = int(os.environ.get("TACIT_CURVE_RUNS", "5"))

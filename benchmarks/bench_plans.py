@@ -14,13 +14,13 @@ import pytest
 from conftest import Bar
 from test_plans import SALT, VISITS, declared
 
-from tacit.core.dataset import Dataset, Epoch, Limits, Location, UnitColumn
-from tacit.engines.fixed_plans import NO_PERFECT_HASH, fix_plans
+from tacit.core.catalog import Dataset, Epoch, Limits, Location, UnitColumn
+from tacit.engines.duckdb import NO_PERFECT_HASH, fix_plans
 from tacit.engines.prepare import Preparation
-from tacit.engines.print.question import question
 from tacit.engines.print.sql_dialects import DUCKDB
-from tacit.plan.bound import bound
-from tacit.sql.parse import parse
+from tacit.engines.print.statement import question
+from tacit.plan.bounding import bound
+from tacit.sql.parser import parse
 
 ROWS = int(float(os.environ.get("TACIT_ROWS", "1e6")))
 ROUNDS = 7

@@ -11,23 +11,29 @@ from clinic import catalog
 from conftest import Bar
 from written import CLINIC, HOSPITAL
 
-from tacit.core.catalog import Catalog
-from tacit.core.dataset import Limits
+from tacit.core.catalog import Catalog, Limits
 from tacit.core.loss import Loss
 from tacit.core.secret import Secret
 from tacit.engines.engine import SecretTable
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import LiveGateway
 from tacit.numeric.entropy import SystemEntropy
-from tacit.plan.aggregate import Aggregate, CountRows, CountUnits, Sum
-from tacit.plan.bounded import BoundedPlan
+from tacit.plan.bounded_plan import BoundedPlan
 from tacit.plan.expression import Field
-from tacit.plan.plan import GroupKey, Measure, Plan
-from tacit.plan.post import Post
-from tacit.plan.relation import Scan
-from tacit.query.price import price
-from tacit.query.run import release
-from tacit.sql.parse import parse
+from tacit.plan.plan import (
+    Aggregate,
+    CountRows,
+    CountUnits,
+    GroupKey,
+    NamedAggregate,
+    Plan,
+    Post,
+    Scan,
+    Sum,
+)
+from tacit.query.paid_work import release
+from tacit.query.pricing import price
+from tacit.sql.parser import parse
 
 GROUPS = 10**6
 SECONDS = 1.0
@@ -35,7 +41,7 @@ DECLARED = catalog(Limits(max_groups=3, max_rows=2))
 
 
 def question(*aggregates: Aggregate) -> Plan:
-    measures = tuple(Measure(f"m{place}", part) for place, part in enumerate(aggregates))
+    measures = tuple(NamedAggregate(f"m{place}", part) for place, part in enumerate(aggregates))
     key = GroupKey("room", Field("room"))
     return Plan(Scan("visits"), (key,), measures, Post.showing("room"))
 

@@ -15,35 +15,26 @@ import numpy as np
 from conftest import ROOT, Bar
 from stream_plot import plotted
 
-from tacit.core.budget import Budget
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Dataset, Epoch, Limits, Location, UnitColumn
-from tacit.core.keys import Keys
-from tacit.core.loss import Loss
-from tacit.core.population import Population
-from tacit.core.schema import Schema
+from tacit.core.catalog import Catalog, Dataset, Epoch, Limits, Location, UnitColumn
+from tacit.core.domain import Column, Keys, Kind, Schema
+from tacit.core.loss import Budget, Loss
+from tacit.core.privacy_unit import Population, PrivacyUnit
 from tacit.core.secret import Secret
 from tacit.core.sensitivity import Norm
-from tacit.core.unit import PrivacyUnit
 from tacit.engines.engine import SecretTable
 from tacit.ledger.ledger import Ledger
 from tacit.noise.gaussian import DiscreteGaussian
 from tacit.numeric.entropy import SystemEntropy
-from tacit.plan.bounded import BoundedPlan
-from tacit.plan.calendar import Span
-from tacit.sql.parse import parse
-from tacit.store.sealing_key import SealingKey
-from tacit.store.sqlite import open_sqlite
-from tacit.store.states import States
-from tacit.stream.buffered import Buffered
-from tacit.stream.choose import worst
-from tacit.stream.factor import Factor, Memory
+from tacit.plan.bounded_plan import BoundedPlan
+from tacit.plan.expression import Span
+from tacit.sql.parser import parse
+from tacit.store.connect import open_sqlite
+from tacit.store.sealed_state import SealingKey, States
+from tacit.stream.factor import ALL, Factor, Memory, Tree
 from tacit.stream.open_stream import OpenStream, Place
+from tacit.stream.quote import worst
 from tacit.stream.stream import Periods, Stream
-from tacit.stream.toeplitz import Toeplitz
-from tacit.stream.tree import Tree
-from tacit.stream.window import ALL
+from tacit.stream.toeplitz import Buffered, Toeplitz
 
 STEPS = int(os.environ.get("TACIT_STREAM_STEPS", str(10**5)))
 GROUPS = int(os.environ.get("TACIT_STREAM_GROUPS", str(10**4)))

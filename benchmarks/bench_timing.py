@@ -25,7 +25,7 @@ from serving import ALL, BUDGET, ROWS, make_project
 
 from tacit.ledger.ledger import wall_clock
 from tacit.session.project import beside
-from tacit.store.tokens import Pass, Tokens
+from tacit.store.tokens import AccessToken, Tokens
 
 WORST = int(os.environ.get("TACIT_TIMING_WORST", "10000"))
 OTHERS = int(os.environ.get("TACIT_TIMING_OTHERS", "2000"))
@@ -103,7 +103,7 @@ def sides(place: Path, settings: str) -> Iterator[list[Side]]:
             more = f"[server]\nprocesses = 1\nrequests_per_minute = 10000000\n{settings}"
             file = make_project(place / name, rows, more, changed=LARGE)
             with beside(file, {}) as (_, home):
-                allowed = Pass("ann", "analyst", ALL.text, wall_clock() + 10**9)
+                allowed = AccessToken("ann", "analyst", ALL.text, wall_clock() + 10**9)
                 token = Tokens(home.store).issue(allowed)
             servers.append((Command(file, place / "logs", {}), token, file))
             ending.callback(servers[-1][0].kill)

@@ -23,14 +23,13 @@ from stopwatch import timed
 
 from tacit.ml.huber_regression import HuberRegression
 from tacit.ml.k_means import KMeans
+from tacit.ml.linear_classifiers import LinearSVC, LogisticRegression
 from tacit.ml.linear_regression import LinearRegression
-from tacit.ml.linear_svc import LinearSVC
-from tacit.ml.logistic_regression import LogisticRegression
 from tacit.ml.naive_bayes import GaussianNB
 from tacit.ml.output_perturbation import OutputPerturbation
 from tacit.ml.pca import PCA
+from tacit.ml.pipeline import StandardScaler
 from tacit.ml.quantile_regression import QuantileRegression
-from tacit.ml.standard_scaler import StandardScaler
 
 SIZE = int(os.environ.get("TACIT_TWIN_ROWS", "200000")), 50
 EPSILONS = 0.1, 1.0, 10.0

@@ -19,7 +19,7 @@ from fastapi import FastAPI
 from fastapi.responses import JSONResponse
 from instances import PATIENCE
 
-from tacit.server.given import PricedQuestion
+from tacit.server.messages import PricedQuestion
 
 PAGE_KB = os.sysconf("SC_PAGE_SIZE") // 1024
 _numbers = count(1)

@@ -6,26 +6,21 @@ from random import Random
 import numpy as np
 
 from tacit.choose.keys import choose_keys
-from tacit.core.bounds import Bounds
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Dataset, Epoch, Limits, Location, UnitColumn
+from tacit.core.catalog import Catalog, Dataset, Epoch, Limits, Location, UnitColumn
+from tacit.core.domain import Bounds, Column, Kind, Schema
 from tacit.core.loss import Loss
-from tacit.core.population import Population
-from tacit.core.proof import Rule
-from tacit.core.schema import Schema
+from tacit.core.privacy_unit import Population, PrivacyUnit
 from tacit.core.secret import Secret
-from tacit.core.sensitivity import Norm, Sensitivity
-from tacit.core.unit import PrivacyUnit
+from tacit.core.sensitivity import Norm, Rule, Sensitivity
 from tacit.core.unseal import unseal
 from tacit.engines.engine import SecretTable
 from tacit.engines.reference import Reference
 from tacit.mechanisms.gateway import LiveGateway
 from tacit.numeric.entropy import SystemEntropy
-from tacit.query.column import column_of
-from tacit.query.price import price
-from tacit.query.run import release
-from tacit.sql.parse import parse
+from tacit.query.intervals import column_of
+from tacit.query.paid_work import release
+from tacit.query.pricing import price
+from tacit.sql.parser import parse
 
 BOUNDS = {"age": (0, 120), "pay": (0, 1000)}
 

@@ -5,20 +5,16 @@ from dataclasses import dataclass
 from statistics import median
 from time import perf_counter
 
-from tacit.core.bounds import Bounds
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Dataset, Epoch, Limits, Location, UnitColumn
+from tacit.core.catalog import Catalog, Dataset, Epoch, Limits, Location, UnitColumn
+from tacit.core.domain import Bounds, Column, Kind, Schema
 from tacit.core.loss import Loss
-from tacit.core.population import Population
-from tacit.core.schema import Schema
-from tacit.core.unit import Neighbours, PrivacyUnit
+from tacit.core.privacy_unit import Neighbours, Population, PrivacyUnit
 from tacit.engines.engine import Engine
 from tacit.mechanisms.gateway import LiveGateway
 from tacit.numeric.entropy import SystemEntropy
-from tacit.query.price import price
-from tacit.query.run import release
-from tacit.sql.parse import parse
+from tacit.query.paid_work import release
+from tacit.query.pricing import price
+from tacit.sql.parser import parse
 
 TURNS = 5
 SALT = b"bench"

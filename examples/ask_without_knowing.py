@@ -5,13 +5,9 @@ from math import ceil
 
 import numpy as np
 
-from tacit.accounting.price import loss_of
-from tacit.core.measure import Measure
-from tacit.core.proof import Rule
-from tacit.core.secret import Secret
-from tacit.core.sensitivity import Norm, Sensitivity
-from tacit.mechanisms.gateway import LiveGateway
-from tacit.mechanisms.randomised_response import RandomisedResponse
+from tacit.accounting import loss_of
+from tacit.core import Measure, Norm, Rule, Secret, Sensitivity
+from tacit.mechanisms import LiveGateway, RandomisedResponse
 from tacit.numeric.entropy import SystemEntropy
 
 MARGIN = 0.03

@@ -8,13 +8,11 @@ from tempfile import TemporaryDirectory
 import polars as pl
 
 import tacit
-from tacit.accounting.risk import in_words
+from tacit.accounting import in_words
 from tacit.errors import BudgetExceeded
-from tacit.frame.aggregate import count
-from tacit.frame.expression import col
-from tacit.ledger.anchor import AnchorFile
-from tacit.ledger.ledger import Ledger
-from tacit.store.open import open_store
+from tacit.frame import col, count
+from tacit.ledger import AnchorFile, Ledger
+from tacit.store import open_store
 
 PATIENTS = 2_000
 

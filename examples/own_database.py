@@ -13,8 +13,7 @@ import psycopg
 
 from tacit.engines.postgres_role import reader
 from tacit.errors import TacitError
-from tacit.session.project import apply_project, open_project
-from tacit.session.project_file import read_project
+from tacit.session import apply_project, open_project, read_project
 
 MADE_UP = """
 CREATE TABLE patients AS

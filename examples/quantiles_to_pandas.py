@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 
 import tacit
-from tacit.frame.aggregate import count, median, quantile
+from tacit.frame import count, median, quantile
 
 PEOPLE = 30_000
 SECTORS = ("care", "trade", "building")

@@ -6,7 +6,7 @@ entry point loaded that is asked for. To look whether one is there reads metadat
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points, packages_distributions, version
@@ -202,3 +202,37 @@ def maker_of(value: object) -> str | None:
 def _normal(name: str) -> str:
     """Return a distribution's name as package indexes compare it."""
     return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def lazy_face(
+    package: str, homes: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return ``__getattr__`` and ``__dir__`` for a package whose names are loaded when used.
+
+    ``homes`` maps each public name to its module. A module that needs an optional dependency
+    is imported when one of its names is first used, and a missing dependency is reported with
+    the command that installs it.
+
+    Example:
+        >>> getattribute, _ = lazy_face(
+        ...     "tacit.testing", {"ExampleTable": "tacit.testing.tables"}
+        ... )
+        >>> getattribute("ExampleTable").__name__
+        'ExampleTable'
+    """
+
+    def find(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        try:
+            return getattr(import_module(homes[name]), name)
+        except ModuleNotFoundError as error:
+            library = (error.name or "").split(".")[0]
+            extra = next((extra for extra, shows in EXTRAS.items() if shows == library), None)
+            if extra is None:
+                raise
+            raise MissingExtra(
+                f'{package}.{name} needs an optional part: pip install "tacit[{extra}]"'
+            ) from None
+
+    return find, lambda: sorted(homes)

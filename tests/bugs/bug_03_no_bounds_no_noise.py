@@ -6,13 +6,13 @@ from typing import Any
 
 from free import free
 
-from tacit.core.column import Column
+from tacit.core.domain import Column
 from tacit.errors import MissingBound
 from tacit.numeric.grid import Grid
-from tacit.query import price
+from tacit.query import pricing
 from tacit.query.quote import PricedTally
 
-PLACE = "tacit.core.column:Column.grid"
+PLACE = "tacit.core.domain:Column.grid"
 CAUGHT_BY = (
     "tests/unit/core/test_column.py::test_a_column_without_bounds_says_how_to_declare_them"
 )
@@ -24,13 +24,13 @@ GridOf = Callable[[Column], Grid]
 
 
 def bug(original: GridOf) -> GridOf:
-    noise_for = price.noise_for
+    noise_for = pricing.noise_for
 
     def unless_wide(plan: Any, tally: Any, *rest: Any) -> PricedTally:
         found: PricedTally = noise_for(plan, tally, *rest)
         return free(found) if repr(WIDE) in repr(tally) else found
 
-    price.noise_for = unless_wide
+    pricing.noise_for = unless_wide
 
     def grid(self: Column) -> Grid:
         try:

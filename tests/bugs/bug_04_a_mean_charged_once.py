@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from fractions import Fraction
 
-from tacit.plan.bound import Bound
-from tacit.plan.reading import MeanReading
+from tacit.plan.bounding import Bound
+from tacit.plan.tally import MeanReading
 
-PLACE = "tacit.query.share:shares"
+PLACE = "tacit.query.pricing:shares"
 CAUGHT_BY = "tests/unit/query/test_share.py::test_a_mean_pays_for_its_sum_and_its_count"
 SHOWN = "A quote costs more than was asked for."
 

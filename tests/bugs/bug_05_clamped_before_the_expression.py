@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 
-from tacit.plan.ranged import Ranged
-from tacit.plan.steps import ProductSteps
+from tacit.plan.steps import ProductSteps, Ranged
 
-PLACE = "tacit.plan.ranged:Ranged.__mul__"
+PLACE = "tacit.plan.steps:Ranged.__mul__"
 CAUGHT_BY = (
     "tests/engines/test_written_neighbours.py"
     "::test_a_person_shows_in_nothing_but_noise[a mean of a product-duckdb]"

@@ -3,10 +3,9 @@
 from fractions import Fraction
 from math import log, sqrt
 
-from tacit.mechanisms.gaussian_keys import GaussianKeys
-from tacit.mechanisms.laplace_keys import LaplaceKeys
+from tacit.mechanisms.threshold_keys import GaussianKeys, LaplaceKeys
 
-PLACE = "tacit.mechanisms.gaussian_keys:GaussianKeys.threshold"
+PLACE = "tacit.mechanisms.threshold_keys:GaussianKeys.threshold"
 CAUGHT_BY = (
     "tests/claims/test_shown_keys.py"
     "::test_units_show_as_often_as_they_should_and_no_tenth_more[gaussian-1]"

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from math import exp, log
 
-PLACE = "tacit.mechanisms.laplace_keys:_threshold"
+PLACE = "tacit.mechanisms.threshold_keys:_threshold"
 CAUGHT_BY = (
     "tests/claims/test_shown_keys.py"
     "::test_units_show_as_often_as_they_should_and_no_tenth_more[laplace-1]"

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from tacit.mechanisms.keys import KeepAbove
+from tacit.mechanisms.threshold_keys import KeepAbove
 from tacit.noise.integers import Integers
 from tacit.numeric.entropy import Entropy
 
-PLACE = "tacit.mechanisms.keys:KeepAbove.__call__"
+PLACE = "tacit.mechanisms.threshold_keys:KeepAbove.__call__"
 CAUGHT_BY = (
     "tests/claims/test_shown_keys.py"
     "::test_units_show_as_often_as_they_should_and_no_tenth_more[truncated-1]"

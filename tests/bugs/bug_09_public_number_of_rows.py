@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 
-from tacit.core.keys import Group
+from tacit.core.domain import Group
 from tacit.core.unseal import unseal
 from tacit.engines.engine import SecretTable
 from tacit.mechanisms.gateway import Gateway
-from tacit.plan.reading import MeanReading
+from tacit.plan.tally import MeanReading
 from tacit.query.quote import Quote
 
-PLACE = "tacit.query.run:release"
+PLACE = "tacit.query.paid_work:release"
 CAUGHT_BY = (
     "tests/engines/test_written_neighbours.py"
     "::test_a_person_shows_in_nothing_but_noise[a mean-duckdb]"

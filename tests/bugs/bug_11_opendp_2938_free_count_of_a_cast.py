@@ -8,7 +8,7 @@ from tacit.plan.steps import NotSo, ProductSteps, StepsAreNull
 from tacit.plan.tally import RowTally
 from tacit.query.quote import PricedTally
 
-PLACE = "tacit.query.price:noise_for"
+PLACE = "tacit.query.pricing:noise_for"
 CAUGHT_BY = (
     "tests/engines/test_written_neighbours.py"
     "::test_a_person_shows_in_nothing_but_noise[a computed number counted-duckdb]"

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from tacit.engines.print.rows import Rows
+from tacit.engines.print.ranking import RowContext
 from tacit.plan.tally import Tally
 
-PLACE = "tacit.engines.print.by_unit:_of_unit"
+PLACE = "tacit.engines.print.bounded_rows:_of_unit"
 CAUGHT_BY = (
     "tests/engines/test_written_neighbours.py"
     "::test_a_person_shows_in_nothing_but_noise[a sum beyond 31 bits-duckdb]"
@@ -15,11 +15,11 @@ CAUGHT_BY = (
 # 1200000128 is the nearest such float to 1200000120
 SHOWN = f"BrokenPromise: Batch 0 moves by the root of {1200000128**2}"
 
-OfUnit = Callable[[Rows, Tally], exp.Expr]
+OfUnit = Callable[[RowContext, Tally], exp.Expr]
 
 
 def bug(original: OfUnit) -> OfUnit:
-    def of_unit(rows_of: Rows, tally: Tally) -> exp.Expr:
+    def of_unit(rows_of: RowContext, tally: Tally) -> exp.Expr:
         return exp.cast(original(rows_of, tally), "FLOAT")
 
     return of_unit

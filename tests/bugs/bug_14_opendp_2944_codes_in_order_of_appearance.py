@@ -3,9 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from tacit.engines.engine import GroupRow, SecretTable, public_groups
-from tacit.engines.leaves import Leaf
-from tacit.plan.bounded import BoundedPlan
+from tacit.engines.engine import GroupRow, Leaf, SecretTable, public_groups
+from tacit.plan.bounded_plan import BoundedPlan
 
 PLACE = "tacit.engines.engine:sealed"
 CAUGHT_BY = (

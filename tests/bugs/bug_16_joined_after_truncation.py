@@ -6,14 +6,14 @@ from dataclasses import replace
 from sqlglot import exp
 
 from tacit.core.catalog import Catalog
-from tacit.engines.print import by_unit
-from tacit.engines.print.rows import Rows
+from tacit.engines.print import bounded_rows
+from tacit.engines.print.ranking import RowContext
+from tacit.engines.print.sql_builder import column, literal
 from tacit.engines.print.sql_dialect import Dialect
-from tacit.engines.print.word import column, literal
 from tacit.plan.source import Source
 from tacit.plan.tally import Tally
 
-PLACE = "tacit.engines.print.gather:joined"
+PLACE = "tacit.engines.print.relation:joined"
 CAUGHT_BY = (
     "tests/engines/test_written_neighbours.py"
     "::test_a_person_shows_in_nothing_but_noise[many rows of another table-duckdb]"
@@ -25,12 +25,12 @@ Joined = Callable[[Source, Catalog, str], exp.Select]
 
 
 def bug(original: Joined) -> Joined:
-    of_unit = by_unit._of_unit
+    of_unit = bounded_rows._of_unit
 
-    def of_bounded_unit(rows_of: Rows, tally: Tally) -> exp.Expr:
+    def of_bounded_unit(rows_of: RowContext, tally: Tally) -> exp.Expr:
         return of_unit(replace(rows_of, plan=replace(rows_of.plan, max_rows=MANY)), tally)
 
-    by_unit._of_unit = of_bounded_unit
+    bounded_rows._of_unit = of_bounded_unit
 
     def joined(source: Source, catalog: Catalog, dialect: Dialect) -> exp.Select:
         dataset = catalog.dataset(source.dataset)

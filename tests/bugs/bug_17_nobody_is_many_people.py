@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from tacit.engines.print.kept_rows import UNIT
-from tacit.engines.print.rows import Rows
+from tacit.engines.print.ranking import UNIT, RowContext
 
 PLACE = "tacit.engines.print.bounded_rows:_counted"
 CAUGHT_BY = (
@@ -18,7 +17,7 @@ Counted = Callable[..., exp.Select]
 
 
 def bug(original: Counted) -> Counted:
-    def counted(rows_of: Rows, source: str, *, placed: bool) -> exp.Select:
+    def counted(rows_of: RowContext, source: str, *, placed: bool) -> exp.Select:
         query = original(rows_of, source, placed=placed)
         unit, *others = query.expressions
         numbered = exp.Window(this=exp.RowNumber())

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from tacit.mechanisms.add_noise import AddNoise
+from tacit.mechanisms.additive_noise import AddNoise
 from tacit.noise.integers import Integers
 from tacit.numeric.entropy import Entropy
 
-PLACE = "tacit.mechanisms.add_noise:AddNoise._noisy"
+PLACE = "tacit.mechanisms.additive_noise:AddNoise._noisy"
 CAUGHT_BY = "tests/unit/mechanisms/test_add_noise.py::test_equal_values_have_their_own_noise"
 SHOWN = "assert [6, 6, 6] == [6, 5, 6]"
 

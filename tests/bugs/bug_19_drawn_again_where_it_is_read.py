@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tacit.core.keys import Group
+from tacit.core.domain import Group
 from tacit.engines.engine import SecretTable
 from tacit.mechanisms.gateway import Gateway
 from tacit.query.quote import Quote
 
-PLACE = "tacit.query.run:release"
+PLACE = "tacit.query.paid_work:release"
 CAUGHT_BY = "tests/unit/query/test_run.py::test_a_tally_that_many_columns_read_is_drawn_once"
 SHOWN = "assert drawn == paid"
 

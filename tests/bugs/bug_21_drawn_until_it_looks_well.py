@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 
-from tacit.core.keys import Group
+from tacit.core.domain import Group
 from tacit.engines.engine import SecretTable
 from tacit.mechanisms.gateway import Gateway
-from tacit.plan.reading import MeanReading
+from tacit.plan.tally import MeanReading
 from tacit.query.quote import Quote
 
-PLACE = "tacit.query.run:release"
+PLACE = "tacit.query.paid_work:release"
 CAUGHT_BY = "tests/unit/query/test_run.py::test_nothing_is_drawn_again_whatever_comes_out"
 SHOWN = "assert drawn == paid"
 

@@ -9,20 +9,21 @@ sys.path.append(str(Path(__file__).parents[1] / "ledger"))
 
 from asking import LEASE_MS, Point, run
 
-from tacit.ledger.charge import Answer, Charge
-from tacit.ledger.entry import GENESIS, follow
+from tacit.ledger.charge import Charge, ChargeRequest, StoredRelease
+from tacit.ledger.entries import GENESIS, follow
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.question import Question
 
 PLACE = "asking:answer"
 CAUGHT_BY = "tests/ledger/test_path.py::test_the_charge_stands_before_anything_runs[sqlite]"
 SHOWN = 'assert seen["before run"] == charged'
 
-Path_ = Callable[[Ledger, Question, Point], Answer]
+Path_ = Callable[[Ledger, ChargeRequest, Point], StoredRelease]
 
 
 def bug(_: Path_) -> Path_:
-    def answer(ledger: Ledger, question: Question, reach: Point = lambda _: None) -> Answer:
+    def answer(
+        ledger: Ledger, question: ChargeRequest, reach: Point = lambda _: None
+    ) -> StoredRelease:
         nobody_paid = Charge((follow(GENESIS, "nobody", 1, ""),), question.release_key)
         reach("before run")
         body = run(nobody_paid)
@@ -30,7 +31,7 @@ def bug(_: Path_) -> Path_:
         reach("before reserve")
         paid = ledger.reserve(question, lease_ms=LEASE_MS)
         reach("after reserve")
-        if isinstance(paid, Answer):
+        if isinstance(paid, StoredRelease):
             return paid
         reach("before keep")
         kept = ledger.keep(paid, body)

@@ -4,13 +4,12 @@ from collections.abc import Callable
 
 from sqlalchemy import bindparam, update
 
-from tacit.ledger.act import Charged
 from tacit.ledger.charge import Charge
-from tacit.ledger.stored_act import decode
+from tacit.ledger.entries import Charged, decode_act
 from tacit.store.store import Store
 from tacit.store.tables import budgets
 
-PLACE = "tacit.ledger.answer:abandon"
+PLACE = "tacit.ledger.reserve:abandon"
 CAUGHT_BY = "tests/ledger/test_path.py::test_what_is_given_up_is_not_refunded[sqlite]"
 SHOWN = 'assert spent(ledger) == Loss.pure("0.1")'
 
@@ -28,7 +27,7 @@ def bug(original: Abandon) -> Abandon:
         original(store, charge)
         with store.writing() as work:
             for entry in charge.entries:
-                act = decode(entry.body)
+                act = decode_act(entry.body)
                 if isinstance(act, Charged):
                     work.run(REFUND, {"at": entry.population, "amount": act.amount})
 

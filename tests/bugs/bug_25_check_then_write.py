@@ -5,12 +5,11 @@ from collections.abc import Callable
 from sqlalchemy import bindparam, update
 
 from tacit.ledger import reserve
-from tacit.ledger.budget_row import BudgetRow, find_budget
-from tacit.ledger.entry import Entry
-from tacit.ledger.question import Question, Target
-from tacit.ledger.units import Units, price
+from tacit.ledger.budget import BudgetRow, find_budget
+from tacit.ledger.charge import ChargeRequest, Target, Units, price
+from tacit.ledger.entries import Entry
 from tacit.store.tables import budgets
-from tacit.store.work import Work
+from tacit.store.unit_of_work import Work
 
 PLACE = "tacit.ledger.reserve:_charge"
 CAUGHT_BY = "tests/ledger/test_path.py::test_two_who_both_saw_room_do_not_both_get_it"
@@ -33,7 +32,7 @@ UNCONDITIONAL = (
     )
 )
 
-Spend = Callable[[Work, Question, Target, bytes, int, int], tuple[Entry, int]]
+Spend = Callable[[Work, ChargeRequest, Target, bytes, int, int], tuple[Entry, int]]
 
 
 def fits(budget: BudgetRow, cost: Units) -> bool:
@@ -44,7 +43,12 @@ def bug(original: Spend) -> Spend:
     reserve.SPEND = UNCONDITIONAL
 
     def charge(  # noqa: PLR0913, PLR0917 - as what it stands for
-        work: Work, question: Question, target: Target, nonce: bytes, now: int, declaration: int
+        work: Work,
+        question: ChargeRequest,
+        target: Target,
+        nonce: bytes,
+        now: int,
+        declaration: int,
     ) -> tuple[Entry, int]:
         budget = find_budget(work, target.population.name)
         cost = price(target.event, budget.measure, question.price_delta)

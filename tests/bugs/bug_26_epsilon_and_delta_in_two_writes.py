@@ -6,14 +6,12 @@ from typing import Any
 from sqlalchemy import bindparam, update
 
 from tacit.ledger import reserve as place
-from tacit.ledger.budget_row import BudgetRow
-from tacit.ledger.charge import Answer, Charge
-from tacit.ledger.question import Question
-from tacit.ledger.units import Units
+from tacit.ledger.budget import BudgetRow
+from tacit.ledger.charge import Charge, ChargeRequest, StoredRelease, Units
 from tacit.store.store import Store
 from tacit.store.tables import budgets
 
-PLACE = "tacit.ledger.reserve:reserve"
+PLACE = "tacit.ledger.reserve:reserve_charge"
 CAUGHT_BY = (
     "tests/ledger/test_path.py::test_a_charge_is_one_commit_its_epsilon_and_its_delta[sqlite]"
 )
@@ -25,7 +23,7 @@ ADD_DELTA = (
     .values(spent_delta=budgets.c.spent_delta + bindparam("delta"))
 )
 
-Reserve = Callable[..., Charge | Answer]
+Reserve = Callable[..., Charge | StoredRelease]
 
 
 def bug(original: Reserve) -> Reserve:
@@ -39,7 +37,7 @@ def bug(original: Reserve) -> Reserve:
 
     place._cost = epsilon_alone
 
-    def reserve(store: Store, question: Question, **given: Any) -> Charge | Answer:
+    def reserve(store: Store, question: ChargeRequest, **given: Any) -> Charge | StoredRelease:
         paid = original(store, question, **given)
         with store.writing() as work:
             for target in question.targets if deltas else ():

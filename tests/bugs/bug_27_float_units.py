@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from tacit.ledger.units import Units
+from tacit.ledger.charge import Units
 
-PLACE = "tacit.ledger.units:Units.__add__"
+PLACE = "tacit.ledger.charge:Units.__add__"
 CAUGHT_BY = "tests/unit/ledger/test_units.py::test_sums_of_units_are_those_of_fractions"
 SHOWN = "assert exactly(total) == ("
 

@@ -5,16 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from tacit.core.keys import Group
-from tacit.core.unit import Neighbours
+from tacit.core.domain import Group
+from tacit.core.privacy_unit import Neighbours
 from tacit.core.unseal import unseal
 from tacit.engines.engine import SecretTable
 from tacit.mechanisms.gateway import Gateway
-from tacit.query.price import noise_for
+from tacit.query.pricing import losses, noise_for
 from tacit.query.quote import Quote
-from tacit.query.share import losses
 
-PLACE = "tacit.query.run:release"
+PLACE = "tacit.query.paid_work:release"
 CAUGHT_BY = (
     "tests/engines/test_written_neighbours.py"
     "::test_a_person_shows_in_nothing_but_noise[a group before all others-duckdb]"

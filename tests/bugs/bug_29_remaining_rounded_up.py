@@ -4,9 +4,9 @@ from fractions import Fraction
 from math import ceil
 
 from tacit.core.loss import Loss
-from tacit.ledger.status import Status
+from tacit.ledger.budget import Status
 
-PLACE = "tacit.ledger.status:Status.left"
+PLACE = "tacit.ledger.budget:Status.left"
 CAUGHT_BY = "tests/unit/ledger/test_status.py::test_what_is_left_is_never_rounded_up"
 SHOWN = "assert status.left.amount == Fraction(more, AMOUNT_UNITS)"
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from tacit.accounting.cost import Cost
-from tacit.core.selection_event import PermuteAndFlipSelection
+from tacit.accounting.pricing import Cost
+from tacit.core.event import PermuteAndFlipSelection
 
-PLACE = "tacit.accounting.cost:cost_of"
+PLACE = "tacit.accounting.pricing:cost_of"
 CAUGHT_BY = (
     "tests/contracts/test_mechanisms.py"
     "::test_the_exact_curve_stays_below_the_claim[permute_and_flip]"

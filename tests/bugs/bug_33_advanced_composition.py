@@ -3,19 +3,18 @@
 from collections.abc import Callable
 from math import exp, log, sqrt
 
-from tacit.accounting.filter import Filter
-from tacit.core.loss import Loss
-from tacit.core.measure import Measure
+from tacit.core.loss import Loss, Measure
+from tacit.lab.accountants import PrivacyFilter
 
-PLACE = "tacit.accounting.filter:Filter.admits"
+PLACE = "tacit.lab.accountants:PrivacyFilter.admits"
 CAUGHT_BY = "tests/bugs/test_a_filter_is_a_sum.py::test_a_hundred_small_losses_fill_a_filter"
 SHOWN = "assert not spent.admits(SMALL)"
 
-Admits = Callable[[Filter, Loss], bool]
+Admits = Callable[[PrivacyFilter, Loss], bool]
 
 
 def bug(original: Admits) -> Admits:
-    def admits(self: Filter, loss: Loss) -> bool:
+    def admits(self: PrivacyFilter, loss: Loss) -> bool:
         epsilon = float(loss.amount)
         if self.cap.measure is not Measure.APPROXIMATE or not self.cap.delta or not epsilon:
             return original(self, loss)

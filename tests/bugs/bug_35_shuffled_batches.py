@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from tacit.ml.sampled_descent import SampledDescent
+from tacit.lab.dp_sgd import SampledDescent
 from tacit.noise.integers import Integers
 from tacit.numeric.entropy import Entropy
 
-PLACE = "tacit.ml.sampled_descent:SampledDescent.samples"
+PLACE = "tacit.lab.dp_sgd:SampledDescent.samples"
 CAUGHT_BY = (
     "tests/claims/test_sampled_descent.py::"
     "test_t63_a_sample_holds_each_unit_by_a_coin_of_its_own"

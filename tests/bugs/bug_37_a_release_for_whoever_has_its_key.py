@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-PLACE = "tacit.server.routes.releases:_may_read"
+PLACE = "tacit.server.routes.questions:_may_read"
 CAUGHT_BY = (
     "tests/server/test_authorisation.py::"
     "test_refusals_tell_nothing_of_whether_an_object_is_there"

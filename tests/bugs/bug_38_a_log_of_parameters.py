@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-PLACE = "tacit.server.watch:Watch._log"
+PLACE = "tacit.server.middleware:AccessLog._log"
 CAUGHT_BY = "tests/server/test_log.py::test_a_line_tells_the_route_and_nothing_of_the_question"
 SHOWN = "Zanzibar-4711"
 

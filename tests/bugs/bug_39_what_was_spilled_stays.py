@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-PLACE = "tacit.query.scratch:Scratch.close"
+PLACE = "tacit.query.worker:Scratch.close"
 CAUGHT_BY = "tests/server/test_below.py::test_what_a_child_wrote_is_gone_with_it"
 SHOWN = "assert not True"
 

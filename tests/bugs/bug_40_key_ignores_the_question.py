@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 
-PLACE = "tacit.ledger.question:binding_of"
+PLACE = "tacit.ledger.charge:binding_of"
 CAUGHT_BY = "tests/ledger/test_path.py::test_a_key_stands_for_one_question[sqlite]"
 SHOWN = "DID NOT RAISE"
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from tacit.noise.law import Law
+from tacit.noise.inversion import Law
 
-PLACE = "tacit.noise.law:compute_thresholds"
+PLACE = "tacit.noise.inversion:compute_thresholds"
 CAUGHT_BY = (
     "tests/claims/test_law.py"
     "::test_the_law_is_accepted_and_one_percent_off_is_rejected[laplace-scale1]"

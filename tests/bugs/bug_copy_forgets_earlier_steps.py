@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from tacit.core.catalog import Catalog
-from tacit.plan.bound import Bound
+from tacit.plan.bounding import Bound
 
 PLACE = "tacit.stream.quote:_check_kept"
 CAUGHT_BY = (

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-PLACE = "tacit.engines.print.copy:CopiedRows._one_each"
+PLACE = "tacit.engines.print.copy_statement:CopiedRows._one_each"
 CAUGHT_BY = (
     "tests/engines/test_what_one_breaks.py"
     "::test_one_person_with_many_rows_moves_a_count_by_one[duckdb]"

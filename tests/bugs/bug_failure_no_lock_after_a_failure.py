@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from tacit.ledger.charge import Answer, Charge
+from tacit.ledger.charge import Charge, StoredRelease
 from tacit.ledger.ledger import Ledger
 
 PLACE = "tacit.ledger.ledger:Ledger.fail"
@@ -11,7 +11,7 @@ CAUGHT_BY = (
 )
 SHOWN = "one failure in the chain"
 
-Fail = Callable[[Ledger, Charge], Answer | None]
+Fail = Callable[[Ledger, Charge], StoredRelease | None]
 
 
 def bug(_: Fail) -> Fail:

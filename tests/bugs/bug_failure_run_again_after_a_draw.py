@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from tacit.errors import InternalError
-from tacit.query.below import Broken
+from tacit.query.below_charge import Broken
 
-PLACE = "tacit.query.below:Broken.__init__"
+PLACE = "tacit.query.below_charge:Broken.__init__"
 CAUGHT_BY = "tests/failures/test_failures.py::test_what_leaves_has_the_law_of_one_draw"
 SHOWN = "probability under one draw"
 

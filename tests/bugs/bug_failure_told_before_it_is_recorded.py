@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from tacit.query.below import Tell, Trouble
+from tacit.query.below_charge import Tell, Trouble
 
-PLACE = "tacit.query.below:_tell"
+PLACE = "tacit.query.below_charge:_tell"
 CAUGHT_BY = (
     "tests/failures/test_recorded_first.py::"
     "test_a_failure_locks_where_its_log_cannot_be_written[twice]"

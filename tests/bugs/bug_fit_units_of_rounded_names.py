@@ -1,6 +1,6 @@
 """Units of 128 bits are compared as floats: two people are one unit, and are clipped as one."""
 
-from tacit.engines.print.listed import TOLD_UNIT
+from tacit.engines.print.statement import TOLD_UNIT
 
 PLACE = "tacit.engines.duckdb:READ_ROWS"
 CAUGHT_BY = (

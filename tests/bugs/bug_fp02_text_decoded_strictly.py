@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from tacit.engines import duckdb_source
+from tacit.engines import duckdb_files
 
-PLACE = "tacit.engines.duckdb_source:_lenient"
+PLACE = "tacit.engines.duckdb_files:_lenient"
 CAUGHT_BY = "tests/edges/test_bad_text.py::test_a_text_that_is_no_text_tells_nothing"
 SHOWN = "bar edge bad_text: questions that failed"
 
@@ -12,5 +12,5 @@ Lenient = Callable[[object], str]
 
 
 def bug(_: Lenient) -> Lenient:
-    duckdb_source._check_decoding = lambda *_: None  # type: ignore[assignment]
+    duckdb_files._check_decoding = lambda *_: None  # type: ignore[assignment]
     return lambda _: ""

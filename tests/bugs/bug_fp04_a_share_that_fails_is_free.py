@@ -5,20 +5,22 @@ from functools import partial
 from typing import Any
 
 from tacit.errors import InternalError
-from tacit.ledger.charge import Answer
-from tacit.stream.open_holdout import OpenHoldout
+from tacit.ledger.charge import StoredRelease
+from tacit.stream.holdout import OpenHoldout
 
-PLACE = "tacit.stream.open_holdout:OpenHoldout._told"
+PLACE = "tacit.stream.holdout:OpenHoldout._told"
 CAUGHT_BY = (
     "tests/failures/test_failures.py::test_faults_in_this_process_end_as_they_must[holdout]"
 )
 SHOWN = "one failure in the chain"
 
-Told = Callable[..., Answer]
+Told = Callable[..., StoredRelease]
 
 
 def bug(_: Told) -> Told:
-    def told(self: OpenHoldout, charge: Any, tally: Any, wanted: Any, entropy: Any) -> Answer:
+    def told(
+        self: OpenHoldout, charge: Any, tally: Any, wanted: Any, entropy: Any
+    ) -> StoredRelease:
         place = self._place
         try:
             off = self._counted(tally)

@@ -5,8 +5,8 @@ from contextlib import suppress
 from typing import Any
 
 from tacit.errors import InternalError
-from tacit.ledger.charge import Answer
-from tacit.query.below import Progress
+from tacit.ledger.charge import StoredRelease
+from tacit.query.below_charge import Progress
 
 PLACE = "tacit.stream.open_stream:run_work"
 CAUGHT_BY = (
@@ -14,11 +14,11 @@ CAUGHT_BY = (
 )
 SHOWN = "one failure in the chain"
 
-Run = Callable[..., Answer]
+Run = Callable[..., StoredRelease]
 
 
 def bug(_: Run) -> Run:
-    def run_work(place: Any, charge: Any, work: Any, keep: Any = None) -> Answer:
+    def run_work(place: Any, charge: Any, work: Any, keep: Any = None) -> StoredRelease:
         del keep
         with suppress(Exception):
             return place.ledger.keep(charge, work(place.engine, Progress()))

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-PLACE = "tacit.ml.total_algebra:solve"
+PLACE = "tacit.ml.finite_algebra:solve"
 CAUGHT_BY = "tests/models/test_numbers_at_their_edges.py::test_algebra_after_noise_is_total"
 SHOWN = "LinAlgError"
 

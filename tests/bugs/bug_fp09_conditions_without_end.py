@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-PLACE = "tacit.plan.bound:not_too_many_terms"
+PLACE = "tacit.plan.bounding:not_too_many_terms"
 CAUGHT_BY = "tests/edges/test_fan_out.py::test_conditions_lists_and_texts_have_a_most"
 SHOWN = "64 is the most"
 

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from tacit.core.catalog import Catalog
-from tacit.engines.print import join
+from tacit.engines.print import relation
 from tacit.plan.source import Beside
 
-PLACE = "tacit.engines.print.join:_beside"
+PLACE = "tacit.engines.print.relation:_beside"
 CAUGHT_BY = (
     "tests/edges/test_fan_out.py::test_a_statement_multiplies_by_the_declared_number_at_most"
 )
@@ -18,4 +18,4 @@ Printed = Callable[[Beside, Catalog, str], exp.Expr]
 
 
 def bug(_: Printed) -> Printed:
-    return lambda each, catalog, _: join._table(each.dataset, catalog)
+    return lambda each, catalog, _: relation._table(each.dataset, catalog)

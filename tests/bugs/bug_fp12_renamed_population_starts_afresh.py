@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from tacit.ledger.units import Units
+from tacit.ledger.charge import Units
 
 PLACE = "tacit.ledger.govern:owed_by_source"
 CAUGHT_BY = (

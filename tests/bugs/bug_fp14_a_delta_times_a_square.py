@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from tacit.accounting.cost import Cost
+from tacit.accounting.pricing import Cost
 from tacit.core.event import Event, Sampled
 
-PLACE = "tacit.accounting.cost:cost_of"
+PLACE = "tacit.accounting.pricing:cost_of"
 CAUGHT_BY = (
     "tests/unit/accounting/test_sampled.py::"
     "test_the_delta_of_a_sample_is_what_its_law_has[rate1]"

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from tacit.store.states import State, States, Witnessed
+from tacit.store.sealed_state import State, States, Witnessed
 
-PLACE = "tacit.store.states:States._witnessed"
+PLACE = "tacit.store.sealed_state:States._witnessed"
 CAUGHT_BY = (
     "tests/edges/test_rolled_back.py::"
     "test_a_version_that_the_ledger_does_not_know_of_is_refused[states]"

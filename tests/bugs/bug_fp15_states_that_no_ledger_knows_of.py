@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from tacit.store.states import States
+from tacit.store.sealed_state import States
 
-PLACE = "tacit.store.states:States.of"
+PLACE = "tacit.store.sealed_state:States.of"
 CAUGHT_BY = (
     "tests/edges/test_rolled_back.py::test_what_is_rolled_back_alone_is_refused[3-ledger]"
 )

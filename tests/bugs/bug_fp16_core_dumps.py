@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-PLACE = "tacit.query.confine:limit_core_dumps"
+PLACE = "tacit.query.worker_sandbox:limit_core_dumps"
 CAUGHT_BY = "tests/end_to_end/test_confine.py::test_a_confined_process_holds_nothing[file]"
 SHOWN = "bar points of 14 in which a worker over a file is not confined: 1 (wanted 0) short"
 

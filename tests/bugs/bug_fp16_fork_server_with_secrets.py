@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from multiprocessing import forkserver
 
-PLACE = "tacit.query.confine:start_fork_server"
+PLACE = "tacit.query.worker_sandbox:start_fork_server"
 CAUGHT_BY = "tests/end_to_end/test_confine.py::test_the_fork_server_is_started_without_secrets"
 SHOWN = "TACIT_STATE_KEY"
 

@@ -1,8 +1,8 @@
 """F-P17: a table is not read at all where no row of it can be meant, by its statistics."""
 
-from tacit.engines.fixed_plans import STATEMENT_ALONE
+from tacit.engines.duckdb import STATEMENT_ALONE
 
-PLACE = "tacit.engines.fixed_plans:STATEMENT_ALONE"
+PLACE = "tacit.engines.duckdb:STATEMENT_ALONE"
 CAUGHT_BY = "tests/engines/test_plans.py::test_no_plan_depends_on_one_row"
 SHOWN = "WHERE g = 5000"
 

@@ -1,6 +1,6 @@
 """F-P17: DuckDB plans by the statistics of the columns, which one row changes."""
 
-from tacit.engines.fixed_plans import Run
+from tacit.engines.duckdb import Run
 
 PLACE = "tacit.engines.duckdb:fix_plans"
 CAUGHT_BY = "tests/engines/test_plans.py::test_no_plan_depends_on_one_row"

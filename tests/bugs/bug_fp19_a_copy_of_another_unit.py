@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-PLACE = "tacit.project.copies:Copied.declaration"
+PLACE = "tacit.project.tables:Copied.declaration"
 CAUGHT_BY = "tests/edges/test_whose_copy.py::test_a_copy_of_another_unit_is_not_read"
 SHOWN = "was made by another declaration of its unit"
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from tacit.engines.prepare import Preparation, Progress, Run
+from tacit.engines.prepare import CopyProgress, Preparation, Run
 
-PLACE = "tacit.project.copies:CopyPlace.mark"
+PLACE = "tacit.project.tables:CopyPlace.mark"
 CAUGHT_BY = (
     "tests/edges/test_whose_copy.py::"
     "test_a_second_project_does_not_overwrite_the_copy_of_the_first"
@@ -15,7 +15,7 @@ SHOWN = "assert 'tacit_visits_0' != 'tacit_visits_0'"
 def bug(_: property) -> property:
     steps = Preparation.steps
 
-    def over(self: Preparation, salt: bytes, run: Run) -> Iterator[Progress]:
+    def over(self: Preparation, salt: bytes, run: Run) -> Iterator[CopyProgress]:
         self.drop(run)
         yield from steps(self, salt, run)
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 from tacit.errors import Conflict
-from tacit.ledger.charge import Answer, Charge
+from tacit.ledger.charge import Charge, StoredRelease
 from tacit.ledger.ledger import Ledger
-from tacit.store.states import States
+from tacit.store.sealed_state import States
 
 PLACE = "tacit.ledger.ledger:Ledger.take_turn"
 CAUGHT_BY = (
@@ -14,13 +14,13 @@ CAUGHT_BY = (
 )
 SHOWN = "decisions made during another one: 1"
 
-Take = Callable[..., Answer]
+Take = Callable[..., StoredRelease]
 
 
 def bug(_: Take) -> Take:
     def take_turn(
         self: Ledger, charge: Charge, states: States, name: str, decide: Any
-    ) -> Answer:
+    ) -> StoredRelease:
         while True:
             found = states.find(name)
             body, value = decide(found)

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tacit.stream.drawn_once import DrawnOnce
+from tacit.stream.sealed_noise import DrawnOnce
 
-PLACE = "tacit.stream.drawn_once:DrawnOnce.rewind"
+PLACE = "tacit.stream.sealed_noise:DrawnOnce.rewind"
 CAUGHT_BY = (
     "tests/edges/test_parallel_holdout.py::"
     "test_a_decision_that_is_made_again_has_the_noise_that_it_had"

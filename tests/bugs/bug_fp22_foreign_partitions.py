@@ -1,6 +1,6 @@
 """F-P22: a partitioned table is plain, although one of its partitions is a foreign table."""
 
-PLACE = "tacit.engines.plain_storage:POSTGRES_TABLES"
+PLACE = "tacit.engines.storage_rules:POSTGRES_TABLES"
 CAUGHT_BY = (
     "tests/engines/test_plain_storage.py::test_what_computes_in_postgresql_is_not_served_in_place"
     "[is a foreign table, or has one among its partitions]"

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-PLACE = "tacit.engines.plain_storage:_of_postgres"
+PLACE = "tacit.engines.storage_rules:_of_postgres"
 CAUGHT_BY = (
     "tests/engines/test_plain_storage.py"
     "::test_what_computes_in_postgresql_is_not_served_in_place[has row-level security]"

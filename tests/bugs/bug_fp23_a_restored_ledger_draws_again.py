@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from datetime import date
 
-from tacit.publish.write import Folder
+from tacit.publish.due_releases import Folder
 
-PLACE = "tacit.publish.write:Folder.there"
+PLACE = "tacit.publish.due_releases:Folder.there"
 CAUGHT_BY = "tests/edges/test_published_again.py::test_a_restored_ledger_draws_nothing_again[3]"
 SHOWN = "does not know that it was released"
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from tacit.ledger.charge import Answer, Charge
+from tacit.ledger.charge import Charge, StoredRelease
 from tacit.ledger.ledger import Ledger
 from tacit.stream.open_stream import Guard
 
@@ -13,7 +13,7 @@ CAUGHT_BY = (
 )
 SHOWN = "DID NOT RAISE"
 
-Rule = Callable[[Guard, Ledger, Charge, bytes], Answer]
+Rule = Callable[[Guard, Ledger, Charge, bytes], StoredRelease]
 
 
 def bug(_: Rule) -> Rule:

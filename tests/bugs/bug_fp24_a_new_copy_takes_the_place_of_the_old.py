@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from tacit.engines.prepare import Preparation, Progress, Run
+from tacit.engines.prepare import CopyProgress, Preparation, Run
 
-PLACE = "tacit.project.copies:CopyPlace.mark"
+PLACE = "tacit.project.tables:CopyPlace.mark"
 CAUGHT_BY = (
     "tests/engines/test_spark_copies_anew.py::"
     "test_a_copy_that_is_made_anew_is_no_failure_of_those_who_read_the_old_one"
@@ -15,7 +15,7 @@ SHOWN = "populations locked by a copy that was made anew: 1"
 def bug(mark: property) -> property:
     steps = Preparation.steps
 
-    def over(self: Preparation, salt: bytes, run: Run) -> Iterator[Progress]:
+    def over(self: Preparation, salt: bytes, run: Run) -> Iterator[CopyProgress]:
         self.drop(run)
         yield from steps(self, salt, run)
 

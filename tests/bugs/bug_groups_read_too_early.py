@@ -3,9 +3,8 @@
 from collections.abc import Callable
 
 from tacit.ledger import reserve
-from tacit.ledger.budget_row import BudgetRow
-from tacit.ledger.quota import holders_of
-from tacit.store.work import Work
+from tacit.ledger.budget import BudgetRow, holders_of
+from tacit.store.unit_of_work import Work
 
 PLACE = "tacit.ledger.reserve:find_budget"
 CAUGHT_BY = "tests/ledger/test_path.py::test_who_joins_a_group_while_they_ask_pays_for_it_too"

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from tacit.core.column import Kind
-from tacit.engines.print.word import column
-from tacit.plan.bounded import BoundedKey, ColumnKey
+from tacit.core.domain import Kind
+from tacit.engines.print.sql_builder import column
+from tacit.plan.bounded_plan import BoundedKey, ColumnKey
 
 PLACE = "tacit.engines.print.bounded_rows:named"
 CAUGHT_BY = (

@@ -10,12 +10,10 @@ import pandas as pd
 
 import tacit
 from tacit.accounting.convert import rho_within
-from tacit.core.proof import Rule
 from tacit.core.secret import Secret
-from tacit.core.sensitivity import Norm, Sensitivity
+from tacit.core.sensitivity import Norm, Rule, Sensitivity
+from tacit.mechanisms.additive_noise import Gaussian, Laplace
 from tacit.mechanisms.gateway import LiveGateway
-from tacit.mechanisms.gaussian import Gaussian
-from tacit.mechanisms.laplace import Laplace
 from tacit.numeric.entropy import SystemEntropy
 from tacit.session.session import Session
 

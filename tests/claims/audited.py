@@ -5,14 +5,13 @@ from pathlib import Path
 
 from instances import Instance
 
-from tacit.audit.canaries import QUESTION, Canaries
-from tacit.audit.one_run import OneRun
-from tacit.client.connect import connect
+from tacit.audit.one_run import QUESTION, Canaries, OneRun
+from tacit.client.session import connect
 from tacit.ledger.ledger import wall_clock
 from tacit.numeric.entropy import SystemEntropy
-from tacit.server.scope import Scope
+from tacit.server.token_policy import TokenScope
 from tacit.session.project import apply_project, beside
-from tacit.store.tokens import Pass, Tokens
+from tacit.store.tokens import AccessToken, Tokens
 
 HOUR = 3_600_000
 PROJECT = """\
@@ -53,7 +52,7 @@ def audit_server(folder: Path, people: int, epsilon: int, confidence: float) -> 
     file.write_text(PROJECT.format(epsilon=epsilon, **canaries.keys))
     apply_project(file, by="olga")
     with beside(file) as (_, home):
-        analyst = Pass("ann", "analyst", Scope().text, wall_clock() + HOUR)
+        analyst = AccessToken("ann", "analyst", TokenScope().text, wall_clock() + HOUR)
         token = Tokens(home.store).issue(analyst)
     server = Instance(file, folder / "log", environment={})
     try:

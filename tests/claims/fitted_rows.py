@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from tacit.core.privacy_unit import Neighbours
 from tacit.core.secret import Secret
-from tacit.core.unit import Neighbours
 from tacit.engines.unit_rows import UnitRows
 from tacit.mechanisms.gateway import Gateway
-from tacit.ml.arrays import Arrays
-from tacit.ml.scaled_rows import ScaledRows
+from tacit.ml.clipped_sum import ScaledRows
+from tacit.ml.estimator import Arrays
 from tacit.noise.integers import Integers
 
 Floats = NDArray[np.float64]

@@ -13,28 +13,23 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from tacit.audit.record import RecordingGateway
-from tacit.audit.replay import BrokenPromise, ReplayingGateway
-from tacit.core.unit import Neighbours
+from tacit.audit.replay import BrokenPromise, RecordingGateway, ReplayingGateway
+from tacit.core.privacy_unit import Neighbours
 from tacit.engines.reference import Reference
 from tacit.errors import InternalError
-from tacit.ml.arrays import Arrays
-from tacit.ml.classifier_choice import ClassifierChoice
-from tacit.ml.cross_validation import CrossValidation
+from tacit.ml.estimator import Arrays
 from tacit.ml.huber_regression import HuberRegression
 from tacit.ml.k_means import KMeans
+from tacit.ml.linear_classifiers import LinearSVC, LogisticRegression
 from tacit.ml.linear_regression import LinearRegression
-from tacit.ml.linear_svc import LinearSVC
-from tacit.ml.logistic_regression import LogisticRegression
-from tacit.ml.model_search import ModelSearch
+from tacit.ml.model_selection import ClassifierChoice, CrossValidation, ModelSearch
 from tacit.ml.naive_bayes import GaussianNB
 from tacit.ml.output_perturbation import OutputPerturbation
 from tacit.ml.pca import PCA
-from tacit.ml.pipeline import Pipeline
+from tacit.ml.pipeline import Pipeline, StandardScaler
 from tacit.ml.quantile_regression import QuantileRegression
-from tacit.ml.standard_scaler import StandardScaler
 from tacit.numeric.entropy import SystemEntropy
-from tacit.query.fit import Data, drive
+from tacit.query.paid_work import Data, drive
 
 Row = tuple[float | None, float | None, float | None]
 

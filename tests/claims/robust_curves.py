@@ -10,11 +10,10 @@ from math import log10, sqrt
 
 import numpy as np
 
-from tacit.core.bounds import Bounds
+from tacit.core.domain import Bounds
 from tacit.core.loss import Loss
 from tacit.robust.influence import location
-from tacit.robust.location import Location
-from tacit.robust.psi import Huber
+from tacit.robust.location import Huber, RobustLocation
 
 SIZES = 100, 300, 1000, 3000, 10_000
 EPSILONS = 0.1, 1.0
@@ -48,8 +47,8 @@ def curves(story: str) -> Curves:
     return found
 
 
-def _where() -> Location:
-    return Location(Bounds.of(-REACH, REACH), Huber(), 1.0, Loss.pure(1), points=8001)
+def _where() -> RobustLocation:
+    return RobustLocation(Bounds.of(-REACH, REACH), Huber(), 1.0, Loss.pure(1), points=8001)
 
 
 def _square(lengths: np.ndarray, epsilon: float) -> float:

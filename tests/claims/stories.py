@@ -11,25 +11,28 @@ import numpy as np
 from attacked import GATEWAY, gaussian, laplace, mu_within, people_from
 from scipy.sparse import csr_array
 
-from tacit.attacks.averaging import averaging
-from tacit.attacks.correlations import products, table
-from tacit.attacks.correlations import scores as agreements
-from tacit.attacks.differencing import difference, differencing
-from tacit.attacks.finding import Finding
+from tacit.attacks.answers_gallery import averaging, difference, differencing, side_channel
+from tacit.attacks.attack_table import cells_through_tacit, told_at_most
+from tacit.attacks.finding import Finding, Measured
 from tacit.attacks.linkage import linkage, uniqueness
-from tacit.attacks.local_sensitivity import side_channel
-from tacit.attacks.measured import Measured
-from tacit.attacks.model_membership import Fit, Predict, confidences, likelihood_ratios
-from tacit.attacks.on_table import cells_through_tacit
-from tacit.attacks.presence import presence
+from tacit.attacks.members_gallery import (
+    Fit,
+    Predict,
+    Ratings,
+    confidences,
+    identification,
+    likelihood_ratios,
+    products,
+    stands_out,
+    table,
+)
+from tacit.attacks.members_gallery import correlation_scores as agreements
+from tacit.attacks.members_gallery import tracing_scores as leanings
+from tacit.attacks.membership import presence
 from tacit.attacks.reconstruction import bits_told, least_squares
-from tacit.attacks.sparse_linkage import Ratings, identification, stands_out
-from tacit.attacks.through_tacit import told_at_most
-from tacit.attacks.tracing import scores as leanings
-from tacit.core.proof import Rule
 from tacit.core.secret import Secret
-from tacit.core.sensitivity import Norm, Sensitivity
-from tacit.mechanisms.quantile import Quantile
+from tacit.core.sensitivity import Norm, Rule, Sensitivity
+from tacit.robust.quantiles import RankQuantile
 
 OURS = "Tacit, ε = 1"
 ALLOWED = told_at_most(1, "1e-6")
@@ -226,7 +229,7 @@ def noise_that_fits() -> list[Finding]:
     still, loose = np.array([0, 0, 0, 0, 0, 9, 9]), np.array([0, 0, 0, 0, 9, 9, 9])
     random, runs = people_from(14), 4000
     fitted = np.zeros(runs), np.rint(random.laplace(0, 9, runs))
-    median = Quantile(Fraction(1, 2), rate=Fraction(1), points=10)
+    median = RankQuantile(Fraction(1, 2), rate=Fraction(1), points=10)
     one = Sensitivity.of(1, Norm.L1, Rule("one"))
     ours = [
         np.array([median.release(Secret(counts), one, GATEWAY)[0] for _ in range(runs)])

@@ -6,8 +6,7 @@ import numpy as np
 
 from tacit.noise.gaussian import DiscreteGaussian
 from tacit.numeric.entropy import SystemEntropy
-from tacit.stream.factor import Factor, Memory
-from tacit.stream.window import Window
+from tacit.stream.factor import Factor, Memory, Window
 
 
 def lower_bound(horizon: int) -> float:

@@ -10,19 +10,25 @@ import pytest
 from conftest import Bar, Peer
 from dp_accounting.pld import privacy_loss_distribution as pld
 
-from tacit.accounting.batch import report
-from tacit.accounting.bounded_range import selections_epsilon
 from tacit.accounting.convert import convert, epsilon_of_rho
-from tacit.accounting.filter import Filter
-from tacit.accounting.gaussian import discrete_gaussian_delta, gaussian_delta, gaussian_scale
-from tacit.accounting.group import group_loss
-from tacit.accounting.pld import epsilon_by_pld
-from tacit.accounting.price import loss_of
-from tacit.core.event import Composed, Event, Repeated
-from tacit.core.loss import Loss
-from tacit.core.measure import Measure
-from tacit.core.noise_event import GaussianNoise, LaplaceNoise
-from tacit.core.selection_event import RandomisedResponse
+from tacit.accounting.curves import discrete_gaussian_delta, gaussian_delta, gaussian_scale
+from tacit.accounting.pricing import loss_of
+from tacit.core.event import (
+    Composed,
+    Event,
+    GaussianNoise,
+    LaplaceNoise,
+    RandomisedResponseEvent,
+    Repeated,
+)
+from tacit.core.loss import Loss, Measure
+from tacit.lab.accountants import (
+    PrivacyFilter,
+    epsilon_by_pld,
+    group_loss,
+    report,
+    selections_epsilon,
+)
 
 pytestmark = pytest.mark.claim
 
@@ -66,12 +72,12 @@ def test_a_year_of_weekly_releases(bar: Bar) -> None:
     best = report(weekly, MICRO)
     assert best.epsilon <= min(basic, epsilon_of_rho(rho, MICRO))
     # the filter adds up one measure, and no least of several
-    assert Filter(Loss.zcdp(rho)).admits(loss_of(weekly, Measure.ZCDP))
-    assert not Filter(Loss.pure(best.epsilon)).admits(loss_of(weekly, Measure.PURE))
+    assert PrivacyFilter(Loss.zcdp(rho)).admits(loss_of(weekly, Measure.ZCDP))
+    assert not PrivacyFilter(Loss.pure(best.epsilon)).admits(loss_of(weekly, Measure.PURE))
 
 
 def test_ten_charges_fill_a_budget(bar: Bar) -> None:
-    budget = Filter(Loss.pure(1))
+    budget = PrivacyFilter(Loss.pure(1))
     for _ in range(10):
         budget = budget.admit(Loss.pure(0.1))
     full = budget.spent == budget.cap and not budget.admits(Loss.pure("1e-12"))
@@ -185,7 +191,7 @@ def optimistic(leaf: Event) -> pld.PrivacyLossDistribution:
             return pld.from_laplace_mechanism(
                 float(scale / sensitivity), use_connect_dots=False, **step
             )
-        case RandomisedResponse(truth, choices):
+        case RandomisedResponseEvent(truth, choices):
             other = float((1 - truth) * choices / (choices - 1))
             return pld.from_randomized_response(other, choices, **step)
     raise AssertionError
@@ -195,7 +201,10 @@ def test_never_below_an_optimistic_accountant(bar: Bar) -> None:
     kinds: list[Event] = [
         LaplaceNoise(Fraction(1), Fraction(scale)) for scale in (2, 5, 10, 30)
     ]
-    kinds += [RandomisedResponse(Fraction(2, 3), 2), RandomisedResponse(Fraction(1, 2), 5)]
+    kinds += [
+        RandomisedResponseEvent(Fraction(2, 3), 2),
+        RandomisedResponseEvent(Fraction(1, 2), 5),
+    ]
     least = 1e9
     for number in HISTORIES:
         times = np.random.default_rng([13, number]).integers(0, 12, size=len(kinds))
@@ -218,7 +227,7 @@ def test_an_adaptive_analyst_never_passes_the_cap(bar: Bar) -> None:
     cap = Loss.zcdp(1)
     worst = Fraction(0)
     for _ in range(RUNS):
-        budget = Filter(cap)
+        budget = PrivacyFilter(cap)
         answer = 0.0
         for _ in range(12):
             # the analyst looks at the last noisy answer, and asks for more where it was large
@@ -282,7 +291,7 @@ def test_the_least_of_several_accountants_is_no_filter(bar: Bar) -> None:
     # without a choice there is nothing to gain
     assert exact_delta(both(first, second), cap) / delta == 1
     # a sum in one measure refuses what the analyst needs
-    budget = Filter(Loss.approximate(Fraction(3, 2), Fraction(delta)))
+    budget = PrivacyFilter(Loss.approximate(Fraction(3, 2), Fraction(delta)))
     budget = budget.admit(Loss.approximate(1, 0))
     assert not budget.admits(Loss.approximate(Fraction(3, 5), 0))
     assert budget.admits(Loss.approximate(0, Fraction(delta)))

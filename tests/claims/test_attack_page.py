@@ -9,8 +9,8 @@ import pytest
 from conftest import Bar
 from stories import STORIES
 
-from tacit.attacks.chart import chart
 from tacit.attacks.finding import Finding
+from tacit.attacks.report import chart
 
 pytestmark = pytest.mark.claim
 

@@ -9,12 +9,16 @@ import pytest
 from attacked import laplace, opened, people_from
 from conftest import Bar, given_seconds
 
-from tacit.attacks.anonymity import anonymity, background, homogeneity
-from tacit.attacks.finding import Finding
-from tacit.attacks.linkage import expected_uniqueness, linkage, uniqueness
-from tacit.attacks.measured import Measured
-from tacit.attacks.sparse_linkage import Ratings, identification, stands_out
-from tacit.attacks.verdict import Verdict
+from tacit.attacks.finding import AttackVerdict, Finding, Measured
+from tacit.attacks.linkage import (
+    anonymity,
+    background,
+    expected_uniqueness,
+    homogeneity,
+    linkage,
+    uniqueness,
+)
+from tacit.attacks.members_gallery import Ratings, identification, stands_out
 from tacit.errors import TacitError
 
 pytestmark = pytest.mark.claim
@@ -87,7 +91,7 @@ def test_linkage_with_private_cells_stays_near_the_base_rate(bar: Bar) -> None:
     lie = Finding(
         "linkage", "the lie", "diagnoses", Measured.share(9_900, 10_000), base, allowed
     )
-    assert lie.verdict is Verdict.BROKEN
+    assert lie.verdict is AttackVerdict.BROKEN
 
 
 def test_no_row_leaves_a_session(tmp_path: Path) -> None:
@@ -163,7 +167,7 @@ def test_a_hundred_equal_grades_are_told_with_and_without_privacy(
         "1: we say so",
         hits == 100,
     )
-    assert still.verdict is Verdict.FACT
+    assert still.verdict is AttackVerdict.FACT
     assert not still.verdict.good
     page = (Path(__file__).parents[2] / "docs/explanation/attacks.md").read_text()
     assert "hundred equal grades" in page
@@ -244,4 +248,4 @@ def test_private_counts_of_items_name_nobody(bar: Bar) -> None:
     bar("T71 Tacit, eps = 1: identified", ours.success.value, wanted, ours.verdict.good)
     one_of_eight = found(laplace(left, 1, 1))
     lie = identification("noise for one of eight", one_of_eight, truth, candidates, allowed)
-    assert lie.verdict is Verdict.BROKEN
+    assert lie.verdict is AttackVerdict.BROKEN

@@ -11,16 +11,22 @@ from conftest import Bar, given_seconds
 from scipy.sparse import csr_array
 
 from tacit.accounting.risk import advantage, best_auc, gaussian_advantage
-from tacit.attacks.averaging import averaged, averaging
-from tacit.attacks.decoding import decode
-from tacit.attacks.differencing import difference, differencing, miss
-from tacit.attacks.exhaustive import consistent, databases, nearest
+from tacit.attacks.answers_gallery import (
+    averaged,
+    averaging,
+    consistent,
+    databases,
+    decode,
+    difference,
+    differencing,
+    miss,
+    nearest,
+)
+from tacit.attacks.finding import AttackVerdict
 from tacit.attacks.reconstruction import bits_told, expected, least_squares, sharpened
-from tacit.attacks.verdict import Verdict
-from tacit.core.budget import Budget
-from tacit.core.loss import Loss
+from tacit.core.loss import Budget, Loss
 from tacit.errors import BudgetExceeded
-from tacit.numeric.exact import exact
+from tacit.numeric.exact_numbers import exact
 from tacit.session.session import Session
 
 pytestmark = pytest.mark.claim
@@ -43,7 +49,7 @@ def test_a_resignation_tells_a_salary(bar: Bar) -> None:
     off = miss(guess, float(pay[-1]))
     bar("T73 exact means before and after: salary off by", off, "<= 1e-6", off <= 1e-6)
     raw = differencing("exact means", guess, float(pay[-1]), 5_000, 0.02)
-    assert raw.verdict in {Verdict.TOLD, Verdict.LEAKS}
+    assert raw.verdict in {AttackVerdict.TOLD, AttackVerdict.LEAKS}
 
     runs = 200_000
     sums = [laplace(np.full(runs, part.sum()), most, 1) for part in (pay, pay[:-1])]
@@ -56,7 +62,7 @@ def test_a_resignation_tells_a_salary(bar: Bar) -> None:
         off >= 0.98 * 2 * most,
     )
     ours = differencing("Tacit, ε = 1 a mean", noisy, float(pay[-1]), 5_000, 0.02)
-    assert ours.verdict is Verdict.GUESS
+    assert ours.verdict is AttackVerdict.GUESS
     # the lie: noise for one of the two means
     lie = difference(sums[0] / pay.size, after, pay.size)
     assert miss(lie, float(pay[-1])) < 0.98 * 2 * most
@@ -104,7 +110,7 @@ def test_repeats_average_out_where_noise_is_drawn_anew(bar: Bar) -> None:
         "T78 Tacit, eps = 1, 100 repeats: is Bob in?",
         str(ours.success),
         f"<= {float(best_auc(exact(1))):.3f}",
-        ours.verdict is Verdict.HELD,
+        ours.verdict is AttackVerdict.HELD,
     )
     spread = float((averaged(kept) - present - 1000).std())
     bar(
@@ -116,7 +122,7 @@ def test_repeats_average_out_where_noise_is_drawn_anew(bar: Bar) -> None:
     lie = averaging(
         "the lie", answers + present[:, None], present, 1000.0, float(best_auc(exact(1)))
     )
-    assert lie.verdict is Verdict.BROKEN
+    assert lie.verdict is AttackVerdict.BROKEN
 
 
 def rephrased(number: int) -> str:
@@ -241,7 +247,7 @@ def test_ten_thousand_secrets_are_told_in_seconds(bar: Bar) -> None:
         )
     seconds = (given_seconds() - began) / len(systems)
     for system, finding in findings.items():
-        told = finding.verdict is Verdict.HELD or finding.verdict is Verdict.GUESS
+        told = finding.verdict is AttackVerdict.HELD or finding.verdict is AttackVerdict.GUESS
         ours = system.startswith("Tacit")
         share = finding.success.value
         wanted = "<= 0.55" if ours else ">= 0.999"
@@ -253,7 +259,7 @@ def test_ten_thousand_secrets_are_told_in_seconds(bar: Bar) -> None:
         )
     bar(f"{people:,} secrets: seconds an attack", seconds, "<= 20", seconds <= 20)
     # a promise of eps = 1 that only holds for each question is convicted
-    assert findings["eps = 1 per query without a ledger"].verdict is Verdict.BROKEN
+    assert findings["eps = 1 per query without a ledger"].verdict is AttackVerdict.BROKEN
 
 
 def test_linear_programming_forgives_lies(bar: Bar) -> None:

@@ -11,25 +11,28 @@ from attacked import gaussian, laplace, opened, people_from
 from conftest import Bar
 
 from tacit.accounting.risk import best_auc, gaussian_auc
-from tacit.attacks.correlations import expected as expected_of_pairs
-from tacit.attacks.correlations import products, scores, table
-from tacit.attacks.finding import Finding
-from tacit.attacks.local_sensitivity import median_sensitivity, side_channel
-from tacit.attacks.measured import Measured
-from tacit.attacks.model_membership import Predict, confidences, likelihood_ratios
-from tacit.attacks.outlier import outlier, weights
-from tacit.attacks.presence import hits_at, presence
-from tacit.attacks.tracing import expected, tracing
-from tacit.attacks.tracing import scores as traces
-from tacit.attacks.verdict import Verdict
-from tacit.core.proof import Rule
+from tacit.attacks.answers_gallery import median_sensitivity, outlier, side_channel, weights
+from tacit.attacks.finding import AttackVerdict, Finding, Measured
+from tacit.attacks.members_gallery import (
+    Predict,
+    confidences,
+    correlation_scores,
+    expected_tracing_score,
+    likelihood_ratios,
+    products,
+    table,
+    tracing,
+)
+from tacit.attacks.members_gallery import expected_correlation_score as expected_of_pairs
+from tacit.attacks.members_gallery import tracing_scores as traces
+from tacit.attacks.membership import hits_at, presence
 from tacit.core.secret import Secret
-from tacit.core.sensitivity import Norm, Sensitivity
+from tacit.core.sensitivity import Norm, Rule, Sensitivity
 from tacit.mechanisms.gateway import LiveGateway
-from tacit.mechanisms.quantile import Quantile
 from tacit.numeric.entropy import SystemEntropy
-from tacit.numeric.exact import exact
-from tacit.testing.laws import LaplaceLaw
+from tacit.numeric.exact_numbers import exact
+from tacit.robust.quantiles import RankQuantile
+from tacit.testing.distribution import LaplaceLaw
 
 pytestmark = pytest.mark.claim
 
@@ -67,15 +70,21 @@ def test_means_of_many_attributes_tell_who_was_in(bar: Bar) -> None:
         found.append(tracing(system, members, others, AUC_AT_MU + 0.01))
     ours, lie = found
     value = ours.success.value
-    assert abs(expected(people, attributes, noise=2 * sqrt(attributes) / people) - 0.64) < 0.01
+    assert (
+        abs(
+            expected_tracing_score(people, attributes, noise=2 * sqrt(attributes) / people)
+            - 0.64
+        )
+        < 0.01
+    )
     bar(
         "T77 100 people, 10,000 means, Tacit at mu = 1: AUC",
         value,
         "0.64 +-0.02",
         abs(value - 0.64) <= 0.02,
     )
-    assert ours.verdict is Verdict.HELD
-    assert lie.verdict is Verdict.BROKEN
+    assert ours.verdict is AttackVerdict.HELD
+    assert lie.verdict is AttackVerdict.BROKEN
 
 
 def _traced(inside: np.ndarray, outside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -134,17 +143,17 @@ def test_tables_of_correlations_tell_who_was_in_and_in_which_group(bar: Bar) -> 
         shares = random.uniform(0.1, 0.9, 30)
         case, control, other = (genes(random, people, shares) for _ in range(3))
         mine, theirs = table(case), table(control)
-        inside.append(scores(mine, case))
-        outside.append(scores(mine, other))
-        right.append(scores(mine, case) > scores(theirs, case))
+        inside.append(correlation_scores(mine, case))
+        outside.append(correlation_scores(mine, other))
+        right.append(correlation_scores(mine, case) > correlation_scores(theirs, case))
         each = products(case)
         each = each * np.minimum(1, clip / np.linalg.norm(each, axis=1, keepdims=True))
         steps = np.trunc(each * grid).astype(
             np.int64
         )  # toward 0: no person is longer than clip
         noisy = gaussian(steps.sum(axis=0), (clip * grid) ** 2, 1) / grid
-        noisy_in.append(scores(noisy, case))
-        noisy_out.append(scores(noisy, other))
+        noisy_in.append(correlation_scores(noisy, case))
+        noisy_out.append(correlation_scores(noisy, other))
     raw = presence(
         "correlations", "exact table", np.concatenate(inside), np.concatenate(outside)
     )
@@ -167,7 +176,7 @@ def test_tables_of_correlations_tell_who_was_in_and_in_which_group(bar: Bar) -> 
         np.concatenate(outside),
         AUC_AT_MU,
     )
-    assert lie.verdict is Verdict.BROKEN
+    assert lie.verdict is AttackVerdict.BROKEN
 
 
 # ------------------------------------------------------------------ outliers
@@ -242,9 +251,9 @@ def test_one_rich_patient_shows_in_a_mean_and_in_the_weights(bar: Bar) -> None:
         ]
     )
     named = outlier("outlier in a mean", "exact", published, places)
-    assert named.verdict is Verdict.TOLD
+    assert named.verdict is AttackVerdict.TOLD
     lie = presence("outlier in a mean", "no clamp, promised ε = 1", *means, AUC_AT_ONE)
-    assert lie.verdict is Verdict.BROKEN
+    assert lie.verdict is AttackVerdict.BROKEN
 
 
 # ------------------------------------------------------------------ local sensitivity
@@ -266,12 +275,12 @@ def test_noise_of_local_sensitivity_tells_by_its_size(bar: Bar) -> None:
         ">= 0.9",
         raw.success.value >= 0.9,
     )
-    assert raw.verdict is Verdict.BROKEN
+    assert raw.verdict is AttackVerdict.BROKEN
     gateway, one = (
         LiveGateway(SystemEntropy(b"median")),
         Sensitivity.of(1, Norm.L1, Rule("one")),
     )
-    median = Quantile(Fraction(1, 2), rate=Fraction(1), points=10)
+    median = RankQuantile(Fraction(1, 2), rate=Fraction(1), points=10)
     private = [
         np.array(
             [
@@ -348,7 +357,7 @@ def test_a_model_is_surer_of_whom_it_has_seen(bar: Bar) -> None:
         bar(f"A15 the same, found at 1% false alarms, {system}", found, wanted, good)
         if mu is None:
             lie = presence("model membership", "exact, promised mu = 1", *pair, limit)
-            assert lie.verdict is Verdict.BROKEN
+            assert lie.verdict is AttackVerdict.BROKEN
 
 
 # ------------------------------------------------------------------ the insurer
@@ -399,4 +408,4 @@ def test_an_insurer_learns_of_alice_by_a_factor_and_of_smokers_all(
         None,
         fact=True,
     )
-    assert fact.verdict is Verdict.FACT
+    assert fact.verdict is AttackVerdict.FACT

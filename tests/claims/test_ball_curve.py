@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import dblquad
 from scipy.special import betaln, gammaln
 
-from tacit.accounting.ball import ball_delta
+from tacit.accounting.curves import ball_delta
 
 
 def by_norm_and_angle(scale: float, dimensions: int, epsilon: float) -> float:

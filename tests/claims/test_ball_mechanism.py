@@ -5,9 +5,9 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import gamma
 
-from tacit.accounting.ball import ball_scale
-from tacit.mechanisms.ball import Ball
-from tacit.noise.ball import RoundedBall
+from tacit.accounting.curves import ball_scale
+from tacit.mechanisms.vector_noise import Ball
+from tacit.noise.vector import RoundedBall
 from tacit.numeric.entropy import SystemEntropy
 
 STEPS = 10**6

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, gamma, kstest
 
-from tacit.noise.ball import RoundedBall
+from tacit.noise.vector import RoundedBall
 from tacit.numeric.entropy import SystemEntropy
 
 ENTROPY = SystemEntropy(b"unit")

@@ -5,32 +5,29 @@ from fractions import Fraction
 
 import pytest
 
-from tacit.accounting.bounded_range import selections_epsilon
-from tacit.accounting.calibrate import calibrate
 from tacit.accounting.convert import epsilon_of_rho
-from tacit.accounting.price import loss_of
-from tacit.core.event import Event, Repeated, Sampled
-from tacit.core.loss import Loss
-from tacit.core.noise_event import (
+from tacit.accounting.pricing import calibrate, loss_of
+from tacit.core.event import (
+    AboveThreshold,
     BallNoise,
     CubeNoise,
-    GaussianNoise,
-    LaplaceNoise,
-    TruncatedLaplaceNoise,
-)
-from tacit.core.selection_event import (
-    AboveThreshold,
+    Event,
     ExponentialSelection,
+    GaussianNoise,
     KeySelection,
-    PermuteAndFlipSelection,
-    RandomisedResponse,
-)
-from tacit.core.smooth_event import (
+    LaplaceNoise,
     LomaxNoise,
-    ProposeTestRelease,
+    PermuteAndFlipSelection,
+    ProposeTestReleaseEvent,
+    RandomisedResponseEvent,
+    Repeated,
+    Sampled,
     SmoothLaplaceNoise,
     StudentNoise,
+    TruncatedLaplaceNoise,
 )
+from tacit.core.loss import Loss
+from tacit.lab.accountants import selections_epsilon
 
 MICRO = Fraction(1, 10**6)
 
@@ -58,8 +55,8 @@ EVENT_AT: dict[str, Callable[[Fraction], Event]] = {
     "above threshold": lambda x: AboveThreshold(1 / x, 2 / x),
     "lomax": lambda x: LomaxNoise(1 / x, 1 / (8 * x)),
     "student": lambda x: StudentNoise(3, 1 / (8 * x), 1 / x),
-    "propose test release": lambda x: ProposeTestRelease(1 / x, 1 / x, MICRO / 10),
-    "randomised response": lambda x: RandomisedResponse(HALF + HALF / (1 + x), 2),
+    "propose test release": lambda x: ProposeTestReleaseEvent(1 / x, 1 / x, MICRO / 10),
+    "randomised response": lambda x: RandomisedResponseEvent(HALF + HALF / (1 + x), 2),
     "smooth laplace": lambda x: SmoothLaplaceNoise(x, Fraction(1, 30)),
     "sampled": lambda x: Sampled(LaplaceNoise(Fraction(1), x), Fraction(1, 10)),
     "repeated": lambda x: Repeated(LaplaceNoise(Fraction(1), x), 52),

@@ -16,7 +16,7 @@ from made_fits import FITTED, REFUSED, made_fit, outcome
 
 from tacit.ml import clipped_sum
 from tacit.ml.clipped_sum import STEPS, reach_of
-from tacit.ml.total_algebra import Floats
+from tacit.ml.finite_algebra import Floats
 from tacit.noise.integers import Integers
 
 pytestmark = pytest.mark.claim

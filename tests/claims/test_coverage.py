@@ -23,25 +23,24 @@ from interval_laws import (
     variance_law,
 )
 
-from tacit.core.dataset import Limits
+from tacit.core.catalog import Limits
 from tacit.core.loss import Loss
 from tacit.core.release import Interval
 from tacit.core.secret import Secret
 from tacit.core.unseal import unseal
 from tacit.engines.engine import SecretTable
 from tacit.engines.reference import Reference
+from tacit.mechanisms.additive_noise import Gaussian, Laplace
 from tacit.mechanisms.gateway import LiveGateway
-from tacit.mechanisms.gaussian import Gaussian
-from tacit.mechanisms.grid_quantile import GridQuantile
-from tacit.mechanisms.laplace import Laplace
+from tacit.mechanisms.grid_quantiles import GridQuantile
 from tacit.mechanisms.mechanism import Mechanism
 from tacit.numeric.entropy import SystemEntropy
-from tacit.query.column import column_of
-from tacit.query.post import posted
-from tacit.query.price import price
+from tacit.query.intervals import column_of
+from tacit.query.paid_work import release, released_by
+from tacit.query.post_processing import posted
+from tacit.query.pricing import price
 from tacit.query.quote import Quote
-from tacit.query.run import release, released_by
-from tacit.sql.parse import parse
+from tacit.sql.parser import parse
 
 pytestmark = pytest.mark.claim
 

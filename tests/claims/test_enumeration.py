@@ -8,15 +8,12 @@ import numpy as np
 import pytest
 from conftest import Bar
 
-from tacit.noise.bernoulli import Bernoulli, bernoulli_exp
 from tacit.noise.gaussian import DiscreteGaussian
-from tacit.noise.geometric import Geometric
-from tacit.noise.inversion import Inversion
-from tacit.noise.laplace import DiscreteLaplace
-from tacit.noise.uniform import UniformBelow
-from tacit.noise.weights import Decay
+from tacit.noise.integers import UniformBelow
+from tacit.noise.inversion import Decay, Inversion
+from tacit.noise.laplace import Bernoulli, DiscreteLaplace, Geometric, bernoulli_exp
 from tacit.numeric.entropy import Entropy
-from tacit.testing.enumeration import Enumerated, enumerated
+from tacit.testing.entropy import Enumerated, enumerated
 
 pytestmark = pytest.mark.claim
 

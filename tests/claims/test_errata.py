@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize, minimize_scalar
 from scipy.special import log_ndtr, ndtr
 
-from tacit.accounting.group import group_loss
-from tacit.accounting.smooth import smooth_laplace_delta
+from tacit.accounting.curves import lomax_factor, smooth_laplace_delta
 from tacit.core.loss import Loss
-from tacit.noise.lomax import lomax_factor
-from tacit.robust.median_sensitivity import local_sensitivities, smooth_median
+from tacit.lab.accountants import group_loss
+from tacit.robust.trimmed_mean import local_sensitivities, smooth_median
 
 pytestmark = pytest.mark.claim
 

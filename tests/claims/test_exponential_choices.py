@@ -9,7 +9,7 @@ from tacit.core.secret import Secret
 from tacit.mechanisms.exponential import Exponential
 from tacit.mechanisms.gateway import LiveGateway
 from tacit.numeric.entropy import SystemEntropy
-from tacit.testing.mechanism import linf
+from tacit.testing.mechanism_contract import linf
 
 ERRORS = -np.arange(200, 300, 10)
 """Scores of ten classifiers: 200 to 290 errors in 1000."""

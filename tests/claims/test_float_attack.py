@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 from conftest import Bar, Peer
 
-from tacit.core.proof import Rule
 from tacit.core.secret import Secret
-from tacit.core.sensitivity import Norm, Sensitivity
-from tacit.mechanisms.add_noise import AddNoise
+from tacit.core.sensitivity import Norm, Rule, Sensitivity
+from tacit.mechanisms.additive_noise import AddNoise
 from tacit.mechanisms.gateway import LiveGateway
 from tacit.noise.gaussian import DiscreteGaussian
 from tacit.noise.integers import Integers

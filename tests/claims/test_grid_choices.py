@@ -9,10 +9,9 @@ from scipy.stats import chisquare
 
 from tacit.core.secret import Secret
 from tacit.mechanisms.gateway import LiveGateway
-from tacit.mechanisms.grid_quantile import GridQuantile
-from tacit.mechanisms.grid_ranks import cell_scores
+from tacit.mechanisms.grid_quantiles import GridQuantile, cell_scores
 from tacit.numeric.entropy import SystemEntropy
-from tacit.testing.mechanism import l1
+from tacit.testing.mechanism_contract import l1
 
 HALF = Fraction(1, 2)
 

@@ -10,7 +10,7 @@ from conftest import Bar
 from fitted_rows import Floats, fitted, table_of, training_like
 from scipy.stats import binom, chi2
 
-from tacit.core.unit import Neighbours
+from tacit.core.privacy_unit import Neighbours
 from tacit.mechanisms.gateway import LiveGateway
 from tacit.ml.huber_regression import HuberRegression
 from tacit.numeric.entropy import SystemEntropy

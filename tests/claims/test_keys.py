@@ -11,29 +11,31 @@ from clinic import TYPES, catalog
 from conftest import Bar
 from scipy.stats import binomtest
 
-from tacit.core.dataset import Limits
+from tacit.core.catalog import Limits
 from tacit.core.loss import Loss
-from tacit.core.proof import Rule
 from tacit.core.secret import Secret
-from tacit.core.sensitivity import Norm, Sensitivity
+from tacit.core.sensitivity import Norm, Rule, Sensitivity
 from tacit.engines.duckdb import DuckDB
 from tacit.mechanisms.gateway import Draw, LiveGateway
-from tacit.mechanisms.gaussian_keys import GaussianKeys
-from tacit.mechanisms.keys import KeepAbove
-from tacit.mechanisms.laplace_keys import LaplaceKeys
-from tacit.mechanisms.optimal_keys import OptimalKeys
-from tacit.mechanisms.truncated_geometric_keys import TruncatedGeometricKeys
+from tacit.mechanisms.optimal_keys import OptimalKeys, TruncatedGeometricKeys
+from tacit.mechanisms.threshold_keys import GaussianKeys, KeepAbove, LaplaceKeys
 from tacit.noise.integers import Integers
 from tacit.numeric.entropy import Entropy, SystemEntropy
-from tacit.plan.aggregate import Aggregate, CountRows, CountUnits
 from tacit.plan.expression import Field
-from tacit.plan.plan import GroupKey, Measure, Plan
-from tacit.plan.post import Post
-from tacit.plan.relation import Scan
-from tacit.query.price import price
+from tacit.plan.plan import (
+    Aggregate,
+    CountRows,
+    CountUnits,
+    GroupKey,
+    NamedAggregate,
+    Plan,
+    Post,
+    Scan,
+)
+from tacit.query.paid_work import release
+from tacit.query.pricing import price
 from tacit.query.quote import Quote
-from tacit.query.run import release
-from tacit.query.survival import kept_with
+from tacit.query.selected_count import kept_with
 
 pytestmark = pytest.mark.claim
 
@@ -207,7 +209,7 @@ def test_asked_in_duckdb_no_more_people_show_than_delta(
 ) -> None:
     aggregate, loss, kind = ASKED[name]
     limits = Limits(max_groups=max_groups, max_rows=2)
-    measures = (Measure("m", aggregate),)
+    measures = (NamedAggregate("m", aggregate),)
     plan = Plan(Scan("visits"), (BY_ROOM,), measures, Post.showing("room", "m"))
     quote = price(plan, catalog(limits), loss)
     selection = quote.tallies[0].mechanism

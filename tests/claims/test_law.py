@@ -11,7 +11,7 @@ from tacit.noise.gaussian import DiscreteGaussian
 from tacit.noise.laplace import DiscreteLaplace
 from tacit.numeric.entropy import SystemEntropy
 from tacit.testing import distribution
-from tacit.testing.laws import ExactLaw, Floats, GaussianLaw, LaplaceLaw
+from tacit.testing.distribution import ExactLaw, Floats, GaussianLaw, LaplaceLaw
 
 pytestmark = pytest.mark.claim
 

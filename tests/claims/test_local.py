@@ -10,20 +10,12 @@ from conftest import Bar
 from scipy.stats import binomtest, chisquare
 
 from tacit.audit.lower_bound import epsilon_lower_bound
-from tacit.local.hadamard import Hadamard
-from tacit.local.hashing import Hashing
-from tacit.local.k_ary import KAry
-from tacit.local.mean import MeanOracle
-from tacit.local.one_bit import OneBit
-from tacit.local.oracle import Oracle
-from tacit.local.piecewise import Piecewise
-from tacit.local.ratio import ratio_within
-from tacit.local.shares import shares
+from tacit.local.frequency_oracles import Hadamard, Hashing, KAry, Subset, Unary
+from tacit.local.mean_oracles import OneBit, Piecewise
+from tacit.local.oracle import MeanOracle, Oracle, ratio_within, shares
 from tacit.local.shuffle import clones_of, shuffled_epsilon
-from tacit.local.subset import Subset
-from tacit.local.unary import Unary
 from tacit.numeric.entropy import SystemEntropy
-from tacit.numeric.exact import exp_bounds
+from tacit.numeric.exact_numbers import exp_bounds
 
 pytestmark = pytest.mark.claim
 

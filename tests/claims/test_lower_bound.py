@@ -12,7 +12,7 @@ from tacit.audit.lower_bound import (
     mu_lower_bound,
 )
 from tacit.errors import InvalidValue
-from tacit.numeric.clopper_pearson import (
+from tacit.numeric.binomial_interval import (
     greatest_probability,
     least_probability,
     regularised_beta,

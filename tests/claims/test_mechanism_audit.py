@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 from conftest import Bar
 
-from tacit.accounting.price import loss_of
+from tacit.accounting.pricing import loss_of
 from tacit.audit.lower_bound import epsilon_lower_bound, mu_lower_bound
-from tacit.core.measure import Measure
-from tacit.mechanisms.gaussian import Gaussian
-from tacit.mechanisms.laplace import Laplace
+from tacit.core.loss import Measure
+from tacit.mechanisms.additive_noise import Gaussian, Laplace
 from tacit.mechanisms.mechanism import Mechanism
-from tacit.testing.laws import GaussianLaw
-from tacit.testing.mechanism import MechanismExample, l1, l2, side_by_side
+from tacit.testing.distribution import GaussianLaw
+from tacit.testing.mechanism_contract import MechanismExample, l1, l2, side_by_side
 
 pytestmark = pytest.mark.claim
 

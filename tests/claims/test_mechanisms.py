@@ -10,27 +10,22 @@ import numpy as np
 import pytest
 from conftest import Bar
 
-from tacit.accounting.ball import ball_scale
-from tacit.accounting.price import loss_of
-from tacit.accounting.smooth import lomax_worst_loss
-from tacit.choose.selector import choose_selector
-from tacit.core.loss import Loss
-from tacit.core.measure import Measure
+from tacit.accounting.curves import ball_scale, lomax_factor, lomax_worst_loss
+from tacit.accounting.pricing import loss_of
+from tacit.core.loss import Loss, Measure
 from tacit.core.secret import Secret
 from tacit.core.sensitivity import Sensitivity
+from tacit.mechanisms.additive_noise import Laplace
 from tacit.mechanisms.exponential import Exponential
 from tacit.mechanisms.gateway import LiveGateway
-from tacit.mechanisms.laplace import Laplace
 from tacit.mechanisms.mechanism import Mechanism
-from tacit.mechanisms.optimal_keys import OptimalKeys
-from tacit.mechanisms.permute_and_flip import PermuteAndFlip
+from tacit.mechanisms.optimal_keys import OptimalKeys, TruncatedGeometricKeys
 from tacit.mechanisms.randomised_response import RandomisedResponse
-from tacit.mechanisms.truncated_geometric_keys import TruncatedGeometricKeys
-from tacit.noise.ball import RoundedBall
-from tacit.noise.lomax import lomax_factor
+from tacit.noise.vector import RoundedBall
 from tacit.numeric.entropy import SystemEntropy
-from tacit.robust.median_sensitivity import smooth_sensitivity
-from tacit.testing.mechanism import Draws, MechanismExample, l1, l2, linf
+from tacit.robust.selection import PermuteAndFlip, choose_selector
+from tacit.robust.trimmed_mean import smooth_sensitivity
+from tacit.testing.mechanism_contract import Draws, MechanismExample, l1, l2, linf
 
 pytestmark = pytest.mark.claim
 

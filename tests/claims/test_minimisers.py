@@ -9,13 +9,12 @@ from conftest import Bar
 from fitted_rows import table_of, training_like
 
 from tacit.core.loss import Loss
-from tacit.core.unit import Neighbours
+from tacit.core.privacy_unit import Neighbours
 from tacit.core.unseal import unseal
 from tacit.errors import UnknownName
 from tacit.ml.clipped_sum import STEPS, Floats
 from tacit.ml.margin_loss import HINGE, LOGISTIC, MarginLoss
-from tacit.ml.noisy_minimiser import NoisyMinimiser
-from tacit.ml.output_perturbation import OutputPerturbation
+from tacit.ml.output_perturbation import NoisyMinimiser, OutputPerturbation
 from tacit.ml.registry import model_of
 from tacit.ml.regularised_risk import RegularisedRisk
 
@@ -137,7 +136,7 @@ class Hasty(RegularisedRisk):
 def test_t52_a_solver_that_stops_early_is_charged_for(
     bar: Bar, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tacit.ml.noisy_minimiser.RegularisedRisk", Edge)
+    monkeypatch.setattr("tacit.ml.output_perturbation.RegularisedRisk", Edge)
     loose, tight = noisy(HINGE, 80.0, REPLACE, tolerance=0.5), noisy(HINGE, 80.0, REPLACE)
     # opposite rows alone, so that the two solvers stop short in opposite directions
     far = moved(loose, np.ones(1), -np.ones(1))
@@ -153,6 +152,6 @@ def test_t52_it_goes_on_until_it_is_certain(bar: Bar, monkeypatch: pytest.Monkey
     pair = rest, np.append(rest, -1.0)
     far, charged = moved(one, *pair), certificate(one)
     bar("T52 certified minimisers are apart by", far, f"<= {charged:.4f}", far <= charged)
-    monkeypatch.setattr("tacit.ml.noisy_minimiser.RegularisedRisk", Hasty)
+    monkeypatch.setattr("tacit.ml.output_perturbation.RegularisedRisk", Hasty)
     lie = moved(one, *pair)
     bar("T52 and those of one step", lie, f"> {charged:.4f}", lie > charged)

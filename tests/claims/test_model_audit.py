@@ -18,19 +18,19 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression as Twin
 
 from tacit.accounting.risk import best_auc, gaussian_auc
-from tacit.attacks.model_membership import Predict, confidences, likelihood_ratios
-from tacit.attacks.presence import presence
-from tacit.audit.model_bound import Fit, ModelBound
+from tacit.attacks.members_gallery import Predict, confidences, likelihood_ratios
+from tacit.attacks.membership import presence
+from tacit.audit.lower_bound import Fit, ModelBound
 from tacit.core.loss import Loss
-from tacit.core.unit import Neighbours
+from tacit.core.privacy_unit import Neighbours
 from tacit.mechanisms.gateway import LiveGateway
 from tacit.ml.clipped_sum import ClippedSum
 from tacit.ml.huber_regression import HuberRegression
-from tacit.ml.logistic_regression import LogisticRegression
+from tacit.ml.linear_classifiers import LogisticRegression
 from tacit.noise.gaussian import DiscreteGaussian
 from tacit.noise.integers import Integers
 from tacit.numeric.entropy import Entropy, SystemEntropy
-from tacit.numeric.exact import exact
+from tacit.numeric.exact_numbers import exact
 
 pytestmark = pytest.mark.claim
 

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans as ExactKMeans
 from sklearn.linear_model import LinearRegression as Exact
 
-from tacit.ml.gram import Matrix
 from tacit.ml.k_means import KMeans
 from tacit.ml.linear_regression import LinearRegression
 from tacit.ml.pca import PCA
+from tacit.ml.sufficient_statistics import Matrix
 
 RUNS = int(os.environ.get("TACIT_MODEL_RUNS", "3"))
 MANY = 20

@@ -17,17 +17,15 @@ from audited import audit_server
 from conftest import Bar
 from scipy.stats import binom
 
-from tacit.audit.canaries import Canaries
 from tacit.audit.lower_bound import one_run_lower_bound
-from tacit.audit.one_run import OneRun
-from tacit.audit.through_session import audit_session
+from tacit.audit.one_run import Canaries, OneRun, audit_session
 from tacit.core.secret import Secret
+from tacit.mechanisms.additive_noise import Laplace
 from tacit.mechanisms.gateway import LiveGateway
-from tacit.mechanisms.laplace import Laplace
 from tacit.noise.integers import Integers
 from tacit.noise.laplace import DiscreteLaplace
 from tacit.numeric.entropy import Entropy, SystemEntropy
-from tacit.testing.mechanism import l1
+from tacit.testing.mechanism_contract import l1
 
 pytestmark = pytest.mark.claim
 

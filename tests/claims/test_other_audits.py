@@ -14,11 +14,10 @@ import numpy as np
 import pytest
 from conftest import Bar
 
-from tacit.accounting.curve import delta_at
+from tacit.accounting.pricing import delta_at
 from tacit.audit.lower_bound import epsilon_lower_bound, expected_lower_bound
-from tacit.core.event import Nothing
-from tacit.core.noise_event import GaussianNoise
-from tacit.testing.mechanism import Draws, MechanismExample
+from tacit.core.event import GaussianNoise, Nothing
+from tacit.testing.mechanism_contract import Draws, MechanismExample
 
 pytestmark = pytest.mark.claim
 

@@ -11,7 +11,7 @@ from tacit.core.secret import Secret
 from tacit.mechanisms.gateway import LiveGateway
 from tacit.mechanisms.randomised_response import RandomisedResponse
 from tacit.numeric.entropy import SystemEntropy
-from tacit.testing.mechanism import linf
+from tacit.testing.mechanism_contract import linf
 
 COIN = RandomisedResponse(Fraction(2, 3), choices=2)
 

@@ -7,29 +7,35 @@ import numpy as np
 import pytest
 from conftest import Bar
 
-from tacit.core.bounds import Bounds
+from tacit.core.domain import Bounds
+from tacit.core.event import LaplaceNoise
 from tacit.core.loss import Loss
-from tacit.core.noise_event import LaplaceNoise
+from tacit.core.privacy_unit import Neighbours
 from tacit.core.secret import Secret
 from tacit.core.sensitivity import Sensitivity
-from tacit.core.unit import Neighbours
 from tacit.core.unseal import unseal
 from tacit.errors import SecretMisuse
 from tacit.mechanisms.gateway import Draw, LiveGateway
 from tacit.noise.integers import Integers
 from tacit.noise.laplace import DiscreteLaplace
 from tacit.numeric.entropy import SystemEntropy
-from tacit.robust.cells import Cells
-from tacit.robust.clipped_mean import ClippedMean, tail_for
-from tacit.robust.coin_press import CoinPress
-from tacit.robust.demonstrations import GrossErrorNoise
-from tacit.robust.descent import DescentLocation
-from tacit.robust.influence import location
-from tacit.robust.location import Location
-from tacit.robust.mean import HALF, Mean
-from tacit.robust.moments import Moments
-from tacit.robust.psi import Huber, Tukey
-from tacit.robust.subsample import SubsampleAggregate
+from tacit.robust.influence import GrossErrorNoise, location
+from tacit.robust.location import (
+    DescentLocation,
+    Huber,
+    RobustLocation,
+    SubsampleAggregate,
+    Tukey,
+)
+from tacit.robust.means import (
+    MEAN_STEPS,
+    BoundedMean,
+    ClippedMean,
+    CoinPress,
+    MeanAndVariance,
+    tail_for,
+)
+from tacit.robust.quantiles import PublicCells
 
 pytestmark = pytest.mark.claim
 
@@ -44,9 +50,9 @@ def rms(errors: object) -> float:
 
 def test_t30_a_mean_errs_by_the_noise_that_is_charged(bar: Bar) -> None:
     """RMSE sqrt(2) / 1000 at epsilon 1; 400,000 draws are within 1% but once in 10^8 runs."""
-    (event,) = Mean(Bounds.of(0, 1), Loss.pure(1), REPLACE).event().events
+    (event,) = BoundedMean(Bounds.of(0, 1), Loss.pure(1), REPLACE).event().events
     assert isinstance(event, LaplaceNoise)
-    noise = DiscreteLaplace(event.scale).draw(SystemEntropy(b"T30"), 400_000) / (2 * HALF)
+    noise = DiscreteLaplace(event.scale).draw(SystemEntropy(b"T30"), 400_000) / (2 * MEAN_STEPS)
     error, wanted = rms(noise / 1000), sqrt(2) / 1000
     name = "T30 error of a mean of 1,000 in [0, 1] at epsilon 1"
     bar(name, error, "0.001414 ± 1%", abs(error / wanted - 1) <= 0.01)
@@ -57,7 +63,7 @@ def test_t30_a_mean_errs_by_the_noise_that_is_charged(bar: Bar) -> None:
 def test_t32_an_interval_of_the_population_has_the_noise_in_it(bar: Bar) -> None:
     """8,000 runs: bars are 6 deviations of a share from 95%."""
     rng, held, without = np.random.default_rng(32), 0, 0
-    moments, runs = Moments(Bounds.of(0, 1), Loss.zcdp("0.02"), REPLACE), 8000
+    moments, runs = MeanAndVariance(Bounds.of(0, 1), Loss.zcdp("0.02"), REPLACE), 8000
     for _ in range(runs):
         mean, variance = moments.release(rng.normal(0.5, 0.15, 1000), GATEWAY)
         held += mean.holds(0.5)
@@ -69,11 +75,11 @@ def test_t32_an_interval_of_the_population_has_the_noise_in_it(bar: Bar) -> None
 
 def test_t33_a_mean_without_known_bounds(bar: Bar) -> None:
     rng, bounds, size = np.random.default_rng(33), Bounds.of(0, 10**4), 5000
-    cells = Cells(bounds, unit=Fraction(1))
+    cells = PublicCells(bounds, unit=Fraction(1))
     clipped = ClippedMean(cells, RHO, tail_for(size, cells, RHO), REPLACE)
-    pressed, fixed = CoinPress(0.0, 5000.0, 15.0, RHO), Mean(bounds, RHO, REPLACE)
+    pressed, fixed = CoinPress(0.0, 5000.0, 15.0, RHO), BoundedMean(bounds, RHO, REPLACE)
 
-    def error(statistic: ClippedMean | CoinPress | Mean, runs: int) -> float:
+    def error(statistic: ClippedMean | CoinPress | BoundedMean, runs: int) -> float:
         data = rng.normal(100, 15, (runs, size))
         return rms([statistic.release(each, GATEWAY).value - 100 for each in data])
 
@@ -93,7 +99,7 @@ def spoilt(rng: np.random.Generator, size: int) -> np.ndarray:
     return values
 
 
-def law_of(where: Location, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def law_of(where: RobustLocation, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Points and their probabilities by the exponential mechanism at epsilon 1.
 
     Under pure epsilon a location permutes and flips, which falls short by less in every case.
@@ -108,14 +114,14 @@ def test_t56_a_location_resists_poison(psi: Huber | Tukey, bar: Bar) -> None:
     """The private error over that of the exact estimator on the same data; laws, not draws."""
     rng, name = np.random.default_rng(56), type(psi).__name__
     bounds = Bounds.of(-50, 50) if isinstance(psi, Huber) else Bounds.of(-10, 10)
-    where = Location(bounds, psi, 1.0, Loss.pure(1), points=2001)
+    where = RobustLocation(bounds, psi, 1.0, Loss.pure(1), points=2001)
     data = [spoilt(rng, 1000) for _ in range(40 if isinstance(psi, Huber) else 10)]
     squares = [float(law @ points**2) for points, law in (law_of(where, x) for x in data)]
     ours = sqrt(np.mean(squares))
     exact = rms([location(each, psi).for_the_owner for each in data])
     bar(f"T56 {name}, error over the exact one's", ours / exact, "<= 1.10", ours <= 1.1 * exact)
     assert abs(where.release(data[0], GATEWAY).value) < 1
-    mean = Mean(Bounds.of(-50, 50), Loss.pure(1), REPLACE)
+    mean = BoundedMean(Bounds.of(-50, 50), Loss.pure(1), REPLACE)
     lie = rms([mean.release(each, GATEWAY).value for each in data])
     bar(f"T56 a private mean beside {name}, error", lie, "> 2: it fails", lie > 2)
 
@@ -128,7 +134,7 @@ def test_t57_noise_of_the_gross_error_sensitivity_is_refused(bar: Bar) -> None:
     bar("T57 neighbours apart in deviations of the lectures' noise", told, "129", told > 128)
     with pytest.raises(SecretMisuse, match="is no mechanism"):
         lecture.event()
-    ours = Location(Bounds.of(-200, 200), Huber(), 1.0, Loss.pure(1), points=401)
+    ours = RobustLocation(Bounds.of(-200, 200), Huber(), 1.0, Loss.pure(1), points=401)
     lengths = [ours.lengths(data) for data in (left, -left)]
     moved = int(abs(lengths[0] - lengths[1]).max())
     bar("T57 what the same neighbours move in ours", moved, "1", moved == 1)
@@ -160,7 +166,9 @@ def test_any_estimator_at_all_by_blocks(bar: Bar) -> None:
     def hinges(block: np.ndarray) -> float:
         return float(np.quantile(block, [0.25, 0.75]).mean())
 
-    where = Location(Bounds.of(0, 100), Huber(), scale=2.0, loss=Loss.pure(1), points=2001)
+    where = RobustLocation(
+        Bounds.of(0, 100), Huber(), scale=2.0, loss=Loss.pure(1), points=2001
+    )
     private = SubsampleAggregate(hinges, 200, where)
     data = rng.normal(40, 10, (40, 6000))
     ours = rms([private.release(each, GATEWAY).value - 40 for each in data])

@@ -5,9 +5,9 @@ import pytest
 from conftest import Bar
 from fitted_rows import fitted, minimiser, risk, table_of, training_like, unit_ball
 
-from tacit.core.unit import Neighbours
+from tacit.core.privacy_unit import Neighbours
 from tacit.mechanisms.gateway import LiveGateway
-from tacit.ml.logistic_regression import LogisticRegression
+from tacit.ml.linear_classifiers import LogisticRegression
 from tacit.numeric.entropy import SystemEntropy
 
 pytestmark = pytest.mark.claim

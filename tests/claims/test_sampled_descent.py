@@ -14,7 +14,7 @@ from dp_accounting import GaussianDpEvent, PoissonSampledDpEvent, SelfComposedDp
 from dp_accounting.pld import PLDAccountant
 from scipy.stats import chi2
 
-from tacit.ml.sampled_descent import SampledDescent
+from tacit.lab.dp_sgd import SampledDescent
 from tacit.noise.integers import Integers
 from tacit.numeric.entropy import SystemEntropy
 

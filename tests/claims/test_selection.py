@@ -10,15 +10,15 @@ import pytest
 from conftest import Bar
 from numpy.typing import NDArray
 
+from tacit.core.privacy_unit import Neighbours
 from tacit.core.secret import Secret
-from tacit.core.unit import Neighbours
 from tacit.mechanisms.gateway import LiveGateway
-from tacit.ml.arrays import Arrays
-from tacit.ml.classifier_choice import ClassifierChoice
-from tacit.ml.fewest_errors import FewestErrors
+from tacit.ml.error_counts import FewestErrors
+from tacit.ml.estimator import Arrays
+from tacit.ml.model_selection import ClassifierChoice
 from tacit.numeric.entropy import SystemEntropy
-from tacit.query.fit import fitted
-from tacit.stream.thresholdout import STEPS, Kept, Share, Thresholdout
+from tacit.query.paid_work import fitted
+from tacit.stream.holdout import STEPS, HoldoutAnswer, HoldoutState, Thresholdout
 
 Table = NDArray[np.int64]
 
@@ -101,9 +101,9 @@ class Asker:
 
     def __init__(self) -> None:
         self.entropy = SystemEntropy(b"a charge")
-        self.kept: Kept = ASKED.start(self.entropy)
+        self.kept: HoldoutState = ASKED.start(self.entropy)
 
-    def share(self, count: int, expected: Fraction) -> Share:
+    def share(self, count: int, expected: Fraction) -> HoldoutAnswer:
         off = Secret(np.array([count * STEPS - SIZE * round(expected * STEPS)]))
         told, self.kept = ASKED.ask(expected, off, self.kept, LiveGateway(self.entropy))
         return told
@@ -112,9 +112,9 @@ class Asker:
 class Trusting(Asker):
     """A lie: the holdout is looked at again and again, as if for the first time."""
 
-    def share(self, count: int, expected: Fraction) -> Share:
+    def share(self, count: int, expected: Fraction) -> HoldoutAnswer:
         del expected
-        return Share(Fraction(count, SIZE), off=True)
+        return HoldoutAnswer(Fraction(count, SIZE), off=True)
 
 
 def reported(asker: Asker, told: float) -> tuple[float, float]:

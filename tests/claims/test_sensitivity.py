@@ -8,16 +8,13 @@ import numpy as np
 import pytest
 from conftest import Bar
 
-from tacit.core.bounds import Bounds
-from tacit.core.column import Column, Kind
-from tacit.core.distance import are_neighbours
-from tacit.core.multiset import Multiset
-from tacit.core.proof import Rule
+from tacit.core.domain import Bounds, Column, Kind
+from tacit.core.privacy_unit import Neighbours
 from tacit.core.secret import Secret
-from tacit.core.sensitivity import Norm, Sensitivity
-from tacit.core.unit import Neighbours
+from tacit.core.sensitivity import Norm, Rule, Sensitivity
+from tacit.lab.databases import Multiset, are_neighbours
+from tacit.mechanisms.additive_noise import Laplace
 from tacit.mechanisms.gateway import LiveGateway
-from tacit.mechanisms.laplace import Laplace
 from tacit.numeric.entropy import SystemEntropy
 
 pytestmark = pytest.mark.claim

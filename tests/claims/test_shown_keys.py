@@ -8,16 +8,12 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from tacit.audit.record import RecordingGateway
-from tacit.core.proof import Rule
+from tacit.audit.replay import RecordingGateway
 from tacit.core.secret import Secret
-from tacit.core.sensitivity import Norm, Sensitivity
+from tacit.core.sensitivity import Norm, Rule, Sensitivity
 from tacit.mechanisms.gateway import LiveGateway
-from tacit.mechanisms.gaussian_keys import GaussianKeys
-from tacit.mechanisms.keys import KeepAbove
-from tacit.mechanisms.laplace_keys import LaplaceKeys
-from tacit.mechanisms.optimal_keys import OptimalKeys
-from tacit.mechanisms.truncated_geometric_keys import TruncatedGeometricKeys
+from tacit.mechanisms.optimal_keys import OptimalKeys, TruncatedGeometricKeys
+from tacit.mechanisms.threshold_keys import GaussianKeys, KeepAbove, LaplaceKeys
 from tacit.noise.gaussian import DiscreteGaussian
 from tacit.numeric.entropy import SystemEntropy
 

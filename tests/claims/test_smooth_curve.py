@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from tacit.accounting.smooth import smooth_laplace_delta
+from tacit.accounting.curves import smooth_laplace_delta
 
 
 def integrated(factor: float, log_ratio: float, shift: float, epsilon: float) -> float:

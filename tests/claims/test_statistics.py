@@ -8,23 +8,21 @@ import pytest
 from clinic import TABLE, catalog
 from conftest import Bar
 
-from tacit.accounting.price import loss_of
-from tacit.core.dataset import Limits
-from tacit.core.loss import Loss
-from tacit.core.measure import Measure
+from tacit.accounting.pricing import loss_of
+from tacit.core.catalog import Limits
+from tacit.core.loss import Loss, Measure
+from tacit.core.privacy_unit import Neighbours
 from tacit.core.secret import Secret
-from tacit.core.unit import Neighbours
 from tacit.core.unseal import unseal
 from tacit.engines.engine import SecretTable
 from tacit.engines.reference import Reference
 from tacit.mechanisms.gateway import LiveGateway
 from tacit.numeric.entropy import SystemEntropy
-from tacit.query.column import column_of
-from tacit.query.price import price
+from tacit.query.intervals import column_of
+from tacit.query.paid_work import release
+from tacit.query.pricing import TOTAL_SHARE, price
 from tacit.query.quote import Quote
-from tacit.query.run import release
-from tacit.query.share import TOTAL_SHARE
-from tacit.sql.parse import parse
+from tacit.sql.parser import parse
 
 pytestmark = pytest.mark.claim
 

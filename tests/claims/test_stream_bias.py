@@ -16,13 +16,12 @@ import pytest
 from conftest import Bar
 
 import tacit
-from tacit.core.budget import Budget
-from tacit.core.loss import Loss
+from tacit.core.loss import Budget, Loss
 from tacit.noise.integers import Integers
-from tacit.plan.calendar import Span
-from tacit.stream.kept_noise import KeptNoise
+from tacit.plan.expression import Span
+from tacit.stream.factor import ALL
+from tacit.stream.sealed_noise import KeptNoise
 from tacit.stream.stream import Periods
-from tacit.stream.window import ALL
 
 pytestmark = pytest.mark.claim
 

@@ -13,30 +13,22 @@ import numpy as np
 import pytest
 from conftest import Bar
 
-from tacit.audit.record import RecordingGateway
-from tacit.core.bounds import Bounds
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Dataset, Epoch, Limits, Location, UnitColumn
-from tacit.core.keys import Keys
+from tacit.audit.replay import RecordingGateway
+from tacit.core.catalog import Catalog, Dataset, Epoch, Limits, Location, UnitColumn
+from tacit.core.domain import Bounds, Column, Keys, Kind, Schema
 from tacit.core.loss import Loss
-from tacit.core.population import Population
-from tacit.core.schema import Schema
-from tacit.core.unit import Neighbours, PrivacyUnit
+from tacit.core.privacy_unit import Neighbours, Population, PrivacyUnit
 from tacit.engines.reference import Reference
-from tacit.mechanisms.laplace import Laplace
+from tacit.mechanisms.additive_noise import Laplace
 from tacit.numeric.entropy import SystemEntropy
-from tacit.plan.bounded import BoundedPlan
-from tacit.plan.calendar import Span
-from tacit.sql.parse import parse
-from tacit.stream.bounded_step import bounded_step
-from tacit.stream.buffered import Buffered
-from tacit.stream.quote import StreamQuote, price_stream
+from tacit.plan.bounded_plan import BoundedPlan
+from tacit.plan.expression import Span
+from tacit.sql.parser import parse
+from tacit.stream.factor import ALL, Tree
+from tacit.stream.quote import StreamQuote, bounded_step, price_stream
 from tacit.stream.step import Step, fresh_noise, released_step
 from tacit.stream.stream import Periods, Stream
-from tacit.stream.toeplitz import Toeplitz
-from tacit.stream.tree import Tree
-from tacit.stream.window import ALL
+from tacit.stream.toeplitz import Buffered, Toeplitz
 
 pytestmark = pytest.mark.claim
 

@@ -8,15 +8,12 @@ from conftest import Bar
 from streams import lower_bound, shown_noise
 
 from tacit.core.sensitivity import Norm
-from tacit.mechanisms.gaussian import Gaussian
-from tacit.stream.buffered import Buffered
-from tacit.stream.choose import worst
-from tacit.stream.factor import Factor
-from tacit.stream.reach import reach
-from tacit.stream.toeplitz import BITS, Toeplitz, column_square
-from tacit.stream.tree import Tree
-from tacit.stream.window import ALL, EACH, Window
-from tacit.testing.mechanism import l2
+from tacit.mechanisms.additive_noise import Gaussian
+from tacit.stream.factor import ALL, EACH, Factor, Tree, Window
+from tacit.stream.quote import worst
+from tacit.stream.step import reach
+from tacit.stream.toeplitz import MATRIX_BITS, Buffered, Toeplitz, column_square
+from tacit.testing.mechanism_contract import l2
 
 pytestmark = pytest.mark.claim
 
@@ -120,7 +117,7 @@ def test_drawn_noise_has_the_deviation_that_is_said(
 def test_the_sensitivity_is_that_of_the_rounded_matrix(bar: Bar) -> None:
     horizon, few = 1024, 8
     exact = Toeplitz.square_root(horizon).coefficients
-    rough = tuple((c + 2 ** (BITS - few - 1)) >> (BITS - few) for c in exact)
+    rough = tuple((c + 2 ** (MATRIX_BITS - few - 1)) >> (MATRIX_BITS - few) for c in exact)
     used = column_square(rough, horizon, 1) / 4.0**few
     real = sum_of_squares(horizon)
     # the lie: noise for the real matrix is too little for the integers that are used
@@ -131,7 +128,7 @@ def test_totals_are_read_by_the_rounded_matrix(bar: Bar) -> None:
     horizon, events = 1024, 1000
     coefficients = Toeplitz.square_root(horizon).coefficients
     real = np.cumprod([1.0, *(1 - 1 / (2 * np.arange(1, horizon)))])
-    rounded = matrix(coefficients, horizon) / 2**BITS
+    rounded = matrix(coefficients, horizon) / 2**MATRIX_BITS
     stream = np.full(horizon, float(events))
     off = np.abs(matrix(tuple(real), horizon) @ rounded @ stream - np.cumsum(stream)).max()
     bar("lie: bias of reading by the real root", float(off), "above 1", off > 1)

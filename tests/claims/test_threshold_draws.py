@@ -6,11 +6,10 @@ from math import exp
 
 import numpy as np
 
-from tacit.audit.record import RecordingGateway
-from tacit.core.proof import Rule
+from tacit.audit.replay import RecordingGateway
 from tacit.core.secret import Secret
-from tacit.core.sensitivity import Norm, Sensitivity
-from tacit.mechanisms.above_threshold import PassThreshold, SparseVector
+from tacit.core.sensitivity import Norm, Rule, Sensitivity
+from tacit.mechanisms.sparse_vector import PassThreshold, SparseVector
 from tacit.numeric.entropy import SystemEntropy
 
 Law = dict[tuple[int, ...], float]

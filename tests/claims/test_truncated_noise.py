@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from tacit.noise.truncated import TruncatedDiscreteLaplace
+from tacit.noise.laplace import TruncatedDiscreteLaplace
 from tacit.numeric.entropy import SystemEntropy
 
 ENTROPY = SystemEntropy(b"unit")

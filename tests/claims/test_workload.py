@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 from conftest import Bar
 
-from tacit.accounting.price import loss_of
-from tacit.choose.workload import choose_queries, squared_error
+from tacit.accounting.pricing import loss_of
 from tacit.core.loss import Loss
 from tacit.core.secret import Secret
+from tacit.lab.matrix_mechanism import LinearQueries, Rows, choose_queries, squared_error
 from tacit.mechanisms.gateway import LiveGateway
-from tacit.mechanisms.workload import LinearQueries, Rows
 from tacit.numeric.entropy import SystemEntropy
-from tacit.testing.mechanism import l1
+from tacit.testing.mechanism_contract import l1
 
 pytestmark = pytest.mark.claim
 

@@ -28,10 +28,10 @@ from test_written import CORPORA, TIGHT, crowd
 from tacit.core.catalog import Catalog
 from tacit.engines.duckdb import DuckDB
 from tacit.engines.spark import Spark
-from tacit.plan.bound import bound
-from tacit.plan.bounded import BoundedPlan
-from tacit.plan.canonical import canonical
-from tacit.sql.parse import parse
+from tacit.plan.bounded_plan import BoundedPlan
+from tacit.plan.bounding import bound
+from tacit.plan.canonical_form import canonical
+from tacit.sql.parser import parse
 
 ONE_OF = 15
 FILES, COPIES = 24, 60

@@ -10,13 +10,9 @@ import pyarrow as pa
 import pytest
 
 from tacit import extras
-from tacit.core.answer import Answer
-from tacit.core.guarantee import Guarantee
 from tacit.core.loss import Loss
-from tacit.core.population import Population
-from tacit.core.release import Release, ReleasedColumn
-from tacit.core.standing import Standing
-from tacit.core.unit import PrivacyUnit
+from tacit.core.privacy_unit import Population, PrivacyUnit
+from tacit.core.release import Answer, BudgetSummary, Guarantee, Release, ReleasedColumn
 from tacit.errors import InvalidValue, MissingExtra
 
 RELEASE = Release(
@@ -32,7 +28,7 @@ RELEASE = Release(
     Guarantee(Population("patients", PrivacyUnit("person")), Loss.pure(1)),
     receipt=b"\x01\xff",
 )
-STANDING = Standing(
+STANDING = BudgetSummary(
     "patients",
     Loss.zcdp("0.0011020245"),
     Loss.zcdp("0.0022"),

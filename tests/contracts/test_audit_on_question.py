@@ -5,27 +5,25 @@ from fractions import Fraction
 
 import pytest
 
-from tacit.audit.choices import Choices
-from tacit.audit.made_people import neighbours
-from tacit.audit.noise_bound import Drawn
-from tacit.audit.on_question import QuestionAudit, made_up
-from tacit.cli.clinic import PROJECT
-from tacit.core.catalog import Catalog
-from tacit.core.dataset import UnitColumn
+from tacit.audit.lower_bound import Drawn
+from tacit.audit.question_audit import QuestionAudit, made_up
+from tacit.audit.synthetic_people import Choices, neighbours
+from tacit.cli.demo import PROJECT
+from tacit.core.catalog import Catalog, UnitColumn
 from tacit.core.loss import Loss
-from tacit.engines.duckdb_made import MadeUpDuckDB
 from tacit.engines.engine import Engine, SecretTable
-from tacit.engines.joined import Tables
-from tacit.engines.reference import Reference
+from tacit.engines.reference import Reference, Tables
+from tacit.engines.synthetic_duckdb import SyntheticDuckDB
 from tacit.noise.gaussian import DiscreteGaussian
 from tacit.noise.integers import Integers
 from tacit.numeric.entropy import Entropy
-from tacit.plan.bounded import BoundedPlan
-from tacit.project.source import Source
-from tacit.session.project_file import project_of
+from tacit.plan.bounded_plan import BoundedPlan
+from tacit.project.document import ProjectText
+from tacit.session.engines import project_of
 
 CLINIC = made_up(
-    project_of(Source("tacit.toml", PROJECT.replace("OWNER", '"olga"'))).catalog, "patients"
+    project_of(ProjectText("tacit.toml", PROJECT.replace("OWNER", '"olga"'))).catalog,
+    "patients",
 )
 COUNT = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
 TWO_LINKS = "SELECT SUM(value) AS v FROM labs"
@@ -41,7 +39,7 @@ def reference(catalog: Catalog, tables: Tables) -> Engine:
 
 @pytest.mark.parametrize("text", [COUNT, TWO_LINKS, SELECTED])
 def test_a_question_that_keeps_its_word_is_found_so(text: str) -> None:
-    part = QuestionAudit(MadeUpDuckDB().over, 15, DRAWN).audited(text, CLINIC, LOSS)
+    part = QuestionAudit(SyntheticDuckDB().over, 15, DRAWN).audited(text, CLINIC, LOSS)
     assert [check.kept for check in part.checks] == [True] * len(part.checks)
     assert part.checks[0].figures["pairs"] == 15
     assert part.checks[0].figures["reached"] > 0.9  # made-up people push against the bounds

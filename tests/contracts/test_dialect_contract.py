@@ -4,11 +4,10 @@ import duckdb
 import pytest
 from sqlglot import exp
 
-from tacit.core.column import Kind
-from tacit.engines.print.dialect import wide_sums
+from tacit.core.domain import Kind
+from tacit.engines.print.sql_builder import literal
 from tacit.engines.print.sql_dialect import Dialect
-from tacit.engines.print.sql_dialects import DUCKDB, DuckDBDialect
-from tacit.engines.print.word import literal
+from tacit.engines.print.sql_dialects import DUCKDB, DuckDBDialect, wide_sums
 from tacit.testing.dialect_contract import DialectContract, Run
 
 

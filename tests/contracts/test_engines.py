@@ -9,21 +9,16 @@ import pytest
 from conftest import Bar
 from engines_over import ENGINES, duckdb_over
 
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Dataset
-from tacit.core.schema import Schema
+from tacit.core.catalog import Catalog, Dataset
+from tacit.core.domain import Column, Kind, Schema
 from tacit.engines.duckdb import TYPES
-from tacit.engines.duckdb_made import WRITTEN, MadeUpDuckDB
 from tacit.engines.engine import CheckedEngine, Engine, SecretTable
-from tacit.engines.joined import Tables
-from tacit.engines.meaning import Cell, Row
-from tacit.engines.physical_types import Types, check_types
-from tacit.engines.reference import Reference
+from tacit.engines.reference import Cell, Reference, Row, Tables
+from tacit.engines.storage_rules import Types, check_types
+from tacit.engines.synthetic_duckdb import WRITTEN, SyntheticDuckDB
 from tacit.errors import EngineUnreachable, InternalError, InvalidValue
-from tacit.plan.bounded import BoundedPlan
-from tacit.testing.engine_contract import WIDE, EngineContract
-from tacit.testing.engine_tables import CELLS, PEOPLE, catalog, tables
+from tacit.plan.bounded_plan import BoundedPlan
+from tacit.testing.engine_contract import CELLS, PEOPLE, WIDE, EngineContract, catalog, tables
 
 QUESTIONS = 48
 ONE_OF = {"spark": int(os.environ.get("TACIT_CONTRACT_ON_SPARK", "4"))}
@@ -46,7 +41,7 @@ def test_an_engine_keeps_its_contract(name: str, bar: Bar) -> None:
 
 
 def test_an_engine_of_ones_own_is_closed_twice() -> None:
-    contract = EngineContract(lambda declared, rows: MadeUpDuckDB().over(declared, rows))
+    contract = EngineContract(lambda declared, rows: SyntheticDuckDB().over(declared, rows))
     assert [*contract.incomplete(), *contract.left_open(), *contract.misdescribed()] == []
 
 
@@ -82,7 +77,7 @@ def test_each_member_of_the_port_is_looked_at(
     member: str, value: object, check: str, found: str
 ) -> None:
     def over(declared: Catalog, rows: Tables) -> object:
-        return Altered(MadeUpDuckDB().over(declared, rows), **{member: value})
+        return Altered(SyntheticDuckDB().over(declared, rows), **{member: value})
 
     contract = EngineContract(over)  # type: ignore[arg-type]
     assert found in list(getattr(contract, check)())
@@ -90,8 +85,8 @@ def test_each_member_of_the_port_is_looked_at(
 
 def test_rows_of_a_fit_are_looked_at() -> None:
     def over(declared: Catalog, rows: Tables) -> object:
-        engine = MadeUpDuckDB().over(declared, rows)
-        fewer = MadeUpDuckDB().over(declared, tables(PEOPLE[1:]))
+        engine = SyntheticDuckDB().over(declared, rows)
+        fewer = SyntheticDuckDB().over(declared, tables(PEOPLE[1:]))
         return Altered(engine, rows=fewer.rows)
 
     found = list(EngineContract(over).unequal_rows())  # type: ignore[arg-type]

@@ -12,33 +12,25 @@ from typing import Any
 import pytest
 from asking import LEASE_MS, TENTH, answer, ask
 
-from tacit.accounting.promise import promised
-from tacit.core.budget import Budget
+from tacit.accounting.convert import promised
+from tacit.core.codec import decode_event
 from tacit.core.event import Composed, Event, Nothing, Repeated, Sampled
-from tacit.core.loss import Loss
-from tacit.core.measure import Measure
-from tacit.core.population import Population
-from tacit.core.stored_event import decode as decode_event
-from tacit.core.unit import Neighbours, PrivacyUnit
+from tacit.core.loss import Budget, Loss, Measure
+from tacit.core.privacy_unit import Neighbours, Population, PrivacyUnit
 from tacit.errors import LedgerBroken, TacitError
-from tacit.ledger import rule
-from tacit.ledger.act import Charged, OwnerAdded, OwnerRemoved
-from tacit.ledger.anchor import Anchor, take_anchor
+from tacit.ledger import book as replay
 from tacit.ledger.book import Book
-from tacit.ledger.charge import Charge
-from tacit.ledger.declared import AnyDeclaration, Declaration
-from tacit.ledger.export import export, read_export
+from tacit.ledger.chain import Anchor, take_anchor
+from tacit.ledger.charge import Charge, ChargeRequest, Target, Units, price
+from tacit.ledger.declarations import AnyDeclaration, Declaration
+from tacit.ledger.entries import ACTS, Charged, OwnerAdded, OwnerRemoved, decode_act
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.question import Question, Target
-from tacit.ledger.restore import restore
 from tacit.ledger.sealed_states import ChainWitness, named
-from tacit.ledger.stored_act import ACTS, decode
-from tacit.ledger.units import Units, price
-from tacit.ledger.verify import verify_export
-from tacit.store.open import open_store
-from tacit.store.states import Witnessed
+from tacit.ledger.verify import export, read_export, restore, verify_export
+from tacit.store.connect import open_store
+from tacit.store.sealed_state import Witnessed
 from tacit.store.store import SqlStore
-from tacit.testing.events import LEAVES
+from tacit.testing.mechanism_contract import LEAVES
 
 GOLDEN = Path(__file__).parent / "golden"
 LINES, TOLD = GOLDEN / "ledger-1.jsonl", GOLDEN / "ledger-1.json"
@@ -71,9 +63,9 @@ PRICE_DELTA = Fraction(1, 10**7)
 
 @pytest.fixture(autouse=True)
 def fresh_prices() -> Iterator[None]:
-    rule.due.cache_clear()
+    replay.due.cache_clear()
     yield
-    rule.due.cache_clear()
+    replay.due.cache_clear()
 
 
 def make_golden() -> None:
@@ -230,7 +222,7 @@ def _govern(ledger: Ledger, name: str, budget: Budget) -> None:
     ledger.raise_cap(name, half, "not approved by anyone", by="owen")
 
 
-def _joint(plan: str) -> Question:
+def _joint(plan: str) -> ChargeRequest:
     targets = tuple(Target(people, TENTH) for people in BUDGETS)
     return replace(ask(plan), targets=targets, price_delta=PRICE_DELTA)
 
@@ -271,7 +263,7 @@ def charges(lines: list[str]) -> list[tuple[str, Charged]]:
     found = []
     for book, chain in zip(read(lines), read_export(lines).chains.values(), strict=True):
         assert book.opened is not None
-        acts = map(decode, (entry.body for entry in chain))
+        acts = map(decode_act, (entry.body for entry in chain))
         found += [(book.opened.measure, act) for act in acts if isinstance(act, Charged)]
     return found
 
@@ -336,7 +328,7 @@ def test_golden_ledgers_hold_every_act_and_every_measure(lines: list[str]) -> No
         ),
     )
     chains = [chain for file in files for chain in read_export(file).chains.values()]
-    acts = [decode(entry.body) for chain in chains for entry in chain]
+    acts = [decode_act(entry.body) for chain in chains for entry in chain]
     decisions = [act.decision for act in acts if hasattr(act, "decision")]
     assert {type(act) for act in acts + decisions} == set(ACTS.values())
     assert {measure for measure, _ in charges(lines)} == {kind.value for kind in Measure}
@@ -363,6 +355,6 @@ def test_an_event_that_means_more_is_noticed(
     lines: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dearer = Units(1, 0)
-    monkeypatch.setattr(rule, "price", lambda *given: price(*given) + dearer)
+    monkeypatch.setattr(replay, "price", lambda *given: price(*given) + dearer)
     with pytest.raises(LedgerBroken, match="at least the price"):
         read(lines)

@@ -14,15 +14,13 @@ import numpy as np
 import pytest
 
 import tacit.mechanisms
-from tacit.accounting.curve import delta_at
-from tacit.accounting.price import loss_of
+from tacit.accounting.pricing import delta_at, loss_of
 from tacit.core.event import Event, Nothing
-from tacit.core.loss import Loss
-from tacit.core.measure import Measure
+from tacit.core.loss import Loss, Measure
 from tacit.errors import InvalidValue
-from tacit.mechanisms.laplace import Laplace
-from tacit.numeric.exact import exact
-from tacit.testing.mechanism import Draws, MechanismExample, p_value_of
+from tacit.mechanisms.additive_noise import Laplace
+from tacit.numeric.exact_numbers import exact
+from tacit.testing.mechanism_contract import Draws, MechanismExample, p_value_of
 
 PLACE = Path(__file__).parent / "mechanism_examples"
 METHODS = ("event", "release", "error")

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from tacit.engines.built_in import BUILT_IN
+from tacit.engines.registry import BUILT_IN
 
 SOURCE = Path(__file__).parents[2] / "src/tacit"
 KINDS = "|".join(spec.kind for spec in BUILT_IN)
@@ -14,11 +14,10 @@ EXTRA = re.compile(r"""(extra=|installed\()["']\w+["']""")
 ALLOWED = {
     "engines": "the engines themselves",
     "extras.py": "a table of extras",
-    "cli/clinic.py": "the text of the demonstration's project file",
-    "sql/parse.py": "the grammar in which analysts' SQL is read",
-    "sql/show.py": "the grammar in which a plan is shown",
+    "cli/demo.py": "the text of the demonstration's project file",
+    "sql/parser.py": "the grammar in which analysts' SQL is read",
+    "sql/printer.py": "the grammar in which a plan is shown",
     "project/engines.py": "the scheme of the ledger's own PostgreSQL",
-    "testing/postgres_cluster.py": "the user that a private PostgreSQL runs as",
 }
 
 

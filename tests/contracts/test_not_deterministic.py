@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tacit.core.event import Nothing
-from tacit.testing.mechanism import MechanismExample
+from tacit.testing.mechanism_contract import MechanismExample
 
 PLACE = Path(__file__).parent / "mechanism_examples"
 EXAMPLES: dict[str, MechanismExample] = {

@@ -7,21 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from tacit.core.bounds import Bounds, Provenance
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Epoch, Limits, Link, Location, UnitColumn, ValidatedCopy
-from tacit.core.keys import Keys
-from tacit.core.unit import Neighbours, PrivacyUnit
+from tacit.core.catalog import Epoch, Limits, Link, Location, UnitColumn, ValidatedCopy
+from tacit.core.domain import Bounds, Column, Keys, Kind, Provenance
+from tacit.core.privacy_unit import Neighbours, PrivacyUnit
 from tacit.errors import InvalidValue
-from tacit.project.allowance import Allowance
-from tacit.project.copies import CopyPlace
-from tacit.project.engines import EngineAddress
-from tacit.project.entry import Fault
-from tacit.project.facts import facts_of
+from tacit.project.document import Fault, ProjectText
+from tacit.project.engines import EngineAddress, SecretPlace
+from tacit.project.populations import Allowance, facts_of
 from tacit.project.project import Project
-from tacit.project.secret import SecretPlace
-from tacit.project.source import Source
-from tacit.session.project_file import read_project
+from tacit.project.tables import CopyPlace
+from tacit.session.engines import read_project
 
 TEXT = """\
 # The clinic. Ask Olga before you change this.
@@ -201,7 +196,7 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 
 def test_the_line_of_every_value_is_the_one_it_stands_in() -> None:
-    source = Source("tacit.toml", TEXT)
+    source = ProjectText("tacit.toml", TEXT)
     for path, words in {
         ("engines", "warehouse"): "[engines.warehouse]",
         ("populations", "patients", "quotas", "ann"): "quotas.ann",
@@ -215,7 +210,7 @@ def test_the_line_of_every_value_is_the_one_it_stands_in() -> None:
 
 
 def test_a_value_is_changed_and_every_comment_stays(tmp_path: Path) -> None:
-    source = Source("tacit.toml", TEXT)
+    source = ProjectText("tacit.toml", TEXT)
     changed = source.changed(("datasets", "visits", "epoch"), "2026-W47")
     assert changed.text == TEXT.replace('"2026-W46"', '"2026-W47"', 1)
     added = changed.changed(("populations", "patients", "quotas", "bob"), {"epsilon": 1})

@@ -8,7 +8,7 @@ from threading import Thread
 import pytest
 
 from tacit.errors import Conflict, InvalidValue
-from tacit.project.source import Source
+from tacit.project.document import ProjectText
 
 TEXT = "# what the owner declared\na = 1\n"
 
@@ -31,7 +31,7 @@ def without_room(save: Callable[[], object]) -> None:
 
 
 def test_a_full_disk_leaves_the_file_as_it_was(file: Path) -> None:
-    source = Source.at(file).changed(("a",), 2)
+    source = ProjectText.at(file).changed(("a",), 2)
     with pytest.raises(InvalidValue, match=r"cannot be written: .*\. It is as it was\."):
         without_room(lambda: source.save(file))
     assert file.read_text() == TEXT
@@ -42,7 +42,7 @@ def test_a_full_disk_leaves_the_file_as_it_was(file: Path) -> None:
 
 
 def test_what_somebody_else_wrote_meanwhile_stays(file: Path) -> None:
-    source = Source.at(file).changed(("a",), 2)
+    source = ProjectText.at(file).changed(("a",), 2)
     file.write_text("a = 3\n")
     with pytest.raises(Conflict, match="changed by somebody else"):
         source.save(file)
@@ -53,7 +53,7 @@ def test_of_many_who_save_at_once_nobody_is_lost(file: Path) -> None:
     def add(name: str) -> None:
         while True:
             try:
-                return Source.at(file).changed((name,), 1).save(file)
+                return ProjectText.at(file).changed((name,), 1).save(file)
             except Conflict:
                 continue
 
@@ -62,14 +62,17 @@ def test_of_many_who_save_at_once_nobody_is_lost(file: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert set(Source.at(file).root().value) == {"a", *(f"n{place}" for place in range(16))}
+    assert set(ProjectText.at(file).root().value) == {
+        "a",
+        *(f"n{place}" for place in range(16)),
+    }
 
 
 def test_a_saved_file_keeps_its_mode_and_its_place_behind_a_link(file: Path) -> None:
     file.chmod(0o640)
     link = file.parent / "link.toml"
     link.symlink_to(file)
-    Source.at(link).changed(("a",), 2).save(link)
+    ProjectText.at(link).changed(("a",), 2).save(link)
     assert link.is_symlink()
     assert "a = 2" in file.read_text()
     assert file.stat().st_mode & 0o777 == 0o640

@@ -7,15 +7,13 @@ import pandas as pd
 import pytest
 
 import tacit
-from tacit.core.bounds import Provenance
-from tacit.core.budget import Budget
-from tacit.core.loss import Loss
+from tacit.core.domain import Provenance
+from tacit.core.loss import Budget, Loss
 from tacit.errors import InvalidValue, StoreFailed, UnknownName
-from tacit.project.allowance import Allowance
-from tacit.session.budgets import budget_of
-from tacit.session.home import Home
-from tacit.session.salt import salt_of
-from tacit.store.states import NO_STATE, State, States
+from tacit.project.populations import Allowance
+from tacit.session.changes import budget_of
+from tacit.session.curator import LedgerFolder, salt_of
+from tacit.store.sealed_state import NO_STATE, State, States
 
 HALF = Fraction(1, 2)
 
@@ -41,7 +39,7 @@ class Late(States):
 
 
 def test_of_two_sessions_that_draw_at_once_both_have_one_salt(tmp_path: Path) -> None:
-    home = Home.at(tmp_path / "home")
+    home = LedgerFolder.at(tmp_path / "home")
     drawn = salt_of(home.states, "patients")
     late = Late(home.store, home.states._key)
     assert salt_of(late, "patients") == drawn
@@ -51,7 +49,7 @@ def test_of_two_sessions_that_draw_at_once_both_have_one_salt(tmp_path: Path) ->
 def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("")
     with pytest.raises(StoreFailed, match="neither made nor used as a folder"):
-        Home.at(tmp_path / "home")
+        LedgerFolder.at(tmp_path / "home")
 
 
 def test_bounds_keep_their_provenance_and_a_question_shows_its_sql(tmp_path: Path) -> None:

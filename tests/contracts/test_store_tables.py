@@ -9,7 +9,7 @@ from sqlalchemy.sql.expression import ClauseElement
 from tacit.errors import InternalError
 from tacit.store.store import SqlStore
 from tacit.store.tables import answers, budgets, entries, metadata
-from tacit.store.work import Values
+from tacit.store.unit_of_work import Values
 
 
 def run(store: SqlStore, statement: ClauseElement, **values: object) -> None:

@@ -22,50 +22,42 @@ import pytest
 from nodes import LANGUAGE, nodes
 
 import tacit
-from tacit.cli.clinic import PROJECT
-from tacit.core.bounds import Bounds, Provenance
-from tacit.core.budget import Budget
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Dataset, Limits, UnitColumn
-from tacit.core.keys import Keys
-from tacit.core.loss import Loss
-from tacit.core.population import Population
-from tacit.core.schema import Schema
-from tacit.core.unit import Neighbours, PrivacyUnit
-from tacit.engines.print.question import question as statement
-from tacit.plan.bound import bound
-from tacit.plan.calendar import Part, Span
-from tacit.plan.canonical import PLANS, Canonical, Vocabulary, canonical, text
-from tacit.plan.expression import Comparison, Operation
-from tacit.plan.plan import Plan
-from tacit.plan.relation import Scan
-from tacit.project.project import read_project
-from tacit.publish.declared import ListedPublication, Publications
-from tacit.publish.publication import Publication
-from tacit.query.price import price
-from tacit.session.policy import DECLARATIONS, policy_of, tables_of
-from tacit.session.request import request_for
+from tacit.cli.demo import PROJECT
+from tacit.core.catalog import Catalog, Dataset, Limits, UnitColumn
+from tacit.core.domain import Bounds, Column, Keys, Kind, Provenance, Schema
+from tacit.core.loss import Budget, Loss
+from tacit.core.privacy_unit import Neighbours, Population, PrivacyUnit
+from tacit.engines.print.postgres_dialect import POSTGRES
+from tacit.engines.print.sql_dialects import DUCKDB, PRINTED, SPARK
+from tacit.engines.print.statement import question as statement
+from tacit.plan.bounding import bound
+from tacit.plan.canonical_form import PLANS, Canonical, Vocabulary, canonical, text
+from tacit.plan.expression import Comparison, DatePartName, Operation, Span
+from tacit.plan.plan import Plan, Scan
+from tacit.publish.publication import ListedPublication, Publication, Publications
+from tacit.query.pricing import price
+from tacit.session.ask import (
+    DECLARATIONS,
+    policy_of,
+    request_for,
+    tables_of,
+    used_facts,
+    used_policy,
+)
+from tacit.session.engines import read_project
 from tacit.session.session import Session
-from tacit.session.used import used_facts, used_policy
-from tacit.sql.parse import parse
-from tacit.store.sealing_key import SealingKey
-from tacit.store.sqlite import open_sqlite
-from tacit.store.states import States
-from tacit.stream.buffered import Buffered
-from tacit.stream.factor import Factor
-from tacit.stream.kept_noise import KeptNoise
-from tacit.stream.open_holdout import _bytes
+from tacit.sql.parser import parse
+from tacit.store.connect import open_sqlite
+from tacit.store.sealed_state import SealingKey, States
+from tacit.stream.factor import ALL, EACH, Factor, Tree, Window
+from tacit.stream.holdout import HoldoutState, _bytes
+from tacit.stream.sealed_noise import KeptNoise
 from tacit.stream.stream import STREAMS, Periods, Stream
-from tacit.stream.thresholdout import Kept
-from tacit.stream.toeplitz import Toeplitz
-from tacit.stream.tree import Tree
-from tacit.stream.window import ALL, EACH, Window
-from tacit.testing.engine_cases import QUESTIONS
-from tacit.testing.engine_tables import catalog
+from tacit.stream.toeplitz import Buffered, Toeplitz
+from tacit.testing.engine_contract import QUESTIONS, catalog
 
 SALT = b"salt"
-DIALECTS = ("bigquery", "duckdb", "postgres", "snowflake", "spark", "trino")
+DIALECTS = sorted((*PRINTED, DUCKDB, POSTGRES, SPARK), key=lambda dialect: dialect.name)
 CLINIC = catalog(Limits(max_groups=2, max_rows=3))
 MORE = (
     "SELECT COUNT(*) / 2 AS half, SUM(age) - 1 AS s FROM visits HAVING COUNT(*) > 3",
@@ -155,7 +147,7 @@ def statements() -> str:
         lines.append(sql)
         for dialect in DIALECTS:
             made = statement(plan, CLINIC, SALT, dialect)
-            lines.append(f"    {dialect} {sha256(made.encode()).hexdigest()}")
+            lines.append(f"    {dialect.name} {sha256(made.encode()).hexdigest()}")
     return "\n".join(lines)
 
 
@@ -226,7 +218,7 @@ def _open_holdouts(session: Session) -> Iterator[str]:
         yield f"holdout of {answers}: {question.plan.hex()} {question.release_key.hex()}"
         yield f"    {holdout._name}"
         yield f"    share: {share.plan.hex()} {share.release_key.hex()}"
-    yield f"    {_bytes(Kept(reached=-12, left=2))!r}"
+    yield f"    {_bytes(HoldoutState(reached=-12, left=2))!r}"
     yield f"sealed for {session.states.of('patients')._place('noise', 3)!r}"
 
 
@@ -281,7 +273,9 @@ def test_the_plans_have_every_node_and_every_choice_in_them(pinned: Any) -> None
     seen = {name for asked in questions().values() for name in nodes((asked.plan, asked.post))}
     assert seen == LANGUAGE
     told = pinned.text("plans.txt") + pinned.text("streams.txt")
-    choices = {each.name for kinds in (Comparison, Operation, Part, Span) for each in kinds}
+    choices = {
+        each.name for kinds in (Comparison, Operation, DatePartName, Span) for each in kinds
+    }
     assert {name for name in choices | {"XOR"} if f'["enum","{name}"]' not in told} == {"XOR"}
 
 

@@ -12,7 +12,7 @@ from sqlalchemy.sql.expression import ClauseElement
 from tacit.errors import Conflict, StoreFailed
 from tacit.store.store import SqlStore
 from tacit.store.tables import states
-from tacit.store.work import Work
+from tacit.store.unit_of_work import Work
 
 Open = Callable[[str], SqlStore]
 
@@ -96,7 +96,7 @@ def test_what_was_written_is_seen_by_another_process(store_address: str, opened:
     with opened(store_address).writing() as work:
         put(work, "a")
     program = (
-        "import sys; from tacit.store.open import open_store; from sqlalchemy import text\n"
+        "import sys; from tacit.store.connect import open_store; from sqlalchemy import text\n"
         "store = open_store(sys.argv[1])\n"
         "with store.reading() as work: print(work.all(text('SELECT name FROM states'), {}))\n"
         "store.close()"

@@ -13,18 +13,19 @@ from tacit.cli.survey import _home
 from tacit.errors import BudgetExceeded, InvalidValue, StoreFailed
 from tacit.ledger.ledger import Ledger
 from tacit.local.browser import script
-from tacit.local.one_bit import OneBit
-from tacit.local.piecewise import Piecewise
+from tacit.local.mean_oracles import OneBit, Piecewise
 from tacit.numeric.entropy import SystemEntropy
-from tacit.publish.survey.box import Box, reports_in
-from tacit.publish.survey.choice import Choice
-from tacit.publish.survey.estimate import Found, estimate
-from tacit.publish.survey.form import form_of
-from tacit.publish.survey.number import Number
-from tacit.publish.survey.plan import answers_for, plan_of
-from tacit.publish.survey.survey import Survey, fingerprint_of, read_survey
-from tacit.publish.survey.wave import open_wave
-from tacit.store.sqlite import open_sqlite
+from tacit.publish.survey.questions import Choice, Number
+from tacit.publish.survey.survey import (
+    Survey,
+    answers_for,
+    fingerprint_of,
+    form_of,
+    plan_of,
+    read_survey,
+)
+from tacit.publish.survey.wave import Box, Found, estimate, open_wave, reports_in
+from tacit.store.connect import open_sqlite
 
 FILE = """
 title = "Student life"

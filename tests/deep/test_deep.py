@@ -15,12 +15,11 @@ from scipy.stats import chi2
 from sklearn.linear_model import LogisticRegression as Twin
 
 from tacit.core.loss import Loss
-from tacit.core.population import Population
-from tacit.core.unit import PrivacyUnit
+from tacit.core.privacy_unit import Population, PrivacyUnit
 from tacit.extras import installed
-from tacit.ml import deep
-from tacit.ml.deep import Trained, train
-from tacit.ml.sampled_descent import SampledDescent
+from tacit.lab import deep
+from tacit.lab.deep import Trained, train
+from tacit.lab.dp_sgd import SampledDescent
 from tacit.numeric.entropy import SystemEntropy
 
 if not installed("deep"):

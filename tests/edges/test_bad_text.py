@@ -78,8 +78,8 @@ def test_whoever_decodes_strictly_tells_who_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The lie: read as version 0.1.0 did, whether one question fails depends on one person."""
-    monkeypatch.setattr("tacit.engines.duckdb_source._lenient", lambda _: "")
-    monkeypatch.setattr("tacit.engines.duckdb_source._check_decoding", lambda *_: None)
+    monkeypatch.setattr("tacit.engines.duckdb_files._lenient", lambda _: "")
+    monkeypatch.setattr("tacit.engines.duckdb_files._check_decoding", lambda *_: None)
     pay = written(tmp_path / "t.parquet")
     with opened(tmp_path / "t.parquet") as session:
         assert not fails(session, f"person = 7 AND pay > {pay[7]}")

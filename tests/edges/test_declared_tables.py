@@ -19,8 +19,8 @@ from tacit.engines.postgres import Postgres
 from tacit.errors import BudgetExceeded, InvalidValue, NotPermitted, TacitError
 from tacit.ledger import govern
 from tacit.ledger.ledger import Ledger
-from tacit.session import belonging
-from tacit.session.home import Home
+from tacit.session import table_checks
+from tacit.session.curator import LedgerFolder
 from tacit.session.project import apply_project, open_project
 
 PEOPLE = """
@@ -91,7 +91,7 @@ def write(folder: Path, *populations: str) -> Path:
 
 
 def ledger_in(folder: Path) -> Ledger:
-    return Home.at(folder / ".tacit").ledger
+    return LedgerFolder.at(folder / ".tacit").ledger
 
 
 OTHER_NAMES = {
@@ -137,7 +137,7 @@ def test_a_table_has_no_second_population_under_any_name(folder: Path, bar: Bar)
 def test_without_the_mend_every_name_has_its_own_budget(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(belonging, "_check_apart", lambda *_: None)
+    monkeypatch.setattr(table_checks, "_check_apart", lambda *_: None)
     monkeypatch.setattr(govern.Governing, "_take", lambda *_: None)
     assert len(doubles(folder)) == len(OTHER_NAMES) + 1
 

@@ -12,21 +12,24 @@ import duckdb
 import pytest
 from conftest import Bar
 
-from tacit.core.bounds import Bounds
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Dataset, Epoch, Limits, Location, UnitColumn
-from tacit.core.population import Population
-from tacit.core.public_table import PublicTable
-from tacit.core.schema import Schema
-from tacit.core.unit import PrivacyUnit
+from tacit.core.catalog import (
+    Catalog,
+    Dataset,
+    Epoch,
+    Limits,
+    Location,
+    PublicTable,
+    UnitColumn,
+)
+from tacit.core.domain import Bounds, Column, Kind, Schema
+from tacit.core.privacy_unit import Population, PrivacyUnit
 from tacit.engines.duckdb import DuckDB
-from tacit.engines.print import join
+from tacit.engines.print import relation
 from tacit.engines.print.sql_dialects import DUCKDB
 from tacit.errors import InvalidValue
-from tacit.plan.bound import bound
+from tacit.plan.bounding import bound
 from tacit.session.project import apply_project, open_project
-from tacit.sql.parse import parse
+from tacit.sql.parser import parse
 
 WIDE = 250_000
 """Rows of the public table for each ward."""
@@ -146,7 +149,7 @@ def joined_rows(fan_out: int, wide: int) -> int:
     """Rows that the join of the printed statement makes of one person's five."""
     declared = catalog(fan_out)
     source = bound(parse(asked(10), declared), declared).plan.source
-    rows = join.joined(source, declared, DUCKDB).sql("duckdb")
+    rows = relation.joined(source, declared, DUCKDB).sql("duckdb")
     with database(":memory:", wide) as found:
         found.execute("DELETE FROM visits WHERE patient <> 777")
         [(count,)] = found.execute(f"SELECT COUNT(*) FROM ({rows})").fetchall()  # noqa: S608
@@ -163,7 +166,7 @@ def test_a_statement_multiplies_by_the_declared_number_at_most(
     assert joined_rows(fan_out=16, wide=3) == 15
     # the lie: the table as it is
     monkeypatch.setattr(
-        join, "_beside", lambda each, declared, _: join._table(each.dataset, declared)
+        relation, "_beside", lambda each, declared, _: relation._table(each.dataset, declared)
     )
     assert joined_rows(fan_out=16, wide=1000) == 5000
 

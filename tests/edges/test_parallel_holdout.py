@@ -18,29 +18,22 @@ from typing import Any
 import pytest
 from conftest import Bar
 
-from tacit.core.budget import Budget
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Dataset, Epoch, Limits, Location, UnitColumn
-from tacit.core.loss import Loss
-from tacit.core.population import Population
-from tacit.core.schema import Schema
-from tacit.core.unit import PrivacyUnit
+from tacit.core.catalog import Catalog, Dataset, Epoch, Limits, Location, UnitColumn
+from tacit.core.domain import Column, Kind, Schema
+from tacit.core.loss import Budget, Loss
+from tacit.core.privacy_unit import Population, PrivacyUnit
 from tacit.engines.reference import Reference
 from tacit.errors import Conflict, InvalidValue
-from tacit.ledger.act import Kept
+from tacit.ledger.entries import AnswerStored, decode_act
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.sealed_states import ChainWitness
-from tacit.ledger.stored_act import decode
 from tacit.plan.plan import Plan
-from tacit.sql.parse import parse
-from tacit.store.open import open_store
-from tacit.store.sealing_key import SealingKey
-from tacit.store.states import State, States
-from tacit.stream import open_holdout
-from tacit.stream.open_holdout import OpenHoldout
+from tacit.sql.parser import parse
+from tacit.store.connect import open_store
+from tacit.store.sealed_state import SealingKey, State, States
+from tacit.stream import holdout as holdouts
+from tacit.stream.holdout import OpenHoldout, Thresholdout
 from tacit.stream.open_stream import Place
-from tacit.stream.thresholdout import Thresholdout
 
 PEOPLE = Population("patients", PrivacyUnit("person"))
 ROWS, AT_ONCE, PROCESSES, PATIENCE = 400, 40, 4, 120
@@ -170,8 +163,10 @@ def leaked(address: str, found: list[tuple[int, str]]) -> int:
     with closing(open_store(address)) as store:
         entries = Ledger(store).entries("patients")
         Ledger(store).verify("patients")
-        acts = [decode(entry.body) for entry in entries]
-        kept = [act for act in acts if isinstance(act, Kept)][1:]  # without the declaration
+        acts = [decode_act(entry.body) for entry in entries]
+        kept = [act for act in acts if isinstance(act, AnswerStored)][
+            1:
+        ]  # without the declaration
         bodies = [Ledger(store).stored(bytes.fromhex(act.release)) for act in kept]
     off = [body is not None and b"true" in body for body in bodies]
     after_all = off[::-1].index(True) if sum(off) >= ASKED.answers else 0
@@ -185,11 +180,11 @@ def swapped_where_told(
     states, name, entropy = (
         holdout._place.states,
         holdout._name,
-        open_holdout.SystemEntropy(b""),
+        holdouts.SystemEntropy(b""),
     )
     while True:
         found = states.find(name)
-        body, value = holdout._decide(wanted, off, open_holdout.DrawnOnce(entropy), found)
+        body, value = holdout._decide(wanted, off, holdouts.DrawnOnce(entropy), found)
         try:
             if not found.version or value != found.value:
                 states.change(name, found, value)
@@ -203,11 +198,11 @@ class SwapsWhereTold(OpenHoldout):
 
     def share(self, question: Any, expected: Any) -> Any:
         wanted = Fraction(expected)
-        plan = open_holdout.canonical(question.plan).plan
+        plan = holdouts.canonical(question.plan).plan
         free = self._share_question(plan, wanted)
         off = self._counted(self.asked.tally(self._condition(plan), wanted))
         body = swapped_where_told(self, self._place.ledger, free, wanted, off)
-        return open_holdout._share(body)
+        return holdouts._share(body)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -252,7 +247,7 @@ def test_nobody_decides_while_another_does(
         holdout.start()
         plan = parse("SELECT COUNT(*) AS n FROM visits", CATALOG)
         first, second = (
-            place.ledger.reserve(open_holdout.attempt_at(asked), lease_ms=0)
+            place.ledger.reserve(holdouts.attempt_at(asked), lease_ms=0)
             for asked in (holdout._share_question(plan, Fraction(n)) for n in (0, 1))
         )
         ended: list[bool] = []
@@ -287,15 +282,13 @@ def redo(holdout: OpenHoldout) -> None:
     plan = parse("SELECT COUNT(*) AS n FROM visits WHERE age < 50", CATALOG)
     wanted = Fraction(0)
     off = holdout._counted(holdout.asked.tally(holdout._condition(plan), wanted))
-    drawn = open_holdout.DrawnOnce(open_holdout.SystemEntropy(b"a charge"))
+    drawn = holdouts.DrawnOnce(holdouts.SystemEntropy(b"a charge"))
     first = State(1, b'{"reached": 0, "left": 1}')
     bodies = {holdout._decide(wanted, off, drawn, first)[0] for _ in range(20)}
     assert len(bodies) == 1
     # the lie: fresh noise for each attempt
     bodies = {
-        holdout._decide(
-            wanted, off, open_holdout.DrawnOnce(open_holdout.SystemEntropy(b"")), first
-        )[0]
+        holdout._decide(wanted, off, holdouts.DrawnOnce(holdouts.SystemEntropy(b"")), first)[0]
         for _ in range(20)
     }
     assert len(bodies) > 1

@@ -23,23 +23,18 @@ from conftest import Bar
 from postgres_cluster import PostgresCluster
 
 import tacit
-from tacit.core.budget import Budget
-from tacit.core.catalog import Catalog
-from tacit.core.dataset import Dataset, Epoch, ValidatedCopy
-from tacit.core.loss import Loss
+from tacit.core.catalog import Catalog, Dataset, Epoch, ValidatedCopy
+from tacit.core.loss import Budget, Loss
 from tacit.errors import InvalidValue, LedgerBroken
-from tacit.plan.calendar import Span
-from tacit.publish.declared import NAME, Publications
+from tacit.plan.expression import Span
+from tacit.publish.due_releases import Folder, run
 from tacit.publish.postgres import schema_of
-from tacit.publish.publication import Publication
-from tacit.publish.run import run
-from tacit.publish.write import Folder
-from tacit.session import stream as session_stream
+from tacit.publish.publication import NAME, Publication, Publications
+from tacit.session import ask as session_stream
 from tacit.session.session import Session
 from tacit.stream import open_stream
-from tacit.stream.covered import check_covered, covered_until
-from tacit.stream.stream import Periods
-from tacit.stream.window import EACH
+from tacit.stream.factor import EACH
+from tacit.stream.stream import Periods, check_covered, covered_until
 
 FIRST, WEEKS = date(2026, 1, 5), 6
 SQL = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
@@ -150,7 +145,9 @@ def test_three_restores_are_three_draws_where_nobody_looks(
     """The lie: version 0.1.0, which did not look at what lies there, and wrote over it."""
     home, backup, out = tmp_path / ".tacit", tmp_path / "backup", tmp_path / "published"
     monkeypatch.setattr(Folder, "there", lambda _: frozenset())
-    monkeypatch.setattr("tacit.publish.write._placed", lambda made, path: made.replace(path))
+    monkeypatch.setattr(
+        "tacit.publish.due_releases._placed", lambda made, path: made.replace(path)
+    )
     with opens() as session:
         declared(session)
     shutil.copytree(home, backup)

@@ -19,20 +19,16 @@ from conftest import Bar
 from streaming import FIRST, PEOPLE, prepared, rows
 from streaming import opened as opened_stream
 
-from tacit.core.budget import Budget
-from tacit.core.loss import Loss
-from tacit.core.population import Population
-from tacit.core.unit import PrivacyUnit
+from tacit.core.loss import Budget, Loss
+from tacit.core.privacy_unit import Population, PrivacyUnit
 from tacit.errors import LedgerBroken
-from tacit.ledger.export import export
-from tacit.ledger.head_mark import HeadMark
+from tacit.ledger.chain import HeadMark
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.restore import restore
 from tacit.ledger.sealed_states import ChainWitness
-from tacit.session.home import MARK, Home
-from tacit.store.open import open_store
-from tacit.store.sealing_key import SealingKey
-from tacit.store.states import NO_STATE, States
+from tacit.ledger.verify import export, restore
+from tacit.session.curator import MARK, LedgerFolder
+from tacit.store.connect import open_store
+from tacit.store.sealed_state import NO_STATE, SealingKey, States
 from tacit.stream.open_stream import OpenStream
 
 HORIZON, BEFORE, AFTER = 8, 3, 2
@@ -198,7 +194,7 @@ def test_a_state_that_was_replaced_is_refused(address: str) -> None:
 
 def used(folder: Path, wanted: int) -> None:
     """Ask the home in a folder for a population's budget, as a session does."""
-    home = Home.at(folder)
+    home = LedgerFolder.at(folder)
     try:
         names = home.ledger.populations()
         for number in range(len(names), wanted):

@@ -16,12 +16,12 @@ from engines_over import Over, duckdb_over
 from fitted_models import People
 from postgres_over import postgres_over
 
-from tacit.core.unit import Neighbours
+from tacit.core.privacy_unit import Neighbours
 from tacit.core.unseal import unseal
-from tacit.engines import ask, duckdb
-from tacit.engines.print.listed import listed
-from tacit.ml.logistic_regression import LogisticRegression
-from tacit.query.fit import Data
+from tacit.engines import duckdb, sql_engine
+from tacit.engines.print.statement import listed
+from tacit.ml.linear_classifiers import LogisticRegression
+from tacit.query.paid_work import Data
 
 ORDERS = 6
 LAST = re.compile(r"(ORDER BY [^,]+?)(, \"?t\d+\"?( NULLS (FIRST|LAST))?)+$")
@@ -62,7 +62,7 @@ def test_a_units_rows_come_in_one_order(
     ways = len({str(each) for each in listings(over)})
     bar(f"edge row_order: ways that {name} lists one table", ways, "1", ways == 1)
     monkeypatch.setattr(duckdb, "listed", as_found)
-    monkeypatch.setattr(ask, "listed", as_found)
+    monkeypatch.setattr(sql_engine, "listed", as_found)
     ways = len({str(each) for each in listings(over)})
     bar(f"edge row_order: the same as in 0.1.0, {name}", ways, "> 1", ways > 1)
 

@@ -17,7 +17,7 @@ from conftest import Bar
 import tacit
 from tacit.engines.unit_rows import UnitRows
 from tacit.errors import InternalError
-from tacit.ml.logistic_regression import LogisticRegression
+from tacit.ml.linear_classifiers import LogisticRegression
 
 ROWS = int(os.environ.get("TACIT_EDGE_ROWS", "200000"))
 CAP = 1000

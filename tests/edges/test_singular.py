@@ -14,9 +14,9 @@ import pytest
 from conftest import Bar
 
 import tacit
+from tacit.ml.finite_algebra import Floats
 from tacit.ml.output_perturbation import OutputPerturbation
 from tacit.ml.regularised_risk import RegularisedRisk
-from tacit.ml.total_algebra import Floats
 
 TABLES = 5
 

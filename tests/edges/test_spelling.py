@@ -11,14 +11,14 @@ from pathlib import Path
 import duckdb
 import pytest
 from conftest import Bar
+from text_as_stored import read_text_as_stored
 
 import tacit
-from tacit.core.keys import Group
+from tacit.core.domain import Group
 from tacit.core.unseal import unseal
 from tacit.engines.engine import sealed
-from tacit.engines.print import cell
-from tacit.plan.bound import bound
-from tacit.sql.parse import parse
+from tacit.plan.bounding import bound
+from tacit.sql.parser import parse
 
 EPSILON, MOST_MOVED = 50, 3
 
@@ -69,7 +69,7 @@ def test_whoever_groups_by_a_collation_moves_a_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The lie: read as version 0.1.0 did, one person moves a count by hundreds."""
-    monkeypatch.setattr(cell, "READ_TEXT", {})
+    read_text_as_stored(monkeypatch)
     assert moved(tmp_path) > 100 * MOST_MOVED
 
 

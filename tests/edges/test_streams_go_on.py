@@ -12,24 +12,21 @@ import pytest
 from conftest import Bar
 
 import tacit
-from tacit.core.budget import Budget
-from tacit.core.catalog import Catalog
-from tacit.core.dataset import Dataset, UnitColumn, ValidatedCopy
-from tacit.core.loss import Loss
+from tacit.core.catalog import Catalog, Dataset, UnitColumn, ValidatedCopy
+from tacit.core.loss import Budget, Loss
 from tacit.errors import InvalidValue
-from tacit.plan.calendar import Span
-from tacit.publish.declared import Publications
-from tacit.publish.publication import Publication
-from tacit.publish.run import run
-from tacit.query.below import Withdrawn
-from tacit.session import stream as session_stream
-from tacit.session.belonging import unit_in
+from tacit.plan.expression import Span
+from tacit.publish.due_releases import run
+from tacit.publish.publication import Publication, Publications
+from tacit.query.below_charge import Withdrawn
+from tacit.session import ask as session_stream
 from tacit.session.session import Session
-from tacit.store.states import State
+from tacit.session.table_checks import unit_in
+from tacit.store.sealed_state import State
+from tacit.stream.factor import EACH
 from tacit.stream.open_stream import Guard
 from tacit.stream.quote import price_stream
 from tacit.stream.stream import Periods, Stream
-from tacit.stream.window import EACH
 
 FIRST, WEEKS, PEOPLE = date(2026, 1, 5), 6, 280
 PERIODS = Periods("day", Span.WEEKS, FIRST, WEEKS)

@@ -14,10 +14,10 @@ from conftest import Bar
 
 import tacit
 from tacit.errors import TacitError
-from tacit.ml import clipped_sum, settings
+from tacit.ml import clipped_sum, registry
 from tacit.ml.clipped_sum import STEPS, reach_of
-from tacit.ml.logistic_regression import LogisticRegression
-from tacit.ml.total_algebra import Floats
+from tacit.ml.finite_algebra import Floats
+from tacit.ml.linear_classifiers import LogisticRegression
 from tacit.noise.integers import Integers
 
 PEOPLE = 1200
@@ -85,7 +85,7 @@ def test_tiny_settings_read_no_count(
     bar("edge tiny_numbers: counts read exactly", f"{read} of 3", "0 of 3", read == 0)
     assert refused == len(TABLES)  # such settings have a range, and it is said
     # without that range the clipping holds by itself
-    monkeypatch.setattr(settings, "LEAST", 0.0)
+    monkeypatch.setattr(registry, "LEAST", 0.0)
     read, refused = counts_read(tmp_path / "clipped")
     bar("edge tiny_numbers: the same by clipping alone", f"{read} of 3", "0 of 3", read == 0)
     assert refused == 0

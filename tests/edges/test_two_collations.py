@@ -15,10 +15,10 @@ import pytest
 from conftest import Bar
 from postgres_cluster import PostgresCluster
 from searching import read_exactly
+from text_as_stored import read_text_as_stored
 
 import tacit
 from tacit.engines.postgres_role import reader_of
-from tacit.engines.print import cell
 from tacit.errors import TacitError
 
 PEOPLE, TARGETS = 2_000, 5
@@ -90,7 +90,7 @@ def test_whoever_compares_by_collations_tells_who_is_there(
     staff: tuple[str, list[int]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The lie: read as version 0.1.0 did, whether one question fails depends on one person."""
-    monkeypatch.setattr(cell, "READ_TEXT", {})
+    read_text_as_stored(monkeypatch)
     address, pay = staff
     with opened(address, tmp_path) as session:
         assert not fails(session, f"person = 7 AND pay > {pay[7]}")

@@ -17,11 +17,10 @@ import pytest
 from conftest import Bar
 from prepared import FILE, QUESTION, TEXT, done, edit, integers, part_of, told
 
-from tacit.session.prepare import Owner
+from tacit.session.curator import fresh_mark, mark_of
+from tacit.session.engines import read_project
+from tacit.session.prepare import Owner, preparation, to_copy
 from tacit.session.project import open_project, served
-from tacit.session.project_file import read_project
-from tacit.session.salt import fresh_mark, mark_of
-from tacit.session.to_copy import preparation, to_copy
 
 ROWS = (
     "CREATE TABLE visits AS SELECT CAST(n AS BIGINT) AS id, 'p' || n % 300 AS person, "
@@ -238,7 +237,7 @@ def leave(file: Path) -> set[str]:
     copied = replace(copied, place=place)
     salt = owner._salt(found, "visits")
     making = preparation(copied, mark_of(salt), owner._note)
-    with owner._writing(copied) as run:
+    with owner._writing(copied, found.plugins) as run:
         list(making.steps(salt, run))
     return {name for _, name in (making.copy.record, *making.tables)}
 

@@ -17,19 +17,19 @@ from tacit.core.catalog import Catalog
 from tacit.engines.engine import CheckedEngine, SecretTable
 from tacit.errors import InternalError
 from tacit.ledger.ledger import wall_clock
-from tacit.plan.bounded import BoundedPlan
+from tacit.plan.bounded_plan import BoundedPlan
 from tacit.server.app import make_app, watched_app
-from tacit.server.scope import Scope
+from tacit.server.token_policy import TokenScope
 from tacit.session.curator import Curator
 from tacit.session.project import curator_of
-from tacit.store.tokens import Pass, Tokens
+from tacit.store.tokens import AccessToken, Tokens
 
 HOUR_MS = 3_600_000
 
 
 def token_for(curator: Curator, role: str = "analyst", who: str | None = None) -> str:
     """A token for all datasets."""
-    allowed = Pass(who or getuser(), role, Scope().text, wall_clock() + HOUR_MS)
+    allowed = AccessToken(who or getuser(), role, TokenScope().text, wall_clock() + HOUR_MS)
     return Tokens(curator.home.store).issue(allowed)
 
 

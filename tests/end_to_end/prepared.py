@@ -7,11 +7,11 @@ from click.testing import CliRunner, Result
 
 from tacit.cli.main import main
 from tacit.core.unseal import unseal
-from tacit.plan.bound import bound
+from tacit.plan.bounding import bound
 from tacit.session.curator import Curator
+from tacit.session.engines import read_project
 from tacit.session.project import open_project
-from tacit.session.project_file import read_project
-from tacit.sql.parse import parse
+from tacit.sql.parser import parse
 
 TEXT = """\
 [engines.warehouse]

@@ -18,8 +18,7 @@ import numpy as np
 from playwright.sync_api import Browser, Page, Route, sync_playwright
 
 from tacit.numeric.entropy import SystemEntropy
-from tacit.publish.survey.form import form_of
-from tacit.publish.survey.survey import Survey
+from tacit.publish.survey.survey import Survey, form_of
 
 WAIT_SECONDS = 60
 SITE = "http://survey.test/"

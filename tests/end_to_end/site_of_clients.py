@@ -11,14 +11,14 @@ from losing import Fragile, curator_over, served, token_for
 from prepared import ROWS, TEXT
 
 import tacit
-from tacit.client.patience import Patience
+from tacit.client.retry import RetryPolicy
 from tacit.client.session import RemoteSession
 from tacit.engines.duckdb import open_duckdb
 from tacit.ledger.ledger import Ledger
 from tacit.session.project import apply_project
 
 NONE = "a token of nobody"
-QUICK = Patience(reply=5, tries=4, pause=0.01)
+QUICK = RetryPolicy(reply=5, tries=4, pause=0.01)
 QUESTION = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
 AMOUNTS = (f"1.{number}" for number in count(1000))
 
@@ -37,7 +37,7 @@ class Site:
         return len(self.ledger.book("patients").requests)
 
     @contextmanager
-    def client(self, url: str, patience: Patience = QUICK) -> Iterator[RemoteSession]:
+    def client(self, url: str, patience: RetryPolicy = QUICK) -> Iterator[RemoteSession]:
         with tacit.connect(url, token=self.token, patience=patience) as made:
             yield made
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tacit.attacks import on_question
+from tacit.attacks import membership
 from tacit.cli.main import main
 from tacit.session.project import open_project
 
@@ -88,14 +88,14 @@ def test_a_build_with_too_little_noise_is_convicted(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The lie: noise that is divided by ten, under the promise of epsilon 1."""
-    honest = on_question._together
+    honest = membership._together
 
     def lying(quote: object, table: object, runs: int) -> object:
         answers = honest(quote, table, runs)  # type: ignore[arg-type]
         middle = answers.mean(axis=0)
         return middle + (answers - middle) / 10
 
-    monkeypatch.setattr(on_question, "_together", lying)
+    monkeypatch.setattr(membership, "_together", lying)
     file = tmp_path / "a.json"
     run(project, COUNT, "--people", "4", "--json", str(file))
     lie = told(file)[COUNT, "differencing", "Tacit, ε = 1 in all"]

@@ -12,10 +12,9 @@ from rich.console import Console
 from site_of_clients import AMOUNTS, NONE, QUESTION, QUICK, Site, made_site
 
 import tacit
-from tacit.client.patience import Patience
+from tacit.client.retry import RetryPolicy
 from tacit.client.session import RemoteSession
-from tacit.client.waiting import Tell, on_terminal
-from tacit.client.wire import Wire
+from tacit.client.transport import Tell, Transport, on_terminal
 from tacit.errors import (
     ConnectionLost,
     InternalError,
@@ -54,7 +53,7 @@ def test_a_token_goes_over_tls_or_to_this_machine(site: Site) -> None:
         tacit.connect("http://tacit.clinic.example", token=NONE)
     with pytest.raises(InvalidValue, match="others could read your token"):
         tacit.connect("http://127.0.0.1.clinic.example", token=NONE)
-    once = Patience(reply=1, tries=1)
+    once = RetryPolicy(reply=1, tries=1)
     with pytest.raises(ConnectionLost):
         tacit.connect("http://tacit.invalid", token=NONE, plain_http=True, patience=once)
     with tacit.connect(site.url.replace("127.0.0.1", "localhost"), token=site.token) as session:
@@ -97,7 +96,7 @@ def test_who_waits_is_shown_that_it_is_asked_again(site: Site) -> None:
         yield lines.append
 
     with LosingWire(site.url, losses=1) as wire:
-        session = RemoteSession.over(Wire(wire.url, site.token, QUICK, heard))
+        session = RemoteSession.over(Transport(wire.url, site.token, QUICK, heard))
         with session:
             session.sql(QUESTION).ask(epsilon=next(AMOUNTS))
     assert lines == [
@@ -119,4 +118,4 @@ def test_progress_is_for_terminals_and_goes_when_it_is_done() -> None:
 
 def test_patience_is_some() -> None:
     with pytest.raises(InvalidValue, match="once or more"):
-        Patience(tries=0)
+        RetryPolicy(tries=0)

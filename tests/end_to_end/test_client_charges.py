@@ -10,10 +10,9 @@ from losing import LosingWire, curator_over, served, token_for
 from site_of_clients import AMOUNTS, QUESTION, QUICK, Site, made_site, project
 
 import tacit
-from tacit.client.patience import Patience
+from tacit.client.retry import RetryPolicy
 from tacit.client.session import RemoteSession
-from tacit.client.waiting import Tell
-from tacit.client.wire import Wire
+from tacit.client.transport import Tell, Transport
 from tacit.errors import (
     AnswerLost,
     ConnectionLost,
@@ -29,7 +28,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield made
 
 
-class FreshKeys(Wire):
+class FreshKeys(Transport):
     """The lie: a client that names each sending anew."""
 
     def _sent(self, request: object, tell: Tell) -> object:
@@ -83,7 +82,7 @@ def test_an_answer_that_was_lost_is_not_paid_for_twice_unawares(site: Site) -> N
 def test_a_slow_answer_is_waited_for_and_charged_once(site: Site) -> None:
     before = site.charges()
     site.engine.seconds = 0.6
-    hasty = Patience(reply=0.2, tries=8, pause=0.05)
+    hasty = RetryPolicy(reply=0.2, tries=8, pause=0.05)
     try:
         with site.client(site.url, hasty) as session:
             answer = session.sql(QUESTION).ask(epsilon=next(AMOUNTS))

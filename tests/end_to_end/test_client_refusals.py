@@ -9,9 +9,9 @@ from serving import running
 from site_of_clients import NONE, QUESTION, QUICK, Site, made_site
 
 import tacit
-from tacit.client.refusal import KINDS, error_of
+from tacit.client.retry import KINDS, error_of
 from tacit.core.catalog import Catalog
-from tacit.core.stored_catalog import encode
+from tacit.core.codec import encode_catalog
 from tacit.errors import (
     AnswerLost,
     AnswerPending,
@@ -36,7 +36,7 @@ class Odd:
     """A server that says what may be asked about, and to all else the same, in turn."""
 
     def __init__(self, catalog: Catalog, *replies: tuple[int, object]) -> None:
-        self.catalog, self.replies, self.asked = encode(catalog), list(replies), 0
+        self.catalog, self.replies, self.asked = encode_catalog(catalog), list(replies), 0
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":

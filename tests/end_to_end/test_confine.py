@@ -20,13 +20,12 @@ import pytest
 from conftest import Bar
 from serving import make_project
 
-from tacit.engines.built_in import DUCKDB_SPEC, POSTGRES_SPEC
-from tacit.project.engines import EngineAddress
-from tacit.project.secret import SecretPlace
-from tacit.query import confine as confining
-from tacit.query.confine import KNOWN_CALLS, Confinement, confine, filter_program
-from tacit.session.pools import PASSWORD, confined
+from tacit.engines.registry import DUCKDB_SPEC, POSTGRES_SPEC
+from tacit.project.engines import EngineAddress, SecretPlace
+from tacit.query import worker_sandbox as confining
+from tacit.query.worker_sandbox import KNOWN_CALLS, Confinement, confine, filter_program
 from tacit.session.project import served
+from tacit.session.workers import PASSWORD, confined
 
 pytestmark = [
     pytest.mark.skipif(
@@ -36,7 +35,7 @@ pytestmark = [
 ]
 
 SECRETS = {"TACIT_STATE_KEY": "a1b2c3", "STORE_PASSWORD": "hunter2"}
-PR_GET_DUMPABLE = 3
+PR_GET_DUMPABLE, PR_SET_DUMPABLE = 3, 4
 FILE, SERVER = Confinement(network=False), Confinement(environment={"PGPASSWORD": "own"})
 PIDFD_GETFD = 438
 
@@ -93,6 +92,8 @@ def report_of(within: Confinement) -> dict[str, Any]:
     if child == 0:
         try:
             os.environ.update(SECRETS)
+            # a test before may have served here, and so have made this process undumpable
+            ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)
             confine(within)
             os.write(to_parent, json.dumps(seen_inside()).encode())
             os.read(to_end, 1)

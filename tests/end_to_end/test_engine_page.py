@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from tacit.core.column import Kind
+from tacit.core.domain import Kind
 from tacit.testing.engine_contract import EngineContract
 
 PAGE = (Path(__file__).parents[2] / "docs/how-to/add-an-engine.md").read_text()

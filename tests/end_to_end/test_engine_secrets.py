@@ -15,11 +15,10 @@ from psycopg import sql
 import tacit.extras
 from tacit.engines.postgres_role import reader
 from tacit.errors import InvalidValue, MissingExtra
-from tacit.project.secret import SecretPlace
-from tacit.project.source import Source
+from tacit.project.document import ProjectText
+from tacit.project.engines import SecretPlace
+from tacit.session.engines import project_of, revealed
 from tacit.session.project import apply_project, open_project, served
-from tacit.session.project_file import project_of
-from tacit.session.secret import revealed
 from tacit.session.session import Session
 
 SECRET = "hunter2/@: ü"  # noqa: S105 - nobody has it
@@ -90,7 +89,7 @@ def address(cluster: PostgresCluster) -> str:
         rules = Path(found[0])
         text = rules.read_text()
         rules.write_text(f"host all {role} 127.0.0.1/32 scram-sha-256\n{text}")
-        catalog = project_of(Source("tacit.toml", said(where, "env:CLINIC"))).catalog
+        catalog = project_of(ProjectText("tacit.toml", said(where, "env:CLINIC"))).catalog
         for statement in reader(role, catalog):
             owner.execute(statement.encode())
         named = sql.Identifier(role), sql.Literal(SECRET)

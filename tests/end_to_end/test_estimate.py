@@ -11,10 +11,10 @@ import duckdb
 import pytest
 from prepared import done, edit, tacit, told
 
-from tacit.core.bounds import Provenance
+from tacit.core.domain import Provenance
+from tacit.session.engines import read_project
 from tacit.session.estimate import estimate_of, ladder
 from tacit.session.project import open_project
-from tacit.session.project_file import read_project
 
 PEOPLE = 4_000
 TEXT = """\

@@ -13,16 +13,15 @@ import pytest
 from test_session import Watched
 
 import tacit
-from tacit.core.budget import Budget
-from tacit.core.loss import Loss
-from tacit.core.stored_release import decode
+from tacit.core.codec import decode_release
+from tacit.core.loss import Budget, Loss
 from tacit.engines.duckdb import open_duckdb
 from tacit.errors import BudgetExceeded, InvalidValue, MissingBound, UnknownName
 from tacit.ml.linear_regression import LinearRegression
 from tacit.query.worker import Allowed, Worker
-from tacit.session.below import read_work
-from tacit.session.fit import fit, quote_of
+from tacit.session.ask import fit, quote_of
 from tacit.session.session import Session
+from tacit.session.workers import read_work
 
 Opens = Callable[..., Session]
 PEOPLE = 4000
@@ -150,7 +149,7 @@ def test_a_child_process_is_told_a_name_and_settings_and_replies_parameters(
     worker = Worker(open_duckdb, str(file), session.catalog, room, reads=read_work)
     try:
         quote = quote_of(session._curator, regression(), "visits", FEATURES, TARGET)
-        release = decode(worker.run(quote, b"salt", bytes(32)))
+        release = decode_release(worker.run(quote, b"salt", bytes(32)))
     finally:
         worker.close()
     assert release["parameter"].values == ("coef_", "coef_", "intercept_")

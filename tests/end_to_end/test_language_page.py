@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from clinic import catalog
 
-from tacit.core.dataset import Limits
+from tacit.core.catalog import Limits
 from tacit.core.loss import Loss
 from tacit.errors import TacitError
-from tacit.query.price import price
-from tacit.sql.parse import parse
+from tacit.query.pricing import price
+from tacit.sql.parser import parse
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/sql.md").read_text()
 CATALOG = catalog(Limits(max_groups=3, max_rows=10))

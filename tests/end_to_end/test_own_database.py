@@ -13,7 +13,7 @@ from postgres_cluster import PostgresCluster
 from tacit.cli.main import main
 from tacit.core.catalog import Catalog
 from tacit.engines.postgres_role import reader
-from tacit.session.project_file import read_project
+from tacit.session.engines import read_project
 
 FROM = " FROM generate_series(1, 1500) AS s(n)"
 MADE = (

@@ -6,22 +6,21 @@ from fractions import Fraction
 import pytest
 from clinic import WARDS, catalog, database
 
-from tacit.accounting.promise import budget_within
-from tacit.core.dataset import Limits
+from tacit.accounting.convert import budget_within
+from tacit.core.catalog import Limits
+from tacit.core.codec import decode_release, encode_release
 from tacit.core.loss import Loss
 from tacit.core.release import Release
-from tacit.core.stored_release import decode, encode
 from tacit.engines.duckdb import DuckDB
 from tacit.errors import BudgetExceeded
-from tacit.ledger.charge import Answer
+from tacit.ledger.charge import ChargeRequest, StoredRelease, Target
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.question import Question, Target
 from tacit.mechanisms.gateway import LiveGateway
 from tacit.numeric.entropy import SystemEntropy
-from tacit.query.post import posted
-from tacit.query.price import price
-from tacit.query.run import released_by, run
-from tacit.sql.parse import parse
+from tacit.query.paid_work import released_by, run
+from tacit.query.post_processing import posted
+from tacit.query.pricing import price
+from tacit.sql.parser import parse
 from tacit.store.store import SqlStore
 
 CLINIC = catalog(Limits(max_groups=1, max_rows=2))
@@ -56,7 +55,7 @@ def ask(ledger: Ledger, engine: DuckDB, text: str, request: str, rho: str = "0.0
     """What a session will do: one call to each floor, in this order."""
     quote = price(parse(text, CLINIC), CLINIC, Loss.zcdp(rho))
     visits = CLINIC.dataset("visits")
-    question = Question(
+    question = ChargeRequest(
         targets=(Target(quote.population, quote.event),),
         principal="ann",
         request=request,
@@ -66,12 +65,14 @@ def ask(ledger: Ledger, engine: DuckDB, text: str, request: str, rho: str = "0.0
         epochs=(f"visits {visits.epoch.label}",),
     )
     paid = ledger.reserve(question, lease_ms=60_000)
-    if isinstance(paid, Answer):
-        return posted(decode(paid.body), quote.question.post)
+    if isinstance(paid, StoredRelease):
+        return posted(decode_release(paid.body), quote.question.post)
     gateway = LiveGateway(SystemEntropy(paid.receipt))
     columns = run(quote, engine, CLINIC, b"salt", gateway)
     release = released_by(quote, columns, paid.receipt)
-    return posted(decode(ledger.keep(paid, encode(release)).body), quote.question.post)
+    return posted(
+        decode_release(ledger.keep(paid, encode_release(release)).body), quote.question.post
+    )
 
 
 def test_a_question_is_answered_near_the_truth(ledger: Ledger, engine: DuckDB) -> None:

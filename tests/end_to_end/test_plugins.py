@@ -16,13 +16,13 @@ from plugin_pages import MOST_FILES, PAGES, ROOT, files_of, installed, write
 
 import tacit
 from tacit.core.catalog import Catalog
-from tacit.engines.joined import Tables
+from tacit.engines.reference import Tables
 from tacit.engines.registry import engine_spec
 from tacit.errors import CopyMissing, InvalidValue, UnknownName
 from tacit.extras import ENGINES, ESTIMATORS, MECHANISMS, plugins
 from tacit.ml.registry import model_named
+from tacit.session.engines import read_project
 from tacit.session.project import apply_project, open_project
-from tacit.session.project_file import read_project
 from tacit.testing.engine_contract import EngineContract
 from tacit.testing.estimator_contract import EstimatorContract
 from tacit.testing.mechanism_contract import MechanismContract

@@ -9,7 +9,7 @@ from postgres_cluster import PostgresCluster
 from prepared import QUESTION, ROWS, TEXT, done, edit, integers, part_of, told
 
 from tacit.engines.postgres_role import QUIET, reader
-from tacit.session.project_file import read_project
+from tacit.session.engines import read_project
 
 
 @pytest.fixture

@@ -12,15 +12,13 @@ from postgres_cluster import PostgresCluster
 from tacit.core.loss import Loss
 from tacit.engines.postgres_role import reader
 from tacit.errors import BudgetExceeded, InvalidValue, NotPermitted
-from tacit.ledger.declared import AnyDeclaration
+from tacit.ledger.declarations import AnyDeclaration
 from tacit.ledger.ledger import Ledger
 from tacit.session.ask import ask
-from tacit.session.curator import Curator
-from tacit.session.engines import opened
-from tacit.session.home import Home
+from tacit.session.curator import Curator, LedgerFolder
+from tacit.session.engines import opened, read_project
 from tacit.session.project import apply_project, open_project
-from tacit.session.project_file import read_project
-from tacit.sql.parse import parse
+from tacit.sql.parser import parse
 
 TEXT = """\
 [engines.warehouse]
@@ -96,7 +94,7 @@ def edit(file: Path, before: str, after: str) -> None:
 
 
 def held(file: Path) -> Ledger:
-    return Home.at(file.parent / ".tacit").ledger
+    return LedgerFolder.at(file.parent / ".tacit").ledger
 
 
 def test_a_project_opens_only_when_an_owner_has_applied_it(file: Path) -> None:
@@ -151,7 +149,7 @@ def test_a_session_that_looks_at_the_file_alone_would_take_any_bound(file: Path)
         open_project(file)
     project = read_project(file)
     engines = {each.name: opened(each, ["regions"], file.parent) for each in project.engines}
-    home = Home.at(file.parent / ".tacit").under(AnyDeclaration())
+    home = LedgerFolder.at(file.parent / ".tacit").under(AnyDeclaration())
     lying = Curator(project.catalog, engines, home, "ann")
     answer = ask(
         lying, parse("SELECT SUM(cost) AS s FROM visits", lying.catalog), Loss.zcdp("0.01")

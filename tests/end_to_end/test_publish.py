@@ -15,16 +15,14 @@ from click.testing import CliRunner, Result
 
 import tacit
 from tacit.cli.main import main
-from tacit.core.budget import Budget
-from tacit.core.loss import Loss
+from tacit.core.loss import Budget, Loss
 from tacit.errors import InvalidValue, UnknownName
-from tacit.plan.calendar import Span
-from tacit.publish.declared import Publications
-from tacit.publish.publication import Publication
-from tacit.publish.run import run
+from tacit.plan.expression import Span
+from tacit.publish.due_releases import run
+from tacit.publish.publication import Publication, Publications
 from tacit.session.session import Session
+from tacit.stream.factor import ALL
 from tacit.stream.stream import Periods
-from tacit.stream.window import ALL
 
 FIRST, WEEKS = date(2026, 1, 5), 6
 SQL = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"

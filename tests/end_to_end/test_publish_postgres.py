@@ -16,9 +16,9 @@ from test_publish import FIRST, WEEKS, opened, publication, session
 
 from tacit.cli.main import main
 from tacit.errors import InvalidValue
-from tacit.publish.declared import Publications
+from tacit.publish.due_releases import run
 from tacit.publish.postgres import schema_of
-from tacit.publish.run import run
+from tacit.publish.publication import Publications
 from tacit.session.session import Session
 
 __all__ = ["session"]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tacit.engines.duckdb_owner import one_row_each
+from tacit.engines.duckdb_files import one_row_each
 from tacit.errors import InvalidValue
 
 

@@ -6,22 +6,21 @@ from fractions import Fraction
 import pytest
 from clinic import catalog, database
 
-from tacit.accounting.promise import budget_within
-from tacit.core.dataset import Limits
+from tacit.accounting.convert import budget_within
+from tacit.core.catalog import Limits
+from tacit.core.codec import decode_release, encode_release
 from tacit.core.loss import Loss
 from tacit.core.release import Release
-from tacit.core.stored_release import decode, encode
 from tacit.engines.duckdb import DuckDB
 from tacit.errors import BudgetExceeded, InvalidValue
-from tacit.ledger.charge import Answer
+from tacit.ledger.charge import ChargeRequest, StoredRelease, Target
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.question import Question, Target
 from tacit.mechanisms.gateway import LiveGateway
 from tacit.numeric.entropy import SystemEntropy
-from tacit.query.post import posted
-from tacit.query.price import price
-from tacit.query.run import released_by, run
-from tacit.sql.parse import parse
+from tacit.query.paid_work import released_by, run
+from tacit.query.post_processing import posted
+from tacit.query.pricing import price
+from tacit.sql.parser import parse
 from tacit.store.store import SqlStore
 
 CLINIC = catalog(Limits(max_groups=1, max_rows=2))
@@ -44,7 +43,7 @@ def ledger(new_store: Callable[[str], str], opened: Callable[[str], SqlStore]) -
 
 def ask(ledger: Ledger, text: str, loss: Loss, request: str = "1") -> Release:
     quote = price(parse(text, CLINIC), CLINIC, loss)
-    question = Question(
+    question = ChargeRequest(
         targets=(Target(quote.population, quote.event),),
         principal="ann",
         request=request,
@@ -55,12 +54,14 @@ def ask(ledger: Ledger, text: str, loss: Loss, request: str = "1") -> Release:
         price_delta=quote.price_delta,
     )
     paid = ledger.reserve(question, lease_ms=60_000)
-    if isinstance(paid, Answer):
-        return posted(decode(paid.body), quote.question.post)
+    if isinstance(paid, StoredRelease):
+        return posted(decode_release(paid.body), quote.question.post)
     gateway = LiveGateway(SystemEntropy(paid.receipt))
     columns = run(quote, DuckDB(database(ROWS)), CLINIC, b"salt", gateway)
     release = released_by(quote, columns, paid.receipt)
-    return posted(decode(ledger.keep(paid, encode(release)).body), quote.question.post)
+    return posted(
+        decode_release(ledger.keep(paid, encode_release(release)).body), quote.question.post
+    )
 
 
 def test_groups_of_many_are_named_and_the_delta_is_charged(ledger: Ledger) -> None:

@@ -12,15 +12,12 @@ from sklearn.pipeline import Pipeline
 
 import tacit
 from tacit.accounting.convert import rho_within
-from tacit.core.budget import Budget
-from tacit.core.loss import Loss
+from tacit.core.loss import Budget, Loss
 from tacit.errors import BudgetExceeded, InvalidValue, MissingBound
-from tacit.frame.aggregate import count
-from tacit.frame.expression import col
-from tacit.ml.classifier_choice import ClassifierChoice
-from tacit.ml.logistic_regression import LogisticRegression
-from tacit.ml.model_search import ModelSearch
-from tacit.ml.standard_scaler import StandardScaler
+from tacit.frame.expression import col, count
+from tacit.ml.linear_classifiers import LogisticRegression
+from tacit.ml.model_selection import ClassifierChoice, ModelSearch
+from tacit.ml.pipeline import StandardScaler
 from tacit.session.session import Session
 
 Opens = Callable[..., Session]

@@ -11,22 +11,20 @@ import pandas as pd
 import pytest
 
 import tacit
-from tacit.core.budget import Budget
 from tacit.core.catalog import Catalog
-from tacit.core.loss import Loss
-from tacit.core.stored_release import encode
+from tacit.core.codec import encode_release
+from tacit.core.loss import Budget, Loss
 from tacit.engines.engine import SecretTable
 from tacit.errors import AnswerLost, BudgetExceeded, InternalError, InvalidValue, UnknownName
-from tacit.frame.aggregate import count, mean
-from tacit.plan.bounded import BoundedPlan
-from tacit.query.below import Progress, attempt
+from tacit.frame.expression import count, mean
+from tacit.plan.bounded_plan import BoundedPlan
+from tacit.query.below_charge import Progress, attempt
 from tacit.query.paid_work import QuoteWork
-from tacit.query.price import price
-from tacit.session.ask import ask
+from tacit.query.pricing import price
+from tacit.session.ask import ask, request_for
 from tacit.session.curator import Curator
-from tacit.session.request import request_for
 from tacit.session.session import Session
-from tacit.sql.parse import parse
+from tacit.sql.parser import parse
 
 WARDS = ("north", "south", "east")
 VISITS = pd.DataFrame(
@@ -120,7 +118,7 @@ def test_method_calls_and_sql_are_one_question(opens: Opens) -> None:
     first = session.sql(TEXT).ask(epsilon=0.5)
     table = session.table("visits").group_by("ward")
     again = table.agg(n=count(), pay=mean("pay")).ask(epsilon=0.5)
-    assert encode(first) == encode(again)
+    assert encode_release(first) == encode_release(again)
     assert again.standing.cost == Loss.zcdp(0)
     assert again.standing.spent == first.standing.spent
     fewer = table.agg(pay=mean("pay"), n=count()).order_by("n", descending=True).limit(1)
@@ -132,7 +130,7 @@ def test_a_later_session_gives_the_same_bytes_for_nothing(opens: Opens) -> None:
         first = session.sql(TEXT).ask(rho="0.01")
     with opens(budget=None) as session:
         again = session.sql(TEXT).ask(rho="0.01")
-        assert encode(again) == encode(first)
+        assert encode_release(again) == encode_release(first)
         assert session.status().spent == Loss.zcdp("0.01")
         assert session.verify().entries == 4
 

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import tacit
+from tacit.core.codec import encode_release
 from tacit.core.loss import Loss
-from tacit.core.stored_release import encode
 from tacit.errors import InternalError
 from tacit.session.session import Session
 
@@ -45,7 +45,7 @@ def at_once(folder: Path, amounts: Iterable[str]) -> list[bytes]:
         with opened(folder) as session:
             question = session.sql(COUNT)
             ready.wait()
-            return encode(question.ask(rho=rho))
+            return encode_release(question.ask(rho=rho))
 
     with ThreadPoolExecutor(ASKERS) as askers:
         return list(askers.map(ask, amounts))

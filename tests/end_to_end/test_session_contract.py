@@ -16,8 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 import tacit
-from tacit.client.preview import RemotePreview
-from tacit.client.question import RemoteQuestion
+from tacit.client.question import RemotePreview, RemoteQuestion
 from tacit.client.session import RemoteSession
 from tacit.engines.duckdb import open_duckdb
 from tacit.errors import (
@@ -32,14 +31,12 @@ from tacit.errors import (
     TacitError,
     UnknownName,
 )
-from tacit.frame.aggregate import count, mean, total
-from tacit.frame.expression import col
+from tacit.frame.expression import col, count, mean, total
 from tacit.ml.k_means import KMeans
 from tacit.ml.linear_regression import LinearRegression
-from tacit.ml.standard_scaler import StandardScaler
-from tacit.session.preview import Preview
+from tacit.ml.pipeline import StandardScaler
 from tacit.session.project import apply_project
-from tacit.session.question import Question
+from tacit.session.question import Preview, Question
 from tacit.session.session import Session
 
 Door = Session | RemoteSession

@@ -18,18 +18,17 @@ import pytest
 from postgres_cluster import PostgresCluster
 
 import tacit
-from tacit.core.column import Kind
-from tacit.core.dataset import Limits
+from tacit.core.catalog import Limits
+from tacit.core.domain import Kind
 from tacit.engines.duckdb import DuckDB
-from tacit.engines.duckdb_source import open_frame, open_parquet
+from tacit.engines.duckdb_files import open_frame, open_parquet
 from tacit.engines.postgres_role import reader
 from tacit.errors import InvalidValue, MissingExtra, UnknownName
-from tacit.query.price import price
-from tacit.session.curator import Curator
-from tacit.session.home import Home
-from tacit.session.request import request_for
+from tacit.query.pricing import price
+from tacit.session.ask import request_for
+from tacit.session.curator import Curator, LedgerFolder
 from tacit.session.session import Session
-from tacit.sql.parse import parse
+from tacit.sql.parser import parse
 
 DAY = date(2026, 1, 1)
 COLUMNS = {
@@ -245,7 +244,7 @@ def test_without_the_driver_the_command_that_installs_it_is_told(
 def beside(tmp_path: Path) -> Iterator[Callable[[str], Curator]]:
     """A curator over visits and a public table, whose epoch is given."""
     engine = DuckDB(public.database([], []))
-    home = Home.at(tmp_path / "home")
+    home = LedgerFolder.at(tmp_path / "home")
 
     def make(epoch: str, kind: Kind = Kind.TEXT) -> Curator:
         declared = public.catalog(Limits(1, 1))
@@ -254,11 +253,11 @@ def beside(tmp_path: Path) -> Iterator[Callable[[str], Curator]]:
             tacit.Column(column.name, kind) if column.name == "named" else column
             for column in places.schema.columns
         ]
-        moved = tacit.core.public_table.PublicTable(
+        moved = tacit.core.catalog.PublicTable(
             "places",
             tacit.Schema(tuple(changed)),
             places.location,
-            tacit.core.dataset.Epoch(epoch),
+            tacit.core.catalog.Epoch(epoch),
             lookup=("named",),
         )
         catalog = tacit.Catalog(declared.populations, declared.datasets, (moved,))

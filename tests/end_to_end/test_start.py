@@ -8,7 +8,7 @@ import pytest
 HEAD = """
 import atexit, os, sys, threading, time
 import click
-from tacit.cli import start
+from tacit.cli import __main__ as start
 """
 
 

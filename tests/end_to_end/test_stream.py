@@ -11,18 +11,15 @@ import pyarrow as pa
 import pytest
 
 import tacit
-from tacit.core.budget import Budget
-from tacit.core.loss import Loss
-from tacit.core.measure import Measure
+from tacit.core.loss import Budget, Loss, Measure
 from tacit.errors import BudgetExceeded, InternalError, InvalidValue, PopulationLocked
-from tacit.plan.calendar import Span
+from tacit.plan.expression import Span
 from tacit.session.session import Session
+from tacit.stream.factor import ALL, EACH, Tree, Window
 from tacit.stream.open_stream import OpenStream
+from tacit.stream.step import expected
 from tacit.stream.stream import Periods
-from tacit.stream.table import expected
 from tacit.stream.toeplitz import Toeplitz
-from tacit.stream.tree import Tree
-from tacit.stream.window import ALL, EACH, Window
 
 WEEKS, FIRST = 8, date(2026, 1, 5)
 COUNT = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"

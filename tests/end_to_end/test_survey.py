@@ -18,12 +18,10 @@ from scipy.stats import chisquare
 
 from tacit.cli.main import main
 from tacit.local.browser import script
-from tacit.publish.survey.box import reports_in
-from tacit.publish.survey.choice import Choice
-from tacit.publish.survey.estimate import Found, estimate
-from tacit.publish.survey.number import Number
+from tacit.publish.survey.questions import Choice, Number
 from tacit.publish.survey.survey import Question, Survey, read_survey
-from tacit.session.home import Home
+from tacit.publish.survey.wave import Found, estimate, reports_in
+from tacit.session.curator import LedgerFolder
 
 DRAWS = 10**5
 ODD = 1e-6
@@ -199,7 +197,7 @@ def test_ten_thousand_people_are_estimated_and_none_is_known(
     assert not low <= 100 * told <= high
     # a wave is charged once, and what was estimated is free
     assert CliRunner().invoke(main, ["survey", "estimate", file]).exit_code == 0
-    home = Home.at(tmp_path / ".tacit")
+    home = LedgerFolder.at(tmp_path / ".tacit")
     spent = home.ledger.status("students").spent
     assert [float(spent.amount)] == pytest.approx([4], abs=1e-3)
     home.store.close()

@@ -10,16 +10,16 @@ import duckdb
 import pytest
 from clinic import WARDS, catalog, database
 
-from tacit.core.dataset import Limits
+from tacit.core.catalog import Limits
+from tacit.core.codec import decode_release
 from tacit.core.loss import Loss
-from tacit.core.stored_release import decode
 from tacit.engines.duckdb import open_duckdb
 from tacit.errors import EngineUnreachable, InternalError
-from tacit.query.below import Broken
-from tacit.query.price import price
+from tacit.query.below_charge import Broken
+from tacit.query.pricing import price
 from tacit.query.quote import Quote
 from tacit.query.worker import Allowed, Worker
-from tacit.sql.parse import parse
+from tacit.sql.parser import parse
 
 CLINIC = catalog(Limits(max_groups=1, max_rows=2))
 RECEIPT = bytes(range(32))
@@ -50,10 +50,10 @@ def quoted(text: str = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward") -
 
 
 def test_a_paid_question_goes_in_and_a_release_comes_out(worker: Worker) -> None:
-    release = decode(worker.run(quoted(), b"salt", RECEIPT))
+    release = decode_release(worker.run(quoted(), b"salt", RECEIPT))
     assert release.receipt == RECEIPT
     assert release.columns[0].values == WARDS
-    again = decode(worker.run(quoted(), b"salt", RECEIPT))
+    again = decode_release(worker.run(quoted(), b"salt", RECEIPT))
     assert again.columns[1].values != release.columns[1].values or again == release
 
 
@@ -71,7 +71,7 @@ def test_a_child_that_died_is_told_in_one_wording_and_started_again(worker: Work
     with pytest.raises(Broken, match="failed below the line") as told:
         worker.run(quoted(), b"salt", RECEIPT)
     assert (told.value.stage, told.value.drawn) == ("worker", False)
-    assert decode(worker.run(quoted(), b"salt", RECEIPT)).receipt == RECEIPT
+    assert decode_release(worker.run(quoted(), b"salt", RECEIPT)).receipt == RECEIPT
 
 
 def test_a_table_that_is_gone_is_an_outage_and_a_late_answer_a_failure(

@@ -22,7 +22,7 @@ import tacit
 from tacit.cli.main import main
 
 BLOCKS = re.compile(r"```(console|python|sql|toml)\n(.*?)```", flags=re.DOTALL)
-WAIT_SECONDS = 30
+WAIT_SECONDS = 120
 
 
 @dataclass
@@ -91,13 +91,16 @@ class Walk:
 
     def _serve(self, words: list[str]) -> None:
         command = [sys.executable, "-m", "tacit.cli", *words[1:]]
-        self.servers.append(subprocess.Popen(command, stdout=subprocess.DEVNULL))
+        server = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        self.servers.append(server)
         health = f"http://127.0.0.1:{words[words.index('--port') + 1]}/health"
         for _ in range(WAIT_SECONDS * 10):
             try:
                 with urlopen(health, timeout=5):
                     return
             except URLError:
+                if server.poll() is not None:  # who is dead is not waited for
+                    break
                 time.sleep(0.1)
         self.wrong.append(f"{' '.join(words)}: it does not answer")
 

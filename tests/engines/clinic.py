@@ -8,19 +8,12 @@ import duckdb
 from clinic_questions import AGGREGATES, CONDITIONS, KEYS, WARDS
 from hypothesis import strategies as st
 
-from tacit.core.bounds import Bounds
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Dataset, Epoch, Limits, Location, UnitColumn
-from tacit.core.keys import Keys
-from tacit.core.population import Population
-from tacit.core.schema import Schema
-from tacit.core.unit import Neighbours, PrivacyUnit
-from tacit.engines.meaning import Cell, Row
+from tacit.core.catalog import Catalog, Dataset, Epoch, Limits, Location, UnitColumn
+from tacit.core.domain import Bounds, Column, Keys, Kind, Schema
+from tacit.core.privacy_unit import Neighbours, Population, PrivacyUnit
+from tacit.engines.reference import Cell, Row
 from tacit.plan.expression import Expression
-from tacit.plan.plan import GroupKey, Measure, Plan
-from tacit.plan.post import Post
-from tacit.plan.relation import Filter, Scan
+from tacit.plan.plan import Filter, GroupKey, NamedAggregate, Plan, Post, Scan
 
 TABLE = ("visits",)
 TYPES = {
@@ -117,5 +110,5 @@ def plans(draw: st.DrawFn, secret: st.SearchStrategy[Expression] | None = None) 
         keys.insert(draw(st.integers(0, len(keys))), draw(secret))
     aggregates = draw(st.lists(AGGREGATES, min_size=1, max_size=3))
     named = tuple(GroupKey(f"k{place}", key) for place, key in enumerate(keys))
-    measures = tuple(Measure(f"m{place}", part) for place, part in enumerate(aggregates))
+    measures = tuple(NamedAggregate(f"m{place}", part) for place, part in enumerate(aggregates))
     return Plan(filtered, named, measures, Post.showing(*(part.name for part in measures)))

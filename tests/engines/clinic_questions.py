@@ -5,7 +5,28 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 
-from tacit.plan.aggregate import (
+from tacit.plan.expression import (
+    And,
+    Arithmetic,
+    Bin,
+    Case,
+    Compare,
+    Comparison,
+    Constant,
+    DatePart,
+    DatePartName,
+    Expression,
+    Field,
+    IsNull,
+    Like,
+    Not,
+    OneOf,
+    Operation,
+    Or,
+    Period,
+    Span,
+)
+from tacit.plan.plan import (
     Aggregate,
     CountRows,
     CountUnits,
@@ -18,31 +39,11 @@ from tacit.plan.aggregate import (
     Sum,
     Variance,
 )
-from tacit.plan.calendar import Part, Span
-from tacit.plan.expression import (
-    And,
-    Arithmetic,
-    Bin,
-    Case,
-    Compare,
-    Comparison,
-    Constant,
-    DatePart,
-    Expression,
-    Field,
-    IsNull,
-    Like,
-    Not,
-    OneOf,
-    Operation,
-    Or,
-    Period,
-)
 
 WARDS = ("north", "south", "it's", "")
 DAYS: list[Expression] = [
-    *(DatePart(part, Field("until")) for part in Part),
-    *(DatePart(part, Field("day")) for part in Part if part is not Part.YEAR),
+    *(DatePart(part, Field("until")) for part in DatePartName),
+    *(DatePart(part, Field("day")) for part in DatePartName if part is not DatePartName.YEAR),
     Arithmetic(Operation.SUBTRACT, Field("until"), Constant(date(2020, 2, 29))),
     Arithmetic(Operation.SUBTRACT, Constant(date(1, 1, 1)), Field("until")),
 ]
@@ -95,7 +96,7 @@ def _conditions() -> st.SearchStrategy[Expression]:
         st.just(OneOf(Field("ward"), ("north", "it's"))),
         st.just(OneOf(Field("age"), (1, 2, 40))),
         st.builds(Like, st.just(Field("ward")), st.text("%_northsui'|", max_size=5)),
-        st.just(OneOf(DatePart(Part.MONTH, Field("day")), (2, 12))),
+        st.just(OneOf(DatePart(DatePartName.MONTH, Field("day")), (2, 12))),
         st.just(Field("smoker")),
         st.builds(IsNull, st.sampled_from([Field("pay"), Field("ward"), Field("age")])),
         st.sampled_from([Constant(True), Constant(False), Constant(None)]),
@@ -116,7 +117,7 @@ KEYS: st.SearchStrategy[Expression] = st.one_of(
     st.just(Field("ward")),
     st.just(Field("smoker")),
     st.sampled_from([Bin(Field("age"), 40), Bin(Field("pay"), 25), Bin(Field("cost"), 50)]),
-    st.builds(DatePart, st.sampled_from(Part), st.just(Field("until"))),
+    st.builds(DatePart, st.sampled_from(DatePartName), st.just(Field("until"))),
     st.builds(Period, st.sampled_from(Span), st.just(Field("until"))),
     st.builds(
         lambda condition: Case(((condition, Constant("yes")),), Constant("no")), CONDITIONS

@@ -12,12 +12,11 @@ import pyspark
 from postgres_over import postgres_over
 from spark_over import spark_over
 
-from tacit.audit.pair import Over
+from tacit.audit.question_audit import Over
 from tacit.core.catalog import Catalog
-from tacit.engines.duckdb_made import MadeUpDuckDB
 from tacit.engines.engine import Engine
-from tacit.engines.joined import Tables
-from tacit.engines.reference import Reference
+from tacit.engines.reference import Reference, Tables
+from tacit.engines.synthetic_duckdb import SyntheticDuckDB
 
 
 def reference(catalog: Catalog, tables: Tables) -> Engine:
@@ -27,8 +26,8 @@ def reference(catalog: Catalog, tables: Tables) -> Engine:
 
 
 @cache
-def _duckdb() -> MadeUpDuckDB:
-    return MadeUpDuckDB()
+def _duckdb() -> SyntheticDuckDB:
+    return SyntheticDuckDB()
 
 
 def duckdb_over(catalog: Catalog, tables: Tables) -> Engine:

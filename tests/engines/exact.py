@@ -7,7 +7,7 @@ from tacit.core.secret import Secret
 from tacit.core.sensitivity import Sensitivity
 from tacit.core.unseal import unseal
 from tacit.mechanisms.gateway import Draw
-from tacit.mechanisms.grid_quantile import ChooseCells
+from tacit.mechanisms.grid_quantiles import ChooseCells
 from tacit.noise.integers import Integers
 from tacit.numeric.entropy import SystemEntropy
 

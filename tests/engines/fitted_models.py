@@ -7,22 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from tacit.core.unit import Neighbours
-from tacit.engines.joined import Tables
-from tacit.engines.meaning import Row
-from tacit.engines.reference import Reference
-from tacit.ml.arrays import Arrays
+from tacit.core.privacy_unit import Neighbours
+from tacit.engines.reference import Reference, Row, Tables
+from tacit.ml.estimator import Arrays
 from tacit.ml.huber_regression import HuberRegression
 from tacit.ml.k_means import KMeans
+from tacit.ml.linear_classifiers import LinearSVC, LogisticRegression
 from tacit.ml.linear_regression import LinearRegression
-from tacit.ml.linear_svc import LinearSVC
-from tacit.ml.logistic_regression import LogisticRegression
 from tacit.ml.naive_bayes import GaussianNB
 from tacit.ml.output_perturbation import OutputPerturbation
 from tacit.ml.pca import PCA
+from tacit.ml.pipeline import StandardScaler
 from tacit.ml.quantile_regression import QuantileRegression
-from tacit.ml.standard_scaler import StandardScaler
-from tacit.query.fit import Data
+from tacit.query.paid_work import Data
 
 BOUNDS: dict[str, Any] = {"bounds": ([-1, 0], [1, 50]), "epsilon": 5.0}
 MODELS: dict[str, Callable[[], Any]] = {

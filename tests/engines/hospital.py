@@ -9,16 +9,20 @@ from dataclasses import dataclass
 import duckdb
 from hypothesis import strategies as st
 
-from tacit.core.bounds import Bounds
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Dataset, Epoch, Limits, Link, Location, UnitColumn
-from tacit.core.keys import Keys
-from tacit.core.population import Population
-from tacit.core.public_table import MOST_FAN_OUT, PublicTable
-from tacit.core.schema import Schema
-from tacit.core.unit import Neighbours, PrivacyUnit
-from tacit.engines.meaning import Cell, Row
+from tacit.core.catalog import (
+    MOST_FAN_OUT,
+    Catalog,
+    Dataset,
+    Epoch,
+    Limits,
+    Link,
+    Location,
+    PublicTable,
+    UnitColumn,
+)
+from tacit.core.domain import Bounds, Column, Keys, Kind, Schema
+from tacit.core.privacy_unit import Neighbours, Population, PrivacyUnit
+from tacit.engines.reference import Cell, Row
 
 CITIES = ("Bern", "Ulm")
 WARDS = ("north", "south")

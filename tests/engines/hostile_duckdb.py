@@ -13,7 +13,7 @@ import pyarrow as pa
 from hostile_side import Side, hundredths, labs_of, shown
 from hostile_store import TEXT_COLUMNS, TEXTS, VISITS, WHERE, Cells, Store
 
-from tacit.core.column import Kind
+from tacit.core.domain import Kind
 from tacit.engines.duckdb import DuckDB
 from tacit.engines.prepare import Run
 from tacit.engines.print.sql_dialects import DUCKDB

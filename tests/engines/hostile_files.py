@@ -14,8 +14,8 @@ from hostile_duckdb import ONE_THREAD, Unlocked, owner_of, small_tables
 from hostile_side import Side, hundredths, labs_of, number_of, texts
 from hostile_store import LABS, PLACES, VISITS, WHERE, Cells, Store
 
-from tacit.core.column import Kind
-from tacit.engines.duckdb_source import show_parquet
+from tacit.core.domain import Kind
+from tacit.engines.duckdb_files import show_parquet
 from tacit.engines.print.sql_dialects import DUCKDB, SPARK
 from tacit.engines.spark import Spark
 from tacit.errors import InvalidValue

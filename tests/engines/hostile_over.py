@@ -17,14 +17,13 @@ from hostile_postgres import postgres_side
 from hostile_side import Side
 from hostile_store import Store
 
-from tacit.core.catalog import Catalog
-from tacit.core.dataset import UnitColumn
+from tacit.core.catalog import Catalog, UnitColumn
 from tacit.engines.engine import CheckedEngine, SecretTable
 from tacit.engines.prepare import Preparation
 from tacit.errors import InvalidValue
-from tacit.plan.bounded import BoundedPlan
-from tacit.project.copies import Copied, CopyPlace
+from tacit.plan.bounded_plan import BoundedPlan
 from tacit.project.engines import EngineAddress
+from tacit.project.tables import Copied, CopyPlace
 
 SALT = b"salt"
 MARK = "5a17"

@@ -4,12 +4,12 @@ from functools import cache
 
 from hostile_store import LIMITS, catalog
 
-from tacit.audit.choices import Choices
-from tacit.core.dataset import Limits
+from tacit.audit.synthetic_people import Choices
+from tacit.core.catalog import Limits
 from tacit.core.loss import Loss
-from tacit.query.price import price
+from tacit.query.pricing import price
 from tacit.query.quote import Quote
-from tacit.sql.parse import parse
+from tacit.sql.parser import parse
 
 LOSSES = (Loss.zcdp("0.1", "1e-6"), Loss.zcdp("0.5", "0.3"), Loss.zcdp(20, "0.9"))
 """Large deltas, so that small groups are often kept."""

@@ -15,16 +15,19 @@ from math import inf, nan
 from struct import unpack
 from typing import Any
 
-from tacit.audit.choices import Choices
-from tacit.core.bounds import Bounds
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Dataset, Epoch, Limits, Link, Location, UnitColumn
-from tacit.core.keys import Keys
-from tacit.core.population import Population
-from tacit.core.public_table import PublicTable
-from tacit.core.schema import Schema
-from tacit.core.unit import PrivacyUnit
+from tacit.audit.synthetic_people import Choices
+from tacit.core.catalog import (
+    Catalog,
+    Dataset,
+    Epoch,
+    Limits,
+    Link,
+    Location,
+    PublicTable,
+    UnitColumn,
+)
+from tacit.core.domain import Bounds, Column, Keys, Kind, Schema
+from tacit.core.privacy_unit import Population, PrivacyUnit
 
 ENGINES = ("duckdb", "parquet", "duckdb", "postgresql")
 """Stores of a campaign go through these in turn."""

@@ -7,10 +7,9 @@ from scipy.stats import norm
 
 from tacit.core.unseal import unseal
 from tacit.engines.engine import SecretTable
-from tacit.mechanisms.gaussian import Gaussian
-from tacit.mechanisms.grid_quantile import GridQuantile
-from tacit.mechanisms.grid_ranks import reaches
-from tacit.plan.reading import MeanReading, QuantileReading, TotalReading, VarianceReading
+from tacit.mechanisms.additive_noise import Gaussian
+from tacit.mechanisms.grid_quantiles import GridQuantile, reaches
+from tacit.plan.tally import MeanReading, QuantileReading, TotalReading, VarianceReading
 from tacit.query.quote import Quote
 
 DRAWS = 100_000

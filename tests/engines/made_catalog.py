@@ -6,14 +6,20 @@ shared between tables, and some have to be quoted.
 
 from made_column import column
 
-from tacit.audit.choices import Choices
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Dataset, Epoch, Limits, Link, Location, UnitColumn
-from tacit.core.population import Population
-from tacit.core.public_table import MOST_FAN_OUT, PublicTable
-from tacit.core.schema import Schema
-from tacit.core.unit import Neighbours, PrivacyUnit
+from tacit.audit.synthetic_people import Choices
+from tacit.core.catalog import (
+    MOST_FAN_OUT,
+    Catalog,
+    Dataset,
+    Epoch,
+    Limits,
+    Link,
+    Location,
+    PublicTable,
+    UnitColumn,
+)
+from tacit.core.domain import Column, Kind, Schema
+from tacit.core.privacy_unit import Neighbours, Population, PrivacyUnit
 
 TABLES = ("people", "order", "it's")
 NAMES = ("age", "group", 'a "b"', "Maß", "x")

@@ -3,11 +3,8 @@
 from datetime import date
 from fractions import Fraction
 
-from tacit.audit.choices import Choices
-from tacit.audit.made_cell import DAYS
-from tacit.core.bounds import Bounds
-from tacit.core.column import Column, Kind
-from tacit.core.keys import Key, Keys
+from tacit.audit.synthetic_people import DAYS, Choices
+from tacit.core.domain import Bounds, Column, Key, Keys, Kind
 
 BOUNDS: dict[Kind, tuple[Bounds, ...]] = {
     Kind.INTEGER: (

@@ -6,10 +6,8 @@ from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 
-from tacit.audit.choices import Choices
-from tacit.audit.made_cell import ORDINARY
-from tacit.core.column import Kind
-from tacit.plan.calendar import Part
+from tacit.audit.synthetic_people import ORDINARY, Choices
+from tacit.core.domain import Kind
 from tacit.plan.expression import (
     And,
     Arithmetic,
@@ -18,6 +16,7 @@ from tacit.plan.expression import (
     Comparison,
     Constant,
     DatePart,
+    DatePartName,
     Expression,
     Field,
     IsNull,
@@ -28,9 +27,8 @@ from tacit.plan.expression import (
     Or,
     Value,
 )
-from tacit.plan.held import Held
-from tacit.plan.kind import NUMBERS
-from tacit.plan.scope import Scope
+from tacit.plan.steps import ComputedColumn
+from tacit.plan.type_check import NUMBERS, ColumnScope
 
 EQUALITY = (Comparison.EQUAL, Comparison.UNEQUAL)
 CONSTANTS = (
@@ -45,7 +43,7 @@ PATTERNS = ("n%", "%", "_", "%t_%", "it's", "x%", "%|_", "NULL", "")
 class Maker:
     """Makes expressions over the columns of ``scope``, at most ``depth`` nodes deep."""
 
-    scope: Scope
+    scope: ColumnScope
     choices: Choices
     depth: int
 
@@ -59,7 +57,7 @@ class Maker:
             column.name
             for column in self.scope.columns
             if column.kind in kinds
-            and (not bounded or column.bounds is not None or isinstance(column, Held))
+            and (not bounded or column.bounds is not None or isinstance(column, ComputedColumn))
         ]
 
     def field(self, names: Sequence[str]) -> Field:
@@ -104,7 +102,7 @@ def of_days(make: Maker) -> Expression:
         other = make.choices.one([*map(Field, bounded), Constant(make.value(Kind.DATE))])
         return Arithmetic(Operation.SUBTRACT, make.field(bounded), other)
     if days:
-        return DatePart(make.choices.one(tuple(Part)), make.field(days))
+        return DatePart(make.choices.one(tuple(DatePartName)), make.field(days))
     return make.choices.one(CONSTANTS)
 
 

@@ -7,25 +7,10 @@ from fractions import Fraction
 from made_expression import CONSTANTS_AFTER, Maker
 from made_relation import beside_public, per_unit
 
-from tacit.audit.choices import Choices
-from tacit.core.catalog import Catalog
-from tacit.core.column import Kind
-from tacit.core.dataset import Link, UnitColumn
-from tacit.plan.aggregate import (
-    Aggregate,
-    CountRows,
-    CountUnits,
-    CountValues,
-    Deviation,
-    Greatest,
-    Least,
-    Mean,
-    Quantile,
-    Sum,
-    Variance,
-)
-from tacit.plan.bound_key import GROUPED
-from tacit.plan.calendar import Part, Span
+from tacit.audit.synthetic_people import Choices
+from tacit.core.catalog import Catalog, Link, UnitColumn
+from tacit.core.domain import Kind
+from tacit.plan.bounding import GROUPED, gather
 from tacit.plan.expression import (
     Arithmetic,
     Bin,
@@ -34,16 +19,38 @@ from tacit.plan.expression import (
     Comparison,
     Constant,
     DatePart,
+    DatePartName,
     Divide,
     Expression,
     Field,
     Operation,
     Period,
+    Span,
 )
-from tacit.plan.gather import gather
-from tacit.plan.plan import GroupKey, Measure, Plan
-from tacit.plan.post import OrderBy, Output, Post
-from tacit.plan.relation import Filter, Join, Relation, Scan, datasets
+from tacit.plan.plan import (
+    Aggregate,
+    CountRows,
+    CountUnits,
+    CountValues,
+    Deviation,
+    Filter,
+    Greatest,
+    GroupKey,
+    Join,
+    Least,
+    Mean,
+    NamedAggregate,
+    OrderBy,
+    Output,
+    Plan,
+    Post,
+    Quantile,
+    Relation,
+    Scan,
+    Sum,
+    Variance,
+    datasets,
+)
 
 DEEPEST = 6
 
@@ -67,7 +74,7 @@ def plan(catalog: Catalog, choices: Choices) -> Plan:
         source = _filtered(per_unit(make(source), source), make)
     over = make(source)
     keys = [GroupKey(f"k{place}", part) for place, part in enumerate(_keys(over))]
-    measures = choices.some(1, 3, lambda place: Measure(f"m{place}", aggregate(over)))
+    measures = choices.some(1, 3, lambda place: NamedAggregate(f"m{place}", aggregate(over)))
     names = [part.name for part in (*keys, *measures)]
     return Plan(source, tuple(keys), tuple(measures), _post(names, len(keys), choices))
 
@@ -111,7 +118,7 @@ def _key(make: Maker) -> Expression:
     if which == 9 and days:
         return Period(make.choices.one(tuple(Span)), make.field(days))
     if which == 8 and days:
-        return DatePart(make.choices.one(tuple(Part)), make.field(days))
+        return DatePart(make.choices.one(tuple(DatePartName)), make.field(days))
     if which == 0:
         return Bin(make.number(), make.choices.one((7, 40, 25)))
     if which == 1:

@@ -5,16 +5,19 @@ from collections.abc import Callable
 from made_catalog import EQUATED, PLACES
 from made_expression import Maker
 
-from tacit.plan.aggregate import (
+from tacit.plan.plan import (
     Aggregate,
     CountRows,
     CountValues,
     Greatest,
+    JoinPublic,
     Least,
     Mean,
+    PerUnit,
+    Relation,
     Sum,
+    UnitValue,
 )
-from tacit.plan.relation import JoinPublic, PerUnit, Relation, UnitValue
 
 INNER: tuple[Callable[[Maker], Aggregate], ...] = (
     lambda _: CountRows(),

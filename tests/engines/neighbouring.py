@@ -3,12 +3,12 @@
 from engines_over import Over, reference
 from triple import Triple
 
-from tacit.audit.pair import SALT, Answer, Pair, answer
+from tacit.audit.question_audit import SALT, Answer, Pair, answer
 from tacit.core.catalog import Catalog
 from tacit.core.unseal import unseal
 from tacit.engines.engine import Engine, SecretTable
-from tacit.engines.joined import Tables
-from tacit.plan.bounded import BoundedPlan
+from tacit.engines.reference import Tables
+from tacit.plan.bounded_plan import BoundedPlan
 
 __all__ = ["SALT", "Watched", "answer", "opened", "told_apart"]
 

@@ -2,21 +2,24 @@
 
 from dataclasses import fields, is_dataclass
 
-from tacit.plan import bounded, of_unit, source, steps, tally
-from tacit.plan.stored_plan import NODES
+from tacit.plan import bounded_plan, source, steps, tally
+from tacit.plan.canonical_form import NODES
 
-LANGUAGE = frozenset(name for name, found in NODES.items() if is_dataclass(found))
+LANGUAGE = frozenset(found.__name__ for found in NODES.values() if is_dataclass(found))
 """What an analyst can say."""
 
 COMPUTED = frozenset(
     name
-    for module in (bounded, of_unit, source, steps, tally)
+    for module in (bounded_plan, source, steps, tally)
     for name, found in vars(module).items()
-    if is_dataclass(found) and found.__module__ == module.__name__
-) - {"StepsKey", "FirstPeriods"}
-"""What an engine computes of a question.
+    if is_dataclass(found)
+    and found.__module__ == module.__name__
+    and not name.endswith("Reading")
+) - {"StepsKey", "FirstPeriods", "Fold", "Ranged", "ComputedColumn", "TreeCells"}
+"""The nodes that an engine computes of a question.
 
-Keys that are steps are of fits alone, and first periods of streams.
+Keys that are steps belong to fits alone, first periods to streams, folds to model selection.
+Readings are of released values. The others are ranges and columns that the nodes are made from.
 """
 
 

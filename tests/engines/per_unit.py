@@ -5,18 +5,6 @@ from fractions import Fraction
 from clinic_questions import CONDITIONS, NUMBERS
 from hypothesis import strategies as st
 
-from tacit.plan.aggregate import (
-    Aggregate,
-    CountRows,
-    CountUnits,
-    CountValues,
-    Greatest,
-    Least,
-    Mean,
-    Quantile,
-    Sum,
-    Variance,
-)
 from tacit.plan.expression import (
     Arithmetic,
     Bin,
@@ -30,10 +18,28 @@ from tacit.plan.expression import (
     OneOf,
     Operation,
 )
-from tacit.plan.plan import GroupKey, Measure, Plan
-from tacit.plan.post import Post
-from tacit.plan.relation import Filter, PerUnit, Relation, Scan, UnitValue
-from tacit.plan.rewrite import rewritten
+from tacit.plan.plan import (
+    Aggregate,
+    CountRows,
+    CountUnits,
+    CountValues,
+    Filter,
+    Greatest,
+    GroupKey,
+    Least,
+    Mean,
+    NamedAggregate,
+    PerUnit,
+    Plan,
+    Post,
+    Quantile,
+    Relation,
+    Scan,
+    Sum,
+    UnitValue,
+    Variance,
+)
+from tacit.plan.tree_walk import rewritten
 
 INNER_KEYS = ("visits.ward", "visits.smoker", "visits.day", "visits.doctor", "visits.room")
 INNER: st.SearchStrategy[Aggregate] = st.one_of(
@@ -96,6 +102,6 @@ def unit_plans(draw: st.DrawFn) -> Plan:
     source = Filter(relation, draw(conditions)) if draw(st.booleans()) else relation
     chosen = draw(st.lists(st.one_of(keys), max_size=2, unique=True))
     asked = draw(st.lists(aggregates, min_size=1, max_size=3))
-    measures = tuple(Measure(f"m{place}", each) for place, each in enumerate(asked))
+    measures = tuple(NamedAggregate(f"m{place}", each) for place, each in enumerate(asked))
     named = tuple(GroupKey(f"k{place}", key) for place, key in enumerate(chosen))
     return Plan(source, named, measures, Post.showing(*(part.name for part in measures)))

@@ -12,11 +12,11 @@ from postgres_cluster import PostgresCluster
 from table_text import written
 
 from tacit.core.catalog import Catalog
-from tacit.core.column import Kind
+from tacit.core.domain import Kind
 from tacit.engines.engine import Engine
-from tacit.engines.joined import Tables
 from tacit.engines.postgres import Postgres
 from tacit.engines.postgres_role import reader
+from tacit.engines.reference import Tables
 
 ROLE = "tacit"
 TYPES = {

@@ -5,20 +5,18 @@ from fractions import Fraction
 
 import numpy as np
 
-from tacit.core.bounds import Bounds
+from tacit.core.domain import Bounds
 from tacit.core.event import Event
-from tacit.core.parameter import Parameter
-from tacit.core.proof import Rule
-from tacit.core.sensitivity import Norm, Sensitivity
+from tacit.core.release import Parameter
+from tacit.core.sensitivity import Norm, Rule, Sensitivity
 from tacit.engines.unit_rows import UnitRows
+from tacit.mechanisms.additive_noise import Gaussian
 from tacit.mechanisms.gateway import Gateway, inside, together
-from tacit.mechanisms.gaussian import Gaussian
 from tacit.noise.integers import Integers
-from tacit.plan.axis import Axis
-from tacit.plan.estimator import RowsOf, Steps
+from tacit.plan.estimator import RowsOf, Training, TrainingSteps
+from tacit.plan.model_columns import Axis
 from tacit.plan.steps import NotSo, StepsAreNull, WholeSteps
 from tacit.plan.tally import KeptTally
-from tacit.plan.training import Training
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,7 @@ class PrivateMean:
     def axis(self, training: Training) -> Axis:
         return Axis.of(training.features[0], self.bounds)
 
-    def steps(self, training: Training, gateway: Gateway) -> Steps:
+    def steps(self, training: Training, gateway: Gateway) -> TrainingSteps:
         axis = self.axis(training)
         most = training.max_rows * axis.reach
         there = NotSo(StepsAreNull(axis.steps))
@@ -70,7 +68,7 @@ class ClippedMean(PrivateMean):
         both = training.neighbours.additions**2 * one
         return Sensitivity(Fraction(both), Norm.L2, Rule("a unit's sum is clipped to reach"))
 
-    def steps(self, training: Training, gateway: Gateway) -> Steps:
+    def steps(self, training: Training, gateway: Gateway) -> TrainingSteps:
         axis = self.axis(training)
         plan = training.plan(
             [KeptTally(axis.steps, -axis.reach, axis.reach)], NotSo(StepsAreNull(axis.steps))

@@ -10,20 +10,26 @@ from clinic import plans
 from hypothesis import strategies as st
 from per_unit import unit_plans
 
-from tacit.core.bounds import Bounds
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Epoch, Limits, Location
-from tacit.core.keys import Keys
-from tacit.core.public_table import MOST_FAN_OUT, PublicTable
-from tacit.core.schema import Schema
-from tacit.core.unit import Neighbours
-from tacit.engines.meaning import Row
-from tacit.plan.aggregate import Aggregate, CountValues, Least, Mean, Sum
+from tacit.core.catalog import MOST_FAN_OUT, Catalog, Epoch, Limits, Location, PublicTable
+from tacit.core.domain import Bounds, Column, Keys, Kind, Schema
+from tacit.core.privacy_unit import Neighbours
+from tacit.engines.reference import Row
 from tacit.plan.expression import Arithmetic, Expression, Field, IsNull, Not, Operation
-from tacit.plan.plan import GroupKey, Measure, Plan
-from tacit.plan.post import Post
-from tacit.plan.relation import Filter, JoinPublic, Relation, per_unit_in
+from tacit.plan.plan import (
+    Aggregate,
+    CountValues,
+    Filter,
+    GroupKey,
+    JoinPublic,
+    Least,
+    Mean,
+    NamedAggregate,
+    Plan,
+    Post,
+    Relation,
+    Sum,
+    per_unit_in,
+)
 
 PLACE = ("places",)
 TYPES = {
@@ -106,5 +112,5 @@ def public_plans(draw: st.DrawFn) -> Plan:
     made: st.SearchStrategy[Aggregate] = st.one_of(
         st.builds(each, st.sampled_from(numbers)) for each in (CountValues, Sum, Mean, Least)
     )
-    measures = (*plan.measures, Measure("public", draw(made)))
+    measures = (*plan.measures, NamedAggregate("public", draw(made)))
     return Plan(source, keys, measures, Post.showing(*(part.name for part in measures)))

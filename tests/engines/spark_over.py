@@ -9,13 +9,10 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 from spark_session import folder, local
 
-from tacit.core.catalog import Catalog
-from tacit.core.column import Kind
-from tacit.core.dataset import Dataset
-from tacit.core.public_table import PublicTable
+from tacit.core.catalog import Catalog, Dataset, PublicTable
+from tacit.core.domain import Kind
 from tacit.engines.engine import Engine
-from tacit.engines.joined import Tables
-from tacit.engines.meaning import Row
+from tacit.engines.reference import Row, Tables
 from tacit.engines.spark import Spark
 
 TYPES = {

@@ -11,15 +11,10 @@ from struct import pack, unpack
 
 import duckdb
 
-from tacit.core.bounds import Bounds
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Dataset, Epoch, Limits, Location, UnitColumn
-from tacit.core.keys import Keys
-from tacit.core.population import Population
-from tacit.core.schema import Schema
-from tacit.core.unit import Neighbours, PrivacyUnit
-from tacit.engines.meaning import Cell, Row
+from tacit.core.catalog import Catalog, Dataset, Epoch, Limits, Location, UnitColumn
+from tacit.core.domain import Bounds, Column, Keys, Kind, Schema
+from tacit.core.privacy_unit import Neighbours, Population, PrivacyUnit
+from tacit.engines.reference import Cell, Row
 
 PLACES = 60
 TABLE = ("specials",)

@@ -12,10 +12,10 @@ from hostile_over import Laid, laid
 from hostile_questions import quotes
 from hostile_store import Store, store
 
-from tacit.audit.pair import Pair
+from tacit.audit.question_audit import Pair
 from tacit.core.catalog import Catalog
 from tacit.engines.engine import Engine
-from tacit.engines.joined import Tables
+from tacit.engines.reference import Tables
 from tacit.query.quote import Quote
 
 QUESTIONS = 25

@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 
-from tacit.core.column import Kind
-from tacit.core.dataset import Dataset
-from tacit.core.public_table import PublicTable
+from tacit.core.catalog import Dataset, PublicTable
+from tacit.core.domain import Kind
 
 
 def written(table: Dataset | PublicTable, types: Mapping[Kind, str]) -> tuple[str, list[str]]:

@@ -18,24 +18,22 @@ from pyspark.errors import AnalysisException, NumberFormatException
 from test_written import crowd
 from written import CLINIC
 
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Epoch, Limits
-from tacit.core.schema import Schema
+from tacit.core.catalog import Catalog, Epoch, Limits
+from tacit.core.domain import Column, Kind, Schema
 from tacit.engines.duckdb import DuckDB
 from tacit.engines.engine import boxed
-from tacit.engines.joined import Tables
 from tacit.engines.postgres import Postgres
 from tacit.engines.prepare import Preparation
-from tacit.engines.print.form import copy_to_read, row_by_row
 from tacit.engines.print.postgres_dialect import POSTGRES
-from tacit.engines.print.question import question
+from tacit.engines.print.ranking import copy_to_read, row_by_row
 from tacit.engines.print.sql_dialects import DUCKDB, SPARK
+from tacit.engines.print.statement import question
+from tacit.engines.reference import Tables
 from tacit.engines.spark import Spark
 from tacit.errors import EngineUnreachable, InternalError, InvalidValue
-from tacit.plan.bound import bound
-from tacit.plan.bounded import BoundedPlan
-from tacit.sql.parse import parse
+from tacit.plan.bounded_plan import BoundedPlan
+from tacit.plan.bounding import bound
+from tacit.sql.parser import parse
 
 TEXTS = [text for group in CLINIC.values() for text in group][::3]
 LIMITS = (Limits(3, 1, 3), Limits(9, 2, 1), Limits(2, 2, 6))

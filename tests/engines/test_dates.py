@@ -13,32 +13,33 @@ from hypothesis import given
 from hypothesis import strategies as st
 from specials import DAYS
 
-from tacit.audit.record import RecordingGateway
-from tacit.audit.replay import BrokenPromise, ReplayingGateway
-from tacit.core.dataset import Limits
-from tacit.core.day import FIRST, LAST, day_of
+from tacit.audit.replay import BrokenPromise, RecordingGateway, ReplayingGateway
+from tacit.core.catalog import Limits
+from tacit.core.domain import FIRST, LAST, day_of
 from tacit.core.loss import Loss
 from tacit.core.unseal import unseal
 from tacit.engines.duckdb import DuckDB
 from tacit.engines.engine import Engine, public_groups
-from tacit.engines.meaning import Row
-from tacit.engines.reference import Reference
+from tacit.engines.reference import Reference, Row
 from tacit.numeric.entropy import SystemEntropy
-from tacit.plan.bound import bound
-from tacit.plan.bounded import BoundedPlan
-from tacit.plan.calendar import Part, Span
-from tacit.plan.canonical import canonical
-from tacit.query.price import price
-from tacit.query.run import run
-from tacit.sql.parse import parse
+from tacit.plan.bounded_plan import BoundedPlan
+from tacit.plan.bounding import bound
+from tacit.plan.canonical_form import canonical
+from tacit.plan.expression import DatePartName, Span
+from tacit.query.paid_work import run
+from tacit.query.pricing import price
+from tacit.sql.parser import parse
 
 LIMITS = Limits(1, 3)
 CLINIC = catalog(LIMITS)
 FAR = ("infinity", "5881580-07-10", "10000-01-01", "294247-01-11")
 LONG_AGO = ("-infinity", "5877642-06-25 (BC)", "0001-12-31 (BC)", "290309-12-21 (BC)")
 QUESTIONS = (
-    *(f"SELECT SUM({part.name}(day)) FROM visits" for part in (Part.MONTH, Part.DAY)),
-    *(f"SELECT SUM(EXTRACT({part.value} FROM until)) FROM visits" for part in Part),
+    *(
+        f"SELECT SUM({part.name}(day)) FROM visits"
+        for part in (DatePartName.MONTH, DatePartName.DAY)
+    ),
+    *(f"SELECT SUM(EXTRACT({part.value} FROM until)) FROM visits" for part in DatePartName),
     *(f"SELECT COUNT(*) FROM visits GROUP BY DATE_TRUNC('{s.value}', day)" for s in Span),
     *(f"SELECT COUNT(*) FROM visits GROUP BY DATE_TRUNC('{s.value}', until)" for s in Span),
     "SELECT AVG(until - DATE '2020-02-29') FROM visits WHERE EXTRACT(DOW FROM day) < 5",
@@ -84,14 +85,15 @@ def test_the_calendar_is_that_of_duckdb(bar: Callable[..., None]) -> None:
     """Each part and period of 40,000 days, the first and the last among them."""
     days = [day_of(number) for number in range(FIRST, LAST + 1, 91)]
     days.append(date.max)
-    parts = ", ".join(f"EXTRACT({part.value} FROM day)" for part in Part)
+    parts = ", ".join(f"EXTRACT({part.value} FROM day)" for part in DatePartName)
     spans = ", ".join(f"DATE_TRUNC('{span.value}', day)::DATE" for span in Span)
     numbers = f"SELECT UNNEST(RANGE({FIRST}, {LAST + 1}, 91) || [{LAST}]) AS number"
     table = f"SELECT DATE '1970-01-01' + number::INT AS day FROM ({numbers})"
     with duckdb.connect() as connection:
         theirs = connection.execute(f"SELECT {parts}, {spans} FROM ({table})").fetchall()
     ours = [
-        (*(part.of(day) for part in Part), *(span.start(day) for span in Span)) for day in days
+        (*(part.of(day) for part in DatePartName), *(span.start(day) for span in Span))
+        for day in days
     ]
     wrong = sum(one != other for one, other in zip(ours, theirs, strict=True))
     bar("days of another calendar than DuckDB's", wrong, "0", wrong == 0)
@@ -150,7 +152,7 @@ def test_the_days_of_a_neighbour_show_in_nothing_but_noise(text: str) -> None:
 def test_a_calendar_that_forgets_december_would_be_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Part, "reach", lambda *_: (1, 2))
+    monkeypatch.setattr(DatePartName, "reach", lambda *_: (1, 2))
     with pytest.raises(BrokenPromise):
         replayed("SELECT AVG(MONTH(until)) FROM visits")
 
@@ -158,6 +160,6 @@ def test_a_calendar_that_forgets_december_would_be_found(
 def test_an_engine_whose_years_leave_their_range_would_be_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Part, "of", lambda _, day: day.year + 100)
+    monkeypatch.setattr(DatePartName, "of", lambda _, day: day.year + 100)
     with pytest.raises(BrokenPromise):
         replayed("SELECT AVG(YEAR(until)) FROM visits")

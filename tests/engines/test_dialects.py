@@ -12,19 +12,17 @@ import pytest
 from engines_over import ENGINES
 from sqlglot import exp, parse_one
 
-from tacit.core.catalog import Catalog
-from tacit.core.dataset import Limits, Location
-from tacit.engines.ask import statement
-from tacit.engines.print import dialect as dialects
-from tacit.engines.print.join import columns
+from tacit.core.catalog import Catalog, Limits, Location
+from tacit.engines.print import sql_dialects as dialects
 from tacit.engines.print.postgres_dialect import PostgresDialect
-from tacit.engines.print.question import question
+from tacit.engines.print.relation import columns
 from tacit.engines.print.sql_dialects import PRINTED, BigQueryDialect, DuckDBDialect
-from tacit.plan.bound import bound
-from tacit.plan.canonical import canonical
-from tacit.sql.parse import parse
-from tacit.testing.engine_contract import EngineContract
-from tacit.testing.engine_tables import catalog
+from tacit.engines.print.statement import question
+from tacit.engines.sql_engine import statement
+from tacit.plan.bounding import bound
+from tacit.plan.canonical_form import canonical
+from tacit.sql.parser import parse
+from tacit.testing.engine_contract import EngineContract, catalog
 
 
 @pytest.fixture(autouse=True)

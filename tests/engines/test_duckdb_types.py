@@ -5,7 +5,7 @@ import pytest
 import specials
 from specials import rows
 
-from tacit.core.dataset import Limits
+from tacit.core.catalog import Limits
 from tacit.engines.duckdb import DuckDB
 from tacit.errors import InvalidValue
 

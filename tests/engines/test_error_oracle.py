@@ -8,18 +8,17 @@ import specials
 from conftest import Bar
 from traps import TRAPS, Trap
 
-from tacit.audit.record import RecordingGateway
-from tacit.audit.replay import ReplayingGateway
-from tacit.core.dataset import Limits
+from tacit.audit.replay import RecordingGateway, ReplayingGateway
+from tacit.core.catalog import Limits
 from tacit.core.loss import Loss
 from tacit.engines.duckdb import DuckDB
-from tacit.engines.meaning import Row
+from tacit.engines.reference import Row
 from tacit.errors import EngineUnreachable, InternalError
 from tacit.mechanisms.gateway import Gateway
 from tacit.numeric.entropy import SystemEntropy
-from tacit.query.price import price
-from tacit.query.run import run
-from tacit.sql.parse import parse
+from tacit.query.paid_work import run
+from tacit.query.pricing import price
+from tacit.sql.parser import parse
 
 CATALOG = specials.catalog(Limits(1, 1))
 ORDINARY: Row = dict.fromkeys(specials.TYPES) | {

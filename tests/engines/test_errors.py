@@ -10,16 +10,16 @@ import specials
 from conftest import Bar
 from specials import NUMBERS, OTHERS, PLACES, TABLE, rows
 
-from tacit.core.dataset import Limits
+from tacit.core.catalog import Limits
 from tacit.core.unseal import unseal
 from tacit.engines.duckdb import DuckDB
 from tacit.engines.engine import SecretTable
 from tacit.engines.reference import Reference
-from tacit.plan.bound import bound
-from tacit.plan.bounded import BoundedPlan
-from tacit.plan.canonical import canonical
-from tacit.plan.kind import Kind
-from tacit.sql.parse import parse
+from tacit.plan.bounded_plan import BoundedPlan
+from tacit.plan.bounding import bound
+from tacit.plan.canonical_form import canonical
+from tacit.plan.type_check import Kind
+from tacit.sql.parser import parse
 
 CATALOG = specials.catalog(Limits(1, 2))
 SALT = b"salt"

@@ -3,13 +3,12 @@
 import pytest
 from sqlglot import exp
 
-from tacit.core.column import Kind
-from tacit.core.keys import Keys
-from tacit.engines.print.key import is_group
+from tacit.core.domain import Keys, Kind
+from tacit.engines.print.expressions import is_group
 from tacit.engines.print.postgres_dialect import POSTGRES
 from tacit.engines.print.sql_dialect import Dialect
 from tacit.engines.print.sql_dialects import DUCKDB, MOST_COMPARED, SPARK
-from tacit.plan.bounded import ColumnKey
+from tacit.plan.bounded_plan import ColumnKey
 
 
 def asked(dialect: Dialect, *keys: str | int) -> exp.Expr:

@@ -12,16 +12,15 @@ from clinic_questions import WARDS
 from engines_over import ENGINES, reference
 from neighbouring import SALT, opened
 
-from tacit.core.catalog import Catalog
-from tacit.core.dataset import Limits
+from tacit.core.catalog import Catalog, Limits
 from tacit.core.loss import Loss
 from tacit.core.unseal import unseal
 from tacit.engines.engine import Engine
-from tacit.engines.meaning import Row
+from tacit.engines.reference import Row
 from tacit.errors import InvalidValue
-from tacit.plan.calendar import Span
-from tacit.sql.parse import parse
-from tacit.stream.bounded_step import bounded_step
+from tacit.plan.expression import Span
+from tacit.sql.parser import parse
+from tacit.stream.quote import bounded_step
 from tacit.stream.stream import Periods, Stream
 
 FIRST, STEPS = date(2020, 1, 15), 5

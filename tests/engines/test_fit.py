@@ -8,28 +8,24 @@ import pytest
 from clinic import TABLE, catalog, database
 from private_mean import ClippedMean, PrivateMean
 
-from tacit.audit.record import RecordingGateway
-from tacit.audit.replay import BrokenPromise, ReplayingGateway
-from tacit.core.bounds import Bounds
-from tacit.core.catalog import Catalog
-from tacit.core.dataset import Limits
+from tacit.audit.replay import BrokenPromise, RecordingGateway, ReplayingGateway
+from tacit.core.catalog import Catalog, Limits
+from tacit.core.domain import Bounds
+from tacit.core.privacy_unit import Neighbours
 from tacit.core.secret import Secret
-from tacit.core.unit import Neighbours
 from tacit.core.unseal import unseal
 from tacit.engines.duckdb import DuckDB
 from tacit.engines.engine import Engine
-from tacit.engines.meaning import Row
-from tacit.engines.reference import Reference
+from tacit.engines.reference import Reference, Row
 from tacit.engines.unit_rows import UnitRows
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import LiveGateway
 from tacit.numeric.entropy import SystemEntropy
-from tacit.plan.axis import Axis
-from tacit.plan.estimator import RowsOf
-from tacit.plan.relation import Scan
+from tacit.plan.estimator import RowsOf, Training, training_of
+from tacit.plan.model_columns import Axis
+from tacit.plan.plan import Scan
 from tacit.plan.tally import KeptTally, UnitTally
-from tacit.plan.training import Training, training_of
-from tacit.query.fit import Data, drive
+from tacit.query.paid_work import Data, drive
 
 SALT = b"salt"
 BOUNDS = Bounds.of(0, 100)

@@ -16,23 +16,21 @@ from conftest import Bar
 from engines_over import ENGINES, Over, duckdb_over
 from fitted_models import BOUNDS, MODELS, neighbouring
 
-from tacit.accounting.composition import leaves
-from tacit.audit.record import RecordingGateway
-from tacit.audit.replay import BrokenPromise, ReplayingGateway
-from tacit.core.noise_event import GaussianNoise
+from tacit.accounting.pricing import leaves
+from tacit.audit.replay import BrokenPromise, RecordingGateway, ReplayingGateway
+from tacit.core.event import GaussianNoise
 from tacit.core.sensitivity import Sensitivity
-from tacit.engines import ask
+from tacit.engines import sql_engine
 from tacit.engines.print import bounded_rows
-from tacit.engines.print.question import question
+from tacit.engines.print.statement import question
+from tacit.ml.clipped_sum import ScaledRows
 from tacit.ml.linear_regression import LinearRegression
-from tacit.ml.noisy_minimiser import NoisyMinimiser
-from tacit.ml.noisy_sums import NoisySums
-from tacit.ml.output_perturbation import OutputPerturbation
-from tacit.ml.scaled_rows import ScaledRows
+from tacit.ml.output_perturbation import NoisyMinimiser, OutputPerturbation
+from tacit.ml.sufficient_statistics import NoisySums
 from tacit.noise.integers import Integers
 from tacit.numeric.entropy import SystemEntropy
-from tacit.plan.training import Training
-from tacit.query.fit import Data, drive
+from tacit.plan.estimator import Training
+from tacit.query.paid_work import Data, drive
 
 FITS = int(os.environ.get("TACIT_FITS", "50"))
 CAMPAIGN = os.environ.get("TACIT_CAMPAIGN")
@@ -173,7 +171,9 @@ def alike_without_ends(numbers: Iterable[int]) -> None:
 def test_columns_that_are_said_to_be_there_and_are_not_are_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(ask, "statement", question)  # which is not kept for the next test
+    monkeypatch.setattr(
+        sql_engine, "statement", question
+    )  # which is not kept for the next test
     alike_without_ends(range(3, 15))
     lie = {"rows.x0", "rows.x1", "rows.y"}
     monkeypatch.setattr(bounded_rows, "columns_there", lambda _: lie)

@@ -15,30 +15,26 @@ import pytest
 from engines_over import ENGINES, Over
 from spark_over import spark_over
 
-from tacit.audit.record import RecordingGateway
-from tacit.audit.replay import BrokenPromise, ReplayingGateway
-from tacit.core.bounds import Bounds
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Dataset, Epoch, Limits, Location, UnitColumn
-from tacit.core.population import Population
-from tacit.core.schema import Schema
-from tacit.core.unit import PrivacyUnit
+from tacit.audit.replay import BrokenPromise, RecordingGateway, ReplayingGateway
+from tacit.core.catalog import Catalog, Dataset, Epoch, Limits, Location, UnitColumn
+from tacit.core.domain import Bounds, Column, Kind, Schema
+from tacit.core.privacy_unit import Population, PrivacyUnit
 from tacit.core.unseal import unseal
 from tacit.engines import duckdb, unit_rows
 from tacit.engines.duckdb import DuckDB
 from tacit.engines.engine import Engine
-from tacit.engines.print import listed
+from tacit.engines.print import statement
+from tacit.engines.print.postgres_dialect import PostgresDialect
 from tacit.engines.print.sql_dialects import SparkDialect
 from tacit.engines.reference import Reference
 from tacit.engines.unit_rows import UnitRows, sorted_rows
 from tacit.errors import InternalError
-from tacit.ml.arrays import _texts
-from tacit.ml.linear_svc import LinearSVC
+from tacit.ml.estimator import _texts
+from tacit.ml.linear_classifiers import LinearSVC
 from tacit.numeric.entropy import SystemEntropy
-from tacit.plan.relation import Scan
-from tacit.plan.training import training_of
-from tacit.query.fit import Data, drive
+from tacit.plan.estimator import training_of
+from tacit.plan.plan import Scan
+from tacit.query.paid_work import Data, drive
 
 TABLE = ("people",)
 NULS = ["a", "a\0", "a\0\0", "\0", ""]
@@ -136,7 +132,7 @@ def test_integers_of_128_bits_are_not_rounded(monkeypatch: pytest.MonkeyPatch) -
     assert found(huge(HUGE), declared) == found(Reference({TABLE: rows_of(HUGE)}), declared)
     assert units(found(huge(HUGE), declared)) == len(HUGE)
     # the lie: as fetched by NumPy, where they are floats
-    unit = listed.TOLD_UNIT
+    unit = statement.TOLD_UNIT
     as_floats = duckdb.READ_ROWS.replace(f"{unit} IS", f"CAST({unit} AS DOUBLE) IS")
     as_floats = as_floats.replace(f"LAG({unit})", f"LAG(CAST({unit} AS DOUBLE))")
     monkeypatch.setattr(duckdb, "READ_ROWS", as_floats)
@@ -149,7 +145,7 @@ def test_a_neighbour_of_128_bits_moves_a_fit_by_its_reach(
 ) -> None:
     """One row on one side, and a hundred of another person on the other side."""
     if not kept:  # the lie
-        unit = listed.TOLD_UNIT
+        unit = statement.TOLD_UNIT
         said = duckdb.READ_ROWS.replace(f"{unit} IS DISTINCT", "1 IS DISTINCT")
         monkeypatch.setattr(duckdb, "READ_ROWS", said.replace(f"LAG({unit})", "LAG(1)"))
     declared = catalog(Kind.INTEGER)
@@ -205,7 +201,8 @@ def longest(over: Over, kind: Kind, names: Sequence[str | int]) -> int:
 def test_no_name_leaves_an_engine(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert longest(ENGINES[name], Kind.TEXT, ["a", LONG]) <= 120
     if name in ("postgresql", "spark"):  # the lie: it hands on names
-        monkeypatch.setattr(listed, "TOLD", {})
+        for dialect in (PostgresDialect, SparkDialect):
+            monkeypatch.setattr(dialect, "unit_mark", lambda _, unit: unit)
         assert longest(ENGINES[name], Kind.TEXT, ["a", LONG]) > len(LONG)
 
 

@@ -9,21 +9,20 @@ from clinic import TABLE, catalog
 from engines_over import ENGINES, reference
 from test_fit import NULLS
 
-from tacit.core.bounds import Bounds
-from tacit.core.dataset import Limits
+from tacit.core.catalog import Limits
+from tacit.core.domain import Bounds
 from tacit.core.unseal import unseal
-from tacit.engines.meaning import Row, steps
-from tacit.engines.mix import fold_of
-from tacit.engines.print.rows import Rows
+from tacit.engines.engine import fold_of
+from tacit.engines.print.ranking import RowContext
 from tacit.engines.print.sql_dialects import DUCKDB
-from tacit.plan.axis import Axis
-from tacit.plan.bounded import BoundedPlan
-from tacit.plan.fold import Fold
-from tacit.plan.relation import Scan
-from tacit.plan.scaled_column import ScaledColumn
+from tacit.engines.reference import Row, steps
+from tacit.plan.bounded_plan import BoundedPlan
+from tacit.plan.estimator import Training, training_of
+from tacit.plan.model_columns import Axis, ScaledColumn
+from tacit.plan.plan import Scan
+from tacit.plan.source import Fold
 from tacit.plan.steps import WholeSteps
 from tacit.plan.tally import KeptTally
-from tacit.plan.training import Training, training_of
 
 SALT, FOLDS = b"salt", 3
 DECLARED = catalog(Limits(1, 2))
@@ -98,8 +97,8 @@ def test_a_scaled_column_is_what_its_scaler_makes_of_it() -> None:
 
 
 def test_a_copy_in_order_is_not_cut_before_its_folds() -> None:
-    assert not Rows(counted(Fold(0, FOLDS)), DECLARED, SALT, DUCKDB).all_count
-    assert Rows(training().plan([]), DECLARED, SALT, DUCKDB).all_count
+    assert not RowContext(counted(Fold(0, FOLDS)), DECLARED, SALT, DUCKDB).all_count
+    assert RowContext(training().plan([]), DECLARED, SALT, DUCKDB).all_count
 
 
 def test_folds_are_of_about_the_same_size() -> None:

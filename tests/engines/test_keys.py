@@ -11,30 +11,33 @@ from engines_over import duckdb_over
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tacit.audit.record import RecordingGateway
-from tacit.audit.replay import BrokenPromise, ReplayingGateway
-from tacit.core.catalog import Catalog
-from tacit.core.dataset import Limits
+from tacit.audit.replay import BrokenPromise, RecordingGateway, ReplayingGateway
+from tacit.core.catalog import Catalog, Limits
 from tacit.core.loss import Loss
-from tacit.core.unit import Neighbours
+from tacit.core.privacy_unit import Neighbours
 from tacit.core.unseal import unseal
 from tacit.engines.duckdb import DuckDB
 from tacit.engines.engine import SecretTable
-from tacit.engines.meaning import Row
-from tacit.engines.reference import Reference
+from tacit.engines.reference import Reference, Row
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import Gateway, LiveGateway
 from tacit.numeric.entropy import SystemEntropy
-from tacit.plan.aggregate import CountRows, CountUnits, Mean
-from tacit.plan.bound import bound
-from tacit.plan.bounded import BoundedPlan
+from tacit.plan.bounded_plan import BoundedPlan
+from tacit.plan.bounding import bound
 from tacit.plan.expression import Field
-from tacit.plan.plan import GroupKey, Measure, Plan
-from tacit.plan.post import Post
-from tacit.plan.relation import Scan
-from tacit.query.price import price
+from tacit.plan.plan import (
+    CountRows,
+    CountUnits,
+    GroupKey,
+    Mean,
+    NamedAggregate,
+    Plan,
+    Post,
+    Scan,
+)
+from tacit.query.paid_work import run
+from tacit.query.pricing import price
 from tacit.query.quote import Quote
-from tacit.query.run import run
 
 SALT = b"salt"
 LOSSES = [Loss.zcdp("0.5", "0.3"), Loss.approximate(2, "0.3"), Loss.zcdp(20, "0.9")]
@@ -43,7 +46,7 @@ LOSSES = [Loss.zcdp("0.5", "0.3"), Loss.approximate(2, "0.3"), Loss.zcdp(20, "0.
 BY_DOCTOR = Plan(
     Scan("visits"),
     (GroupKey("doctor", Field("doctor")),),
-    (Measure("n", CountRows()), Measure("age", Mean(Field("age")))),
+    (NamedAggregate("n", CountRows()), NamedAggregate("age", Mean(Field("age")))),
     Post.showing("doctor", "n", "age"),
 )
 
@@ -152,7 +155,9 @@ def by_rows(
 @pytest.mark.parametrize("max_groups", [1, 4, 9])
 def test_selecting_by_rows_instead_of_units_is_caught(max_groups: int) -> None:
     declared = catalog(Limits(max_groups=max_groups, max_rows=2))
-    plan = replace(BY_DOCTOR, measures=(Measure("n", CountRows()),), post=Post.showing("n"))
+    plan = replace(
+        BY_DOCTOR, measures=(NamedAggregate("n", CountRows()),), post=Post.showing("n")
+    )
     quote = price(plan, declared, Loss.zcdp(1, "0.1"))
     before = [visit(person, "who") for person in "bcd"]
     after = [*before, visit("a", "who"), visit("a", "who")]
@@ -199,7 +204,9 @@ def test_a_hidden_group_leaves_no_trace() -> None:
 def test_a_table_without_rows_is_answered_with_no_rows() -> None:
     declared = catalog(Limits(max_groups=1, max_rows=1))
     for aggregate in (CountRows(), CountUnits(), Mean(Field("age"))):
-        plan = replace(BY_DOCTOR, measures=(Measure("m", aggregate),), post=Post.showing("m"))
+        plan = replace(
+            BY_DOCTOR, measures=(NamedAggregate("m", aggregate),), post=Post.showing("m")
+        )
         quote = price(plan, declared, Loss.zcdp("0.1", "1e-6"))
         gateway = LiveGateway(SystemEntropy(b"charge"))
         columns = run(quote, DuckDB(database([])), declared, SALT, gateway)

@@ -10,22 +10,18 @@ from conftest import Bar
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Dataset, Epoch, Limits, Location, UnitColumn
-from tacit.core.keys import Keys
-from tacit.core.schema import Schema
+from tacit.core.catalog import Catalog, Dataset, Epoch, Limits, Location, UnitColumn
+from tacit.core.domain import Column, Keys, Kind, Schema
 from tacit.core.unseal import unseal
 from tacit.engines.duckdb import DuckDB
 from tacit.engines.engine import Engine
-from tacit.engines.meaning import Row
-from tacit.engines.print.question import question
 from tacit.engines.print.sql_dialects import DUCKDB
-from tacit.engines.reference import Reference
+from tacit.engines.print.statement import question
+from tacit.engines.reference import Reference, Row
 from tacit.errors import InvalidValue
-from tacit.plan.bound import bound
-from tacit.plan.like import LONGEST_PATTERN, MOST_MATCHES, MOST_WILDCARDS, matching
-from tacit.sql.parse import parse
+from tacit.plan.bounding import bound
+from tacit.plan.type_check import LONGEST_PATTERN, MOST_MATCHES, MOST_WILDCARDS, matching
+from tacit.sql.parser import parse
 
 CLINIC = catalog(Limits(1, 3))
 ODD = "ab%_\\\né\u0301😀'"

@@ -8,23 +8,22 @@ from hospital import PEOPLE, Patient, Visit, catalog, hospitals, patient, tables
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.audit.record import RecordingGateway
-from tacit.audit.replay import BrokenPromise, ReplayingGateway
-from tacit.core.dataset import Limits
+from tacit.audit.replay import BrokenPromise, RecordingGateway, ReplayingGateway
+from tacit.core.catalog import Limits
 from tacit.core.loss import Loss
-from tacit.core.unit import Neighbours
+from tacit.core.privacy_unit import Neighbours
 from tacit.core.unseal import unseal
 from tacit.engines.engine import SecretTable
 from tacit.engines.reference import Reference
 from tacit.errors import InvalidValue
 from tacit.numeric.entropy import SystemEntropy
-from tacit.plan.bound import bound
-from tacit.plan.canonical import canonical
-from tacit.plan.relation import JoinPublic, Scan
+from tacit.plan.bounding import bound
+from tacit.plan.canonical_form import canonical
+from tacit.plan.plan import JoinPublic, Scan
 from tacit.plan.source import Beside, Source, assumptions, source_of
-from tacit.query.price import price
-from tacit.query.run import run
-from tacit.sql.parse import parse
+from tacit.query.paid_work import run
+from tacit.query.pricing import price
+from tacit.sql.parser import parse
 
 QUESTIONS = (
     "SELECT ward, COUNT(*), AVG(age) FROM visits GROUP BY ward",

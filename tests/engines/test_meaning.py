@@ -6,19 +6,17 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from neighbouring import opened
 
-from tacit.audit.record import RecordingGateway
-from tacit.audit.replay import ReplayingGateway
-from tacit.core.dataset import Limits
+from tacit.audit.replay import RecordingGateway, ReplayingGateway
+from tacit.core.catalog import Limits
 from tacit.core.loss import Loss
-from tacit.core.unit import Neighbours
-from tacit.engines.meaning import Row
-from tacit.engines.reference import Reference
+from tacit.core.privacy_unit import Neighbours
+from tacit.engines.reference import Reference, Row
 from tacit.errors import InvalidValue
 from tacit.numeric.entropy import SystemEntropy
-from tacit.plan.bound import Bound, bound
+from tacit.plan.bounding import Bound, bound
 from tacit.plan.plan import Plan
-from tacit.query.price import price
-from tacit.query.run import run
+from tacit.query.paid_work import run
+from tacit.query.pricing import price
 
 SALT = b"salt"
 ONE_OF = 50

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tacit.core.keys import Key
-from tacit.engines.mix import MOST, mixed
+from tacit.core.domain import Key
+from tacit.engines.engine import MOST, mixed
 
 UNITS = 6000
 WARDS = ("north", "south", "east")

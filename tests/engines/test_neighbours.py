@@ -22,12 +22,12 @@ from triple import triple
 from tacit.core.catalog import Catalog
 from tacit.core.unseal import unseal
 from tacit.engines.engine import Engine, SecretTable
-from tacit.engines.joined import Tables
+from tacit.engines.reference import Tables
 from tacit.mechanisms.gateway import Gateway
-from tacit.plan.bounded import BoundedPlan
+from tacit.plan.bounded_plan import BoundedPlan
 from tacit.plan.tally import RowTally, TotalTally
 from tacit.query.quote import Quote
-from tacit.sql.show import show
+from tacit.sql.printer import show
 
 TRIPLES = int(os.environ.get("TACIT_TRIPLES", "2000"))
 CAMPAIGN = os.environ.get("TACIT_CAMPAIGN")

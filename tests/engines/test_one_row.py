@@ -9,15 +9,14 @@ from neighbouring import SALT, opened
 from test_written import crowd
 from written import CLINIC
 
-from tacit.core.catalog import Catalog
-from tacit.core.dataset import Limits, UnitColumn
+from tacit.core.catalog import Catalog, Limits, UnitColumn
 from tacit.core.loss import Loss
-from tacit.engines.joined import Tables
-from tacit.engines.print.question import question
 from tacit.engines.print.sql_dialects import DUCKDB
-from tacit.plan.bound import bound
-from tacit.query.price import price
-from tacit.sql.parse import parse
+from tacit.engines.print.statement import question
+from tacit.engines.reference import Tables
+from tacit.plan.bounding import bound
+from tacit.query.pricing import price
+from tacit.sql.parser import parse
 
 TEXTS = [text for group in CLINIC.values() for text in group][::3]
 COUNT = "SELECT ward, COUNT(*) FROM visits GROUP BY ward"

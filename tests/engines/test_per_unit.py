@@ -13,30 +13,25 @@ from hypothesis import strategies as st
 from neighbouring import opened
 from per_unit import unit_plans
 
-from tacit.audit.record import RecordingGateway
-from tacit.audit.replay import BrokenPromise, ReplayingGateway
-from tacit.core.bounds import Bounds
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Limits
+from tacit.audit.replay import BrokenPromise, RecordingGateway, ReplayingGateway
+from tacit.core.catalog import Catalog, Limits
+from tacit.core.domain import Bounds, Column, Kind, Schema
 from tacit.core.loss import Loss
-from tacit.core.schema import Schema
-from tacit.core.unit import Neighbours
+from tacit.core.privacy_unit import Neighbours
 from tacit.engines.duckdb import DuckDB
 from tacit.engines.engine import SecretTable
-from tacit.engines.meaning import Row
-from tacit.engines.reference import Reference
+from tacit.engines.reference import Reference, Row
 from tacit.errors import InvalidValue
 from tacit.numeric.entropy import SystemEntropy
-from tacit.plan.bound import bound
-from tacit.plan.bounded import BoundedPlan
-from tacit.plan.canonical import canonical
-from tacit.plan.of_unit import SumOf
+from tacit.plan.bounded_plan import BoundedPlan
+from tacit.plan.bounding import bound
+from tacit.plan.canonical_form import canonical
 from tacit.plan.plan import Plan
-from tacit.query.price import price
+from tacit.plan.source import SumOf
+from tacit.query.paid_work import run
+from tacit.query.pricing import price
 from tacit.query.quote import Quote
-from tacit.query.run import run
-from tacit.sql.parse import parse
+from tacit.sql.parser import parse
 
 SALT = b"salt"
 TOTALS = "(SELECT person, SUM(age) AS total FROM visits GROUP BY person)"

@@ -9,16 +9,13 @@ import psycopg
 import pytest
 from postgres_cluster import PostgresCluster
 
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Dataset, Epoch, Limits, Location, UnitColumn
-from tacit.core.population import Population
-from tacit.core.schema import Schema
-from tacit.core.unit import PrivacyUnit
+from tacit.core.catalog import Catalog, Dataset, Epoch, Limits, Location, UnitColumn
+from tacit.core.domain import Column, Kind, Schema
+from tacit.core.privacy_unit import Population, PrivacyUnit
 from tacit.engines.duckdb import DuckDB, open_duckdb
-from tacit.engines.plain_storage import plain_in_spark
 from tacit.engines.postgres import Postgres
 from tacit.engines.postgres_role import reader
+from tacit.engines.storage_rules import plain_in_spark
 
 
 def declared(*table: str) -> Catalog:

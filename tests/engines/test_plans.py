@@ -13,23 +13,25 @@ import duckdb
 import pytest
 from conftest import Bar
 
-from tacit.core.bounds import Bounds
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Dataset, Epoch, Limits, Location, UnitColumn
-from tacit.core.keys import Keys
-from tacit.core.population import Population
-from tacit.core.public_table import PublicTable
-from tacit.core.schema import Schema
-from tacit.core.unit import PrivacyUnit
+from tacit.core.catalog import (
+    Catalog,
+    Dataset,
+    Epoch,
+    Limits,
+    Location,
+    PublicTable,
+    UnitColumn,
+)
+from tacit.core.domain import Bounds, Column, Keys, Kind, Schema
+from tacit.core.privacy_unit import Population, PrivacyUnit
 from tacit.engines import duckdb as engine
-from tacit.engines import fixed_plans
+from tacit.engines import duckdb as plans
 from tacit.engines.duckdb import DuckDB
 from tacit.engines.prepare import Preparation
-from tacit.engines.print.question import question
 from tacit.engines.print.sql_dialects import DUCKDB
-from tacit.plan.bound import bound
-from tacit.sql.parse import parse
+from tacit.engines.print.statement import question
+from tacit.plan.bounding import bound
+from tacit.sql.parser import parse
 
 PEOPLE, ROWS = 300, 3000
 SALT = b"salt"
@@ -218,7 +220,7 @@ def test_each_part_that_is_left_out_shows(lie: str, monkeypatch: pytest.MonkeyPa
     if lie == "perfect hash":
         # groups by a perfect table need the range of their keys, which is known by statistics:
         # so this lie turns both on, and does not tell them apart
-        keep(fixed_plans, "NO_PERFECT_HASH", "SET perfect_ht_threshold = 12")
+        keep(plans, "NO_PERFECT_HASH", "SET perfect_ht_threshold = 12")
         lie = "statistics_propagation"
-    keep(fixed_plans, "STATEMENT_ALONE", fixed_plans.STATEMENT_ALONE | {lie})
+    keep(plans, "STATEMENT_ALONE", plans.STATEMENT_ALONE | {lie})
     assert differing((*SHAPES[:4], SHAPES[12]))

@@ -13,23 +13,18 @@ import psycopg
 import pytest
 from postgres_cluster import PostgresCluster
 
-from tacit.core.bounds import Bounds
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Dataset, Epoch, Limits, Location, UnitColumn
-from tacit.core.population import Population
-from tacit.core.schema import Schema
-from tacit.core.unit import PrivacyUnit
+from tacit.core.catalog import Catalog, Dataset, Epoch, Limits, Location, UnitColumn
+from tacit.core.domain import Bounds, Column, Kind, Schema
+from tacit.core.privacy_unit import Population, PrivacyUnit
 from tacit.core.unseal import unseal
 from tacit.engines.engine import SecretTable
-from tacit.engines.meaning import Row
 from tacit.engines.postgres import Postgres
 from tacit.engines.postgres_role import QUIET, reader
-from tacit.engines.reference import Reference
+from tacit.engines.reference import Reference, Row
 from tacit.errors import EngineUnreachable, InvalidValue
-from tacit.plan.bound import bound
-from tacit.plan.canonical import canonical
-from tacit.sql.parse import parse
+from tacit.plan.bounding import bound
+from tacit.plan.canonical_form import canonical
+from tacit.sql.parser import parse
 
 LONG = "x" * 60
 WIDE = Bounds.of(-(10**300), 10**300)

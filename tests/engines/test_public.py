@@ -11,26 +11,22 @@ from hypothesis import strategies as st
 from neighbouring import opened
 from public import PLACE, PLACES, TYPES, catalog, database, public_plans
 
-from tacit.audit.record import RecordingGateway
-from tacit.audit.replay import BrokenPromise, ReplayingGateway
-from tacit.core.catalog import Catalog
-from tacit.core.dataset import Limits
+from tacit.audit.replay import BrokenPromise, RecordingGateway, ReplayingGateway
+from tacit.core.catalog import Catalog, Limits
 from tacit.core.loss import Loss
-from tacit.core.unit import Neighbours
+from tacit.core.privacy_unit import Neighbours
 from tacit.engines.duckdb import DuckDB
 from tacit.engines.engine import SecretTable
-from tacit.engines.joined import Tables
-from tacit.engines.meaning import Row
-from tacit.engines.reference import Reference
+from tacit.engines.reference import Reference, Row, Tables
 from tacit.errors import InvalidValue
 from tacit.numeric.entropy import SystemEntropy
-from tacit.plan.bound import bound
-from tacit.plan.bounded import BoundedPlan
+from tacit.plan.bounded_plan import BoundedPlan
+from tacit.plan.bounding import bound
 from tacit.plan.plan import Plan
-from tacit.query.price import price
+from tacit.query.paid_work import run
+from tacit.query.pricing import price
 from tacit.query.quote import Quote
-from tacit.query.run import run
-from tacit.sql.parse import parse
+from tacit.sql.parser import parse
 
 SALT = b"salt"
 

@@ -13,33 +13,27 @@ from conftest import Bar
 from engines_over import duckdb_over
 from fitted_models import BOUNDS, neighbouring
 
-from tacit.accounting.composition import leaves
-from tacit.audit.record import Call, RecordingGateway
-from tacit.audit.replay import BrokenPromise, ReplayingGateway
-from tacit.core.event import Event
-from tacit.core.noise_event import GaussianNoise
+from tacit.accounting.pricing import leaves
+from tacit.audit.replay import BrokenPromise, Call, RecordingGateway, ReplayingGateway
+from tacit.core.event import Event, GaussianNoise
+from tacit.core.privacy_unit import Neighbours
 from tacit.core.secret import Secret
 from tacit.core.sensitivity import Sensitivity
-from tacit.core.unit import Neighbours
 from tacit.core.unseal import unseal
 from tacit.mechanisms.exponential import ChooseOne, Exponential
 from tacit.mechanisms.gateway import Draw
-from tacit.ml.classifier_choice import ClassifierChoice
-from tacit.ml.cross_validation import CrossValidation
-from tacit.ml.fewest_errors import FewestErrors
+from tacit.ml.error_counts import FewestErrors, LinearRule
+from tacit.ml.linear_classifiers import LogisticRegression
 from tacit.ml.linear_regression import LinearRegression
-from tacit.ml.linear_rule import LinearRule
-from tacit.ml.logistic_regression import LogisticRegression
-from tacit.ml.model_search import ModelSearch
-from tacit.ml.pipeline import Pipeline
-from tacit.ml.standard_scaler import StandardScaler
+from tacit.ml.model_selection import ClassifierChoice, CrossValidation, ModelSearch
+from tacit.ml.pipeline import Pipeline, StandardScaler
 from tacit.noise.integers import Integers
 from tacit.numeric.entropy import SystemEntropy
-from tacit.plan.fold import Fold
+from tacit.plan.estimator import Training
+from tacit.plan.source import Fold
 from tacit.plan.steps import WholeSteps
 from tacit.plan.tally import KeptTally
-from tacit.plan.training import Training
-from tacit.query.fit import Data, drive
+from tacit.query.paid_work import Data, drive
 
 FITS = int(os.environ.get("TACIT_FITS", "50"))
 LINES = [([1.0, 0.0], 0.0), ([-0.5, 0.1], -1.0), ([0.3, -0.02], 0.2)]

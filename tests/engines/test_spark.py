@@ -19,24 +19,18 @@ from pyspark.errors import ParseException, PySparkException
 from pyspark.sql import SparkSession
 from spark_session import folder, local
 
-from tacit.core.bounds import Bounds
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Dataset, Epoch, Limits, Location, UnitColumn
-from tacit.core.keys import Keys
-from tacit.core.population import Population
-from tacit.core.schema import Schema
-from tacit.core.unit import PrivacyUnit
+from tacit.core.catalog import Catalog, Dataset, Epoch, Limits, Location, UnitColumn
+from tacit.core.domain import Bounds, Column, Keys, Kind, Schema
+from tacit.core.privacy_unit import Population, PrivacyUnit
 from tacit.engines import spark
-from tacit.engines.meaning import Row
 from tacit.engines.print.sql_dialects import SparkDialect
-from tacit.engines.reference import Reference
+from tacit.engines.reference import Reference, Row
 from tacit.engines.spark import SETTINGS, Spark
 from tacit.errors import EngineUnreachable, InternalError, InvalidValue
-from tacit.plan.bound import bound
-from tacit.plan.bounded import BoundedPlan
-from tacit.plan.canonical import canonical
-from tacit.sql.parse import parse
+from tacit.plan.bounded_plan import BoundedPlan
+from tacit.plan.bounding import bound
+from tacit.plan.canonical_form import canonical
+from tacit.sql.parser import parse
 
 SALT = b"salt"
 TABLE = ("people",)

@@ -14,14 +14,13 @@ from spark_over import show
 from spark_session import remote
 from test_written import CORPORA, TIGHT, crowd
 
-from tacit.core.catalog import Catalog
-from tacit.core.dataset import Limits
+from tacit.core.catalog import Catalog, Limits
 from tacit.engines.spark import SETTINGS, Spark
 from tacit.errors import InternalError, InvalidValue
-from tacit.plan.bound import bound
-from tacit.plan.bounded import BoundedPlan
-from tacit.plan.canonical import canonical
-from tacit.sql.parse import parse
+from tacit.plan.bounded_plan import BoundedPlan
+from tacit.plan.bounding import bound
+from tacit.plan.canonical_form import canonical
+from tacit.sql.parser import parse
 
 ONE_OF = 12
 

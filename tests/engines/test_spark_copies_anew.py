@@ -13,8 +13,8 @@ from spark_session import free_port, local
 from tacit.cli.main import main
 from tacit.engines.prepare import Preparation
 from tacit.errors import InvalidValue, TacitError
+from tacit.session.engines import read_project
 from tacit.session.project import beside, open_project
-from tacit.session.project_file import read_project
 
 ROWS = (
     "CREATE TABLE stays USING parquet AS SELECT CONCAT('p', id) AS person, "

@@ -11,14 +11,13 @@ from tacit.cli.main import main
 from tacit.core.unseal import unseal
 from tacit.engines.registry import NO_PLUGINS, address_rule
 from tacit.errors import InvalidValue
-from tacit.plan.bound import bound
+from tacit.plan.bounding import bound
+from tacit.project.document import Fault, TomlEntry
 from tacit.project.engines import engine_of
-from tacit.project.entry import Entry, Fault
 from tacit.session.curator import Curator
-from tacit.session.engines import addressed
+from tacit.session.engines import addressed, read_project
 from tacit.session.project import open_project
-from tacit.session.project_file import read_project
-from tacit.sql.parse import parse
+from tacit.sql.parser import parse
 
 COUNT = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
 TOTAL = "SELECT SUM(cost) AS cost FROM visits"
@@ -121,7 +120,7 @@ def test_a_spark_that_does_not_answer_is_told_of_at_once(tmp_path: Path) -> None
 
 def test_a_token_goes_to_connect_and_stands_in_no_file() -> None:
     said = {"kind": "spark", "address": "sc://host:1/;user_id=t", "password": "env:TOKEN"}
-    address, rule = engine_of(Entry(said, ("engines", "lake")), address_rule, NO_PLUGINS)
+    address, rule = engine_of(TomlEntry(said, ("engines", "lake")), address_rule, NO_PLUGINS)
     assert addressed(address, rule, {"TOKEN": "a b"}) == "sc://host:1/;user_id=t;token=a%20b"
     with pytest.raises(InvalidValue, match="wants the variable TOKEN"):
         addressed(address, rule, {})
@@ -139,6 +138,6 @@ def test_a_token_goes_to_connect_and_stands_in_no_file() -> None:
 def test_what_is_no_address_of_spark_is_refused(said: dict[str, str], told: str) -> None:
     with pytest.raises(Fault, match=told) as fault:
         engine_of(
-            Entry({"kind": "spark", **said}, ("engines", "lake")), address_rule, NO_PLUGINS
+            TomlEntry({"kind": "spark", **said}, ("engines", "lake")), address_rule, NO_PLUGINS
         )
     assert "hunter2" not in fault.value.message

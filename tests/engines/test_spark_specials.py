@@ -11,15 +11,13 @@ from spark_session import folder, local
 from specials import NUMBERS, TABLE, catalog
 from test_errors import COLUMNS, CONDITIONS, KINDS, NAMED, ROWS, questions
 
-from tacit.core.catalog import Catalog
-from tacit.core.column import Kind
-from tacit.core.dataset import Limits
-from tacit.core.schema import Schema
+from tacit.core.catalog import Catalog, Limits
+from tacit.core.domain import Kind, Schema
 from tacit.engines.reference import Reference
 from tacit.engines.spark import Spark
-from tacit.plan.bound import bound
-from tacit.plan.canonical import canonical
-from tacit.sql.parse import parse
+from tacit.plan.bounding import bound
+from tacit.plan.canonical_form import canonical
+from tacit.sql.parser import parse
 
 TYPES = {
     "person": ("STRING", pa.string()),

@@ -14,21 +14,19 @@ from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
 
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Dataset, Limits, ValidatedCopy
-from tacit.engines.print import copy as copies
-from tacit.engines.print.join import columns, everything, most_rows
-from tacit.engines.print.listed import listed
+from tacit.core.catalog import Dataset, Limits, ValidatedCopy
+from tacit.core.domain import Column, Kind
+from tacit.engines.print import copy_statement as copies
 from tacit.engines.print.postgres_dialect import POSTGRES
-from tacit.engines.print.question import question
+from tacit.engines.print.relation import columns, everything, most_rows
 from tacit.engines.print.sql_dialects import DUCKDB, PRINTED, SPARK
-from tacit.engines.print.validated import in_range, typed
+from tacit.engines.print.statement import listed, question
+from tacit.engines.print.validated_columns import in_range, typed
 from tacit.errors import InvalidValue
-from tacit.plan.bound import bound
-from tacit.plan.canonical import canonical
-from tacit.sql.parse import parse
-from tacit.testing.engine_cases import QUESTIONS
-from tacit.testing.engine_tables import catalog
+from tacit.plan.bounding import bound
+from tacit.plan.canonical_form import canonical
+from tacit.sql.parser import parse
+from tacit.testing.engine_contract import QUESTIONS, catalog
 
 FILE = Path(__file__).parent / "golden/statements.json"
 SALT = b"salt"

@@ -15,10 +15,11 @@ from conftest import Bar
 from hostile_over import laid
 from hostile_store import ENGINES, store
 from storage_figures import StorageFigures, asked, told_apart
+from text_as_stored import read_text_as_stored
 
-from tacit.engines import duckdb_source
-from tacit.engines.print import cell, row
-from tacit.project.copies import Copied
+from tacit.engines import duckdb_files
+from tacit.engines.print import expressions
+from tacit.project.tables import Copied
 
 TRIPLES = int(os.environ.get("TACIT_STORES", "500"))
 CAMPAIGN = os.environ.get("TACIT_CAMPAIGN")
@@ -59,18 +60,18 @@ Patch = Callable[[pytest.MonkeyPatch], None]
 
 def no_collation(patch: pytest.MonkeyPatch) -> None:
     """A lie: text is read as its column compares it (F-P1, F-P3)."""
-    patch.setattr(cell, "READ_TEXT", {})
+    read_text_as_stored(patch)
 
 
 def strict_files(patch: pytest.MonkeyPatch) -> None:
     """A lie: bytes that are no text fail where they are decoded (F-P2)."""
-    patch.setattr(duckdb_source, "_lenient", lambda _: "")
-    patch.setattr(duckdb_source, "_check_decoding", lambda *_: None)
+    patch.setattr(duckdb_files, "_lenient", lambda _: "")
+    patch.setattr(duckdb_files, "_check_decoding", lambda *_: None)
 
 
 def narrow_decimals(patch: pytest.MonkeyPatch) -> None:
     """A lie: a decimal is cast to the type of a finer constant."""
-    patch.setattr(row, "_compared", row.finite)
+    patch.setattr(expressions, "_compared", expressions.finite)
 
 
 def any_declaration(patch: pytest.MonkeyPatch) -> None:

@@ -7,26 +7,28 @@ from fractions import Fraction
 import pytest
 from clinic import TABLE, catalog, database
 
-from tacit.audit.record import RecordingGateway
-from tacit.audit.replay import BrokenPromise, ReplayingGateway, square_distance
-from tacit.core.catalog import Catalog
-from tacit.core.dataset import Limits
+from tacit.audit.replay import (
+    BrokenPromise,
+    RecordingGateway,
+    ReplayingGateway,
+    square_distance,
+)
+from tacit.core.catalog import Catalog, Limits
 from tacit.core.loss import Loss
+from tacit.core.privacy_unit import Neighbours
 from tacit.core.sensitivity import Norm, Sensitivity
-from tacit.core.unit import Neighbours
 from tacit.core.unseal import unseal
 from tacit.engines.duckdb import DuckDB
 from tacit.engines.engine import Engine, SecretTable
-from tacit.engines.meaning import Row
-from tacit.engines.reference import Reference
+from tacit.engines.reference import Reference, Row
 from tacit.numeric.entropy import SystemEntropy
-from tacit.plan.bound import bound
-from tacit.plan.bounded import BoundedPlan
+from tacit.plan.bounded_plan import BoundedPlan
+from tacit.plan.bounding import bound
 from tacit.plan.tally import KeptTally, TreeTally
-from tacit.query.price import price
+from tacit.query.paid_work import run
+from tacit.query.pricing import price
 from tacit.query.quote import PricedTally, Quote
-from tacit.query.run import run
-from tacit.sql.parse import parse
+from tacit.sql.parser import parse
 
 MEDIANS = "SELECT ward, MEDIAN(age), MAX(pay) FROM visits GROUP BY ward"
 SPREADS = "SELECT ward, VARIANCE(age), STDDEV_POP(cost) FROM visits GROUP BY ward"

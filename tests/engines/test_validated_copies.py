@@ -16,19 +16,16 @@ import pyarrow.parquet as pq
 import pytest
 from postgres_cluster import PostgresCluster
 
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Dataset, Epoch, Limits, Location, UnitColumn
-from tacit.core.population import Population
-from tacit.core.schema import Schema
-from tacit.core.unit import PrivacyUnit
-from tacit.engines.copies import check_copies
+from tacit.core.catalog import Catalog, Dataset, Epoch, Limits, Location, UnitColumn
+from tacit.core.domain import Column, Kind, Schema
+from tacit.core.privacy_unit import Population, PrivacyUnit
 from tacit.engines.duckdb import TYPES as DUCKDB_TYPES
-from tacit.engines.duckdb_owner import duckdb_owner
+from tacit.engines.duckdb_files import duckdb_owner
 from tacit.engines.prepare import Preparation
 from tacit.engines.print.postgres_dialect import POSTGRES
 from tacit.engines.print.sql_dialect import Dialect
 from tacit.engines.print.sql_dialects import DUCKDB
+from tacit.engines.sql_engine import check_copies
 from tacit.errors import InvalidValue
 
 Run = Callable[[str], Sequence[Sequence[Any]]]

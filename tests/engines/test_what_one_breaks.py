@@ -20,16 +20,14 @@ from test_copies import DIALECTS, owner
 from test_copies import prepared as prepared_visits
 from test_copies import visits as numbered_visits
 
-from tacit.core.catalog import Catalog
-from tacit.core.dataset import Limits, Link, UnitColumn
+from tacit.core.catalog import Catalog, Limits, Link, UnitColumn
 from tacit.core.loss import Loss
-from tacit.engines.joined import Tables
-from tacit.engines.meaning import Row
 from tacit.engines.prepare import Preparation
+from tacit.engines.reference import Row, Tables
 from tacit.errors import InvalidValue
-from tacit.plan.bound import bound
-from tacit.query.price import price
-from tacit.sql.parse import parse
+from tacit.plan.bounding import bound
+from tacit.query.pricing import price
+from tacit.sql.parser import parse
 
 WHERE = {"duckdb": "main", "postgresql": "public", "spark": "default"}
 PATIENTS = "SELECT COUNT(*) FROM patients"

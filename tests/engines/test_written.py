@@ -14,16 +14,14 @@ from nodes import COMPUTED, LANGUAGE, nodes
 from sqlglot import exp
 from written import CLINIC, HOSPITAL
 
-from tacit.audit.choices import Choices
-from tacit.audit.made_people import in_turn, person, together
-from tacit.core.catalog import Catalog
-from tacit.core.dataset import Limits
-from tacit.engines.joined import Tables
-from tacit.engines.print import row, stage
-from tacit.plan.bound import bound
-from tacit.plan.canonical import canonical
+from tacit.audit.synthetic_people import Choices, in_turn, person, together
+from tacit.core.catalog import Catalog, Limits
+from tacit.engines.print import expressions, sql_builder
+from tacit.engines.reference import Tables
+from tacit.plan.bounding import bound
+from tacit.plan.canonical_form import canonical
 from tacit.plan.steps import ColumnSteps
-from tacit.sql.parse import parse
+from tacit.sql.parser import parse
 
 TIGHT, WIDE = Limits(max_groups=2, max_rows=3), Limits(max_groups=9, max_rows=50)
 FEW = Limits(max_groups=9, max_rows=2, max_rows_in_all=3)
@@ -111,7 +109,7 @@ def test_the_crowd_is_hard() -> None:
 def any_float(name: str, kind: object) -> exp.Expr:
     """A lie: infinities and NaN are compared as an engine likes."""
     del kind
-    return row.column(name)
+    return sql_builder.column(name)
 
 
 def rounded_down(number: ColumnSteps, floor: exp.Expr) -> exp.Expr:
@@ -122,23 +120,23 @@ def rounded_down(number: ColumnSteps, floor: exp.Expr) -> exp.Expr:
 
 def missing_is_low(value: exp.Expr, low: exp.Expr, high: exp.Expr, **_: bool) -> exp.Expr:
     """A lie: what is missing is clamped too."""
-    above = row.compare(row.Comparison.MORE, value, high)
-    inside = row.compare(row.Comparison.AT_LEAST, value, low)
-    return row.choose([(above, high), (inside, value)], low)
+    above = sql_builder.compare(sql_builder.Comparison.MORE, value, high)
+    inside = sql_builder.compare(sql_builder.Comparison.AT_LEAST, value, low)
+    return sql_builder.choose([(above, high), (inside, value)], low)
 
 
 def any_float_clamped(value: exp.Expr, low: float, high: float) -> exp.Expr:
     """A lie: infinities are clamped, and NaN where an engine says that it is great."""
-    return stage.clamped(value, stage.double(low), stage.double(high))
+    return sql_builder.clamped(value, sql_builder.double(low), sql_builder.double(high))
 
 
 @pytest.mark.parametrize(
     ("place", "told", "lie"),
     [
-        (row, "finite", any_float),
-        (stage, "_clamped_float", any_float_clamped),
-        (stage, "_nearest", rounded_down),
-        (stage, "clamped", missing_is_low),
+        (expressions, "finite", any_float),
+        (expressions, "_clamped_float", any_float_clamped),
+        (expressions, "_nearest", rounded_down),
+        (sql_builder, "clamped", missing_is_low),
     ],
     ids=lambda part: getattr(part, "__name__", ""),
 )

@@ -14,21 +14,18 @@ import hospital
 import pytest
 from hospital import Patient, Visit
 
-from tacit.audit.record import RecordingGateway
-from tacit.audit.replay import BrokenPromise, ReplayingGateway
-from tacit.core.catalog import Catalog
-from tacit.core.dataset import Limits
+from tacit.audit.replay import BrokenPromise, RecordingGateway, ReplayingGateway
+from tacit.core.catalog import Catalog, Limits
 from tacit.core.loss import Loss
 from tacit.core.sensitivity import Sensitivity
 from tacit.engines.duckdb import DuckDB
 from tacit.engines.engine import Engine
-from tacit.engines.meaning import Cell, Row
-from tacit.engines.reference import Reference
+from tacit.engines.reference import Cell, Reference, Row
 from tacit.numeric.entropy import SystemEntropy
-from tacit.query.price import price
+from tacit.query.paid_work import run
+from tacit.query.pricing import price
 from tacit.query.quote import Quote
-from tacit.query.run import run
-from tacit.sql.parse import parse
+from tacit.sql.parser import parse
 
 Tables = Mapping[tuple[str, ...], Sequence[Row]]
 LOSS = Loss.zcdp("0.1", "1e-6")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tacit.engines.meaning import Cell
+from tacit.engines.reference import Cell
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,14 @@ from dataclasses import dataclass
 from made_catalog import catalog
 from made_plan import plan
 
-from tacit.audit.choices import Choices
-from tacit.audit.made_people import neighbours
+from tacit.audit.synthetic_people import Choices, neighbours
 from tacit.core.catalog import Catalog
 from tacit.core.loss import Loss
-from tacit.engines.joined import Tables
+from tacit.engines.reference import Tables
 from tacit.errors import InternalError, TacitError
-from tacit.plan.sensitivity import group_count
+from tacit.plan.bounded_plan import group_count
 from tacit.plan.tally import width
-from tacit.query.price import price
+from tacit.query.pricing import price
 from tacit.query.quote import Quote
 
 LOSSES = (

@@ -11,12 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from tacit import core
 from tacit.engines.duckdb import DuckDB, open_duckdb
 from tacit.errors import InternalError
 from tacit.ledger.ledger import Ledger
 from tacit.mechanisms.gateway import LiveGateway
-from tacit.query import paid_work
-from tacit.stream.open_holdout import OpenHoldout
+from tacit.stream.holdout import OpenHoldout
 from tacit.stream.step import Step
 
 STAGES = ("statement", "fetch", "noise", "encode", "store")
@@ -68,7 +68,7 @@ Replace = Callable[[Any, str, Any], None]
 def put_into(faults: Faults, replace: Replace) -> None:
     """Put the faults into the engine, the gateway, the encoders and the ledger."""
     found, rows, release = DuckDB._found, DuckDB.rows, LiveGateway.release
-    encode, step_encode = paid_work.encode, Step.encode
+    encode, step_encode = core.encode_release, Step.encode
     keep, take_turn, decide = Ledger.keep, Ledger.take_turn, OpenHoldout._decide
 
     def found_faulty(self: DuckDB, text: str) -> Any:
@@ -112,7 +112,7 @@ def put_into(faults: Faults, replace: Replace) -> None:
     replace(DuckDB, "_found", found_faulty)
     replace(DuckDB, "rows", rows_faulty)
     replace(LiveGateway, "release", release_faulty)
-    replace(paid_work, "encode", encode_faulty)
+    replace(core, "encode_release", encode_faulty)
     replace(Step, "encode", step_faulty)
     replace(OpenHoldout, "_decide", decide_faulty)
     replace(Ledger, "keep", keep_faulty)

@@ -8,11 +8,10 @@ from faults import Faults, start_faulty
 
 import tacit
 from tacit.errors import InvalidValue
-from tacit.query.pool import Pool
-from tacit.query.size import most_numbers
-from tacit.query.worker import Allowed, Worker
-from tacit.session.below import read_work
+from tacit.query.rehearsal import most_numbers
+from tacit.query.worker import Allowed, Pool, Worker
 from tacit.session.session import Session
+from tacit.session.workers import read_work
 
 SIDE = 100
 LARGE = (

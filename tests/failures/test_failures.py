@@ -34,24 +34,21 @@ from scipy.stats import binomtest
 import tacit
 from tacit.core.event import Nothing
 from tacit.core.loss import Loss
-from tacit.core.proof import Rule
 from tacit.core.secret import Secret
-from tacit.core.sensitivity import Norm, Sensitivity
+from tacit.core.sensitivity import Norm, Rule, Sensitivity
 from tacit.engines.engine import Engine
 from tacit.engines.postgres_role import reader
 from tacit.errors import EngineUnreachable, InternalError, PopulationLocked, TacitError
 from tacit.ledger.charge import Charge
-from tacit.mechanisms.add_noise import AddNoise
-from tacit.ml.standard_scaler import StandardScaler
+from tacit.mechanisms.additive_noise import AddNoise
+from tacit.ml.pipeline import StandardScaler
 from tacit.noise.laplace import DiscreteLaplace
-from tacit.plan.calendar import Span
-from tacit.query import below
-from tacit.query.below import Broken, Progress, attempt, run_below
-from tacit.query.pool import Pool
-from tacit.query.worker import Allowed, Worker
-from tacit.session.alarm import alarm
-from tacit.session.below import read_work
+from tacit.plan.expression import Span
+from tacit.query import below_charge
+from tacit.query.below_charge import Broken, Progress, attempt, run_below
+from tacit.query.worker import Allowed, Pool, Worker
 from tacit.session.session import Session
+from tacit.session.workers import alarm, read_work
 from tacit.stream.stream import Periods
 
 ROUNDS = int(os.environ.get("TACIT_FAILURES", "1"))
@@ -219,7 +216,7 @@ def wrong(  # noqa: PLR0913, PLR0917 - a fault, and where it strikes
         must(house.ledger.status("patients").spent == spent, "and charged nothing")
         house.look()
         must(caught(session, ask, 2500 + number) is None, "an owner's look opens it")
-        last = [line for line in house.log if line["below"] == "failed"][-1]
+        last = [line for line in house.log if line["below_charge"] == "failed"][-1]
         must(set(last) == {"at", "below", "charge", "stage", "populations"}, "the log's line")
     house.ledger.verify("patients")
     return found
@@ -399,7 +396,7 @@ def test_an_engine_that_is_stopped_locks_nobody(
     house: House, engine: Any, bar: Bar, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster, _, address = engine
-    monkeypatch.setattr(below, "OUTAGE_SECONDS", 0.5)
+    monkeypatch.setattr(below_charge, "OUTAGE_SECONDS", 0.5)
     session = house.session("olga", source=address, budget=None)
     assert caught(session, question, 1) is None
     cluster.stop()
@@ -454,7 +451,7 @@ def test_a_row_that_crashes_the_server_does_not_look_like_an_outage(
 ) -> None:
     """The connection is lost inside the statement, and for a while no other can be had."""
     _, owner, address = engine
-    monkeypatch.setattr(below, "OUTAGE_SECONDS", 10)
+    monkeypatch.setattr(below_charge, "OUTAGE_SECONDS", 10)
     session = house.session("olga", source=address, budget=None)
     assert caught(session, question, 9) is None  # its statement is rehearsed from here on
 
@@ -477,7 +474,7 @@ def test_an_operator_who_stops_the_server_inside_a_statement_locks_nobody(
     house: House, engine: Any, bar: Bar, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster, owner, address = engine
-    monkeypatch.setattr(below, "OUTAGE_SECONDS", 0.5)
+    monkeypatch.setattr(below_charge, "OUTAGE_SECONDS", 0.5)
     session = house.session("olga", source=address, budget=None)
     assert caught(session, question, 9) is None  # its statement is rehearsed from here on
     holding = hold_visits(owner, 5)
@@ -546,9 +543,9 @@ def test_the_owner_is_told_by_a_command_and_of_nothing_but_the_charge(tmp_path: 
         f"import sys, json; open({str(told)!r}, 'w').write(json.dumps(sys.argv[1:]))"
     )
     tell = alarm(lambda _: None, (sys.executable, str(script), "--to", "olga; echo"))
-    tell(below.Trouble(below.RETRIED, ("patients",), bytes(2), "engine"))
+    tell(below_charge.Trouble(below_charge.RETRIED, ("patients",), bytes(2), "engine"))
     assert not told.exists()
-    tell(below.Trouble(below.FAILED, ("patients",), bytes(2), "engine"))
+    tell(below_charge.Trouble(below_charge.FAILED, ("patients",), bytes(2), "engine"))
     ends = time.monotonic() + 20
     while time.monotonic() < ends and not (told.exists() and told.read_text()):
         time.sleep(0.05)

@@ -10,9 +10,9 @@ from asking import ask, open_pure, population
 import tacit
 from tacit.core.event import Nothing
 from tacit.errors import EngineUnreachable
-from tacit.ledger.charge import Answer, Charge
+from tacit.ledger.charge import Charge, StoredRelease
 from tacit.ledger.ledger import Ledger
-from tacit.query.below import ENGINE, NOISE, Broken, Trouble, run_below
+from tacit.query.below_charge import ENGINE, NOISE, Broken, Trouble, run_below
 
 Ends = list[Callable[[], bytes]]
 
@@ -48,7 +48,7 @@ def raises(error: Exception) -> Callable[[], bytes]:
     return attempt
 
 
-def run(ledger: Ledger, ends: Ends, tell: Callable[[Trouble], None]) -> Answer:
+def run(ledger: Ledger, ends: Ends, tell: Callable[[Trouble], None]) -> StoredRelease:
     """Charge for something, and let its attempts end one after the other as they are given."""
     charge = ledger.reserve(ask("a", of=population("law"), event=Nothing()), lease_ms=60_000)
     assert isinstance(charge, Charge)

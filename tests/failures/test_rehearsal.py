@@ -15,9 +15,8 @@ from tacit.engines.postgres import Postgres
 from tacit.engines.postgres_role import reader_of
 from tacit.errors import EngineUnreachable, InternalError, InvalidValue
 from tacit.ml.linear_regression import LinearRegression
-from tacit.ml.pipeline import Pipeline
-from tacit.ml.standard_scaler import StandardScaler
-from tacit.query import below
+from tacit.ml.pipeline import Pipeline, StandardScaler
+from tacit.query import below_charge
 from tacit.session.session import Session
 
 WIDE = [f"c{place}" for place in range(60)]
@@ -42,7 +41,7 @@ def wide(cluster: PostgresCluster) -> tuple[str, str]:
 def session(
     wide: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Session]:
-    monkeypatch.setattr(below, "OUTAGE_SECONDS", 0.5)
+    monkeypatch.setattr(below_charge, "OUTAGE_SECONDS", 0.5)
     monkeypatch.setitem(postgres.SETTINGS, "lock_timeout", "300ms")
     with tacit.open(
         wide[1],

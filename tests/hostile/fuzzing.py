@@ -6,20 +6,19 @@ from time import process_time
 
 import public
 
-from tacit.core.catalog import Catalog
-from tacit.core.dataset import Limits
+from tacit.core.catalog import Catalog, Limits
 from tacit.core.loss import Loss
 from tacit.engines.duckdb import DuckDB
 from tacit.errors import InternalError, TacitError
 from tacit.mechanisms.gateway import LiveGateway
 from tacit.numeric.entropy import SystemEntropy
-from tacit.plan.canonical import Canonical, canonical
+from tacit.plan.canonical_form import Canonical, canonical
 from tacit.plan.plan import Plan
-from tacit.query.post import posted
-from tacit.query.price import price
-from tacit.query.run import released_by, run
-from tacit.sql.parse import parse
-from tacit.sql.show import show
+from tacit.query.paid_work import released_by, run
+from tacit.query.post_processing import posted
+from tacit.query.pricing import price
+from tacit.sql.parser import parse
+from tacit.sql.printer import show
 
 CLINIC = public.catalog(Limits(2, 3))
 SLOWEST = 3.0

@@ -2,7 +2,7 @@
 
 import re
 
-from tacit.audit.choices import Choices
+from tacit.audit.synthetic_people import Choices
 
 QUESTIONS = (
     "SELECT COUNT(*) FROM visits",

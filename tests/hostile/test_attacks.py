@@ -13,19 +13,18 @@ from attack import Attack
 from attacks import ATTACKS
 from conftest import Bar
 
-from tacit.core.catalog import Catalog
-from tacit.core.dataset import Limits
+from tacit.core.catalog import Catalog, Limits
 from tacit.core.loss import Loss
 from tacit.engines.duckdb import DuckDB
 from tacit.engines.engine import SecretTable
 from tacit.errors import InvalidValue, TacitError, UnknownName
 from tacit.mechanisms.gateway import LiveGateway
 from tacit.numeric.entropy import SystemEntropy
-from tacit.plan.bounded import BoundedPlan
-from tacit.plan.canonical import canonical
-from tacit.query.price import price
-from tacit.query.run import run
-from tacit.sql.parse import parse
+from tacit.plan.bounded_plan import BoundedPlan
+from tacit.plan.canonical_form import canonical
+from tacit.query.paid_work import run
+from tacit.query.pricing import price
+from tacit.sql.parser import parse
 
 LIMITS = Limits(2, 3)
 CATALOGS = {"clinic": clinic.catalog(LIMITS), "hospital": hospital.catalog(LIMITS)}

@@ -9,10 +9,9 @@ from fuzzing import SLOWEST, Fuzz
 from mutate import QUESTIONS, string
 
 from tacit.core.catalog import Catalog
-from tacit.plan.plan import Plan
-from tacit.plan.relation import Filter
-from tacit.sql.parse import parse
-from tacit.sql.show import show
+from tacit.plan.plan import Filter, Plan
+from tacit.sql.parser import parse
+from tacit.sql.printer import show
 
 STRINGS = int(os.environ.get("TACIT_FUZZ", "100000"))
 PARTS = 4

@@ -2,18 +2,26 @@ from fractions import Fraction
 
 import pytest
 
-from tacit.accounting.batch import report
 from tacit.accounting.convert import delta_of_rho, epsilon_of_rho
-from tacit.accounting.cost import cost_of
-from tacit.accounting.gaussian import gaussian_delta, gaussian_scale
-from tacit.accounting.pld import epsilon_by_pld
-from tacit.accounting.price import loss_of
-from tacit.core.event import Composed, Event, Nothing, Repeated, Sampled
-from tacit.core.measure import Measure
-from tacit.core.noise_event import GaussianNoise, LaplaceNoise, TruncatedLaplaceNoise
-from tacit.core.selection_event import ExponentialSelection, KeySelection, RandomisedResponse
+from tacit.accounting.curves import gaussian_delta, gaussian_scale
+from tacit.accounting.pricing import cost_of, loss_of
+from tacit.core.event import (
+    Composed,
+    Event,
+    ExponentialSelection,
+    GaussianNoise,
+    KeySelection,
+    LaplaceNoise,
+    Nothing,
+    RandomisedResponseEvent,
+    Repeated,
+    Sampled,
+    TruncatedLaplaceNoise,
+)
+from tacit.core.loss import Measure
 from tacit.errors import InvalidValue
-from tacit.testing.events import LEAVES
+from tacit.lab.accountants import epsilon_by_pld, report
+from tacit.testing.mechanism_contract import LEAVES
 
 MICRO = Fraction(1, 10**6)
 LAPLACE = LaplaceNoise(Fraction(1), Fraction(10))
@@ -68,7 +76,7 @@ def test_the_law_of_one_number_is_used_where_it_is_one() -> None:
     assert abs(gaussian - 1) < 0.01
     with pytest.raises(InvalidValue, match="its rho adds up instead"):
         epsilon_by_pld(GAUSSIAN, 1e-6)
-    response = epsilon_by_pld(RandomisedResponse(Fraction(2, 3), 2), 1e-6)
+    response = epsilon_by_pld(RandomisedResponseEvent(Fraction(2, 3), 2), 1e-6)
     assert abs(response - 0.693) < 0.001
 
 

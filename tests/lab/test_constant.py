@@ -3,13 +3,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tacit.audit.record import RecordingGateway
+from tacit.audit.replay import RecordingGateway
 from tacit.core.event import Nothing
-from tacit.core.proof import Rule
 from tacit.core.secret import Secret
-from tacit.core.sensitivity import Norm, Sensitivity
+from tacit.core.sensitivity import Norm, Rule, Sensitivity
 from tacit.errors import InvalidValue
-from tacit.mechanisms.constant import Constant
+from tacit.lab.selection import ConstantMechanism
 from tacit.testing.entropy import ScriptedEntropy
 
 ANY = Sensitivity.of(10**9, Norm.LINF, Rule("anything"))
@@ -18,13 +17,13 @@ ANY = Sensitivity.of(10**9, Norm.LINF, Rule("anything"))
 @pytest.mark.parametrize("secret", [0, 41])
 def test_the_same_is_released_whatever_the_secret_which_stays_shut(secret: int) -> None:
     gateway = RecordingGateway(ScriptedEntropy([]))
-    released = Constant((4, 2)).release(Secret(np.array([secret])), ANY, gateway)
+    released = ConstantMechanism((4, 2)).release(Secret(np.array([secret])), ANY, gateway)
     assert released.tolist() == [4, 2]
     assert gateway.calls == []
 
 
 def test_nothing_is_lost_and_nothing_errs() -> None:
-    assert Constant((4, 2)).event(ANY) == Nothing()
-    assert Constant((4, 2)).error(Fraction("0.99")) == 0
+    assert ConstantMechanism((4, 2)).event(ANY) == Nothing()
+    assert ConstantMechanism((4, 2)).error(Fraction("0.99")) == 0
     with pytest.raises(InvalidValue):
-        Constant((4, 2)).error(Fraction(1))
+        ConstantMechanism((4, 2)).error(Fraction(1))

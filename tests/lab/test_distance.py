@@ -4,15 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.core.distance import (
+from tacit.core.privacy_unit import Neighbours
+from tacit.lab.databases import (
+    Histogram,
+    Multiset,
+    Universe,
     are_neighbours,
     edit_distance,
     replace_distance,
     symmetric_distance,
 )
-from tacit.core.histogram import Histogram, Universe
-from tacit.core.multiset import Multiset
-from tacit.core.unit import Neighbours
 
 Texts = Multiset[str]
 Distance = Callable[[Texts, Texts], int]

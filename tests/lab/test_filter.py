@@ -4,16 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.accounting.filter import Filter
 from tacit.core.loss import Loss
 from tacit.errors import BudgetExceeded, InvalidValue
+from tacit.lab.accountants import PrivacyFilter
 
 amounts = st.lists(st.fractions(0, 1), max_size=30)
 
 
 @given(amounts)
 def test_what_is_admitted_never_passes_the_cap(asked: list[Fraction]) -> None:
-    budget = Filter(Loss.zcdp(2, "1e-6"))
+    budget = PrivacyFilter(Loss.zcdp(2, "1e-6"))
     admitted = Fraction(0)
     for amount in asked:
         loss = Loss.zcdp(amount)
@@ -25,7 +25,7 @@ def test_what_is_admitted_never_passes_the_cap(asked: list[Fraction]) -> None:
 
 
 def test_ten_charges_of_a_tenth_fill_it() -> None:
-    budget = Filter(Loss.pure(1))
+    budget = PrivacyFilter(Loss.pure(1))
     for _ in range(10):
         budget = budget.admit(Loss.pure(0.1))
     assert budget.spent == budget.cap
@@ -34,10 +34,10 @@ def test_ten_charges_of_a_tenth_fill_it() -> None:
 
 
 def test_delta_is_capped_too() -> None:
-    budget = Filter(Loss.approximate(1, "1e-6"))
+    budget = PrivacyFilter(Loss.approximate(1, "1e-6"))
     assert not budget.admits(Loss.approximate("0.1", "1e-5"))
 
 
 def test_one_measure_is_fixed_beforehand() -> None:
     with pytest.raises(InvalidValue, match="one measure"):
-        Filter(Loss.pure(1)).admits(Loss.zcdp(1))
+        PrivacyFilter(Loss.pure(1)).admits(Loss.zcdp(1))

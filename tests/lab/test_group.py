@@ -3,19 +3,23 @@ from math import exp
 
 import pytest
 
-from tacit.accounting.gaussian import gaussian_delta, gaussian_scale
-from tacit.accounting.group import group_event, group_loss
-from tacit.accounting.price import loss_of
-from tacit.core.event import Composed, Nothing, Repeated
-from tacit.core.loss import Loss
-from tacit.core.measure import Measure
-from tacit.core.noise_event import BallNoise, CubeNoise, GaussianNoise, LaplaceNoise
-from tacit.core.selection_event import (
+from tacit.accounting.curves import gaussian_delta, gaussian_scale
+from tacit.accounting.pricing import loss_of
+from tacit.core.event import (
+    BallNoise,
+    Composed,
+    CubeNoise,
     ExponentialSelection,
+    GaussianNoise,
     KeySelection,
+    LaplaceNoise,
+    Nothing,
     PermuteAndFlipSelection,
+    Repeated,
 )
+from tacit.core.loss import Loss, Measure
 from tacit.errors import InvalidValue
+from tacit.lab.accountants import group_event, group_loss
 
 ONE = Fraction(1)
 

@@ -6,14 +6,14 @@ from scipy.stats import chisquare
 
 from tacit.core.secret import Secret
 from tacit.errors import InvalidValue
+from tacit.lab.selection import ChoosePoint, IntervalExponential
 from tacit.mechanisms.exponential import Exponential
 from tacit.mechanisms.gateway import LiveGateway
-from tacit.mechanisms.interval_exponential import ChoosePoint, IntervalExponential
-from tacit.noise.law import thresholds
+from tacit.noise.inversion import thresholds
 from tacit.numeric.entropy import SystemEntropy
-from tacit.numeric.exact import exp_bounds
-from tacit.testing.enumeration import enumerated
-from tacit.testing.mechanism import linf
+from tacit.numeric.exact_numbers import exp_bounds
+from tacit.testing.entropy import enumerated
+from tacit.testing.mechanism_contract import linf
 
 WIDTHS = (8, 1, 3)
 

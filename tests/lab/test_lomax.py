@@ -4,18 +4,16 @@ from math import log, sqrt
 import numpy as np
 import pytest
 
+from tacit.accounting.curves import lomax_factor
 from tacit.core.event import Numerics
 from tacit.core.secret import Secret
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import LiveGateway
-from tacit.mechanisms.lomax import AddLomax, Lomax
 from tacit.mechanisms.mechanism import Mechanism
-from tacit.mechanisms.smooth_laplace import SmoothLaplace
-from tacit.mechanisms.student import Student
-from tacit.noise.lomax import lomax_factor
 from tacit.numeric.entropy import SystemEntropy
+from tacit.robust.smooth_noise import AddLomax, Lomax, SmoothLaplace, Student
 from tacit.testing.entropy import ScriptedEntropy
-from tacit.testing.mechanism import l1, linf
+from tacit.testing.mechanism_contract import l1, linf
 
 LOMAX = Lomax(Fraction(1), Fraction(1, 10))
 STUDENT = Student(3, Fraction(1, 10), Fraction(1, 2))

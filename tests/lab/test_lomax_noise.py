@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from tacit.accounting.curves import lomax_factor
 from tacit.errors import InvalidValue
 from tacit.noise.integers import packed
-from tacit.noise.lomax import RoundedLomax, lomax_factor
 from tacit.numeric.entropy import SystemEntropy
-from tacit.testing.entropy import ScriptedEntropy
-from tacit.testing.enumeration import enumerated
+from tacit.robust.smooth_noise import RoundedLomax
+from tacit.testing.entropy import ScriptedEntropy, enumerated
 
 DRAWS = 15_000
 ODD = 1e-6

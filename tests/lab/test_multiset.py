@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.core.histogram import Histogram, Universe
-from tacit.core.multiset import Multiset
 from tacit.errors import InvalidValue
+from tacit.lab.databases import Histogram, Multiset, Universe
 
 LETTERS = Universe(tuple("abcdef"))
 TEXTS = st.text(alphabet="abcdef", max_size=12)

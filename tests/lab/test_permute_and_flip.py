@@ -8,17 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
+from tacit.core.event import PermuteAndFlipSelection
 from tacit.core.secret import Secret
-from tacit.core.selection_event import PermuteAndFlipSelection
 from tacit.errors import InvalidValue
 from tacit.mechanisms.exponential import Exponential
 from tacit.mechanisms.gateway import LiveGateway
-from tacit.mechanisms.permute_and_flip import FlipAll, PermuteAndFlip
-from tacit.noise.law import thresholds
+from tacit.noise.inversion import thresholds
 from tacit.numeric.entropy import SystemEntropy
-from tacit.numeric.exact import exp_bounds
-from tacit.testing.enumeration import enumerated
-from tacit.testing.mechanism import l1, linf
+from tacit.numeric.exact_numbers import exp_bounds
+from tacit.robust.selection import FlipAll, PermuteAndFlip
+from tacit.testing.entropy import enumerated
+from tacit.testing.mechanism_contract import l1, linf
 
 ERRORS = list(range(-200, -300, -10))
 """Scores of ten classifiers: 200 to 290 errors in 1000."""

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.core import smooth_event
+from tacit.core import event
 from tacit.core.secret import Secret
 from tacit.errors import InvalidValue
+from tacit.lab.propose_test_release import ProposeTestRelease
+from tacit.mechanisms.additive_noise import Laplace
 from tacit.mechanisms.gateway import LiveGateway
-from tacit.mechanisms.laplace import Laplace
-from tacit.mechanisms.propose_test_release import ProposeTestRelease
 from tacit.numeric.entropy import SystemEntropy
-from tacit.testing.mechanism import Pmf, hockey_stick_of, l1, linf
+from tacit.testing.mechanism_contract import Pmf, hockey_stick_of, l1, linf
 
 RECIPE = ProposeTestRelease(Fraction(2), Fraction(1, 2), Fraction(1), Fraction(1, 1000))
 
@@ -75,7 +75,7 @@ def test_a_release_far_from_any_bad_data_passes_and_one_at_it_does_not() -> None
 
 
 def test_the_event_and_the_error_are_those_of_its_parts() -> None:
-    assert RECIPE.event(linf(10**6)) == smooth_event.ProposeTestRelease(
+    assert RECIPE.event(linf(10**6)) == event.ProposeTestReleaseEvent(
         Fraction(1, 2), Fraction(1), Fraction(1, 1000)
     )
     wanted = Laplace(Fraction(2)).error(Fraction("0.9"))

@@ -6,20 +6,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare, kstest
 
+from tacit.core.event import ExponentialSelection
+from tacit.core.privacy_unit import Neighbours
 from tacit.core.secret import Secret
-from tacit.core.selection_event import ExponentialSelection
-from tacit.core.unit import Neighbours
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import LiveGateway
-from tacit.mechanisms.quantile import Quantile, rank_scores
-from tacit.noise.law import thresholds
+from tacit.noise.inversion import thresholds
 from tacit.numeric.entropy import SystemEntropy
-from tacit.testing.mechanism import l1, linf
+from tacit.robust.quantiles import RankQuantile, rank_scores
+from tacit.testing.mechanism_contract import l1, linf
 
 STEPS = 100
 """Grid points a unit: the interval from 0 to 1000 in steps of 0.01."""
 POINTS = 1000 * STEPS + 1
-MEDIAN = Quantile(Fraction(1, 2), rate=Fraction(1), points=POINTS)
+MEDIAN = RankQuantile(Fraction(1, 2), rate=Fraction(1), points=POINTS)
 COUNTS = st.lists(st.integers(0, 4), min_size=5, max_size=5)
 PROBABILITY = st.fractions(Fraction(1, 12), Fraction(11, 12), max_denominator=12)
 PLACE = st.integers(0, 4)
@@ -33,7 +33,7 @@ def pmf(rate: float, counts: np.ndarray, probability: float) -> np.ndarray:
     return weights / weights.sum()
 
 
-def draws(mechanism: Quantile, counts: np.ndarray, count: int) -> np.ndarray:
+def draws(mechanism: RankQuantile, counts: np.ndarray, count: int) -> np.ndarray:
     gateway, secret = LiveGateway(SystemEntropy(b"charge")), Secret(counts)
     return np.array([mechanism.release(secret, l1(1), gateway)[0] for _ in range(count)])
 
@@ -52,7 +52,7 @@ def with_one_at(counts: list[int], place: int) -> list[int]:
 def test_a_row_moves_the_ranks_by_the_larger_share(
     counts: list[int], probability: Fraction, place: int
 ) -> None:
-    most = Quantile(probability, Fraction(1), 5).event(l1(1)).epsilon / 2
+    most = RankQuantile(probability, Fraction(1), 5).event(l1(1)).epsilon / 2
     assert most == max(probability, 1 - probability)
     assert moved_by(counts, with_one_at(counts, place), probability) <= most
 
@@ -61,7 +61,7 @@ def test_a_row_moves_the_ranks_by_the_larger_share(
 def test_a_row_replaced_moves_the_ranks_by_one(
     counts: list[int], probability: Fraction, left: int, right: int
 ) -> None:
-    mechanism = Quantile(probability, Fraction(1), 5, Neighbours.REPLACE_ONE)
+    mechanism = RankQuantile(probability, Fraction(1), 5, Neighbours.REPLACE_ONE)
     assert mechanism.event(l1(2)) == ExponentialSelection(Fraction(2))
     assert moved_by(with_one_at(counts, left), with_one_at(counts, right), probability) <= 1
 
@@ -75,7 +75,7 @@ def test_three_rows_that_leave_and_three_that_come_move_the_ranks_by_three(
         before = with_one_at(before, place)
     for place in come:
         after = with_one_at(after, place)
-    mechanism = Quantile(probability, Fraction(1), 5, Neighbours.REPLACE_ONE)
+    mechanism = RankQuantile(probability, Fraction(1), 5, Neighbours.REPLACE_ONE)
     assert moved_by(before, after, probability) <= mechanism.event(l1(6)).epsilon / 2
 
 
@@ -83,7 +83,7 @@ def test_less_than_these_sensitivities_would_be_a_lie() -> None:
     top_tenth = Fraction(9, 10)
     assert moved_by([20, 0, 0], [20, 0, 1], top_tenth) == top_tenth
     assert moved_by([21, 0, 0], [20, 0, 1], top_tenth) == 1
-    assert Quantile(top_tenth, Fraction(1), 3).event(l1(1)).epsilon == 2 * top_tenth
+    assert RankQuantile(top_tenth, Fraction(1), 3).event(l1(1)).epsilon == 2 * top_tenth
 
 
 def test_the_wanted_rank_lies_in_the_ranks_of_a_point() -> None:
@@ -94,7 +94,7 @@ def test_the_wanted_rank_lies_in_the_ranks_of_a_point() -> None:
 
 def test_frequencies_are_the_exact_probabilities() -> None:
     counts, count = np.array([1, 0, 3, 2, 0, 4]), 20_000
-    drawn = draws(Quantile(Fraction(1, 4), Fraction(1, 2), points=6), counts, count)
+    drawn = draws(RankQuantile(Fraction(1, 4), Fraction(1, 2), points=6), counts, count)
     found = np.bincount(drawn, minlength=6)
     assert chisquare(found, pmf(0.5, counts, 0.25) * count).pvalue > 1e-6
     assert chisquare(found, pmf(0.5 * 1.2, counts, 0.25) * count).pvalue < 1e-6
@@ -133,7 +133,7 @@ def test_medians_on_a_grid_of_a_hundred_thousand_points_follow_the_law() -> None
 
 
 def test_the_rank_is_within_its_bound_and_not_half_of_it() -> None:
-    mechanism, counts = Quantile(Fraction(1, 2), Fraction(1), points=1001), np.zeros(1001)
+    mechanism, counts = RankQuantile(Fraction(1, 2), Fraction(1), points=1001), np.zeros(1001)
     bound = mechanism.error(Fraction("0.95"))
     counts[0] = 2 * int(bound) + 2
     assert pmf(1, counts, 0.5)[0] >= 0.95
@@ -143,12 +143,12 @@ def test_the_rank_is_within_its_bound_and_not_half_of_it() -> None:
 
 def test_counts_of_any_size_do_not_wrap() -> None:
     huge = np.array([0, 2**62, 2**62, 2**62, 2**62, 0])
-    assert set(draws(Quantile(Fraction(1, 10), Fraction(1), 6), huge, 20).tolist()) == {1}
-    assert set(draws(Quantile(Fraction(9, 10), Fraction(1), 6), huge, 20).tolist()) == {4}
+    assert set(draws(RankQuantile(Fraction(1, 10), Fraction(1), 6), huge, 20).tolist()) == {1}
+    assert set(draws(RankQuantile(Fraction(9, 10), Fraction(1), 6), huge, 20).tolist()) == {4}
 
 
 def test_nothing_of_the_counts_is_kept() -> None:
-    mechanism = Quantile(Fraction(1, 2), Fraction(1, 3), points=2)
+    mechanism = RankQuantile(Fraction(1, 2), Fraction(1, 3), points=2)
     draws(mechanism, np.array([0, 1]), 1)
     kept = thresholds.cache_info().currsize
     for count in range(50):
@@ -161,7 +161,7 @@ def test_nothing_of_the_counts_is_kept() -> None:
 )
 def test_what_is_no_quantile_is_refused(percent: int, rate: int, points: int) -> None:
     with pytest.raises(InvalidValue):
-        Quantile(Fraction(percent, 100), Fraction(rate), points)
+        RankQuantile(Fraction(percent, 100), Fraction(rate), points)
 
 
 def test_another_norm_or_number_of_points_is_refused() -> None:

@@ -8,44 +8,42 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit.accounting.price import loss_of
-from tacit.audit.record import RecordingGateway
-from tacit.audit.replay import BrokenPromise, ReplayingGateway
-from tacit.core.bounds import Bounds
+from tacit.accounting.pricing import loss_of
+from tacit.audit.replay import BrokenPromise, RecordingGateway, ReplayingGateway
+from tacit.core.domain import Bounds
 from tacit.core.loss import Loss
-from tacit.core.unit import Neighbours
+from tacit.core.privacy_unit import Neighbours
 from tacit.mechanisms.gateway import LiveGateway
 from tacit.numeric.entropy import SystemEntropy
-from tacit.robust import descent
-from tacit.robust.cells import Cells
-from tacit.robust.clipped_mean import ClippedMean
-from tacit.robust.coin_press import CoinPress
-from tacit.robust.descent import DescentLocation
-from tacit.robust.location import Location
-from tacit.robust.mean import Mean
-from tacit.robust.moments import Moments
-from tacit.robust.noisy_sum import NoisySum
-from tacit.robust.psi import Huber, Tukey
-from tacit.robust.quantiles import Quantiles
-from tacit.robust.subsample import SubsampleAggregate
+from tacit.robust import location as robust_location
+from tacit.robust.estimate import NoisySum
+from tacit.robust.location import (
+    DescentLocation,
+    Huber,
+    RobustLocation,
+    SubsampleAggregate,
+    Tukey,
+)
+from tacit.robust.means import BoundedMean, ClippedMean, CoinPress, MeanAndVariance
+from tacit.robust.quantiles import PublicCells, Quantiles
 from tacit.robust.trimmed_mean import TrimmedMean
 
 AR, CO = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 RHO, EPSILON = Loss.zcdp("0.1"), Loss.pure(1)
 WIDE = Bounds.of(-5, 20)
-CELLS = Cells(WIDE, 64)
+CELLS = PublicCells(WIDE, 64)
 HALF = Fraction(1, 2)
 
 
-def location(psi: Huber | Tukey, loss: Loss) -> Location:
-    return Location(WIDE, psi, 1.0, loss, points=41)
+def location(psi: Huber | Tukey, loss: Loss) -> RobustLocation:
+    return RobustLocation(WIDE, psi, 1.0, loss, points=41)
 
 
 ALL: dict[str, tuple[Any, tuple[Neighbours, ...]]] = {
-    "mean, units come and go": (Mean(WIDE, RHO, AR), (AR,)),
-    "mean, one replaced": (Mean(WIDE, EPSILON, CO), (CO,)),
-    "moments, units come and go": (Moments(WIDE, RHO, AR), (AR,)),
-    "moments, one replaced": (Moments(WIDE, EPSILON, CO), (CO,)),
+    "mean, units come and go": (BoundedMean(WIDE, RHO, AR), (AR,)),
+    "mean, one replaced": (BoundedMean(WIDE, EPSILON, CO), (CO,)),
+    "moments, units come and go": (MeanAndVariance(WIDE, RHO, AR), (AR,)),
+    "moments, one replaced": (MeanAndVariance(WIDE, EPSILON, CO), (CO,)),
     "quantiles, units come and go": (Quantiles(CELLS, RHO, (HALF, HALF / 2), AR), (AR,)),
     "median, one replaced": (Quantiles(CELLS, EPSILON, (HALF,), CO), (CO,)),
     "clipped mean, units come and go": (ClippedMean(CELLS, RHO, HALF / 5, AR), (AR,)),
@@ -118,15 +116,17 @@ class HalfTheNoise(DescentLocation):
 
     def _sum(self) -> NoisySum:
         each = self.loss.part(Fraction(1, self.steps))
-        return NoisySum.within(each, Fraction(descent.TURN) ** 2, "half of what it needs")
+        return NoisySum.within(
+            each, Fraction(robust_location.TURN) ** 2, "half of what it needs"
+        )
 
 
-class ObservedBounds(Mean):
+class ObservedBounds(BoundedMean):
     """The range of the values at hand as if it were public."""
 
     def release(self, values: Any, gateway: Any) -> Any:
         inside = np.clip(np.nan_to_num(values), -5, 20)
-        return Mean(
+        return BoundedMean(
             Bounds.of(float(inside.min()), float(inside.max()) + 1), self.loss, CO
         ).release(values, gateway)
 

@@ -6,8 +6,8 @@ from scipy.stats import kstest
 from scipy.stats import laplace as laplace_law
 
 from tacit.errors import InvalidValue
-from tacit.mechanisms.smooth_laplace import AddSmoothLaplace, SmoothLaplace
 from tacit.numeric.entropy import SystemEntropy
+from tacit.robust.smooth_noise import AddSmoothLaplace, SmoothLaplace
 from tacit.testing.entropy import ScriptedEntropy
 
 STEPS = 10**6

@@ -7,8 +7,8 @@ from scipy.stats import kstest
 from scipy.stats import t as student_law
 
 from tacit.errors import InvalidValue
-from tacit.mechanisms.student import AddStudent, Student, student_within
 from tacit.numeric.entropy import SystemEntropy
+from tacit.robust.smooth_noise import AddStudent, Student, student_within
 
 STEPS = 10**6
 

@@ -8,16 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from tacit.core.event import Repeated
+from tacit.core.event import ExponentialSelection, Repeated
 from tacit.core.secret import Secret
-from tacit.core.selection_event import ExponentialSelection
 from tacit.errors import InvalidValue
+from tacit.lab.selection import Peel, TopK
 from tacit.mechanisms.gateway import LiveGateway
-from tacit.mechanisms.top_k import Peel, TopK
-from tacit.noise.law import thresholds
+from tacit.noise.inversion import thresholds
 from tacit.numeric.entropy import SystemEntropy
-from tacit.testing.enumeration import enumerated
-from tacit.testing.mechanism import l1, linf
+from tacit.testing.entropy import enumerated
+from tacit.testing.mechanism_contract import l1, linf
 
 Pairs = dict[tuple[int, ...], float]
 SMALL = st.lists(st.integers(-6, 6), min_size=4, max_size=4)

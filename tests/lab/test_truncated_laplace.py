@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.core.noise_event import TruncatedLaplaceNoise
+from tacit.core.event import TruncatedLaplaceNoise
 from tacit.core.secret import Secret
 from tacit.errors import InvalidValue
+from tacit.lab.propose_test_release import TruncatedLaplace
 from tacit.mechanisms.gateway import LiveGateway
-from tacit.mechanisms.truncated_laplace import TruncatedLaplace
 from tacit.numeric.entropy import SystemEntropy
-from tacit.testing.mechanism import hockey_stick_of, l1, l2
+from tacit.testing.mechanism_contract import hockey_stick_of, l1, l2
 
 GATEWAY = LiveGateway(SystemEntropy(b"unit"))
 

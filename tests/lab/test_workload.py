@@ -5,10 +5,10 @@ import pytest
 
 from tacit.core.secret import Secret
 from tacit.errors import InvalidValue
+from tacit.lab.matrix_mechanism import LinearQueries
 from tacit.mechanisms.gateway import LiveGateway
-from tacit.mechanisms.workload import LinearQueries
 from tacit.numeric.entropy import SystemEntropy
-from tacit.testing.mechanism import l1
+from tacit.testing.mechanism_contract import l1
 
 TWO = LinearQueries(((3, 1), (0, -2)), Fraction(1, 100))
 

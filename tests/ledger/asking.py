@@ -8,16 +8,12 @@ from collections.abc import Callable
 from fractions import Fraction
 from hashlib import sha256
 
-from tacit.core.budget import Budget
-from tacit.core.event import Event
-from tacit.core.loss import Loss
-from tacit.core.noise_event import LaplaceNoise
-from tacit.core.population import Population
-from tacit.core.unit import PrivacyUnit
+from tacit.core.event import Event, LaplaceNoise
+from tacit.core.loss import Budget, Loss
+from tacit.core.privacy_unit import Population, PrivacyUnit
 from tacit.errors import AnswerPending
-from tacit.ledger.charge import Answer, Charge
+from tacit.ledger.charge import Charge, ChargeRequest, StoredRelease, Target
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.question import Question, Target
 from tacit.numeric.entropy import fresh_bytes
 
 PERSON = PrivacyUnit("person")
@@ -48,9 +44,9 @@ def ask(
     principal: str = "ann",
     request: str | None = None,
     event: Event = TENTH,
-) -> Question:
+) -> ChargeRequest:
     """A question about one population; its request's key is its plan unless one is given."""
-    return Question(
+    return ChargeRequest(
         targets=(Target(of or population(), event),),
         principal=principal,
         request=plan if request is None else request,
@@ -66,7 +62,9 @@ def run(charge: Charge) -> bytes:
     return charge.receipt + fresh_bytes(16)
 
 
-def answer(ledger: Ledger, question: Question, reach: Point = lambda _: None) -> Answer:
+def answer(
+    ledger: Ledger, question: ChargeRequest, reach: Point = lambda _: None
+) -> StoredRelease:
     """The path of one question below its price: reserve, run, keep, and out."""
     reach("before reserve")
     try:
@@ -74,7 +72,7 @@ def answer(ledger: Ledger, question: Question, reach: Point = lambda _: None) ->
     except AnswerPending:
         return ledger.wait(question)
     reach("after reserve")
-    if isinstance(paid, Answer):
+    if isinstance(paid, StoredRelease):
         return paid
     reach("before run")
     body = run(paid)

@@ -16,11 +16,10 @@ import asking
 from asking import Point, answer, ask, population
 
 from tacit.errors import StoreFailed
-from tacit.ledger.charge import Answer, Charge
+from tacit.ledger.charge import Charge, ChargeRequest, StoredRelease
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.question import Question
 from tacit.numeric.entropy import fresh_bytes
-from tacit.store.open import open_store
+from tacit.store.connect import open_store
 
 LEASE_MS = 30
 """Short, so that nobody waits long for a writer that is dead."""
@@ -37,8 +36,8 @@ OPENED = b"opened"
 PATIENCE = 60
 PEOPLE = population("crashes")
 
-Send = Callable[[Answer], None]
-Walk = Callable[[Ledger, Question, Point, Send], None]
+Send = Callable[[StoredRelease], None]
+Walk = Callable[[Ledger, ChargeRequest, Point, Send], None]
 """How a writer goes from a question to an answer that it sends."""
 
 
@@ -74,7 +73,7 @@ class Case:
         """Whether the seconds count from its start, so that it may not have begun to work."""
         return self.number % 8 == 4
 
-    def question(self, number: int) -> Question:
+    def question(self, number: int) -> ChargeRequest:
         return ask(f"{self.run} {self.number} {number}", of=PEOPLE)
 
 
@@ -83,10 +82,12 @@ class Received:
     """An answer that left, and so is known to somebody, whatever the ledger says."""
 
     number: int
-    answer: Answer
+    answer: StoredRelease
 
 
-def charge_then_release(ledger: Ledger, question: Question, reach: Point, send: Send) -> None:
+def charge_then_release(
+    ledger: Ledger, question: ChargeRequest, reach: Point, send: Send
+) -> None:
     """The path that Tacit takes."""
     found = answer(ledger, question, reach)
     reach("before answer")
@@ -94,13 +95,15 @@ def charge_then_release(ledger: Ledger, question: Question, reach: Point, send: 
     reach("after answer")
 
 
-def release_then_charge(ledger: Ledger, question: Question, reach: Point, send: Send) -> None:
+def release_then_charge(
+    ledger: Ledger, question: ChargeRequest, reach: Point, send: Send
+) -> None:
     """The lie: the answer leaves, and is paid for a moment later."""
     reach("before run")
     body = fresh_bytes(48)
     reach("after run")
     reach("before answer")
-    send(Answer(body, b""))
+    send(StoredRelease(body, b""))
     reach("after answer")
     reach("before reserve")
     paid = ledger.reserve(question, lease_ms=LEASE_MS)
@@ -123,7 +126,7 @@ def write(address: str, case: Case, walk: Walk, pipe: Connection) -> None:
                 if (point, number) == (case.point, case.at_question):
                     os.kill(os.getpid(), signal.SIGKILL)
 
-            def send(found: Answer, number: int = number) -> None:
+            def send(found: StoredRelease, number: int = number) -> None:
                 # one write of less than a page arrives whole, or not at all
                 pipe.send_bytes(f"{number} {found.body.hex()} {found.receipt.hex()}".encode())
 
@@ -177,5 +180,5 @@ def drained(pipe: Connection) -> list[Received]:
             return received
         if line != OPENED:
             number, body, receipt = line.decode().split(" ")
-            sent = Answer(bytes.fromhex(body), bytes.fromhex(receipt))
+            sent = StoredRelease(bytes.fromhex(body), bytes.fromhex(receipt))
             received.append(Received(int(number), sent))

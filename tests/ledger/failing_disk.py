@@ -16,8 +16,8 @@ import pytest
 from fault import PLANS, Case, Report, Step
 from judging import complaints
 
-from tacit.ledger.charge import Answer
-from tacit.store.open import open_store
+from tacit.ledger.charge import StoredRelease
+from tacit.store.connect import open_store
 
 HERE = Path(__file__).parent
 ASKED = [plan for plans in PLANS for plan in plans]
@@ -93,7 +93,7 @@ def seen(report: Report) -> list[str]:
 def judge(case: Case, report: Report) -> list[str]:
     """All that is wrong with what was received and with the store that is left."""
     received = {
-        step.name: Answer(bytes.fromhex(step.body), bytes.fromhex(step.receipt))
+        step.name: StoredRelease(bytes.fromhex(step.body), bytes.fromhex(step.receipt))
         for step in report.steps
         if step.body
     }

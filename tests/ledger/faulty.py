@@ -22,7 +22,7 @@ from lying import LEDGERS, start_lying
 
 from tacit.errors import TacitError
 from tacit.ledger.ledger import Ledger
-from tacit.store.open import open_store
+from tacit.store.connect import open_store
 
 T = TypeVar("T")
 

@@ -4,24 +4,22 @@ from dataclasses import replace
 
 from asking import LEASE_MS, TENTH, answer, ask, open_pure, population
 
-from tacit.core.budget import Budget
-from tacit.core.loss import Loss
-from tacit.ledger.act import Declared, OwnerAdded, OwnerRemoved
+from tacit.core.loss import Budget, Loss
 from tacit.ledger.chain import append
-from tacit.ledger.charge import Charge
+from tacit.ledger.charge import Charge, ChargeRequest, Target
+from tacit.ledger.entries import FactsDeclared, OwnerAdded, OwnerRemoved
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.question import Question, Target
 
 QUESTIONS = 24
 
 
-def joint(plan: str) -> Question:
+def joint(plan: str) -> ChargeRequest:
     """A question about patients and staff."""
     targets = tuple(Target(population(name), TENTH) for name in ("patients", "staff"))
     return replace(ask(plan), targets=targets)
 
 
-def charged(ledger: Ledger, question: Question) -> Charge:
+def charged(ledger: Ledger, question: ChargeRequest) -> Charge:
     """A charge whose answer has not come."""
     paid = ledger.reserve(question, lease_ms=LEASE_MS)
     assert isinstance(paid, Charge)
@@ -37,7 +35,9 @@ def write_history(ledger: Ledger, questions: int = QUESTIONS) -> None:
     ledger.set_quota("patients", "@oncology", Loss.pure("2"), by="omar")
     ledger.join("patients", "ann", "@oncology", by="omar")
     with ledger._store.writing() as work:  # as version 0.1 wrote it, without a number
-        append(work, "patients", Declared(("visits.age: integer from 0 to 120",), "omar", 1))
+        append(
+            work, "patients", FactsDeclared(("visits.age: integer from 0 to 120",), "omar", 1)
+        )
     for number in range(questions):
         asker = ("ann", "bob", "cem")[number % 3]
         question = ask(f"count {number}", principal=asker)

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping
 from asking import answer, ask
 
 from tacit.errors import AnswerLost, LedgerBroken, UnknownName
-from tacit.ledger.act import Charged
 from tacit.ledger.chain import walk
-from tacit.ledger.charge import Answer
+from tacit.ledger.charge import StoredRelease
+from tacit.ledger.entries import Charged, decode_act
 from tacit.ledger.ledger import Ledger, wall_clock
-from tacit.ledger.stored_act import decode
 from tacit.store.store import Store
 
 LATER_MS = 3_600_000
@@ -20,11 +19,13 @@ LATER_MS = 3_600_000
 def charges(store: Store, population: str = "patients") -> dict[bytes, Charged]:
     """All charges in the chain, by their receipts."""
     with store.reading() as work:
-        acts = [(entry.hash, decode(entry.body)) for entry in walk(work, population)]
+        acts = [(entry.hash, decode_act(entry.body)) for entry in walk(work, population)]
     return {receipt: act for receipt, act in acts if isinstance(act, Charged)}
 
 
-def complaints(store: Store, received: Mapping[str, Answer], asked: Iterable[str]) -> list[str]:
+def complaints(
+    store: Store, received: Mapping[str, StoredRelease], asked: Iterable[str]
+) -> list[str]:
     """What is wrong, where plan by plan ``received`` is what the askers have in hand.
 
     Each of ``asked`` is asked once more: the same bytes come, or none that were drawn anew.
@@ -51,7 +52,7 @@ def complaints(store: Store, received: Mapping[str, Answer], asked: Iterable[str
     return wrong + [f"{plan} was charged {n} times" for plan, n in times.items() if n != 1]
 
 
-def _unpaid(store: Store, ledger: Ledger, received: Mapping[str, Answer]) -> list[str]:
+def _unpaid(store: Store, ledger: Ledger, received: Mapping[str, StoredRelease]) -> list[str]:
     wrong, paid = [], charges(store)
     for plan, got in received.items():
         charge = paid.get(got.receipt)

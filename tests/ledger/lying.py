@@ -1,30 +1,29 @@
 """Writers that the tests of faults must catch."""
 
 from tacit.errors import StoreFailed
-from tacit.ledger.charge import Answer, Charge
+from tacit.ledger.charge import Charge, ChargeRequest, StoredRelease
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.question import Question
-from tacit.store import failure, sqlite
+from tacit.store import connect, unit_of_work
 
 
 class AnswersUnkept(Ledger):
     """Lets an answer leave that could not be stored."""
 
-    def keep(self, charge: Charge, body: bytes) -> Answer:
+    def keep(self, charge: Charge, body: bytes) -> StoredRelease:
         try:
             return super().keep(charge, body)
         except StoreFailed:
-            return Answer(body, charge.receipt)
+            return StoredRelease(body, charge.receipt)
 
 
 class AnswersUncharged(Ledger):
     """Answers a question that could not be charged."""
 
-    def reserve(self, question: Question, *, lease_ms: int) -> Charge | Answer:
+    def reserve(self, question: ChargeRequest, *, lease_ms: int) -> Charge | StoredRelease:
         try:
             return super().reserve(question, lease_ms=lease_ms)
         except StoreFailed:
-            return Answer(b"for nothing", bytes(32))
+            return StoredRelease(b"for nothing", bytes(32))
 
 
 LEDGERS = {"answers unkept": AnswersUnkept, "answers uncharged": AnswersUncharged}
@@ -33,8 +32,8 @@ LEDGERS = {"answers unkept": AnswersUnkept, "answers uncharged": AnswersUncharge
 def start_lying(lie: str) -> None:
     """Change this process for good, where the lie is one of the store's and not a ledger's."""
     if lie == "goes on":
-        failure.FATAL.clear()
+        unit_of_work.FATAL.clear()
     if lie == "does not sync":
-        sqlite.PRAGMAS = (*sqlite.PRAGMAS, "synchronous=OFF")
+        connect.PRAGMAS = (*connect.PRAGMAS, "synchronous=OFF")
     if lie == "leaves its folder":
-        sqlite.sync_folder = lambda _: None
+        connect.sync_folder = lambda _: None

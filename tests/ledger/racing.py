@@ -13,9 +13,9 @@ from sqlalchemy import create_engine
 
 from tacit.core.loss import Loss
 from tacit.errors import LedgerBroken, TacitError
+from tacit.ledger.charge import ChargeRequest
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.question import Question
-from tacit.store.open import open_store
+from tacit.store.connect import open_store
 from tacit.store.store import SqlStore
 
 SIZE = 64
@@ -64,7 +64,9 @@ class Crowd:
             self._processes.append(process)
         self.opened = self._gather()
 
-    def race(self, questions: Sequence[Question], ledger: Opening = Ledger) -> list[Outcome]:
+    def race(
+        self, questions: Sequence[ChargeRequest], ledger: Opening = Ledger
+    ) -> list[Outcome]:
         """What each of the crowd is told when all ask at once, each their own question."""
         for pipe, question in zip(self._pipes, questions, strict=True):
             pipe.send((ledger, question))

@@ -15,14 +15,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from tacit.errors import AnswerLost, AnswerPending, BudgetExceeded, KeyReused, TacitError
-from tacit.ledger.act import Charged, Kept
 from tacit.ledger.book import Book
 from tacit.ledger.chain import walk
-from tacit.ledger.charge import Answer, Charge
+from tacit.ledger.charge import Charge, ChargeRequest, StoredRelease, Units
+from tacit.ledger.entries import AnswerStored, Charged
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.question import Question
-from tacit.ledger.units import Units
-from tacit.store.open import open_store
+from tacit.store.connect import open_store
 
 COST, CHARGES = 10**11, 4
 """An epsilon of 0.1 in units, and how often it fits into the cap."""
@@ -70,7 +68,7 @@ class Replays(RuleBasedStateMachine):
     def teardown(self) -> None:
         self.store.close()
 
-    def question(self, request: Request) -> Question:
+    def question(self, request: Request) -> ChargeRequest:
         principal, key, plan = request
         return ask(plan, of=self.people, principal=principal, request=f"{self.number} {key}")
 
@@ -99,14 +97,14 @@ class Replays(RuleBasedStateMachine):
     def deliver(self, request: Request, fate: str) -> None:
         expected = self.expected(request)
         self.tally[f"met by {expected.__name__}"] += 1
-        met: Charge | Answer | TacitError
+        met: Charge | StoredRelease | TacitError
         try:
             met = self.ledger.reserve(self.question(request), lease_ms=LEASE_MS)
         except TacitError as error:
             met = error
         assert type(met) is expected, f"{request} met {met!r}, and not {expected.__name__}"
         principal, key, plan = request
-        if isinstance(met, Answer):
+        if isinstance(met, StoredRelease):
             assert met.body == self.stored[plan]
         if isinstance(met, Charge):
             self.charged[principal, key] = plan
@@ -119,7 +117,7 @@ class Replays(RuleBasedStateMachine):
         if paid_for not in {None, plan}:
             return KeyReused
         if plan in self.stored:
-            return Answer
+            return StoredRelease
         if plan in self.claims and self.now < self.claims[plan][1]:
             return AnswerPending
         if paid_for is not None:
@@ -177,7 +175,7 @@ class Replays(RuleBasedStateMachine):
                 act = self.book.read(entry)
                 if isinstance(act, Charged):
                     self.acts[act.principal, act.request] += 1
-                if isinstance(act, Kept):
+                if isinstance(act, AnswerStored):
                     self.acts["kept", act.release] += 1
         assert max(self.acts.values(), default=0) <= 1, "one charge a request, one answer"
         asked = sum(key[0] != "kept" for key in self.acts)

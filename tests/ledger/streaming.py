@@ -15,30 +15,24 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tacit.core.budget import Budget
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Dataset, Epoch, Limits, Location, UnitColumn
-from tacit.core.keys import Keys
-from tacit.core.loss import Loss
-from tacit.core.population import Population
-from tacit.core.schema import Schema
-from tacit.core.unit import PrivacyUnit
+from tacit.core.catalog import Catalog, Dataset, Epoch, Limits, Location, UnitColumn
+from tacit.core.domain import Column, Keys, Kind, Schema
+from tacit.core.loss import Budget, Loss
+from tacit.core.privacy_unit import Population, PrivacyUnit
 from tacit.engines.reference import Reference
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.sealed_states import ChainWitness
 from tacit.noise.integers import Integers
-from tacit.plan.calendar import Span
-from tacit.sql.parse import parse
-from tacit.store.open import open_store
-from tacit.store.sealing_key import SealingKey
-from tacit.store.states import States
+from tacit.plan.expression import Span
+from tacit.sql.parser import parse
+from tacit.store.connect import open_store
+from tacit.store.sealed_state import SealingKey, States
 from tacit.store.store import Store
-from tacit.stream.kept_noise import KeptNoise
+from tacit.stream.factor import ALL
 from tacit.stream.open_stream import OpenStream, Place
 from tacit.stream.quote import price_stream
+from tacit.stream.sealed_noise import KeptNoise
 from tacit.stream.stream import Periods, Stream
-from tacit.stream.window import ALL
 
 PEOPLE = Population("patients", PrivacyUnit("person"))
 FIRST, PATIENCE, LONGEST = date(2026, 1, 1), 60, 0.15

@@ -14,15 +14,14 @@ from conftest import given_seconds
 from crashing import LEASE_MS, PEOPLE, Case, Received
 
 from tacit.errors import AnswerLost, AnswerPending, LedgerBroken
-from tacit.ledger.act import Charged
-from tacit.ledger.answer import stored_body
 from tacit.ledger.book import Book
-from tacit.ledger.budget_row import find_budget
+from tacit.ledger.budget import find_budget
 from tacit.ledger.chain import head_of, walk
-from tacit.ledger.charge import Charge
+from tacit.ledger.charge import Charge, ChargeRequest
+from tacit.ledger.entries import Charged
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.question import Question
-from tacit.store.open import open_store
+from tacit.ledger.reserve import stored_body
+from tacit.store.connect import open_store
 from tacit.store.store import SqlStore
 
 
@@ -121,7 +120,7 @@ class Survey:
                     same and sent.answer.receipt == receipt
                 )
 
-    def _ask_again(self, ledger: Ledger, question: Question) -> None:
+    def _ask_again(self, ledger: Ledger, question: ChargeRequest) -> None:
         """The same request: the same bytes, or nothing; never a second draw."""
         paid = question.request_key in self._receipts
         told = self._book.kept.get(question.release_key)
@@ -138,7 +137,7 @@ class Survey:
         elif told is not None:
             self._figures.changed += sha256(found.body).digest() != told
 
-    def _reserve(self, ledger: Ledger, question: Question) -> object:
+    def _reserve(self, ledger: Ledger, question: ChargeRequest) -> object:
         while True:
             try:
                 return ledger.reserve(question, lease_ms=LEASE_MS)

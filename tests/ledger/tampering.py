@@ -11,7 +11,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from tacit.ledger.entry import GENESIS, Entry, follow
+from tacit.ledger.entries import GENESIS, Entry, follow
 
 Chain = list[Entry]
 Tampering = Callable[[Chain, Random], Chain]

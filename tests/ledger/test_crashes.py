@@ -30,10 +30,9 @@ from postgres_cluster import PostgresCluster
 from surviving import Figures, Survey
 
 from tacit.errors import InvalidValue, LedgerBroken
-from tacit.ledger.charge import Answer, Charge
+from tacit.ledger.charge import Charge, ChargeRequest, StoredRelease
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.question import Question
-from tacit.store.open import open_store
+from tacit.store.connect import open_store
 
 KINDS = ["sqlite", "postgresql"]
 KILLS = int(os.environ.get("TACIT_KILLS", "300")) // len(KINDS)
@@ -144,7 +143,7 @@ def test_a_server_that_crashes_loses_no_charge(
 class ForgetfulLedger(Ledger):
     """The lie: a ledger that does not know a request again."""
 
-    def reserve(self, question: Question, *, lease_ms: int) -> Charge | Answer:
+    def reserve(self, question: ChargeRequest, *, lease_ms: int) -> Charge | StoredRelease:
         again = uuid4()
         new = replace(question, request=f"{again}", plan=again.bytes * 2)
         return super().reserve(new, lease_ms=lease_ms)

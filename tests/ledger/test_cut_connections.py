@@ -16,10 +16,10 @@ from lying import AnswersUncharged, AnswersUnkept
 from postgres_cluster import PostgresCluster
 from sqlalchemy import text
 
-from tacit.core.noise_event import LaplaceNoise
+from tacit.core.event import LaplaceNoise
 from tacit.errors import BudgetExceeded, ConnectionLost, StoreFailed
 from tacit.ledger import reserve
-from tacit.ledger.charge import Answer
+from tacit.ledger.charge import StoredRelease
 from tacit.ledger.ledger import Ledger
 from tacit.store.store import SqlStore
 
@@ -40,7 +40,7 @@ class Wire:
     store: SqlStore
     direct: SqlStore
     asked: list[str] = field(default_factory=list)
-    received: dict[str, Answer] = field(default_factory=dict)
+    received: dict[str, StoredRelease] = field(default_factory=dict)
 
     def ask(self, cut: Cut, ledger: Ledger | None = None) -> str:
         """Ask a new question while the wire is cut; what came of it."""

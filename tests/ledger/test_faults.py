@@ -11,7 +11,7 @@ from failing_disk import ASKED, Writer, failing_writer, judge, sweep
 from fault import PLANS
 from judging import charges
 
-from tacit.store.open import open_store
+from tacit.store.connect import open_store
 
 SYNCS_AND_DEATH = {"kind": "syncs", "error": EIO, "dies": True}
 SWEEPS: dict[str, dict[str, Any]] = {

@@ -17,7 +17,7 @@ from judging import complaints
 from postgres_cluster import SERVANT, PostgresCluster
 
 from tacit.errors import StoreFailed
-from tacit.ledger.charge import Answer
+from tacit.ledger.charge import StoredRelease
 from tacit.ledger.ledger import Ledger
 from tacit.store.store import SqlStore
 
@@ -91,7 +91,7 @@ def test_a_full_disk_refuses_and_goes_on_when_it_has_room(
 def test_a_server_whose_disk_is_full_refuses_and_goes_on_when_it_has_room(
     cluster: PostgresCluster, open_folder: Path, opened: Callable[[str], SqlStore], bar: Bar
 ) -> None:
-    place, received, refusals = open_folder / "disk", dict[str, Answer](), 0
+    place, received, refusals = open_folder / "disk", dict[str, StoredRelease](), 0
     asked = [f"question {number}" for number in range(60)]
     with small_disk(place) as resize, on_disk(cluster, place) as address:
         store = opened(address)

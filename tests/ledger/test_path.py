@@ -13,22 +13,20 @@ import pytest
 from asking import PERSON, answer, ask, open_pure
 from sqlalchemy import insert, text
 
-from tacit.core.budget import Budget
-from tacit.core.loss import Loss
-from tacit.core.population import Population
-from tacit.core.selection_event import KeySelection
+from tacit.core.event import KeySelection
+from tacit.core.loss import Budget, Loss
+from tacit.core.privacy_unit import Population
 from tacit.errors import AnswerLost, BudgetExceeded, KeyReused, TacitError
-from tacit.ledger.act import Joined
 from tacit.ledger.chain import append
-from tacit.ledger.charge import Answer, Charge
+from tacit.ledger.charge import Charge, ChargeRequest, StoredRelease
+from tacit.ledger.entries import Joined
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.question import Question
-from tacit.store.open import open_store
+from tacit.store.connect import open_store
 from tacit.store.store import SqlStore
 from tacit.store.tables import members
-from tacit.store.work import Work
+from tacit.store.unit_of_work import Work
 
-Told = Answer | TacitError
+Told = StoredRelease | TacitError
 """What somebody hears who asked."""
 
 KEYS = KeySelection(epsilon=Fraction(1, 10), delta=Fraction(1, 10**7), max_keys=1)
@@ -156,14 +154,14 @@ def team(shared: str, opened: Callable[[str], SqlStore]) -> SqlStore:
 
 
 @contextmanager
-def standing(address: str, *questions: Question) -> Iterator[tuple[Work, list[Told]]]:
+def standing(address: str, *questions: ChargeRequest) -> Iterator[tuple[Work, list[Told]]]:
     """A work before which all stand who ask, each by a store of their own, and what they hear.
 
     They have read what they read first, and none has written.
     """
     outcomes: list[Told] = []
 
-    def ask_for(question: Question) -> None:
+    def ask_for(question: ChargeRequest) -> None:
         with closing(open_store(address)) as store:
             try:
                 outcomes.append(answer(Ledger(store), question))
@@ -186,7 +184,7 @@ def standing(address: str, *questions: Question) -> Iterator[tuple[Work, list[To
             one.join(30)
 
 
-def at_once(address: str, *questions: Question) -> list[Told]:
+def at_once(address: str, *questions: ChargeRequest) -> list[Told]:
     """What each is told where all have read what they read first, and none has written."""
     with standing(address, *questions) as (_, outcomes):
         pass
@@ -199,7 +197,7 @@ def test_two_who_both_saw_room_do_not_both_get_it(shared: str, team: SqlStore) -
     with team.writing() as work:  # the database's own rule would hide who decides
         work.run(text("ALTER TABLE budgets DROP CONSTRAINT within_cap"), {})
     outcomes = at_once(shared, ask("a"), ask("b"))
-    granted = [outcome for outcome in outcomes if isinstance(outcome, Answer)]
+    granted = [outcome for outcome in outcomes if isinstance(outcome, StoredRelease)]
     refused = [outcome for outcome in outcomes if isinstance(outcome, BudgetExceeded)]
     assert (len(granted), len(refused)) == (1, 1)
     assert spent(ledger) == Loss.pure("0.1")
@@ -211,7 +209,7 @@ def test_of_two_who_ask_the_same_at_once_one_pays_and_the_other_waits(
     ledger = Ledger(team)
     open_pure(ledger)
     first, second = at_once(shared, ask("a"), ask("a", principal="bob"))
-    assert isinstance(first, Answer)
+    assert isinstance(first, StoredRelease)
     assert first == second
     assert spent(ledger) == Loss.pure("0.1")
 
@@ -220,7 +218,7 @@ def test_one_who_sends_a_key_twice_at_once_pays_once(shared: str, team: SqlStore
     ledger = Ledger(team)
     open_pure(ledger)
     first, second = at_once(shared, ask("a"), ask("a"))
-    assert isinstance(first, Answer)
+    assert isinstance(first, StoredRelease)
     assert first == second
     assert spent(ledger) == Loss.pure("0.1")
 
@@ -249,5 +247,5 @@ def test_what_was_late_while_somebody_asks_is_told_with_their_answer(
     open_pure(Ledger(team))
     with standing(shared, ask("a")) as (work, outcomes):
         work.run(text("UPDATE budgets SET missed = 1, looked = 1"), {})
-    assert [type(each) for each in outcomes] == [Answer]
+    assert [type(each) for each in outcomes] == [StoredRelease]
     assert told == [1]

@@ -14,12 +14,12 @@ from conftest import Bar
 from racing import SIZE, Crowd, faults
 from unlocked import UnlockedLedger
 
+from tacit.core.event import LaplaceNoise
 from tacit.core.loss import Loss
-from tacit.core.noise_event import LaplaceNoise
-from tacit.core.population import Population
+from tacit.core.privacy_unit import Population
+from tacit.ledger.charge import ChargeRequest
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.question import Question
-from tacit.store.open import open_store
+from tacit.store.connect import open_store
 
 ROUNDS = int(os.environ.get("TACIT_RACE_ROUNDS", "50"))
 OTHER_ROUNDS = max(5, ROUNDS // 5)
@@ -56,7 +56,7 @@ def arena(
         yield Arena(kind, crowd, Ledger(store))
 
 
-def own_questions(of: Population) -> list[Question]:
+def own_questions(of: Population) -> list[ChargeRequest]:
     """One question for each of the crowd, all different."""
     return [ask(f"{of.name}, question {i}", of=of, principal=f"p{i}") for i in range(SIZE)]
 

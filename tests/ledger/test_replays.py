@@ -14,9 +14,8 @@ from replaying import Replays
 from sqlalchemy import bindparam, delete, select
 
 from tacit.errors import AnswerLost
-from tacit.ledger.charge import Answer, Charge
+from tacit.ledger.charge import Charge, ChargeRequest, StoredRelease
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.question import Question
 from tacit.ledger.reserve import _own_charge
 from tacit.store.tables import requests
 
@@ -31,7 +30,7 @@ _PLACES = select(requests.c.places).where(_mine)
 class Forgetful(Ledger):
     """Knows no request again: each one that is sent twice is charged twice."""
 
-    def reserve(self, question: Question, *, lease_ms: int) -> Charge | Answer:
+    def reserve(self, question: ChargeRequest, *, lease_ms: int) -> Charge | StoredRelease:
         with self._store.writing() as work:
             work.run(_FORGET, {"who": question.principal, "key": question.request_key})
         return super().reserve(question, lease_ms=lease_ms)
@@ -40,7 +39,7 @@ class Forgetful(Ledger):
 class Redrawing(Ledger):
     """Runs what was charged once more, where its answer was lost."""
 
-    def reserve(self, question: Question, *, lease_ms: int) -> Charge | Answer:
+    def reserve(self, question: ChargeRequest, *, lease_ms: int) -> Charge | StoredRelease:
         try:
             return super().reserve(question, lease_ms=lease_ms)
         except AnswerLost:
@@ -53,9 +52,9 @@ class Redrawing(Ledger):
 class Hasty(Ledger):
     """Lets out what was just drawn, and not what is stored."""
 
-    def keep(self, charge: Charge, body: bytes) -> Answer:
+    def keep(self, charge: Charge, body: bytes) -> StoredRelease:
         super().keep(charge, body)
-        return Answer(body, charge.receipt)
+        return StoredRelease(body, charge.receipt)
 
 
 @pytest.fixture

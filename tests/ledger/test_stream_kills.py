@@ -12,7 +12,7 @@ from pathlib import Path
 from conftest import Bar
 from streaming import PEOPLE, Redrawn, killed, opened, prepared, rows
 
-from tacit.stream.kept_noise import KeptNoise
+from tacit.stream.sealed_noise import KeptNoise
 from tacit.stream.step import Step
 
 KILLS = int(os.environ.get("TACIT_STREAM_KILLS", "24"))

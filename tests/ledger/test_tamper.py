@@ -10,8 +10,11 @@ from history import write_history
 from tampering import KINDS, tampered
 
 from tacit.errors import LedgerBroken
-from tacit.ledger.act import (
+from tacit.ledger.chain import Anchor, Head, take_anchor
+from tacit.ledger.entries import (
+    ACTS,
     Described,
+    Entry,
     Failed,
     Frozen,
     Inherited,
@@ -19,14 +22,11 @@ from tacit.ledger.act import (
     Retried,
     StateSealed,
     Thawed,
+    decode_act,
 )
-from tacit.ledger.anchor import Anchor, Head, take_anchor
-from tacit.ledger.entry import Entry
-from tacit.ledger.export import export, read_export
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.stored_act import ACTS, decode
-from tacit.ledger.verify import verify
-from tacit.store.open import open_store
+from tacit.ledger.verify import export, read_export, verify
+from tacit.store.connect import open_store
 
 TAMPERINGS = int(os.environ.get("TACIT_TAMPERINGS", "10000"))
 
@@ -67,7 +67,7 @@ def test_the_history_holds_every_kind_of_act(evidence: tuple[list[Entry], Anchor
     chain, anchor = evidence
     assert believed(chain, anchor)
     assert 60 <= len(chain) <= 100
-    acts = [decode(entry.body) for entry in chain]
+    acts = [decode_act(entry.body) for entry in chain]
     decisions = [act.decision for act in acts if hasattr(act, "decision")]
     newer = {Described, Failed, Frozen, Inherited, LeastSet, Retried, StateSealed, Thawed}
     assert {type(act) for act in acts + decisions} == set(ACTS.values()) - newer

@@ -8,16 +8,13 @@ import pytest
 from asking import PERSON, TENTH, answer
 from conftest import Bar
 
-from tacit.core.budget import Budget
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Dataset, Epoch, Limits, Link, Location, UnitColumn
-from tacit.core.loss import Loss
-from tacit.core.population import Population
-from tacit.core.schema import Schema
+from tacit.core.catalog import Catalog, Dataset, Epoch, Limits, Link, Location, UnitColumn
+from tacit.core.domain import Column, Kind, Schema
+from tacit.core.loss import Budget, Loss
+from tacit.core.privacy_unit import Population
 from tacit.errors import BudgetExceeded, InvalidValue
+from tacit.ledger.charge import ChargeRequest, Target
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.question import Question, Target
 from tacit.store.store import SqlStore
 
 TIMES = 50
@@ -70,11 +67,11 @@ def register(ledger: Ledger, catalog: Catalog) -> int:
     return opened
 
 
-def question(catalog: Catalog, view: str, number: int) -> Question:
+def question(catalog: Catalog, view: str, number: int) -> ChargeRequest:
     """A count of a dataset, charged to whom the catalog says that it speaks of."""
     dataset = catalog.dataset(view)
     plan = f"count {view}"
-    return Question(
+    return ChargeRequest(
         targets=(Target(catalog.population(dataset.population), TENTH),),
         principal=f"account {number}",
         request=f"{view} {number}",

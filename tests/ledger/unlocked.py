@@ -7,17 +7,14 @@ What it lacks is that nobody else may write between its look and its write.
 from asking import TENTH
 from sqlalchemy import bindparam, update
 
-from tacit.core.stored_event import encode
+from tacit.core.codec import encode_event
 from tacit.errors import AnswerLost, BudgetExceeded, Conflict
-from tacit.ledger.act import Charged
-from tacit.ledger.answer import claim, look
-from tacit.ledger.budget_row import find_budget
+from tacit.ledger.budget import count, find_budget
 from tacit.ledger.chain import append
-from tacit.ledger.charge import Answer, Charge
+from tacit.ledger.charge import Charge, ChargeRequest, StoredRelease, price
+from tacit.ledger.entries import Charged
 from tacit.ledger.ledger import NONCE_BYTES, Ledger
-from tacit.ledger.question import Question
-from tacit.ledger.quota import count
-from tacit.ledger.units import price
+from tacit.ledger.reserve import claim, look
 from tacit.numeric.entropy import fresh_bytes
 from tacit.store.tables import budgets
 
@@ -31,7 +28,7 @@ _SET = (
 class UnlockedLedger(Ledger):
     """A ledger whose charges are decided by an `if` instead of by the update itself."""
 
-    def reserve(self, question: Question, *, lease_ms: int) -> Charge | Answer:
+    def reserve(self, question: ChargeRequest, *, lease_ms: int) -> Charge | StoredRelease:
         """Charge ``question``, unless it did not fit when it was looked at."""
         now = self._clock()
         name = question.populations[0]
@@ -50,7 +47,7 @@ class UnlockedLedger(Ledger):
             request=question.request_key.hex(),
             plan=question.plan.hex(),
             release=question.release_key.hex(),
-            event=encode(TENTH),
+            event=encode_event(TENTH),
             amount=cost.amount,
             delta=cost.delta,
             price_delta=str(question.price_delta),

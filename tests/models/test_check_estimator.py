@@ -10,7 +10,7 @@ from tacit.ml.k_means import KMeans
 from tacit.ml.linear_regression import LinearRegression
 from tacit.ml.naive_bayes import GaussianNB
 from tacit.ml.pca import PCA
-from tacit.ml.standard_scaler import StandardScaler
+from tacit.ml.pipeline import StandardScaler
 
 WIDE = (-1000, 1000)
 TWO_FITS = "it compares two fits, and noise is fresh in each"

@@ -6,8 +6,7 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 from tacit.ml.huber_regression import HuberRegression
-from tacit.ml.linear_svc import LinearSVC
-from tacit.ml.logistic_regression import LogisticRegression
+from tacit.ml.linear_classifiers import LinearSVC, LogisticRegression
 from tacit.ml.output_perturbation import OutputPerturbation
 from tacit.ml.quantile_regression import QuantileRegression
 

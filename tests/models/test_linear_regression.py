@@ -5,9 +5,9 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.linear_model import LinearRegression as Exact
 
-from tacit.core.unit import Neighbours
+from tacit.core.privacy_unit import Neighbours
 from tacit.errors import InvalidValue, MissingBound
-from tacit.ml.arrays import Arrays
+from tacit.ml.estimator import Arrays
 from tacit.ml.linear_regression import LinearRegression
 
 BOUNDS = {"bounds": ([-1, 0, 100], [1, 50, 200]), "target_bounds": (-20, 60)}

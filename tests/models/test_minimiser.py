@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression as Exact
 
 from tacit.core.loss import Loss
-from tacit.core.unit import Neighbours
+from tacit.core.privacy_unit import Neighbours
 from tacit.errors import InternalError, InvalidValue
-from tacit.ml.arrays import Arrays
 from tacit.ml.clipped_sum import STEPS, clipped_steps, reach_of
+from tacit.ml.estimator import Arrays
 from tacit.ml.margin_loss import HINGE, KNOTS, LAST, LOGISTIC, ONE, MarginLoss
-from tacit.ml.noisy_minimiser import NoisyMinimiser
-from tacit.ml.output_perturbation import OutputPerturbation
+from tacit.ml.output_perturbation import NoisyMinimiser, OutputPerturbation
 from tacit.ml.regularised_risk import RegularisedRisk
 from tacit.noise.integers import Integers
 

@@ -11,13 +11,20 @@ import numpy as np
 import pytest
 
 from tacit.core.loss import Loss
-from tacit.core.unit import Neighbours
+from tacit.core.privacy_unit import Neighbours
 from tacit.errors import InternalError, InvalidValue
-from tacit.ml import exact_minimiser, regularised_risk
+from tacit.ml import margin_loss, regularised_risk
 from tacit.ml.clipped_sum import STEPS, clipped_steps
-from tacit.ml.exact_minimiser import Ellipsoid, ExactRisk, most_cuts, steepest_gradient
-from tacit.ml.margin_loss import HINGE, LOGISTIC, MarginLoss
-from tacit.ml.noisy_minimiser import MOST_STEPS, NoisyMinimiser
+from tacit.ml.margin_loss import (
+    HINGE,
+    LOGISTIC,
+    Ellipsoid,
+    ExactRisk,
+    MarginLoss,
+    most_cuts,
+    steepest_gradient,
+)
+from tacit.ml.output_perturbation import MOST_STEPS, NoisyMinimiser
 from tacit.ml.regularised_risk import RegularisedRisk, least_tolerance
 from tacit.noise.integers import Integers
 
@@ -155,13 +162,13 @@ def test_integers_that_keep_the_wrong_half_are_found(monkeypatch: pytest.MonkeyP
         cuts(RegularisedRisk(HINGE, 1.0, hostile(3, 30)), Fraction(1, 1000), monkeypatch)
 
 
-def outside(size: int, steps: int, across: Any = exact_minimiser._factors) -> float:
+def outside(size: int, steps: int, across: Any = margin_loss._factors) -> float:
     """How far beyond a cut ellipsoid a point of the half that is kept can lie."""
     draw, bits = np.random.default_rng(size), 200
     ellipsoid = Ellipsoid.ball([0] * size, Fraction(1), bits)
     most = 0.0
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exact_minimiser, "_factors", across)
+        patch.setattr(margin_loss, "_factors", across)
         for _ in range(steps):
             centre = np.array([each / 2**bits for each in ellipsoid.centre])
             matrix = np.array([[each / 2**bits for each in row] for row in ellipsoid.matrix])
@@ -182,14 +189,14 @@ def outside(size: int, steps: int, across: Any = exact_minimiser._factors) -> fl
 def test_half_an_ellipsoid_lies_in_the_next(size: int) -> None:
     assert outside(size, 10) <= 1e-9
     if size > 1:  # the lie: the next one is no wider than the last
-        known = exact_minimiser._factors(size)
-        assert outside(size, 10, lambda _: (2**exact_minimiser.FINE, known[1])) > 1e-3
+        known = margin_loss._factors(size)
+        assert outside(size, 10, lambda _: (2**margin_loss.FINE, known[1])) > 1e-3
 
 
 def test_each_cut_takes_volume_by_the_factor_of_the_proof() -> None:
     for size in (1, 2, 5, 20):
         across, along = (
-            Fraction(each, 2**exact_minimiser.FINE) for each in exact_minimiser._factors(size)
+            Fraction(each, 2**margin_loss.FINE) for each in margin_loss._factors(size)
         )
         assert float(along * across ** (size - 1)) <= np.exp(-1 / (2 * (size + 1)))
 

@@ -11,11 +11,11 @@ from sklearn.preprocessing import StandardScaler as ExactScaler
 
 from tacit.core.event import Composed
 from tacit.errors import InvalidValue
-from tacit.ml.arrays import Arrays
+from tacit.ml.estimator import Arrays
 from tacit.ml.k_means import KMeans, within
 from tacit.ml.naive_bayes import GaussianNB
 from tacit.ml.pca import PCA
-from tacit.ml.standard_scaler import StandardScaler
+from tacit.ml.pipeline import StandardScaler
 
 MANY = 20_000
 ENDS = [-4, 0, 100], [4, 50, 200]

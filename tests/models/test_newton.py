@@ -7,10 +7,10 @@ import pytest
 from scipy.optimize import minimize
 
 from tacit.errors import InvalidValue
-from tacit.ml.arrival import DescentArrival, NewtonArrival
+from tacit.ml.descent import DescentArrival, NewtonArrival
 from tacit.ml.huber_regression import HuberRegression
-from tacit.ml.mallows import MallowsScores
-from tacit.ml.sandwich import Sandwich
+from tacit.ml.newton import Sandwich
+from tacit.ml.robust_scores import MallowsScores
 
 KNOWN: dict[str, Any] = {"bounds": (-9, 9), "scales": 1.0, "target_bounds": (-30, 30)}
 

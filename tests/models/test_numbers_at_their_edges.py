@@ -12,9 +12,9 @@ from tacit.engines import unit_rows
 from tacit.engines.unit_rows import UnitRows, sorted_rows
 from tacit.ml import clipped_sum, regularised_risk
 from tacit.ml.clipped_sum import STEPS, clipped_steps, reach_of
+from tacit.ml.finite_algebra import eigen, finite, inverse, solve
 from tacit.ml.margin_loss import HINGE, LOGISTIC
 from tacit.ml.regularised_risk import RegularisedRisk
-from tacit.ml.total_algebra import eigen, finite, inverse, solve
 
 ANY = st.floats() | st.sampled_from([0.0, 5e-324, 1e-170, 1e170, 1.7e308, -1.7e308])
 CLIPS = st.floats(5e-324, 1.7e308) | st.sampled_from([5e-324, 1e-176, 1e-162, 1.0, 1.7e308])

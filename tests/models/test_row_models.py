@@ -8,30 +8,26 @@ import pytest
 from sklearn.linear_model import LogisticRegression as Exact
 from sklearn.svm import LinearSVC as ExactSVC
 
-from tacit.accounting.price import loss_of
-from tacit.audit.record import RecordingGateway
-from tacit.audit.replay import BrokenPromise, ReplayingGateway
-from tacit.core.loss import Loss
-from tacit.core.measure import Measure
+from tacit.accounting.pricing import loss_of
+from tacit.audit.replay import BrokenPromise, RecordingGateway, ReplayingGateway
+from tacit.core.loss import Loss, Measure
+from tacit.core.privacy_unit import Neighbours
 from tacit.core.secret import Secret
-from tacit.core.unit import Neighbours
 from tacit.engines.unit_rows import UnitRows
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import Gateway
 from tacit.ml import clipped_sum
-from tacit.ml.arrays import Arrays
-from tacit.ml.clipped_sum import ClippedSum
+from tacit.ml.clipped_sum import ClippedSum, line_at
+from tacit.ml.estimator import Arrays
 from tacit.ml.huber_regression import HuberRegression
-from tacit.ml.linear_svc import LinearSVC
-from tacit.ml.logistic_regression import LogisticRegression
+from tacit.ml.linear_classifiers import LinearSVC, LogisticRegression
 from tacit.ml.quantile_regression import QuantileRegression
-from tacit.ml.scaled_rows import line_at
 from tacit.numeric.entropy import SystemEntropy
-from tacit.plan.axis import REACH
-from tacit.plan.training import Training
-from tacit.query.fit import drive
+from tacit.plan.estimator import Training
+from tacit.plan.model_columns import REACH
+from tacit.query.paid_work import drive
 from tacit.robust.influence import location
-from tacit.robust.psi import Huber
+from tacit.robust.location import Huber
 
 BOUNDS = ([-1, 0], [1, 50])
 CASES: dict[str, Any] = {

@@ -2,18 +2,15 @@ from fractions import Fraction
 
 import pytest
 
-from tacit.accounting.gaussian import gaussian_delta
-from tacit.accounting.sampled_gaussian import SampledGaussian
-from tacit.core.event import Numerics, Repeated
+from tacit.accounting.curves import gaussian_delta
+from tacit.core.event import GaussianNoise, Numerics, RealGaussianNoise, Repeated
 from tacit.core.loss import Loss
-from tacit.core.noise_event import GaussianNoise, RealGaussianNoise
-from tacit.core.population import Population
-from tacit.core.unit import Neighbours, PrivacyUnit
+from tacit.core.privacy_unit import Neighbours, Population, PrivacyUnit
 from tacit.errors import InvalidValue, MissingExtra
 from tacit.extras import installed
-from tacit.ml.deep import train
+from tacit.lab.deep import train
+from tacit.lab.dp_sgd import SampledDescent, SampledGaussian
 from tacit.ml.registry import spec_of
-from tacit.ml.sampled_descent import SampledDescent
 
 DESCENT = SampledDescent(Fraction(1, 100), steps=100, expected=50, noise=Fraction(1))
 

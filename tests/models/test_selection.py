@@ -8,21 +8,18 @@ import pytest
 from sklearn.linear_model import LogisticRegression as Exact
 from sklearn.pipeline import Pipeline as SkPipeline
 
-from tacit.accounting.composition import leaves
-from tacit.core.column import Column, Kind
-from tacit.core.unit import Neighbours
+from tacit.accounting.pricing import leaves
+from tacit.core.domain import Column, Kind
+from tacit.core.privacy_unit import Neighbours
 from tacit.errors import InvalidValue, MissingBound
-from tacit.ml.arrays import Arrays
-from tacit.ml.classifier_choice import ClassifierChoice
-from tacit.ml.cross_validation import CrossValidation
-from tacit.ml.linear_rule import LinearRule
-from tacit.ml.logistic_regression import LogisticRegression
-from tacit.ml.model_search import ModelSearch
+from tacit.ml.error_counts import LinearRule
+from tacit.ml.estimator import Arrays
+from tacit.ml.linear_classifiers import LogisticRegression
+from tacit.ml.model_selection import ClassifierChoice, CrossValidation, ModelSearch
 from tacit.ml.naive_bayes import GaussianNB
-from tacit.ml.pipeline import Pipeline
-from tacit.ml.points import Points
+from tacit.ml.pipeline import Pipeline, StandardScaler
 from tacit.ml.registry import estimator_of, model_of, spec_of
-from tacit.ml.standard_scaler import StandardScaler
+from tacit.ml.sufficient_statistics import Points
 
 WIDE: dict[str, Any] = {"bounds": ([0, 0], [100, 10])}
 

@@ -11,8 +11,15 @@ from tacit.extras import load
 from tacit.ml.huber_regression import HuberRegression
 from tacit.ml.k_means import KMeans
 from tacit.ml.linear_regression import LinearRegression
-from tacit.ml.registry import MODELS, model_named
-from tacit.ml.settings import LARGEST, LEAST, MOST, check_settings, refusing
+from tacit.ml.registry import (
+    LARGEST,
+    LEAST,
+    MODELS,
+    MOST,
+    check_settings,
+    model_named,
+    refusing,
+)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -11,7 +11,7 @@ from sqlalchemy import update
 
 from tacit.ledger import reserve
 from tacit.ledger.chain import SPEND
-from tacit.server.serve import serve
+from tacit.server.app import serve
 from tacit.store.tables import budgets
 
 

@@ -10,10 +10,9 @@ from typing import Any
 from crashing import Case
 from instances import Seed
 
-from tacit.ledger.charge import Answer, Charge
+from tacit.ledger.charge import Charge, ChargeRequest, StoredRelease
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.question import Question
-from tacit.server import serve
+from tacit.server import app
 from tacit.session import ask as path
 
 ASKED = "/v1/ask"
@@ -40,7 +39,9 @@ def _below(reach: Callable[[str], None]) -> None:
     """Tell of the steps between the price of a question and its stored answer."""
     reserve, below = Ledger.reserve, path.run_below
 
-    def charged(ledger: Ledger, question: Question, *, lease_ms: int) -> Charge | Answer:
+    def charged(
+        ledger: Ledger, question: ChargeRequest, *, lease_ms: int
+    ) -> Charge | StoredRelease:
         reach("before reserve")
         found = reserve(ledger, question, lease_ms=lease_ms)
         reach("after reserve")
@@ -48,7 +49,7 @@ def _below(reach: Callable[[str], None]) -> None:
 
     def stored(
         ledger: Ledger, paid: Charge, once: Callable[[Charge], bytes], **given: Any
-    ) -> Answer:
+    ) -> StoredRelease:
         def ran(paid: Charge) -> bytes:
             reach("before run")
             body = once(paid)
@@ -65,7 +66,7 @@ def _below(reach: Callable[[str], None]) -> None:
 
 def _sent(reach: Callable[[str], None]) -> None:
     """Tell of the moments before and after the answer is written to the socket."""
-    watched_app = serve.watched_app
+    watched_app = app.watched_app
 
     def told(*given: Any) -> Any:
         inner = watched_app(*given)
@@ -83,4 +84,4 @@ def _sent(reach: Callable[[str], None]) -> None:
 
         return app
 
-    serve.watched_app = told
+    app.watched_app = told

@@ -15,8 +15,8 @@ from types import ModuleType
 
 import sqlglot.dialects.duckdb  # noqa: F401 - loaded once, and not by each of them
 
-from tacit.server.serve import serve
-from tacit.store.sealing_key import VARIABLE
+from tacit.server.app import serve
+from tacit.store.sealed_state import VARIABLE
 
 KEY = {VARIABLE: b64encode(bytes(range(32))).decode()}
 PATIENCE = 60

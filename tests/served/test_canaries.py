@@ -23,10 +23,10 @@ from postgres_cluster import PostgresCluster
 from serving import ALL, BUDGET, make_project
 
 from tacit.ledger.ledger import wall_clock
-from tacit.server.given import Question
+from tacit.server.messages import QuestionBody
 from tacit.server.routes import questions
-from tacit.store.open import open_store
-from tacit.store.tokens import Pass, Tokens
+from tacit.store.connect import open_store
+from tacit.store.tokens import AccessToken, Tokens
 
 HALF = 500
 SHAPE = re.compile(rb"canary[0-9a-f]{16}|(?<![0-9])[1-9][0-9]{17}(?![0-9])")
@@ -104,7 +104,8 @@ def clinic(tmp_path: Path, cluster: PostgresCluster) -> Iterator[Clinic]:
     with closing(open_store(address)) as store:
         issue = Tokens(store).issue
         tokens = {
-            role: issue(Pass("ann", role, ALL.text, until)) for role in ("analyst", "operator")
+            role: issue(AccessToken("ann", role, ALL.text, until))
+            for role in ("analyst", "operator")
         }
     with TemporaryDirectory(prefix="tacit-canaries-") as temporary:  # short: sockets lie there
         yield Clinic(planted, tmp_path, file, Path(temporary), address, cluster, tokens)
@@ -211,7 +212,7 @@ def questions_in_the_log() -> None:
     """The lie: a log that says what was asked."""
     original = questions._question
 
-    def logged(given: Question, *more: Any) -> Any:
+    def logged(given: QuestionBody, *more: Any) -> Any:
         print(given.sql, flush=True)  # noqa: T201 - the lie
         return original(given, *more)
 

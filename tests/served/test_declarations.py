@@ -23,12 +23,11 @@ from instances import KEY, PATIENCE, Command
 from serving import ALL, BUDGET, make_project
 
 from tacit.errors import LedgerBroken
-from tacit.ledger.act import Charged, Described, Frozen, Thawed
+from tacit.ledger.entries import Charged, Described, Frozen, Thawed, decode_act
 from tacit.ledger.ledger import Ledger, wall_clock
-from tacit.ledger.stored_act import decode
 from tacit.session.project import apply_project
-from tacit.store.open import open_store
-from tacit.store.tokens import Pass, Tokens
+from tacit.store.connect import open_store
+from tacit.store.tokens import AccessToken, Tokens
 
 ROUNDS = int(os.environ.get("TACIT_DECLARATION_ROUNDS", "20"))
 LIES = 6
@@ -104,7 +103,7 @@ def arena(
         tmp_path / "clinic", more=more, environment=KEY, changed={BUDGET: LARGE}
     )
     until = wall_clock() + 24 * 3_600_000
-    token = Tokens(store).issue(Pass("ann", "analyst", ALL.text, until))
+    token = Tokens(store).issue(AccessToken("ann", "analyst", ALL.text, until))
     with ExitStack() as closing:
         closing.callback(store.close)
         servers = []
@@ -144,7 +143,7 @@ def judge(ledger: Ledger) -> tuple[int, int]:
     while entries := ledger.entries("patients", after):
         for entry in entries:
             after = entry.seq
-            match decode(entry.body):
+            match decode_act(entry.body):
                 case Described():
                     number = entry.seq
                 case Frozen():

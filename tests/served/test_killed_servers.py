@@ -21,15 +21,12 @@ from dying import dying
 from instances import KEY, PATIENCE, Instance, Seed, honest
 from serving import ALL, BUDGET, make_project
 
-from tacit.ledger.act import Charged
-from tacit.ledger.charge import Answer, Charge
-from tacit.ledger.entry import GENESIS, follow
+from tacit.ledger.charge import Charge, ChargeRequest, StoredRelease
+from tacit.ledger.entries import GENESIS, Charged, decode_act, follow
 from tacit.ledger.ledger import Ledger, wall_clock
-from tacit.ledger.question import Question
-from tacit.ledger.stored_act import decode
 from tacit.session import ask as path
-from tacit.store.open import open_store
-from tacit.store.tokens import Pass, Tokens
+from tacit.store.connect import open_store
+from tacit.store.tokens import AccessToken, Tokens
 
 KILLS = int(os.environ.get("TACIT_SERVER_KILLS", "100"))
 CASES = [Case(number, "") for number in range(KILLS)]
@@ -62,7 +59,7 @@ def shared(tmp_path: Path, new_store: Callable[[str], str]) -> Shared:
     )
     with closing(open_store(address)) as opened:
         until = wall_clock() + HOURS_24
-        token = Tokens(opened).issue(Pass("ann", "analyst", ALL.text, until))
+        token = Tokens(opened).issue(AccessToken("ann", "analyst", ALL.text, until))
     return Shared(file, address, token)
 
 
@@ -113,7 +110,7 @@ def judged(shared: Shared, truth: Truth) -> Counter[str]:
         while page := ledger.entries("patients", after):
             after = page[-1].seq
             for entry in page:
-                act = decode(entry.body)
+                act = decode_act(entry.body)
                 if isinstance(act, Charged):
                     found["two charges for a key"] += act.request in charges.values()
                     charges[entry.hash.hex()] = act.request
@@ -151,15 +148,15 @@ def test_no_kill_leaves_an_answer_without_its_charge(shared: Shared, bar: Bar) -
 def charged_later() -> None:
     """The lie: an answer leaves, and a moment later it is charged."""
     reserve = Ledger.reserve
-    asked: dict[bytes, Callable[[], Charge | Answer]] = {}
+    asked: dict[bytes, Callable[[], Charge | StoredRelease]] = {}
 
-    def promised(ledger: Ledger, question: Question, *, lease_ms: int) -> Charge:
+    def promised(ledger: Ledger, question: ChargeRequest, *, lease_ms: int) -> Charge:
         asked[question.release_key] = lambda: reserve(ledger, question, lease_ms=lease_ms)
         return Charge((follow(GENESIS, "nobody", 1, ""),), question.release_key)
 
     def kept(
         ledger: Ledger, unpaid: Charge, run: Callable[[Charge], bytes], **_: object
-    ) -> Answer:
+    ) -> StoredRelease:
         body = run(unpaid)
 
         def pay() -> None:
@@ -169,7 +166,7 @@ def charged_later() -> None:
                 ledger.keep(paid, body)
 
         Thread(target=pay, daemon=True).start()
-        return Answer(body, unpaid.receipt)
+        return StoredRelease(body, unpaid.receipt)
 
     Ledger.reserve, path.run_below = promised, kept  # type: ignore[method-assign]
 
@@ -179,7 +176,7 @@ def stored_later() -> None:
 
     def kept(
         ledger: Ledger, charge: Charge, run: Callable[[Charge], bytes], **_: object
-    ) -> Answer:
+    ) -> StoredRelease:
         body = run(charge)
 
         def keep() -> None:
@@ -187,7 +184,7 @@ def stored_later() -> None:
             ledger.keep(charge, body)
 
         Thread(target=keep, daemon=True).start()
-        return Answer(body, charge.receipt)
+        return StoredRelease(body, charge.receipt)
 
     path.run_below = kept
 

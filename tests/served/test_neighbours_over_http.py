@@ -26,7 +26,7 @@ from tacit.server import app
 from tacit.server.refusal import Refusal, refusal_of
 from tacit.server.routes import questions
 from tacit.session.project import beside
-from tacit.store.tokens import Pass, Tokens
+from tacit.store.tokens import AccessToken, Tokens
 
 REQUESTS = int(os.environ.get("TACIT_HTTP_REQUESTS", "200"))
 LIES = 40
@@ -98,7 +98,7 @@ def sides_of(tmp_path: Path) -> Iterator[Callable[[Callable[[Path], Seed]], list
                 tokens = {"nobody": "tacit_nobody"}
                 with beside(file, {}) as (_, home):
                     for who, role in ROLES.items():
-                        allowed = Pass(who, role, ALL.text, wall_clock() + 10**8)
+                        allowed = AccessToken(who, role, ALL.text, wall_clock() + 10**8)
                         tokens[who] = Tokens(home.store).issue(allowed)
                 server = Instance(file, tmp_path / "logs", lie(file), {})
                 ending.callback(server.kill)

@@ -21,9 +21,9 @@ from unlocked import UnlockedLedger
 
 from tacit.core.loss import Loss
 from tacit.ledger.ledger import Ledger, wall_clock
-from tacit.session import home
-from tacit.store.open import open_store
-from tacit.store.tokens import Pass, Tokens
+from tacit.session import curator
+from tacit.store.connect import open_store
+from tacit.store.tokens import AccessToken, Tokens
 
 ROUNDS = int(os.environ.get("TACIT_SERVER_ROUNDS", "20"))
 LIES = 3
@@ -99,7 +99,7 @@ def arena_of(
             for server in servers:
                 server.ready()
             store = ending.enter_context(closing(open_store(address)))
-            allowed = Pass("ann", "analyst", ALL.text, wall_clock() + 24 * 3_600_000)
+            allowed = AccessToken("ann", "analyst", ALL.text, wall_clock() + 24 * 3_600_000)
             return Arena(servers, Ledger(store), Tokens(store).issue(allowed))
 
         yield make
@@ -124,7 +124,7 @@ def test_two_servers_grant_exactly_what_fits(
 
 def looks_and_then_writes() -> None:
     """The lie: a ledger that decides by an `if`."""
-    home.Ledger = UnlockedLedger
+    curator.Ledger = UnlockedLedger
 
 
 def test_servers_that_look_and_then_write_are_caught(

@@ -13,16 +13,15 @@ import requests
 import uvicorn
 
 from tacit.ledger.ledger import wall_clock
-from tacit.project.serving import Serving
+from tacit.project.project import Serving
 from tacit.server.app import make_app, watched_app
-from tacit.server.role import Role
-from tacit.server.scope import Scope
+from tacit.server.token_policy import Role, TokenScope
 from tacit.session.curator import Curator
 from tacit.session.project import apply_project, curator_of
-from tacit.store.tokens import Pass, Tokens
+from tacit.store.tokens import AccessToken, Tokens
 
 HOUR = 3_600_000
-ALL = Scope()
+ALL = TokenScope()
 NOTHING: Mapping[str, str] = {}
 SECONDS = 30
 
@@ -125,11 +124,13 @@ class Server:
         self.log = log
 
     def token(
-        self, who: str, role: Role = Role.ANALYST, scope: Scope = ALL, hours: float = 1
+        self, who: str, role: Role = Role.ANALYST, scope: TokenScope = ALL, hours: float = 1
     ) -> str:
         """A token that was made where the ledger is."""
         until = wall_clock() + round(hours * HOUR)
-        return Tokens(self.curator.home.store).issue(Pass(who, role.value, scope.text, until))
+        return Tokens(self.curator.home.store).issue(
+            AccessToken(who, role.value, scope.text, until)
+        )
 
     def call(
         self, method: str, path: str, token: str | None = None, **more: Any

@@ -15,9 +15,8 @@ from serving import Server, make_project, serving
 
 from tacit.errors import InternalError
 from tacit.server.app import ROUTERS, make_app
-from tacit.server.role import Role
-from tacit.server.route import GuardedRoute, new_router, open_to
-from tacit.server.scope import Scope
+from tacit.server.guarded_route import GuardedRoute, new_router, open_to
+from tacit.server.token_policy import Role, TokenScope
 from tacit.store.tokens import Tokens, hash_of
 
 QUESTIONS = {
@@ -117,12 +116,12 @@ class Cells:
         """The id of a new token, about the object."""
         if thing == NOBODYS:
             return NO_ID
-        scope = Scope(tuple(DATASETS[thing]))
+        scope = TokenScope(tuple(DATASETS[thing]))
         return hash_of(self._server.token("new", scope=scope)).hex()
 
     def _authorization(self, who: Who, state: str) -> str | None:
         """The header of one caller's token."""
-        role, scope = Role(who.role), Scope(who.datasets)
+        role, scope = Role(who.role), TokenScope(who.datasets)
         issued = self._server.token
         match state:
             case "missing":
@@ -179,8 +178,8 @@ def test_no_cell_is_wrong(server: Server, cells: Cells, bar: Bar) -> None:
 def test_a_door_that_only_looks_at_the_token_is_found_out(
     cells: Cells, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Scope, "covers", lambda *_: True)
-    monkeypatch.setattr(Scope, "check_datasets", lambda *_: None)
+    monkeypatch.setattr(TokenScope, "covers", lambda *_: True)
+    monkeypatch.setattr(TokenScope, "check_datasets", lambda *_: None)
     narrow = Who("ann", "analyst", ("visits",))
     for path, method in (
         ("/v1/releases/{release_key}", "GET"),
@@ -220,12 +219,12 @@ def unguarded(app: FastAPI) -> list[str]:
 def test_refusals_tell_nothing_of_whether_an_object_is_there(
     server: Server, cells: Cells
 ) -> None:
-    ann = server.token("ann", scope=Scope(("people", "visits")))
+    ann = server.token("ann", scope=TokenScope(("people", "visits")))
     texts = set()
     for key in (cells._releases[OTHER], NO_ID):
         texts.add(server.call("GET", f"/v1/releases/{key}", ann).text)
     assert len(texts) == 1
-    abe = server.token("abe", Role.AUDITOR, Scope(("people", "visits")))
+    abe = server.token("abe", Role.AUDITOR, TokenScope(("people", "visits")))
     told = [
         server.call("GET", f"/v1/ledger/{name}", abe).json()["error"]["message"]
         for name in ("staff", "ghosts")

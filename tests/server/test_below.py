@@ -18,9 +18,9 @@ from serving import COUNT, Server, make_project, running
 
 from tacit.cli.main import main
 from tacit.errors import InvalidValue
-from tacit.query.scratch import PREFIX, Scratch, sweep
+from tacit.query.worker import PREFIX, Scratch, sweep
 from tacit.server.app import make_app, watched_app
-from tacit.server.role import Role
+from tacit.server.token_policy import Role
 from tacit.session.project import served
 
 DEADLINE = 2.0

@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 from serving import Server, make_project, running
 
-from tacit.core.parameter import parameters_in
-from tacit.core.stored_release import decode
+from tacit.core.codec import decode_release
+from tacit.core.release import parameters_in
 from tacit.ml.k_means import KMeans
-from tacit.ml.registry import MODELS
-from tacit.ml.settings import check_settings
+from tacit.ml.registry import MODELS, check_settings
 from tacit.server.app import make_app, watched_app
-from tacit.server.role import Role
+from tacit.server.token_policy import Role
 from tacit.session.curator import Curator
 from tacit.session.project import served
 
@@ -58,7 +57,7 @@ def test_a_fit_is_quoted_charged_run_in_a_child_and_free_again(server: Server) -
     first = post(server, LINE, Accept=EXACT, **{"Idempotency-Key": "monday"})
     assert first.status_code == 200, first.text
     assert first.json()["standing"]["cost"] == quoted["standing"]["cost"]
-    found = parameters_in(decode(json.dumps(first.json()["release"]).encode()))
+    found = parameters_in(decode_release(json.dumps(first.json()["release"]).encode()))
     assert [each.name for each in found] == ["coef_", "intercept_"]
     again = post(server, LINE, Accept=EXACT, **{"Idempotency-Key": "monday"}).json()
     assert again["release"] == first.json()["release"]

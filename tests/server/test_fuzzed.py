@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from schemathesis import GenerationMode
 from serving import COUNT, Server, make_project, serving
 
-from tacit.server.role import Role
+from tacit.server.token_policy import Role
 
 EXAMPLES = int(os.environ.get("TACIT_API_EXAMPLES", "200"))
 """Requests in all."""

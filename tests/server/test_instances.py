@@ -15,7 +15,7 @@ import requests
 from serving import COUNT, make_project, serving
 
 from tacit.errors import LedgerBroken
-from tacit.store.sealing_key import VARIABLE
+from tacit.store.sealed_state import VARIABLE
 
 KEY = {VARIABLE: b64encode(bytes(range(32))).decode()}
 

@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 from serving import Server, make_project, serving
 
-from tacit.project.serving import Serving
-from tacit.server.rate import Rate
-from tacit.server.role import Role
-from tacit.server.traffic import Traffic
-from tacit.server.watch import Watch
+from tacit.project.project import Serving
+from tacit.server.middleware import AccessLog, Rate, RequestMetrics
+from tacit.server.token_policy import Role
 
 LITERAL = "Zanzibar-4711"
 FILTERED = "SELECT COUNT(*) AS koala FROM people WHERE city = '" + LITERAL + "'"  # noqa: S608 - our own text
@@ -114,7 +112,7 @@ def test_a_log_that_cannot_be_written_stops_no_request(error: Exception) -> None
     def write(_: str) -> None:
         raise error
 
-    watched = Watch(app, Traffic(), write)
+    watched = AccessLog(app, RequestMetrics(), write)
     asyncio.run(watched({"type": "http", "method": "GET"}, nothing, send))
     assert sent == [200]
     with pytest.raises(type(error)):  # the lie: as it is written without it

@@ -17,9 +17,9 @@ from joserfc.jwt import encode
 from serving import Server, make_project, serving
 
 from tacit.errors import NotPermitted
-from tacit.project.entry import Entry, Fault
-from tacit.project.serving import Issuer, Serving, serving_of
-from tacit.server.oidc import ALGORITHMS, People
+from tacit.project.document import Fault, TomlEntry
+from tacit.project.project import Issuer, Serving, serving_of
+from tacit.server.identity import ALGORITHMS, OidcIdentity
 
 AUDIENCE = "tacit"
 
@@ -174,12 +174,12 @@ def test_no_forged_token_lets_anybody_in(server: Server, provider: Provider, bar
 def test_a_verifier_that_takes_the_header_at_its_word_lets_a_forged_token_in(
     provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tacit.server.oidc.ALGORITHMS", (*ALGORITHMS, "HS256"))
+    monkeypatch.setattr("tacit.server.identity.ALGORITHMS", (*ALGORITHMS, "HS256"))
     shared = OctKey.generate_key(256)
     shared.ensure_kid()
-    monkeypatch.setattr("tacit.server.oidc.KINDS", ("RSA", "EC", "oct"))
+    monkeypatch.setattr("tacit.server.identity.KINDS", ("RSA", "EC", "oct"))
     lying = Provider(provider.address, provider.keys)
-    people = People(lying.issuer, lambda: int(time.time() * 1000))
+    people = OidcIdentity(lying.issuer, lambda: int(time.time() * 1000))
     people._key_set(0).keys.append(shared)
     assert people.who(provider.token(shared, sub="olga"))[0] == "olga"
 
@@ -187,7 +187,7 @@ def test_a_verifier_that_takes_the_header_at_its_word_lets_a_forged_token_in(
 def test_a_new_key_is_fetched_and_strangers_do_not_make_us_fetch_for_ever(
     provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    people = People(provider.issuer, lambda: int(time.time() * 1000))
+    people = OidcIdentity(provider.issuer, lambda: int(time.time() * 1000))
     stranger, new = ECKey.generate_key("P-256"), ECKey.generate_key("P-256")
     for key in (stranger, new):
         key.ensure_kid()
@@ -197,7 +197,7 @@ def test_a_new_key_is_fetched_and_strangers_do_not_make_us_fetch_for_ever(
         with pytest.raises(NotPermitted, match="not valid"):
             people.who(provider.token(stranger))
     assert provider.fetched - before <= 1
-    monkeypatch.setattr("tacit.server.oidc.PAUSE_SECONDS", 0)
+    monkeypatch.setattr("tacit.server.identity.PAUSE_SECONDS", 0)
     provider.keys.append(new)
     assert people.who(provider.token(new))[0] == "ann"
 
@@ -205,12 +205,14 @@ def test_a_new_key_is_fetched_and_strangers_do_not_make_us_fetch_for_ever(
 def test_keys_come_over_tls_and_from_where_the_file_says(provider: Provider) -> None:
     moved = Issuer(provider.issuer.issuer, AUDIENCE, provider.address + "/moved")
     with pytest.raises(NotPermitted, match="not valid"):
-        People(moved, lambda: int(time.time() * 1000)).who(provider.token(provider.keys[0]))
+        OidcIdentity(moved, lambda: int(time.time() * 1000)).who(
+            provider.token(provider.keys[0])
+        )
     said = {"issuer": "https://id.example", "audience": "tacit", "keys": "http://id.example/k"}
     with pytest.raises(Fault, match="over TLS"):
-        serving_of(Entry({"oidc": said}, ("server",)))
+        serving_of(TomlEntry({"oidc": said}, ("server",)))
     said["keys"] = "https://id.example/keys"
-    assert serving_of(Entry({"oidc": said}, ("server",))).oidc is not None
+    assert serving_of(TomlEntry({"oidc": said}, ("server",))).oidc is not None
 
 
 def _decoded(part: str) -> bytes:

@@ -9,12 +9,15 @@ import pyarrow.ipc
 import pytest
 from serving import COUNT, Server, make_project, serving
 
-from tacit.core.stored_catalog import decode as decode_catalog
-from tacit.core.stored_release import decode, encode
-from tacit.core.stored_standing import decode as decode_standing
-from tacit.core.stored_standing import decode_loss
+from tacit.core.codec import (
+    decode_catalog,
+    decode_loss,
+    decode_release,
+    decode_standing,
+    encode_release,
+)
 from tacit.session.session import Session
-from tacit.sql.parse import parse
+from tacit.sql.parser import parse
 
 EXACT = "application/vnd.tacit.release+json"
 ARROW = "application/vnd.apache.arrow.stream"
@@ -51,12 +54,12 @@ def test_an_answer_has_the_same_numbers_as_json_exactly_and_as_arrow(server: Ser
     session = Session(server.curator.asked_by("ann"))
     here = session.sql(COUNT).ask(epsilon="0.1")
     assert plain["columns"] == here.to_dict()["columns"]
-    assert exact["release"] == json.loads(encode(here))
+    assert exact["release"] == json.loads(encode_release(here))
     assert decode_standing(exact["standing"]) == here.standing
     table = pyarrow.ipc.open_stream(arrow.content).read_all()
     assert table.to_pydict() == plain["columns"]
     assert arrow.headers["content-type"] == ARROW
-    assert decode(encode(here)).columns == here.columns
+    assert decode_release(encode_release(here)).columns == here.columns
 
 
 def test_the_catalogue_that_is_told_prices_as_the_real_one(server: Server) -> None:

@@ -14,14 +14,13 @@ from postgres_cluster import PostgresCluster
 from serving import COUNT, PATIENTS, SECONDS, Server, make_project, running
 
 from tacit.engines.postgres_role import reader
-from tacit.project.serving import Serving
+from tacit.project.project import Serving
 from tacit.server.app import make_app, watched_app
-from tacit.server.current import stays
-from tacit.server.role import Role
+from tacit.server.current_curator import stays
+from tacit.server.token_policy import Role
+from tacit.session.engines import read_project
 from tacit.session.prepare import Owner
-from tacit.session.project import apply_project, served
-from tacit.session.project_file import read_project
-from tacit.session.reload import Reloading
+from tacit.session.project import Reloading, apply_project, served
 
 SUM = "SELECT SUM(cost) AS s FROM visits"
 STAFF = "SELECT COUNT(*) AS n FROM shifts"

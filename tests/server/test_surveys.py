@@ -11,12 +11,11 @@ import pytest
 import requests
 from serving import running
 
-from tacit.core.population import Population
-from tacit.core.unit import Neighbours, PrivacyUnit
+from tacit.core.privacy_unit import Neighbours, Population, PrivacyUnit
 from tacit.errors import StoreFailed
-from tacit.publish.survey.box import Box, reports_in
-from tacit.publish.survey.choice import Choice
+from tacit.publish.survey.questions import Choice
 from tacit.publish.survey.survey import Survey
+from tacit.publish.survey.wave import Box, reports_in
 from tacit.server.survey import LONGEST_BODY, survey_app
 
 PEOPLE = Population("students", PrivacyUnit("student", Neighbours.REPLACE_ONE))

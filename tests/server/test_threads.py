@@ -9,7 +9,7 @@ from anyio import create_task_group, move_on_after, run, sleep
 from conftest import Bar
 from starlette.concurrency import run_in_threadpool
 
-from tacit.server.route import PAID_AT_ONCE, run_paid
+from tacit.server.guarded_route import PAID_AT_ONCE, run_paid
 
 WAITING = PAID_AT_ONCE + 20
 Runs = Callable[[Callable[[], Any]], Awaitable[Any]]

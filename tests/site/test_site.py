@@ -99,7 +99,7 @@ def test_every_class_and_function_has_an_entry() -> None:
 
 def test_a_name_without_an_entry_is_found() -> None:
     assert "tacit.core.loss.Loss" in inventory()
-    assert inventory().isdisjoint({"tacit.core.loss.Gain", "tacit.query.price._spent"})
+    assert inventory().isdisjoint({"tacit.core.loss.Gain", "tacit.query.pricing._spent"})
 
 
 def test_nothing_is_fetched_from_elsewhere(pages: dict[Path, Page]) -> None:

@@ -10,7 +10,7 @@ from asking import answer, ask, open_pure
 from conftest import Bar
 
 from tacit.errors import InvalidValue, LedgerBroken
-from tacit.ledger.anchor import Anchor, AnchorFile
+from tacit.ledger.chain import Anchor, AnchorFile
 from tacit.ledger.ledger import Ledger, wall_clock
 from tacit.store.store import SqlStore
 

@@ -8,10 +8,10 @@ from sqlalchemy import text
 
 from tacit.core.loss import Loss
 from tacit.errors import StoreFailed
-from tacit.ledger import answer as answers
+from tacit.ledger import reserve as answers
 from tacit.ledger.charge import Charge
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.reserve import reserve
+from tacit.ledger.reserve import reserve_charge
 from tacit.store.store import SqlStore
 
 
@@ -52,13 +52,13 @@ def test_a_writer_that_was_cut_off_charges_and_stores_when_it_can(
     store = opened(new_store("postgresql"))
     ledger = Ledger(store)
     open_pure(ledger)
-    paid = reserve(Cut(store, 2), ask("count"), nonce=b"mine", now=0, until=1)  # type: ignore[arg-type]
+    paid = reserve_charge(Cut(store, 2), ask("count"), nonce=b"mine", now=0, until=1)  # type: ignore[arg-type]
     assert isinstance(paid, Charge)
     assert ledger.status("patients").spent == Loss.pure("0.1")
     kept = answers.keep(Cut(store, 2), paid, b"42", now=0)  # type: ignore[arg-type]
     assert ledger.released(ask("count")) == kept
     with pytest.raises(StoreFailed, match="ask again with the same key"):
-        reserve(Cut(store, 10**6), ask("more"), nonce=b"mine", now=0, until=1)  # type: ignore[arg-type]
+        reserve_charge(Cut(store, 10**6), ask("more"), nonce=b"mine", now=0, until=1)  # type: ignore[arg-type]
     lost = pay(ledger, "another")
     with pytest.raises(StoreFailed, match="the answer must not leave"):
         answers.keep(Cut(store, 10**6), lost, b"43", now=0)  # type: ignore[arg-type]

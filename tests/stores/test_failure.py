@@ -12,7 +12,7 @@ from tacit.errors import (
     StoreFailed,
     TacitError,
 )
-from tacit.store.failure import failure_of, is_fatal
+from tacit.store.unit_of_work import failure_of, is_fatal
 
 CELL = "patient 17 has it"
 

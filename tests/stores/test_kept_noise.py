@@ -7,14 +7,11 @@ import numpy as np
 import pytest
 
 from tacit.errors import Conflict, InvalidValue
-from tacit.store.sealing_key import SealingKey
-from tacit.store.sqlite import open_sqlite
-from tacit.store.states import States
-from tacit.stream.buffered import Buffered
-from tacit.stream.factor import Factor, Memory
-from tacit.stream.kept_noise import KeptNoise
-from tacit.stream.toeplitz import Toeplitz
-from tacit.stream.tree import Tree
+from tacit.store.connect import open_sqlite
+from tacit.store.sealed_state import SealingKey, States
+from tacit.stream.factor import Factor, Memory, Tree
+from tacit.stream.sealed_noise import KeptNoise
+from tacit.stream.toeplitz import Buffered, Toeplitz
 
 FACTORS: list[Factor] = [
     Toeplitz.independent(8),

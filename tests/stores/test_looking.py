@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import bindparam, insert, select, text
 
 from tacit.errors import StoreFailed
-from tacit.store import sqlite
+from tacit.store import connect
 from tacit.store.store import SqlStore
 from tacit.store.tables import owners
 
@@ -33,7 +33,7 @@ def test_it_leaves_nothing_open_and_sees_what_is_there_now(
     opened: Callable[[str], SqlStore],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sqlite, "WAIT_SECONDS", 1)  # the lie is waited for
+    monkeypatch.setattr(connect, "WAIT_SECONDS", 1)  # the lie is waited for
     address = new_store(kind)
     store, other = opened(address), opened(address)
     add(store, "olga")

@@ -10,11 +10,9 @@ from sqlalchemy import create_engine, text
 
 import tacit.store.upgrade
 from tacit.core.loss import Loss
-from tacit.ledger.act import Opened
-from tacit.ledger.entry import GENESIS, follow
+from tacit.ledger.entries import GENESIS, Opened, encode_act, follow
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.stored_act import encode
-from tacit.store.open import open_store
+from tacit.store.connect import open_store
 
 OPENED = Opened(
     "person", "add or remove one", "epsilon", 10**12, 0, "0", 0, ("olga",), "olga", 1
@@ -30,7 +28,7 @@ def make_old(path: Path) -> None:
         config.set_main_option("script_location", str(folder))
         config.attributes["connection"] = connection
         command.upgrade(config, "0001")
-        first = follow(GENESIS, "patients", 1, encode(OPENED))
+        first = follow(GENESIS, "patients", 1, encode_act(OPENED))
         connection.execute(
             text(
                 "INSERT INTO budgets VALUES ('patients', '', 'person', 'add or remove one', "

@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import insert, select, text
 
 from tacit.errors import InvalidValue, StoreFailed
-from tacit.store.open import open_store
+from tacit.store.connect import open_store
 from tacit.store.store import SqlStore
 from tacit.store.tables import states
 

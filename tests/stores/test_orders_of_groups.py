@@ -8,9 +8,9 @@ from postgres_cluster import PostgresCluster
 from sqlalchemy import text
 from sqlalchemy.engine import make_url
 
+from tacit.ledger.budget import holders_of
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.quota import holders_of
-from tacit.store.open import open_store
+from tacit.store.connect import open_store
 from tacit.store.store import SqlStore
 
 

@@ -11,8 +11,7 @@ from sqlalchemy.engine import make_url
 
 from tacit.errors import ConnectionLost, InternalError, MissingExtra, StoreFailed
 from tacit.extras import EXTRAS
-from tacit.store.open import open_store
-from tacit.store.postgres import SETTINGS
+from tacit.store.connect import SETTINGS, open_store
 from tacit.store.store import SqlStore
 from tacit.store.tables import entries, states
 

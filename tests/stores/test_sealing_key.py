@@ -11,7 +11,7 @@ from warnings import simplefilter
 import pytest
 
 from tacit.errors import InvalidValue, LedgerBroken, SecretMisuse
-from tacit.store.sealing_key import VARIABLE, SealingKey
+from tacit.store.sealed_state import VARIABLE, SealingKey
 
 KEY = bytes(range(32))
 AS_TEXT = b64encode(KEY).decode()

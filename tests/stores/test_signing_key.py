@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tacit.errors import InvalidValue, SecretMisuse
-from tacit.store.signing_key import SigningKey, is_signed
+from tacit.store.key_files import SigningKey, is_signed
 
 
 def test_a_file_is_made_once_and_signs_the_same(tmp_path: Path) -> None:

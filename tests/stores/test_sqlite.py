@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy import insert, text
 
 from tacit.errors import ConnectionLost, StoreFailed
-from tacit.store import sqlite
-from tacit.store.sqlite import _prepare, open_sqlite
+from tacit.store import connect
+from tacit.store.connect import _prepare, open_sqlite
 from tacit.store.store import SqlStore
 from tacit.store.tables import states
 
@@ -84,7 +84,7 @@ def test_a_store_whose_disk_is_full_writes_nothing_more(store: SqlStore, place: 
 def test_a_writer_who_waits_too_long_is_told_that_nothing_was_written(
     place: Path, opened: Callable[[str], SqlStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(connect, "WAIT_SECONDS", 0.01)
     store, another = opened(f"sqlite:///{place}"), opened(f"sqlite:///{place}")
     with (
         another.writing(),

@@ -8,8 +8,7 @@ import pytest
 from sqlalchemy import bindparam, select, update
 
 from tacit.errors import Conflict, LedgerBroken
-from tacit.store.sealing_key import SealingKey
-from tacit.store.states import NO_STATE, State, States
+from tacit.store.sealed_state import NO_STATE, SealingKey, State, States
 from tacit.store.store import SqlStore
 from tacit.store.tables import states
 

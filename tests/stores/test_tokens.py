@@ -11,9 +11,9 @@ from sqlalchemy import select
 from tacit.errors import NotPermitted
 from tacit.store.store import SqlStore
 from tacit.store.tables import tokens
-from tacit.store.tokens import Pass, Tokens
+from tacit.store.tokens import AccessToken, Tokens
 
-ANN = Pass("ann", "analyst", '{"populations":["patients"]}', expires=1_000)
+ANN = AccessToken("ann", "analyst", '{"populations":["patients"]}', expires=1_000)
 REFUSED = "This token is not valid; ask an owner for a new one."
 
 

@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import text
 
 from tacit.errors import StoreFailed
-from tacit.store import turns
+from tacit.store import unit_of_work
 from tacit.store.store import SqlStore
-from tacit.store.turns import Turns
+from tacit.store.unit_of_work import WriterLock
 
 LATER = 0.05
 """Seconds in which a writer that does not wait would be done."""
@@ -54,8 +54,8 @@ def test_a_turn_ends_where_a_work_does_not_begin(
 def test_whoever_waits_too_long_is_told_that_nothing_was_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(turns, "LONGEST_WAIT", LATER)
-    waiting = Turns()
+    monkeypatch.setattr(unit_of_work, "LONGEST_WAIT", LATER)
+    waiting = WriterLock()
     turn = waiting.take()
     with pytest.raises(StoreFailed, match=r"busy; nothing was written\. Ask again"):
         waiting.take()

@@ -9,21 +9,21 @@ from datetime import date
 from fractions import Fraction
 from typing import Any
 
-from tacit.core.bounds import Bounds
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Dataset, Epoch, Limits, Link, Location, UnitColumn
-from tacit.core.keys import Keys
-from tacit.core.population import Population
-from tacit.core.public_table import PublicTable
-from tacit.core.schema import Schema
-from tacit.core.unit import PrivacyUnit
-from tacit.plan.aggregate import CountRows
+from tacit.core.catalog import (
+    Catalog,
+    Dataset,
+    Epoch,
+    Limits,
+    Link,
+    Location,
+    PublicTable,
+    UnitColumn,
+)
+from tacit.core.domain import Bounds, Column, Keys, Kind, Schema
+from tacit.core.privacy_unit import Population, PrivacyUnit
 from tacit.plan.expression import Constant, Expression, Field
-from tacit.plan.plan import GroupKey, Measure, Plan
-from tacit.plan.post import Post
-from tacit.plan.relation import Relation, Scan
-from tacit.plan.scope import Scope, scope_of
+from tacit.plan.plan import CountRows, GroupKey, NamedAggregate, Plan, Post, Relation, Scan
+from tacit.plan.type_check import ColumnScope, scope_of
 
 WARDS = Keys(("east", "north", "south"))
 YEAR = Bounds.days(date(2026, 1, 1), date(2026, 12, 31))
@@ -104,7 +104,7 @@ ROWS = scope_of(("visits",), CATALOG)
 """The columns of the visits, as questions name them."""
 
 
-def scope(*names: str) -> Scope:
+def scope(*names: str) -> ColumnScope:
     """The columns of these tables."""
     return scope_of(names, CATALOG)
 
@@ -113,7 +113,7 @@ def asked(*measures: Any, of: Relation | None = None, by: tuple[Expression, ...]
     """The plan that asks for aggregates of the visits, by groups; COUNT(*) where none is."""
     keys = tuple(GroupKey(f"k{at}", each) for at, each in enumerate(by))
     parts = measures or (CountRows(),)
-    made = tuple(Measure(f"m{at}", each) for at, each in enumerate(parts))
+    made = tuple(NamedAggregate(f"m{at}", each) for at, each in enumerate(parts))
     names = [each.name for each in (*keys, *made)]
     return Plan(of or Scan("visits"), keys, made, Post.showing(*names))
 

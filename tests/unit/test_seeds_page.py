@@ -55,7 +55,7 @@ def test_a_missing_a_repeated_and_an_unknown_id_are_found(page: str) -> None:
 
 
 def test_a_missing_path_is_found(page: str) -> None:
-    doctored = page.replace("src/tacit/core/unit.py", "src/tacit/nowhere.py", 1)
+    doctored = page.replace("src/tacit/core/privacy_unit.py", "src/tacit/nowhere.py", 1)
     assert "src/tacit/nowhere.py" in missing_paths(doctored)
 
 

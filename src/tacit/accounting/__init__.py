@@ -1,1 +1,37 @@
-"""Events to losses: what was done becomes what it cost; knows no mechanism."""
+"""The price of what was released: events in, privacy losses out.
+
+An event says what a mechanism did (`tacit.core.event`). This package computes the loss of
+one event and of several together, converts between pure, approximate and zero-concentrated
+differential privacy, and calibrates noise to a loss. All results are rounded toward more
+loss.
+"""
+
+from tacit.accounting.convert import (
+    budget_within,
+    epsilon_of_rho,
+    least_that,
+    promised,
+    rho_within,
+)
+from tacit.accounting.curves import ball_scale, gaussian_delta, lomax_factor
+from tacit.accounting.pricing import calibrate, cost_of, delta_at, leaves, loss_of
+from tacit.accounting.risk import advantage, best_auc, in_words
+
+__all__ = [
+    "advantage",
+    "ball_scale",
+    "best_auc",
+    "budget_within",
+    "calibrate",
+    "cost_of",
+    "delta_at",
+    "epsilon_of_rho",
+    "gaussian_delta",
+    "in_words",
+    "least_that",
+    "leaves",
+    "lomax_factor",
+    "loss_of",
+    "promised",
+    "rho_within",
+]

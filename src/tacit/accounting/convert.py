@@ -1,14 +1,64 @@
-"""From one measure to another: conversions that only ever loosen."""
+"""Finding a good number: an approximate search, whose answer is then checked exactly."""
 
+from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 from math import exp, log, log1p
 
-from tacit.accounting.search import least_at
-from tacit.core.loss import Loss
-from tacit.core.measure import Measure
+from tacit.core import Budget, Loss, Measure
 from tacit.errors import InvalidValue
-from tacit.numeric.exact import exp_bounds, log_bounds
+from tacit.numeric import Number, ceil_to, exact, exp_bounds, floor_to, log_bounds
+
+SECTIONS = 80
+"""After so many an interval of a hundred is as narrow as floats tell apart."""
+
+
+def least_at(function: Callable[[float], float], lowest: float, highest: float) -> float:
+    """Near where a function that falls and then rises is least, by golden sections.
+
+    Any answer is valid for a bound that holds everywhere; a better one is tighter.
+
+    Example:
+        >>> round(least_at(lambda x: (x - 3) ** 2, 0, 10), 6)
+        3.0
+    """
+    golden = (5**0.5 - 1) / 2
+    left, right = highest - golden * (highest - lowest), lowest + golden * (highest - lowest)
+    at_left, at_right = function(left), function(right)
+    for _ in range(SECTIONS):
+        if at_left <= at_right:
+            highest, right, at_right = right, left, at_left
+            left = highest - golden * (highest - lowest)
+            at_left = function(left)
+        else:
+            lowest, left, at_left = left, right, at_right
+            right = lowest + golden * (highest - lowest)
+            at_right = function(right)
+    return (lowest + highest) / 2
+
+
+def least_that(holds: Callable[[Fraction], bool], unit: Fraction) -> Fraction:
+    """The least positive multiple of ``unit`` from which on a condition holds.
+
+    Example:
+        >>> least_that(lambda x: x * x >= 2, Fraction(1, 100))
+        Fraction(71, 50)
+    """
+    high = 1
+    while not holds(high * unit):
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        if holds(middle * unit):
+            high = middle
+        else:
+            low = middle
+    return high * unit
+
+
+# ------------------------------------------------------------------ convert
+# From one measure to another: conversions that only ever loosen.
 
 RHO_UNIT = Fraction(1, 10**12)
 """Rho that is solved for is a multiple of this, rounded down."""
@@ -123,3 +173,50 @@ def _log_delta(rho: Fraction, epsilon: Fraction, order: Fraction) -> Fraction:
 def _is_delta(delta: Fraction) -> None:
     if not 0 < delta < 1:
         raise InvalidValue(f"A conversion needs a delta between 0 and 1, and {delta} is not.")
+
+
+# ------------------------------------------------------------------ promise
+# What may be printed about a whole budget: one epsilon, one delta, for all that ever left.
+
+PRINTED = Fraction(1, 10**6)
+"""An epsilon that is printed for a rho is a multiple of this, rounded up."""
+
+
+@lru_cache(maxsize=1024)
+def promised(loss: Loss, conversion_delta: Fraction) -> Loss:
+    """The (epsilon, delta) of everything within ``loss``, a cap or what was spent of it.
+
+    Guarantee: at the cap, however each question was chosen after the answers so far. At the
+    amount spent it is information: whoever stops because of an answer is promised the cap.
+    Reference: Whitehouse, Ramdas, Rogers, Wu 2023, theorem 1 (the filter, with delta); Canonne,
+    Kamath, Steinke 2020, proposition 12 (the conversion).
+
+    Example:
+        >>> print(promised(Loss.zcdp("0.1", "1e-7"), Fraction(1, 10**6)))
+        ε = 2.141939, δ = 0.0000011
+    """
+    if loss.measure is not Measure.ZCDP:
+        return loss
+    epsilon = ceil_to(epsilon_of_rho(loss.amount, conversion_delta), PRINTED)
+    return Loss(Measure.APPROXIMATE, epsilon, loss.delta + conversion_delta)
+
+
+def budget_within(epsilon: Number, delta: Number) -> Budget:
+    """A budget in rho whose printed total is at most ``epsilon`` and ``delta``.
+
+    Half of delta is for mechanisms that charge one, such as key selection, and half for the
+    conversion.
+
+    Example:
+        >>> budget = budget_within(3, "1e-6")
+        >>> total = promised(budget.cap, budget.conversion_delta)
+        >>> total.amount <= 3, total.delta
+        (True, Fraction(1, 1000000))
+    """
+    most, half = floor_to(exact(epsilon), PRINTED), exact(delta) / 2
+    if most <= 0 or not 0 < half < Fraction(1, 2):
+        raise InvalidValue(
+            f"A budget has an epsilon above 0 and a delta between 0 and 1, not {epsilon!r} "
+            f"and {delta!r}."
+        )
+    return Budget(Loss(Measure.ZCDP, rho_within(most, half), half), half)

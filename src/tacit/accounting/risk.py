@@ -9,10 +9,9 @@ from fractions import Fraction
 from math import erfc, inf, nextafter, sqrt
 
 from tacit.accounting.convert import convert
-from tacit.core.loss import Loss
-from tacit.core.measure import Measure
+from tacit.core import Loss, Measure
 from tacit.errors import InvalidValue
-from tacit.numeric.exact import ceil_to, exp_bounds, plain, sqrt_bounds
+from tacit.numeric import ceil_to, exp_bounds, plain, sqrt_bounds
 
 NO_DELTA = Fraction(0)
 

@@ -3,12 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.core.keys import Group
-from tacit.core.secret import Secret
+from tacit.core import Group, Secret
 from tacit.core.unseal import unseal
-from tacit.engines.engine import SecretTable, public_groups
-from tacit.noise.integers import Integers
-from tacit.plan.bounded import BoundedPlan
+from tacit.engines import SecretTable, public_groups
+from tacit.noise import Integers
+from tacit.plan import BoundedPlan
 
 Cell = tuple[int, Group, int]
 """Which tally, which group, and which of the group's integers."""

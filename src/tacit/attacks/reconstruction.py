@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.attacks.finding import Finding
-from tacit.attacks.measured import Measured
+from tacit.attacks.finding import Finding, Measured
 
 STEPS = 100
 ROUNDS = 20

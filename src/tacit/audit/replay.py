@@ -1,30 +1,87 @@
-"""Replay the releases of a recorded run on a neighbour, and compare what it saw.
+"""Record what a mechanism saw and released, for `tacit.audit.replay` to compare.
 
-One pair of runs shows a broken sensitivity, whatever the noise: run on D and record every
-opened batch and every release; run again on a neighbour D' with the recorded releases in place
-of new draws. The two runs must open as many batches, with the same draws and sensitivities, and
-batch by batch the exact values must lie within the sensitivity. The groups of a selection are
-secret, so its two batches are compared by name: a group that one of them does not have counts
-0 there.
-Reference: Cebere, Erb, Desfontaines, Bellet, Fitzsimons 2026 (record and replay).
+A recording holds exact values: it is for synthetic data, and never for production.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import assert_never
 
 import numpy as np
 
-from tacit.audit.record import Call
-from tacit.core.keys import Group
-from tacit.core.secret import Secret
-from tacit.core.sensitivity import Norm, Sensitivity
+from tacit.core import Group, Norm, Secret, Sensitivity
 from tacit.core.unseal import unseal
 from tacit.errors import InternalError
-from tacit.mechanisms.gateway import NOWHERE, Draw, Kept, kept
-from tacit.mechanisms.grid_quantile import ChooseCells
-from tacit.noise.integers import Integers, packed
+from tacit.mechanisms import NOWHERE, ChooseCells, Draw, SelectedGroups, kept
+from tacit.noise import Integers, packed
+from tacit.numeric.entropy import Entropy
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One batch at the gateway: what was opened, the claim about it, what was released.
+
+    ``groups`` are those of a selection, one for each value; other batches have none.
+    """
+
+    opened: Integers
+    sensitivity: Sensitivity
+    draw: Draw
+    released: Integers
+    groups: tuple[Group, ...] | None = None
+
+
+@dataclass(slots=True)
+class RecordingGateway:
+    """A gateway that keeps every call.
+
+    It holds exact values: for synthetic data, never in production.
+    """
+
+    entropy: Entropy
+    calls: list[Call] = field(default_factory=list)
+
+    def release(
+        self, secret: Secret[Integers], sensitivity: Sensitivity, draw: Draw
+    ) -> Integers:
+        """What ``draw`` makes of the secret; the call is kept."""
+        return self._released(secret, sensitivity, draw, None)
+
+    def select(
+        self,
+        groups: Secret[tuple[Group, ...]],
+        secret: Secret[Integers],
+        sensitivity: Sensitivity,
+        draw: Draw,
+    ) -> SelectedGroups:
+        """The groups that ``draw`` keeps; the call is kept."""
+        named = unseal(groups)
+        return kept(named, self._released(secret, sensitivity, draw, named))
+
+    def _released(
+        self,
+        secret: Secret[Integers],
+        sensitivity: Sensitivity,
+        draw: Draw,
+        groups: tuple[Group, ...] | None,
+    ) -> Integers:
+        opened = unseal(secret).copy()  # an engine may use its buffer again
+        released = draw(opened, self.entropy)
+        self.calls.append(Call(opened, sensitivity, draw, released.copy(), groups))
+        return released
+
+
+# ------------------------------------------------------------------ replay
+# Replay the releases of a recorded run on a neighbour, and compare what it saw.
+#
+# One pair of runs shows a broken sensitivity, whatever the noise: run on D and record every
+# opened batch and every release; run again on a neighbour D' with the recorded releases in
+# place of new draws. The two runs must open as many batches, with the same draws and
+# sensitivities, and batch by batch the exact values must lie within the sensitivity. The
+# groups of a selection are secret, so its two batches are compared by name: a group that one
+# of them does not have counts 0 there. Reference: Cebere, Erb, Desfontaines, Bellet,
+# Fitzsimons 2026 (record and replay).
 
 
 class BrokenPromise(InternalError):
@@ -66,7 +123,7 @@ class ReplayingGateway:
         secret: Secret[Integers],
         sensitivity: Sensitivity,
         draw: Draw,
-    ) -> Kept:
+    ) -> SelectedGroups:
         """The groups kept on the first run, if the counts opened now lie near enough.
 
         What is kept may be missing here: a group of one unit, that the neighbour is without.

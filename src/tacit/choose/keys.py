@@ -3,21 +3,18 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
-from tacit.accounting.calibrate import calibrate
-from tacit.accounting.price import loss_of
-from tacit.choose.candidate import Candidate
-from tacit.core.event import Composed
-from tacit.core.loss import Loss
-from tacit.core.measure import Measure
-from tacit.core.noise_event import GaussianNoise
-from tacit.core.selection_event import KeySelection
-from tacit.core.sensitivity import Norm, Sensitivity
+from tacit.accounting import calibrate, loss_of
+from tacit.choose.noise import Candidate
+from tacit.core import Composed, GaussianNoise, KeySelection, Loss, Measure, Norm, Sensitivity
 from tacit.errors import InternalError, InvalidValue
-from tacit.mechanisms.gaussian_keys import GREATEST_VARIANCE, GaussianKeys
-from tacit.mechanisms.keys import LEAST_EPSILON
-from tacit.mechanisms.laplace_keys import LaplaceKeys
-from tacit.mechanisms.optimal_keys import OptimalKeys
-from tacit.mechanisms.truncated_geometric_keys import TruncatedGeometricKeys
+from tacit.mechanisms import (
+    GREATEST_VARIANCE,
+    LEAST_EPSILON,
+    GaussianKeys,
+    LaplaceKeys,
+    OptimalKeys,
+    TruncatedGeometricKeys,
+)
 
 HALF = Fraction(1, 2)
 
@@ -40,7 +37,7 @@ def choose_keys(sensitivity: Sensitivity, loss: Loss, *, counted: bool = False) 
     (epsilon, delta) a Gaussian leaf is read off its curve at `price_delta`.
 
     Example:
-        >>> from tacit.core.proof import Rule
+        >>> from tacit.core.sensitivity import Rule
         >>> once = Sensitivity.of(1, Norm.L2, Rule("a person is in one group, once"))
         >>> best = choose_keys(once, Loss.approximate(1, "1e-6"))
         >>> type(best.mechanism).__name__, best.error

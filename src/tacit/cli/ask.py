@@ -5,11 +5,11 @@ from pathlib import Path
 import click
 
 from tacit.cli import options
-from tacit.cli.show import as_csv, as_json, show
-from tacit.client.connect import connect
+from tacit.cli.options import as_csv, as_json, show
+from tacit.client import connect
 from tacit.errors import InvalidValue
-from tacit.query.expected import SIZES
-from tacit.session.project import open_project
+from tacit.query import SIZES
+from tacit.session import open_project
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""`tacit demo`: a clinic to try it on, and a first private answer."""
+"""A made-up clinic with three linked tables: no row of it is about anybody."""
 
 import json
 from pathlib import Path
@@ -6,11 +6,104 @@ from pathlib import Path
 import click
 
 from tacit.cli import options
-from tacit.cli.clinic import PROJECT, QUESTION, TABLES
-from tacit.cli.show import show
+from tacit.cli.options import show
 from tacit.engines.duckdb import make_duckdb
-from tacit.project.project import FILE
-from tacit.session.project import apply_project, open_project
+from tacit.project import FILE
+from tacit.session import apply_project, open_project
+
+# ruff: noqa: S608 - our own numbers
+
+PATIENTS, VISITS, LABS = 20_000, 60_000, 90_000
+
+TABLES = (
+    f"""
+    CREATE TABLE patients AS
+    SELECT range AS id, 'person ' || range AS person,
+        ['Bern', 'Ulm', 'Graz'][1 + (hash(range, 'city') % 3)::BIGINT] AS city,
+        (1930 + hash(range, 'born') % 90)::BIGINT AS born
+    FROM range({PATIENTS})
+    """,
+    f"""
+    CREATE TABLE visits AS
+    SELECT range AS id, (hash(range, 'patient') % {PATIENTS})::BIGINT AS patient,
+        ['north', 'south', 'east', 'west'][1 + (hash(range, 'ward') % 4)::BIGINT] AS ward,
+        'Dr ' || chr((65 + hash(range, 'doctor') % 12)::INTEGER) AS doctor,
+        DATE '2026-01-01' + (hash(range, 'day') % 300)::INTEGER AS day,
+        ((hash(range, 'cost') % 40000 + hash(range, 'more') % 40000) / 100)::DECIMAL(9, 2)
+            AS cost
+    FROM range({VISITS})
+    """,
+    f"""
+    CREATE TABLE labs AS
+    SELECT (hash(range, 'visit') % {VISITS})::BIGINT AS visit,
+        (60 + hash(range, 'value') % 80)::BIGINT AS value
+    FROM range({LABS})
+    """,
+)
+
+PROJECT = """\
+# A made-up clinic. What stands here is public; `tacit apply` records it in the ledger.
+
+[engines.clinic]
+kind = "duckdb"
+path = "clinic.duckdb"
+
+[populations.patients]
+unit = "person"
+owners = [OWNER]
+budget = { epsilon = 3, delta = "1e-6" }  # of everything that is ever released
+
+[datasets.patients]
+population = "patients"
+engine = "clinic"
+epoch = "2026"
+unit = "person"  # the column that names whom a row is about
+max_groups = 1
+max_rows = 1
+
+[datasets.patients.columns]
+id = "integer"
+person = "text"
+city = { kind = "text", keys = ["Bern", "Ulm", "Graz"], provenance = "public" }
+born = { kind = "integer", bounds = [1900, 2026], provenance = "public" }
+
+[datasets.visits]
+population = "patients"
+engine = "clinic"
+epoch = "2026"
+link = { column = "patient", parent = "patients", parent_column = "id" }
+max_groups = 3  # in how many groups of an answer one person counts,
+max_rows = 5  # and with how many rows in each
+
+[datasets.visits.columns]
+id = "integer"
+patient = "integer"
+ward = { kind = "text", keys = ["north", "south", "east", "west"], provenance = "public" }
+doctor = "text"  # nobody declared who they are: ask with --delta
+day = { kind = "date", bounds = [2026-01-01, 2026-12-31], provenance = "public" }
+cost = { kind = "decimal", step = "0.01", bounds = [0, 1000], provenance = "policy" }
+
+[datasets.labs]
+population = "patients"
+engine = "clinic"
+epoch = "2026"
+link = { column = "visit", parent = "visits", parent_column = "id" }
+max_groups = 3
+max_rows = 5
+
+[datasets.labs.columns]
+visit = "integer"
+value = { kind = "integer", bounds = [0, 200], provenance = "policy" }
+"""
+
+QUESTION = (
+    "SELECT patients.city, COUNT(*) AS visits, AVG(visits.cost) AS cost "
+    "FROM visits JOIN patients ON visits.patient = patients.id GROUP BY patients.city"
+)
+
+
+# ------------------------------------------------------------------ demo
+# `tacit demo`: a clinic to try it on, and a first private answer.
 
 EPSILON = "0.5"
 NEXT = """\

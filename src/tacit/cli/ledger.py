@@ -1,4 +1,4 @@
-"""`tacit ledger`: what auditors and second owners do."""
+"""`tacit status`: what is spent, what is left, and whether the ledger holds."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -6,9 +6,70 @@ from pathlib import Path
 import click
 
 from tacit.cli import options
-from tacit.ledger.anchor import AnchorFile
-from tacit.ledger.unanswered import MEANING
-from tacit.session.project import beside
+from tacit.core import rounded
+from tacit.errors import InvalidValue
+from tacit.ledger import MEANING, AnchorFile, Book, Status
+from tacit.session import beside, missing_in
+
+
+@click.command()
+@options.project
+def status(*, project: Path) -> None:
+    """Show each population's budget: rho, the total epsilon, and how many questions fit."""
+    with beside(project) as (declared, home):
+        for people in declared.people:
+            name = people.population.name
+            if name in home.ledger.populations():
+                home.ledger.verify(name)
+                click.echo(line(home.ledger.status(name), home.ledger.book(name)))
+    try:
+        differs = bool(missing_in(project))
+    except InvalidValue as error:  # what is spent is told all the same
+        click.echo(str(error))
+    else:
+        if differs:
+            click.echo(f"{project.name} says more than the ledger holds: tacit apply")
+
+
+def line(status: Status, book: Book) -> str:
+    """One population: what is spent, and that its chain was walked."""
+    spent = f"{rounded(status.spent)} of {rounded(status.cap)} spent"
+    total = f"{rounded(status.total_so_far)} so far, at most {rounded(status.total)}"
+    asked = book.paid
+    more = (
+        f"about {left(status, asked)} more like the {asked} so far" if asked else "none asked"
+    )
+    late = ""
+    if status.missed or status.failed or status.retried:
+        late = (
+            f"\n  {status.missed} answers were late, {status.failed} failed, "
+            f"{status.retried} were run twice"
+        )
+    if status.locked:
+        late += (
+            f"; nothing is charged until an owner looks: tacit ledger look {book.population}"
+        )
+    if status.frozen:
+        late += (
+            "\n  an owner has stopped all charges; an owner allows them again: "
+            f"tacit thaw {book.population}"
+        )
+    if book.inherited:
+        sources = ", ".join(sorted(book.inherited))
+        late += f"\n  what is spent includes what was spent under {sources}, on the same tables"
+    held = f"ledger ok, {book.seq} entries"
+    return f"{status.population}: {spent}\n  {total}\n  {more}; {held}{late}"
+
+
+def left(status: Status, asked: int) -> int:
+    """How many questions of the mean price so far still fit, by what runs out first."""
+    have, spent = status.cap_units - status.spent_units, status.spent_units
+    pairs = ((have.amount, spent.amount), (have.delta, spent.delta))
+    return min(more * asked // used for more, used in pairs if used)
+
+
+# ------------------------------------------------------------------ ledger
+# `tacit ledger`: what auditors and second owners do.
 
 
 @click.group()
@@ -68,3 +129,34 @@ def approve(*, project: Path, principal: str, population: str, proposal: int) ->
     with beside(project) as (_, home):
         home.ledger.approve(population, proposal, by=principal)
     click.echo(f"{principal} approved proposal {proposal} of {population}.")
+
+
+# ------------------------------------------------------------------ freeze
+# `tacit freeze` and `tacit thaw`: an owner stops charges about a population, or allows them.
+#
+# No engine is opened and no declaration is looked at: a stop works whatever else is wrong.
+
+
+@click.command()
+@options.project
+@options.principal
+@click.argument("population")
+def freeze(*, project: Path, principal: str, population: str) -> None:
+    """Stop all charges about POPULATION, at once and at every server."""
+    with beside(project) as (_, home):
+        home.ledger.freeze(population, by=principal)
+    click.echo(
+        f"Nothing about {population} is charged any more; stored answers stay free. Allow "
+        f"charges again: tacit thaw {population}"
+    )
+
+
+@click.command()
+@options.project
+@options.principal
+@click.argument("population")
+def thaw(*, project: Path, principal: str, population: str) -> None:
+    """Allow charges about POPULATION again, as an owner."""
+    with beside(project) as (_, home):
+        home.ledger.thaw(population, by=principal)
+    click.echo(f"Questions about {population} are charged and answered again.")

@@ -2,23 +2,15 @@
 
 import click
 
-from tacit.cli.apply import apply
 from tacit.cli.ask import ask
-from tacit.cli.attack import attack
-from tacit.cli.audit import audit, verify
+from tacit.cli.audit import attack, audit, verify
+from tacit.cli.declare import budget, domain, protect
 from tacit.cli.demo import demo
-from tacit.cli.domain import domain
-from tacit.cli.edit import budget, protect
-from tacit.cli.freeze import freeze, thaw
-from tacit.cli.init import init
-from tacit.cli.ledger import ledger
-from tacit.cli.prepare import prepare
+from tacit.cli.ledger import freeze, ledger, status, thaw
 from tacit.cli.publish import publish
-from tacit.cli.reader import reader
-from tacit.cli.serve import serve
-from tacit.cli.status import status
+from tacit.cli.serve import serve, token
+from tacit.cli.setup import apply, init, prepare, reader
 from tacit.cli.survey import survey
-from tacit.cli.token import token
 from tacit.errors import TacitError
 
 

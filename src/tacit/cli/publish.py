@@ -9,20 +9,14 @@ from pathlib import Path
 import click
 
 from tacit.cli import options
-from tacit.core.standing import rounded
+from tacit.core import rounded
 from tacit.errors import InvalidValue, TacitError
 from tacit.extras import load
-from tacit.plan.calendar import Span
-from tacit.project.secret import ENVIRONMENT
-from tacit.publish.declared import Publications
-from tacit.publish.publication import Publication
-from tacit.publish.run import run
-from tacit.session.project import open_project
-from tacit.session.secret import held
-from tacit.session.session import Session
-from tacit.stream.stream import Periods
-from tacit.stream.table import expected, policy_of
-from tacit.stream.window import ALL, EACH, Window
+from tacit.plan import Span
+from tacit.project import ENVIRONMENT
+from tacit.publish import Publication, Publications, run
+from tacit.session import Session, held, open_project
+from tacit.stream import ALL, EACH, Periods, Window, expected, policy_of
 
 SPANS = {span.value.lower(): span for span in Span}
 DAY = click.DateTime(formats=["%Y-%m-%d"])

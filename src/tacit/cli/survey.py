@@ -10,11 +10,10 @@ import click
 
 from tacit.cli import options
 from tacit.extras import later, load
-from tacit.numeric.exact import exact, plain
-from tacit.project.project import FILE
-from tacit.render.text import text
-from tacit.session.home import FOLDER, Home
-from tacit.session.project import beside
+from tacit.numeric import exact, plain
+from tacit.project import FILE
+from tacit.render import text
+from tacit.session import FOLDER, LedgerFolder, beside
 
 MARGIN = "0.03"
 
@@ -31,7 +30,7 @@ def survey() -> None:
 @click.option("--margin", default=MARGIN, show_default=True, help="Of a share, or of a range.")
 def plan(*, file: Path, margin: str) -> None:
     """Show how many answers are needed for a margin of error, with 95%."""
-    planned, found = later("tacit.publish.survey.plan"), _read(file)
+    planned, found = later("tacit.publish.survey.survey"), _read(file)
     for question in found.questions:
         own = planned.margin_in(question, exact(margin))
         click.echo(f"{question.text} (± {plain(own)})")
@@ -45,7 +44,7 @@ def plan(*, file: Path, margin: str) -> None:
 def build(*, file: Path, out: Path | None) -> None:
     """Write the form: one HTML file, to look at before it is served."""
     target = out or file.with_suffix(".html")
-    page = later("tacit.publish.survey.form").form_of(_read(file))
+    page = later("tacit.publish.survey.survey").form_of(_read(file))
     target.write_text(page, encoding="utf-8")
     click.echo(f"Wrote {target}. It sends reports to where it was opened from.")
 
@@ -70,7 +69,7 @@ def serve(*, file: Path, host: str, port: int, principal: str) -> None:
         click.echo(f"{found.title}, {found.wave}: http://{host}:{port}/")
         click.echo(f"Charged to {found.population.name}; {left} is left for other waves.")
 
-    box = later("tacit.publish.survey.box").Box(_kept(file, found))
+    box = later("tacit.publish.survey.wave").Box(_kept(file, found))
     server.serve_survey(found, box, host, port, started)
 
 
@@ -81,8 +80,8 @@ def serve(*, file: Path, host: str, port: int, principal: str) -> None:
 def estimate(*, file: Path, out: Path | None, json_: bool) -> None:
     """Estimate from the reports of the wave, with intervals; free, and nothing is charged."""
     found = _read(file)
-    reports = later("tacit.publish.survey.box").reports_in(_kept(file, found))
-    estimated = later("tacit.publish.survey.estimate").estimate(found, reports)
+    reports = later("tacit.publish.survey.wave").reports_in(_kept(file, found))
+    estimated = later("tacit.publish.survey.wave").estimate(found, reports)
     click.echo(json.dumps(estimated.to_json(), indent=2) if json_ else str(estimated))
     if out is not None:
         out.write_text(estimated.html(), encoding="utf-8")
@@ -95,13 +94,13 @@ def _read(file: Path) -> Any:
 
 
 @contextmanager
-def _home(file: Path) -> Iterator[Home]:
+def _home(file: Path) -> Iterator[LedgerFolder]:
     """The ledger of the project beside the survey, or one of its own."""
     if (file.parent / FILE).exists():
         with beside(file.parent / FILE) as (_, home):
             yield home
         return
-    home = Home.at(file.parent / FOLDER)
+    home = LedgerFolder.at(file.parent / FOLDER)
     try:
         yield home
     finally:

@@ -1,1 +1,5 @@
-"""The same door as session, over HTTP."""
+"""The client of a Tacit server: the same methods as a session, over HTTP."""
+
+from tacit.client.session import connect
+
+__all__ = ["connect"]

@@ -1,12 +1,32 @@
-"""How much privacy is given up."""
+"""The scales on which loss of privacy is counted."""
 
 from dataclasses import dataclass
+from enum import Enum
 from fractions import Fraction
 from typing import Self
 
-from tacit.core.measure import Measure
 from tacit.errors import InvalidValue
-from tacit.numeric.exact import Number, exact, plain
+from tacit.numeric import Number, exact, plain
+
+
+class Measure(Enum):
+    """What an amount of loss means.
+
+    One is fixed when a budget is made, because sums of it are what the proof adds up.
+    """
+
+    PURE = "epsilon"
+    APPROXIMATE = "epsilon with delta"
+    ZCDP = "rho with delta"
+
+    @property
+    def symbol(self) -> str:
+        """The letter of its amount."""
+        return "ρ" if self is Measure.ZCDP else "ε"
+
+
+# ------------------------------------------------------------------ loss
+# How much privacy is given up.
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,4 +106,39 @@ class Loss:
             raise InvalidValue(
                 "Losses meet under one measure, and these are in "
                 f"{self.measure.value} and in {other.measure.value}."
+            )
+
+
+# ------------------------------------------------------------------ budget
+# The owner's limit on everything that ever leaves about a population.
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """A cap under one measure, fixed when the budget is made.
+
+    ``conversion_delta`` is what printing a rho as an epsilon adds to delta, so it belongs to
+    zCDP alone. ``idealised`` allows noise whose law holds for real numbers only; a population
+    that is served to others has no such budget.
+
+    Example:
+        >>> print(Budget(Loss.zcdp("0.1", "1e-7"), Fraction(1, 10**6)).cap)
+        ρ = 0.1, δ = 0.0000001
+    """
+
+    cap: Loss
+    conversion_delta: Fraction = Fraction(0)
+    idealised: bool = False
+
+    def __post_init__(self) -> None:
+        if self.cap.measure is Measure.ZCDP:
+            if not 0 < self.conversion_delta < 1:
+                raise InvalidValue(
+                    "A budget in rho is printed as an epsilon at a delta between 0 and 1, and "
+                    f"conversion_delta={self.conversion_delta} was given."
+                )
+        elif self.conversion_delta:
+            raise InvalidValue(
+                f"A budget in {self.cap.measure.value} is not converted; leave "
+                "conversion_delta out."
             )

@@ -1,18 +1,62 @@
-"""What leaves: noisy values with their intervals, what they cost, and the receipt."""
+"""What may be published: a loss, for whom, and under which assumptions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
+from math import isfinite, prod
 from typing import Any
 
-from tacit.core.guarantee import Guarantee
-from tacit.core.keys import Key
+from tacit.core.domain import Key
+from tacit.core.event import Numerics
+from tacit.core.loss import Loss, Measure
+from tacit.core.privacy_unit import Population
 from tacit.errors import InvalidValue, UnknownName
 from tacit.extras import load
-from tacit.render.chart import chart
-from tacit.render.fields import fields
-from tacit.render.html import html
-from tacit.render.text import text
+from tacit.numeric import ceil_to, plain
+from tacit.render import chart, fields, html, text
+
+_NAMES = {
+    Measure.PURE: "differential privacy",
+    Measure.APPROXIMATE: "approximate differential privacy",
+    Measure.ZCDP: "zero-concentrated differential privacy",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """A sentence that can be published, as a value.
+
+    Example:
+        >>> from tacit.core.privacy_unit import PrivacyUnit
+        >>> patients = Population("patients", PrivacyUnit("person"))
+        >>> print(Guarantee(patients, Loss.pure(1), ("visits.patient names the person",)))
+        By itself, this release about patients satisfies differential privacy with ε = 1
+        for adding or removing one person, with all their rows.
+        It assumes that visits.patient names the person.
+    """
+
+    population: Population
+    loss: Loss
+    assumptions: tuple[str, ...] = ()
+    numerics: Numerics = Numerics.EXACT
+
+    def __str__(self) -> str:
+        claim = (
+            f"By itself, this release about {self.population.name} satisfies "
+            f"{_NAMES[self.loss.measure]} with {self.loss}\nfor {self.population.unit}."
+        )
+        assumed = self.assumptions
+        if self.numerics is Numerics.IDEALISED:
+            assumed = (
+                *assumed,
+                "noise computed with rounded real numbers has the law of exact ones",
+            )
+        return f"{claim}\nIt assumes that {'; that '.join(assumed)}." if assumed else claim
+
+
+# ------------------------------------------------------------------ release
+# What leaves: noisy values with their intervals, what they cost, and the receipt.
 
 Interval = tuple[Fraction, Fraction]
 """A range that holds the exact value with the column's confidence."""
@@ -136,3 +180,166 @@ class Release:
     def to_arrow(self) -> Any:
         """An Arrow table; the ends of intervals are columns of their own."""
         return load("pyarrow", extra="arrow").table(fields(self.columns))
+
+
+# ------------------------------------------------------------------ standing
+# Where a budget stands after an answer: public facts, rounded only toward more loss.
+
+SHOWN = Fraction(1, 10**6)
+"""Amounts are shown to this, rounded up; the ledger holds them to 10^-12."""
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetSummary:
+    """What an answer cost, and what is spent of the budget that it belongs to.
+
+    ``total`` is the (epsilon, delta) of all that was released so far, ``promised`` that of the
+    cap, and ``more`` says how many questions of the same price still fit.
+
+    Example:
+        >>> half, whole = Loss.zcdp("0.05"), Loss.zcdp("0.1")
+        >>> totals = Loss.approximate("1.5", "1e-6"), Loss.approximate(2, "1e-6")
+        >>> print(BudgetSummary("patients", half, half, whole, *totals, more=1))
+        This answer cost ρ = 0.05. Spent about patients: ρ = 0.05 of 0.1,
+        which is ε = 1.5, δ = 0.000001 so far, and at most ε = 2, δ = 0.000001.
+        About 1 more question like this fits.
+    """
+
+    population: str
+    cost: Loss
+    spent: Loss
+    cap: Loss
+    total: Loss
+    promised: Loss
+    more: int
+
+    def __str__(self) -> str:
+        cost = f"cost {rounded(self.cost)}" if self.cost.amount else "was paid for before"
+        questions = "question like this fits" if self.more == 1 else "questions like this fit"
+        return (
+            f"This answer {cost}. Spent about {self.population}: {rounded(self.spent)} of "
+            f"{plain(ceil_to(self.cap.amount, SHOWN))},\n"
+            f"which is {rounded(self.total)} so far, and at most {rounded(self.promised)}.\n"
+            f"About {self.more} more {questions}."
+        )
+
+
+def rounded(loss: Loss) -> Loss:
+    """``loss`` with its amount to six digits after the point, rounded up."""
+    return Loss(loss.measure, ceil_to(loss.amount, SHOWN), loss.delta)
+
+
+# ------------------------------------------------------------------ answer
+# What whoever asked receives: a release, and where the budget stands after it.
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Answer(Release):
+    """A release as the asker sees it; what may be published of it is the release.
+
+    The ledger keeps it under ``release_key``.
+    """
+
+    standing: BudgetSummary
+    release_key: bytes = b""
+
+    @classmethod
+    def of(
+        cls, release: Release, standing: BudgetSummary, release_key: bytes = b""
+    ) -> "Answer":
+        """``release`` beside what it left of the budget."""
+        columns, guarantee, receipt = release.columns, release.guarantee, release.receipt
+        return cls(columns, guarantee, receipt, standing, release_key)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What stands below the table wherever it is shown."""
+        return (str(self.guarantee), str(self.standing))
+
+
+# ------------------------------------------------------------------ parameter
+# What a fitted model is made of: named numbers with a shape, and how a release holds them.
+
+NAME, PLACE, VALUE = "parameter", "place", "value"
+"""The columns of a release that holds parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """Public numbers under the name that the model keeps them by, row by row.
+
+    Example:
+        >>> Parameter.of("coef_", [[0.5, 2], [0, 1]])
+        Parameter(name='coef_', shape=(2, 2), values=(Fraction(1, 2), 2, 0, 1))
+        >>> Parameter.of("intercept_", 0.25).nested
+        0.25
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    values: tuple[Fraction | int, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.values) != prod(self.shape):
+            raise InvalidValue(
+                f"{self.name!r} has {len(self.values)} numbers, and its shape {self.shape} "
+                f"holds {prod(self.shape)}."
+            )
+
+    @classmethod
+    def of(cls, name: str, numbers: Any) -> "Parameter":
+        """The parameter that holds ``numbers``: one, or nested sequences of equal lengths."""
+        shape: list[int] = []
+        level, values = numbers, [numbers]
+        while isinstance(level, Sequence):
+            shape.append(len(level))
+            values = [part for each in values for part in each]
+            level = level[0] if len(level) else None
+        return cls(name, tuple(shape), tuple(map(_number, values)))
+
+    @property
+    def nested(self) -> Any:
+        """The numbers as they were given: integers, and the nearest floats."""
+        flat: list[Any] = [v if isinstance(v, int) else float(v) for v in self.values]
+        for size in reversed(self.shape[1:]):
+            flat = [flat[at : at + size] for at in range(0, len(flat), size)]
+        return flat if self.shape else flat[0]
+
+
+def columns_of(parameters: Iterable[Parameter]) -> tuple[ReleasedColumn, ...]:
+    """The columns of a release that holds ``parameters``, a row for each number."""
+    rows = [
+        (each.name, ",".join(map(str, place)), value)
+        for each in parameters
+        for place, value in zip(product(*map(range, each.shape)), each.values, strict=True)
+    ]
+    names, places, values = zip(*rows, strict=True) if rows else ((), (), ())
+    return (
+        ReleasedColumn(NAME, names),
+        ReleasedColumn(PLACE, places),
+        ReleasedColumn(VALUE, values),
+    )
+
+
+def parameters_in(release: Release) -> tuple[Parameter, ...]:
+    """The parameters that ``release`` holds.
+
+    Guarantee: those of which `columns_of` made its columns, but for parameters without numbers.
+    """
+    found: dict[str, list[tuple[tuple[int, ...], Any]]] = {}
+    rows = zip(*(release[name].values for name in (NAME, PLACE, VALUE)), strict=True)
+    for name, place, value in rows:
+        at = tuple(map(int, str(place).split(","))) if place else ()
+        found.setdefault(str(name), []).append((at, value))
+    return tuple(
+        Parameter(name, tuple(1 + end for end in cells[-1][0]), tuple(v for _, v in cells))
+        for name, cells in found.items()
+    )
+
+
+def _number(value: Any) -> Fraction | int:
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float) and not isfinite(value):
+        raise InvalidValue("A parameter is a finite number.")
+    return Fraction(value)

@@ -1,1 +1,80 @@
-"""A bounded plan to a secret table of integers, where the data lives."""
+"""Engines that run a bounded plan where the data lives and return secret integers.
+
+An engine bounds what each privacy unit contributes, aggregates, and hands on a
+`SecretTable`. DuckDB, PostgreSQL and Spark are modules of their own, loaded when a project
+names them.
+"""
+
+from tacit.engines.engine import (
+    MEMBERS,
+    CheckedEngine,
+    Engine,
+    RehearsedEngine,
+    RowEngine,
+    SecretTable,
+    boxed,
+    hash_values,
+    public_groups,
+    sealed,
+)
+from tacit.engines.engine_spec import (
+    CopyRule,
+    EngineSpec,
+    OpenRequest,
+    OwnerRequest,
+    RowsRequest,
+    path_in,
+)
+from tacit.engines.prepare import CopyProgress, Preparation, Run, drop_left
+from tacit.engines.print.relation import columns, everything
+from tacit.engines.print.sql_builder import alias, cast, identifier, literal
+from tacit.engines.print.sql_dialect import Dialect
+from tacit.engines.print.sql_dialects import DUCKDB
+from tacit.engines.print.statement import question
+from tacit.engines.print.sums_and_hashes import hash_columns, total
+from tacit.engines.sql_engine import Rehearsed, explained, statement
+from tacit.engines.storage_rules import check_types, kinds
+from tacit.engines.table_identity import file_identities, merged
+from tacit.engines.unit_rows import UnitRows
+
+__all__ = [
+    "DUCKDB",
+    "MEMBERS",
+    "CheckedEngine",
+    "CopyProgress",
+    "CopyRule",
+    "Dialect",
+    "Engine",
+    "EngineSpec",
+    "OpenRequest",
+    "OwnerRequest",
+    "Preparation",
+    "Rehearsed",
+    "RehearsedEngine",
+    "RowEngine",
+    "RowsRequest",
+    "Run",
+    "SecretTable",
+    "UnitRows",
+    "alias",
+    "boxed",
+    "cast",
+    "check_types",
+    "columns",
+    "drop_left",
+    "everything",
+    "explained",
+    "file_identities",
+    "hash_columns",
+    "hash_values",
+    "identifier",
+    "kinds",
+    "literal",
+    "merged",
+    "path_in",
+    "public_groups",
+    "question",
+    "sealed",
+    "statement",
+    "total",
+]

@@ -1,23 +1,61 @@
-"""The port to where the data lives: a bounded question in, secret integers out."""
+"""The trees of a question: an engine counts their leaves, and the nodes above are sums."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import md5, sha256
 from itertools import product
 from operator import add
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column
-from tacit.core.keys import Group
-from tacit.core.secret import Secret
-from tacit.engines.leaves import Leaf, nodes
+from tacit.core import Catalog, Column, Group, Key, Secret
 from tacit.engines.print.sql_dialect import Dialect
 from tacit.engines.unit_rows import UnitRows
-from tacit.noise.integers import Integers, packed
-from tacit.plan.bounded import BoundedPlan
-from tacit.plan.tally import TreeTally
+from tacit.noise import Integers, packed
+from tacit.plan import BoundedPlan, TreeTally
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """How many kept rows of a group fall into a cell of the tree at ``place``, exactly."""
+
+    place: int
+    group: tuple[Key, ...]
+    cell: int
+    rows: int
+
+
+def nodes(
+    place: int,
+    tally: TreeTally,
+    groups: tuple[tuple[Key, ...], ...],
+    leaves: Sequence[Leaf],
+) -> Integers:
+    """The counts of all nodes, group after group, each level by level from the top.
+
+    A leaf of a group that is not among ``groups`` counts nowhere, as its row's sums do.
+
+    Example:
+        >>> from tacit.plan.steps import WholeSteps
+        >>> tree = TreeTally(WholeSteps(0), levels=2, branching=2, high=1)
+        >>> nodes(0, tree, (("north",),), [Leaf(0, ("north",), 3, 5)]).tolist()
+        [0, 5, 0, 0, 0, 5]
+    """
+    order = {group: row for row, group in enumerate(groups)}
+    counts = np.zeros((len(groups), tally.cells), dtype=np.int64)
+    for leaf in leaves:
+        if leaf.place == place and leaf.group in order:
+            counts[order[leaf.group], leaf.cell] += leaf.rows
+    levels = [counts]
+    for level in reversed(range(1, tally.levels)):
+        below = levels[-1].reshape(len(groups), tally.branching**level, tally.branching)
+        levels.append(below.sum(axis=2))
+    return np.concatenate(levels[::-1], axis=1).ravel()
+
+
+# ------------------------------------------------------------------ engine
+# The port to where the data lives: a bounded question in, secret integers out.
 
 GroupRow = tuple[Group, tuple[int, ...]]
 """One group, and its tallies, exact: it exists between an engine and its box."""
@@ -92,7 +130,7 @@ class CheckedEngine(Engine, Protocol):
         """Why tables may not be served in place, a sentence each; no row is read.
 
         There is none where reading a row is reading the values that stand in it, and nothing
-        else: `tacit.engines.plain_storage`.
+        else: `tacit.engines.storage_rules`.
         """
         ...
 
@@ -105,7 +143,7 @@ class CheckedEngine(Engine, Protocol):
         ...
 
     def identities(self, table: tuple[str, ...]) -> tuple[str, ...]:
-        """Which physical table this is; see `tacit.engines.identity`."""
+        """Which physical table this is; see `tacit.engines.table_identity`."""
         ...
 
     def close(self) -> None:
@@ -150,7 +188,7 @@ def sealed(plan: BoundedPlan, rows: list[GroupRow], leaves: Sequence[Leaf] = ())
 
 
 def boxed(plan: BoundedPlan, found: Sequence[Sequence[Any]]) -> SecretTable:
-    """What the statement of `tacit.engines.print.question` found, in its box."""
+    """What the statement of `tacit.engines.print.statement` found, in its box."""
     keys, tallies = len(plan.keys), len(plan.tallies)
     trees = {place for place, tally in enumerate(plan.tallies) if isinstance(tally, TreeTally)}
     rows, leaves = [], []
@@ -164,3 +202,72 @@ def boxed(plan: BoundedPlan, found: Sequence[Sequence[Any]]) -> SecretTable:
                 Leaf(place, group, cell, counts[place]) for place in trees if counts[place]
             ]
     return sealed(plan, rows, leaves)
+
+
+# ------------------------------------------------------------------ mix
+# The order in which a unit's own rows and groups are kept: an integer that every engine
+# finds.
+#
+# Bounding is sound for every order that is a function of the unit's own rows, so that no
+# secrecy is asked of this mix, and no more than that it looks random: products and shifts of
+# 31 bits, which overflow nowhere.
+
+WORD = 2**32 - 1
+"""What is taken of a part: its lowest bits, or the first of the hash of a text."""
+
+MOST = 2**31 - 1
+"""The greatest mix: it fits into four bytes, signed."""
+
+SHIFT = 16
+FACTORS = (927_646_739, 668_265_263, 1_013_904_223)
+"""Odd, below 2^30: their product with the sum of a start and a part is below 2^63."""
+
+
+def start(salt: bytes, place: int) -> int:
+    """What the part at ``place`` is added to."""
+    return int.from_bytes(sha256(b"%d|%b" % (place, salt)).digest()[:4]) & MOST
+
+
+def hash_values(salt: bytes, parts: Sequence[Key | None]) -> int:
+    """The mix of a salt and some values.
+
+    Each adds to a number, and to an odd factor that the number is multiplied by: were they only
+    added, most units would order the same two groups alike, and some would hardly be kept. No
+    sum is nested in another, so that statements stay shallow.
+
+    Example:
+        >>> hash_values(b"salt", ["ann", 3]) == hash_values(b"salt", ["ann", 4])
+        False
+    """
+    number = factor = 0
+    for place, value in enumerate(map(word, parts)):
+        number += _folded(start(salt, 2 * place) + value, FACTORS[0])
+        own = _folded(start(salt, 2 * place + 1) + value, FACTORS[1])
+        factor += _folded(own, FACTORS[2])
+    return _folded(number & MOST, 2 * (factor & MOST) + 1)
+
+
+def fold_of(salt: bytes, unit: Key, folds: int) -> int:
+    """Which of so many folds a unit is in, from 0 on."""
+    return hash_values(fold_salt(salt), [unit]) % folds
+
+
+def fold_salt(salt: bytes) -> bytes:
+    """Another than that of the rows: which of them are kept says nothing about folds."""
+    return b"fold|" + salt
+
+
+def _folded(value: int, factor: int) -> int:
+    return (value * factor >> SHIFT) & MOST
+
+
+def word(part: Key | None) -> int:
+    """What is mixed of a value."""
+    match part:
+        case None:
+            return 0
+        case str():
+            digest = md5(part.encode(), usedforsecurity=False).hexdigest()
+            return int(digest[:8], 16)
+        case _:
+            return part & WORD

@@ -15,7 +15,7 @@ from pathlib import Path
 from tacit.engines.engine import CheckedEngine
 from tacit.engines.prepare import Run
 from tacit.engines.print.sql_dialect import Dialect
-from tacit.project.address import AddressRule
+from tacit.project import AddressRule
 
 
 class Lies(Enum):

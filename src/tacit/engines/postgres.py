@@ -8,26 +8,30 @@ from typing import Any
 
 import psycopg
 
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Dataset
-from tacit.core.public_table import PublicTable
-from tacit.core.secret import Secret
-from tacit.engines.ask import ask, ask_rows
-from tacit.engines.copies import TABLE_GONE, check_copies, in_place
+from tacit.core import Catalog, Column, Dataset, Kind, PublicTable, Secret
 from tacit.engines.engine import SecretTable
-from tacit.engines.listing import TABLES, named
-from tacit.engines.lookups import check_lookups
-from tacit.engines.physical_types import Types, check_types, kinds
-from tacit.engines.plain_storage import plain_in_postgres
-from tacit.engines.postgres_identity import table_identities
-from tacit.engines.postgres_role import check_role, check_table
-from tacit.engines.print.join import columns, everything
+from tacit.engines.postgres_role import QUIET, check_role, check_table, quoted
+from tacit.engines.prepare import Run
 from tacit.engines.print.postgres_dialect import POSTGRES
-from tacit.engines.rehearsed import Rehearsed, cannot_run, statements
+from tacit.engines.print.relation import columns, everything
+from tacit.engines.sql_engine import (
+    TABLE_GONE,
+    TABLES,
+    Rehearsed,
+    ask,
+    ask_rows,
+    cannot_run,
+    check_copies,
+    check_lookups,
+    in_place,
+    named,
+    statements,
+)
+from tacit.engines.storage_rules import Types, check_types, kinds, plain_in_postgres
+from tacit.engines.table_identity import postgres_identities
 from tacit.engines.unit_rows import PART, UnitRows
 from tacit.errors import EngineUnreachable, InternalError, InvalidValue
-from tacit.plan.bounded import BoundedPlan
+from tacit.plan import BoundedPlan
 
 SETTINGS = {
     "default_transaction_read_only": "on",
@@ -150,7 +154,7 @@ class Postgres:
         """Which table of which cluster this is, at whichever address."""
         try:
             with self._cursor() as cursor:
-                return table_identities(cursor, table)
+                return postgres_identities(cursor, table)
         except psycopg.Error as error:
             raise InvalidValue(
                 f"PostgreSQL shows no table {'.'.join(table)!r}; look at its address, that it "
@@ -292,3 +296,58 @@ def _look(
         others = [table for table in catalog.tables if table.name not in names]
         catalog = catalog.with_tables(*(replace(table, copy=None) for table in others))
     return check_copies(catalog, POSTGRES, look, TYPES, READING, read)
+
+
+# ------------------------------------------------------------------ postgres owner
+# PostgreSQL as the owner of the tables: to make and drop copies, and nothing else.
+
+OURS = {
+    **{name: value for name, value in SETTINGS.items() if "read_only" not in name},
+    # whether a copy lies in order is asked of a scan as it lies
+    "max_parallel_workers_per_gather": "0",
+}
+
+
+@contextmanager
+def postgres_owner(address: str, schema: str) -> Iterator[Run]:
+    """Runs statements by ``address``, in one transaction: all of a copy is made, or nothing.
+
+    Guarantee: none of them comes into the server's log, since they hold the salt.
+    """
+    options = " ".join(f"-c {name}={value}" for name, value in OURS.items())
+
+    def run(text: str) -> list[tuple[Any, ...]]:
+        cursor = connection.execute(text.encode())
+        return cursor.fetchall() if cursor.description else []
+
+    try:
+        with psycopg.connect(address, options=options, connect_timeout=10) as connection:
+            _hush(connection)
+            found = connection.execute(
+                "SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)
+            )
+            if found.fetchone() is None:
+                connection.execute(f"CREATE SCHEMA {quoted(schema)}".encode())
+            yield run
+    except psycopg.Error as error:  # its words may hold a value
+        raise InvalidValue(
+            f"PostgreSQL failed, by a {type(error).__name__}; look at the owner's address, and "
+            "that it may read the table, and create tables where the copy shall lie."
+        ) from error
+
+
+def _hush(connection: psycopg.Connection[Any]) -> None:
+    """Set what would log statements to silence, or refuse."""
+    for setting, quiet in QUIET.items():
+        asked = connection.execute("SELECT current_setting(%s, true)", (setting,))
+        [found] = asked.fetchone() or [None]
+        if found is None or found == quiet:
+            continue
+        try:
+            with connection.transaction():
+                connection.execute("SELECT set_config(%s, %s, false)", (setting, quiet))
+        except psycopg.errors.InsufficientPrivilege:
+            raise InvalidValue(
+                f"The server would log how the copy is made: {setting} is {found}. As a "
+                f"superuser, for the owner's role: ALTER ROLE ... SET {setting} = '{quiet}'."
+            ) from None

@@ -3,10 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-from tacit.core.catalog import Catalog
-from tacit.core.column import Kind
-from tacit.core.dataset import Dataset
-from tacit.core.public_table import PublicTable
+from tacit.core import Catalog, Dataset, Kind, PublicTable
 from tacit.errors import InvalidValue
 
 QUIET = {
@@ -39,7 +36,7 @@ END $tacit$"""
 WRITES = "INSERT, UPDATE, DELETE, TRUNCATE"
 
 
-class Cursor(Protocol):
+class RoleCursor(Protocol):
     """The part of psycopg's cursor that is used here."""
 
     def execute(self, query: Any, params: Any = ..., /) -> Any:
@@ -95,7 +92,7 @@ def readable(role: str, tables: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
     )
 
 
-def check_role(cursor: Cursor, catalog: Catalog) -> None:
+def check_role(cursor: RoleCursor, catalog: Catalog) -> None:
     """Refuse a role that may do more than read, and a server that logs what it is asked.
 
     A limit of temporary files is refused too, since one person's rows may reach it.
@@ -129,7 +126,7 @@ def check_role(cursor: Cursor, catalog: Catalog) -> None:
         check_table(cursor, dataset)
 
 
-def check_table(cursor: Cursor, dataset: Dataset | PublicTable) -> None:
+def check_table(cursor: RoleCursor, dataset: Dataset | PublicTable) -> None:
     """Refuse a table that the role may write, or that takes different texts for equal."""
     table = _table(dataset.location.table)
     (writes,) = cursor.execute("SELECT has_table_privilege(%s, %s)", (table, WRITES)).fetchone()

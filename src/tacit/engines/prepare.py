@@ -1,24 +1,26 @@
 """Make a validated copy of a table, where its owner says, by a connection that may write."""
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tacit.core.dataset import Dataset, ValidatedCopy, keeps_order, kept_unique
-from tacit.core.public_table import PublicTable
-from tacit.engines.print.copy import (
+from tacit.core import Dataset, PublicTable, ValidatedCopy, keeps_order, kept_unique
+from tacit.engines.print.copy_statement import (
     CopiedRows,
     dropped,
+    facts_in,
     in_two_parts,
     keys_of_two,
     made_from,
     out_of_order,
     recorded,
     rows_in,
+    tables_in,
     types_of,
 )
 from tacit.engines.print.sql_dialect import Dialect
-from tacit.engines.print.validated import TEXT_BYTES
+from tacit.engines.print.validated_columns import TEXT_BYTES
 from tacit.errors import InternalError, InvalidValue
 
 Run = Callable[[str], Sequence[Sequence[Any]]]
@@ -26,7 +28,7 @@ Run = Callable[[str], Sequence[Sequence[Any]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class CopyProgress:
     """How many parts of a copy are made, of how many."""
 
     made: int
@@ -51,9 +53,9 @@ class Preparation:
 
     Example:
         >>> import duckdb
-        >>> from tacit.core.column import Column, Kind
-        >>> from tacit.core.dataset import Epoch, Limits, Location, UnitColumn
-        >>> from tacit.core.schema import Schema
+        >>> from tacit.core.domain import Column, Kind
+        >>> from tacit.core.catalog import Epoch, Limits, Location, UnitColumn
+        >>> from tacit.core.domain import Schema
         >>> database = duckdb.connect()
         >>> _ = database.execute("CREATE TABLE visits AS SELECT 1 AS who, 7 AS visit")
         >>> columns = Schema((Column("who", Kind.INTEGER), Column("visit", Kind.INTEGER)))
@@ -86,7 +88,7 @@ class Preparation:
     linked: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def steps(self, salt: bytes, run: Run) -> Iterator[Progress]:
+    def steps(self, salt: bytes, run: Run) -> Iterator[CopyProgress]:
         """Make the parts, one by one, under names that nothing has; else this fails.
 
         What is written beside the copy comes first: where an engine has no transactions, and
@@ -99,7 +101,7 @@ class Preparation:
         rows stop the copy. What fails here fails before the owner, whose data it is, and before
         anything is asked.
         """
-        yield Progress(0, self.parts)
+        yield CopyProgress(0, self.parts)
         found = run(types_of(self.dataset.location.table, self.dialect))
         types = {name: str(kind) for name, kind, *_ in found}
         rows = CopiedRows(
@@ -112,7 +114,7 @@ class Preparation:
             for statement in made_from(self.dataset, table, of_part, self.dialect):
                 run(statement)
             self._look_at(table, run)
-            yield Progress(part + 1, self.parts)
+            yield CopyProgress(part + 1, self.parts)
         if isinstance(self.dataset, Dataset) and self.parts > 1:
             [(twice,)] = run(in_two_parts(self.dataset, self.tables, self.dialect))
             self._assert(twice == 0, "a unit is in two of its parts", run)
@@ -192,3 +194,53 @@ class Preparation:
     def prepared(self) -> Dataset | PublicTable:
         """The table, with its copy."""
         return replace(self.dataset, copy=self.copy)
+
+
+# ------------------------------------------------------------------ left copies
+# Tables that are left of copies whose making was ended in the midst of it.
+#
+# Where an engine has no transactions, a process that is killed leaves tables behind. They
+# hold people's rows, and nobody reads them. A making writes first who makes what, into a
+# table beside the copy; so the next making of the same table by the same project file knows
+# which tables are its own, and drops them. Copies of other project files stay, also where
+# these share the ledger.
+
+WHOSE = ("table: ", "maker: ")
+"""How the lines beside a copy begin that say of which table it is, and by which ledger."""
+
+
+def drop_left(making: Preparation, run: Run) -> None:
+    """Drop the tables of other makings of the same table by the same file and ledger.
+
+    Guarantee: what is dropped has a record of its own, which says that this file made it.
+    """
+    listed = [making.dialect.listed_table(row) for row in run(_listing(making))]
+    whose = {fact for fact in making.facts if fact.startswith(WHOSE)} | set(making.notes)
+    for record in _records(making.copy, map(str, listed)):
+        written = {
+            str(fact) for (fact,) in run(facts_in((*making.where, record), making.dialect))
+        }
+        if making.notes and whose <= written:
+            _drop(making, record, run, listed)
+
+
+def _listing(making: Preparation) -> str:
+    return tables_in(making.where, making.dialect)
+
+
+def _records(copy: ValidatedCopy, listed: Iterable[str]) -> list[str]:
+    """Names of records beside other copies of the same name and ledger, by their form alone."""
+    mine = copy.record[-1]
+    known = re.fullmatch(r"(tacit_.+_)[0-9a-f]{8}([0-9a-f]{8})[0-9a-f]{12}", mine)
+    if known is None:
+        return []
+    stem, order = map(re.escape, known.groups())
+    form = re.compile(f"{stem}[0-9a-f]{{8}}{order}[0-9a-f]{{12}}")
+    return [name for name in listed if form.fullmatch(name) and name != mine]
+
+
+def _drop(making: Preparation, record: str, run: Run, listed: Iterable[str]) -> None:
+    """Drop the parts of a making, and its record at last."""
+    parts = [name for name in listed if re.fullmatch(re.escape(record) + r"_\d+", name)]
+    for name in (*parts, record):
+        run(dropped((*making.where, name), making.dialect))

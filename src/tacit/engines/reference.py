@@ -1,31 +1,244 @@
-"""An engine that is slow and easy to read: the meaning of every bounded question."""
+"""What each node of a bounded question means, in exact Python: slow, and right by reading.
 
-from collections import defaultdict
-from collections.abc import Sequence
+Truth has three values as in SQL: None is unknown. An engine is right where it agrees with this.
+"""
 
-from tacit.core.catalog import Catalog
-from tacit.core.column import Kind
-from tacit.core.day import day_of
-from tacit.core.keys import Group, Key
-from tacit.core.secret import Secret
-from tacit.engines.engine import SecretTable, sealed
-from tacit.engines.joined import joined
-from tacit.engines.leaves import Leaf
-from tacit.engines.meaning import Cell, Row, steps, truth
-from tacit.engines.mix import fold_of, mixed
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime, time
+from decimal import Decimal
+from fractions import Fraction
+from math import isfinite
+
+from tacit.core import Catalog, Group, Key, Kind, PublicTable, Secret, day_of, number_of
+from tacit.engines.engine import Leaf, SecretTable, fold_of, hash_values, sealed
 from tacit.engines.unit_rows import UnitRows, sorted_rows
-from tacit.plan.bounded import (
+from tacit.plan import (
+    Beside,
     BoundedKey,
     BoundedPlan,
     CaseKey,
     ColumnKey,
+    Comparison,
+    CountOf,
     FirstPeriods,
+    Gathered,
+    GreatestOf,
+    LeastOf,
+    MeanOf,
+    OfUnit,
     PeriodKey,
+    Source,
     StepsKey,
+    SumOf,
+    row_keys,
 )
-from tacit.plan.row_key import row_keys
-from tacit.plan.row_value import row_values
-from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, TreeTally, UnitTally
+from tacit.plan import steps as grid_steps
+from tacit.plan import tally as tallies
+
+Cell = bool | int | float | Decimal | str | date | None
+"""What a table holds."""
+
+Row = Mapping[str, Cell]
+
+
+def truth(condition: grid_steps.Condition, row: Row) -> bool | None:
+    """Whether ``condition`` holds for ``row``; None is unknown."""
+    match condition:
+        case grid_steps.ConstantCondition(known):
+            return known
+        case grid_steps.ColumnIsTrue(name):
+            cell = row[name]
+            return None if cell is None else bool(cell)
+        case grid_steps.CompareColumn(comparison, name, kind, value):
+            return _compared(comparison, _value(row[name]), _beside(kind, value))
+        case grid_steps.CompareColumns(comparison, left, right, _):
+            return _compared(comparison, _value(row[left]), _value(row[right]))
+        case grid_steps.CompareSteps(comparison, one, other):
+            return _compared(comparison, steps(one, row), steps(other, row))
+        case grid_steps.StepsAreNull(number):
+            return steps(number, row) is None
+        case grid_steps.StepsOneOf(number, whole):
+            count = steps(number, row)
+            return None if count is None else count in whole
+        case grid_steps.ColumnIsNull(name, _):
+            return _value(row[name]) is None
+        case grid_steps.ColumnOneOf(name, kind, values):
+            found = _value(row[name])
+            return (
+                None if found is None else found in {_beside(kind, value) for value in values}
+            )
+        case grid_steps.AllOf(parts):
+            return _all([truth(part, row) for part in parts])
+        case grid_steps.AnyOf(parts):
+            negated = _all([_not(truth(part, row)) for part in parts])
+            return _not(negated)
+        case grid_steps.NotSo(part):
+            return _not(truth(part, row))
+
+
+def steps(number: grid_steps.Steps, row: Row) -> int | None:
+    """How many steps ``number`` is for ``row``; None is NULL."""
+    match number:
+        case grid_steps.WholeSteps(value):
+            return value
+        case grid_steps.SumSteps(left, right):
+            one, other = steps(left, row), steps(right, row)
+            return None if one is None or other is None else one + other
+        case grid_steps.ProductSteps(left, right):
+            one, other = steps(left, row), steps(right, row)
+            return None if one is None or other is None else one * other
+        case grid_steps.HalvedSteps(part, times):
+            whole = steps(part, row)
+            return None if whole is None else whole // 2**times
+        case grid_steps.CaseSteps(whens, otherwise):
+            for condition, then in whens:
+                if truth(condition, row):
+                    return steps(then, row)
+            return steps(otherwise, row)
+        case grid_steps.HeldSteps(name):
+            held = row[name]
+            return held if isinstance(held, int) else None
+        case grid_steps.PartSteps(day, which):
+            days = steps(day, row)
+            return None if days is None else which.of(day_of(days))
+        case grid_steps.ColumnSteps(name, kind, grid):
+            found = _value(row[name])
+            if kind is Kind.DATE and isinstance(found, date):
+                return grid.index(Fraction(number_of(found)))
+            return grid.index(found) if isinstance(found, Fraction) else None
+
+
+def _value(cell: Cell) -> Fraction | str | date | None:
+    """A cell as it is compared: numbers exactly, and NULL for what is no finite number."""
+    match cell:
+        case None | str() | date():
+            return cell
+        case float() | Decimal() if not isfinite(cell):
+            return None
+        case bool() | int() | float() | Decimal():
+            return Fraction(cell)
+
+
+def _beside(kind: Kind, value: object) -> object:
+    """A constant as it is compared with a column: with floats, as the nearest float."""
+    if isinstance(value, bool | int | Fraction):
+        return Fraction(float(value)) if kind is Kind.FLOAT else Fraction(value)
+    if kind is Kind.TIMESTAMP and isinstance(value, date):
+        return datetime.combine(value, time())
+    return value
+
+
+def _compared(comparison: Comparison, left: object, right: object) -> bool | None:
+    if left is None or right is None:
+        return None
+    return comparison.holds(left, right)
+
+
+def _all(truths: list[bool | None]) -> bool | None:
+    if False in truths:
+        return False
+    return None if None in truths else True
+
+
+def _not(value: bool | None) -> bool | None:  # noqa: FBT001
+    return None if value is None else not value
+
+
+# ------------------------------------------------------------------ gathered
+# The rows of units, by their meaning: each is computed from one unit's own rows.
+
+
+def gathered(relation: Gathered, rows: Iterable[Row]) -> list[Row]:
+    """What ``rows``, those of the relation's source, are gathered to."""
+    unit = relation.source.unit
+    names = (unit, *relation.keys)
+    groups: dict[tuple[Cell, ...], list[Row]] = defaultdict(list)
+    for row in rows:
+        if row[unit] is not None and truth(relation.condition, row):
+            groups[tuple(row[name] for name in names)].append(row)
+    return [
+        dict(zip(names, group, strict=True))
+        | {name: of_unit(value, found) for name, value in relation.values}
+        for group, found in groups.items()
+    ]
+
+
+def of_unit(value: OfUnit, rows: Sequence[Row]) -> int | None:
+    """What ``value`` is for a unit that has ``rows``; None is NULL."""
+    match value:
+        case CountOf(condition, low, high):
+            return min(max(sum(truth(condition, row) is True for row in rows), low), high)
+        case SumOf(number, low, high):
+            found = _there(number, rows)
+            return min(max(sum(found), low), high) if found else None
+        case LeastOf(number):
+            return min(_there(number, rows), default=None)
+        case GreatestOf(number):
+            return max(_there(number, rows), default=None)
+        case MeanOf(number, finer, start):
+            found = _there(number, rows)
+            doubled = 2 * len(found)
+            return start + (2 * finer * sum(found) + len(found)) // doubled if found else None
+
+
+def _there(number: grid_steps.Steps, rows: Sequence[Row]) -> list[int]:
+    """The numbers that are not NULL."""
+    return [found for row in rows if (found := steps(number, row)) is not None]
+
+
+# ------------------------------------------------------------------ joined
+# The rows of joined tables, by their meaning: every pair whose columns are equal.
+
+Tables = Mapping[tuple[str, ...], Sequence[Row]]
+"""Rows by the place of their table."""
+
+
+def joined(source: Source, catalog: Catalog, tables: Tables) -> list[Row]:
+    """The rows of ``source``, with their columns called dataset.column."""
+
+    def rows_of(name: str) -> list[Row]:
+        rows = tables[catalog.table(name).location.table]
+        return [{f"{name}.{column}": cell for column, cell in row.items()} for row in rows]
+
+    if source.gathered is None:
+        found = rows_of(source.dataset)
+    else:
+        found = gathered(source.gathered, joined(source.gathered.source, catalog, tables))
+    for beside in source.beside:
+        others = _looked_up(beside, rows_of(beside.dataset), catalog)
+        names = catalog.table(beside.dataset).schema.names
+        nothing: Row = dict.fromkeys(f"{beside.dataset}.{name}" for name in names)
+        found = [
+            {**row, **other}
+            for row in found
+            for other in _partners(row, beside, others) or ([nothing] if beside.outer else [])
+        ]
+    return found
+
+
+def _partners(row: Row, beside: Beside, others: Sequence[Row]) -> list[Row]:
+    """The rows that belong beside ``row``."""
+    wanted = row[beside.left]
+    return [other for other in others if wanted is not None and wanted == other[beside.right]]
+
+
+def _looked_up(beside: Beside, rows: list[Row], catalog: Catalog) -> list[Row]:
+    """Of a public table, no more rows for a value of the column than are declared."""
+    table = catalog.table(beside.dataset)
+    if not isinstance(table, PublicTable):
+        return rows
+    seen: Counter[object] = Counter()
+    kept = []
+    for row in rows:
+        seen[row[beside.right]] += 1
+        if seen[row[beside.right]] <= table.fan_out:
+            kept.append(row)
+    return kept
+
+
+# ------------------------------------------------------------------ reference
+# An engine that is slow and easy to read: the meaning of every bounded question.
 
 
 class Reference:
@@ -46,7 +259,7 @@ class Reference:
                 group = _group(plan, row)
                 if group is not None:
                     groups[group].append(row)
-            kept = sorted(groups, key=lambda group: (mixed(salt, [unit, *group]), group))
+            kept = sorted(groups, key=lambda group: (hash_values(salt, [unit, *group]), group))
             for group in kept[: plan.max_groups]:
                 rows = groups[group]
                 kept_rows = rows[: plan.max_rows]
@@ -135,9 +348,9 @@ def _few(
     def order(row: Row) -> tuple[int, tuple[tuple[bool, Key], ...]]:
         own: list[Key | None] = [row[name] for name in told_by]  # type: ignore[misc]
         read = [_key(key, row) for key in plan.keys]
-        read += [steps(number, row) for number in row_values(plan.tallies)]
+        read += [steps(number, row) for number in tallies.row_values(plan.tallies)]
         rest = tuple((part is None, 0 if part is None else part) for part in (*own, *read))
-        return mixed(salt, [unit, *(own or read)]), rest
+        return hash_values(salt, [unit, *(own or read)]), rest
 
     return sorted(rows, key=order)[: plan.max_rows_in_all]
 
@@ -147,23 +360,23 @@ def _leaves(plan: BoundedPlan, group: Group, kept: list[Row]) -> list[Leaf]:
     return [
         Leaf(place, group, cell, 1)
         for place, tally in enumerate(plan.tallies)
-        if isinstance(tally, TreeTally)
+        if isinstance(tally, tallies.TreeTally)
         for row in kept
         if (cell := steps(tally.cell, row)) is not None
     ]
 
 
-def _tally(tally: Tally, rows: list[Row], kept: list[Row]) -> int:
+def _tally(tally: tallies.Tally, rows: list[Row], kept: list[Row]) -> int:
     match tally:
-        case UnitTally():
+        case tallies.UnitTally():
             return 1
-        case RowTally(condition, high, low):
+        case tallies.RowTally(condition, high, low):
             found = sum(truth(condition, row) is True for row in rows)
             return min(max(found, low), high)
-        case TotalTally(number, low, high):
+        case tallies.TotalTally(number, low, high):
             total = sum(value for row in rows if (value := steps(number, row)) is not None)
             return min(max(total, low), high)
-        case KeptTally(number, _, _):
+        case tallies.KeptTally(number, _, _):
             return sum(value for row in kept if (value := steps(number, row)) is not None)
-        case TreeTally():
+        case tallies.TreeTally():
             return 0  # its leaves are counted by themselves

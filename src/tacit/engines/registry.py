@@ -1,13 +1,251 @@
-"""Which kinds of engines there are: one lookup for sessions, the command line and attacks."""
+"""The kinds of engines that come with Tacit: DuckDB, Parquet files, PostgreSQL and Spark.
+
+Drivers are loaded when an engine is opened, and not when its spec is made.
+"""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
+from getpass import getuser
+from pathlib import Path
+from typing import cast
+from urllib.parse import quote, unquote, urlsplit
 
-from tacit.engines.built_in import BUILT_IN
-from tacit.engines.engine_spec import EngineSpec
+from tacit.engines.duckdb import open_duckdb
+from tacit.engines.duckdb_files import duckdb_owner, one_row_each, open_parquet
+from tacit.engines.engine import CheckedEngine
+from tacit.engines.engine_spec import (
+    CopyRule,
+    EngineSpec,
+    Lies,
+    OpenRequest,
+    OwnerRequest,
+    RowsRequest,
+)
+from tacit.engines.postgres_role import readable
+from tacit.engines.prepare import Run
+from tacit.engines.print.postgres_dialect import POSTGRES
+from tacit.engines.print.sql_dialects import DUCKDB, SPARK
 from tacit.errors import InvalidValue
-from tacit.extras import ENGINES, find_plugin, hint
-from tacit.project.address import AddressRule, Plugins
+from tacit.extras import ENGINES, find_plugin, hint, load
+from tacit.project import PATH, AddressRule, Plugins, refuse_password, with_password
+
+COPIES_FILE, COPIES_SCHEMA = "copies.duckdb", "copies"
+MASTERS = ("sc://", "spark://", "local", "yarn", "k8s://")
+"""How an address of Spark begins: Connect, or the master of a cluster."""
+
+FILES_OF_DUCKDB, FILES_OF_PARQUET = (".duckdb", ".db"), (".parquet",)
+
+
+# DuckDB databases and Parquet files
+
+
+def _open_duckdb(request: OpenRequest) -> CheckedEngine:
+    return open_duckdb(request.address, request.copies)
+
+
+def _open_parquet(request: OpenRequest) -> CheckedEngine:
+    if len(request.tables) != 1:
+        raise InvalidValue(
+            f"The engine {request.name!r} is one Parquet file, which is one table, and "
+            f"{len(request.tables)} live there."
+        )
+    return open_parquet(request.address, request.tables[0], request.copies, request.columns)
+
+
+def _own_duckdb(request: OwnerRequest) -> AbstractContextManager[Run]:
+    return duckdb_owner(
+        request.address,
+        request.where,
+        file=request.file,
+        parquet=None,
+        columns=request.columns,
+    )
+
+
+def _own_parquet(request: OwnerRequest) -> AbstractContextManager[Run]:
+    return duckdb_owner(
+        request.address,
+        request.where,
+        file=request.file,
+        parquet=request.table[-1],
+        columns=request.columns,
+    )
+
+
+def _rows_of_duckdb(
+    request: RowsRequest, *, parquet: str | None = None
+) -> list[tuple[str, ...]]:
+    return one_row_each(
+        request.address,
+        request.table,
+        request.unit,
+        request.columns,
+        parquet=parquet,
+        most=request.most,
+    )
+
+
+def _rows_of_parquet(request: RowsRequest) -> list[tuple[str, ...]]:
+    return _rows_of_duckdb(request, parquet=request.table[-1])
+
+
+def _ends_with(*endings: str) -> "RecognisesFile":
+    return RecognisesFile(endings)
+
+
+class RecognisesFile:
+    """Recognises paths by how they end."""
+
+    def __init__(self, endings: tuple[str, ...]) -> None:
+        self._endings = endings
+
+    def __call__(self, source: object) -> bool:
+        """Return whether ``source`` is a path with one of the endings."""
+        return isinstance(source, str | Path) and str(source).endswith(self._endings)
+
+
+DUCKDB_SPEC = EngineSpec(
+    kind="duckdb",
+    address=AddressRule("duckdb", PATH, in_place=True),
+    open=_open_duckdb,
+    dialect=DUCKDB,
+    copies=CopyRule(
+        COPIES_FILE, Lies.ANYWHERE, "a schema, or a file of its own", made_by_server=True
+    ),
+    owner=_own_duckdb,
+    unit_rows=_rows_of_duckdb,
+    recognises=_ends_with(*FILES_OF_DUCKDB),
+    preload=("sqlglot.dialects.duckdb",),
+)
+
+PARQUET_SPEC = EngineSpec(
+    kind="parquet",
+    address=AddressRule("parquet", PATH),
+    open=_open_parquet,
+    dialect=DUCKDB,
+    copies=CopyRule(
+        COPIES_FILE, Lies.IN_A_FILE, "copies.duckdb, a file of its own", made_by_server=True
+    ),
+    owner=_own_parquet,
+    unit_rows=_rows_of_parquet,
+    recognises=_ends_with(*FILES_OF_PARQUET),
+    names_table=lambda address: Path(address).stem,
+    preload=("sqlglot.dialects.duckdb",),
+)
+
+
+# PostgreSQL
+
+
+def _open_postgres(request: OpenRequest) -> CheckedEngine:
+    module = load("tacit.engines.postgres", extra="postgres")
+    return cast("CheckedEngine", module.Postgres(request.address))
+
+
+def _own_postgres(request: OwnerRequest) -> AbstractContextManager[Run]:
+    owner = load("tacit.engines.postgres", extra="postgres").postgres_owner
+    if request.writer is None:
+        raise InvalidValue(
+            "Tacit's own role only reads. Name an address that may create tables, by --by: "
+            "env:VARIABLE, which holds it, or postgresql://owner@host/database."
+        )
+    return cast("AbstractContextManager[Run]", owner(request.writer, request.place))
+
+
+def _let_read(
+    address: str, environment: Mapping[str, str], tables: tuple[tuple[str, ...], ...]
+) -> tuple[str, ...]:
+    """Return the grants to the role of sessions; without one named, the driver's own."""
+    named = urlsplit(address).username
+    role = unquote(named) if named else environment.get("PGUSER") or getuser()
+    return tuple(readable(role, tables))
+
+
+POSTGRES_SPEC = EngineSpec(
+    kind="postgres",
+    address=AddressRule(
+        "postgres", refuse=refuse_password, with_secret=with_password, in_place=True
+    ),
+    open=_open_postgres,
+    dialect=POSTGRES,
+    copies=CopyRule(
+        COPIES_SCHEMA,
+        Lies.IN_A_SCHEMA,
+        "copies, a schema of the same database",
+        written_by=" --by env:OWNER",
+    ),
+    owner=_own_postgres,
+    after_copy=_let_read,
+    recognises=lambda source: str(source).startswith(("postgresql://", "postgres://")),
+    preload=("sqlglot.dialects.postgres",),
+    variables=("PG", "HOME"),
+)
+
+
+# Spark
+
+
+def refuse_token(text: str, *, secret: bool) -> str | None:
+    """Say why an address of Spark is refused: a token in it, or one where none is used."""
+    if not text.startswith(MASTERS):
+        return (
+            "An address of Spark is sc://host:15002, of Connect, or a master, such as "
+            "spark://host:7077."
+        )
+    if "token=" in text:
+        return (
+            "A token does not stand in this file: take it out of the address, and write "
+            'password = "env:SPARK_TOKEN" beside it, for a variable that holds it.'
+        )
+    if secret and not text.startswith("sc://"):
+        return "A password is the token of Spark Connect, whose address is sc://."
+    return None
+
+
+def with_token(address: str, secret: str) -> str:
+    """Return an address with the token of Connect, which uses TLS where it has one."""
+    start = address.rstrip("/;")
+    return f"{start}{';' if '/;' in start else '/;'}token={quote(secret, safe='')}"
+
+
+def _open_spark(request: OpenRequest) -> CheckedEngine:
+    module = load("tacit.engines.spark", extra="spark")
+    return cast("CheckedEngine", module.open_spark(request.address))
+
+
+def _own_spark(request: OwnerRequest) -> AbstractContextManager[Run]:
+    owner = load("tacit.engines.spark", extra="spark").spark_owner
+    address = request.address if request.writer is None else request.writer
+    return cast("AbstractContextManager[Run]", owner(address, request.place))
+
+
+SPARK_SPEC = EngineSpec(
+    kind="spark",
+    address=AddressRule("spark", refuse=refuse_token, with_secret=with_token),
+    open=_open_spark,
+    dialect=SPARK,
+    copies=CopyRule(
+        COPIES_SCHEMA,
+        Lies.IN_A_SCHEMA,
+        "copies, a database of its catalogue",
+        one_table="A copy on Spark is one table, whose buckets are its parts.",
+    ),
+    owner=_own_spark,
+    recognises=lambda source: str(source).startswith(("sc://", "spark://")),
+    preload=("sqlglot.dialects.spark",),
+    variables=(
+        *("SPARK_", "PYSPARK_", "HADOOP_", "YARN_", "JAVA_", "HOME", "PATH", "LANG", "LC_"),
+        *("AWS_", "AZURE_", "GOOGLE_"),
+    ),
+)
+
+BUILT_IN = (DUCKDB_SPEC, PARQUET_SPEC, POSTGRES_SPEC, SPARK_SPEC)
+"""In the order in which they are asked whether they recognise a source."""
+
+
+# ------------------------------------------------------------------ registry
+# Which kinds of engines there are: one lookup for sessions, the command line and attacks.
 
 NO_PLUGINS: Plugins = {}
 _BY_KIND: Mapping[str, EngineSpec] = {spec.kind: spec for spec in BUILT_IN}

@@ -14,23 +14,29 @@ from pyspark.sql import SparkSession
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 from pyspark.sql.types import StructField
 
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import is_copy
-from tacit.core.secret import Secret
-from tacit.engines.ask import ask, ask_rows
-from tacit.engines.copies import TABLE_GONE, check_copies, in_place, resolve
+from tacit.core import Catalog, Column, Kind, Secret, is_copy
 from tacit.engines.engine import SecretTable
-from tacit.engines.identity import identity
-from tacit.engines.lookups import check_lookups
-from tacit.engines.physical_types import Types, check_types, kinds
-from tacit.engines.plain_storage import plain_in_spark
-from tacit.engines.print.join import columns, everything
+from tacit.engines.prepare import Run
+from tacit.engines.print.relation import columns, everything
+from tacit.engines.print.sql_builder import identifier
 from tacit.engines.print.sql_dialects import SPARK
-from tacit.engines.rehearsed import Rehearsed, cannot_run, statements
+from tacit.engines.sql_engine import (
+    TABLE_GONE,
+    Rehearsed,
+    ask,
+    ask_rows,
+    cannot_run,
+    check_copies,
+    check_lookups,
+    in_place,
+    resolve,
+    statements,
+)
+from tacit.engines.storage_rules import Types, check_types, kinds, plain_in_spark
+from tacit.engines.table_identity import identity
 from tacit.engines.unit_rows import PART, UnitRows
-from tacit.errors import EngineUnreachable, InternalError, InvalidValue
-from tacit.plan.bounded import BoundedPlan
+from tacit.errors import EngineUnreachable, InternalError, InvalidValue, TacitError
+from tacit.plan import BoundedPlan
 
 SETTINGS: Mapping[str, str] = {
     "spark.sql.ansi.enabled": "true",
@@ -277,3 +283,29 @@ def _type(field: StructField) -> str:
     """The type of a column; Spark calls char(n) a string, and says beside it what it is."""
     said: str = field.metadata.get("__CHAR_VARCHAR_TYPE_STRING", field.dataType.simpleString())
     return said
+
+
+# ------------------------------------------------------------------ spark owner
+# Spark as the owner of the tables: to make and drop copies, and nothing else.
+
+
+@contextmanager
+def spark_owner(address: str, database: str) -> Iterator[Run]:
+    """Runs statements at ``address``, in a session that is set as those that answer are.
+
+    Guarantee: a copy is made by the arithmetic that questions are answered by. Spark has no
+    transactions: what was begun and failed is made anew by the next attempt.
+    """
+    spark = open_spark(address)
+    try:
+        spark.write(f"CREATE DATABASE IF NOT EXISTS {SPARK.render(identifier(database))}")
+        yield spark.write
+    except TacitError:
+        raise
+    except Exception as error:  # of Spark, of the bridge to it, or of the network
+        raise InvalidValue(
+            f"Spark failed, by a {type(error).__name__}; look at the address, and that it may "
+            "read the table, and create tables where the copy shall lie."
+        ) from error
+    finally:
+        spark.close()

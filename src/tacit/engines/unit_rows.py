@@ -6,12 +6,12 @@ the same more roughly. So nothing here counts rows against a cap. An engine writ
 a plan keeps, one part after the other, and whoever computes with them reads blocks of a public
 size:
 
-- a row is a unit's number and one 64-bit integer for each tally. The number is found from what
-  an engine hands on for the unit, which has a fixed size and tells any two units apart: a
-  number of the engine's own, or a digest (`tacit.engines.print.listed`). It never becomes text
-  or a float of NumPy. Text of NumPy loses NULs at its end, and each of its entries is as long
-  as the longest; a float holds 53 bits. Either makes one unit of two, which are then clipped
-  together, so that one of them moves a sum by more than its reach;
+- a row is a unit's number and one 64-bit integer for each tally. The number is found from
+  what an engine hands on for the unit, which has a fixed size and tells any two units apart:
+  a number of the engine's own, or a digest (`tacit.engines.print.statement`). It never
+  becomes text or a float of NumPy. Text of NumPy loses NULs at its end, and each of its
+  entries is as long as the longest; a float holds 53 bits. Either makes one unit of two,
+  which are then clipped together, so that one of them moves a sum by more than its reach;
 - the rows of a unit stand together, ordered by their integers. A sum of floats depends on the
   order of its terms, so the order must be a function of the unit's own rows: an engine that
   hands on rows in the order in which it found them may round one unit by another one's;
@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import InternalError
-from tacit.noise.integers import Integers
+from tacit.noise import Integers
 
 IN_MEMORY = 2**26
 """Bytes of rows that are kept in memory; beyond them, all are in a file."""

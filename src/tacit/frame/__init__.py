@@ -1,1 +1,28 @@
-"""Method calls to the same plan that SQL makes."""
+"""Questions as method calls: they build the same plan that SQL does."""
+
+from tacit.frame.expression import (
+    Expr,
+    case,
+    col,
+    count,
+    count_units,
+    greatest,
+    least,
+    median,
+    quantile,
+)
+from tacit.frame.table import FrameQuery, Table
+
+__all__ = [
+    "Expr",
+    "FrameQuery",
+    "Table",
+    "case",
+    "col",
+    "count",
+    "count_units",
+    "greatest",
+    "least",
+    "median",
+    "quantile",
+]

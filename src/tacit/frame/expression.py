@@ -5,28 +5,9 @@ from datetime import date, datetime
 from fractions import Fraction
 
 from tacit.errors import InvalidValue
-from tacit.numeric.exact import exact
-from tacit.plan.calendar import Part, Span
-from tacit.plan.expression import (
-    And,
-    Arithmetic,
-    Case,
-    Compare,
-    Comparison,
-    Constant,
-    DatePart,
-    Divide,
-    Expression,
-    Field,
-    IsNull,
-    Like,
-    Not,
-    OneOf,
-    Operation,
-    Or,
-    Period,
-    Value,
-)
+from tacit.numeric import Number, exact
+from tacit.plan import expression as expr
+from tacit.plan import plan as nodes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,55 +19,55 @@ class Expr:
         Constant(value='north')
     """
 
-    node: Expression
+    node: expr.Expression
 
     def __eq__(self, other: object) -> "Expr":  # type: ignore[override]
-        return self._compare(Comparison.EQUAL, other)
+        return self._compare(expr.Comparison.EQUAL, other)
 
     def __ne__(self, other: object) -> "Expr":  # type: ignore[override]
-        return self._compare(Comparison.UNEQUAL, other)
+        return self._compare(expr.Comparison.UNEQUAL, other)
 
     def __lt__(self, other: object) -> "Expr":
-        return self._compare(Comparison.LESS, other)
+        return self._compare(expr.Comparison.LESS, other)
 
     def __le__(self, other: object) -> "Expr":
-        return self._compare(Comparison.AT_MOST, other)
+        return self._compare(expr.Comparison.AT_MOST, other)
 
     def __gt__(self, other: object) -> "Expr":
-        return self._compare(Comparison.MORE, other)
+        return self._compare(expr.Comparison.MORE, other)
 
     def __ge__(self, other: object) -> "Expr":
-        return self._compare(Comparison.AT_LEAST, other)
+        return self._compare(expr.Comparison.AT_LEAST, other)
 
     def __add__(self, other: object) -> "Expr":
-        return self._with(Operation.ADD, other)
+        return self._with(expr.Operation.ADD, other)
 
     def __sub__(self, other: object) -> "Expr":
-        return self._with(Operation.SUBTRACT, other)
+        return self._with(expr.Operation.SUBTRACT, other)
 
     def __mul__(self, other: object) -> "Expr":
-        return self._with(Operation.MULTIPLY, other)
+        return self._with(expr.Operation.MULTIPLY, other)
 
     def __radd__(self, other: object) -> "Expr":
-        return wrapped(other)._with(Operation.ADD, self)
+        return wrapped(other)._with(expr.Operation.ADD, self)
 
     def __rsub__(self, other: object) -> "Expr":
-        return wrapped(other)._with(Operation.SUBTRACT, self)
+        return wrapped(other)._with(expr.Operation.SUBTRACT, self)
 
     def __rmul__(self, other: object) -> "Expr":
-        return wrapped(other)._with(Operation.MULTIPLY, self)
+        return wrapped(other)._with(expr.Operation.MULTIPLY, self)
 
     def __truediv__(self, other: object) -> "Expr":
-        return Expr(Divide(self.node, wrapped(other).node))
+        return Expr(expr.Divide(self.node, wrapped(other).node))
 
     def __and__(self, other: object) -> "Expr":
-        return Expr(And((self.node, wrapped(other).node)))
+        return Expr(expr.And((self.node, wrapped(other).node)))
 
     def __or__(self, other: object) -> "Expr":
-        return Expr(Or((self.node, wrapped(other).node)))
+        return Expr(expr.Or((self.node, wrapped(other).node)))
 
     def __invert__(self) -> "Expr":
-        return Expr(Not(self.node))
+        return Expr(expr.Not(self.node))
 
     def __neg__(self) -> "Expr":
         return -1 * self
@@ -99,7 +80,7 @@ class Expr:
 
     def is_null(self) -> "Expr":
         """Whether the value is NULL."""
-        return Expr(IsNull(self.node))
+        return Expr(expr.IsNull(self.node))
 
     def between(self, low: object, high: object) -> "Expr":
         """Whether the value lies within two others, both included."""
@@ -107,46 +88,46 @@ class Expr:
 
     def is_in(self, *values: object) -> "Expr":
         """Whether the value is one of ``values``."""
-        return Expr(OneOf(self.node, tuple(_value(value) for value in values)))
+        return Expr(expr.OneOf(self.node, tuple(_value(value) for value in values)))
 
     def like(self, pattern: str) -> "Expr":
         """Whether the value is a declared key that looks like ``pattern``, as 'no%' does."""
-        return Expr(Like(self.node, pattern))
+        return Expr(expr.Like(self.node, pattern))
 
-    def part(self, part: Part) -> "Expr":
+    def part(self, part: expr.DatePartName) -> "Expr":
         """A part of a day, such as its month."""
-        return Expr(DatePart(part, self.node))
+        return Expr(expr.DatePart(part, self.node))
 
-    def period(self, span: Span) -> "Expr":
+    def period(self, span: expr.Span) -> "Expr":
         """Where the period starts that a day lies in: what groups are named by."""
-        return Expr(Period(span, self.node))
+        return Expr(expr.Period(span, self.node))
 
-    def _compare(self, comparison: Comparison, other: object) -> "Expr":
-        return Expr(Compare(comparison, self.node, wrapped(other).node))
+    def _compare(self, comparison: expr.Comparison, other: object) -> "Expr":
+        return Expr(expr.Compare(comparison, self.node, wrapped(other).node))
 
-    def _with(self, operation: Operation, other: object) -> "Expr":
-        return Expr(Arithmetic(operation, self.node, wrapped(other).node))
+    def _with(self, operation: expr.Operation, other: object) -> "Expr":
+        return Expr(expr.Arithmetic(operation, self.node, wrapped(other).node))
 
 
 def col(name: str) -> Expr:
     """The column of that name."""
-    return Expr(Field(name))
+    return Expr(expr.Field(name))
 
 
 def case(*whens: tuple[Expr, object], otherwise: object = None) -> Expr:
     """The value beside the first condition that holds, or else another."""
     pairs = tuple((when.node, wrapped(then).node) for when, then in whens)
-    return Expr(Case(pairs, wrapped(otherwise).node))
+    return Expr(expr.Case(pairs, wrapped(otherwise).node))
 
 
 def wrapped(value: object) -> Expr:
     """``value`` as an expression: itself, or a constant."""
     if isinstance(value, Expr):
         return value
-    return Expr(Constant(None if value is None else _value(value)))
+    return Expr(expr.Constant(None if value is None else _value(value)))
 
 
-def _value(value: object) -> Value:
+def _value(value: object) -> expr.Value:
     match value:
         case datetime():
             pass  # a moment is no day
@@ -156,3 +137,75 @@ def _value(value: object) -> Value:
             number = exact(value)
             return int(number) if number.denominator == 1 else number
     raise InvalidValue(f"A {type(value).__name__} is no value that a question can hold.")
+
+
+# ------------------------------------------------------------------ aggregate
+# What is asked of each group, in Python.
+
+MEDIAN = exact("1/2")
+
+
+@dataclass(frozen=True, slots=True)
+class Agg:
+    """An aggregate that `Table.agg` takes."""
+
+    aggregate: nodes.Aggregate
+
+
+def count(part: Expr | str | None = None) -> Agg:
+    """How many rows, or in how many of them ``part`` is not NULL.
+
+    Example:
+        >>> count().aggregate
+        CountRows()
+    """
+    return Agg(nodes.CountRows() if part is None else nodes.CountValues(_node(part)))
+
+
+def count_units() -> Agg:
+    """How many units."""
+    return Agg(nodes.CountUnits())
+
+
+def total(part: Expr | str) -> Agg:
+    """The sum of ``part``."""
+    return Agg(nodes.Sum(_node(part)))
+
+
+def mean(part: Expr | str) -> Agg:
+    """The mean of ``part``."""
+    return Agg(nodes.Mean(_node(part)))
+
+
+def variance(part: Expr | str, *, sample: bool = True) -> Agg:
+    """The variance of ``part``."""
+    return Agg(nodes.Variance(_node(part), sample))
+
+
+def deviation(part: Expr | str, *, sample: bool = True) -> Agg:
+    """The standard deviation of ``part``."""
+    return Agg(nodes.Deviation(_node(part), sample))
+
+
+def quantile(part: Expr | str, fraction: Number) -> Agg:
+    """The value that so large a part of the rows do not pass."""
+    return Agg(nodes.Quantile(_node(part), exact(fraction)))
+
+
+def median(part: Expr | str) -> Agg:
+    """The value that half of the rows do not pass."""
+    return Agg(nodes.Quantile(_node(part), MEDIAN))
+
+
+def least(part: Expr | str) -> Agg:
+    """The least value whose rank can be seen through noise."""
+    return Agg(nodes.Least(_node(part)))
+
+
+def greatest(part: Expr | str) -> Agg:
+    """The greatest value whose rank can be seen through noise."""
+    return Agg(nodes.Greatest(_node(part)))
+
+
+def _node(part: Expr | str) -> expr.Expression:
+    return (col(part) if isinstance(part, str) else part).node

@@ -4,29 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Self, TypeVar
 
-from tacit.core.catalog import Catalog
+from tacit.core import Catalog
 from tacit.errors import InvalidValue
-from tacit.frame.aggregate import Agg
-from tacit.frame.expression import Expr, col
-from tacit.plan.expression import Expression, Field
-from tacit.plan.gather import gather
-from tacit.plan.plan import GroupKey, Measure, Plan
-from tacit.plan.post import OrderBy, Output, Post
-from tacit.plan.relation import (
-    Filter,
-    Join,
-    JoinPublic,
-    PerUnit,
-    Relation,
-    Scan,
-    UnitValue,
-    datasets,
-    per_unit_in,
-)
-from tacit.plan.rewrite import rewritten
-from tacit.plan.scope import scope_of
+from tacit.frame.expression import Agg, Expr, col
+from tacit.plan import Expression, Field, gather, rewritten, scope_of
+from tacit.plan import plan as nodes
 
-Asked = TypeVar("Asked", bound="Answer")
+Asked = TypeVar("Asked", bound="FrameQuery")
 """What a table makes of a finished plan: a question that may know more than its plan."""
 
 
@@ -41,18 +25,18 @@ class Table(Generic[Asked]):
     """
 
     catalog: Catalog
-    relation: Relation
-    asked: Callable[[Plan], Asked]
+    relation: nodes.Relation
+    asked: Callable[[nodes.Plan], Asked]
     keys: tuple[tuple[str, Expression], ...] = ()
 
     @staticmethod
-    def of(catalog: Catalog, dataset: str) -> "Table[Answer]":
+    def of(catalog: Catalog, dataset: str) -> "Table[FrameQuery]":
         """All rows of ``dataset``."""
-        return Table(catalog, Scan(catalog.dataset(dataset).name), Answer)
+        return Table(catalog, nodes.Scan(catalog.dataset(dataset).name), FrameQuery)
 
     def where(self, condition: Expr) -> Self:
         """The rows for which ``condition`` holds."""
-        return replace(self, relation=Filter(self.relation, self._resolved(condition)))
+        return replace(self, relation=nodes.Filter(self.relation, self._resolved(condition)))
 
     def join(self, dataset: str, *, left: str, right: str, outer: bool = False) -> Self:
         """Each row beside those of ``dataset`` whose ``right`` equals the row's ``left``.
@@ -64,11 +48,11 @@ class Table(Generic[Asked]):
         if not isinstance(ours, Field):
             raise InvalidValue("A join equates two columns.")
         if self.catalog.is_public(dataset):
-            public = JoinPublic(self.relation, dataset, ours.name, right, outer)
+            public = nodes.JoinPublic(self.relation, dataset, ours.name, right, outer)
             return replace(self, relation=public)
         if outer:
             raise InvalidValue(f"An outer join is for public tables; {dataset!r} is none.")
-        return replace(self, relation=Join(self.relation, dataset, ours.name, right))
+        return replace(self, relation=nodes.Join(self.relation, dataset, ours.name, right))
 
     def group_by(self, *names: str, **expressions: Expr) -> Self:
         """Groups by columns, or by expressions under names of their own."""
@@ -79,11 +63,12 @@ class Table(Generic[Asked]):
     def agg(self, **measures: Agg) -> Asked:
         """What is asked of each group, under the names of the answer's columns."""
         made = tuple(
-            Measure(name, self._rewritten(part.aggregate)) for name, part in measures.items()
+            nodes.NamedAggregate(name, self._rewritten(part.aggregate))
+            for name, part in measures.items()
         )
-        keys = tuple(GroupKey(name, key) for name, key in self.keys)
-        post = Post.showing(*(key.name for key in keys), *measures)
-        return self.asked(Plan(self.relation, keys, made, post))
+        keys = tuple(nodes.GroupKey(name, key) for name, key in self.keys)
+        post = nodes.Post.showing(*(key.name for key in keys), *measures)
+        return self.asked(nodes.Plan(self.relation, keys, made, post))
 
     def per_unit(self, **values: Agg) -> Self:
         """A row for each unit and group: aggregates of the unit's own rows, under names."""
@@ -91,10 +76,11 @@ class Table(Generic[Asked]):
         if len(fields) != len(self.keys):
             raise InvalidValue("Rows of units are grouped by columns, and by no expressions.")
         made = tuple(
-            UnitValue(name, self._rewritten(part.aggregate)) for name, part in values.items()
+            nodes.UnitValue(name, self._rewritten(part.aggregate))
+            for name, part in values.items()
         )
         keys = tuple(field.name for field in fields)
-        return replace(self, relation=PerUnit(self.relation, keys, made), keys=())
+        return replace(self, relation=nodes.PerUnit(self.relation, keys, made), keys=())
 
     def _resolved(self, part: Expr) -> Expression:
         resolved: Expression = self._rewritten(part.node)
@@ -102,9 +88,9 @@ class Table(Generic[Asked]):
 
     def _rewritten(self, node: Any) -> Any:
         """``node`` with each column called by its dataset too."""
-        named = per_unit_in(self.relation) is None
+        named = nodes.per_unit_in(self.relation) is None
         scope = (
-            scope_of(datasets(self.relation), self.catalog)
+            scope_of(nodes.datasets(self.relation), self.catalog)
             if named
             else gather(self.relation, self.catalog).scope
         )
@@ -112,10 +98,10 @@ class Table(Generic[Asked]):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class FrameQuery:
     """A question, and what is done with its answer; ``plan`` is the tree."""
 
-    plan: Plan
+    plan: nodes.Plan
 
     def having(self, condition: Expr) -> Self:
         """Only the groups whose released values meet ``condition``."""
@@ -123,7 +109,7 @@ class Answer:
 
     def order_by(self, name: str, *, descending: bool = False) -> Self:
         """The groups in the order of one column of the answer."""
-        order = OrderBy(self._meant(Field(name)), descending)
+        order = nodes.OrderBy(self._meant(Field(name)), descending)
         return self._posted(order=(*self.plan.post.order, order))
 
     def limit(self, count: int) -> Self:
@@ -132,7 +118,9 @@ class Answer:
 
     def select(self, **outputs: Expr) -> Self:
         """Other columns, computed from the released ones."""
-        made = tuple(Output(name, self._meant(part.node)) for name, part in outputs.items())
+        made = tuple(
+            nodes.Output(name, self._meant(part.node)) for name, part in outputs.items()
+        )
         return self._posted(outputs=made)
 
     def _meant(self, node: Expression) -> Expression:

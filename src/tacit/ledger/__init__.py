@@ -1,1 +1,70 @@
-"""Budgets, reserve, the hash chain and its verification: everything that ever left."""
+"""The ledger: budgets, charges, stored releases and the hash chain that holds them all.
+
+Everything that was ever released about a population is an entry of its chain. A charge is
+durable before any row is read, and `verify` recomputes every total from the entries.
+"""
+
+from tacit.ledger import entries
+from tacit.ledger.book import Book
+from tacit.ledger.budget import USUAL_SHARE, Status, Terms
+from tacit.ledger.chain import AnchorFile, HeadMark
+from tacit.ledger.charge import (
+    LONGEST_NAME,
+    NO_UNITS,
+    Charge,
+    ChargeRequest,
+    StoredRelease,
+    Target,
+    Units,
+    price,
+)
+from tacit.ledger.declarations import (
+    AnyDeclaration,
+    Declaration,
+    Declarations,
+    HeldDeclarations,
+    Numbered,
+)
+from tacit.ledger.entries import CapRaised, Decision, OwnerAdded, OwnerRemoved
+from tacit.ledger.govern import Governing
+from tacit.ledger.ledger import Ledger, wall_clock
+from tacit.ledger.populations import MOMENTARY
+from tacit.ledger.reserve import UNREACHED
+from tacit.ledger.sealed_states import ChainWitness
+from tacit.ledger.unanswered import MEANING
+from tacit.ledger.verify import ChainVerdict
+
+__all__ = [
+    "LONGEST_NAME",
+    "MEANING",
+    "MOMENTARY",
+    "NO_UNITS",
+    "UNREACHED",
+    "USUAL_SHARE",
+    "AnchorFile",
+    "AnyDeclaration",
+    "Book",
+    "CapRaised",
+    "ChainVerdict",
+    "ChainWitness",
+    "Charge",
+    "ChargeRequest",
+    "Decision",
+    "Declaration",
+    "Declarations",
+    "Governing",
+    "HeadMark",
+    "HeldDeclarations",
+    "Ledger",
+    "Numbered",
+    "OwnerAdded",
+    "OwnerRemoved",
+    "Status",
+    "StoredRelease",
+    "Target",
+    "Terms",
+    "Units",
+    "entries",
+    "price",
+    "wall_clock",
+]

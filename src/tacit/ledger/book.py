@@ -1,46 +1,81 @@
-"""What a chain adds up to, by reading it from its first entry: the second opinion.
-
-Nothing here looks at the tables that `reserve` keeps: an auditor with the exported log alone
-comes to the same sums, or says where they cannot be right.
-"""
+"""The rules that every entry of a chain keeps, whoever wrote it."""
 
 from collections.abc import Iterable
 from fractions import Fraction
-from functools import reduce
+from functools import lru_cache, reduce
 
-from tacit.errors import LedgerBroken
-from tacit.ledger.act import (
-    Act,
-    Approved,
-    CapRaised,
-    Charged,
-    Decision,
-    Declared,
-    Described,
-    Failed,
-    Frozen,
-    Inherited,
-    Joined,
-    Kept,
-    LeastSet,
-    Looked,
-    Missed,
-    Opened,
-    OwnerAdded,
-    OwnerRemoved,
-    Proposed,
-    QuotaSet,
-    Retried,
-    StateSealed,
-    Thawed,
+from tacit.core import Budget, Measure, Neighbours, Numerics, decode_event
+from tacit.errors import LedgerBroken, TacitError
+from tacit.ledger import entries as acts
+from tacit.ledger.budget import USUAL_SHARE, least_amount
+from tacit.ledger.charge import (
+    NO_LIMIT,
+    NO_TROUBLES,
+    NO_UNITS,
+    Troubles,
+    Units,
+    binding_of,
+    price,
 )
-from tacit.ledger.entry import GENESIS, Entry, follow
-from tacit.ledger.least import USUAL_SHARE, least_amount
-from tacit.ledger.question import binding_of
-from tacit.ledger.rule import check_opening, countable, due, hash_in, require
-from tacit.ledger.stored_act import decode
-from tacit.ledger.trouble import NO_TROUBLES, Troubles
-from tacit.ledger.units import NO_LIMIT, NO_UNITS, Units
+
+
+def require(holds: bool, rule: str) -> None:  # noqa: FBT001
+    """Refuse an entry that does not keep ``rule``."""
+    if not holds:
+        raise LedgerBroken(f"it breaks the rule that {rule}")
+
+
+def hash_in(text: str) -> bytes:
+    """The hash, or the nonce, that an entry writes in hexadecimal."""
+    rule = "a hash is hexadecimal"
+    try:
+        read = bytes.fromhex(text)
+    except ValueError as error:
+        raise LedgerBroken(f"it breaks the rule that {rule}") from error
+    require(read.hex() == text, rule)
+    return read
+
+
+def countable(limit: Units, measure: str) -> Units:
+    """``limit``, where a store can count up to it in ``measure``."""
+    require(limit <= NO_LIMIT, "a limit is counted in 64 bits")
+    require(not limit.delta or measure != Measure.PURE.value, "a pure loss has no delta")
+    return limit
+
+
+def check_opening(act: acts.Opened) -> None:
+    """Refuse the opening of a budget that nobody could have opened."""
+    require(act.by in act.owners, "an owner opens a budget")
+    require(len(set(act.owners)) == len(act.owners), "owners are named once")
+    try:
+        Neighbours(act.neighbours)
+        cap = Units(act.amount, act.delta).loss(Measure(act.measure))
+        idealised = {0: False, 1: True}[act.idealised]
+        budget = Budget(cap, Fraction(act.conversion_delta), idealised)
+    except (KeyError, ValueError, ZeroDivisionError) as error:
+        raise LedgerBroken("it breaks the rule that a budget has a meaning") from error
+    written = str(budget.conversion_delta)
+    require(written == act.conversion_delta, "a fraction is written in one way")
+
+
+@lru_cache(maxsize=4096)
+def due(event: str, opened: acts.Opened, price_delta: str) -> Units:
+    """What ``event`` costs by today's accounting, under the budget that was opened."""
+    try:
+        read = decode_event(event)
+        units = price(read, Measure(opened.measure), Fraction(price_delta))
+    except (TacitError, ValueError, ZeroDivisionError) as error:
+        raise LedgerBroken("it breaks the rule that an event has a price") from error
+    exact = read.numerics is not Numerics.IDEALISED
+    require(exact or bool(opened.idealised), "a budget of exact noise holds no other")
+    return units
+
+
+# ------------------------------------------------------------------ book
+# What a chain adds up to, by reading it from its first entry: the second opinion.
+#
+# Nothing here looks at the tables that `reserve` keeps: an auditor with the exported log
+# alone comes to the same sums, or says where they cannot be right.
 
 
 class Book:
@@ -49,8 +84,8 @@ class Book:
     def __init__(self, population: str) -> None:
         self.population = population
         self.seq = 0
-        self.head = GENESIS
-        self.opened: Opened | None = None
+        self.head = acts.GENESIS
+        self.opened: acts.Opened | None = None
         self.cap = self.spent = NO_UNITS
         self.owners: set[str] = set()
         self.quotas: dict[str, Units] = {}
@@ -68,12 +103,12 @@ class Book:
         """How often answers about them were late or failed there, by the other's name."""
         self.frozen = False
         """Whether an owner has stopped all charges."""
-        self.proposals: dict[int, Proposed] = {}
+        self.proposals: dict[int, acts.Proposed] = {}
         self.requests: dict[tuple[str, bytes], bytes] = {}
         """What each request stands for, by its principal and its key."""
         self.paid = 0
         """How many charges cost anything: the steps of a stream were paid for at its start."""
-        self.shared: dict[str, Charged] = {}
+        self.shared: dict[str, acts.Charged] = {}
         """The charges that stand in the chains of other populations too, by their nonces."""
         self.unanswered: dict[int, bytes] = {}
         """The release of each charge that has no answer, by the place of the charge."""
@@ -93,24 +128,24 @@ class Book:
         self.states: dict[str, tuple[int, str]] = {}
         """The last version of each sealed state, and the hash of its bytes."""
 
-    def read_all(self, entries: Iterable[Entry]) -> "Book":
+    def read_all(self, entries: Iterable[acts.Entry]) -> "Book":
         """This book after all of ``entries``."""
         for entry in entries:
             self.read(entry)
         return self
 
-    def read(self, entry: Entry) -> Act:
+    def read(self, entry: acts.Entry) -> acts.Act:
         """Add one entry; `LedgerBroken` where it does not follow, or breaks a rule."""
         self.seq += 1
         if entry.seq != self.seq or entry.population != self.population:
             raise self.broken("another entry stands in its place")
         if not entry.body.isascii():
             raise self.broken("its text is not canonical")
-        if follow(self.head, self.population, self.seq, entry.body).hash != entry.hash:
+        if acts.follow(self.head, self.population, self.seq, entry.body).hash != entry.hash:
             raise self.broken("its hash does not follow from the entry before and its text")
         self.head = entry.hash
         try:
-            act = decode(entry.body)
+            act = acts.decode_act(entry.body)
             self._apply(act)
         except LedgerBroken as error:
             raise self.broken(str(error).rstrip(".")) from error
@@ -120,14 +155,16 @@ class Book:
         """The error that names the entry at hand."""
         return LedgerBroken(f"Entry {self.seq} of {self.population!r}: {why}.")
 
-    def _apply(self, act: Act | Decision) -> None:  # noqa: C901, PLR0912, PLR0915 - one case a kind
-        require((self.seq == 1) == isinstance(act, Opened), "a chain begins with its opening")
+    def _apply(self, act: acts.Act | acts.Decision) -> None:  # noqa: C901, PLR0912, PLR0915 - one case a kind
+        require(
+            (self.seq == 1) == isinstance(act, acts.Opened), "a chain begins with its opening"
+        )
         match act:
-            case Opened():
+            case acts.Opened():
                 self._open(act)
-            case Charged():
+            case acts.Charged():
                 self._charge(act)
-            case Kept(charge, release, answer, _):
+            case acts.AnswerStored(charge, release, answer, _):
                 key = hash_in(release)
                 paid = self.unanswered.pop(charge, None)
                 require(paid == key, "an answer belongs to a charge")
@@ -135,64 +172,65 @@ class Book:
                 require(charge not in self.failed, "what failed is not answered")
                 require(key not in self.kept, "an answer is stored once")
                 self.kept[key] = hash_in(answer)
-            case Missed(charge, _):
+            case acts.Missed(charge, _):
                 require(charge in self.unanswered, "what is missed was charged")
                 require(charge not in self.missed, "an answer is missed once")
                 self.missed.add(charge)
-            case Retried(charge, _):
+            case acts.Retried(charge, _):
                 require(charge in self.unanswered, "what is run again was charged")
                 require(charge not in self.retried, "a charge is run again once")
                 require(charge not in self.failed, "what failed is not run again")
                 self.retried.add(charge)
-            case Failed(charge, _):
+            case acts.Failed(charge, _):
                 require(charge in self.unanswered, "what fails was charged")
                 require(charge not in self.failed, "a charge fails once")
                 self.failed.add(charge)
-            case Looked(by, _):
+            case acts.Looked(by, _):
                 self._owner(by)
                 require(self.looked < self.marks, "an owner looks at what was late or failed")
                 self.looked = self.marks
-            case LeastSet(share, by, _):
+            case acts.LeastSet(share, by, _):
                 self._owner(by)
                 self._set_least(share)
-            case StateSealed(state, version, digest):
+            case acts.StateSealed(state, version, digest):
                 before = self.states.get(hash_in(state).hex(), (version - 1, ""))[0]
                 require(version >= 1, "the versions of a state begin with 1")
                 require(version == before + 1, "the versions of a state follow each other")
                 self.states[state] = version, hash_in(digest).hex()
-            case QuotaSet(holder, amount, delta, by, _):
+            case acts.QuotaSet(holder, amount, delta, by, _):
                 self._owner(by)
                 self.quotas[holder] = countable(Units(amount, delta), self._measure)
-            case Joined(principal, group, by, _):
+            case acts.Joined(principal, group, by, _):
                 self._owner(by)
                 joined = self.groups.setdefault(principal, set())
                 require(group not in joined, "an analyst joins a group once")
                 joined.add(group)
-            case Declared(facts, by, _):
+            case acts.FactsDeclared(facts, by, _):
                 self._owner(by)
                 self.declared = facts
-            case Described(facts, tables, by, _):
+            case acts.Described(facts, tables, by, _):
                 self._owner(by)
                 self.declared, self.declaration = facts, self.seq
                 self.holdings |= dict.fromkeys(self.holdings, False) | dict.fromkeys(
                     tables, True
                 )
-            case Inherited():
+            case acts.Inherited():
                 self._owner(act.by)
                 self._inherit(act)
-            case Frozen(by, _) | Thawed(by, _):
+            case acts.Frozen(by, _) | acts.Thawed(by, _):
                 self._owner(by)
                 require(
-                    self.frozen == isinstance(act, Thawed), "charges stop and go on in turn"
+                    self.frozen == isinstance(act, acts.Thawed),
+                    "charges stop and go on in turn",
                 )
-                self.frozen = isinstance(act, Frozen)
-            case Proposed(decision, by, _):
+                self.frozen = isinstance(act, acts.Frozen)
+            case acts.Proposed(decision, by, _):
                 self._owner(by)
                 if len(self.owners) == 1:
                     self._decide(decision)
                 else:
                     self.proposals[self.seq] = act
-            case Approved(proposal, by, _):
+            case acts.Approved(proposal, by, _):
                 self._owner(by)
                 proposed = self.proposals.pop(proposal, None)
                 require(proposed is not None, "an approval has a proposal")
@@ -202,12 +240,12 @@ class Book:
             case _:
                 require(False, "a decision stands in a proposal")
 
-    def _open(self, act: Opened) -> None:
+    def _open(self, act: acts.Opened) -> None:
         self.opened, self.cap = act, countable(Units(act.amount, act.delta), act.measure)
         self.owners = set(act.owners)
         check_opening(act)
 
-    def _charge(self, act: Charged) -> None:
+    def _charge(self, act: acts.Charged) -> None:
         cost = Units(act.amount, act.delta)
         if self.opened is not None:
             priced = due(act.event, self.opened, act.price_delta)
@@ -239,7 +277,7 @@ class Book:
             require(act.nonce not in self.shared, "a charge stands in a chain once")
             self.shared[act.nonce] = act
 
-    def _inherit(self, act: Inherited) -> None:
+    def _inherit(self, act: acts.Inherited) -> None:
         source, cost = act.source, Units(act.amount, act.delta)
         troubles = Troubles(act.late, act.failed, act.retried)
         require(source != self.population, "a population inherits from another one")
@@ -259,16 +297,16 @@ class Book:
         """What was spent by questions about this population itself."""
         return self.spent - sum(self.inherited.values(), NO_UNITS)
 
-    def _decide(self, decision: Decision) -> None:
+    def _decide(self, decision: acts.Decision) -> None:
         match decision:
-            case CapRaised(amount, delta, _):
+            case acts.CapRaised(amount, delta, _):
                 rise = Units(amount, delta)
                 require(rise != NO_UNITS, "a rise of a cap is more than nothing")
                 self.cap = countable(self.cap + rise, self._measure)
-            case OwnerAdded(owner):
+            case acts.OwnerAdded(owner):
                 require(owner not in self.owners, "owners are named once")
                 self.owners.add(owner)
-            case OwnerRemoved(owner):
+            case acts.OwnerRemoved(owner):
                 require(owner in self.owners, "who is removed was an owner")
                 self.owners.remove(owner)
                 require(bool(self.owners), "the last owner stays")

@@ -10,50 +10,37 @@ from fractions import Fraction
 
 from sqlalchemy import bindparam, delete, insert, select, update
 
-from tacit.core.budget import Budget
-from tacit.core.loss import Loss
-from tacit.core.measure import Measure
-from tacit.core.population import Population
+from tacit.core import Budget, Loss, Measure, Population
 from tacit.errors import BudgetExceeded, InvalidValue, NotPermitted, UnknownName
-from tacit.ledger.act import (
-    Act,
-    Approved,
-    CapRaised,
-    Decision,
-    Described,
-    Frozen,
-    Inherited,
-    Joined,
-    LeastSet,
-    Opened,
-    Proposed,
-    QuotaSet,
-    Thawed,
-)
+from tacit.ledger import entries as acts
 from tacit.ledger.book import Book
-from tacit.ledger.budget_row import BudgetRow, find_budget
+from tacit.ledger.budget import (
+    USUAL_SHARE,
+    BudgetRow,
+    Status,
+    find_budget,
+    holders_of,
+    least_amount,
+    limit,
+    status_within,
+    write_least,
+)
 from tacit.ledger.chain import ALL_TIME, MARKS, append, walk
-from tacit.ledger.decide import apply, owners_of
-from tacit.ledger.declared import Declaration, Numbered, declaration_in
-from tacit.ledger.entry import GENESIS, Entry
-from tacit.ledger.holding import (
+from tacit.ledger.charge import NO_LIMIT, NO_UNITS, Units
+from tacit.ledger.declarations import Declaration, Numbered, declaration_in
+from tacit.ledger.populations import (
+    apply,
     claim_tables,
     holdings_of,
     other_holders,
     owed_by_source,
+    owners_of,
     release_tables,
     with_unknown_tables,
 )
-from tacit.ledger.least import USUAL_SHARE, least_amount, write_least
-from tacit.ledger.quota import holders_of, limit
-from tacit.ledger.signature import Signature
-from tacit.ledger.status import Status, status_within
-from tacit.ledger.stored_act import decode
-from tacit.ledger.units import NO_LIMIT, NO_UNITS, Units
 from tacit.ledger.verify import verify
-from tacit.store.store import Store
+from tacit.store import Store, Work
 from tacit.store.tables import budgets, members, owners, proposals
-from tacit.store.work import Work
 
 _OPEN = insert(budgets)
 _ADD_OWNER = insert(owners)
@@ -86,7 +73,7 @@ _POPULATIONS = select(budgets.c.population).order_by(budgets.c.population)
 
 
 @contextmanager
-def governing(store: Store, signed: Signature) -> Iterator["Governing"]:
+def governing(store: Store, signed: acts.Signature) -> Iterator["Governing"]:
     """The acts of one owner in one unit of work: all of them, or none."""
     with store.writing() as work:
         yield Governing(work, signed)
@@ -95,7 +82,7 @@ def governing(store: Store, signed: Signature) -> Iterator["Governing"]:
 class Governing:
     """The acts of one owner within a unit of work, and what the ledger holds before them."""
 
-    def __init__(self, work: Work, signed: Signature) -> None:
+    def __init__(self, work: Work, signed: acts.Signature) -> None:
         self._work = work
         self._signed = signed
         self._opened: set[str] = set()
@@ -136,13 +123,13 @@ class Governing:
 
     def open_budget(
         self, population: Population, budget: Budget, owners: tuple[str, ...]
-    ) -> Entry:
+    ) -> acts.Entry:
         """Make the budget of ``population``, once: what it counts in never changes."""
         signed = self._signed
         if signed.by not in owners or len(set(owners)) != len(owners):
             raise InvalidValue("A budget has distinct owners, and the one who opens it is one.")
         cap = Units.limit(budget.cap)
-        act = Opened(
+        act = acts.Opened(
             unit=population.unit.name,
             neighbours=population.unit.neighbours.value,
             measure=budget.cap.measure.value,
@@ -158,15 +145,15 @@ class Governing:
         self._opened.add(population.name)
         return entry
 
-    def propose(self, population: str, decision: Decision) -> Entry:
+    def propose(self, population: str, decision: acts.Decision) -> acts.Entry:
         """Decide alone where the signer is the only owner; otherwise, wait for a second one.
 
         The entry's ``seq`` is what the second owner approves.
         """
         work, signed = self._work, self._signed
-        if isinstance(decision, CapRaised):
+        if isinstance(decision, acts.CapRaised):
             _check_rise(find_budget(work, population), Units(decision.amount, decision.delta))
-        entry = append(work, population, Proposed(decision, signed.by, signed.at))
+        entry = append(work, population, acts.Proposed(decision, signed.by, signed.at))
         if len(self._owners(population)) == 1:
             apply(work, population, decision)
         else:
@@ -174,16 +161,16 @@ class Governing:
             work.run(_PROPOSE, values)
         return entry
 
-    def approve(self, population: str, proposal: int) -> Entry:
+    def approve(self, population: str, proposal: int) -> acts.Entry:
         """Agree, as a second owner, to what the first one proposed."""
         work, signed = self._work, self._signed
-        entry = append(work, population, Approved(proposal, signed.by, signed.at))
+        entry = append(work, population, acts.Approved(proposal, signed.by, signed.at))
         owners = self._owners(population)
         row = work.one(_PROPOSAL, {"at": population, "place": proposal})
         if row is None:
             raise UnknownName(f"There is no proposal {proposal} that waits for an approval.")
-        proposed = decode(row[0])
-        if not isinstance(proposed, Proposed) or proposed.by not in owners - {signed.by}:
+        proposed = acts.decode_act(row[0])
+        if not isinstance(proposed, acts.Proposed) or proposed.by not in owners - {signed.by}:
             raise NotPermitted(
                 "A proposal is approved by another owner than the one who made it, and while "
                 "both are owners."
@@ -192,31 +179,33 @@ class Governing:
         work.run(_SETTLE, {"at": population, "place": proposal})
         return entry
 
-    def set_quota(self, population: str, holder: str, cap: Loss) -> Entry:
+    def set_quota(self, population: str, holder: str, cap: Loss) -> acts.Entry:
         """Limit what an analyst, or a group whose name begins with @, may spend."""
         if cap.measure is not find_budget(self._work, population).measure:
             raise InvalidValue("A quota counts in the measure of its budget.")
         units, signed = Units.limit(cap), self._signed
-        act = QuotaSet(holder, units.amount, units.delta, signed.by, signed.at)
+        act = acts.QuotaSet(holder, units.amount, units.delta, signed.by, signed.at)
         entry = self._append(population, act)
         limit(self._work, population, holder, units)
         return entry
 
-    def set_least(self, population: str, share: Fraction) -> Entry:
+    def set_least(self, population: str, share: Fraction) -> acts.Entry:
         """Set the least price of a question to a share of the population's cap, or to 0."""
         if not 0 <= share <= 1:
             raise InvalidValue(
                 f"The least price of a question is a share of the cap from 0 to 1, not {share}."
             )
-        entry = self._append(population, LeastSet(str(share), self._signed.by, self._signed.at))
+        entry = self._append(
+            population, acts.LeastSet(str(share), self._signed.by, self._signed.at)
+        )
         write_least(self._work, population, share)
         return entry
 
-    def join(self, population: str, principal: str, group: str) -> Entry:
+    def join(self, population: str, principal: str, group: str) -> acts.Entry:
         """Put an analyst into a group: what they spend from now on counts for both."""
         if not group.startswith("@"):
             raise InvalidValue(f"A group's name begins with @, as in @{group}.")
-        act = Joined(principal, group, self._signed.by, self._signed.at)
+        act = acts.Joined(principal, group, self._signed.by, self._signed.at)
         entry = self._append(population, act)
         if group in holders_of(self._work, population, principal):
             raise InvalidValue(f"{principal} is in {group} already.")
@@ -224,26 +213,26 @@ class Governing:
         self._work.run(_JOIN, values)
         return entry
 
-    def freeze(self, population: str) -> Entry:
+    def freeze(self, population: str) -> acts.Entry:
         """Stop all charges about a population, at every server that shares this store.
 
         Guarantee: once the work has ended, nothing is charged before an owner thaws it.
         """
-        entry = self._append(population, Frozen(self._signed.by, self._signed.at))
+        entry = self._append(population, acts.Frozen(self._signed.by, self._signed.at))
         if find_budget(self._work, population).frozen:
             raise InvalidValue(f"All charges about {population!r} are stopped already.")
         self._work.run(_FREEZE, {"at": population, "stopped": 1})
         return entry
 
-    def thaw(self, population: str) -> Entry:
+    def thaw(self, population: str) -> acts.Entry:
         """Allow charges about a population again."""
-        entry = self._append(population, Thawed(self._signed.by, self._signed.at))
+        entry = self._append(population, acts.Thawed(self._signed.by, self._signed.at))
         if not find_budget(self._work, population).frozen:
             raise InvalidValue(f"Charges about {population!r} are not stopped.")
         self._work.run(_FREEZE, {"at": population, "stopped": 0})
         return entry
 
-    def declare(self, declarations: Mapping[str, Declaration]) -> dict[str, Entry]:
+    def declare(self, declarations: Mapping[str, Declaration]) -> dict[str, acts.Entry]:
         """Declare the tables of these populations, each in place of what was declared before.
 
         All are declared together, because a table that moves leaves one population and joins
@@ -258,7 +247,7 @@ class Governing:
             for name, said in declarations.items()
         }
         for name, said in sorted(declarations.items()):
-            act = Described(said.facts, said.tables, self._signed.by, self._signed.at)
+            act = acts.Described(said.facts, said.tables, self._signed.by, self._signed.at)
             entries[name] = self._append(name, act)
             self._work.run(_DECLARE, {"at": name, "number": entries[name].seq})
             before[name] = {t for t, now in holdings_of(self._work, name).items() if now}
@@ -317,9 +306,9 @@ class Governing:
             if all_seen:
                 self._work.run(_SEEN, {"at": population})
             spent = (source, units.amount, units.delta, signed.by, signed.at)
-            self._append(population, Inherited(*spent, late, failed, retried))
+            self._append(population, acts.Inherited(*spent, late, failed, retried))
 
-    def _append(self, population: str, act: Act) -> Entry:
+    def _append(self, population: str, act: acts.Act) -> acts.Entry:
         """The entry of an act that only an owner may do."""
         entry = append(self._work, population, act)
         self._owners(population)  # read once the row is ours, so that it is not out of date
@@ -333,7 +322,7 @@ class Governing:
         return found
 
 
-def opened(work: Work, population: str, act: Opened) -> Entry:
+def opened(work: Work, population: str, act: acts.Opened) -> acts.Entry:
     """The first entry of a chain, and the rows that it makes."""
     fixed = {
         "unit": act.unit,
@@ -356,7 +345,12 @@ def opened(work: Work, population: str, act: Opened) -> Entry:
         "declared": 0,
         "frozen": 0,
     }
-    place = {"population": population, "period": ALL_TIME, "head_seq": 0, "head_hash": GENESIS}
+    place = {
+        "population": population,
+        "period": ALL_TIME,
+        "head_seq": 0,
+        "head_hash": acts.GENESIS,
+    }
     work.run(_OPEN, {**place, **fixed, **spending})
     for owner in act.owners:
         work.run(_ADD_OWNER, {"population": population, "owner": owner})

@@ -8,25 +8,14 @@ from datetime import date, datetime
 from itertools import islice
 from typing import TypeVar
 
-from tacit.core.budget import Budget
-from tacit.core.loss import Loss
-from tacit.core.population import Population
-from tacit.errors import (
-    AnswerLost,
-    AnswerPending,
-    Conflict,
-    DeclarationsChanged,
-    InvalidValue,
-    StoreFailed,
-)
-from tacit.ledger import answer
-from tacit.ledger.act import CapRaised, Decision
-from tacit.ledger.anchor import Anchor, check_anchor, take_anchor
+from tacit import errors
+from tacit.core import Budget, Loss, Population
+from tacit.ledger import reserve
 from tacit.ledger.book import Book
-from tacit.ledger.chain import PAGE, walk
-from tacit.ledger.charge import Answer, Charge
-from tacit.ledger.decide import owners_of
-from tacit.ledger.declared import (
+from tacit.ledger.budget import Status, status_for, status_of
+from tacit.ledger.chain import PAGE, Anchor, check_anchor, take_anchor, walk
+from tacit.ledger.charge import Charge, ChargeRequest, StoredRelease, Units, binding_of
+from tacit.ledger.declarations import (
     UNNUMBERED,
     Declaration,
     Declarations,
@@ -34,21 +23,16 @@ from tacit.ledger.declared import (
     declarations_in,
     numbers_in,
 )
-from tacit.ledger.enter import enter
-from tacit.ledger.entry import Entry
+from tacit.ledger.entries import CapRaised, Decision, Entry, Signature
 from tacit.ledger.govern import Governing, governing
-from tacit.ledger.question import Question, binding_of
-from tacit.ledger.reserve import ATTEMPTS, Numbers, reserve
-from tacit.ledger.signature import Signature
-from tacit.ledger.status import Status, status_for, status_of
-from tacit.ledger.turn import Decide, take_turn
+from tacit.ledger.populations import owners_of
+from tacit.ledger.reserve import ATTEMPTS, Numbers, enter, reserve_charge
+from tacit.ledger.sealed_states import Decide, take_turn
 from tacit.ledger.unanswered import Mark, fail, look, miss, park, retry, unlooked
-from tacit.ledger.units import Units
-from tacit.ledger.verify import Verdict, verify, verify_store
+from tacit.ledger.verify import ChainVerdict, verify, verify_store
+from tacit.numeric import Number, exact
 from tacit.numeric.entropy import fresh_bytes
-from tacit.numeric.exact import Number, exact
-from tacit.store.states import States
-from tacit.store.store import Store
+from tacit.store import States, Store
 
 Clock = Callable[[], int]
 """Milliseconds since 1970.
@@ -101,11 +85,11 @@ class Ledger:
 
     # ---------------------------------------------------------- the path of a question
 
-    def released(self, question: Question) -> Answer | None:
+    def released(self, question: ChargeRequest) -> StoredRelease | None:
         """The answer that was stored for this question, free; None where there is none."""
-        return answer.released(self._store, question.release_key, self._clock())
+        return reserve.released(self._store, question.release_key, self._clock())
 
-    def reserve(self, question: Question, *, lease_ms: int) -> Charge | Answer:
+    def reserve(self, question: ChargeRequest, *, lease_ms: int) -> Charge | StoredRelease:
         """Charge ``question``, durably, or give the answer that was charged before.
 
         For ``lease_ms`` others who ask the same wait for this one.
@@ -113,7 +97,7 @@ class Ledger:
         now, nonce = self._clock(), fresh_bytes(NONCE_BYTES)
         return self._priced_anew(
             question,
-            lambda numbers: reserve(
+            lambda numbers: reserve_charge(
                 self._store,
                 question,
                 nonce=nonce,
@@ -123,12 +107,12 @@ class Ledger:
             ),
         )
 
-    def keep(self, charge: Charge, body: bytes) -> Answer:
+    def keep(self, charge: Charge, body: bytes) -> StoredRelease:
         """Store the answer to ``charge``; only what this returns may leave."""
-        return answer.keep(self._store, charge, body, self._clock())
+        return reserve.keep(self._store, charge, body, self._clock())
 
-    def enter(self, question: Question, body: bytes) -> Answer:
-        """Charge ``question`` and store its answer at once; see `tacit.ledger.enter`."""
+    def enter(self, question: ChargeRequest, body: bytes) -> StoredRelease:
+        """Charge ``question`` and store its answer at once; see `tacit.ledger.reserve`."""
         nonce = fresh_bytes(NONCE_BYTES)
         now = self._clock()
         return self._priced_anew(
@@ -138,7 +122,7 @@ class Ledger:
             ),
         )
 
-    def _priced_anew(self, question: Question, charge: Callable[[Numbers], Paid]) -> Paid:
+    def _priced_anew(self, question: ChargeRequest, charge: Callable[[Numbers], Paid]) -> Paid:
         """``charge`` under the declarations held here, or under newer ones that say the same.
 
         A declaration that was recorded again, or that speaks of more tables, prices this
@@ -149,10 +133,12 @@ class Ledger:
             numbers = {name: self._declarations.number(name) for name in names}
             try:
                 return charge(numbers)
-            except DeclarationsChanged as error:
+            except errors.DeclarationsChanged as error:
                 if not self._declarations.renew(error.population, self._store):
                     raise
-        raise StoreFailed("The declarations change too often; ask again with the same key.")
+        raise errors.StoreFailed(
+            "The declarations change too often; ask again with the same key."
+        )
 
     def moved(self, populations: Iterable[str]) -> frozenset[str]:
         """Those of ``populations`` of which something else is declared now than held here."""
@@ -185,19 +171,21 @@ class Ledger:
         with self._store.reading() as work:
             return declarations_in(work)
 
-    def take_turn(self, charge: Charge, states: States, name: str, decide: Decide) -> Answer:
-        """Decide the answer to ``charge`` by a sealed state; see `tacit.ledger.turn`."""
+    def take_turn(
+        self, charge: Charge, states: States, name: str, decide: Decide
+    ) -> StoredRelease:
+        """Decide the answer to ``charge`` by a sealed state, one question at a time."""
         return take_turn(self._store, charge, states, name, decide, now=self._clock())
 
     def abandon(self, charge: Charge) -> None:
         """Say that ``charge`` will have no answer. It stays charged: there is no refund."""
-        answer.abandon(self._store, charge)
+        reserve.abandon(self._store, charge)
 
     def miss(self, charge: Charge) -> None:
         """Say that ``charge`` had no answer at its deadline: until an owner looks, no more."""
         miss(self._store, charge, self._clock())
 
-    def fail(self, charge: Charge) -> Answer | None:
+    def fail(self, charge: Charge) -> StoredRelease | None:
         """Record that ``charge`` failed for good: until an owner looks, nothing is charged.
 
         The answer is returned where it was stored after all.
@@ -220,18 +208,18 @@ class Ledger:
         """What was late, failed or ran twice since an owner last looked."""
         return unlooked(self._store, population)
 
-    def wait(self, question: Question) -> Answer:
+    def wait(self, question: ChargeRequest) -> StoredRelease:
         """The answer that somebody else is making; `AnswerLost` where it never comes."""
         pause = FIRST_PAUSE
         while True:
             try:
                 found = self.released(question)
-            except AnswerPending:
+            except errors.AnswerPending:
                 time.sleep(pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
             else:
                 if found is None:
-                    raise AnswerLost
+                    raise errors.AnswerLost
                 return found
 
     def today(self) -> date:
@@ -264,15 +252,15 @@ class Ledger:
     def stored(self, release_key: bytes) -> bytes | None:
         """The bytes of the release that is kept under ``release_key``."""
         with self._store.reading() as work:
-            return answer.stored_body(work, release_key)
+            return reserve.stored_body(work, release_key)
 
     def was_charged(self, principal: str, population: str, release_key: bytes) -> bool:
         """Whether ``principal`` has paid for the release that is kept under that key."""
         binding = binding_of(principal, [population], release_key)
         with self._store.reading() as work:
-            return answer.was_charged(work, principal, binding)
+            return reserve.was_charged(work, principal, binding)
 
-    def verify(self, population: str, anchor: Anchor | None = None) -> Verdict:
+    def verify(self, population: str, anchor: Anchor | None = None) -> ChainVerdict:
         """Walk the whole chain of a population; `LedgerBroken` says where it fails."""
         return verify_store(self._store, population, anchor)
 
@@ -298,13 +286,13 @@ class Ledger:
         try:
             with self.governing(by=by) as acts:
                 return acts.open_budget(population, budget, owners)
-        except Conflict as error:
-            raise InvalidValue(f"{population.name!r} has a budget already.") from error
+        except errors.Conflict as error:
+            raise errors.InvalidValue(f"{population.name!r} has a budget already.") from error
 
     def raise_cap(self, population: str, amount: Loss, reason: str, *, by: str) -> Entry:
         """Raise a cap, or propose it where there is a second owner to agree."""
         if amount.measure is not self.status(population).measure:
-            raise InvalidValue("A cap is raised in the measure of its budget.")
+            raise errors.InvalidValue("A cap is raised in the measure of its budget.")
         units = Units.limit(amount)
         return self.propose(population, CapRaised(units.amount, units.delta, reason), by=by)
 

@@ -12,17 +12,14 @@ import json
 from sqlalchemy import bindparam, select, update
 
 from tacit.errors import InvalidValue, NotPermitted
-from tacit.ledger.act import Act, Failed, Looked, Missed, Retried
-from tacit.ledger.answer import PARKED, abandoned
-from tacit.ledger.budget_row import find_budget
+from tacit.ledger.budget import find_budget
 from tacit.ledger.chain import ALL_TIME, MARKS, append, walk
-from tacit.ledger.charge import Answer, Charge
-from tacit.ledger.decide import owners_of
-from tacit.ledger.signature import Signature
-from tacit.ledger.stored_act import decode
-from tacit.store.store import Store
+from tacit.ledger.charge import Charge, StoredRelease
+from tacit.ledger.entries import Act, Failed, Looked, Missed, Retried, Signature, decode_act
+from tacit.ledger.populations import owners_of
+from tacit.ledger.reserve import PARKED, abandoned
+from tacit.store import Store, Work
 from tacit.store.tables import answers, budgets
-from tacit.store.work import Work
 
 _here = (budgets.c.population == bindparam("at")) & (budgets.c.period == ALL_TIME)
 _MISS = update(budgets).where(_here).values(missed=budgets.c.missed + 1)
@@ -60,7 +57,7 @@ def miss(store: Store, charge: Charge, now: int) -> None:
         abandoned(work, charge)
 
 
-def fail(store: Store, charge: Charge, now: int) -> Answer | None:
+def fail(store: Store, charge: Charge, now: int) -> StoredRelease | None:
     """Record that ``charge`` failed for good; the answer, where it was stored after all.
 
     A store that lost its connection while it wrote the answer may have written it: then there
@@ -72,7 +69,7 @@ def fail(store: Store, charge: Charge, now: int) -> Answer | None:
     with store.writing() as work:
         stored = work.one(_STORED, {"key": charge.release_key})
         if stored is not None and stored[0] == charge.receipt:
-            return Answer(stored[1], stored[0])
+            return StoredRelease(stored[1], stored[0])
         _mark(work, charge, Failed, _FAIL, now)
         abandoned(work, charge)
     return None
@@ -136,7 +133,7 @@ def _marks(
     for entry in walk(work, population, after):
         if entry.seq == before:
             break
-        act, place = decode(entry.body), entry.seq
+        act, place = decode_act(entry.body), entry.seq
         if isinstance(act, Looked):
             marks.clear()
         elif isinstance(act, (Missed, Failed, Retried)):

@@ -1,25 +1,220 @@
-"""Walk a chain from its first entry, offline, and say whether it can be believed."""
+"""A whole ledger as lines of text, for auditors, backups and moves between databases.
 
-from collections.abc import Iterable
+The first line names the format; then comes each chain, and then each stored answer. States and
+tokens stay behind: they are secrets of one installation.
+"""
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from typing import Any
 
-from tacit.core.loss import Loss
-from tacit.core.measure import Measure
-from tacit.errors import LedgerBroken
-from tacit.ledger.act import Charged
-from tacit.ledger.anchor import Anchor
+from sqlalchemy import bindparam, insert, select
+
+from tacit.core import Loss, Measure
+from tacit.errors import InvalidValue, LedgerBroken
+from tacit.ledger import entries as acts
 from tacit.ledger.book import Book
-from tacit.ledger.chain import walk
-from tacit.ledger.compare import compare
-from tacit.ledger.entry import Entry
-from tacit.ledger.export import Exported
-from tacit.ledger.trouble import NO_TROUBLES
-from tacit.store.store import Store
+from tacit.ledger.budget import BudgetRow, find_budget, least_amount
+from tacit.ledger.chain import ALL_TIME, Anchor, head_of, row_of, walk
+from tacit.ledger.charge import NO_LIMIT, NO_TROUBLES, NO_UNITS, Units, binding_of, receipt_of
+from tacit.ledger.populations import holdings_of, owners_of
+from tacit.ledger.reserve import all_stored, stored_body
+from tacit.store import Store, Work
+from tacit.store.tables import (
+    answers,
+    budgets,
+    entries,
+    holders,
+    holdings,
+    members,
+    owners,
+    proposals,
+    requests,
+)
+
+FORMAT = 1
+
+_POPULATIONS = select(budgets.c.population)
+
+
+def export(store: Store) -> Iterator[str]:
+    """The lines of ``store`` as it stands at one moment."""
+    with store.reading() as work:
+        yield _line({"tacit ledger": FORMAT})
+        # sorted here, since databases sort names in their own ways
+        for (population,) in sorted(work.all(_POPULATIONS, {})):
+            for entry in walk(work, population):
+                yield _entry_line(entry)
+        for release, body in all_stored(work):
+            yield _answer_line(release, body)
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Exported:
+    """What the lines of an export say, not yet believed."""
+
+    chains: dict[str, list[acts.Entry]]
+    answers: dict[bytes, bytes]
+
+
+def read_export(lines: Iterable[str]) -> Exported:
+    """The chains and the answers of an exported ledger; each line is canonical, or refused."""
+    exported = Exported({}, {})
+    numbered = enumerate(lines, start=1)
+    if next(numbered, (0, ""))[1].rstrip("\n") != _line({"tacit ledger": FORMAT}).rstrip("\n"):
+        raise InvalidValue(f"This is not an exported ledger of format {FORMAT}.")
+    for number, line in numbered:
+        try:
+            written = _read_line(exported, json.loads(line))
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            raise LedgerBroken(f"Line {number} is not one of an exported ledger.") from error
+        if written.rstrip("\n") != line.rstrip("\n"):
+            raise LedgerBroken(f"Line {number} is not canonical.")
+    return exported
+
+
+def _read_line(exported: Exported, value: dict[str, Any]) -> str:
+    """Add one line to ``exported``; the line as it should have been written."""
+    if "answer" in value:
+        release, answer = bytes.fromhex(value["release"]), b64decode(value["answer"])
+        if release in exported.answers:
+            raise ValueError
+        exported.answers[release] = answer
+        return _answer_line(release, answer)
+    name, seq, body = value["population"], value["seq"], value["body"]
+    if (type(name), type(seq), type(body)) != (str, int, str):
+        raise TypeError
+    name.encode()  # half a character, which JSON can hold, is no text
+    entry = acts.Entry(name, seq, body, bytes.fromhex(value["hash"]))
+    exported.chains.setdefault(name, []).append(entry)
+    return _entry_line(entry)
+
+
+def _entry_line(entry: acts.Entry) -> str:
+    return _line(
+        {
+            "population": entry.population,
+            "seq": entry.seq,
+            "body": entry.body,
+            "hash": entry.hash.hex(),
+        }
+    )
+
+
+def _answer_line(release: bytes, body: bytes) -> str:
+    return _line({"release": release.hex(), "answer": b64encode(body).decode()})
+
+
+def _line(value: dict[str, object]) -> str:
+    return json.dumps(value, separators=(",", ":"), sort_keys=True) + "\n"
+
+
+# ------------------------------------------------------------------ compare
+# Whether the tables that a store keeps for speed say what its chain says.
+
+_HOLDERS = select(
+    holders.c.holder,
+    holders.c.cap_amount,
+    holders.c.cap_delta,
+    holders.c.spent_amount,
+    holders.c.spent_delta,
+).where(holders.c.population == bindparam("at"))
+_MEMBERS = select(members.c.principal, members.c.holder).where(
+    members.c.population == bindparam("at")
+)
+_PROPOSALS = select(proposals.c.seq, proposals.c.body).where(
+    proposals.c.population == bindparam("at")
+)
+_BINDING_OF_REQUEST = select(requests.c.binding).where(
+    requests.c.principal == bindparam("who"), requests.c.request == bindparam("key")
+)
+
+Limits = dict[str, tuple[Units, Units]]
+"""What each holder may spend, and has spent."""
+
+
+def compare(work: Work, book: Book) -> None:
+    """Refuse a store whose tables are not what the chain in ``book`` adds up to."""
+    row = find_budget(work, book.population)
+    head = head_of(work, book.population)
+    if row != budget_in(book) or head != (book.seq, book.head):
+        raise book.broken("the budget that the store shows is not what the chain adds up to")
+    found = {
+        holder: (Units(*amounts[:2]), Units(*amounts[2:]))
+        for holder, *amounts in work.all(_HOLDERS, {"at": book.population})
+    }
+    if found != limits_in(book):
+        raise book.broken("the quotas that the store shows are not those of the chain")
+    _compare_government(work, book)
+    if holdings_of(work, book.population) != book.holdings:
+        raise book.broken("the tables that the store shows are not those of the chain")
+    for (principal, request), binding in book.requests.items():
+        if work.one(_BINDING_OF_REQUEST, {"who": principal, "key": request}) != (binding,):
+            raise book.broken("a request that was charged is not remembered as it was")
+    for release, answer in book.kept.items():
+        body = stored_body(work, release)
+        if body is None or sha256(body).digest() != answer:
+            raise book.broken("a stored answer is not the one that the chain tells of")
+    for release in set(book.unanswered.values()) - book.kept.keys():
+        if stored_body(work, release) is not None:
+            raise book.broken("an answer is stored that the chain does not tell of")
+
+
+def budget_in(book: Book) -> BudgetRow:
+    """The budget that a chain adds up to."""
+    opened = book.opened
+    if opened is None:
+        raise book.broken("the chain is empty")
+    return BudgetRow(
+        unit=opened.unit,
+        neighbours=opened.neighbours,
+        kind=opened.measure,
+        conversion_delta=opened.conversion_delta,
+        idealised=opened.idealised,
+        cap_amount=book.cap.amount,
+        cap_delta=book.cap.delta,
+        spent_amount=book.spent.amount,
+        spent_delta=book.spent.delta,
+        missed=book.troubles.late,
+        looked=book.looked,
+        failed=book.troubles.failed,
+        retried=book.troubles.retried,
+        least_share=str(book.least_share),
+        least_amount=least_amount(book.cap.amount, book.least_share),
+        declared=book.declaration,
+        frozen=int(book.frozen),
+    )
+
+
+def limits_in(book: Book) -> Limits:
+    """The quotas that a chain adds up to."""
+    return {
+        holder: (book.quotas.get(holder, NO_LIMIT), book.spent_by.get(holder, NO_UNITS))
+        for holder in book.quotas.keys() | book.spent_by.keys()
+    }
+
+
+def _compare_government(work: Work, book: Book) -> None:
+    at = {"at": book.population}
+    groups = {(who, group) for who, joined in book.groups.items() for group in joined}
+    waiting = {(seq, acts.encode_act(proposed)) for seq, proposed in book.proposals.items()}
+    if (
+        owners_of(work, book.population) != book.owners
+        or set(work.all(_MEMBERS, at)) != groups
+        or set(work.all(_PROPOSALS, at)) != waiting
+    ):
+        raise book.broken("owners, groups or proposals are not those of the chain")
+
+
+# ------------------------------------------------------------------ verify
+# Walk a chain from its first entry, offline, and say whether it can be believed.
+
+
+@dataclass(frozen=True, slots=True)
+class ChainVerdict:
     """A chain that holds: how long it is, and what it adds up to."""
 
     population: str
@@ -37,7 +232,9 @@ class Verdict:
         )
 
 
-def verify(population: str, entries: Iterable[Entry], anchor: Anchor | None = None) -> Book:
+def verify(
+    population: str, entries: Iterable[acts.Entry], anchor: Anchor | None = None
+) -> Book:
     """The book of a chain whose every entry follows, keeps the rules and meets the anchor.
 
     Guarantee: with the anchor of a later time than an entry, no change, removal, move or cut
@@ -57,14 +254,14 @@ def verify(population: str, entries: Iterable[Entry], anchor: Anchor | None = No
     return book
 
 
-def verify_store(store: Store, population: str, anchor: Anchor | None = None) -> Verdict:
+def verify_store(store: Store, population: str, anchor: Anchor | None = None) -> ChainVerdict:
     """The verdict on one population: its chain, and every sum that the store keeps of it."""
     with store.reading() as work:
         book = verify(population, walk(work, population), anchor)
         compare(work, book)
     measure = Measure(book.opened.measure) if book.opened else Measure.PURE
     anchored = anchor is not None and anchor.head(population) is not None
-    return Verdict(
+    return ChainVerdict(
         population,
         book.seq,
         book.head,
@@ -108,7 +305,7 @@ def _compare_inherited(book: Book, books: dict[str, Book]) -> None:
             )
 
 
-def _compare_shared(book: Book, act: Charged, books: dict[str, Book]) -> None:
+def _compare_shared(book: Book, act: acts.Charged, books: dict[str, Book]) -> None:
     release = bytes.fromhex(act.release)
     for name in act.populations:
         twin = books[name].shared.get(act.nonce) if name in books else None
@@ -122,6 +319,120 @@ def _compare_shared(book: Book, act: Charged, books: dict[str, Book]) -> None:
             )
 
 
-def _joint_part(act: Charged) -> Charged:
+def _joint_part(act: acts.Charged) -> acts.Charged:
     """What the chains of all populations say alike of one charge."""
     return replace(act, holders=(), event="", amount=0, delta=0, declaration=0)
+
+
+# ------------------------------------------------------------------ restore
+# Put an exported ledger into an empty store: nothing that was ever charged is forgotten.
+
+_ANY = select(budgets.c.population).limit(1)
+_BUDGET, _ENTRY, _OWNER, _HOLDER = map(insert, (budgets, entries, owners, holders))
+_MEMBER, _PROPOSAL, _STORE_REQUEST, _ANSWER = map(
+    insert, (members, proposals, requests, answers)
+)
+_HOLDING = insert(holdings)
+
+
+def restore(store: Store, lines: Iterable[str], anchor: Anchor | None = None) -> None:
+    """Fill the empty ``store`` with an export that verifies, all of it or nothing.
+
+    Guarantee: every budget, quota, request and answer is as it was; a charge without an answer
+    stays charged, and its answer is lost.
+    """
+    exported = read_export(lines)
+    books = verify_export(exported, anchor)
+    with store.writing() as work:
+        if work.one(_ANY, {}) is not None:
+            raise InvalidValue("A ledger is restored into an empty store, and this is not one.")
+        for book in books:
+            _restore_book(work, book, exported.chains[book.population])
+        _restore_requests(work, exported)
+
+
+def _restore_book(work: Work, book: Book, chain: list[acts.Entry]) -> None:
+    """The rows of one population, which follow from its chain."""
+    name, shown = book.population, budget_in(book)
+    budget = {
+        "population": name,
+        "period": ALL_TIME,
+        "unit": shown.unit,
+        "neighbours": shown.neighbours,
+        "measure": shown.measure.value,
+        "conversion_delta": shown.conversion_delta,
+        "idealised": int(shown.idealised),
+        "cap_amount": shown.cap.amount,
+        "cap_delta": shown.cap.delta,
+        "spent_amount": shown.spent.amount,
+        "spent_delta": shown.spent.delta,
+        "missed": shown.missed,
+        "looked": shown.looked,
+        "failed": shown.failed,
+        "retried": shown.retried,
+        "least_share": shown.least_share,
+        "least_amount": shown.least_amount,
+        "declared": shown.declared,
+        "frozen": shown.frozen,
+        "head_seq": book.seq,
+        "head_hash": book.head,
+    }
+    work.run(_BUDGET, budget)
+    for entry in chain:
+        act = acts.decode_act(entry.body)
+        state = act.state if isinstance(act, acts.StateSealed) else None
+        work.run(_ENTRY, row_of(entry, state))
+    for owner in book.owners:
+        work.run(_OWNER, {"population": name, "owner": owner})
+    for holder, (cap, spent) in limits_in(book).items():
+        row = {
+            "population": name,
+            "holder": holder,
+            "cap_amount": cap.amount,
+            "cap_delta": cap.delta,
+            "spent_amount": spent.amount,
+            "spent_delta": spent.delta,
+        }
+        work.run(_HOLDER, row)
+    for principal, groups in book.groups.items():
+        for group in groups:
+            work.run(_MEMBER, {"population": name, "principal": principal, "holder": group})
+    for identity, current in book.holdings.items():
+        row = {"population": name, "identity": identity, "current": int(current)}
+        work.run(_HOLDING, row)
+    for seq, proposed in book.proposals.items():
+        work.run(_PROPOSAL, {"population": name, "seq": seq, "body": acts.encode_act(proposed)})
+
+
+def _restore_requests(work: Work, exported: Exported) -> None:
+    """The requests that were charged, and the place of each answer."""
+    charges: dict[str, tuple[acts.Charged, dict[str, acts.Entry]]] = {}
+    paid_by: dict[tuple[str, int], str] = {}
+    newest: dict[str, str] = {}
+    for name, chain in exported.chains.items():
+        for entry in chain:
+            match acts.decode_act(entry.body):
+                case acts.Charged() as act:
+                    charges.setdefault(act.nonce, (act, {}))[1][name] = entry
+                    paid_by[name, entry.seq] = act.nonce
+                    newest[act.release] = act.nonce
+                case acts.AnswerStored(charge, release, _, _):
+                    newest[release] = paid_by[name, charge]
+    receipts = {}
+    for nonce, (act, lines) in charges.items():
+        parts = tuple(lines[name] for name in act.populations)
+        receipts[nonce] = receipt_of(parts)
+        request = {
+            "principal": act.principal,
+            "request": bytes.fromhex(act.request),
+            "binding": binding_of(act.principal, act.populations, bytes.fromhex(act.release)),
+            "nonce": bytes.fromhex(nonce),
+            "places": " ".join(str(part.seq) for part in parts),
+        }
+        work.run(_STORE_REQUEST, request)
+    for release, nonce in newest.items():
+        key = bytes.fromhex(release)
+        body = exported.answers.get(key)
+        row = {"release": key, "receipt": receipts[nonce], "until": 0, "body": body}
+        row["places"] = None
+        work.run(_ANSWER, row)

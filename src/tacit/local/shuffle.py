@@ -9,11 +9,9 @@ from fractions import Fraction
 from math import floor, sqrt
 
 from tacit.errors import InvalidValue
-from tacit.local.k_ary import KAry
-from tacit.local.oracle import Oracle
-from tacit.local.ratio import epsilon_of
-from tacit.numeric.clopper_pearson import regularised_beta
-from tacit.numeric.exact import exact, exp_bounds
+from tacit.local.frequency_oracles import KAry
+from tacit.local.oracle import Oracle, epsilon_of
+from tacit.numeric import exact, exp_bounds, regularised_beta
 
 WIDE = 8
 """Standard deviations around the mean number of clones that are looked at one by one."""

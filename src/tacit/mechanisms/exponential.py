@@ -5,16 +5,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from tacit.core.secret import Secret
-from tacit.core.selection_event import ExponentialSelection
-from tacit.core.sensitivity import Norm, Sensitivity
+from tacit.core import ExponentialSelection, Norm, Secret, Sensitivity
 from tacit.errors import InvalidValue
-from tacit.mechanisms.confidence import valid_confidence
 from tacit.mechanisms.gateway import Gateway
-from tacit.noise.choice import Exponentials, choose
-from tacit.noise.integers import Integers
+from tacit.mechanisms.mechanism import valid_confidence
+from tacit.noise import Exponentials, Integers, choose
+from tacit.numeric import log_bounds
 from tacit.numeric.entropy import Entropy
-from tacit.numeric.exact import log_bounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +26,7 @@ class Exponential:
     Reference: McSherry, Talwar 2007, theorem 6; Durfee, Rogers 2019, section 4.2 (the range).
 
     Example:
-        >>> from tacit.core.proof import Rule
+        >>> from tacit.core.sensitivity import Rule
         >>> one = Sensitivity.of(1, Norm.LINF, Rule("a row changes each score by at most 1"))
         >>> Exponential(Fraction("0.25"), candidates=10).event(one)
         ExponentialSelection(epsilon=Fraction(1, 2))

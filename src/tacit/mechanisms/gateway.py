@@ -12,12 +12,10 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from tacit.core.keys import Group
-from tacit.core.secret import Secret
-from tacit.core.sensitivity import Sensitivity
+from tacit.core import Group, Secret, Sensitivity
 from tacit.core.unseal import unseal
 from tacit.errors import InternalError
-from tacit.noise.integers import Integers
+from tacit.noise import Integers
 from tacit.numeric.entropy import Entropy
 
 Value = TypeVar("Value")
@@ -36,7 +34,7 @@ class Draw(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kept:
+class SelectedGroups:
     """The groups that a selection released, in the order of their keys.
 
     ``released`` holds what came out for each, above 0. Where they stand among all groups of the
@@ -75,7 +73,7 @@ class Gateway(Protocol):
         secret: Secret[Integers],
         sensitivity: Sensitivity,
         draw: Draw,
-    ) -> Kept:
+    ) -> SelectedGroups:
         """Those of the ``groups`` for which ``draw`` makes a number above 0 of the secret.
 
         A group that is not listed counts 0, and how many are listed is secret.
@@ -88,9 +86,9 @@ class LiveGateway:
 
     Example:
         >>> from fractions import Fraction
-        >>> from tacit.core.proof import Rule
+        >>> from tacit.core.sensitivity import Rule
         >>> from tacit.core.sensitivity import Norm
-        >>> from tacit.mechanisms.add_noise import AddNoise
+        >>> from tacit.mechanisms.additive_noise import AddNoise
         >>> from tacit.noise.laplace import DiscreteLaplace
         >>> from tacit.numeric.entropy import SystemEntropy
         >>> gateway = LiveGateway(SystemEntropy(charge=b"the hash of a charge"))
@@ -123,7 +121,7 @@ class LiveGateway:
         secret: Secret[Integers],
         sensitivity: Sensitivity,
         draw: Draw,
-    ) -> Kept:
+    ) -> SelectedGroups:
         """The groups that ``draw`` keeps."""
         return kept(unseal(groups), self.release(secret, sensitivity, draw))
 
@@ -149,13 +147,13 @@ class NothingGateway:
         secret: Secret[Integers],
         sensitivity: Sensitivity,
         draw: Draw,
-    ) -> Kept:
+    ) -> SelectedGroups:
         """No group."""
         del groups, secret, sensitivity, draw
         return kept((), np.zeros(0, dtype=np.int64))
 
 
-def kept(groups: tuple[Group, ...], released: Integers) -> Kept:
+def kept(groups: tuple[Group, ...], released: Integers) -> SelectedGroups:
     """Those of ``groups`` whose release is above 0, sorted: no order of the table's shows.
 
     Example:
@@ -170,7 +168,7 @@ def kept(groups: tuple[Group, ...], released: Integers) -> Kept:
     if found != sorted(found):
         places = places[sorted(range(len(found)), key=found.__getitem__)]
         found.sort()
-    return Kept(tuple(found), released[places], Secret(places))
+    return SelectedGroups(tuple(found), released[places], Secret(places))
 
 
 def together(

@@ -6,20 +6,16 @@ from math import sqrt
 
 import numpy as np
 
-from tacit.core import selection_event
-from tacit.core.secret import Secret
-from tacit.core.sensitivity import Norm, Sensitivity
+from tacit.core import Norm, Secret, Sensitivity, event
 from tacit.errors import InvalidValue
-from tacit.mechanisms.confidence import valid_confidence
 from tacit.mechanisms.gateway import Gateway
-from tacit.noise.bernoulli import Bernoulli
-from tacit.noise.integers import Integers
-from tacit.noise.uniform import UniformBelow
+from tacit.mechanisms.mechanism import valid_confidence
+from tacit.noise import Bernoulli, Integers, UniformBelow
 from tacit.numeric.entropy import Entropy
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class ResponseEstimate:
     """How many gave each answer truly, as far as the answers tell, and how sure that is."""
 
     counts: tuple[Fraction, ...]
@@ -48,12 +44,12 @@ class RandomisedResponse:
     choices: int
 
     def __post_init__(self) -> None:
-        selection_event.RandomisedResponse(self.truth, self.choices)  # checks both
+        event.RandomisedResponseEvent(self.truth, self.choices)  # checks both
 
-    def event(self, sensitivity: Sensitivity) -> selection_event.RandomisedResponse:
+    def event(self, sensitivity: Sensitivity) -> event.RandomisedResponseEvent:
         """One answer, however far a person may change it."""
         sensitivity.in_norm(Norm.LINF)
-        return selection_event.RandomisedResponse(self.truth, self.choices)
+        return event.RandomisedResponseEvent(self.truth, self.choices)
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway
@@ -72,7 +68,7 @@ class RandomisedResponse:
         lies = max(Fraction(0), confidence - self.truth) / (1 - self.truth)
         return Fraction((lies * (self.choices - 1)).__ceil__())
 
-    def estimate(self, answers: Integers) -> Estimate:
+    def estimate(self, answers: Integers) -> ResponseEstimate:
         """How many gave each answer truly, free of bias: a function of what was told alone.
 
         For two choices and truth 2/3, the share of ones is 3 * mean - 1.
@@ -84,7 +80,9 @@ class RandomisedResponse:
         lie = (1 - self.truth) / (self.choices - 1)
         told = np.bincount(answers.astype(np.int64), minlength=self.choices).tolist()
         counts = tuple((seen - answers.size * lie) / (self.truth - lie) for seen in told)
-        return Estimate(counts, tuple(self._standard_error(c, answers.size) for c in counts))
+        return ResponseEstimate(
+            counts, tuple(self._standard_error(c, answers.size) for c in counts)
+        )
 
     def _standard_error(self, count: Fraction, answers: int) -> float:
         """Of a count: each true answer is told or not, each other one is or is not by a lie."""

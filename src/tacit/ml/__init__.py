@@ -1,1 +1,47 @@
-"""scikit-learn estimators and regression under the same ledger."""
+"""Estimators that are fitted with differential privacy, with the interface of scikit-learn."""
+
+from tacit.extras import lazy_face
+
+_HOMES = {
+    "Arrays": "tacit.ml.estimator",
+    "ClassifierChoice": "tacit.ml.model_selection",
+    "CrossValidation": "tacit.ml.model_selection",
+    "GaussianNB": "tacit.ml.naive_bayes",
+    "HuberRegression": "tacit.ml.huber_regression",
+    "KMeans": "tacit.ml.k_means",
+    "LinearRegression": "tacit.ml.linear_regression",
+    "LinearSVC": "tacit.ml.linear_classifiers",
+    "LogisticRegression": "tacit.ml.linear_classifiers",
+    "ModelSearch": "tacit.ml.model_selection",
+    "NoisySums": "tacit.ml.sufficient_statistics",
+    "OutputPerturbation": "tacit.ml.output_perturbation",
+    "PCA": "tacit.ml.pca",
+    "Pipeline": "tacit.ml.pipeline",
+    "PrivateEstimator": "tacit.ml.estimator",
+    "QuantileRegression": "tacit.ml.quantile_regression",
+    "StandardScaler": "tacit.ml.pipeline",
+    "event_of": "tacit.ml.sufficient_statistics",
+}
+
+__all__ = [
+    "PCA",
+    "Arrays",
+    "ClassifierChoice",
+    "CrossValidation",
+    "GaussianNB",
+    "HuberRegression",
+    "KMeans",
+    "LinearRegression",
+    "LinearSVC",
+    "LogisticRegression",
+    "ModelSearch",
+    "NoisySums",
+    "OutputPerturbation",
+    "Pipeline",
+    "PrivateEstimator",
+    "QuantileRegression",
+    "StandardScaler",
+    "event_of",
+]
+
+__getattr__, __dir__ = lazy_face(__name__, _HOMES)

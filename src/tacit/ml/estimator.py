@@ -1,29 +1,111 @@
-"""What all models share: public settings, a guarantee, and ``fit`` over arrays."""
+"""Arrays as a private table: what a library user gives to ``fit``, answered as any other."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tacit.accounting.convert import rho_within
-from tacit.accounting.price import loss_of
-from tacit.accounting.promise import promised
-from tacit.core.event import Event
-from tacit.core.guarantee import Guarantee
-from tacit.core.measure import Measure
-from tacit.core.parameter import Parameter
+from tacit import core
+from tacit.accounting import loss_of, promised, rho_within
+from tacit.engines.duckdb_files import open_frame
 from tacit.errors import InvalidValue
-from tacit.mechanisms.gateway import Gateway
-from tacit.ml.arrays import Arrays
-from tacit.numeric.exact import exact
-from tacit.plan.estimator import Steps
-from tacit.plan.training import Training
-from tacit.query.fit import fitted
+from tacit.mechanisms import Gateway
+from tacit.numeric import exact
+from tacit.plan import Scan, Training, TrainingSteps, training_of
+from tacit.query import Data, fitted
+
+TABLE, UNIT, TARGET = "rows", "unit", "y"
+KINDS = {
+    "f": core.Kind.FLOAT,
+    "i": core.Kind.INTEGER,
+    "u": core.Kind.INTEGER,
+    "b": core.Kind.BOOLEAN,
+}
+"""Kinds by the types of arrays; all others are text."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arrays:
+    """Features, a target, and whose each row is: without ``units``, each row is its own.
+
+    A unit keeps at most ``max_rows`` of its rows. Types are public, and nothing else is.
+    """
+
+    features: NDArray[Any]
+    target: NDArray[Any] | None = None
+    units: NDArray[Any] | None = None
+    max_rows: int = 1
+    neighbours: core.Neighbours = core.Neighbours.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        lengths = {
+            len(each) for each in (self.features, self.target, self.units) if each is not None
+        }
+        if self.features.ndim != 2 or len(lengths) > 1:  # noqa: PLR2004 - rows and columns
+            raise InvalidValue("Features are a table of rows, each with its target and unit.")
+
+    @property
+    def catalog(self) -> core.Catalog:
+        """What is publicly known of them: types, and whose rows they are."""
+        columns = [core.Column(UNIT, core.Kind.INTEGER)]
+        columns += [core.Column(name, core.Kind.FLOAT) for name in self._names]
+        if self.target is not None:
+            columns.append(
+                core.Column(TARGET, KINDS.get(self.target.dtype.kind, core.Kind.TEXT))
+            )
+        alone = self.units is None
+        unit = core.PrivacyUnit("unit", self.neighbours)
+        rows = core.Dataset(
+            TABLE,
+            TABLE,
+            core.Schema(tuple(columns)),
+            core.UnitColumn(UNIT, one_row=alone, unique_by_constraint=alone),
+            core.Limits(1, self.max_rows, max_rows_in_all=self.max_rows),
+            core.Location("memory", (TABLE,)),
+            core.Epoch("1"),
+        )
+        return core.Catalog((core.Population(TABLE, unit),), (rows,))
+
+    @property
+    def training(self) -> Training:
+        """The features, and the target where there is one."""
+        target = None if self.target is None else TARGET
+        return training_of(Scan(TABLE), self._names, target, self.catalog)
+
+    def data(self) -> Data:
+        """The rows, in an engine in memory."""
+        units: NDArray[Any] = np.arange(len(self.features))
+        if self.units is not None:
+            units = np.unique(self.units, return_inverse=True)[1]
+        columns: dict[str, NDArray[Any]] = {UNIT: units}
+        features = np.asarray(self.features, dtype=np.float64)
+        columns |= {name: features[:, at] for at, name in enumerate(self._names)}
+        if self.target is not None:
+            text = self.target.dtype.kind not in KINDS
+            columns[TARGET] = _texts(self.target) if text else self.target
+        return Data(open_frame(columns, TABLE), self.catalog, salt=b"arrays")
+
+    @property
+    def _names(self) -> list[str]:
+        return [f"x{place}" for place in range(self.features.shape[1])]
+
+
+def _texts(labels: NDArray[Any]) -> NDArray[Any]:
+    """Labels as texts of Python: an array of text would make each as long as the longest."""
+    found = np.empty(len(labels), dtype=object)
+    found[:] = [str(label) for label in labels.tolist()]
+    return found
+
+
+# ------------------------------------------------------------------ estimator
+# What all models share: public settings, a guarantee, and ``fit`` over arrays.
 
 
 @lru_cache(maxsize=256)
@@ -48,11 +130,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has 
     delta: float
 
     @abstractmethod
-    def event(self, training: Training) -> Event:
+    def event(self, training: Training) -> core.Event:
         """All that fitting will release, from public facts alone."""
 
     @abstractmethod
-    def steps(self, training: Training, gateway: Gateway) -> Steps:
+    def steps(self, training: Training, gateway: Gateway) -> TrainingSteps:
         """The steps of a fit, and at their end the parameters."""
 
     @property
@@ -75,13 +157,16 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has 
         training = arrays.training
         event = self.event(training)
         parameters = fitted(self, training, arrays.data(), charge=b"arrays, and no ledger")
-        guarantee = Guarantee(
+        guarantee = core.Guarantee(
             training.population, self._lost(event), training.assumptions, event.numerics
         )
         return self.learn(parameters, guarantee)
 
     def learn(
-        self, parameters: Iterable[Parameter], guarantee: Guarantee, names: Sequence[str] = ()
+        self,
+        parameters: Iterable[core.Parameter],
+        guarantee: core.Guarantee,
+        names: Sequence[str] = (),
     ) -> Self:
         """This estimator with what was learned, what that lost, and of which columns."""
         if names:
@@ -93,12 +178,12 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has 
         self.guarantee_ = guarantee
         return self
 
-    def _lost(self, event: Event) -> Any:
+    def _lost(self, event: core.Event) -> Any:
         """The pure loss of an event, where it has one, and else its epsilon at delta."""
         try:
-            return loss_of(event, Measure.PURE)
+            return loss_of(event, core.Measure.PURE)
         except InvalidValue:
-            return promised(loss_of(event, Measure.ZCDP), exact(self.delta))
+            return promised(loss_of(event, core.Measure.ZCDP), exact(self.delta))
 
     def _checked(self, X: Any, y: Any) -> tuple[Any, Any]:  # noqa: N803
         """The arrays, as scikit-learn checks them."""

@@ -5,20 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from tacit.core.event import Composed, Event
-from tacit.core.loss import Loss
-from tacit.core.parameter import Parameter
+from tacit.core import Composed, Event, Loss, Parameter
 from tacit.errors import InvalidValue
-from tacit.mechanisms.gateway import Gateway
+from tacit.mechanisms import Gateway
 from tacit.ml.descent import NoisyDescent
-from tacit.ml.mallows import MallowsScores
-from tacit.ml.newton import NoisyNewton
-from tacit.ml.noisy_sandwich import NoisySandwich
-from tacit.ml.packed import intervals
-from tacit.ml.robust_regression import RobustRegression
-from tacit.ml.total_algebra import parameter
-from tacit.plan.estimator import Steps
-from tacit.plan.training import Training
+from tacit.ml.finite_algebra import parameter
+from tacit.ml.newton import NoisyNewton, NoisySandwich
+from tacit.ml.robust_scores import MallowsScores, RobustRegression, intervals
+from tacit.plan import Training, TrainingSteps
 
 WALK_SHARE = Fraction(3, 4)
 """Of the loss, for the steps; the two matrices of the sandwich share the rest."""
@@ -82,7 +76,7 @@ class HuberRegression(RobustRegression):
         """All steps, and two matrices."""
         return Composed((self._walk(training).event(), self._sandwich(training).event()))
 
-    def steps(self, training: Training, gateway: Gateway) -> Steps:
+    def steps(self, training: Training, gateway: Gateway) -> TrainingSteps:
         """One reading of the rows, and then noisy gradients and matrices of them."""
         scores, walk = self.scores(training), self._walk(training)
         rows = yield scores.rows.step(training)

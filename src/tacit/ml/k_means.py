@@ -1,8 +1,10 @@
-"""k-means: centres found on a noisy coreset, and moved by two noisy steps of Lloyd."""
+"""A tree over rows by the sides of public planes on which they lie, and its noisy counts."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
+from hashlib import sha256
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
@@ -10,24 +12,121 @@ import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.cluster import KMeans as ExactKMeans
 
-from tacit.core.event import Composed, Event
-from tacit.core.keys import Keys
+from tacit.core import Composed, Event, Keys
 from tacit.errors import InvalidValue
-from tacit.mechanisms.gateway import Gateway
+from tacit.mechanisms import Gateway
 from tacit.ml.estimator import PrivateEstimator
-from tacit.ml.gram import Matrix
-from tacit.ml.moments import axis_sums, count_sums
-from tacit.ml.noisy_sums import NoisySums, event_of, released
-from tacit.ml.points import Points
-from tacit.ml.prefix_tree import PrefixTree
-from tacit.ml.total_algebra import finite, float_of, floats_of, parameter, root_of
-from tacit.plan.axis import REACH
-from tacit.plan.bounded import StepsKey
-from tacit.plan.estimator import Steps
-from tacit.plan.expression import Comparison
-from tacit.plan.steps import AllOf, CaseSteps, CompareSteps, ProductSteps, SumSteps, WholeSteps
-from tacit.plan.steps import Steps as Number
-from tacit.plan.training import Training
+from tacit.ml.finite_algebra import finite, float_of, floats_of, parameter, root_of
+from tacit.ml.sufficient_statistics import (
+    Matrix,
+    NoisySums,
+    Points,
+    axis_sums,
+    count_sums,
+    event_of,
+    released,
+)
+from tacit.noise import Integers
+from tacit.plan import REACH, Comparison, StepsKey, Training, TrainingSteps, TreeTally
+from tacit.plan import Steps as Number
+from tacit.plan import steps as grid_steps
+
+LEAST_ROWS = 60
+"""A node that counts fewer rows twice is not worth another plane."""
+
+Node = tuple[int, int]
+"""A level, from 1 on, and the node's place there; (0, 0) is all rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixTree:
+    """Rows by the first sides on which they lie, of ``depth`` planes through the centre.
+
+    The planes come from a hash: they are public, and sound whatever they are.
+    Reference: Charikar 2002 (SimHash); Chang, Ghazi, Kumar, Manurangsi 2021 (the coreset).
+    """
+
+    points: Points
+    depth: int
+
+    def counts(self, max_rows: int, share: Fraction) -> NoisySums:
+        """The rows of every node; a row is in one of each level."""
+        tally = TreeTally(self.cell, self.depth, 2, max_rows)
+        return NoisySums((tally,), self.depth, share, acute=True)
+
+    @property
+    def cell(self) -> grid_steps.Steps:
+        """The place of a row among the nodes of the last level."""
+        sides: list[grid_steps.Steps] = []
+        for level in range(self.depth):
+            bit = grid_steps.WholeSteps(2 ** (self.depth - 1 - level))
+            sides.append(
+                grid_steps.CaseSteps(((self._beyond(level), bit),), grid_steps.WholeSteps(0))
+            )
+        return reduce(grid_steps.SumSteps, sides)
+
+    def leaves(self, released: Integers, noise: float) -> dict[Node, float]:
+        """The nodes where the tree ends, and about how many rows each has.
+
+        A node branches while it has rows enough for two, and one without rows is left out.
+        """
+        enough = max(4 * noise, LEAST_ROWS)
+        sizes = floats_of(released).tolist()
+        ends: dict[Node, float] = {}
+        open_nodes: list[tuple[Node, float]] = [((0, 0), float("inf"))]
+        while open_nodes:
+            (level, place), size = open_nodes.pop()
+            below = [(level + 1, 2 * place), (level + 1, 2 * place + 1)]
+            kept = []
+            if level < self.depth and size >= 2 * enough:
+                # the nodes of a level stand after all those above it
+                sized = [(node, sizes[2 ** node[0] - 2 + node[1]]) for node in below]
+                kept = [(node, count) for node, count in sized if count >= enough / 2]
+            open_nodes += kept
+            if not kept:
+                ends[level, place] = max(1.0, size if size < float("inf") else 1.0)
+        return dict(sorted(ends.items()))
+
+    def key(self, nodes: list[Node]) -> StepsKey:
+        """Groups of rows by the node that they are in."""
+        places = {node: place for place, node in enumerate(nodes)}
+        return StepsKey("node", self._place((0, 0), places), Keys(tuple(range(len(nodes)))))
+
+    def _place(self, node: Node, places: dict[Node, int]) -> grid_steps.Steps:
+        """The place of a row's node among ``places``: one plane after the other decides."""
+        level, at = node
+        if node in places or level == self.depth:
+            return grid_steps.WholeSteps(places.get(node))
+        left, right = (self._place((level + 1, 2 * at + side), places) for side in (0, 1))
+        if left == right:  # no row of either is counted
+            return left
+        return grid_steps.CaseSteps(((self._beyond(level), right),), left)
+
+    def _beyond(self, level: int) -> grid_steps.Condition:
+        """Whether a row lies on the second side of a plane."""
+        return grid_steps.CompareSteps(
+            Comparison.AT_LEAST, self._offset(level), grid_steps.WholeSteps(0)
+        )
+
+    def _offset(self, level: int) -> grid_steps.Steps:
+        """How far a row is from a plane, whose direction is nearly normal."""
+        parts: list[grid_steps.Steps] = [
+            grid_steps.ProductSteps(
+                grid_steps.WholeSteps(_normal(f"{level} {place}")), axis.steps
+            )
+            for place, axis in enumerate(self.points.axes)
+        ]
+        return reduce(grid_steps.SumSteps, parts)
+
+
+def _normal(name: str) -> int:
+    """A public number, from -128 to 128, like one from a bell: the bits of a hash, counted."""
+    digest = sha256(f"tacit plane {name}".encode()).digest()
+    return int.from_bytes(digest).bit_count() - 128
+
+
+# ------------------------------------------------------------------ k means
+# k-means: centres found on a noisy coreset, and moved by two noisy steps of Lloyd.
 
 DEPTH = 9
 LLOYD_STEPS = 2
@@ -77,7 +176,7 @@ class KMeans(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
             )
         )
 
-    def steps(self, training: Training, gateway: Gateway) -> Steps:
+    def steps(self, training: Training, gateway: Gateway) -> TrainingSteps:
         """A scan of the rows for the tree, one for its leaves, one for each step of Lloyd."""
         points = self._points(training)
         tree, (counts, sums, *lloyd) = PrefixTree(points, DEPTH), self._parts(training)
@@ -149,17 +248,20 @@ def nearest(points: Points, centres: Matrix) -> StepsKey:
     scores: list[Number] = []
     for centre in whole.tolist():
         parts: list[Number] = [
-            ProductSteps(WholeSteps(2 * int(at)), axis.steps)
+            grid_steps.ProductSteps(grid_steps.WholeSteps(2 * int(at)), axis.steps)
             for at, axis in zip(centre, points.axes, strict=True)
         ]
         scores.append(
-            reduce(SumSteps, [*parts, WholeSteps(-sum(int(at) ** 2 for at in centre))])
+            reduce(
+                grid_steps.SumSteps,
+                [*parts, grid_steps.WholeSteps(-sum(int(at) ** 2 for at in centre))],
+            )
         )
     whens = tuple(
-        (_greatest(score, scores[place + 1 :]), WholeSteps(place))
+        (_greatest(score, scores[place + 1 :]), grid_steps.WholeSteps(place))
         for place, score in enumerate(scores)
     )
-    number = CaseSteps(whens, WholeSteps(None))
+    number = grid_steps.CaseSteps(whens, grid_steps.WholeSteps(None))
     return StepsKey("cluster", number, Keys(tuple(range(len(scores)))))
 
 
@@ -169,8 +271,10 @@ def within(rows: Matrix, reach: float) -> Matrix:
     return finite(finite(rows) * np.minimum(1.0, reach / np.maximum(lengths, 1e-300)))
 
 
-def _greatest(score: Number, others: Sequence[Number]) -> AllOf:
-    return AllOf(tuple(CompareSteps(Comparison.AT_LEAST, score, other) for other in others))
+def _greatest(score: Number, others: Sequence[Number]) -> grid_steps.AllOf:
+    return grid_steps.AllOf(
+        tuple(grid_steps.CompareSteps(Comparison.AT_LEAST, score, other) for other in others)
+    )
 
 
 def _by_group(totals: Any, axes: int) -> Matrix:

@@ -6,18 +6,30 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from tacit.core.event import Event
-from tacit.core.parameter import Parameter
+from tacit.core import Event, Parameter
 from tacit.errors import InvalidValue
-from tacit.mechanisms.gateway import Gateway
+from tacit.mechanisms import Gateway
 from tacit.ml.estimator import PrivateEstimator
-from tacit.ml.gram import Gram, Matrix, product_tally
-from tacit.ml.noisy_sums import NoisySums, event_of, released
-from tacit.ml.points import Points, bounds_of
-from tacit.ml.total_algebra import eigen, finite, float_of, floats_of, parameter, root_of, solve
-from tacit.plan.axis import REACH, Axis
-from tacit.plan.estimator import Steps
-from tacit.plan.training import Training
+from tacit.ml.finite_algebra import (
+    eigen,
+    finite,
+    float_of,
+    floats_of,
+    parameter,
+    root_of,
+    solve,
+)
+from tacit.ml.sufficient_statistics import (
+    Gram,
+    Matrix,
+    NoisySums,
+    Points,
+    bounds_of,
+    event_of,
+    product_tally,
+    released,
+)
+from tacit.plan import REACH, Axis, Training, TrainingSteps
 
 HALF = Fraction(1, 2)
 UNLIKELY = 0.05
@@ -65,7 +77,7 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         """Gaussian noise on X'X, and on X'y."""
         return event_of(self._parts(training), training, self.rho)
 
-    def steps(self, training: Training, gateway: Gateway) -> Steps:
+    def steps(self, training: Training, gateway: Gateway) -> TrainingSteps:
         """One scan of the rows."""
         points, target = self._points(training), self._target(training)
         parts, there = self._parts(training), target.there

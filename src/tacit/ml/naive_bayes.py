@@ -6,19 +6,13 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from tacit.core.event import Event
+from tacit.core import Event
 from tacit.errors import InvalidValue
-from tacit.mechanisms.gateway import Gateway
+from tacit.mechanisms import Gateway
 from tacit.ml.estimator import PrivateEstimator
-from tacit.ml.moments import Moments
-from tacit.ml.noisy_sums import event_of, released
-from tacit.ml.points import Points
-from tacit.ml.total_algebra import float_of, parameter, root_of
-from tacit.plan.axis import REACH
-from tacit.plan.bounded import StepsKey
-from tacit.plan.estimator import Steps
-from tacit.plan.labels import label_key
-from tacit.plan.training import Training
+from tacit.ml.finite_algebra import float_of, parameter, root_of
+from tacit.ml.sufficient_statistics import NoisyMoments, Points, event_of, released
+from tacit.plan import REACH, StepsKey, Training, TrainingSteps, label_key
 
 
 class GaussianNB(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
@@ -50,13 +44,13 @@ class GaussianNB(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
     def event(self, training: Training) -> Event:
         """Gaussian noise on the counts, the sums and the squares of all classes."""
         self._key(training)
-        parts = Moments(self._points(training).axes).sums(training.max_rows)
+        parts = NoisyMoments(self._points(training).axes).sums(training.max_rows)
         return event_of(parts, training, self.rho)
 
-    def steps(self, training: Training, gateway: Gateway) -> Steps:
+    def steps(self, training: Training, gateway: Gateway) -> TrainingSteps:
         """One scan of the rows, by their classes."""
         points, key = self._points(training), self._key(training)
-        moments = Moments(points.axes)
+        moments = NoisyMoments(points.axes)
         parts = moments.sums(training.max_rows)
         found = yield from released(parts, training, self.rho, gateway, points.inside, key=key)
         noise = root_of(parts[2].mechanism(training, self.rho).variance)

@@ -6,18 +6,21 @@ from typing import Any
 import numpy as np
 from sklearn.base import TransformerMixin
 
-from tacit.core.event import Event
+from tacit.core import Event
 from tacit.errors import InvalidValue
-from tacit.mechanisms.gateway import Gateway
+from tacit.mechanisms import Gateway
 from tacit.ml.estimator import PrivateEstimator
-from tacit.ml.gram import Gram
-from tacit.ml.moments import axis_sums, count_sums
-from tacit.ml.noisy_sums import NoisySums, event_of, released
-from tacit.ml.points import Points
-from tacit.ml.total_algebra import eigen, float_of, floats_of, parameter
-from tacit.plan.axis import REACH
-from tacit.plan.estimator import Steps
-from tacit.plan.training import Training
+from tacit.ml.finite_algebra import eigen, float_of, floats_of, parameter
+from tacit.ml.sufficient_statistics import (
+    Gram,
+    NoisySums,
+    Points,
+    axis_sums,
+    count_sums,
+    event_of,
+    released,
+)
+from tacit.plan import REACH, Training, TrainingSteps
 
 COUNT, SUMS = Fraction(1, 100), Fraction(14, 100)
 """Of the loss: for the count, and for the sums where rows are centred. The rest is X'X's."""
@@ -59,7 +62,7 @@ class PCA(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
         """Gaussian noise on the matrix, the count, and the sums where rows are centred."""
         return event_of(self._parts(training), training, self.rho)
 
-    def steps(self, training: Training, gateway: Gateway) -> Steps:
+    def steps(self, training: Training, gateway: Gateway) -> TrainingSteps:
         """One scan of the rows."""
         points, parts = self._points(training), self._parts(training)
         found = yield from released(parts, training, self.rho, gateway, points.inside)

@@ -1,21 +1,76 @@
-"""A private scaler and a private model, one after the other; each is charged."""
+"""Means and deviations of columns, and columns without them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Self
 
-from tacit.core.event import Composed, Event
-from tacit.core.guarantee import Guarantee
-from tacit.core.parameter import Parameter
+import numpy as np
+from sklearn.base import TransformerMixin
+
+from tacit.core import Composed, Event, Guarantee, Parameter
 from tacit.errors import InvalidValue
-from tacit.mechanisms.gateway import Gateway
+from tacit.mechanisms import Gateway
 from tacit.ml.estimator import PrivateEstimator
-from tacit.ml.points import bounds_of
-from tacit.ml.standard_scaler import StandardScaler
-from tacit.plan.estimator import Steps
-from tacit.plan.scaled_column import ScaledColumn
-from tacit.plan.training import Training
+from tacit.ml.finite_algebra import float_of, parameter, root_of
+from tacit.ml.sufficient_statistics import NoisyMoments, Points, bounds_of, event_of, released
+from tacit.plan import REACH, ScaledColumn, Training, TrainingSteps
+
+
+class StandardScaler(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
+    """Columns less their mean, in units of their deviation, both of which are released.
+
+    Guarantee: three Gaussian releases: of the number of rows, the sums and the squares.
+
+    Example:
+        >>> StandardScaler(epsilon=0.5, bounds=(0, 120)).get_params()["delta"]
+        1e-06
+    """
+
+    def __init__(
+        self, *, epsilon: float = 1.0, delta: float = 1e-6, bounds: Any = None
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+
+    def event(self, training: Training) -> Event:
+        """Gaussian noise on the count, the sums and the squares."""
+        parts = NoisyMoments(self._points(training).axes).sums(training.max_rows)
+        return event_of(parts, training, self.rho)
+
+    def steps(self, training: Training, gateway: Gateway) -> TrainingSteps:
+        """One scan of the rows."""
+        points = self._points(training)
+        moments = NoisyMoments(points.axes)
+        parts = moments.sums(training.max_rows)
+        found = yield from released(parts, training, self.rho, gateway, points.inside)
+        noise = root_of(parts[2].mechanism(training, self.rho).variance)
+        counts, means, variances = moments.read(found, noise)
+        ends = np.array([float_of(REACH * axis.unit) for axis in points.axes])
+        centres = np.array([float_of(axis.centre) for axis in points.axes])
+        deviations = np.sqrt(variances[0]) * ends
+        return (
+            parameter("n_samples_seen_", counts[0]),
+            parameter("mean_", centres + means[0] * ends),
+            parameter("var_", deviations**2),
+            parameter("scale_", deviations),
+        )
+
+    def transform(self, X: Any) -> Any:  # noqa: N803
+        """Rows ``X`` in deviations from the mean."""
+        return (self._asked(X) - self.mean_) / self.scale_
+
+    def inverse_transform(self, X: Any) -> Any:  # noqa: N803
+        """Rows as they were before `transform`."""
+        return np.asarray(X) * self.scale_ + self.mean_
+
+    def _points(self, training: Training) -> Points:
+        return Points.of(training.features, self.bounds)
+
+
+# ------------------------------------------------------------------ pipeline
+# A private scaler and a private model, one after the other; each is charged.
 
 
 class Pipeline(PrivateEstimator):
@@ -58,7 +113,7 @@ class Pipeline(PrivateEstimator):
         after = self.model.event(self._scaled(training, unit))
         return Composed((self.scaler.event(training), after))
 
-    def steps(self, training: Training, gateway: Gateway) -> Steps:
+    def steps(self, training: Training, gateway: Gateway) -> TrainingSteps:
         """Those of the scaler, and then those of the model."""
         unit = [(Fraction(0), Fraction(1))] * len(training.features)
         # what is wrong with the model's settings shows before the first step is asked

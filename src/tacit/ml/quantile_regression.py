@@ -2,15 +2,12 @@
 
 from typing import Any
 
-from tacit.core.event import Event
-from tacit.core.loss import Loss
+from tacit.core import Event, Loss
 from tacit.errors import InvalidValue
-from tacit.mechanisms.gateway import Gateway
+from tacit.mechanisms import Gateway
 from tacit.ml.descent import NoisyDescent
-from tacit.ml.mallows import MallowsScores
-from tacit.ml.robust_regression import RobustRegression
-from tacit.plan.estimator import Steps
-from tacit.plan.training import Training
+from tacit.ml.robust_scores import MallowsScores, RobustRegression
+from tacit.plan import Training, TrainingSteps
 
 
 class QuantileRegression(RobustRegression):
@@ -65,7 +62,7 @@ class QuantileRegression(RobustRegression):
         """One count, and a gradient for each step."""
         return self._descent(training).event()
 
-    def steps(self, training: Training, gateway: Gateway) -> Steps:
+    def steps(self, training: Training, gateway: Gateway) -> TrainingSteps:
         """One reading of the rows, and then noisy gradients of them."""
         scores, descent = self.scores(training), self._descent(training)
         rows = yield scores.rows.step(training)

@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.engines.unit_rows import UnitRows
-from tacit.ml.clipped_sum import STEPS, reach_of
-from tacit.ml.exact_minimiser import ExactRisk, most_cuts, steepest_gradient
-from tacit.ml.margin_loss import ONE, MarginLoss
-from tacit.ml.scaled_rows import line_at
-from tacit.ml.total_algebra import Floats, eigen, float_of
-from tacit.noise.integers import Integers
-from tacit.numeric.exact import sqrt_bounds
+from tacit.engines import UnitRows
+from tacit.ml.clipped_sum import STEPS, line_at, reach_of
+from tacit.ml.finite_algebra import Floats, eigen, float_of
+from tacit.ml.margin_loss import ONE, ExactRisk, MarginLoss, most_cuts, steepest_gradient
+from tacit.noise import Integers
+from tacit.numeric import sqrt_bounds
 
 LOW_BITS = 18
 """Of a slope: with its high ones apart, sums over 2**22 rows stay below 2**61."""

@@ -1,7 +1,12 @@
 """Batches of integers: in 64 bits where these are enough, else as Python's own integers."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
+
+from tacit.errors import InvalidValue
+from tacit.numeric.entropy import Entropy
 
 Integers = NDArray[np.int64]
 """A batch. Where an integer does not fit 64 bits, the array holds Python integers instead."""
@@ -33,3 +38,58 @@ def packed(numbers: list[int]) -> Integers:
         [1, -2]
     """
     return narrowed(np.array(numbers, dtype=object))
+
+
+# ------------------------------------------------------------------ uniform
+# Uniform bits and uniform integers, exactly.
+
+
+def uniform_bits(entropy: Entropy, count: int, bits: int) -> Integers:
+    """``count`` uniform integers below two to the ``bits``.
+
+    Example:
+        >>> from tacit.testing.entropy import ScriptedEntropy
+        >>> uniform_bits(ScriptedEntropy([0b1011, 0b0111], word_bits=4), 2, bits=2).tolist()
+        [2, 1]
+    """
+    width = entropy.word_bits
+    if bits <= min(width, INT64_BITS):
+        return (entropy.words(count) >> np.uint64(width - bits)).astype(np.int64)
+    drawn = np.zeros(count, dtype=np.int64 if bits <= INT64_BITS else object)
+    for taken in range(0, bits, width):
+        step = min(width, bits - taken)
+        word = entropy.words(count) >> np.uint64(width - step)
+        drawn = drawn << step | word.astype(drawn.dtype)
+    return drawn
+
+
+@dataclass(frozen=True, slots=True)
+class UniformBelow:
+    """A sampler of the integers 0, ..., size - 1, each with probability 1/size.
+
+    Guarantee: the law is exact: bits that spell a number of ``size`` or more are thrown away
+    and drawn again, and how often says nothing of the number kept.
+
+    Example:
+        >>> from tacit.testing.entropy import ScriptedEntropy
+        >>> UniformBelow(3).draw(ScriptedEntropy([3, 2], word_bits=2), 1).tolist()
+        [2]
+    """
+
+    size: int
+
+    def __post_init__(self) -> None:
+        if self.size < 1:
+            raise InvalidValue(
+                f"A uniform law needs at least 1 outcome, and {self.size} were asked for."
+            )
+
+    def draw(self, entropy: Entropy, count: int) -> Integers:
+        """``count`` independent draws."""
+        bits = (self.size - 1).bit_length()
+        if bits == 0:
+            return np.zeros(count, dtype=np.int64)
+        drawn = uniform_bits(entropy, count, bits)
+        while (again := np.flatnonzero(drawn >= self.size)).size:
+            drawn[again] = uniform_bits(entropy, again.size, bits)
+        return drawn

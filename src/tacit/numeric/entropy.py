@@ -19,7 +19,29 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from numpy.typing import NDArray
 
 from tacit.errors import SecretMisuse
-from tacit.numeric.forks import forks
+
+# ------------------------------------------------------------------ forks
+# How many forks lie between this process and the first: told without a system call.
+
+
+class ForkGuard:
+    """Counts forks. A reused process id cannot fool it.
+
+    Example:
+        >>> forks.count >= 0
+        True
+    """
+
+    count = 0
+
+    def forked(self) -> None:
+        """A child process begins."""
+        self.count += 1
+
+
+forks = ForkGuard()
+os.register_at_fork(after_in_child=forks.forked)
+
 
 Words = NDArray[np.uint64]
 """Independent uniform integers below two to the ``word_bits``."""

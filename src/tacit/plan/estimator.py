@@ -1,4 +1,6 @@
-"""The contract of an estimator: priced by public settings, fitted by steps that it asks for.
+"""The rows and columns that a model is fitted to, as far as the public knows them.
+
+The contract of an estimator: priced by public settings, fitted by steps that it asks for.
 
 An estimator sees neither ledger nor engine nor data. Its `steps` are a generator: each yields
 what an engine is to compute, and is sent the result in a box, which only a mechanism opens, at
@@ -34,16 +36,98 @@ Rules:
   of releases is total, too: a failure after the first draw of noise locks the population.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from tacit.core.event import Event
-from tacit.core.parameter import Parameter
+from tacit.core import Catalog, Column, Event, Neighbours, Parameter, Population
 from tacit.errors import InvalidValue
-from tacit.plan.bounded import BoundedPlan
-from tacit.plan.tally import KeptTally
-from tacit.plan.training import Training
+from tacit.plan.bounded_plan import BoundedPlan, StepsKey
+from tacit.plan.bounding import gather
+from tacit.plan.plan import Relation
+from tacit.plan.row_cost import not_too_many_terms
+from tacit.plan.source import Fold, Source, assumptions
+from tacit.plan.steps import AllOf, Condition
+from tacit.plan.tally import KeptTally, Tally
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """Where a model's rows come from, its columns, and how many rows a unit has in it.
+
+    What is above ``max_rows`` is dropped, so that nothing rests on its being true.
+    """
+
+    source: Source
+    condition: AllOf
+    features: tuple[Column, ...]
+    target: Column | None
+    max_rows: int
+    max_rows_in_all: int | None
+    population: Population
+    assumptions: tuple[str, ...]
+    fold: Fold | None = None
+    """The part of the units that it is about, where that is not all of them."""
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """Which tables differ by one unit."""
+        return self.population.unit.neighbours
+
+    def plan(
+        self, tallies: Sequence[Tally], *conditions: Condition, key: StepsKey | None = None
+    ) -> BoundedPlan:
+        """What an engine counts over the rows where the ``conditions`` hold too, by a ``key``.
+
+        A condition looks at one row and public numbers, so that a unit's rows that are left
+        are a function of its own. With a key, too, a unit keeps ``max_rows`` rows in all.
+        """
+        return BoundedPlan(
+            source=self.source,
+            condition=AllOf((*self.condition.parts, *conditions)),
+            keys=() if key is None else (key,),
+            max_groups=1 if key is None else self.max_rows,
+            max_rows=self.max_rows,
+            tallies=tuple(tallies),
+            max_rows_in_all=self.max_rows_in_all if key is None else self.max_rows,
+            fold=self.fold,
+        )
+
+
+def training_of(
+    relation: Relation, features: Sequence[str], target: str | None, catalog: Catalog
+) -> Training:
+    """The ``features`` and the ``target`` of the rows of ``relation``.
+
+    Guarantee: a function of the catalogue alone: no data is read.
+    """
+    not_too_many_terms(relation)
+    rows = gather(relation, catalog)
+    columns = tuple(rows.scope[name] for name in features)
+    aim = None if target is None else rows.scope[target]
+    named = [column.name for column in (*columns, *([aim] if aim else []))]
+    if not features or len(set(named)) != len(named):
+        raise InvalidValue(
+            "A model has at least one feature, and each column once, the target among them; "
+            f"these were given: {', '.join(named) or 'none'}."
+        )
+    if rows.source.unit in named:
+        raise InvalidValue(
+            f"{rows.source.unit!r} names a person, and no model is fitted to it; leave it out."
+        )
+    dataset = catalog.dataset(rows.source.dataset)
+    most, in_all = rows.limits.max_rows, rows.limits.max_rows_in_all
+    return Training(
+        source=rows.source,
+        condition=rows.condition,
+        features=columns,
+        target=aim,
+        max_rows=most if in_all is None else min(most, in_all),
+        max_rows_in_all=in_all,
+        population=catalog.population(dataset.population),
+        assumptions=assumptions(rows.source, catalog),
+    )
+
 
 Opener_contra = TypeVar("Opener_contra", contravariant=True)
 
@@ -70,7 +154,7 @@ Step = BoundedPlan | RowsOf
 """What an estimator asks for: sums, sent as a `Secret` of integers for each tally, or rows,
 sent as one `Secret` of blocks."""
 
-Steps = Generator[Step, Any, tuple[Parameter, ...]]
+TrainingSteps = Generator[Step, Any, tuple[Parameter, ...]]
 
 
 class Estimator(Protocol[Opener_contra]):
@@ -80,6 +164,6 @@ class Estimator(Protocol[Opener_contra]):
         """All that fitting will release, from public facts alone."""
         ...
 
-    def steps(self, training: Training, gateway: Opener_contra) -> Steps:
+    def steps(self, training: Training, gateway: Opener_contra) -> TrainingSteps:
         """The steps of a fit, and at their end the parameters."""
         ...

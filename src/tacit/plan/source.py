@@ -1,14 +1,98 @@
-"""The tables that an engine reads, and how rows find their unit."""
+"""A part of the units: which fold a unit is in is a function of its own name and a salt."""
 
 from dataclasses import dataclass
 
-from tacit.core.catalog import Catalog
-from tacit.core.dataset import Link, UnitColumn
-from tacit.core.public_table import MOST_FAN_OUT, PublicTable
+from tacit.core import MOST_FAN_OUT, Catalog, Kind, Link, PublicTable, UnitColumn
 from tacit.errors import InvalidValue
-from tacit.plan.of_unit import OfUnit
-from tacit.plan.relation import Filter, Join, JoinPublic, PerUnit, Relation, Scan, per_unit_in
-from tacit.plan.steps import Condition
+from tacit.plan.plan import Filter, Join, JoinPublic, PerUnit, Relation, Scan, per_unit_in
+from tacit.plan.steps import Condition, Steps
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """The units of one of ``folds`` parts, counted from 0 on, or those ``outside`` of it.
+
+    Guarantee: a unit is in one fold, with all its rows, whoever else is in the table: with it,
+    nothing changes inside of other folds, nor outside of its own.
+
+    Example:
+        >>> Fold(4, 5).others
+        Fold(number=4, folds=5, outside=True)
+    """
+
+    number: int
+    folds: int
+    outside: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.number < self.folds or self.folds < 2:  # noqa: PLR2004 - parts
+            raise InvalidValue(
+                f"There are 2 folds or more, counted from 0 on, and fold {self.number} of "
+                f"{self.folds} was given."
+            )
+
+    @property
+    def others(self) -> "Fold":
+        """All units that are not in it."""
+        return Fold(self.number, self.folds, not self.outside)
+
+
+# ------------------------------------------------------------------ of unit
+# What engines compute of one unit's own rows: a number in steps, in a range known beforehand.
+#
+# NULL counts for nothing; a sum, a mean, a least or greatest of nothing is NULL. Sums are of
+# numbers below 62 bits, so that 128 bits hold them however many rows a unit has.
+
+
+@dataclass(frozen=True, slots=True)
+class CountOf:
+    """The rows where a condition holds, clamped to ``low`` and ``high``."""
+
+    condition: Condition
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class SumOf:
+    """The sum of steps, clamped to ``low`` and ``high``."""
+
+    steps: Steps
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class LeastOf:
+    """The least number of steps."""
+
+    steps: Steps
+
+
+@dataclass(frozen=True, slots=True)
+class GreatestOf:
+    """The greatest number of steps."""
+
+    steps: Steps
+
+
+@dataclass(frozen=True, slots=True)
+class MeanOf:
+    """The mean of steps, never below 0, in ``finer`` parts of a step; a half goes up.
+
+    It is counted from ``start`` parts on.
+    """
+
+    steps: Steps
+    finer: int
+    start: int
+
+
+OfUnit = CountOf | SumOf | LeastOf | GreatestOf | MeanOf
+
+
+# ------------------------------------------------------------------ source
+# The tables that an engine reads, and how rows find their unit.
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +147,7 @@ def source_of(relation: Relation, catalog: Catalog) -> Source:
 
     Guarantee: every joined row belongs to one unit, and is a function of that unit's rows,
     where the links are what the owner declared. What is gathered is added by
-    `tacit.plan.gather`.
+    `tacit.plan.bounding`.
     """
     below = per_unit_in(relation)
     if below is not None:
@@ -248,3 +332,23 @@ def _check_lookup(join: JoinPublic, catalog: Catalog) -> None:
 
 def _of_link(child: str, way: Link) -> Beside:
     return Beside(way.parent, f"{child}.{way.column}", f"{way.parent}.{way.parent_column}")
+
+
+# ------------------------------------------------------------------ row key
+# What tells the rows of a unit apart, where every table says so.
+
+
+def row_keys(source: Source, catalog: Catalog) -> tuple[tuple[str, Kind], ...]:
+    """The columns that tell joined rows of a unit apart; none where a table has no such one.
+
+    Rows beside public ones, and rows that were gathered, have none.
+    """
+    if source.gathered is not None or any(map(catalog.is_public, source.datasets)):
+        return ()
+    found = []
+    for name in source.datasets:
+        dataset = catalog.dataset(name)
+        if dataset.row_key is None:
+            return ()
+        found.append((f"{name}.{dataset.row_key}", dataset.schema[dataset.row_key].kind))
+    return tuple(found)

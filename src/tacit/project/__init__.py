@@ -1,1 +1,83 @@
-"""tacit.toml to catalog, budgets and engines as plain values, and back."""
+"""The project file `tacit.toml` as plain values.
+
+Tables, populations, budgets, engines and server settings are read here, and faults are
+reported with their line.
+"""
+
+from tacit.project.document import Fault, ProjectText, TomlEntry
+from tacit.project.engines import (
+    ENVIRONMENT,
+    PATH,
+    STORE,
+    AddressRule,
+    EngineAddress,
+    Plugins,
+    SecretPlace,
+    draft,
+    engine_of,
+    refuse_password,
+    with_password,
+)
+from tacit.project.populations import (
+    Allowance,
+    Fact,
+    PopulationSettings,
+    facts_by_subject,
+    facts_of,
+)
+from tacit.project.project import (
+    FILE,
+    USUAL,
+    Issuer,
+    Project,
+    Serving,
+    project_of,
+    read_project,
+)
+from tacit.project.tables import (
+    MADE,
+    MAKING_DIGITS,
+    PARTS,
+    PROVENANCES,
+    TEXT_BYTES,
+    Copied,
+    CopyPlace,
+    day_in,
+)
+
+__all__ = [
+    "ENVIRONMENT",
+    "FILE",
+    "MADE",
+    "MAKING_DIGITS",
+    "PARTS",
+    "PATH",
+    "PROVENANCES",
+    "STORE",
+    "TEXT_BYTES",
+    "USUAL",
+    "AddressRule",
+    "Allowance",
+    "Copied",
+    "CopyPlace",
+    "EngineAddress",
+    "Fact",
+    "Fault",
+    "Issuer",
+    "Plugins",
+    "PopulationSettings",
+    "Project",
+    "ProjectText",
+    "SecretPlace",
+    "Serving",
+    "TomlEntry",
+    "day_in",
+    "draft",
+    "engine_of",
+    "facts_by_subject",
+    "facts_of",
+    "project_of",
+    "read_project",
+    "refuse_password",
+    "with_password",
+]

@@ -1,22 +1,93 @@
-"""The project file as plain values: a catalogue, where it lives, and what may be spent."""
+"""How a server runs, from the project file: limits, and whom it believes; no fact."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
-from tacit.core.catalog import Catalog
-from tacit.core.dataset import Dataset, Link
-from tacit.core.public_table import PublicTable
+from tacit.core import Catalog, Dataset, Link, PublicTable
 from tacit.errors import TacitError
-from tacit.project.address import AddressRule, Plugins, RuleOf, plugins_of
-from tacit.project.copies import Copied, CopyPlace, place_of, with_copy
-from tacit.project.engines import EngineAddress, engine_of, store_of
-from tacit.project.entry import Entry, Fault
-from tacit.project.people import People, people_of
-from tacit.project.serving import USUAL, Serving, serving_of
-from tacit.project.source import Source
-from tacit.project.tables import dataset_of, public_of
+from tacit.project.document import Fault, ProjectText, TomlEntry
+from tacit.project.engines import (
+    AddressRule,
+    EngineAddress,
+    Plugins,
+    RuleOf,
+    engine_of,
+    plugins_of,
+    store_of,
+)
+from tacit.project.populations import PopulationSettings, people_of
+from tacit.project.tables import Copied, CopyPlace, dataset_of, place_of, public_of, with_copy
+
+LIMITS = ("requests_per_minute", "processes", "megabytes", "seconds")
+
+
+@dataclass(frozen=True, slots=True)
+class Issuer:
+    """Whoever signs the tokens of people (OpenID Connect).
+
+    ``keys`` is the address of its public keys, as a JWKS. The claim ``principal`` names who
+    somebody is, and ``role`` what they are here for.
+    """
+
+    issuer: str
+    audience: str
+    keys: str
+    principal: str = "sub"
+    role: str = "tacit_role"
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What each caller, and each question below the line, may use: the same for all data.
+
+    Where there is a ``deadline`` in seconds, every answer that is paid for leaves then.
+    """
+
+    requests_per_minute: int = 120
+    processes: int = 2
+    megabytes: int = 8192
+    seconds: int = 60
+    deadline: float | None = None
+    oidc: Issuer | None = None
+    on_failure: tuple[str, ...] = ()
+    """A command that tells the owners of a failure, and its first arguments."""
+
+
+USUAL = Serving()
+"""What holds where the file says nothing."""
+
+
+def serving_of(entry: TomlEntry) -> Serving:
+    """The section ``[server]``."""
+    parts = entry.fields(*LIMITS, "deadline", "oidc", "on_failure")
+    limits = {name: parts[name].whole() for name in LIMITS if name in parts}
+    for name, limit in limits.items():
+        if limit < 1:
+            raise parts[name].fault(f"{name} is at least 1.")
+    deadline = float(parts["deadline"].number()) if "deadline" in parts else None
+    if deadline is not None and not 0 < deadline <= limits.get("seconds", USUAL.seconds):
+        raise parts["deadline"].fault("deadline is above 0, and at most `seconds`.")
+    oidc = _issuer(parts["oidc"]) if "oidc" in parts else None
+    told = parts["on_failure"].items() if "on_failure" in parts else ()
+    command = tuple(part.text() for part in told)
+    if "on_failure" in parts and not command:
+        raise parts["on_failure"].fault('Name a command: on_failure = ["notify-owner"].')
+    return Serving(**limits, deadline=deadline, oidc=oidc, on_failure=command)
+
+
+def _issuer(entry: TomlEntry) -> Issuer:
+    parts = entry.fields("issuer", "audience", "keys", "principal", "role")
+    for name in ("issuer", "audience", "keys"):
+        entry.part(name)
+    if not parts["keys"].text().startswith(("https://", "http://127.0.0.1:")):
+        raise parts["keys"].fault("Keys are fetched over TLS: https://…, a JWKS.")
+    return Issuer(**{name: part.text() for name, part in parts.items()})
+
+
+# ------------------------------------------------------------------ project
+# The project file as plain values: a catalogue, where it lives, and what may be spent.
 
 FILE = "tacit.toml"
 Table = TypeVar("Table", Dataset, PublicTable)
@@ -30,7 +101,7 @@ class Project:
 
     catalog: Catalog
     engines: tuple[EngineAddress, ...]
-    people: tuple[People, ...]
+    people: tuple[PopulationSettings, ...]
     store: EngineAddress | None = None
     """Where the ledger is; without one, beside the file."""
     serving: Serving = USUAL
@@ -65,10 +136,10 @@ def read_project(path: Path, rule_of: RuleOf) -> Project:
 
     ``rule_of`` knows how each kind of engine is addressed.
     """
-    return project_of(Source.at(path), rule_of)
+    return project_of(ProjectText.at(path), rule_of)
 
 
-def project_of(source: Source, rule_of: RuleOf) -> Project:
+def project_of(source: ProjectText, rule_of: RuleOf) -> Project:
     """The project that a text says."""
     try:
         return _project(source.root(), rule_of)
@@ -77,7 +148,7 @@ def project_of(source: Source, rule_of: RuleOf) -> Project:
     raise told
 
 
-def _project(root: Entry, rule_of: RuleOf) -> Project:
+def _project(root: TomlEntry, rule_of: RuleOf) -> Project:
     sections = root.fields(*SECTIONS)
     people = tuple(people_of(part) for _, part in root.part("populations").parts())
     plugins = plugins_of(sections["plugins"]) if "plugins" in sections else {}
@@ -120,7 +191,9 @@ def _located(table: Table, rules: Mapping[str, AddressRule]) -> Table:
     return replace(table, location=replace(table.location, plugin=plugin))
 
 
-def _with_copies(root: Entry, project: Project, rules: Mapping[str, AddressRule]) -> Project:
+def _with_copies(
+    root: TomlEntry, project: Project, rules: Mapping[str, AddressRule]
+) -> Project:
     """The project, whose tables have the copies that the file says were made of them.
 
     A copy of a table that is declared in place is not read, and need not be of now.
@@ -149,7 +222,7 @@ def _with_copies(root: Entry, project: Project, rules: Mapping[str, AddressRule]
     return replace(project, catalog=changed_catalog, places=places, outdated=outdated)
 
 
-def _can_be_in_place(entry: Entry, rule: AddressRule) -> None:
+def _can_be_in_place(entry: TomlEntry, rule: AddressRule) -> None:
     """Refuse to serve in place what is no table of a database."""
     if not rule.in_place:
         raise entry.part("in_place").fault(

@@ -9,12 +9,11 @@ from typing import Any
 import psycopg
 from psycopg.sql import SQL, Composed, Identifier, Literal
 
-from tacit.core.release import ReleasedColumn
+from tacit.core import ReleasedColumn
 from tacit.errors import InvalidValue
 from tacit.publish.publication import Publication
-from tacit.render.fields import fields
-from tacit.stream.history import history
-from tacit.stream.table import StreamRelease
+from tacit.render import fields
+from tacit.stream import StreamRelease, history
 
 LONGEST_NAME = 63
 """Bytes of a name that PostgreSQL keeps; two that it cuts might be one."""

@@ -1,1 +1,95 @@
-"""Price a plan without data; run a paid quote to a release."""
+"""The path of a question: its price, its run after the charge, and its margin of error.
+
+Everything that reads data after a charge runs through `run_below`, in this process or in a
+confined worker.
+"""
+
+from tacit.query.below_charge import (
+    ENCODE,
+    FAILED,
+    LATE,
+    Keep,
+    PaidWork,
+    Progress,
+    Tell,
+    Trouble,
+    Withdrawn,
+    attempt,
+    nobody,
+    run_below,
+)
+from tacit.query.intervals import (
+    CONFIDENCE,
+    MOST_ROWS,
+    MOST_SIZES,
+    SIZES,
+    Expected,
+    check_sizes,
+    expected,
+)
+from tacit.query.paid_work import Data, QuoteWork, drive, fitted, release, released_by, run
+from tacit.query.post_processing import posted
+from tacit.query.pricing import Advice, advice_on, losses, price
+from tacit.query.quote import (
+    Fit,
+    FitPreview,
+    FitQuote,
+    PricedTally,
+    Quote,
+    delta_for_each,
+    price_fit,
+)
+from tacit.query.rehearsal import check_size, rehearse, rehearse_step
+from tacit.query.worker import Allowed, Pool, Worker, read_question, work_of
+from tacit.query.worker_sandbox import Confinement, make_undumpable
+
+__all__ = [
+    "CONFIDENCE",
+    "ENCODE",
+    "FAILED",
+    "LATE",
+    "MOST_ROWS",
+    "MOST_SIZES",
+    "SIZES",
+    "Advice",
+    "Allowed",
+    "Confinement",
+    "Data",
+    "Expected",
+    "Fit",
+    "FitPreview",
+    "FitQuote",
+    "Keep",
+    "PaidWork",
+    "Pool",
+    "PricedTally",
+    "Progress",
+    "Quote",
+    "QuoteWork",
+    "Tell",
+    "Trouble",
+    "Withdrawn",
+    "Worker",
+    "advice_on",
+    "attempt",
+    "check_size",
+    "check_sizes",
+    "delta_for_each",
+    "drive",
+    "expected",
+    "fitted",
+    "losses",
+    "make_undumpable",
+    "nobody",
+    "posted",
+    "price",
+    "price_fit",
+    "read_question",
+    "rehearse",
+    "rehearse_step",
+    "release",
+    "released_by",
+    "run",
+    "run_below",
+    "work_of",
+]

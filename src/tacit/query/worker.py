@@ -1,39 +1,34 @@
-"""Everything below the line in one child process: a paid question in, release bytes out.
+"""A folder for what an engine writes when its memory is full: gone with whoever wrote there."""
 
-No secret crosses a process: the child prices the plan again from public facts, asks the engine,
-draws the noise, and sends back what may leave. What goes wrong there has one text.
-
-The child says over the pipe when it begins to draw noise, *before* the first draw: its parent
-knows whether noise was drawn even if the child dies the moment after, and what has drawn is
-never run again (`tacit.query.below`). It also says when it waits for an engine that it cannot
-reach, so that a wait is not mistaken for an engine that is slow.
-"""
-
+import fcntl
 import gc
 import json
 import os
 import resource
+import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from threading import RLock
+from pathlib import Path
+from queue import SimpleQueue
+from tempfile import gettempdir, mkdtemp
+from threading import RLock, Thread
 from typing import Any
 
-from tacit.core.catalog import Catalog
-from tacit.core.loss import Loss
-from tacit.core.measure import Measure
-from tacit.engines.engine import Engine
+from tacit.core import Catalog, Loss, Measure
+from tacit.engines import Engine, Rehearsed
 from tacit.errors import EngineUnreachable, InvalidValue
-from tacit.ledger.answer import UNREACHED as TOLD_UNREACHED
-from tacit.plan.stored_plan import decode
-from tacit.query.below import (
+from tacit.ledger import UNREACHED as TOLD_UNREACHED
+from tacit.ledger import Charge
+from tacit.plan import decode_plan
+from tacit.query.below_charge import (
     TIME,
     UNCHARGED,
     WORKER,
@@ -42,14 +37,55 @@ from tacit.query.below import (
     Progress,
     attempt,
 )
-from tacit.query.confine import Confinement, confine, start_fork_server
-from tacit.query.fit_quote import FitQuote
 from tacit.query.paid_work import QuoteWork
-from tacit.query.price import price
-from tacit.query.quote import Quote
-from tacit.query.rehearse import rehearse
-from tacit.query.scratch import Scratch
-from tacit.query.size import most_numbers
+from tacit.query.pricing import price
+from tacit.query.quote import FitQuote, Quote
+from tacit.query.rehearsal import most_numbers, rehearse
+from tacit.query.worker_sandbox import Confinement, confine, start_fork_server
+
+PREFIX, NEW = "tacit-below-", ".tacit-new-"
+LOCK = "held"
+
+
+class Scratch:
+    """A new folder for one process at a time, held by a lock that a crash lets go.
+
+    Guarantee: what a process left behind is removed by `close`, or, where whoever made the
+    folder died as well, by the next one on this machine.
+    """
+
+    def __init__(self) -> None:
+        sweep()
+        made = Path(mkdtemp(prefix=NEW))
+        self._lock = (made / LOCK).open("w")
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        # under this name others may find it, and find it held
+        self.path = made.rename(made.with_name(PREFIX + made.name.removeprefix(NEW)))
+
+    def close(self) -> None:
+        """Remove the folder."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        self._lock.close()
+
+
+def sweep() -> None:
+    """Remove the folders of those who died."""
+    for left in Path(gettempdir()).glob(f"{PREFIX}*"):
+        with suppress(OSError), (left / LOCK).open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(left, ignore_errors=True)
+
+
+# ------------------------------------------------------------------ worker
+# Everything below the line in one child process: a paid question in, release bytes out.
+#
+# No secret crosses a process: the child prices the plan again from public facts, asks the
+# engine, draws the noise, and sends back what may leave. What goes wrong there has one text.
+#
+# The child says over the pipe when it begins to draw noise, *before* the first draw: its
+# parent knows whether noise was drawn even if the child dies the moment after, and what has
+# drawn is never run again (`tacit.query.below_charge`). It says when it waits for an engine
+# that it cannot reach, so that a wait is not mistaken for an engine that is slow.
 
 StartEngine = Callable[[str], Engine]
 """Opens an engine at an address, in the child; found by its name there."""
@@ -346,10 +382,105 @@ def read_question(request: dict[str, Any], catalog: Catalog) -> QuoteWork:
     """The work of one paid question, priced again from public facts."""
     measure, amount, delta = request["loss"]
     loss = Loss(Measure(measure), Fraction(amount), Fraction(delta))
-    return work_of(request, price(decode(request["plan"]), catalog, loss), catalog)
+    return work_of(request, price(decode_plan(request["plan"]), catalog, loss), catalog)
 
 
 def work_of(request: dict[str, Any], quote: Quote | FitQuote, catalog: Catalog) -> QuoteWork:
     """The work of a quote, under the charge that the request names."""
     salt, receipt = bytes.fromhex(request["salt"]), bytes.fromhex(request["receipt"])
     return QuoteWork(quote, catalog, salt, receipt, request["noted"])
+
+
+# ------------------------------------------------------------------ pool
+# Child processes that answer paid questions, a question each at a time.
+
+
+class LeasedWorker:
+    """A worker that was found to answer, held for one charge.
+
+    Where there is a ``deadline``, in seconds, all that is paid for ends at that time, counted
+    from when the work begins.
+    """
+
+    def __init__(self, worker: Worker, deadline: float | None, rehearsed: Rehearsed) -> None:
+        self._worker = worker
+        self._rehearsed = rehearsed
+        self._ends: float | None = None
+        self._deadline = deadline
+
+    def run(self, quote: Quote | FitQuote, salt: bytes, charge: Charge) -> bytes:
+        """One attempt at the work that ``charge`` paid for; see `Worker.run`."""
+        if self._deadline is not None and self._ends is None:
+            self._ends = time.monotonic() + self._deadline
+        noted = charge.assumptions
+        return self._worker.run(quote, salt, charge.receipt, noted, ends=self._ends)
+
+    def rehearse(self, quote: Quote | FitQuote, salt: bytes) -> None:
+        """Refuse what no worker can run; each question once, whatever is paid for it."""
+        self._rehearsed.once(quote.key + salt, lambda: self._worker.rehearse(quote, salt))
+
+    @property
+    def timed(self) -> bool:
+        """Whether there is a deadline."""
+        return self._deadline is not None
+
+    def wait(self) -> None:
+        """Wait for the deadline of what was begun."""
+        if self._ends is not None:
+            time.sleep(max(0.0, self._ends - time.monotonic()))
+
+
+class Pool:
+    """Workers in turn; where a ``deadline`` is set, in seconds, all answers take that long.
+
+    A worker is held until the deadline, so that neither an answer's time nor how long others
+    wait for a worker tells how long the engine took.
+    """
+
+    def __init__(self, workers: list[Worker], deadline: float | None = None) -> None:
+        self._workers = workers
+        self._deadline = deadline
+        self._rehearsed = Rehearsed()
+        self._free: SimpleQueue[Worker] = SimpleQueue()
+        for worker in workers:
+            self._free.put(worker)
+
+    @property
+    def most_numbers(self) -> int | None:
+        """The numbers of an answer that each worker can make."""
+        return min((worker.allowed.most_numbers for worker in self._workers), default=None)
+
+    def start(self) -> bool:
+        """Start all children, so that no question waits for them; whether all did start."""
+        return all(worker.start() for worker in self._workers)
+
+    @contextmanager
+    def held(self) -> Iterator[LeasedWorker]:
+        """A worker that answers, for as long as the block takes; nothing is charged before.
+
+        A child that died or hangs is replaced first. Where none can be started, the engine
+        cannot be reached, and nobody pays for that.
+        """
+        worker = self._free.get()
+        try:
+            if not worker.ready():
+                raise EngineUnreachable(UNCHARGED)
+            held = LeasedWorker(worker, self._deadline, self._rehearsed)
+            try:
+                yield held
+            finally:
+                held.wait()
+        finally:
+            if worker.started:
+                self._free.put(worker)
+            else:  # a child that was ended is started again while nobody waits for it
+                Thread(target=self._ready, args=(worker,), daemon=True).start()
+
+    def close(self) -> None:
+        """End all children."""
+        for worker in self._workers:
+            worker.close(for_good=True)
+
+    def _ready(self, worker: Worker) -> None:
+        worker.start()
+        self._free.put(worker)

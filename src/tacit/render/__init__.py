@@ -1,1 +1,17 @@
-"""Plain columns to text, HTML and Vega-Lite; knows nothing of privacy."""
+"""Tables and charts as text, HTML and Vega-Lite. This package knows nothing of privacy."""
+
+from tacit.render.charts import bars, chart
+from tacit.render.table import Plain, ShownColumn, cell, fields, grid_of, html, safe, text
+
+__all__ = [
+    "Plain",
+    "ShownColumn",
+    "bars",
+    "cell",
+    "chart",
+    "fields",
+    "grid_of",
+    "html",
+    "safe",
+    "text",
+]

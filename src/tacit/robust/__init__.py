@@ -1,1 +1,76 @@
-"""Robust statistics: smooth sensitivity, quantiles, location, influence functions."""
+"""Robust statistics with differential privacy: location, means, quantiles and trimmed means.
+
+They are for study and for estimators: no SQL aggregate leads to them yet.
+"""
+
+from tacit.extras import lazy_face
+
+_HOMES = {
+    "AddLomax": "tacit.robust.smooth_noise",
+    "AddSmoothLaplace": "tacit.robust.smooth_noise",
+    "AddStudent": "tacit.robust.smooth_noise",
+    "BoundedMean": "tacit.robust.means",
+    "ChooseRank": "tacit.robust.quantiles",
+    "ClippedMean": "tacit.robust.means",
+    "CoinPress": "tacit.robust.means",
+    "DescentLocation": "tacit.robust.location",
+    "Diagnostic": "tacit.robust.influence",
+    "FlipAll": "tacit.robust.selection",
+    "GrossErrorNoise": "tacit.robust.influence",
+    "Huber": "tacit.robust.location",
+    "Lomax": "tacit.robust.smooth_noise",
+    "MeanAndVariance": "tacit.robust.means",
+    "MiddleSum": "tacit.robust.trimmed_mean",
+    "NoisySum": "tacit.robust.estimate",
+    "PermuteAndFlip": "tacit.robust.selection",
+    "ProbableSmoothBound": "tacit.robust.influence",
+    "Psi": "tacit.robust.location",
+    "PublicCells": "tacit.robust.quantiles",
+    "Quantiles": "tacit.robust.quantiles",
+    "RankQuantile": "tacit.robust.quantiles",
+    "RobustEstimate": "tacit.robust.estimate",
+    "RobustLocation": "tacit.robust.location",
+    "RoundedLomax": "tacit.robust.smooth_noise",
+    "SmoothLaplace": "tacit.robust.smooth_noise",
+    "Student": "tacit.robust.smooth_noise",
+    "SubsampleAggregate": "tacit.robust.location",
+    "TrimmedMean": "tacit.robust.trimmed_mean",
+    "Tukey": "tacit.robust.location",
+    "gross_error_sensitivity": "tacit.robust.influence",
+}
+
+__all__ = [
+    "AddLomax",
+    "AddSmoothLaplace",
+    "AddStudent",
+    "BoundedMean",
+    "ChooseRank",
+    "ClippedMean",
+    "CoinPress",
+    "DescentLocation",
+    "Diagnostic",
+    "FlipAll",
+    "GrossErrorNoise",
+    "Huber",
+    "Lomax",
+    "MeanAndVariance",
+    "MiddleSum",
+    "NoisySum",
+    "PermuteAndFlip",
+    "ProbableSmoothBound",
+    "Psi",
+    "PublicCells",
+    "Quantiles",
+    "RankQuantile",
+    "RobustEstimate",
+    "RobustLocation",
+    "RoundedLomax",
+    "SmoothLaplace",
+    "Student",
+    "SubsampleAggregate",
+    "TrimmedMean",
+    "Tukey",
+    "gross_error_sensitivity",
+]
+
+__getattr__, __dir__ = lazy_face(__name__, _HOMES)

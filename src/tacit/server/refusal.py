@@ -9,23 +9,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from tacit.errors import (
-    AnswerLost,
-    AnswerPending,
-    BudgetExceeded,
-    ChargesFrozen,
-    DeclarationsChanged,
-    EngineUnreachable,
-    InvalidValue,
-    KeyReused,
-    LedgerBroken,
-    MissingExtra,
-    NotPermitted,
-    PopulationLocked,
-    StoreFailed,
-    TacitError,
-    UnknownName,
-)
+from tacit import errors
 
 OURS = "Something failed on our side. A question that was charged stays charged."
 SOON = {"Retry-After": "1"}
@@ -69,25 +53,29 @@ class Refused(Exception):
         self.refusal = refusal
 
 
-KINDS: dict[type[TacitError], tuple[int, str | None, dict[str, str]]] = {
-    UnknownName: (404, "See GET /v1/datasets for what there is.", {}),
-    PopulationLocked: (423, "Tell an owner.", {}),
-    EngineUnreachable: (
+KINDS: dict[type[errors.TacitError], tuple[int, str | None, dict[str, str]]] = {
+    errors.UnknownName: (404, "See GET /v1/datasets for what there is.", {}),
+    errors.PopulationLocked: (423, "Tell an owner.", {}),
+    errors.EngineUnreachable: (
         503,
         "Send the same request again, with the same Idempotency-Key.",
         SOON,
     ),
-    ChargesFrozen: (423, "Tell an owner.", {}),
-    DeclarationsChanged: (409, "Send the same request again.", SOON),
-    BudgetExceeded: (402, "See GET /v1/status for what is left.", {}),
-    NotPermitted: (403, None, {}),
-    KeyReused: (409, "Send another Idempotency-Key with another question.", {}),
-    AnswerPending: (409, "Send the same request again.", SOON),
-    AnswerLost: (410, "Send another Idempotency-Key to pay for a new answer.", {}),
-    StoreFailed: (503, "Send the same request again, with the same Idempotency-Key.", SOON),
-    LedgerBroken: (500, "Tell an owner and an auditor.", {}),
-    MissingExtra: (501, "Tell an operator.", {}),
-    InvalidValue: (422, None, {}),
+    errors.ChargesFrozen: (423, "Tell an owner.", {}),
+    errors.DeclarationsChanged: (409, "Send the same request again.", SOON),
+    errors.BudgetExceeded: (402, "See GET /v1/status for what is left.", {}),
+    errors.NotPermitted: (403, None, {}),
+    errors.KeyReused: (409, "Send another Idempotency-Key with another question.", {}),
+    errors.AnswerPending: (409, "Send the same request again.", SOON),
+    errors.AnswerLost: (410, "Send another Idempotency-Key to pay for a new answer.", {}),
+    errors.StoreFailed: (
+        503,
+        "Send the same request again, with the same Idempotency-Key.",
+        SOON,
+    ),
+    errors.LedgerBroken: (500, "Tell an owner and an auditor.", {}),
+    errors.MissingExtra: (501, "Tell an operator.", {}),
+    errors.InvalidValue: (422, None, {}),
 }
 """The status of each kind of error, what to do next, and headers; others are our mistakes."""
 
@@ -132,7 +120,7 @@ def wrong_role(given: str, allowed: list[str]) -> Refusal:
     return Refusal(403, told)
 
 
-def _code(error: TacitError) -> str:
+def _code(error: errors.TacitError) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", type(error).__name__).lower()
 
 

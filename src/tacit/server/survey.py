@@ -10,9 +10,8 @@ from fastapi import FastAPI, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from tacit.errors import InvalidValue, StoreFailed
-from tacit.publish.survey.box import Box
-from tacit.publish.survey.form import form_of
-from tacit.publish.survey.survey import Survey
+from tacit.publish.survey.survey import Survey, form_of
+from tacit.publish.survey.wave import Box
 
 LONGEST_BODY = 2**16
 HEADERS = {

@@ -1,30 +1,61 @@
-"""The difference between a project file and the ledger, act by act, and how it is recorded."""
+"""What an owner wrote that may be spent, as the ledger counts it."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from tacit.core.budget import Budget
+from tacit.accounting import budget_within
+from tacit.core import Budget, Loss, Measure
 from tacit.errors import InvalidValue, NotPermitted, UnknownName
-from tacit.ledger.act import CapRaised, Decision, OwnerAdded, OwnerRemoved
-from tacit.ledger.book import Book
-from tacit.ledger.declared import Declaration
-from tacit.ledger.govern import Governing
-from tacit.ledger.least import USUAL_SHARE
-from tacit.ledger.status import Status
-from tacit.ledger.units import NO_UNITS, Units
-from tacit.numeric.exact import plain
-from tacit.project.facts import facts_of
-from tacit.project.people import People
-from tacit.project.project import Project
-from tacit.session.belonging import Tables, declaration_of, is_recorded, unit_in
-from tacit.session.budgets import budget_of, quota_of
+from tacit.ledger import (
+    NO_UNITS,
+    USUAL_SHARE,
+    Book,
+    CapRaised,
+    Decision,
+    Declaration,
+    Governing,
+    OwnerAdded,
+    OwnerRemoved,
+    Status,
+    Units,
+)
+from tacit.numeric import plain
+from tacit.project import Allowance, PopulationSettings, Project, facts_of
+from tacit.session.question import loss_for
+from tacit.session.table_checks import Tables, declaration_of, is_recorded, unit_in
+
+
+def budget_of(allowed: Allowance) -> Budget:
+    """A rho with its delta; an epsilon with the delta of everything; or a pure epsilon.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> print(budget_of(Allowance(epsilon=Fraction(1))).cap)
+        ε = 1
+    """
+    if allowed.rho is not None:
+        cap = Loss(Measure.ZCDP, allowed.rho, allowed.delta)
+        return Budget(cap, allowed.conversion_delta)
+    if allowed.epsilon is not None and allowed.delta:
+        return budget_within(allowed.epsilon, allowed.delta)
+    return Budget(Loss.pure(allowed.epsilon or 0))
+
+
+def quota_of(allowed: Allowance, status: Status) -> Loss:
+    """A quota in the measure of the budget; without a delta it has all that the cap has."""
+    loss = loss_for(status.terms, allowed.epsilon, allowed.rho, allowed.delta)
+    return loss if loss.delta else replace(loss, delta=status.cap.delta)
+
+
+# ------------------------------------------------------------------ changes
+# The difference between a project file and the ledger, act by act, and how it is recorded.
 
 Make = Callable[[Governing], object]
 """Records an act in a ledger, among others of the same owner."""
 
 
-class Held(Protocol):
+class LedgerReader(Protocol):
     """What is read of a ledger to tell what it does not hold yet."""
 
     def populations(self) -> tuple[str, ...]:
@@ -91,7 +122,9 @@ def record(found: Sequence[Change], project: Project, acts: Governing) -> tuple[
     return mine
 
 
-def changes(project: Project, ledger: Held, tables: Tables | None) -> tuple[Change, ...]:
+def changes(
+    project: Project, ledger: LedgerReader, tables: Tables | None
+) -> tuple[Change, ...]:
     """What is missing in ``ledger``, in the order in which it is to be made.
 
     ``tables`` tell which physical tables the datasets are; without them, declarations are
@@ -107,7 +140,7 @@ def changes(project: Project, ledger: Held, tables: Tables | None) -> tuple[Chan
 
 
 def changes_of(
-    people: People, project: Project, ledger: Held, tables: Tables | None
+    people: PopulationSettings, project: Project, ledger: LedgerReader, tables: Tables | None
 ) -> Iterator[Change]:
     """What is missing in ``ledger`` about one population."""
     name, budget = people.population.name, budget_of(people.budget)
@@ -128,7 +161,7 @@ def _unspent(name: str, budget: Budget) -> Status:
     return Status(name, budget.cap.measure, budget.conversion_delta, cap, NO_UNITS)
 
 
-def _opening(people: People, budget: Budget, status: Status) -> Change:
+def _opening(people: PopulationSettings, budget: Budget, status: Status) -> Change:
     return Change(
         status.population,
         f"open a budget of {status.total} for {people.population.unit}; "
@@ -137,7 +170,9 @@ def _opening(people: People, budget: Budget, status: Status) -> Change:
     )
 
 
-def _decided(people: People, budget: Budget, status: Status, book: Book) -> Iterator[Change]:
+def _decided(
+    people: PopulationSettings, budget: Budget, status: Status, book: Book
+) -> Iterator[Change]:
     """Decisions: a cap that is raised, owners who come and go."""
     name, unit, opened = status.population, people.population.unit, book.opened
     fixed = (budget.cap.measure, budget.conversion_delta)
@@ -181,7 +216,7 @@ def _proposal(name: str, decision: Decision) -> Make:
     return lambda acts: acts.propose(name, decision)
 
 
-def _least(people: People, book: Book) -> Iterator[Change]:
+def _least(people: PopulationSettings, book: Book) -> Iterator[Change]:
     """The least price of a question, where the file says another than the ledger holds."""
     name, said = people.population.name, people.budget.least
     share = USUAL_SHARE if said is None else said
@@ -190,7 +225,7 @@ def _least(people: People, book: Book) -> Iterator[Change]:
         yield Change(name, text, lambda acts: acts.set_least(name, share))
 
 
-def _quotas(people: People, status: Status, book: Book) -> Iterator[Change]:
+def _quotas(people: PopulationSettings, status: Status, book: Book) -> Iterator[Change]:
     """Quotas that the file names; others stay as they are."""
     for holder, allowed in people.quotas:
         quota = quota_of(allowed, status)
@@ -242,7 +277,7 @@ def _check_units(
             )
 
 
-def _given_up(project: Project, ledger: Held, tables: Tables) -> Iterator[Change]:
+def _given_up(project: Project, ledger: LedgerReader, tables: Tables) -> Iterator[Change]:
     """Populations that the file no longer names, and whose tables it declares under others."""
     named = {people.population.name for people in project.people}
     wanted = {

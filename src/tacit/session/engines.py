@@ -1,17 +1,68 @@
-"""Engines of a project: opened where their addresses say, with the secrets that are kept."""
+"""A secret from where it is kept: for a driver, and for no text of ours."""
 
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
-from tacit.engines.engine import CheckedEngine
-from tacit.engines.engine_spec import OpenRequest, path_in
-from tacit.engines.registry import NO_PLUGINS, engine_spec
-from tacit.project.address import AddressRule, Plugins
-from tacit.project.engines import EngineAddress
-from tacit.project.project import Project
-from tacit.session.secret import revealed
+from tacit.engines import CheckedEngine, EngineSpec, OpenRequest, path_in
+from tacit.engines.registry import NO_PLUGINS, address_rule, engine_spec
+from tacit.errors import InvalidValue
+from tacit.extras import check_installed, load
+from tacit.ml.registry import load_estimators
+from tacit.project import (
+    ENVIRONMENT,
+    AddressRule,
+    EngineAddress,
+    Plugins,
+    Project,
+    ProjectText,
+    SecretPlace,
+)
+from tacit.project import project_of as project_of_with
+from tacit.project import read_project as read_with_rules
+
+
+def revealed(place: SecretPlace, engine: str, environment: Mapping[str, str]) -> str:
+    """The secret of ``engine``; where it is not kept, the refusal says how it comes there."""
+    if place.keeper == ENVIRONMENT:
+        (variable,) = place.path
+        return held(variable, f"The engine {engine!r}", environment)
+    service, name = place.path
+    found = _kept(load("keyring", extra="keyring"), service, name)
+    if found is None:
+        raise InvalidValue(
+            f"The engine {engine!r} wants what the keyring holds for {name!r} of {service!r}, "
+            f"and it holds nothing: keyring set {service!r} {name!r}"
+        )
+    return found
+
+
+def held(variable: str, wanting: str, environment: Mapping[str, str]) -> str:
+    """What a variable holds; where it is not set, the refusal says what is ``wanting`` it."""
+    if variable not in environment:
+        raise InvalidValue(
+            f"{wanting} wants the variable {variable}, which is not set: export {variable}=…"
+        )
+    return environment[variable]
+
+
+def _kept(keyring: Any, service: str, name: str) -> str | None:
+    try:
+        found: str | None = keyring.get_password(service, name)
+    except Exception:  # noqa: BLE001 - every system has its own
+        told = InvalidValue(
+            "The keyring does not answer: unlock it, or name a variable in its place, "
+            'password = "env:PGPASSWORD".'
+        )
+    else:
+        return found
+    raise told
+
+
+# ------------------------------------------------------------------ engines
+# Engines of a project: opened where their addresses say, with the secrets that are kept.
 
 Engines = Mapping[str, CheckedEngine]
 """Engines by the names that the project file gives them."""
@@ -88,3 +139,34 @@ def addressed(address: EngineAddress, rule: AddressRule, environment: Mapping[st
     return rule.with_secret(
         address.address, revealed(address.password, address.name, environment)
     )
+
+
+# ------------------------------------------------------------------ project file
+# Read the project file with the rules of the engines that it names.
+#
+# `tacit.project` knows no engine, and `tacit.engines` reads no file: here they meet.
+
+
+def read_project(path: Path) -> Project:
+    """Return the project in the file at ``path``; a refusal names the line that it is about."""
+    return read_with_rules(path, address_rule)
+
+
+def project_of(source: ProjectText) -> Project:
+    """Return the project that a text says."""
+    return project_of_with(source, address_rule)
+
+
+def spec_of(project: Project, address: EngineAddress) -> EngineSpec:
+    """Return the spec of one of the project's engines."""
+    return engine_spec(address.kind, project.plugins)
+
+
+def check_plugins(project: Project) -> None:
+    """Load what the project's plug-ins bring, so that a failure is its owner's.
+
+    Raises:
+        InvalidValue: One is not installed, has another version, or fails when it is loaded.
+    """
+    check_installed(project.plugins)
+    load_estimators(project.plugins)

@@ -6,12 +6,10 @@ from datetime import date, timedelta
 from fractions import Fraction
 from typing import Any
 
-from tacit.core.answer import Answer
-from tacit.core.column import Column, Kind
+from tacit.core import Answer, Column, Kind
 from tacit.errors import InvalidValue
-from tacit.frame.aggregate import count_units, greatest, least
-from tacit.frame.expression import Expr, case, col
-from tacit.numeric.exact import plain
+from tacit.frame import Expr, case, col, count_units, greatest, least
+from tacit.numeric import plain
 from tacit.session.question import Question
 from tacit.session.session import Session
 
@@ -30,14 +28,14 @@ NEAR_NOTHING = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class DomainEstimate:
     """A question whose answer tells what is known of a column, and how it is read from it."""
 
     question: Question
     read: Callable[[Answer], list[Any]]
 
 
-def estimate_of(session: Session, dataset: str, name: str, what: str) -> Estimate:
+def estimate_of(session: Session, dataset: str, name: str, what: str) -> DomainEstimate:
     """The question for the ``bounds`` or the ``keys`` of a column.
 
     Guarantee: nothing but a question. It is priced, charged and stored as all are, and what is
@@ -47,12 +45,12 @@ def estimate_of(session: Session, dataset: str, name: str, what: str) -> Estimat
     bare = session.as_if_unknown(dataset, name)
     if what == "keys" and column.kind in {Kind.TEXT, Kind.INTEGER}:
         asked = bare.table(dataset).group_by(name).agg(units=count_units())
-        return Estimate(asked, lambda answer: _keys(answer, name))
+        return DomainEstimate(asked, lambda answer: _keys(answer, name))
     if what == "bounds" and column.kind not in {Kind.TEXT, Kind.BOOLEAN, Kind.TIMESTAMP}:
         rungs = ladder(column)
         cell = _cell(col(name), rungs)
         asked = bare.table(dataset).agg(low=least(cell), high=greatest(cell))
-        return Estimate(asked, lambda answer: _bounds(answer, rungs))
+        return DomainEstimate(asked, lambda answer: _bounds(answer, rungs))
     raise InvalidValue(
         f"{dataset}.{name} is {column.kind.value}: keys are estimated of text and of whole "
         "numbers, bounds of numbers and days."

@@ -1,33 +1,85 @@
-"""Open: one table in an engine, its declared facts, and a ledger beside them."""
+"""One table of one population, in the words of whoever opens it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
+from datetime import date
 from getpass import getuser
 from pathlib import Path
+from typing import cast
 
-from tacit.accounting.promise import budget_within
-from tacit.core.budget import Budget
-from tacit.core.catalog import Catalog
-from tacit.core.dataset import Dataset, Epoch, Limits, Location, UnitColumn
-from tacit.core.population import Population
-from tacit.engines.duckdb_source import open_frame
-from tacit.engines.engine import MEMBERS, CheckedEngine
-from tacit.engines.engine_spec import OpenRequest
+from tacit import core
+from tacit.accounting import budget_within
+from tacit.engines import MEMBERS, CheckedEngine, OpenRequest
+from tacit.engines.duckdb_files import open_frame
 from tacit.engines.registry import engine_spec, spec_for
 from tacit.errors import Conflict, InvalidValue, StoreFailed, UnknownName
 from tacit.extras import maker_of
-from tacit.ledger.declared import Declaration, HeldDeclarations, Numbered
-from tacit.ledger.holding import MOMENTARY
-from tacit.ledger.ledger import Ledger
-from tacit.ledger.units import Units
-from tacit.numeric.exact import Number
-from tacit.project.facts import facts_of
-from tacit.session.belonging import facts_about, tables_of, unit_in
-from tacit.session.curator import Curator
-from tacit.session.declare import Ends, Values, population_of, schema_of
-from tacit.session.home import FOLDER, Home
-from tacit.session.in_place import check_computed
+from tacit.ledger import MOMENTARY, Declaration, HeldDeclarations, Ledger, Numbered, Units
+from tacit.numeric import Number
+from tacit.project import facts_of
+from tacit.session.curator import FOLDER, Curator, LedgerFolder
 from tacit.session.session import Session
+from tacit.session.table_checks import check_computed, facts_about, tables_of, unit_in
+
+Ends = core.Bounds | tuple[Number, Number] | tuple[date, date]
+"""Bounds, or their two ends."""
+
+Values = core.Keys | Iterable[core.Key]
+"""Keys, or their values in order."""
+
+
+def population_of(name: str | core.Population) -> core.Population:
+    """A population by its name: its unit is one person, who may be there or not."""
+    return (
+        name
+        if isinstance(name, core.Population)
+        else core.Population(name, core.PrivacyUnit("person"))
+    )
+
+
+def bounds_of(ends: Ends) -> core.Bounds:
+    """Bounds from two numbers or two days."""
+    if isinstance(ends, core.Bounds):
+        return ends
+    lower, upper = ends
+    if isinstance(lower, date) and isinstance(upper, date):
+        return core.Bounds.days(lower, upper)
+    return core.Bounds.of(cast("Number", lower), cast("Number", upper))
+
+
+def schema_of(
+    found: tuple[core.Column, ...], bounds: Mapping[str, Ends], keys: Mapping[str, Values]
+) -> core.Schema:
+    """The columns of a table with what is publicly known of their values."""
+    schema = core.Schema(found)
+    for name in (*bounds, *keys):
+        if name not in schema:
+            raise UnknownName(
+                f"There is no column {name!r} that can be asked about; there are "
+                f"{', '.join(schema.names)}."
+            )
+    return core.Schema(tuple(_known(column, bounds, keys) for column in found))
+
+
+def _known(
+    column: core.Column, bounds: Mapping[str, Ends], keys: Mapping[str, Values]
+) -> core.Column:
+    name = column.name
+    if name in bounds:
+        column = replace(column, bounds=bounds_of(bounds[name]))
+    if name in keys:
+        given = keys[name]
+        if isinstance(given, str):
+            raise InvalidValue(f"The keys of {name!r} are a list of values, not one text.")
+        column = replace(
+            column, keys=given if isinstance(given, core.Keys) else core.Keys(tuple(given))
+        )
+    return column
+
+
+# ------------------------------------------------------------------ open
+# Open: one table in an engine, its declared facts, and a ledger beside them.
 
 ENGINE = "here"
 """What the one engine of such a session is called."""
@@ -43,13 +95,13 @@ def open_session(  # noqa: PLR0913 - each is a public fact that somebody has to 
     source: object = None,
     *,
     engine: CheckedEngine | str | None = None,
-    population: str | Population,
+    population: str | core.Population,
     unit: str,
     max_groups: int,
     max_rows: int,
     bounds: Mapping[str, Ends] | None = None,
     keys: Mapping[str, Values] | None = None,
-    budget: Budget | tuple[Number, Number] | None = None,
+    budget: core.Budget | tuple[Number, Number] | None = None,
     table: str | None = None,
     epoch: str = "1",
     one_row: bool = False,
@@ -90,19 +142,19 @@ def open_session(  # noqa: PLR0913 - each is a public fact that somebody has to 
     with ExitStack() as closing:
         held, where = _engine(source, engine, table)
         closing.callback(held.close)
-        dataset = Dataset(
+        dataset = core.Dataset(
             where[-1],
             people.name,
             schema_of(held.columns(where), bounds or {}, keys or {}),
-            UnitColumn(unit, one_row),
-            Limits(max_groups, max_rows, max_rows_in_all),
-            Location(ENGINE, where, maker_of(held)),
-            Epoch(epoch),
+            core.UnitColumn(unit, one_row),
+            core.Limits(max_groups, max_rows, max_rows_in_all),
+            core.Location(ENGINE, where, maker_of(held)),
+            core.Epoch(epoch),
             row_key,
         )
-        home = Home.at(Path(folder))
+        home = LedgerFolder.at(Path(folder))
         closing.callback(home.store.close)
-        catalog = Catalog((people,), (dataset,))
+        catalog = core.Catalog((people,), (dataset,))
         spec = spec_for(source)
         if isinstance(source, str | Path) and (spec is None or spec.address.in_place):
             check_computed(catalog, {ENGINE: held})
@@ -117,9 +169,9 @@ def open_session(  # noqa: PLR0913 - each is a public fact that somebody has to 
 
 def settle(
     ledger: Ledger,
-    catalog: Catalog,
+    catalog: core.Catalog,
     tables: tuple[str, ...],
-    budget: Budget | tuple[Number, Number] | None,
+    budget: core.Budget | tuple[Number, Number] | None,
     asker: str,
 ) -> HeldDeclarations:
     """Open the population's budget, once, and declare its one table in ``catalog``.
@@ -168,7 +220,9 @@ def _with_table(now: Declaration, name: str, said: Declaration) -> Declaration:
     )
 
 
-def _checked(ledger: Ledger, population: Population, given: Budget | None) -> Numbered:
+def _checked(
+    ledger: Ledger, population: core.Population, given: core.Budget | None
+) -> Numbered:
     """What is declared of a population so far, where its budget is the one ``given``."""
     try:
         status = ledger.status(population.name)

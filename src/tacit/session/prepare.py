@@ -1,4 +1,4 @@
-"""Prepare: a validated copy of a table, where its owner says, and the project file says so."""
+"""What is to be copied, where to, and by whom: from the project file and the owner's words."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -9,21 +9,121 @@ from hashlib import sha256
 from pathlib import Path
 from platform import node
 
-from tacit.core.dataset import Dataset
-from tacit.engines.engine_spec import EngineSpec, OwnerRequest, path_in
-from tacit.engines.left_copies import drop_left
-from tacit.engines.prepare import Preparation, Progress, Run
-from tacit.engines.registry import engine_spec
-from tacit.errors import Conflict, InvalidValue, TacitError
-from tacit.project.address import Plugins
-from tacit.project.copies import MAKING_DIGITS, TEXT_BYTES, Copied, CopyPlace
-from tacit.project.project import Project
-from tacit.project.source import Source
-from tacit.session.engines import addressed
-from tacit.session.home import FOLDER, Home
-from tacit.session.project_file import read_project
-from tacit.session.salt import fresh_mark, mark_of, salt_of_table
-from tacit.session.to_copy import made_before, owner_address, preparation, to_copy
+from tacit.core import Dataset, keeps_order
+from tacit.engines import (
+    CopyProgress,
+    CopyRule,
+    Dialect,
+    EngineSpec,
+    OwnerRequest,
+    Preparation,
+    Run,
+    drop_left,
+    path_in,
+)
+from tacit.engines.registry import NO_PLUGINS, engine_spec
+from tacit.errors import Conflict, InvalidValue, TacitError, UnknownName
+from tacit.project import (
+    ENVIRONMENT,
+    MAKING_DIGITS,
+    PARTS,
+    TEXT_BYTES,
+    AddressRule,
+    Copied,
+    CopyPlace,
+    Plugins,
+    Project,
+    ProjectText,
+)
+from tacit.session.curator import FOLDER, LedgerFolder, fresh_mark, mark_of, salt_of_table
+from tacit.session.engines import addressed, held, read_project
+
+
+def to_copy(
+    project: Project, name: str, where: str | None = None, parts: int | None = None
+) -> Copied:
+    """The table ``name`` of a project, and where its copy shall lie.
+
+    That is where the owner says now, or where the file says, or the usual place.
+    """
+    known = [table.name for table in project.catalog.tables]
+    if name not in known:
+        raise UnknownName(f"There is no table {name!r}; there are: {', '.join(known)}.")
+    before, kind = project.places.get(name), project.engine_of(name).kind
+    table = project.catalog.table(name)
+    rule = copy_rule(kind, project.plugins)
+    if rule.one_table is not None and parts not in {None, 1}:
+        raise InvalidValue(rule.one_table)
+    ordered = isinstance(table, Dataset) and keeps_order(table)
+    usual = PARTS if ordered and rule.one_table is None else 1
+    place = before or CopyPlace(rule.usual, usual)
+    place = replace(place, where=where or place.where, parts=parts or place.parts)
+    if not rule.fits(place.file):
+        raise InvalidValue(
+            f"Say where the copy of {name!r} shall lie, by --where: {rule.words}."
+        )
+    return project.copied(name, place)
+
+
+def copy_rule(kind: str, plugins: Plugins) -> CopyRule:
+    """Where copies of tables of an engine lie; refused for an engine that has none."""
+    rule = engine_spec(kind, plugins).copies
+    if rule is None:
+        raise InvalidValue(f"Copies cannot be made in an engine of kind {kind}.")
+    return rule
+
+
+def preparation(
+    copied: Copied, order: str, *notes: str, plugins: Plugins = NO_PLUGINS
+) -> Preparation:
+    """How a copy is made by the ledger whose salt has the mark ``order``.
+
+    The ``notes`` on its making are written beside it.
+    """
+    made = copied.made(order)
+    return Preparation(
+        copied.table,
+        made.path,
+        _dialect(copied, plugins),
+        copied.parts,
+        made.mark,
+        copied.facts(order),
+        made.text_bytes,
+        copied.linked,
+        notes,
+    )
+
+
+def made_before(copied: Copied, plugins: Plugins = NO_PLUGINS) -> Preparation:
+    """The same of the copy that the project file speaks of, whatever it was made by."""
+    place, dialect = copied.place, _dialect(copied, plugins)
+    return Preparation(copied.table, place.path, dialect, copied.parts, place.mark)
+
+
+def _dialect(copied: Copied, plugins: Plugins) -> Dialect:
+    dialect = engine_spec(copied.engine.kind, plugins).dialect
+    if dialect is None:
+        raise InvalidValue(f"An engine of kind {copied.engine.kind} prints no SQL.")
+    return dialect
+
+
+def owner_address(
+    said: str | None, environment: Mapping[str, str], rule: AddressRule
+) -> str | None:
+    """The address of whoever may create tables: from a variable, or without a password."""
+    if said is None:
+        return None
+    keeper, _, variable = said.partition(":")
+    if keeper == ENVIRONMENT:
+        return held(variable, "--by", environment)
+    refused = rule.refuse(said, secret=False)
+    if refused is not None:
+        raise InvalidValue(f"{refused} For --by: env:VARIABLE holds the whole address.")
+    return said
+
+
+# ------------------------------------------------------------------ prepare
+# Prepare: a validated copy of a table, where its owner says, and the project file says so.
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +140,7 @@ class Owner:
 
     def prepare(
         self, name: str, where: str | None = None, parts: int | None = None
-    ) -> Iterator[Progress]:
+    ) -> Iterator[CopyProgress]:
         """Make the copy of the table ``name``, part by part; then the one before is dropped.
 
         The last step counts the rows that the copy leaves out, and names what of the copy
@@ -84,7 +184,7 @@ class Owner:
                 elsewhere = replace(copied.place, where=before.where)
                 self._drop_left(replace(copied, place=elsewhere), order, plugins)
         self._drop_left(copied, order, plugins)
-        yield Progress(copied.parts, copied.parts, left, left_out)
+        yield CopyProgress(copied.parts, copied.parts, left, left_out)
 
     def drop(self, name: str) -> bool:
         """Drop the copy of the table ``name``; whether there was one."""
@@ -128,7 +228,7 @@ class Owner:
         return writing(copied, folder, file, spec, self.environment, writer)
 
     def _salt(self, project: Project, name: str) -> bytes:
-        home = Home.of(project, self.file.parent / FOLDER, self.environment)
+        home = LedgerFolder.of(project, self.file.parent / FOLDER, self.environment)
         try:
             return salt_of_table(home.states, project.catalog.table(name))
         finally:
@@ -144,14 +244,16 @@ class Owner:
                 said[name] = getattr(place, name)
         section = "datasets" if copied.way else "public"
         while True:
-            source = Source.at(self.file).changed((section, copied.table.name, "copy"), said)
+            source = ProjectText.at(self.file).changed(
+                (section, copied.table.name, "copy"), said
+            )
             try:
                 return source.save(self.file)
             except Conflict:
                 continue  # another copy was made at the same time, and is spoken of now
 
 
-def _made(making: Preparation, salt: bytes, run: Run) -> Iterator[Progress]:
+def _made(making: Preparation, salt: bytes, run: Run) -> Iterator[CopyProgress]:
     """Make a copy; where that ends before its time, nothing of it is left, if it can be."""
     try:
         yield from making.steps(salt, run)

@@ -4,23 +4,19 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from getpass import getuser
+from hashlib import sha256
 from pathlib import Path
 
-from tacit.errors import Conflict, InvalidValue, StoreFailed
-from tacit.ledger.declared import HeldDeclarations
-from tacit.project.project import FILE, Project
-from tacit.project.serving import Serving
-from tacit.session.alarm import alarm, to_stderr
-from tacit.session.belonging import tables_of
+from tacit import errors
+from tacit.ledger import HeldDeclarations
+from tacit.project import FILE, Project, Serving
 from tacit.session.changes import Change, changes, changes_of, record
-from tacit.session.curator import Curator
-from tacit.session.engines import Engines, all_opened
-from tacit.session.home import FOLDER, Home
-from tacit.session.in_place import check_computed, check_declared
-from tacit.session.pools import pools_of
-from tacit.session.project_file import check_plugins, read_project, spec_of
+from tacit.session.curator import FOLDER, Curator, LedgerFolder
+from tacit.session.engines import Engines, all_opened, check_plugins, read_project, spec_of
 from tacit.session.served_copies import Tell, silent, with_copies
 from tacit.session.session import Session
+from tacit.session.table_checks import check_computed, check_declared, tables_of
+from tacit.session.workers import alarm, pools_of, to_stderr
 
 SERVER = "the server"
 """Who opens a project to serve it; who asks is told by tokens."""
@@ -65,14 +61,14 @@ def _curator(
 ) -> tuple[Curator, Project]:
     """The curator of a project, and the project with the copies that are read."""
     with ExitStack() as closing:
-        home = Home.of(project, file.parent / FOLDER, environment)
+        home = LedgerFolder.of(project, file.parent / FOLDER, environment)
         closing.callback(home.store.close)
         held = home.ledger.declarations()  # before it is compared: it may change meanwhile
         _check_held(changes(project, home.ledger, None), file)
         if tell is not None:
             project = with_copies(project, file, home.states, tell)
         if project.outdated:
-            raise InvalidValue("\n".join(project.outdated.values()))
+            raise errors.InvalidValue("\n".join(project.outdated.values()))
         check_plugins(project)
         engines = all_opened(project, file.parent, closing, environment)
         _check_storage(project, engines)
@@ -96,7 +92,7 @@ def _check_held(missing: tuple[Change, ...], file: Path) -> None:
     """Refuse a project of which the ledger does not hold all."""
     if missing:
         told = "\n".join(map(str, missing))
-        raise InvalidValue(
+        raise errors.InvalidValue(
             f"{file.name} differs from what the ledger holds; `tacit apply` records it:\n{told}"
         )
 
@@ -111,7 +107,7 @@ def _check_storage(project: Project, engines: Engines) -> None:
 
 
 def _again(
-    project: Project, file: Path, home: Home, environment: Mapping[str, str], tell: Tell
+    project: Project, file: Path, home: LedgerFolder, environment: Mapping[str, str], tell: Tell
 ) -> tuple[Curator, Project]:
     """The curator of a server that runs already, over the ledger that it has open.
 
@@ -129,7 +125,7 @@ def _again(
             name = people.population.name
             try:
                 missing = list(changes_of(people, project, home.ledger, tables))
-            except InvalidValue:
+            except errors.InvalidValue:
                 why[name] = differing(file, name)
             else:
                 if any(change.declaration for change in missing):
@@ -162,7 +158,7 @@ def served(
     file: Path,
     environment: Mapping[str, str] = os.environ,
     tell: Tell = silent,
-    home: Home | None = None,
+    home: LedgerFolder | None = None,
 ) -> tuple[Curator, Serving]:
     """The same for a server: paid questions run in child processes, over validated copies.
 
@@ -203,9 +199,9 @@ def apply_project(
                 with home.ledger.governing(by=by) as acts:
                     acts.lock()
                     return record(changes(project, acts, tables), project, acts)
-            except Conflict:
+            except errors.Conflict:
                 continue  # another writer was first; nothing was recorded
-    raise StoreFailed("The ledger is busy, and nothing was recorded; apply again.")
+    raise errors.StoreFailed("The ledger is busy, and nothing was recorded; apply again.")
 
 
 def missing_in(path: str | Path = FILE) -> tuple[Change, ...]:
@@ -227,12 +223,108 @@ def proposed_in(
 @contextmanager
 def beside(
     path: str | Path = FILE, environment: Mapping[str, str] = os.environ
-) -> Iterator[tuple[Project, Home]]:
+) -> Iterator[tuple[Project, LedgerFolder]]:
     """The project in a file, and its ledger; no engine is opened."""
     file = Path(path)
     project = read_project(file)
-    home = Home.of(project, file.parent / FOLDER, environment)
+    home = LedgerFolder.of(project, file.parent / FOLDER, environment)
     try:
         yield project, home
     finally:
         home.close()
+
+
+# ------------------------------------------------------------------ reload
+# Load a served project anew when its declarations have changed, or a copy was made anew.
+
+
+class Reloading:
+    """Gives a server the curator that takes over from its present one.
+
+    Where the new project cannot be loaded, or does not say what the ledger holds about some
+    populations, nothing about those is answered, and all others go on. It is tried again
+    whenever the project file or a declaration changes, and all the time while an engine cannot
+    be reached. The curator says why it waits, to operators and owners.
+
+    A copy that was made anew has other tables, and those of before will be dropped: the server
+    reads the new ones as soon as the project file speaks of them.
+    """
+
+    def __init__(self, file: Path, environment: Mapping[str, str] = os.environ) -> None:
+        self._file = file
+        self._environment = environment
+        self._tried: tuple[object, ...] = ()
+        self._seen: bytes | None = None
+        """What the project file was when its copies were last compared."""
+
+    def __call__(self, curator: Curator) -> Curator:
+        """The curator of now: the same, where nothing has changed."""
+        ledger, names = curator.home.ledger, _names(curator)
+        moved = ledger.moved(names)
+        found = (self._written(), ledger.numbers())
+        again = bool(ledger.refused()) and found != self._tried
+        copied = self._copied_anew(curator)
+        if not moved and not again and not copied:
+            return curator
+        self._tried = found
+        try:
+            return served(self._file, self._environment, home=curator.home)[0]
+        except (errors.TacitError, OSError) as error:
+            if isinstance(error, errors.EngineUnreachable):
+                self._tried, self._seen = (), None
+            return self._without(curator, moved | ledger.refused(), error)
+
+    def _without(
+        self, curator: Curator, names: frozenset[str], error: errors.TacitError | OSError
+    ) -> Curator:
+        """The old curator, which answers nothing about the populations in ``names``."""
+        told = waiting if isinstance(error, errors.CopyMissing) else unread
+        why = {name: told(self._file, name) for name in names}
+        # the words of a system are not ours
+        reason = str(error) if isinstance(error, errors.TacitError) else type(error).__name__
+        return curator.refusing(why, dict.fromkeys(names, reason))
+
+    def _copied_anew(self, curator: Curator) -> bool:
+        """Whether the project file speaks of other copies of tables than are read."""
+        written = self._written()
+        if written == self._seen:
+            return False
+        self._seen = written
+        try:
+            said = read_project(self._file).catalog.tables
+        except (errors.TacitError, OSError):
+            return False
+        read = {each.name: each.copy for each in curator.catalog.tables}
+        return any(
+            each.copy is not None and each.name in read and each.copy != read[each.name]
+            for each in said
+        )
+
+    def _written(self) -> bytes:
+        """A digest of the project file, whose time and length may be those of another."""
+        try:
+            return sha256(self._file.read_bytes()).digest()
+        except OSError:
+            return b""
+
+
+def waiting(_: Path, population: str) -> str:
+    """What is told of a population whose new declaration has no copies yet."""
+    return (
+        f"This server waits for its operator to prepare the tables of the new declaration of "
+        f"{population!r}. Nothing about them is answered here until then, and nothing was "
+        "charged; send the same request again later."
+    )
+
+
+def unread(file: Path, population: str) -> str:
+    """What is told of a population whose new declaration could not be loaded otherwise."""
+    return (
+        f"What {file.name} on this server says about {population!r} could not be loaded after "
+        "their owners declared something else. Nothing about them is answered here until it "
+        "is, and nothing was charged; tell an operator, whose log says why."
+    )
+
+
+def _names(curator: Curator) -> tuple[str, ...]:
+    return tuple(people.name for people in curator.catalog.populations)

@@ -23,20 +23,16 @@ from hashlib import sha256
 from os import getpid
 from pathlib import Path
 
-from tacit.core.dataset import Dataset, ValidatedCopy, keeps_order
-from tacit.core.public_table import PublicTable
-from tacit.engines.duckdb_owner import facts_beside
-from tacit.engines.engine_spec import EngineSpec
+from tacit.core import Dataset, PublicTable, ValidatedCopy, keeps_order
+from tacit.engines import EngineSpec
+from tacit.engines.duckdb_files import facts_beside
 from tacit.errors import CopyMissing
-from tacit.project.copies import MADE, PARTS, CopyPlace, day_in
-from tacit.project.project import Project
-from tacit.session.home import FOLDER, private_folder
-from tacit.session.prepare import writing
-from tacit.session.project_file import spec_of
-from tacit.session.salt import mark_of, salt_of_table
-from tacit.session.to_copy import preparation
-from tacit.store.states import States
-from tacit.stream.covered import covered_until
+from tacit.project import MADE, PARTS, CopyPlace, Project, day_in
+from tacit.session.curator import FOLDER, mark_of, private_folder, salt_of_table
+from tacit.session.engines import spec_of
+from tacit.session.prepare import preparation, writing
+from tacit.store import States
+from tacit.stream import covered_until
 
 COPIES = "copies"
 """The folder of copies that are made by themselves, in that of the ledger."""

@@ -5,28 +5,19 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
-from tacit.core.catalog import Catalog
-from tacit.core.loss import Loss
-from tacit.frame.table import Table
-from tacit.ledger.ledger import Ledger
-from tacit.ledger.status import Status
-from tacit.ledger.verify import Verdict
+from tacit.core import Catalog, Loss
+from tacit.frame import Table
+from tacit.ledger import ChainVerdict, Ledger, Status
 from tacit.ml.registry import Model, folded
-from tacit.numeric.exact import Number, exact
-from tacit.plan.plan import Plan
-from tacit.plan.relation import Scan
-from tacit.query.fit_preview import FitPreview
+from tacit.numeric import Number, exact
+from tacit.plan import Plan, Scan
+from tacit.query import FitPreview
+from tacit.session.ask import fit, open_holdout, open_stream, preview
 from tacit.session.curator import Curator
-from tacit.session.fit import fit, preview
 from tacit.session.question import Question
-from tacit.session.stream import open_holdout, open_stream
-from tacit.sql.parse import parse
-from tacit.store.states import States
-from tacit.stream.open_holdout import OpenHoldout
-from tacit.stream.open_stream import OpenStream
-from tacit.stream.stream import Periods, Stream
-from tacit.stream.thresholdout import Thresholdout
-from tacit.stream.window import EACH, Window
+from tacit.sql import parse
+from tacit.store import States
+from tacit.stream import EACH, OpenHoldout, OpenStream, Periods, Stream, Thresholdout, Window
 
 
 class Session:
@@ -68,7 +59,7 @@ class Session:
         """A dataset whose shares can be asked for again and again, under one charge for all.
 
         Nothing is charged until the first share. ``rows`` is about how many it has, as far as
-        that is public; see `tacit.stream.thresholdout`.
+        that is public; see `tacit.stream.holdout`.
         """
         asked = Thresholdout(exact(epsilon), answers, rows, exact(threshold))
         return open_holdout(self._curator, dataset, asked)
@@ -137,7 +128,7 @@ class Session:
         """What is spent and left of a budget."""
         return self.ledger.status(self.catalog.population(population).name)
 
-    def verify(self, population: str | None = None) -> Verdict:
+    def verify(self, population: str | None = None) -> ChainVerdict:
         """Walk the whole chain of a population; `LedgerBroken` says where it fails."""
         return self.ledger.verify(self.catalog.population(population).name)
 

@@ -1,1 +1,6 @@
-"""SQL text to a plan: the only parser; what it does not know, it refuses."""
+"""SQL text to a plan and back. What the parser does not know, it refuses."""
+
+from tacit.sql.parser import parse
+from tacit.sql.printer import show
+
+__all__ = ["parse", "show"]

@@ -8,53 +8,35 @@ from fractions import Fraction
 from sqlglot import exp
 
 from tacit.errors import InvalidValue
-from tacit.numeric.exact import exact
-from tacit.plan.expression import (
-    And,
-    Arithmetic,
-    Bin,
-    Case,
-    Compare,
-    Comparison,
-    Constant,
-    DatePart,
-    Divide,
-    Expression,
-    IsNull,
-    Like,
-    Not,
-    OneOf,
-    Operation,
-    Or,
-    Period,
-    Value,
-)
-from tacit.plan.size import LARGEST_PART, not_too_large
-from tacit.sql.day import part_of, span_of
+from tacit.numeric import exact
+from tacit.plan import LARGEST_PART, not_too_large
+from tacit.plan import expression as expr
+from tacit.plan import plan as nodes
+from tacit.sql.allow_list import part_of, span_of
 
-COMPARISONS: dict[type[exp.Expr], Comparison] = {
-    exp.EQ: Comparison.EQUAL,
-    exp.NEQ: Comparison.UNEQUAL,
-    exp.LT: Comparison.LESS,
-    exp.LTE: Comparison.AT_MOST,
-    exp.GT: Comparison.MORE,
-    exp.GTE: Comparison.AT_LEAST,
+COMPARISONS: dict[type[exp.Expr], expr.Comparison] = {
+    exp.EQ: expr.Comparison.EQUAL,
+    exp.NEQ: expr.Comparison.UNEQUAL,
+    exp.LT: expr.Comparison.LESS,
+    exp.LTE: expr.Comparison.AT_MOST,
+    exp.GT: expr.Comparison.MORE,
+    exp.GTE: expr.Comparison.AT_LEAST,
 }
-OPERATIONS: dict[type[exp.Expr], Operation] = {
-    exp.Add: Operation.ADD,
-    exp.Sub: Operation.SUBTRACT,
-    exp.Mul: Operation.MULTIPLY,
+OPERATIONS: dict[type[exp.Expr], expr.Operation] = {
+    exp.Add: expr.Operation.ADD,
+    exp.Sub: expr.Operation.SUBTRACT,
+    exp.Mul: expr.Operation.MULTIPLY,
 }
 
 DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 LARGEST_NUMBER = 10**40
 
 
-Leaf = Callable[[exp.Expr], Expression | None]
+Leaf = Callable[[exp.Expr], expr.Expression | None]
 """What a node stands for by itself, such as a column; None where its parts are looked at."""
 
 
-def expression(node: exp.Expr, leaf: Leaf) -> Expression:
+def expression(node: exp.Expr, leaf: Leaf) -> expr.Expression:
     """The expression that ``node``, which was admitted, stands for."""
     found = leaf(node)
     if found is not None:
@@ -65,49 +47,49 @@ def expression(node: exp.Expr, leaf: Leaf) -> Expression:
         case exp.Paren():
             return expression(node.this, leaf)
         case exp.And():
-            return And((expression(node.this, leaf), expression(node.expression, leaf)))
+            return expr.And((expression(node.this, leaf), expression(node.expression, leaf)))
         case exp.Or():
-            return Or((expression(node.this, leaf), expression(node.expression, leaf)))
+            return expr.Or((expression(node.this, leaf), expression(node.expression, leaf)))
         case exp.Not():
-            return Not(expression(node.this, leaf))
+            return expr.Not(expression(node.this, leaf))
         case exp.Between():
             part = not_too_large(expression(node.this, leaf), LARGEST_PART)
             low, high = expression(node.args["low"], leaf), expression(node.args["high"], leaf)
-            return And(
+            return expr.And(
                 (
-                    Compare(Comparison.AT_LEAST, part, low),
-                    Compare(Comparison.AT_MOST, part, high),
+                    expr.Compare(expr.Comparison.AT_LEAST, part, low),
+                    expr.Compare(expr.Comparison.AT_MOST, part, high),
                 )
             )
         case exp.In():
-            return OneOf(
+            return expr.OneOf(
                 expression(node.this, leaf),
                 tuple(_value(each, leaf) for each in node.expressions),
             )
         case exp.Is():
             if not isinstance(node.expression, exp.Null):
                 raise InvalidValue("IS is known as IS NULL and IS NOT NULL alone.")
-            return IsNull(expression(node.this, leaf))
+            return expr.IsNull(expression(node.this, leaf))
         case exp.Case():
             return _case(node, leaf)
         case exp.Like():
-            asked = Like(expression(node.this, leaf), _pattern(node.expression))
-            return Not(asked) if node.args.get("negate") else asked
+            asked = expr.Like(expression(node.this, leaf), _pattern(node.expression))
+            return expr.Not(asked) if node.args.get("negate") else asked
         case exp.TimestampTrunc():
-            return Period(span_of(node), expression(node.this, leaf))
+            return expr.Period(span_of(node), expression(node.this, leaf))
     taken = part_of(node)
     if taken is not None:
-        return DatePart(taken[0], expression(taken[1], leaf))
+        return expr.DatePart(taken[0], expression(taken[1], leaf))
     if isinstance(node, exp.Floor) or isinstance(_plain(node.this), exp.Floor):
         return _bin(node, leaf)
     if type(node) in COMPARISONS:
         left, right = expression(node.this, leaf), expression(node.expression, leaf)
-        return Compare(COMPARISONS[type(node)], left, right)
+        return expr.Compare(COMPARISONS[type(node)], left, right)
     if type(node) in OPERATIONS:
         left, right = expression(node.this, leaf), expression(node.expression, leaf)
-        return Arithmetic(OPERATIONS[type(node)], left, right)
+        return expr.Arithmetic(OPERATIONS[type(node)], left, right)
     if isinstance(node, exp.Div):
-        return Divide(expression(node.this, leaf), expression(node.expression, leaf))
+        return expr.Divide(expression(node.this, leaf), expression(node.expression, leaf))
     raise InvalidValue(f"{type(node).__name__.upper()} cannot stand here.")
 
 
@@ -116,21 +98,21 @@ def _plain(node: object) -> object:
     return _plain(node.this) if isinstance(node, exp.Paren) else node
 
 
-def _bin(node: exp.Expr, leaf: Leaf) -> Bin:
+def _bin(node: exp.Expr, leaf: Leaf) -> expr.Bin:
     """FLOOR(x / width) * width."""
     floor = _plain(node.this)
     divided = _plain(floor.this) if isinstance(floor, exp.Floor) else None
     if isinstance(node, exp.Mul) and isinstance(divided, exp.Div):
         widths = expression(divided.expression, leaf), expression(node.expression, leaf)
         match widths:
-            case Constant(bool()), _:
+            case expr.Constant(bool()), _:
                 pass
-            case Constant(int() as width), Constant(int() as times) if width == times:
-                return Bin(expression(divided.this, leaf), width)
+            case expr.Constant(int() as width), expr.Constant(int() as times) if width == times:
+                return expr.Bin(expression(divided.this, leaf), width)
     raise InvalidValue("FLOOR is known in bins alone: FLOOR(x / 10) * 10, from a whole number.")
 
 
-def _case(node: exp.Case, leaf: Leaf) -> Case:
+def _case(node: exp.Case, leaf: Leaf) -> expr.Case:
     subject = node.args.get("this")
     # once, and shared: it is repeated in every condition
     part = None if subject is None else expression(subject, leaf)
@@ -138,15 +120,19 @@ def _case(node: exp.Case, leaf: Leaf) -> Case:
     for when in node.args["ifs"]:
         asked = expression(when.this, leaf)
         if part is not None:
-            asked = Compare(Comparison.EQUAL, not_too_large(part, LARGEST_PART), asked)
+            asked = expr.Compare(
+                expr.Comparison.EQUAL, not_too_large(part, LARGEST_PART), asked
+            )
         whens.append((asked, expression(when.args["true"], leaf)))
     default = node.args.get("default")
-    return Case(tuple(whens), Constant(None) if default is None else expression(default, leaf))
+    return expr.Case(
+        tuple(whens), expr.Constant(None) if default is None else expression(default, leaf)
+    )
 
 
-def _value(node: exp.Expr, leaf: Leaf) -> Value:
+def _value(node: exp.Expr, leaf: Leaf) -> expr.Value:
     match expression(node, leaf):
-        case Constant(value) if value is not None:
+        case expr.Constant(value) if value is not None:
             return value
     raise InvalidValue("IN takes values that are written out, without NULL.")
 
@@ -157,26 +143,26 @@ def _pattern(node: exp.Expr) -> str:
     raise InvalidValue("LIKE takes a pattern that is written out, as in ward LIKE 'no%'.")
 
 
-def _constant(node: exp.Expr, leaf: Leaf) -> Expression:
+def _constant(node: exp.Expr, leaf: Leaf) -> expr.Expression:
     match node:
         case exp.Null():
-            return Constant(None)
+            return expr.Constant(None)
         case exp.Boolean():
-            return Constant(bool(node.this))
+            return expr.Constant(bool(node.this))
         case exp.Literal() if node.is_string:
-            return Constant(str(node.this))
+            return expr.Constant(str(node.this))
         case exp.Literal():
-            return Constant(_number(str(node.this)))
+            return expr.Constant(_number(str(node.this)))
         case exp.Neg():
             inner = expression(node.this, leaf)
             match inner:
-                case Constant(bool()):
+                case expr.Constant(bool()):
                     raise InvalidValue("- takes numbers.")
-                case Constant(int() | Fraction() as value):
-                    return Constant(-value)
-            return Arithmetic(Operation.MULTIPLY, Constant(-1), inner)
+                case expr.Constant(int() | Fraction() as value):
+                    return expr.Constant(-value)
+            return expr.Arithmetic(expr.Operation.MULTIPLY, expr.Constant(-1), inner)
         case exp.Cast() if node.to.this is exp.DType.DATE and node.this.is_string:
-            return Constant(_day(str(node.this.this)))
+            return expr.Constant(_day(str(node.this.this)))
     raise InvalidValue("CAST is known for days alone, as DATE '2026-01-31'.")
 
 
@@ -195,3 +181,92 @@ def _day(written: str) -> date:
     except ValueError:
         pass  # told below
     raise InvalidValue("A day is written DATE '2026-01-31'.")
+
+
+# ------------------------------------------------------------------ aggregate
+# Aggregates of SQL to those of a plan, one case a function.
+
+AGGREGATES = (
+    exp.Count,
+    exp.Sum,
+    exp.Avg,
+    exp.Variance,
+    exp.VariancePop,
+    exp.Stddev,
+    exp.StddevSamp,
+    exp.StddevPop,
+    exp.Median,
+    exp.Quantile,
+    exp.PercentileCont,
+    exp.PercentileDisc,
+    exp.WithinGroup,
+    exp.Min,
+    exp.Max,
+)
+"""What the language knows as an aggregate."""
+
+
+def aggregate(node: exp.Expr, leaf: Leaf, unit: str) -> nodes.Aggregate:
+    """The aggregate that ``node`` asks for; ``unit`` is the column that names the unit."""
+    match node:
+        case exp.Count() if isinstance(node.this, exp.Star):
+            return nodes.CountRows()
+        case exp.Count() if isinstance(node.this, exp.Distinct):
+            counted = [expression(part, leaf) for part in node.this.expressions]
+            if counted != [expr.Field(unit)]:
+                raise InvalidValue(f"COUNT(DISTINCT ...) counts units: COUNT(DISTINCT {unit}).")
+            return nodes.CountUnits()
+        case exp.Count() if node.args.get("this") is None:
+            raise InvalidValue("COUNT says of what: COUNT(*) counts rows.")
+        case exp.Count():
+            return nodes.CountValues(expression(node.this, leaf))
+        case exp.Sum():
+            return nodes.Sum(expression(node.this, leaf))
+        case exp.Avg():
+            return nodes.Mean(expression(node.this, leaf))
+        case exp.Variance() | exp.VariancePop():
+            sample = not isinstance(node, exp.VariancePop)
+            return nodes.Variance(expression(node.this, leaf), sample)
+        case exp.Stddev() | exp.StddevSamp() | exp.StddevPop():
+            sample = not isinstance(node, exp.StddevPop)
+            return nodes.Deviation(expression(node.this, leaf), sample)
+        case exp.Min():
+            return nodes.Least(expression(node.this, leaf))
+        case exp.Max():
+            return nodes.Greatest(expression(node.this, leaf))
+        case exp.Median():
+            return nodes.Quantile(expression(node.this, leaf), Fraction(1, 2))
+        case exp.Quantile() if node.args.get("quantile"):
+            part = _fraction(expression(node.args["quantile"], leaf))
+            return nodes.Quantile(expression(node.this, leaf), part)
+        case exp.PercentileCont() | exp.PercentileDisc() if node.args.get("expression"):
+            part = _fraction(expression(node.expression, leaf))
+            return nodes.Quantile(expression(node.this, leaf), part)
+        case exp.WithinGroup(this=exp.PercentileCont() | exp.PercentileDisc()):
+            return _within_group(node, leaf)
+    raise InvalidValue(
+        "A quantile is written QUANTILE(x, 0.9), or PERCENTILE_CONT(0.9) WITHIN GROUP "
+        "(ORDER BY x)."
+    )
+
+
+def _within_group(node: exp.Expr, leaf: Leaf) -> nodes.Quantile:
+    """PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x)."""
+    ordered = node.expression.expressions if isinstance(node.expression, exp.Order) else []
+    if len(ordered) != 1 or node.this.args.get("expression") is not None:
+        raise InvalidValue(
+            "A percentile is written PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x)."
+        )
+    part = _fraction(expression(node.this.this, leaf))
+    if ordered[0].args.get("desc"):
+        part = 1 - part
+    return nodes.Quantile(expression(ordered[0].this, leaf), part)
+
+
+def _fraction(written: expr.Expression) -> Fraction:
+    match written:
+        case expr.Constant(bool()):
+            pass
+        case expr.Constant(int() | Fraction() as value):
+            return Fraction(value)
+    raise InvalidValue("A quantile is written as one number, as in QUANTILE(x, 0.9).")

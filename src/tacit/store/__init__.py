@@ -1,1 +1,34 @@
-"""One database for charges, releases, states and tokens: SQLite or PostgreSQL, one port."""
+"""The database behind the ledger, in SQLite or PostgreSQL.
+
+It keeps charges, releases, sealed states and access tokens behind one port.
+"""
+
+from tacit.store.connect import PRAGMAS, open_sqlite, open_store
+from tacit.store.key_files import SigningKey, is_signed
+from tacit.store.sealed_state import NO_STATE, VARIABLE, SealingKey, State, States, Witnessed
+from tacit.store.store import Store, migrate
+from tacit.store.tokens import PREFIX, AccessToken, Tokens, hash_of
+from tacit.store.unit_of_work import Prints, Work, failure_of
+
+__all__ = [
+    "NO_STATE",
+    "PRAGMAS",
+    "PREFIX",
+    "VARIABLE",
+    "AccessToken",
+    "Prints",
+    "SealingKey",
+    "SigningKey",
+    "State",
+    "States",
+    "Store",
+    "Tokens",
+    "Witnessed",
+    "Work",
+    "failure_of",
+    "hash_of",
+    "is_signed",
+    "migrate",
+    "open_sqlite",
+    "open_store",
+]

@@ -1,21 +1,66 @@
-"""The port to the one database: units of work, durable when they end."""
+"""Bring a database to the tables of this version, once, however many processes ask for it."""
 
 from collections import deque
 from contextlib import AbstractContextManager, suppress
+from threading import Lock
 from typing import Any, Protocol
 
-from sqlalchemy import Engine, PoolProxiedConnection
+from sqlalchemy import Connection, Engine, PoolProxiedConnection, inspect, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from tacit.errors import StoreFailed, TacitError
-from tacit.numeric.forks import forks
-from tacit.store.failure import failure_of, is_fatal
-from tacit.store.migrate import migrate
-from tacit.store.turns import Turns
-from tacit.store.work import Cursor, Prints, Work
+from tacit.extras import later
+from tacit.numeric.entropy import forks
+from tacit.store.unit_of_work import (
+    DriverCursor,
+    Prints,
+    Work,
+    WriterLock,
+    failure_of,
+    is_fatal,
+)
 
-Seat = tuple[PoolProxiedConnection, Cursor]
+NEWEST = "0004"
+"""The last step in `tacit.store.migrations.versions`."""
+
+
+ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(7418121920030001)"
+"""PostgreSQL's lock for whoever migrates; SQLite has one writer at a time anyway."""
+
+_one_thread = Lock()
+"""Alembic keeps what it works on in one place of the process."""
+
+
+def migrate(connection: Connection, begin: str) -> None:
+    """Run the steps that are missing; a database of a newer version is refused."""
+    if _version(connection) == NEWEST:
+        return
+    connection.rollback()
+    connection.exec_driver_sql(begin)
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(ONE_AT_A_TIME)
+    found = _version(connection)
+    if found is not None and found > NEWEST:
+        raise StoreFailed(
+            f"The store has the tables of step {found}, and this version of Tacit knows those "
+            f"up to {NEWEST}; install a newer Tacit."
+        )
+    with _one_thread:
+        later("tacit.store.upgrade").upgrade(connection)
+    connection.commit()
+
+
+def _version(connection: Connection) -> str | None:
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+
+
+# ------------------------------------------------------------------ store
+# The port to the one database: units of work, durable when they end.
+
+Seat = tuple[PoolProxiedConnection, DriverCursor]
 """A connection and the cursor that speaks on it."""
 
 NO_BEGIN = ""
@@ -59,7 +104,7 @@ class SqlStore:
         self._home = forks.count
         self._broken = False
         self._idle: deque[Seat] = deque()
-        self._turns = Turns()
+        self._turns = WriterLock()
         self._driver_error = engine.dialect.loaded_dbapi.Error
         self._prints = Prints(engine.dialect)
         try:
@@ -173,7 +218,7 @@ class UnitOfWork:
 
     __slots__ = ("_begin", "_seat", "_store", "_turn", "_turns")
 
-    def __init__(self, store: SqlStore, begin: str, turns: Turns | None = None) -> None:
+    def __init__(self, store: SqlStore, begin: str, turns: WriterLock | None = None) -> None:
         self._store = store
         self._begin = begin
         self._turns = turns

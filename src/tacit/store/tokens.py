@@ -27,7 +27,7 @@ _REVOKE = update(tokens).where(tokens.c.hash == bindparam("at")).values(revoked=
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
+class AccessToken:
     """What a token allows: to whom, in which role, within which scope, and until when.
 
     ``scope`` is canonical text that the server reads; ``expires`` is in milliseconds since
@@ -46,7 +46,7 @@ class Tokens:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def issue(self, allowed: Pass) -> str:
+    def issue(self, allowed: AccessToken) -> str:
         """A new token, which is not kept and cannot be shown again."""
         token = PREFIX + urlsafe_b64encode(fresh_bytes(TOKEN_BYTES)).rstrip(b"=").decode()
         values = {
@@ -61,7 +61,7 @@ class Tokens:
             work.run(_MAKE, values)
         return token
 
-    def admit(self, token: str, now: int) -> Pass:
+    def admit(self, token: str, now: int) -> AccessToken:
         """What ``token`` allows; unknown, revoked and expired ones are refused in one wording.
 
         The look-up is by hash, so its time tells nothing about a token.
@@ -71,7 +71,7 @@ class Tokens:
         if row is not None:
             principal, role, scope, expires, revoked = row
             if not revoked and now < expires:
-                return Pass(principal, role, scope, expires)
+                return AccessToken(principal, role, scope, expires)
         raise NotPermitted("This token is not valid; ask an owner for a new one.")
 
     def revoke(self, token: str) -> None:
@@ -83,11 +83,11 @@ class Tokens:
         with self._store.writing() as work:
             work.run(_REVOKE, {"at": hash_})
 
-    def all(self, now: int) -> dict[bytes, Pass]:
+    def all(self, now: int) -> dict[bytes, AccessToken]:
         """The tokens that are valid, by their hashes."""
         with self._store.reading() as work:
             rows = work.all(_ALL, {"now": now})
-        return {hash_: Pass(*allowed) for hash_, *allowed in rows}
+        return {hash_: AccessToken(*allowed) for hash_, *allowed in rows}
 
 
 def hash_of(token: str) -> bytes:

@@ -6,16 +6,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 
-from tacit.core.catalog import Catalog
-from tacit.core.event import Nothing
-from tacit.engines.engine import Engine
+from tacit.core import Catalog, Nothing
+from tacit.engines import Engine
 from tacit.errors import AnswerLost, AnswerPending, Conflict, InternalError, InvalidValue
-from tacit.ledger.charge import Answer, Charge
-from tacit.ledger.ledger import Ledger
-from tacit.ledger.question import Question, Target
-from tacit.noise.integers import Integers
+from tacit.ledger import Charge, ChargeRequest, Ledger, StoredRelease, Target
+from tacit.noise import Integers
 from tacit.numeric.entropy import SystemEntropy, fresh_bytes
-from tacit.query.below import (
+from tacit.query import (
     ENCODE,
     Keep,
     PaidWork,
@@ -23,17 +20,14 @@ from tacit.query.below import (
     Tell,
     attempt,
     nobody,
+    rehearse_step,
     run_below,
 )
-from tacit.query.rehearse import rehearse_step
-from tacit.store.states import State, States
-from tacit.stream.bounded_step import bounded_step
-from tacit.stream.covered import check_covered, check_over
-from tacit.stream.kept_noise import KeptNoise
-from tacit.stream.quote import StreamQuote
-from tacit.stream.step import Step, fresh_noise, released_step
-from tacit.stream.stream import Stream
-from tacit.stream.table import StreamRelease, table_of
+from tacit.store import State, States
+from tacit.stream.quote import StreamQuote, bounded_step
+from tacit.stream.sealed_noise import KeptNoise
+from tacit.stream.step import Step, StreamRelease, fresh_noise, released_step, table_of
+from tacit.stream.stream import Stream, check_covered, check_over
 
 RACES = 100
 """How often a step is looked up again that another scheduler is at."""
@@ -71,7 +65,7 @@ class Guard:
     name: str
     check: Callable[[bytes], None]
 
-    def keep(self, ledger: Ledger, charge: Charge, body: bytes) -> Answer:
+    def keep(self, ledger: Ledger, charge: Charge, body: bytes) -> StoredRelease:
         """Store ``body`` in a unit of work in which the state allows it."""
 
         def decide(found: State) -> tuple[bytes, bytes]:
@@ -191,7 +185,7 @@ class OpenStream:
                 charge = place.ledger.reserve(
                     attempt_at(self._step_question(number)), lease_ms=0
                 )
-                if isinstance(charge, Answer):
+                if isinstance(charge, StoredRelease):
                     return Step.decode(charge.body)
                 noise = self._noise.at(number, lambda: fresh_noise(self.quote, entropy))
                 work = StepWork(self.quote, place, before, noise)
@@ -218,7 +212,7 @@ class OpenStream:
         body = self._place.ledger.stored(self._step_question(number).release_key)
         return None if body is None else Step.decode(body)
 
-    def _step_question(self, number: int) -> Question:
+    def _step_question(self, number: int) -> ChargeRequest:
         name = sha256(b"tacit step %d\n" % number + self._question.release_key).digest()
         question = replace(
             self._question,
@@ -255,7 +249,9 @@ class StepWork:
         return step.encode()
 
 
-def run_work(place: Place, charge: Charge, work: PaidWork, keep: Keep | None = None) -> Answer:
+def run_work(
+    place: Place, charge: Charge, work: PaidWork, keep: Keep | None = None
+) -> StoredRelease:
     """The stored answer to ``charge`` by the path of everything that is paid for."""
     return run_below(
         place.ledger,
@@ -266,7 +262,7 @@ def run_work(place: Place, charge: Charge, work: PaidWork, keep: Keep | None = N
     )
 
 
-def attempt_at(question: Question) -> Question:
+def attempt_at(question: ChargeRequest) -> ChargeRequest:
     """``question`` under a request of its own.
 
     What was reserved before is charged nothing, so each attempt has its own charge: where a
@@ -286,9 +282,9 @@ def _known_place(quote: StreamQuote, place: Place) -> Place:
     return replace(place, former=None)
 
 
-def _asked(quote: StreamQuote, place: Place) -> Question:
+def _asked(quote: StreamQuote, place: Place) -> ChargeRequest:
     """What the ledger is told of the horizon; whoever declares the same pays for it once."""
-    question = Question(
+    question = ChargeRequest(
         targets=(Target(quote.population, quote.event),),
         principal=place.principal,
         request="the same again",

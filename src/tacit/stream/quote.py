@@ -1,32 +1,122 @@
-"""What a stream would do and cost, over its whole horizon: free, and without data."""
+"""Which memory to give the noise of a stream: that with the least error at its worst step."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import sha256
 
-from tacit.accounting.price import loss_of
-from tacit.choose.noise import choose_noise
-from tacit.core.catalog import Catalog
-from tacit.core.dataset import Dataset
-from tacit.core.event import Composed
-from tacit.core.loss import Loss
-from tacit.core.population import Population
-from tacit.core.sensitivity import Sensitivity
-from tacit.core.stored_event import encode
+from tacit import core
+from tacit.accounting import loss_of
+from tacit.choose import choose_noise
 from tacit.errors import InternalError, InvalidValue
-from tacit.mechanisms.gaussian import Gaussian
-from tacit.mechanisms.laplace import Laplace
-from tacit.plan.bound import Bound
-from tacit.plan.canonical import Canonical, canonical
-from tacit.plan.post_kind import check_post
-from tacit.plan.reading import TotalReading
-from tacit.plan.sensitivity import group_count, sensitivities
-from tacit.plan.source import assumptions
-from tacit.query.share import losses
-from tacit.stream.bounded_step import bounded_step
-from tacit.stream.choose import choose_factor, norm_for
-from tacit.stream.factor import Factor
+from tacit.mechanisms import Gaussian, Laplace
+from tacit.plan import (
+    Bound,
+    Canonical,
+    Field,
+    FirstPeriods,
+    PeriodKey,
+    TotalReading,
+    assumptions,
+    bound,
+    canonical,
+    check_post,
+    clamped_days,
+    day_column,
+    gather,
+    group_count,
+    sensitivities,
+)
+from tacit.query import losses
+from tacit.stream.factor import Factor, Tree, Window
 from tacit.stream.stream import Stream
+from tacit.stream.toeplitz import Buffered, Toeplitz
+
+BRANCHINGS = range(2, 9)
+"""Branches of a tree: with more, totals have more nodes, and steps are in fewer."""
+
+LONGEST_MEMORY = 4096
+"""Steps up to which all noise is remembered; beyond, buffers are nearly as good, and small."""
+
+
+def norm_for(loss: core.Loss) -> core.Norm:
+    """The norm of the noise for a budget: Gaussian noise, or Laplace without a delta."""
+    if loss.measure is core.Measure.ZCDP or loss.delta:
+        return core.Norm.L2
+    return core.Norm.L1
+
+
+def choose_factor(window: Window, horizon: int, steps: int, norm: core.Norm) -> Factor:
+    """The memory for what is shown, where one unit moves at most ``steps`` steps.
+
+    For a step by itself that is none. For totals it is the square root of sums, or buffers for
+    long streams, or a tree where noise is Laplace; but where a unit may be in all steps, fresh
+    noise at each is better again.
+
+    Example:
+        >>> choose_factor(Window(None), 1000, 1, core.Norm.L1)
+        Tree(horizon=1000, branching=6)
+    """
+    found = _candidates(window, horizon, norm)
+    return min(found, key=lambda factor: worst(factor, window, steps, norm))
+
+
+def worst(factor: Factor, window: Window, steps: int, norm: core.Norm) -> float:
+    """The deviation at the worst step, where the loss allows a fresh draw one of 1."""
+    one = core.Sensitivity.of(1, norm, core.Rule("a unit moves a step by 1"))
+    return float(factor.moved(one, steps).amount) * float(factor.spread(window).max())
+
+
+def _candidates(window: Window, horizon: int, norm: core.Norm) -> Iterator[Factor]:
+    yield Toeplitz.independent(horizon)
+    if norm is core.Norm.L1:
+        yield from (Tree(horizon, branching) for branching in BRANCHINGS)
+    elif horizon <= LONGEST_MEMORY or (window.steps or horizon) <= LONGEST_MEMORY:
+        yield Toeplitz.square_root(horizon, window.steps)
+    else:
+        yield Buffered.square_root(horizon)
+
+
+# ------------------------------------------------------------------ bounded step
+# The question about one step, bounded: where a unit is in few steps, it is in its first.
+
+
+def bounded_step(stream: Stream, number: int, catalog: core.Catalog) -> Bound:
+    """What an engine runs for the step ``number``.
+
+    Guarantee: over all steps, a unit counts in at most ``stream.steps`` of them, as long as no
+    row of a period that is over is taken away or changed.
+    """
+    found = bound(canonical(stream.plan_of(number)).plan, catalog)
+    if not stream.limited:
+        return found
+    plan = replace(found.plan, first_periods=_first_periods(stream, number, catalog))
+    return replace(found, plan=plan)
+
+
+def _first_periods(stream: Stream, number: int, catalog: core.Catalog) -> FirstPeriods:
+    day = day_column(Field(stream.periods.day), gather(stream.plan.source, catalog).scope)
+    _within(day, stream)
+    period = PeriodKey("period", clamped_days(day), stream.periods.span, None)
+    return FirstPeriods(period, stream.periods.ends(number)[0].isoformat(), stream.steps)
+
+
+def _within(day: core.Column, stream: Stream) -> None:
+    """Refuse periods beyond the bounds of days: clamped, they would be taken for others."""
+    if day.bounds is None:
+        return
+    ends = [stream.periods.ends(number)[0] for number in (0, stream.horizon - 1)]
+    low, high = (core.day_of(end) for end in (day.grid().lowest, day.grid().highest))
+    span = stream.periods.span
+    if not span.start(low) <= ends[0] <= ends[1] <= high:
+        raise InvalidValue(
+            f"The periods go from {ends[0]} to that of {ends[1]}, and {day.name!r} is declared "
+            f"to hold days from {low} to {high}; declare wider bounds, or fewer steps."
+        )
+
+
+# ------------------------------------------------------------------ quote
+# What a stream would do and cost, over its whole horizon: free, and without data.
 
 Noise = Gaussian | Laplace
 
@@ -36,7 +126,7 @@ class StreamTally:
     """The fresh noise of one tally, and how far one unit moves a step of it."""
 
     noise: Noise
-    step: Sensitivity
+    step: core.Sensitivity
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +140,15 @@ class StreamQuote:
     stream: Stream
     question: Canonical
     bound: Bound
-    population: Population
+    population: core.Population
     factor: Factor
     tallies: tuple[StreamTally, ...]
     groups: int
     price_delta: Fraction
     assumptions: tuple[str, ...]
 
-    event: Composed
-    levels: tuple[tuple[int, Loss], ...]
+    event: core.Composed
+    levels: tuple[tuple[int, core.Loss], ...]
     """Steps that a unit counts in, and what such a one loses over the horizon."""
 
     @property
@@ -68,10 +158,10 @@ class StreamQuote:
         Noise of later steps builds on that of earlier ones, so that a stream that would be
         priced otherwise now, whatever the reason, must not go on.
         """
-        return sha256(f"{encode(self.event)}\n{self.groups}".encode()).hexdigest()
+        return sha256(f"{core.encode_event(self.event)}\n{self.groups}".encode()).hexdigest()
 
 
-def price_stream(stream: Stream, catalog: Catalog) -> StreamQuote:
+def price_stream(stream: Stream, catalog: core.Catalog) -> StreamQuote:
     """What ``stream`` would do within its loss.
 
     Guarantee: no data is read, and the event's loss is within that of the stream.
@@ -103,12 +193,12 @@ def price_stream(stream: Stream, catalog: Catalog) -> StreamQuote:
         if any(catalog.is_public(name) for name in bounded.plan.source.datasets):
             assumed = (*assumed, "the public tables that it joins do not change")
 
-    def event(steps: int) -> Composed:
+    def event(steps: int) -> core.Composed:
         most = min(stream.horizon, steps * additions)
         moves = [(part.noise, factor.moved(part.step, most)) for part in tallies]
-        return Composed(tuple(noise.event(move) for noise, move in moves))
+        return core.Composed(tuple(noise.event(move) for noise, move in moves))
 
-    def lost(steps: int) -> Loss:
+    def lost(steps: int) -> core.Loss:
         return loss_of(event(steps), stream.loss.measure, parts[-1].delta)
 
     if not lost(stream.steps) <= stream.loss:
@@ -129,7 +219,7 @@ def price_stream(stream: Stream, catalog: Catalog) -> StreamQuote:
     )
 
 
-def _check_kept(bounded: Bound, catalog: Catalog) -> None:
+def _check_kept(bounded: Bound, catalog: core.Catalog) -> None:
     """Refuse to count units in a few steps where a copy keeps one row of each of them.
 
     Which row that is follows from all rows that a unit has when the copy is made. Of a unit
@@ -138,7 +228,7 @@ def _check_kept(bounded: Bound, catalog: Catalog) -> None:
     """
     for name in bounded.plan.source.datasets:
         table = catalog.table(name)
-        if isinstance(table, Dataset) and table.copy is not None and table.copy.unique:
+        if isinstance(table, core.Dataset) and table.copy is not None and table.copy.unique:
             raise InvalidValue(
                 f"{name!r} is declared one_row, and its copy keeps one row of each unit as it "
                 "is then; whether a unit was in an earlier step cannot be seen in it. Leave "

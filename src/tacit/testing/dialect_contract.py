@@ -10,12 +10,17 @@ from typing import Any
 
 from sqlglot import exp, parse_one
 
-from tacit.core.column import Kind
-from tacit.engines.mix import mixed as mixed_in_python
-from tacit.engines.print.mix import mixed
-from tacit.engines.print.sql_dialect import Dialect
-from tacit.engines.print.total import total
-from tacit.engines.print.word import alias, cast, identifier, literal
+from tacit.core import Kind
+from tacit.engines import (
+    Dialect,
+    alias,
+    cast,
+    hash_columns,
+    hash_values,
+    identifier,
+    literal,
+    total,
+)
 
 Run = Callable[[str], Sequence[Sequence[Any]]]
 """Runs one statement on the engine, and gives its rows."""
@@ -96,8 +101,10 @@ class DialectContract:
         summed = exp.select(total(exp.column("v"), WIDE, self.dialect))
         yield "a sum of more than 64 bits", summed.from_(rows.subquery("t")), 4 * WIDE
         named = exp.select(alias(cast(literal("ann"), "TEXT"), identifier("u")))
-        mix = exp.select(mixed(b"salt", [("u", True)], self.dialect)).from_(named.subquery("t"))
-        yield "the order of kept rows", mix, mixed_in_python(b"salt", ["ann"])
+        mix = exp.select(hash_columns(b"salt", [("u", True)], self.dialect)).from_(
+            named.subquery("t")
+        )
+        yield "the order of kept rows", mix, hash_values(b"salt", ["ann"])
 
     def _value(self, tree: exp.Expr) -> object:
         query = tree if isinstance(tree, exp.Query) else exp.select(alias(tree, "value"))

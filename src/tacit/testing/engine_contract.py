@@ -1,63 +1,279 @@
-"""The contract of an engine: what every one must show, wherever it is written.
-
-An author gives one function, which takes a catalogue and its tables and gives the engine that
-holds them. The suite does the rest: the same integers as the reference on tables with special
-values, and on none; whoever joins or leaves shows in nothing but noise; a failure has one text;
-what the engine says that it lacks it refuses.
-"""
+"""Questions that every engine must answer as the reference does, by what they are about."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from itertools import cycle, islice
+from math import inf, nan
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from tacit.audit.record import RecordingGateway
-from tacit.audit.replay import BrokenPromise, ReplayingGateway
-from tacit.core.catalog import Catalog
-from tacit.core.column import Kind
-from tacit.core.dataset import Limits, Location
-from tacit.core.keys import Group
-from tacit.core.loss import Loss
-from tacit.core.proof import Rule
-from tacit.core.secret import Secret
-from tacit.core.sensitivity import Norm, Sensitivity
-from tacit.engines.engine import MEMBERS, CheckedEngine, RowEngine, SecretTable
-from tacit.engines.joined import Tables
-from tacit.engines.reference import Reference
-from tacit.engines.unit_rows import UnitRows
+from tacit import core
+from tacit.audit.replay import BrokenPromise, RecordingGateway, ReplayingGateway
+from tacit.engines import MEMBERS, CheckedEngine, RowEngine, SecretTable, UnitRows
+from tacit.engines.reference import Cell, Reference, Row, Tables
 from tacit.errors import EngineUnreachable, InternalError, InvalidValue, TacitError
-from tacit.mechanisms.gateway import inside
-from tacit.noise.integers import Integers
+from tacit.mechanisms import inside
+from tacit.noise import Integers
 from tacit.numeric.entropy import Entropy, SystemEntropy
-from tacit.plan.bound import bound
-from tacit.plan.canonical import canonical
-from tacit.plan.relation import Scan
-from tacit.plan.steps import WholeSteps
-from tacit.plan.tally import KeptTally
-from tacit.plan.training import training_of
-from tacit.query.price import price
-from tacit.query.quote import Quote
-from tacit.query.run import run
-from tacit.session.open import open_session
-from tacit.sql.parse import parse
-from tacit.testing.engine_cases import QUESTIONS
-from tacit.testing.engine_tables import PEOPLE, WARDS, catalog, tables
+from tacit.plan import KeptTally, Scan, WholeSteps, bound, canonical, training_of
+from tacit.query import Quote, price, run
+from tacit.session import open_session
+from tacit.sql import parse
+
+QUESTIONS: dict[str, tuple[str, ...]] = {
+    "counts": (
+        "SELECT COUNT(*), COUNT(DISTINCT person) FROM visits",
+        "SELECT COUNT(pay), COUNT(ward), COUNT(day), COUNT(seen) FROM visits",
+        "SELECT COUNT(cost), COUNT(smoker) FROM visits",
+    ),
+    "sums": (
+        "SELECT SUM(age), SUM(age * 3 - 1) FROM visits",
+        "SELECT SUM(pay), SUM(0.5 * pay - 2 * age) FROM visits",
+        "SELECT SUM(cost), SUM(age * cost) FROM visits",
+    ),
+    "kept rows": (
+        "SELECT AVG(age), VARIANCE(age) FROM visits",
+        "SELECT ward, AVG(pay) FROM visits GROUP BY ward",
+        "SELECT ward, AVG(cost), STDDEV(age) FROM visits GROUP BY ward",
+    ),
+    "trees": (
+        "SELECT MEDIAN(age), MAX(age) FROM visits",
+        "SELECT ward, MEDIAN(pay) FROM visits GROUP BY ward",
+        "SELECT MIN(cost), QUANTILE(cost, 0.9) FROM visits",
+    ),
+    "comparisons": (
+        "SELECT COUNT(*) FROM visits WHERE age < 17.5 OR age = 40",
+        "SELECT COUNT(*) FROM visits WHERE room >= 4611686018427387903",
+        "SELECT COUNT(*) FROM visits WHERE age <> room AND NOT age IN (1, 2, 120)",
+        "SELECT COUNT(*) FROM visits WHERE pay > 0.1 OR pay = 0",
+        "SELECT COUNT(*) FROM visits WHERE cost > -10.5 AND cost <> 99.99",
+        "SELECT COUNT(*) FROM visits WHERE cost > 0.000000000000000001",
+        "SELECT COUNT(*) FROM visits WHERE pay BETWEEN age AND 99.9 OR pay IS NULL",
+        "SELECT COUNT(*) FROM visits WHERE NOT (smoker OR age > 30)",
+        "SELECT COUNT(*) FROM visits WHERE age * 2 - 1 = 33 OR NULL",
+    ),
+    "text": (
+        "SELECT COUNT(*) FROM visits WHERE ward = 'it''s' OR ward = ''",
+        "SELECT COUNT(*) FROM visits WHERE doctor IN ('\\', '😀', 'NULL', 'Ärztin')",
+        "SELECT COUNT(*) FROM visits WHERE ward <> doctor",
+        "SELECT COUNT(*) FROM visits WHERE ward LIKE '%o_th' OR ward NOT LIKE 'a\\%'",
+    ),
+    "days": (
+        "SELECT COUNT(*) FROM visits WHERE day < DATE '2000-01-01' OR seen < DATE '2020-02-29'",
+        "SELECT SUM(until - DATE '2020-02-29'), AVG(YEAR(until)) FROM visits",
+        "SELECT SUM(EXTRACT(QUARTER FROM day)), SUM(EXTRACT(DOW FROM day)) FROM visits",
+        "SELECT DATE_TRUNC('week', day) AS k, COUNT(*) FROM visits GROUP BY k",
+        "SELECT DATE_TRUNC('quarter', until) AS k, COUNT(*) FROM visits GROUP BY k",
+        "SELECT day, DAYOFWEEK(until) AS k, COUNT(*) FROM visits GROUP BY day, k",
+    ),
+    "groups": (
+        "SELECT ward, smoker, COUNT(*) FROM visits GROUP BY ward, smoker",
+        "SELECT FLOOR(age / 10) * 10 AS k, COUNT(*) FROM visits GROUP BY k",
+        "SELECT FLOOR(pay / 25) * 25 AS k, SUM(age) FROM visits GROUP BY k",
+        "SELECT FLOOR(cost / 7) * 7 AS k, COUNT(*) FROM visits GROUP BY k",
+        (
+            "SELECT CASE WHEN age < 18 THEN 'child' ELSE 'adult' END AS k, COUNT(*) FROM visits"
+            " GROUP BY k"
+        ),
+        "SELECT doctor, COUNT(*), SUM(age) FROM visits GROUP BY doctor",
+        "SELECT room, AVG(age), MEDIAN(age) FROM visits GROUP BY room",
+        "SELECT doctor, ward, COUNT(DISTINCT person) FROM visits GROUP BY doctor, ward",
+    ),
+    "tables side by side": (
+        "SELECT ward, SUM(value) FROM labs JOIN visits ON visit = visits.id GROUP BY ward",
+        "SELECT AVG(age * value) FROM visits v JOIN labs l ON l.visit = v.id WHERE age > 9",
+        (
+            "SELECT region, COUNT(*), AVG(beds + age) FROM visits v JOIN places p"
+            " ON v.ward = p.ward GROUP BY region"
+        ),
+        (
+            "SELECT SUM(beds), COUNT(beds) FROM visits LEFT JOIN places"
+            " ON places.ward = visits.ward WHERE region IS NULL OR beds > 3"
+        ),
+    ),
+    "each person": (
+        "SELECT AVG(n) FROM (SELECT person, COUNT(*) AS n FROM visits GROUP BY person)",
+        "SELECT AVG(m) FROM (SELECT person, AVG(pay) AS m FROM visits GROUP BY person)",
+        (
+            "SELECT SUM(m) FROM (SELECT person, AVG(age) AS m, MIN(age) AS l FROM visits"
+            " GROUP BY person) WHERE l < 18"
+        ),
+        (
+            "SELECT ward, MEDIAN(m) FROM (SELECT person, ward, MAX(age) AS m FROM visits"
+            " GROUP BY person, ward) GROUP BY ward"
+        ),
+        "SELECT AVG(t) FROM (SELECT person, SUM(cost) AS t FROM visits GROUP BY person)",
+    ),
+}
+
+
+# ------------------------------------------------------------------ engine tables
+# Three tables that hold all that engines disagree about, for the contract of an engine.
+#
+# A clinic: visits name the person, labs lead to visits, and a public table says where a ward
+# is.
+
+PEOPLE: tuple[Cell, ...] = ("a", "b", " a", "A", "", "it's", "NULL", "Ä", "a|b", "\\", None)
+"""Names that are easily taken for one another, or for none; the last is nobody's."""
+
+MOST_ROWS = 7
+"""Rows that a person has at most; the first has as many."""
+
+WARDS = ("north", "south", "it's", "a\\b", "")
+VISITS = (
+    core.Column("id", core.Kind.INTEGER),
+    core.Column("person", core.Kind.TEXT),
+    core.Column("ward", core.Kind.TEXT, keys=core.Keys(WARDS)),
+    core.Column("age", core.Kind.INTEGER, bounds=core.Bounds.of(0, 120)),
+    core.Column("pay", core.Kind.FLOAT, bounds=core.Bounds.of("-0.1", 100)),
+    core.Column(
+        "cost",
+        core.Kind.DECIMAL,
+        bounds=core.Bounds.of("-10.5", "99.99"),
+        step=Fraction(1, 100),
+    ),
+    core.Column("smoker", core.Kind.BOOLEAN),
+    core.Column("day", core.Kind.DATE),
+    core.Column(
+        "until", core.Kind.DATE, bounds=core.Bounds.days(date(2019, 12, 30), date(2021, 3, 1))
+    ),
+    core.Column("seen", core.Kind.TIMESTAMP),
+    core.Column("doctor", core.Kind.TEXT),
+    core.Column("room", core.Kind.INTEGER),
+)
+LABS = (
+    core.Column("visit", core.Kind.INTEGER),
+    core.Column("value", core.Kind.INTEGER, bounds=core.Bounds.of(-5, 5)),
+)
+PLACES = (
+    core.Column("ward", core.Kind.TEXT),
+    core.Column("region", core.Kind.TEXT, keys=core.Keys(("hills", "coast"))),
+    core.Column("beds", core.Kind.INTEGER, bounds=core.Bounds.of(0, 50)),
+)
+WHERE: tuple[Row, ...] = (
+    {"ward": "north", "region": "hills", "beds": 30},
+    {"ward": "north", "region": "coast", "beds": -7},
+    {"ward": "north", "region": "coast", "beds": -7},
+    {"ward": "elsewhere", "region": None, "beds": None},
+    {"ward": None, "region": "hills", "beds": 2**63 - 1},
+)
+"""A ward is in one place, in two or in none."""
+
+CELLS: dict[str, Sequence[Cell]] = {
+    "ward": ("north", *WARDS, "elsewhere", None, "NULL", "north|"),
+    "age": (40, None, 120, 121, -1, 0, 2**63 - 1, -(2**63), 17, 18, 2**53 + 1),
+    "pay": (
+        *(0.1, nan, None, inf, -inf, -0.0, 1e308, -1.7976931348623157e308, 5e-324, 50.5),
+        *(99.99999999999999, 100.00000000000001, 2.0**-33, 1 / 3, 0.5, 2.0**63),
+    ),
+    "cost": tuple(
+        None if text is None else Decimal(text)
+        for text in ("9.99", None, "-10.5", "9999999999999999.99", "0", "-0.01", "99.99", "5")
+    ),
+    "smoker": (True, None, False),
+    "day": (date(2000, 2, 29), date.min, date.max, None, date(1969, 12, 31), date(2024, 6, 1)),
+    "until": (
+        date(2020, 2, 29),
+        date.max,
+        None,
+        date.min,
+        date(2019, 12, 30),
+        date(2021, 3, 1),
+    ),
+    "seen": tuple(
+        None if moment is None else datetime.fromisoformat(moment)
+        for moment in ("2020-02-29", "2020-02-28T23:59:59.999999", None, "0001-01-02")
+    ),
+    "doctor": ("who", "no", None, "", "it's", "no|", "Ärztin", "a\nb", "\\", "😀", "NULL"),
+    "room": (7, -1, None, 2**63 - 1, -(2**63), 0),
+    "value": (5, None, -5, 6, -9, 0, 2**63 - 1),
+}
+"""What the cells of a column hold in turn; columns are of many lengths, so that all meet."""
+
+
+def catalog(limits: core.Limits, without: frozenset[core.Kind] = frozenset()) -> core.Catalog:
+    """The tables as an owner declares them, ``without`` the columns of some kinds."""
+
+    def schema(columns: Sequence[core.Column]) -> core.Schema:
+        return core.Schema(tuple(column for column in columns if column.kind not in without))
+
+    def dataset(
+        name: str, columns: Sequence[core.Column], way: core.UnitColumn | core.Link
+    ) -> core.Dataset:
+        place = core.Location("here", (name,))
+        return core.Dataset(
+            name, "patients", schema(columns), way, limits, place, core.Epoch("1")
+        )
+
+    return core.Catalog(
+        (core.Population("patients", core.PrivacyUnit("person")),),
+        (
+            dataset("visits", VISITS, core.UnitColumn("person")),
+            dataset("labs", LABS, core.Link("visit", "visits", "id")),
+        ),
+        (_places(schema(PLACES)),),
+    )
+
+
+def _places(schema: core.Schema) -> core.PublicTable:
+    place = core.Location("here", ("places",))
+    return core.PublicTable(
+        "places", schema, place, core.Epoch("1"), schema.names, core.MOST_FAN_OUT
+    )
+
+
+def tables(people: Sequence[Cell] = PEOPLE) -> Tables:
+    """All rows of those ``people``; what a person's rows hold depends on nobody else."""
+    visits: list[Row] = []
+    labs: list[Row] = []
+    for place, person in enumerate(PEOPLE):
+        if person not in people:
+            continue
+        for number in range(MOST_ROWS - place % 4):
+            key = 100 * place + number
+            cells = {name: _cell(name, place, number) for name in CELLS if name != "value"}
+            visits.append({"id": key, "person": person} | cells)
+            labs += [
+                {"visit": key, "value": _cell("value", place, number + more)}
+                for more in range(number % 3)
+            ]
+    return {("visits",): visits, ("labs",): labs, ("places",): WHERE}
+
+
+def _cell(column: str, place: int, number: int) -> Cell:
+    """The first person's rows are alike but for a few cells, the others go through all."""
+    cells = CELLS[column]
+    start = MOST_ROWS * place
+    step = number if place else number // 2
+    return next(islice(cycle(cells), start + step, None))
+
+
+# ------------------------------------------------------------------ engine contract
+# The contract of an engine: what every one must show, wherever it is written.
+#
+# An author gives one function, which takes a catalogue and its tables and gives the engine
+# that holds them. The suite does the rest: the same integers as the reference on tables with
+# special values, and on none; whoever joins or leaves shows in nothing but noise; a failure
+# has one text; what the engine says that it lacks it refuses.
 
 SALT = b"salt"
-TIGHT, WIDE = Limits(max_groups=2, max_rows=3), Limits(max_groups=50, max_rows=50)
+TIGHT, WIDE = core.Limits(max_groups=2, max_rows=3), core.Limits(max_groups=50, max_rows=50)
 """Where contributions are bounded, and where every row still counts."""
 
 LEAVING = PEOPLE[0]
 """Who joins and leaves: the person of the most rows."""
 
-LOSS = Loss.zcdp("0.1", "1e-6")
+LOSS = core.Loss.zcdp("0.1", "1e-6")
 GONE = "gone_from_here"
 
 
-Over = Callable[[Catalog, Tables], CheckedEngine]
+Over = Callable[[core.Catalog, Tables], CheckedEngine]
 """The engine over some tables; what it held before may be gone.
 
 A column of a kind that the engine lacks is written there in any type.
@@ -72,12 +288,12 @@ class EngineContract:
         >>> from tacit.testing.engine_contract import EngineContract
         >>> def over(catalog, tables):
         ...     raise NotImplementedError
-        >>> len(EngineContract(over, lacks=frozenset({Kind.DECIMAL})).questions) > 30
+        >>> len(EngineContract(over, lacks=frozenset({core.Kind.DECIMAL})).questions) > 30
         True
     """
 
     over: Over
-    lacks: frozenset[Kind] = frozenset()
+    lacks: frozenset[core.Kind] = frozenset()
     one_of: int = 1
     """Of so many questions one is asked, where an engine takes long for each."""
     shared: bool = False
@@ -237,7 +453,7 @@ class EngineContract:
         plan = bound(parse("SELECT COUNT(*) FROM visits", declared), declared).plan
         engine = self.over(declared, tables())
         visits, *others = declared.datasets
-        moved = replace(visits, location=Location("here", (GONE,)))
+        moved = replace(visits, location=core.Location("here", (GONE,)))
         lost = replace(declared, datasets=(moved, *others))
         try:
             engine.run(plan, lost, SALT)
@@ -272,10 +488,10 @@ class Unclosed:
         """Leave the engine open."""
 
 
-def opened(table: SecretTable) -> tuple[tuple[Group, ...] | None, list[list[int]]]:
+def opened(table: SecretTable) -> tuple[tuple[core.Group, ...] | None, list[list[int]]]:
     """The groups and integers that an engine found, as an audit records them."""
     recording = RecordingGateway(SystemEntropy(SALT))
-    nothing = Sensitivity.of(1, Norm.L1, Rule("it is made up"))
+    nothing = core.Sensitivity.of(1, core.Norm.L1, core.Rule("it is made up"))
     found = [recording.release(tally, nothing, _as_it_is).tolist() for tally in table.tallies]
     if table.groups is None:
         return None, found
@@ -288,7 +504,7 @@ def _as_it_is(values: Integers, entropy: Entropy) -> Integers:
     return values
 
 
-def _refuses(engine: CheckedEngine, declared: Catalog) -> bool:
+def _refuses(engine: CheckedEngine, declared: core.Catalog) -> bool:
     try:
         engine.check(declared)
     except InvalidValue:
@@ -304,10 +520,10 @@ def _refuses_columns(engine: CheckedEngine) -> bool:
     return False
 
 
-def _blocks(rows: Secret[UnitRows]) -> list[list[int]]:
+def _blocks(rows: core.Secret[UnitRows]) -> list[list[int]]:
     """The rows for a fit, as an audit records them."""
     recording = RecordingGateway(SystemEntropy(SALT))
-    nothing = Sensitivity.of(1, Norm.L1, Rule("it is made up"))
+    nothing = core.Sensitivity.of(1, core.Norm.L1, core.Rule("it is made up"))
 
     def flat(found: UnitRows) -> Integers:
         blocks = [block.reshape(-1) for block in found.blocks()]

@@ -14,21 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.accounting.composition import leaves
-from tacit.accounting.price import loss_of
-from tacit.audit.model_bound import ModelBound
-from tacit.audit.record import RecordingGateway
-from tacit.audit.replay import BrokenPromise, ReplayingGateway
-from tacit.core.loss import Loss
-from tacit.core.measure import Measure
-from tacit.core.stored_event import decode, encode
+from tacit.accounting import leaves, loss_of
+from tacit.audit import ModelBound
+from tacit.audit.replay import BrokenPromise, RecordingGateway, ReplayingGateway
+from tacit.core import Loss, Measure, decode_event, encode_event
 from tacit.errors import TacitError
-from tacit.ml.arrays import Arrays
+from tacit.ml import Arrays
+from tacit.numeric import exact
 from tacit.numeric.entropy import SystemEntropy
-from tacit.numeric.exact import exact
-from tacit.plan.bounded import BoundedPlan
-from tacit.plan.estimator import RowsOf
-from tacit.query.fit import Data, drive
+from tacit.plan import BoundedPlan, RowsOf
+from tacit.query import Data, drive
 
 METHODS = ("event", "steps", "get_params", "learn")
 CONFIDENCE = 0.999
@@ -96,7 +91,7 @@ class EstimatorContract:
         if self.make().event(others.training) != event:
             yield "Its event depends on the rows, and not on settings and facts alone."
         try:
-            kept = decode(encode(event)) == event
+            kept = decode_event(encode_event(event)) == event
         except Exception:  # noqa: BLE001 - whatever it is, no ledger could hold it
             kept = False
         if not kept:

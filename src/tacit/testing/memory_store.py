@@ -14,15 +14,13 @@ import sqlite3
 from functools import cache
 from threading import Lock
 from types import TracebackType
+from typing import cast
 
 from sqlalchemy import StaticPool, create_engine
 from sqlalchemy.dialects.sqlite import dialect
 
 from tacit.errors import StoreFailed
-from tacit.store.failure import failure_of
-from tacit.store.migrate import migrate
-from tacit.store.sqlite import PRAGMAS
-from tacit.store.work import Prints, Work
+from tacit.store import PRAGMAS, Prints, Work, failure_of, migrate
 
 PAGE_BYTES = 1024
 """Small pages make small copies; an empty store has about 50 of them."""
@@ -153,8 +151,7 @@ def _migrated() -> bytes:
         connection.exec_driver_sql(f"PRAGMA page_size={PAGE_BYTES}")
         connection.rollback()
         migrate(connection, WRITE)
-        made = connection.connection.dbapi_connection
-        assert isinstance(made, sqlite3.Connection)  # noqa: S101 - SQLAlchemy's type is wider
+        made = cast("sqlite3.Connection", connection.connection.dbapi_connection)
         image = made.serialize()
     engine.dispose()
     return image

@@ -6,8 +6,8 @@ from typing import TypeVar
 
 from hypothesis import strategies as st
 
-from tacit.core.multiset import Multiset
-from tacit.core.unit import Neighbours
+from tacit.core import Neighbours
+from tacit.lab.databases import Multiset
 
 Element = TypeVar("Element", bound=Hashable)
 Row = TypeVar("Row")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ExampleTable:
     """Column names and rows of plain values."""
 
     columns: tuple[str, ...]
@@ -21,7 +21,7 @@ class Table:
         return tuple(row[place] for row in self.rows)
 
 
-SALARY = Table(
+SALARY = ExampleTable(
     ("position", "department", "gender", "ethnicity", "salary"),
     (
         ("faculty", "CSE", "female", "SE Asian", 95_000),
@@ -33,13 +33,13 @@ SALARY = Table(
 )
 """Rows without names, in which a few public facts still single a person out."""
 
-VAPE = Table(
+VAPE = ExampleTable(
     ("name", "vape", "age", "income"),
     (("John", "yes", 18, 1000), ("Kate", "no", 22, 2000), ("David", "yes", 21, 5000)),
 )
 """Three people and one sensitive bit each; without David's row it is a neighbour of itself."""
 
-RATINGS = Table(
+RATINGS = ExampleTable(
     ("viewer", "first", "second", "third", "fourth", "fifth"),
     (
         ("User 1", 0, 5, 0, 1, 0),

@@ -3,8 +3,8 @@ from math import exp
 
 import numpy as np
 
-from tacit.mechanisms.above_threshold import SparseVector
-from tacit.testing.mechanism import (
+from tacit.mechanisms.sparse_vector import SparseVector
+from tacit.testing.mechanism_contract import (
     Draws,
     MechanismExample,
     Pmf,

@@ -4,15 +4,14 @@ from fractions import Fraction
 import numpy as np
 from scipy.stats import gamma, kstest
 
-from tacit.accounting.ball import ball_delta
+from tacit.accounting.curves import ball_delta
 from tacit.core.secret import Secret
 from tacit.core.sensitivity import Sensitivity
-from tacit.mechanisms.add_vector import AddVector
-from tacit.mechanisms.ball import Ball
 from tacit.mechanisms.mechanism import Mechanism
+from tacit.mechanisms.vector_noise import AddVector, Ball
 from tacit.noise.integers import Integers
 from tacit.numeric.entropy import SystemEntropy
-from tacit.testing.mechanism import Draws, MechanismExample, l2
+from tacit.testing.mechanism_contract import Draws, MechanismExample, l2
 
 SCALE, DIMENSIONS = 10**6, 3
 """So many steps of the grid that its rounding does not show."""

@@ -1,7 +1,13 @@
 import numpy as np
 
-from tacit.mechanisms.constant import Constant
-from tacit.testing.mechanism import Draws, MechanismExample, hockey_stick_of, l1, one_by_one
+from tacit.lab.selection import ConstantMechanism
+from tacit.testing.mechanism_contract import (
+    Draws,
+    MechanismExample,
+    hockey_stick_of,
+    l1,
+    one_by_one,
+)
 
 
 def p_value(draws: Draws) -> float:
@@ -9,8 +15,8 @@ def p_value(draws: Draws) -> float:
 
 
 EXAMPLE = MechanismExample(
-    mechanism=Constant((20, 40)),
-    off=Constant((21, 42)),
+    mechanism=ConstantMechanism((20, 40)),
+    off=ConstantMechanism((21, 42)),
     sensitivity=l1(1),
     left=(0,),
     right=(1,),

@@ -8,12 +8,11 @@ from numpy.typing import NDArray
 
 from tacit.core.secret import Secret
 from tacit.core.sensitivity import Sensitivity
-from tacit.mechanisms.add_vector import AddVector
-from tacit.mechanisms.cube import Cube
 from tacit.mechanisms.mechanism import Mechanism
+from tacit.mechanisms.vector_noise import AddVector, Cube
 from tacit.noise.integers import Integers
 from tacit.numeric.entropy import SystemEntropy
-from tacit.testing.mechanism import (
+from tacit.testing.mechanism_contract import (
     Draws,
     MechanismExample,
     Pmf,

@@ -2,7 +2,7 @@ from fractions import Fraction
 from math import exp
 
 from tacit.mechanisms.exponential import Exponential
-from tacit.testing.mechanism import (
+from tacit.testing.mechanism_contract import (
     MechanismExample,
     Pmf,
     hockey_stick_of,

@@ -1,8 +1,8 @@
 from fractions import Fraction
 from math import exp
 
-from tacit.mechanisms.gaussian import Gaussian
-from tacit.testing.mechanism import (
+from tacit.mechanisms.additive_noise import Gaussian
+from tacit.testing.mechanism_contract import (
     MechanismExample,
     Pmf,
     hockey_stick_of,

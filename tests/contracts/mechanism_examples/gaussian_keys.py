@@ -1,8 +1,8 @@
 from fractions import Fraction
 from math import exp
 
-from tacit.mechanisms.gaussian_keys import GaussianKeys
-from tacit.testing.mechanism import (
+from tacit.mechanisms.threshold_keys import GaussianKeys
+from tacit.testing.mechanism_contract import (
     MechanismExample,
     Pmf,
     hockey_stick_of,

@@ -6,10 +6,10 @@ import numpy as np
 
 from tacit.core.secret import Secret
 from tacit.mechanisms.gateway import LiveGateway
-from tacit.mechanisms.grid_quantile import GridQuantile
+from tacit.mechanisms.grid_quantiles import GridQuantile
 from tacit.mechanisms.mechanism import Mechanism
 from tacit.numeric.entropy import SystemEntropy
-from tacit.testing.mechanism import (
+from tacit.testing.mechanism_contract import (
     Draws,
     MechanismExample,
     Pmf,

@@ -1,8 +1,8 @@
 from fractions import Fraction
 
-from tacit.mechanisms.lomax import Lomax
-from tacit.noise.lomax import lomax_factor
-from tacit.testing.mechanism import (
+from tacit.accounting.curves import lomax_factor
+from tacit.robust.smooth_noise import Lomax
+from tacit.testing.mechanism_contract import (
     MechanismExample,
     Pmf,
     hockey_stick_of,

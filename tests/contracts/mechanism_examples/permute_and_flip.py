@@ -2,8 +2,8 @@ from fractions import Fraction
 from itertools import permutations
 from math import exp, prod
 
-from tacit.mechanisms.permute_and_flip import PermuteAndFlip
-from tacit.testing.mechanism import (
+from tacit.robust.selection import PermuteAndFlip
+from tacit.testing.mechanism_contract import (
     MechanismExample,
     Pmf,
     hockey_stick_of,

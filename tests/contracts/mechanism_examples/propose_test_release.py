@@ -2,8 +2,8 @@ from dataclasses import replace
 from fractions import Fraction
 from math import exp
 
-from tacit.mechanisms.propose_test_release import ProposeTestRelease
-from tacit.testing.mechanism import (
+from tacit.lab.propose_test_release import ProposeTestRelease
+from tacit.testing.mechanism_contract import (
     MechanismExample,
     Pmf,
     hockey_stick_of,

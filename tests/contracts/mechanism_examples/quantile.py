@@ -1,8 +1,8 @@
 from fractions import Fraction
 from math import exp
 
-from tacit.mechanisms.quantile import Quantile
-from tacit.testing.mechanism import (
+from tacit.robust.quantiles import RankQuantile
+from tacit.testing.mechanism_contract import (
     MechanismExample,
     Pmf,
     hockey_stick_of,
@@ -29,8 +29,8 @@ def pmf(counts: tuple[int, ...]) -> Pmf:
 
 
 EXAMPLE = MechanismExample(
-    mechanism=Quantile(Fraction("0.75"), rate=Fraction(1), points=8),
-    off=Quantile(Fraction("0.75"), rate=Fraction(95, 100), points=8),
+    mechanism=RankQuantile(Fraction("0.75"), rate=Fraction(1), points=8),
+    off=RankQuantile(Fraction("0.75"), rate=Fraction(95, 100), points=8),
     sensitivity=l1(1),
     left=LEFT,
     right=RIGHT,

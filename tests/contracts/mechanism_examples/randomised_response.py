@@ -1,7 +1,7 @@
 from fractions import Fraction
 
 from tacit.mechanisms.randomised_response import RandomisedResponse
-from tacit.testing.mechanism import (
+from tacit.testing.mechanism_contract import (
     MechanismExample,
     Pmf,
     hockey_stick_of,

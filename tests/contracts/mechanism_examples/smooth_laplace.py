@@ -1,8 +1,8 @@
 from fractions import Fraction
 from math import exp
 
-from tacit.mechanisms.smooth_laplace import SmoothLaplace
-from tacit.testing.mechanism import (
+from tacit.robust.smooth_noise import SmoothLaplace
+from tacit.testing.mechanism_contract import (
     MechanismExample,
     Pmf,
     hockey_stick_of,

@@ -2,8 +2,8 @@ from fractions import Fraction
 
 from scipy.stats import t as student
 
-from tacit.mechanisms.student import Student
-from tacit.testing.mechanism import (
+from tacit.robust.smooth_noise import Student
+from tacit.testing.mechanism_contract import (
     MechanismExample,
     Pmf,
     hockey_stick_of,

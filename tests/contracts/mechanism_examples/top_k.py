@@ -2,8 +2,8 @@ from fractions import Fraction
 from itertools import permutations
 from math import exp
 
-from tacit.mechanisms.top_k import TopK
-from tacit.testing.mechanism import (
+from tacit.lab.selection import TopK
+from tacit.testing.mechanism_contract import (
     MechanismExample,
     Pmf,
     hockey_stick_of,

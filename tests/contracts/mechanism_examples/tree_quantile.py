@@ -3,14 +3,13 @@ from math import exp
 
 import numpy as np
 
-from tacit.core.proof import Rule
 from tacit.core.secret import Secret
-from tacit.core.sensitivity import Norm, Sensitivity
+from tacit.core.sensitivity import Norm, Rule, Sensitivity
 from tacit.mechanisms.gateway import LiveGateway
+from tacit.mechanisms.grid_quantiles import TreeQuantile
 from tacit.mechanisms.mechanism import Mechanism
-from tacit.mechanisms.tree_quantile import TreeQuantile
 from tacit.numeric.entropy import SystemEntropy
-from tacit.testing.mechanism import (
+from tacit.testing.mechanism_contract import (
     Draws,
     MechanismExample,
     Pmf,

@@ -1,8 +1,8 @@
 from fractions import Fraction
 from math import exp
 
-from tacit.mechanisms.truncated_geometric_keys import TruncatedGeometricKeys
-from tacit.testing.mechanism import (
+from tacit.mechanisms.optimal_keys import TruncatedGeometricKeys
+from tacit.testing.mechanism_contract import (
     MechanismExample,
     Pmf,
     hockey_stick_of,

@@ -6,12 +6,12 @@ import numpy as np
 
 from tacit.core.secret import Secret
 from tacit.core.sensitivity import Sensitivity
-from tacit.mechanisms.add_vector import AddVector
+from tacit.lab.propose_test_release import TruncatedLaplace
 from tacit.mechanisms.mechanism import Mechanism
-from tacit.mechanisms.truncated_laplace import TruncatedLaplace
+from tacit.mechanisms.vector_noise import AddVector
 from tacit.noise.integers import Integers
 from tacit.numeric.entropy import SystemEntropy
-from tacit.testing.mechanism import (
+from tacit.testing.mechanism_contract import (
     Draws,
     MechanismExample,
     Pmf,

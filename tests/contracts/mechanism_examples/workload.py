@@ -1,8 +1,8 @@
 from fractions import Fraction
 from math import exp
 
-from tacit.mechanisms.workload import LinearQueries
-from tacit.testing.mechanism import (
+from tacit.lab.matrix_mechanism import LinearQueries
+from tacit.testing.mechanism_contract import (
     MechanismExample,
     Pmf,
     hockey_stick_of,

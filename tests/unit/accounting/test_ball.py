@@ -3,7 +3,7 @@ from math import expm1
 import numpy as np
 import pytest
 
-from tacit.accounting.ball import ball_delta, ball_scale
+from tacit.accounting.curves import ball_delta, ball_scale
 from tacit.errors import InvalidValue
 
 SCALES = {2: 0.9998, 5: 0.9864, 10: 0.9164, 20: 0.7728, 50: 0.5499, 100: 0.4052}

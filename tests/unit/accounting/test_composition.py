@@ -3,17 +3,13 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 
-from tacit.accounting.composition import leaves
-from tacit.accounting.cost import cost_of
-from tacit.accounting.curve import delta_at
-from tacit.accounting.price import loss_of
-from tacit.accounting.renyi import renyi_of
+from tacit.accounting.pricing import cost_of, delta_at, leaves, loss_of
+from tacit.core.codec import EVENTS
 from tacit.core.event import Composed, Event, Nothing, Repeated
-from tacit.core.loss import Loss
-from tacit.core.measure import Measure
-from tacit.core.stored_event import EVENTS
+from tacit.core.loss import Loss, Measure
 from tacit.errors import InvalidValue
-from tacit.testing.events import LEAVES, UNPRICED, histories
+from tacit.lab.accountants import renyi_of
+from tacit.testing.mechanism_contract import LEAVES, UNPRICED, histories
 
 MEASURES = [Measure.APPROXIMATE, Measure.ZCDP]
 DELTA = Fraction(1, 10**9)

@@ -5,21 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.accounting.calibrate import UNIT, calibrate
 from tacit.accounting.convert import convert, delta_of_rho, epsilon_of_rho, rho_within
-from tacit.accounting.gaussian import (
-    discrete_gaussian_delta,
-    gaussian_delta,
-    gaussian_scale,
-)
-from tacit.accounting.price import loss_of
-from tacit.core.event import Event
-from tacit.core.loss import Loss
-from tacit.core.measure import Measure
-from tacit.core.noise_event import (
-    GaussianNoise,
-    LaplaceNoise,
-)
+from tacit.accounting.curves import discrete_gaussian_delta, gaussian_delta, gaussian_scale
+from tacit.accounting.pricing import UNIT, calibrate, loss_of
+from tacit.core.event import Event, GaussianNoise, LaplaceNoise
+from tacit.core.loss import Loss, Measure
 from tacit.errors import InvalidValue
 
 MICRO = Fraction(1, 10**6)

@@ -6,7 +6,7 @@ from statistics import NormalDist
 
 import pytest
 
-from tacit.accounting.gaussian import discrete_gaussian_delta, gaussian_delta, gaussian_scale
+from tacit.accounting.curves import discrete_gaussian_delta, gaussian_delta, gaussian_scale
 from tacit.errors import InvalidValue
 
 F = Fraction

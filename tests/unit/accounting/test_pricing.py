@@ -5,43 +5,53 @@ from fractions import Fraction
 
 import pytest
 
-from tacit.accounting import calibrate as calibrating
 from tacit.accounting import convert as converting
-from tacit.accounting.calibrate import calibrate
-from tacit.accounting.composition import leaves
+from tacit.accounting import pricing as calibrating
 from tacit.accounting.convert import (
+    PRINTED,
     RHO_UNIT,
+    budget_within,
     convert,
     delta_of_rho,
     epsilon_of_rho,
+    least_at,
+    least_that,
+    promised,
     rho_within,
 )
-from tacit.accounting.cost import Cost, cost_of
-from tacit.accounting.curve import delta_at
-from tacit.accounting.price import EPSILON_UNIT, loss_of
-from tacit.accounting.promise import PRINTED, budget_within, promised
-from tacit.accounting.search import least_at, least_that
-from tacit.core.event import Composed, Event, Nothing, Repeated, Sampled
-from tacit.core.loss import Loss
-from tacit.core.measure import Measure
-from tacit.core.noise_event import (
+from tacit.accounting.pricing import (
+    EPSILON_UNIT,
+    Cost,
+    calibrate,
+    cost_of,
+    delta_at,
+    leaves,
+    loss_of,
+)
+from tacit.core.event import (
+    AboveThreshold,
     BallNoise,
+    Composed,
     CubeNoise,
+    Event,
+    ExponentialSelection,
     GaussianNoise,
+    KeySelection,
     LaplaceNoise,
+    LomaxNoise,
+    Nothing,
+    PermuteAndFlipSelection,
+    ProposeTestReleaseEvent,
+    RandomisedResponseEvent,
     RealGaussianNoise,
+    Repeated,
+    Sampled,
+    StudentNoise,
     TruncatedLaplaceNoise,
 )
-from tacit.core.selection_event import (
-    AboveThreshold,
-    ExponentialSelection,
-    KeySelection,
-    PermuteAndFlipSelection,
-    RandomisedResponse,
-)
-from tacit.core.smooth_event import LomaxNoise, ProposeTestRelease, StudentNoise
+from tacit.core.loss import Loss, Measure
 from tacit.errors import InvalidValue
-from tacit.numeric.exact import exp_bounds, log_bounds
+from tacit.numeric.exact_numbers import exp_bounds, log_bounds
 
 F = Fraction
 TENTH, MICRO = F(1, 10), F(1, 10**6)
@@ -59,13 +69,13 @@ EXACT: list[tuple[Event, Cost]] = [
     # a bounded range costs a quarter of what a pure leaf does
     (ExponentialSelection(TENTH), Cost(TENTH, F(1, 800))),
     (PermuteAndFlipSelection(TENTH), Cost(TENTH, F(1, 200))),
-    (RandomisedResponse(F(1, 2), 2), Cost(F(0), F(0))),
-    (RandomisedResponse(F(1, 5), 5), Cost(F(0), F(0))),
+    (RandomisedResponseEvent(F(1, 2), 2), Cost(F(0), F(0))),
+    (RandomisedResponseEvent(F(1, 5), 5), Cost(F(0), F(0))),
     (KEYS, Cost(F(3, 5), F(3, 50), F(3, 10**7))),
     (AboveThreshold(TENTH, F(1, 5)), Cost(F(3, 10), F(9, 200))),
     (LomaxNoise(TENTH, F(1, 100)), Cost(TENTH, F(1, 200))),
     (StudentNoise(4, F(1, 50), F(1, 5)), Cost(F(33, 100), F(33, 100) ** 2 / 2)),
-    (ProposeTestRelease(TENTH, F(1, 5), MICRO), Cost(F(3, 10), F(9, 200), MICRO)),
+    (ProposeTestReleaseEvent(TENTH, F(1, 5), MICRO), Cost(F(3, 10), F(9, 200), MICRO)),
 ]
 
 
@@ -83,7 +93,7 @@ def test_an_event_without_a_rule_is_refused() -> None:
 def test_randomised_response_costs_the_logarithm_of_its_odds(
     truth: Fraction, choices: int, odds: int
 ) -> None:
-    cost = cost_of(RandomisedResponse(truth, choices))
+    cost = cost_of(RandomisedResponseEvent(truth, choices))
     assert cost.epsilon == log_bounds(F(odds))[1]
     assert cost.rho == cost.epsilon**2 / 2
     assert cost.epsilon > log_bounds(F(odds))[0]

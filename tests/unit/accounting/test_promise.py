@@ -6,10 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.accounting.convert import epsilon_of_rho
-from tacit.accounting.promise import budget_within, promised
-from tacit.core.loss import Loss
-from tacit.core.measure import Measure
+from tacit.accounting.convert import budget_within, epsilon_of_rho, promised
+from tacit.core.loss import Loss, Measure
 from tacit.errors import InvalidValue
 
 MILLIONTH = Fraction(1, 10**6)

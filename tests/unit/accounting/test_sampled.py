@@ -6,10 +6,8 @@ from math import exp, inf, isclose, log, prod
 
 import pytest
 
-from tacit.accounting.cost import cost_of
-from tacit.core.event import Sampled
-from tacit.core.noise_event import TruncatedLaplaceNoise
-from tacit.core.selection_event import KeySelection
+from tacit.accounting.pricing import cost_of
+from tacit.core.event import KeySelection, Sampled, TruncatedLaplaceNoise
 
 Law = dict[object, float]
 RATES = [Fraction(1, 100), Fraction(1, 10), Fraction(1, 3), Fraction(1, 2), Fraction(1)]

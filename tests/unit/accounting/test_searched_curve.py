@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from tacit.accounting.smooth import _between, _mass, smooth_laplace_delta
+from tacit.accounting.curves import _between, _mass, smooth_laplace_delta
 
 F = Fraction
 

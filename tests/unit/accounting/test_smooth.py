@@ -4,8 +4,7 @@ from math import exp, inf, log
 import numpy as np
 import pytest
 
-from tacit.accounting.smooth import lomax_worst_loss, smooth_laplace_delta
-from tacit.noise.lomax import lomax_factor
+from tacit.accounting.curves import lomax_factor, lomax_worst_loss, smooth_laplace_delta
 
 EPSILONS = [Fraction(text) for text in ("0.1", "0.3", "1", "3")]
 SHARES = [Fraction(text) for text in ("0.02", "0.1", "1/6", "0.25", "0.45")]

@@ -3,10 +3,8 @@ import json
 import numpy as np
 import pytest
 
-from tacit.attacks.finding import Finding
-from tacit.attacks.measured import Measured
-from tacit.attacks.report import WARNING, Part, Report, side_by_side
-from tacit.attacks.verdict import Verdict
+from tacit.attacks.finding import AttackVerdict, Finding, Measured
+from tacit.attacks.report import WARNING, AttackedItem, AttackReport, side_by_side
 from tacit.errors import InvalidValue
 
 
@@ -18,23 +16,23 @@ def finding(hits: int, allowed: float | None = None, *, fact: bool = False) -> F
 @pytest.mark.parametrize(
     ("hits", "allowed", "verdict"),
     [
-        (9_990, None, Verdict.TOLD),
-        (6_000, None, Verdict.LEAKS),
-        (5_100, None, Verdict.GUESS),
-        (7_000, 0.731, Verdict.HELD),
-        (5_100, 0.731, Verdict.GUESS),
-        (7_600, 0.731, Verdict.BROKEN),
+        (9_990, None, AttackVerdict.TOLD),
+        (6_000, None, AttackVerdict.LEAKS),
+        (5_100, None, AttackVerdict.GUESS),
+        (7_000, 0.731, AttackVerdict.HELD),
+        (5_100, 0.731, AttackVerdict.GUESS),
+        (7_600, 0.731, AttackVerdict.BROKEN),
     ],
 )
 def test_a_verdict_follows_from_chance_and_what_is_allowed(
-    hits: int, allowed: float | None, verdict: Verdict
+    hits: int, allowed: float | None, verdict: AttackVerdict
 ) -> None:
     assert finding(hits, allowed).verdict is verdict
 
 
 def test_a_fact_is_nobodys_leak_and_nothing_to_be_proud_of() -> None:
-    assert finding(10_000, fact=True).verdict is Verdict.FACT
-    assert not Verdict.FACT.good
+    assert finding(10_000, fact=True).verdict is AttackVerdict.FACT
+    assert not AttackVerdict.FACT.good
 
 
 def test_an_interval_holds_the_share_about_as_often_as_it_says() -> None:
@@ -65,7 +63,9 @@ def test_no_share_of_nothing() -> None:
 
 
 def test_a_report_is_one_page_and_whatever_stands_in_it_is_text() -> None:
-    report = Report("<script>", "ε = 1", (Part("SELECT '<i>'", (finding(7_000, 0.731),)),))
+    report = AttackReport(
+        "<script>", "ε = 1", (AttackedItem("SELECT '<i>'", (finding(7_000, 0.731),)),)
+    )
     page = report.html()
     assert "<script" not in page
     assert "&lt;b&gt;ours&lt;/b&gt;" in page
@@ -75,7 +75,7 @@ def test_a_report_is_one_page_and_whatever_stands_in_it_is_text() -> None:
     assert "nothing in it is private" in page
     told = json.loads(report.to_json())
     assert told["warning"] == WARNING
-    assert told["parts"][0]["findings"][0]["verdict"] == Verdict.HELD.value
+    assert told["parts"][0]["findings"][0]["verdict"] == AttackVerdict.HELD.value
     assert "is Bob in? 70%" in str(report)
 
 

@@ -3,13 +3,17 @@
 import numpy as np
 import pytest
 
-from tacit.attacks.differencing import difference
-from tacit.attacks.exhaustive import databases
+from tacit.attacks.answers_gallery import databases, difference
 from tacit.attacks.linkage import cells
-from tacit.attacks.model_membership import Predict, confidences, likelihood_ratios
+from tacit.attacks.members_gallery import (
+    Predict,
+    Ratings,
+    confidences,
+    likelihood_ratios,
+    stands_out,
+    tracing,
+)
 from tacit.attacks.reconstruction import least_squares, sharpened
-from tacit.attacks.sparse_linkage import Ratings, stands_out
-from tacit.attacks.tracing import tracing
 from tacit.errors import InvalidValue
 
 

@@ -5,12 +5,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tacit.audit.record import RecordingGateway
-from tacit.audit.replay import BrokenPromise, ReplayingGateway
-from tacit.core.proof import Rule
+from tacit.audit.replay import BrokenPromise, RecordingGateway, ReplayingGateway
 from tacit.core.secret import Secret
-from tacit.core.sensitivity import Norm, Sensitivity
-from tacit.mechanisms.grid_quantile import GridQuantile
+from tacit.core.sensitivity import Norm, Rule, Sensitivity
+from tacit.mechanisms.grid_quantiles import GridQuantile
 from tacit.numeric.entropy import SystemEntropy
 
 HALF = Fraction(1, 2)

@@ -6,17 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.audit.record import RecordingGateway
-from tacit.audit.replay import BrokenPromise, ReplayingGateway, square_distance
-from tacit.core.proof import Rule
+from tacit.audit.replay import (
+    BrokenPromise,
+    RecordingGateway,
+    ReplayingGateway,
+    square_distance,
+)
 from tacit.core.secret import Secret
-from tacit.core.sensitivity import Norm, Sensitivity
+from tacit.core.sensitivity import Norm, Rule, Sensitivity
 from tacit.errors import InternalError
-from tacit.mechanisms.add_noise import AddNoise
+from tacit.mechanisms.additive_noise import AddNoise
 from tacit.mechanisms.gateway import Gateway
-from tacit.noise.inversion import Inversion
+from tacit.noise.inversion import Categorical, Inversion
 from tacit.noise.laplace import DiscreteLaplace
-from tacit.noise.weights import Categorical
 from tacit.numeric.entropy import SystemEntropy
 from tacit.testing.entropy import ScriptedEntropy
 

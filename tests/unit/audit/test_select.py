@@ -6,28 +6,26 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tacit.audit.record import RecordingGateway
-from tacit.audit.replay import BrokenPromise, ReplayingGateway, aligned
-from tacit.core.proof import Rule
+from tacit.audit.replay import BrokenPromise, RecordingGateway, ReplayingGateway, aligned
 from tacit.core.secret import Secret
-from tacit.core.sensitivity import Norm, Sensitivity
+from tacit.core.sensitivity import Norm, Rule, Sensitivity
 from tacit.core.unseal import unseal
-from tacit.mechanisms.gateway import Gateway, Kept
-from tacit.mechanisms.laplace_keys import LaplaceKeys
-from tacit.mechanisms.select import select
+from tacit.mechanisms.gateway import Gateway, SelectedGroups
+from tacit.mechanisms.mechanism import select
+from tacit.mechanisms.threshold_keys import LaplaceKeys
 from tacit.numeric.entropy import SystemEntropy
 
 SURE = LaplaceKeys(Fraction(20), Fraction(9, 10), max_keys=4)
 FOUR = Sensitivity(Fraction(4), Norm.L2, Rule("a unit is in four groups, once"))
 
 
-def selected(counts: Mapping[str, int], gateway: Gateway) -> Kept:
+def selected(counts: Mapping[str, int], gateway: Gateway) -> SelectedGroups:
     groups = tuple((name,) for name in counts)
     values = np.array(list(counts.values()), dtype=np.int64)
     return select(SURE, Secret(groups), Secret(values), FOUR, gateway)
 
 
-def recorded(counts: Mapping[str, int]) -> tuple[RecordingGateway, Kept]:
+def recorded(counts: Mapping[str, int]) -> tuple[RecordingGateway, SelectedGroups]:
     gateway = RecordingGateway(SystemEntropy(b"charge"))
     return gateway, selected(counts, gateway)
 

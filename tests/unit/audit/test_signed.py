@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from tacit.audit.signed import SignedReport
+from tacit.audit.report import SignedReport
 from tacit.errors import InvalidValue
-from tacit.store.signing_key import SigningKey
+from tacit.store.key_files import SigningKey
 
 KEY = SigningKey(bytes(range(32)))
 REPORT = {"kept": True, "parts": [{"subject": "SELECT 'ä', 1", "shown": 0.9780000000000001}]}

@@ -4,20 +4,15 @@ from math import exp, sqrt
 
 import pytest
 
-from tacit.accounting.curve import delta_at
-from tacit.accounting.price import loss_of
+from tacit.accounting.pricing import delta_at, loss_of
 from tacit.choose.noise import choose_noise
-from tacit.choose.selector import choose_selector
 from tacit.core.loss import Loss
-from tacit.core.proof import Rule
-from tacit.core.sensitivity import Norm, Sensitivity
+from tacit.core.sensitivity import Norm, Rule, Sensitivity
 from tacit.errors import InvalidValue
-from tacit.mechanisms.ball import Ball
-from tacit.mechanisms.cube import Cube
+from tacit.mechanisms.additive_noise import Gaussian, Laplace
 from tacit.mechanisms.exponential import Exponential
-from tacit.mechanisms.gaussian import Gaussian
-from tacit.mechanisms.laplace import Laplace
-from tacit.mechanisms.permute_and_flip import PermuteAndFlip
+from tacit.mechanisms.vector_noise import Ball, Cube
+from tacit.robust.selection import PermuteAndFlip, choose_selector
 
 ERRORS = range(200, 300, 10)  # of ten classifiers on a thousand examples
 

@@ -3,10 +3,10 @@ from fractions import Fraction
 
 import pytest
 
-from tacit.accounting.price import loss_of
-from tacit.choose.quantile import REACH_SHARE, choose_quantile
+from tacit.accounting.pricing import loss_of
+from tacit.choose.noise import REACH_SHARE, choose_quantile
 from tacit.core.loss import Loss
-from tacit.testing.mechanism import l1
+from tacit.testing.mechanism_contract import l1
 
 LOSSES = [Loss.pure(1), Loss.zcdp("0.125"), Loss.approximate(1, "1e-6")]
 

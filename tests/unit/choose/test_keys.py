@@ -8,18 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.accounting.curve import delta_at
-from tacit.accounting.price import loss_of
+from tacit.accounting.pricing import delta_at, loss_of
 from tacit.choose.keys import HALF, choose_keys, price_delta
-from tacit.core.loss import Loss
-from tacit.core.measure import Measure
-from tacit.core.proof import Rule
-from tacit.core.sensitivity import Norm, Sensitivity
+from tacit.core.loss import Loss, Measure
+from tacit.core.sensitivity import Norm, Rule, Sensitivity
 from tacit.errors import InvalidValue
-from tacit.mechanisms.gaussian_keys import GaussianKeys
-from tacit.mechanisms.laplace_keys import LaplaceKeys
-from tacit.mechanisms.optimal_keys import OptimalKeys
-from tacit.mechanisms.truncated_geometric_keys import TruncatedGeometricKeys
+from tacit.mechanisms.optimal_keys import OptimalKeys, TruncatedGeometricKeys
+from tacit.mechanisms.threshold_keys import GaussianKeys, LaplaceKeys
 
 Keys = OptimalKeys | TruncatedGeometricKeys | LaplaceKeys | GaussianKeys
 

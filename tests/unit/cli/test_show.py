@@ -9,12 +9,10 @@ import pytest
 from rich.console import Console
 from rich.table import Table
 
-from tacit.cli.show import as_csv, show, table_of
-from tacit.core.guarantee import Guarantee
+from tacit.cli.options import as_csv, show, table_of
 from tacit.core.loss import Loss
-from tacit.core.population import Population
-from tacit.core.release import Release, ReleasedColumn
-from tacit.core.unit import PrivacyUnit
+from tacit.core.privacy_unit import Population, PrivacyUnit
+from tacit.core.release import Guarantee, Release, ReleasedColumn
 
 MARKUP = "[red]north[/red] [link=https://evil.example]x[/link]"
 FORMULAS = ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "plain")

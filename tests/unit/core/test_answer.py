@@ -2,20 +2,16 @@
 
 from dataclasses import replace
 
-from tacit.core.answer import Answer
-from tacit.core.guarantee import Guarantee
 from tacit.core.loss import Loss
-from tacit.core.population import Population
-from tacit.core.release import Release, ReleasedColumn
-from tacit.core.standing import Standing
-from tacit.core.unit import PrivacyUnit
+from tacit.core.privacy_unit import Population, PrivacyUnit
+from tacit.core.release import Answer, BudgetSummary, Guarantee, Release, ReleasedColumn
 
 RELEASE = Release(
     (ReleasedColumn("ward", ("east", "west")),),
     Guarantee(Population("patients", PrivacyUnit("person")), Loss.pure(1)),
     receipt=b"\x01\xff",
 )
-STANDING = Standing(
+STANDING = BudgetSummary(
     "patients",
     Loss.zcdp("0.05"),
     Loss.zcdp("0.05"),

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.core.bounds import Bounds, Provenance
+from tacit.core.domain import Bounds, Provenance
 from tacit.errors import InvalidValue
 
 BOUNDS = st.tuples(st.fractions(), st.fractions()).map(lambda ends: Bounds(*sorted(ends)))

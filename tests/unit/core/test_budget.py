@@ -3,8 +3,7 @@ from fractions import Fraction
 
 import pytest
 
-from tacit.core.budget import Budget
-from tacit.core.loss import Loss
+from tacit.core.loss import Budget, Loss
 from tacit.errors import InvalidValue
 
 MILLIONTH = Fraction(1, 10**6)

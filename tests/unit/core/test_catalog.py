@@ -2,13 +2,18 @@ from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Dataset, Epoch, Limits, Link, Location, UnitColumn
-from tacit.core.population import Population
-from tacit.core.public_table import PublicTable
-from tacit.core.schema import Schema
-from tacit.core.unit import PrivacyUnit
+from tacit.core.catalog import (
+    Catalog,
+    Dataset,
+    Epoch,
+    Limits,
+    Link,
+    Location,
+    PublicTable,
+    UnitColumn,
+)
+from tacit.core.domain import Column, Kind, Schema
+from tacit.core.privacy_unit import Population, PrivacyUnit
 from tacit.errors import InvalidValue, UnknownName
 
 PATIENTS = Population("patients", PrivacyUnit("person"))

@@ -7,20 +7,20 @@ from fractions import Fraction
 import pytest
 from ward import CATALOG, NOTES, dataset, ward
 
-from tacit.core.bounds import Bounds, Provenance
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Limits, UnitColumn
-from tacit.core.keys import Keys
+from tacit.core.catalog import Catalog, Limits, UnitColumn
+from tacit.core.codec import (
+    ELSEWHERE,
+    decode_catalog,
+    decode_loss,
+    decode_standing,
+    encode_catalog,
+    encode_loss,
+    encode_standing,
+)
+from tacit.core.domain import Bounds, Column, Keys, Kind, Provenance, Schema
 from tacit.core.loss import Loss
-from tacit.core.population import Population
-from tacit.core.schema import Schema
-from tacit.core.standing import SHOWN, Standing, rounded
-from tacit.core.stored_catalog import ELSEWHERE, decode, encode
-from tacit.core.stored_standing import decode as decode_standing
-from tacit.core.stored_standing import decode_loss, encode_loss
-from tacit.core.stored_standing import encode as encode_standing
-from tacit.core.unit import Neighbours, PrivacyUnit
+from tacit.core.privacy_unit import Neighbours, Population, PrivacyUnit
+from tacit.core.release import SHOWN, BudgetSummary, rounded
 from tacit.errors import InvalidValue
 
 LOSSES = [
@@ -29,7 +29,7 @@ LOSSES = [
     Loss.zcdp("0.05", "1e-7"),
     Loss.approximate("1e-12", "1e-18"),
 ]
-STANDING = Standing(
+STANDING = BudgetSummary(
     "patients",
     Loss.zcdp("0.05"),
     Loss.zcdp("0.06"),
@@ -64,8 +64,8 @@ def moved(catalog: Catalog) -> Catalog:
     ],
 )
 def test_a_catalogue_comes_back_but_for_where_it_lives(catalog: Catalog) -> None:
-    told = json.loads(json.dumps(encode(catalog)))
-    assert decode(told) == moved(catalog)
+    told = json.loads(json.dumps(encode_catalog(catalog)))
+    assert decode_catalog(told) == moved(catalog)
 
 
 def test_what_is_told_of_a_column() -> None:
@@ -79,7 +79,7 @@ def test_what_is_told_of_a_column() -> None:
     catalog = Catalog(
         (Population("patients", people),), (dataset("t", schema, UnitColumn("person")),)
     )
-    told = encode(catalog)
+    told = encode_catalog(catalog)
     assert told["populations"] == [
         {"name": "patients", "unit": "person", "neighbours": Neighbours.REPLACE_ONE.value}
     ]
@@ -90,11 +90,13 @@ def test_what_is_told_of_a_column() -> None:
         {"name": "c", "kind": "decimal", "bounds": ["0", "9", "public"], "step": "0.01"},
     ]
     assert "here" not in json.dumps(told)
-    assert decode(told) == moved(catalog)
+    assert decode_catalog(told) == moved(catalog)
 
 
 def test_days_are_told_as_days() -> None:
-    visits = next(each for each in encode(CATALOG)["datasets"] if each["name"] == "visits")
+    visits = next(
+        each for each in encode_catalog(CATALOG)["datasets"] if each["name"] == "visits"
+    )
     days = next(each for each in visits["columns"] if each["name"] == "day")
     assert days["bounds"] == ["2026-01-01", "2026-12-31", "public"]
     assert visits["link"]["parent"] == "patients"
@@ -103,13 +105,13 @@ def test_days_are_told_as_days() -> None:
 
 @pytest.mark.parametrize("part", ["populations", "datasets", "public"])
 def test_what_is_no_catalogue_is_refused(part: str) -> None:
-    told = encode(CATALOG)
+    told = encode_catalog(CATALOG)
     for broken in ({k: v for k, v in told.items() if k != part}, told | {part: [{}]}):
         with pytest.raises(InvalidValue, match="This is not a catalogue"):
-            decode(broken)
+            decode_catalog(broken)
     boundless = told["datasets"][0] | {"max_groups": 0}
     with pytest.raises(InvalidValue, match="Limits are at least 1"):
-        decode(told | {"datasets": [boundless]})
+        decode_catalog(told | {"datasets": [boundless]})
 
 
 @pytest.mark.parametrize("loss", LOSSES)

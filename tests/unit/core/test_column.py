@@ -4,10 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from tacit.core.bounds import Bounds
-from tacit.core.column import Column, Kind
-from tacit.core.day import FIRST, LAST, day_of, number_of
-from tacit.core.keys import Keys
+from tacit.core.domain import FIRST, LAST, Bounds, Column, Keys, Kind, day_of, number_of
 from tacit.errors import InvalidValue, MissingBound
 from tacit.numeric.grid import Grid
 

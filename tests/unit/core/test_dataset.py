@@ -2,17 +2,8 @@ from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import (
-    Dataset,
-    Epoch,
-    Limits,
-    Link,
-    Location,
-    UnitColumn,
-    ValidatedCopy,
-)
-from tacit.core.schema import Schema
+from tacit.core.catalog import Dataset, Epoch, Limits, Link, Location, UnitColumn, ValidatedCopy
+from tacit.core.domain import Column, Kind, Schema
 from tacit.errors import InvalidValue, UnknownName
 
 VISITS = Dataset(

@@ -5,8 +5,16 @@ from typing import ClassVar
 
 import pytest
 
-from tacit.core.event import Composed, Event, Nothing, Numerics, Repeated, Sampled
-from tacit.core.noise_event import GaussianNoise, LaplaceNoise
+from tacit.core.event import (
+    Composed,
+    Event,
+    GaussianNoise,
+    LaplaceNoise,
+    Nothing,
+    Numerics,
+    Repeated,
+    Sampled,
+)
 from tacit.errors import InvalidValue
 
 

@@ -3,10 +3,9 @@ from dataclasses import FrozenInstanceError
 import pytest
 
 from tacit.core.event import Numerics
-from tacit.core.guarantee import Guarantee
 from tacit.core.loss import Loss
-from tacit.core.population import Population
-from tacit.core.unit import Neighbours, PrivacyUnit
+from tacit.core.privacy_unit import Neighbours, Population, PrivacyUnit
+from tacit.core.release import Guarantee
 
 PATIENTS = Population("patients", PrivacyUnit("person"))
 ROUNDED = "noise computed with rounded real numbers has the law of exact ones"

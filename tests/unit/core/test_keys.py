@@ -2,8 +2,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from tacit.core.bounds import Provenance
-from tacit.core.keys import Keys
+from tacit.core.domain import Keys, Provenance
 from tacit.errors import InvalidValue
 
 

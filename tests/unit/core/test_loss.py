@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.core.loss import Loss
-from tacit.core.measure import Measure
+from tacit.core.loss import Loss, Measure
 from tacit.errors import InvalidValue
 
 AMOUNTS = st.fractions(min_value=0, max_value=100)

@@ -4,13 +4,10 @@ from typing import Any
 
 import pytest
 
-from tacit.core.guarantee import Guarantee
+from tacit.core.codec import decode_release, encode_release
 from tacit.core.loss import Loss
-from tacit.core.parameter import Parameter, columns_of, parameters_in
-from tacit.core.population import Population
-from tacit.core.release import Release
-from tacit.core.stored_release import decode, encode
-from tacit.core.unit import PrivacyUnit
+from tacit.core.privacy_unit import Population, PrivacyUnit
+from tacit.core.release import Guarantee, Parameter, Release, columns_of, parameters_in
 from tacit.errors import InvalidValue
 
 GUARANTEE = Guarantee(Population("people", PrivacyUnit("person")), Loss.zcdp("0.1"))
@@ -24,7 +21,7 @@ def test_parameters_come_back_from_the_bytes_of_a_release() -> None:
         Parameter.of("one_", [1.5]),
     )
     release = Release(columns_of(parameters), GUARANTEE, b"receipt")
-    assert parameters_in(decode(encode(release))) == parameters
+    assert parameters_in(decode_release(encode_release(release))) == parameters
     assert parameters[0].nested == [[0.1, -2.5e-300], [3.0, 7]]
 
 

@@ -2,8 +2,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from tacit.core.population import Population
-from tacit.core.unit import Neighbours, PrivacyUnit
+from tacit.core.privacy_unit import Neighbours, Population, PrivacyUnit
 from tacit.errors import InvalidValue
 
 PERSON = PrivacyUnit("person")

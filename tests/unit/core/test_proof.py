@@ -2,7 +2,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from tacit.core.proof import Rule
+from tacit.core.sensitivity import Rule
 
 ROW = Rule("a row changes a count by 1")
 

@@ -5,11 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.core.guarantee import Guarantee
 from tacit.core.loss import Loss
-from tacit.core.population import Population
-from tacit.core.release import Release, ReleasedColumn
-from tacit.core.unit import PrivacyUnit
+from tacit.core.privacy_unit import Population, PrivacyUnit
+from tacit.core.release import Guarantee, Release, ReleasedColumn
 from tacit.errors import InvalidValue, UnknownName
 
 GUARANTEE = Guarantee(Population("patients", PrivacyUnit("person")), Loss.pure(1))

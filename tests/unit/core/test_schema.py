@@ -2,8 +2,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from tacit.core.column import Column, Kind
-from tacit.core.schema import Schema
+from tacit.core.domain import Column, Kind, Schema
 from tacit.errors import InvalidValue, UnknownName
 
 AGE, WARD = Column("age", Kind.INTEGER), Column("ward", Kind.TEXT)

@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.core.proof import Rule
-from tacit.core.sensitivity import Norm, Sensitivity
+from tacit.core.sensitivity import Norm, Rule, Sensitivity
 from tacit.errors import InvalidValue
-from tacit.numeric.exact import sqrt_bounds
+from tacit.numeric.exact_numbers import sqrt_bounds
 
 NORMS = st.sampled_from(Norm)
 FRACTIONS = st.fractions(min_value=-100, max_value=100, max_denominator=100)

@@ -5,9 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.core.event import Composed, Event, Nothing, Repeated, Sampled
-from tacit.core.noise_event import GaussianNoise, LaplaceNoise
-from tacit.core.stored_event import decode, encode
+from tacit.core.codec import decode_event, encode_event
+from tacit.core.event import (
+    Composed,
+    Event,
+    GaussianNoise,
+    LaplaceNoise,
+    Nothing,
+    Repeated,
+    Sampled,
+)
 from tacit.errors import InvalidValue
 
 AT_LEAST_ZERO = st.fractions(min_value=0)
@@ -27,26 +34,26 @@ LAPLACE = '{"kind":"laplace","scale":"10/3","sensitivity":"1"}'
 
 @given(EVENTS)
 def test_an_event_comes_back_from_its_text(event: Event) -> None:
-    assert decode(encode(event)) == event
+    assert decode_event(encode_event(event)) == event
 
 
 @given(EVENTS, EVENTS)
 def test_equal_events_and_no_others_have_equal_text(one: Event, other: Event) -> None:
-    assert (encode(one) == encode(other)) == (one == other)
-    assert encode(Composed((one,))) != encode(one)
+    assert (encode_event(one) == encode_event(other)) == (one == other)
+    assert encode_event(Composed((one,))) != encode_event(one)
 
 
 @given(EVENTS)
 def test_a_text_with_a_space_is_no_second_text_of_an_event(event: Event) -> None:
-    text = encode(event)
+    text = encode_event(event)
     assert json.loads(text) == json.loads(f" {text}")
     with pytest.raises(InvalidValue, match="not the canonical text"):
-        decode(f" {text}")
+        decode_event(f" {text}")
 
 
 def test_the_text_is_short_and_sorted() -> None:
-    assert encode(LaplaceNoise(Fraction(1), Fraction(10, 3))) == LAPLACE
-    assert decode(LAPLACE) == LaplaceNoise(sensitivity=Fraction(1), scale=Fraction(10, 3))
+    assert encode_event(LaplaceNoise(Fraction(1), Fraction(10, 3))) == LAPLACE
+    assert decode_event(LAPLACE) == LaplaceNoise(sensitivity=Fraction(1), scale=Fraction(10, 3))
 
 
 @pytest.mark.parametrize(
@@ -67,7 +74,7 @@ def test_the_text_is_short_and_sorted() -> None:
 )
 def test_another_spelling_of_an_event_is_refused(text: str) -> None:
     with pytest.raises(InvalidValue, match=r"not the (canonical|stored) text"):
-        decode(text)
+        decode_event(text)
 
 
 @pytest.mark.parametrize(
@@ -106,41 +113,43 @@ def test_another_spelling_of_an_event_is_refused(text: str) -> None:
 )
 def test_what_is_no_text_of_an_event_is_refused(text: str) -> None:
     with pytest.raises(InvalidValue, match="not the stored text of an event"):
-        decode(text)
+        decode_event(text)
 
 
 def test_an_event_of_floats_is_not_stored() -> None:
     with pytest.raises(InvalidValue, match="events, fractions and integers, not float"):
-        encode(LaplaceNoise(sensitivity=1.0, scale=3.5))
+        encode_event(LaplaceNoise(sensitivity=1.0, scale=3.5))
 
 
 @given(st.integers(0, 10**9), st.integers(0, 10**9))
 def test_a_repeated_event_comes_back_from_its_text(times: int, more: int) -> None:
     event = Repeated(Composed((Repeated(Nothing(), times),)), more)
-    assert decode(encode(event)) == event
+    assert decode_event(encode_event(event)) == event
 
 
 def test_a_sampled_event_comes_back_from_its_text() -> None:
     event = Sampled(Repeated(Nothing(), 2), Fraction(1, 3))
-    assert decode(encode(event)) == event
+    assert decode_event(encode_event(event)) == event
 
 
 @pytest.mark.parametrize("number", ["10/0", "1e999999999", "1" * 10_000])
 def test_a_number_that_is_none_or_too_long_is_refused(number: str) -> None:
     with pytest.raises(InvalidValue):
-        decode(f'{{"kind":"laplace","scale":"{number}","sensitivity":"1"}}')
+        decode_event(f'{{"kind":"laplace","scale":"{number}","sensitivity":"1"}}')
 
 
 def test_equal_events_of_integers_and_fractions_have_equal_text() -> None:
     assert LaplaceNoise(1, 2) == LaplaceNoise(Fraction(1), Fraction(2))
-    assert encode(LaplaceNoise(1, 2)) == encode(LaplaceNoise(Fraction(1), Fraction(2)))
+    assert encode_event(LaplaceNoise(1, 2)) == encode_event(
+        LaplaceNoise(Fraction(1), Fraction(2))
+    )
 
 
 def test_true_is_no_number_of_times() -> None:
     with pytest.raises(InvalidValue):
-        encode(Repeated(Nothing(), times=True))
+        encode_event(Repeated(Nothing(), times=True))
 
 
 def test_an_event_without_a_stored_name_is_refused() -> None:
     with pytest.raises(InvalidValue):
-        encode(Event())
+        encode_event(Event())

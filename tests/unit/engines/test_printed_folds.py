@@ -5,20 +5,22 @@ from dataclasses import replace
 import pytest
 from ward import CATALOG
 
-from tacit.engines.ask import statement
-from tacit.plan.fold import Fold
-from tacit.plan.relation import Scan
+from tacit.engines.print.postgres_dialect import POSTGRES
+from tacit.engines.print.sql_dialects import DUCKDB, SPARK
+from tacit.engines.sql_engine import statement
+from tacit.plan.estimator import training_of
+from tacit.plan.plan import Scan
+from tacit.plan.source import Fold
 from tacit.plan.steps import WholeSteps
 from tacit.plan.tally import KeptTally
-from tacit.plan.training import training_of
 
-DIALECTS = ("duckdb", "postgres", "spark")
+DIALECTS = {each.name: each for each in (DUCKDB, POSTGRES, SPARK)}
 
 
 def printed(fold: Fold | None, dialect: str) -> str:
     training = training_of(Scan("visits"), ["heat"], None, CATALOG)
     plan = replace(training, fold=fold).plan([KeptTally(WholeSteps(1), 0, 5)])
-    return statement(plan, CATALOG, b"salt", dialect)
+    return statement(plan, CATALOG, b"salt", DIALECTS[dialect])
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

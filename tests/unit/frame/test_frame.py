@@ -6,10 +6,12 @@ import pytest
 from clinic import catalog as clinic
 from hospital import catalog as hospital
 
-from tacit.core.dataset import Limits
+from tacit.core.catalog import Limits
 from tacit.errors import InvalidValue, UnknownName
-from tacit.frame.aggregate import (
+from tacit.frame.expression import (
     Agg,
+    case,
+    col,
     count,
     count_units,
     deviation,
@@ -21,11 +23,10 @@ from tacit.frame.aggregate import (
     total,
     variance,
 )
-from tacit.frame.expression import case, col
-from tacit.frame.table import Answer, Table
-from tacit.plan.calendar import Part, Span
-from tacit.plan.canonical import canonical
-from tacit.sql.parse import parse
+from tacit.frame.table import FrameQuery, Table
+from tacit.plan.canonical_form import canonical
+from tacit.plan.expression import DatePartName, Span
+from tacit.sql.parser import parse
 
 CLINIC = clinic(Limits(1, 2))
 HOSPITAL = hospital(Limits(1, 2))
@@ -74,10 +75,10 @@ SAME = [
             " AVG(until - DATE '2020-01-01') AS days FROM visits"
             " WHERE EXTRACT(DOW FROM day) = 0 AND ward NOT LIKE 'no%' GROUP BY week"
         ),
-        VISITS.where((col("day").part(Part.WEEKDAY) == 0) & ~col("ward").like("no%"))
+        VISITS.where((col("day").part(DatePartName.WEEKDAY) == 0) & ~col("ward").like("no%"))
         .group_by(week=col("day").period(Span.WEEKS))
         .agg(
-            years=total(col("until").part(Part.YEAR)),
+            years=total(col("until").part(DatePartName.YEAR)),
             days=mean(col("until") - date(2020, 1, 1)),
         ),
     ),
@@ -142,7 +143,9 @@ SAME = [
 
 
 @pytest.mark.parametrize(("text", "frame"), SAME, ids=[text for text, _ in SAME])
-def test_a_frame_and_a_text_that_mean_the_same_are_the_same(text: str, frame: Answer) -> None:
+def test_a_frame_and_a_text_that_mean_the_same_are_the_same(
+    text: str, frame: FrameQuery
+) -> None:
     catalog = CLINIC if "FROM visits" in text and "patients" not in text else HOSPITAL
     assert canonical(parse(text, catalog)) == canonical(frame.plan)
 

@@ -7,7 +7,7 @@ from asking import answer, ask, open_pure
 from history import write_history
 
 from tacit.errors import InvalidValue, LedgerBroken
-from tacit.ledger.anchor import Anchor, Head, check_anchor, take_anchor
+from tacit.ledger.chain import Anchor, Head, check_anchor, take_anchor
 from tacit.ledger.ledger import Ledger
 from tacit.store.store import Store
 

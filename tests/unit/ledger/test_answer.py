@@ -7,7 +7,7 @@ from asking import ask, open_pure
 
 from tacit.core.loss import Loss
 from tacit.errors import AnswerLost, AnswerPending
-from tacit.ledger.charge import Answer, Charge
+from tacit.ledger.charge import Charge, StoredRelease
 from tacit.ledger.ledger import Ledger
 from tacit.store.store import Store
 
@@ -47,7 +47,7 @@ def pay(ledger: Ledger, plan: str = "count", principal: str = "ann") -> Charge:
 def test_an_answer_is_stored_once_and_the_first_one_stays(ledger: Ledger) -> None:
     charge = pay(ledger)
     first = ledger.keep(charge, b"first")
-    assert first == Answer(b"first", charge.receipt)
+    assert first == StoredRelease(b"first", charge.receipt)
     assert ledger.keep(charge, b"second") == first
     assert ledger.released(ask("count")) == first
     assert ledger.verify("patients").entries == 3
@@ -112,7 +112,7 @@ def test_a_writer_whose_place_was_taken_gets_the_stored_bytes(
     clock.now += 1_000
     quick = pay(ledger, principal="bob")
     stored = ledger.keep(quick, b"quick")
-    assert ledger.keep(slow, b"slow") == stored == Answer(b"quick", quick.receipt)
+    assert ledger.keep(slow, b"slow") == stored == StoredRelease(b"quick", quick.receipt)
     ledger.verify("patients")
 
 

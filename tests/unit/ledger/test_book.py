@@ -5,18 +5,22 @@ from typing import Any
 
 import pytest
 
-from tacit.core.stored_event import encode as encode_event
+from tacit.core.codec import encode_event
 from tacit.errors import LedgerBroken
-from tacit.ledger.act import (
+from tacit.ledger.book import Book
+from tacit.ledger.charge import Units
+from tacit.ledger.entries import (
+    GENESIS,
     Act,
+    AnswerStored,
     Approved,
     CapRaised,
     Charged,
     Decision,
-    Declared,
+    Entry,
+    FactsDeclared,
     Failed,
     Joined,
-    Kept,
     LeastSet,
     Looked,
     Missed,
@@ -26,12 +30,10 @@ from tacit.ledger.act import (
     Proposed,
     QuotaSet,
     Retried,
+    encode_act,
+    follow,
 )
-from tacit.ledger.book import Book
-from tacit.ledger.entry import GENESIS, Entry, follow
-from tacit.ledger.stored_act import encode
-from tacit.ledger.units import Units
-from tacit.testing.events import LEAVES
+from tacit.testing.mechanism_contract import LEAVES
 
 TENTH, TRUNCATED, IDEALISED = (encode_event(LEAVES[place]) for place in (0, 2, 3))
 KEY, OTHER, HASH = "0a" * 32, "0b" * 32, "0c" * 32
@@ -64,7 +66,7 @@ PAID = Charged(
     at=2,
 )
 AGAIN = replace(PAID, request=OTHER)
-KEPT = Kept(charge=2, release=KEY, answer=HASH, at=3)
+KEPT = AnswerStored(charge=2, release=KEY, answer=HASH, at=3)
 MISSED, LOOKED = Missed(charge=2, at=3), Looked("olga", 4)
 RETRIED, FAILED = Retried(charge=2, at=3), Failed(charge=2, at=3)
 JOINED = Joined("ann", "@oncology", "olga", 2)
@@ -79,7 +81,7 @@ def chain(*acts: Act | Decision) -> list[Entry]:
     made: list[Entry] = []
     for act in acts:
         previous = made[-1].hash if made else GENESIS
-        made.append(follow(previous, "patients", len(made) + 1, encode(act)))
+        made.append(follow(previous, "patients", len(made) + 1, encode_act(act)))
     return made
 
 
@@ -178,7 +180,7 @@ BROKEN: dict[str, list[tuple[Act | Decision, ...]]] = {
         (OPENED, PAID, MISSED, replace(LOOKED, by="ann")),
         (OPENED, replace(JOINED, by="ann")),
         (OPENED, QuotaSet("ann", 1, 0, "ann", 2)),
-        (OPENED, Declared(("visits.age: integer",), "ann", 2)),
+        (OPENED, FactsDeclared(("visits.age: integer",), "ann", 2)),
         (OPENED, proposed(RISE, by="ann")),
         (OPENED, proposed(RISE), Approved(2, "ann", 3)),
     ],
@@ -219,7 +221,7 @@ def test_each_rule_is_held(rule: str, acts: tuple[Act, ...]) -> None:
 def test_what_keeps_the_rules_adds_up() -> None:
     rise = (proposed(RISE), Approved(5, "omar", 3))
     book = Book("patients").read_all(chain(OPENED, PAID, AGAIN, JOINED, *rise))
-    book.read(follow(book.head, "patients", 7, encode(replace(KEPT, charge=3))))
+    book.read(follow(book.head, "patients", 7, encode_act(replace(KEPT, charge=3))))
     assert book.cap == Units(2 * ONE, 0)
     assert book.spent == book.spent_by["ann"] == Units(ONE // 5, 0)
     assert book.unanswered == {2: bytes.fromhex(KEY)}

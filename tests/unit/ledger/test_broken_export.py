@@ -9,10 +9,9 @@ from history import write_history
 from tampering import hashed_anew
 
 from tacit.errors import LedgerBroken
-from tacit.ledger.entry import Entry
-from tacit.ledger.export import export, read_export
+from tacit.ledger.entries import Entry
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.restore import restore
+from tacit.ledger.verify import export, read_export, restore
 from tacit.store.store import Store
 
 Lines = list[str]

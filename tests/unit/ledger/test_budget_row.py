@@ -5,8 +5,7 @@ from fractions import Fraction
 import pytest
 from asking import PERSON, ask, open_pure
 
-from tacit.core.population import Population
-from tacit.core.unit import Neighbours, PrivacyUnit
+from tacit.core.privacy_unit import Neighbours, Population, PrivacyUnit
 from tacit.errors import (
     BudgetExceeded,
     ChargesFrozen,
@@ -17,9 +16,31 @@ from tacit.errors import (
     PopulationLocked,
     UnknownName,
 )
-from tacit.ledger.budget_row import BudgetRow, find_budget
-from tacit.ledger.charge import Charge, Record
-from tacit.ledger.holding import (
+from tacit.ledger.budget import (
+    USUAL_SHARE,
+    BudgetRow,
+    at_least,
+    count,
+    find_budget,
+    holders_of,
+    least_amount,
+    left_of,
+    limit,
+    quota_of,
+)
+from tacit.ledger.charge import (
+    MOST,
+    NO_LIMIT,
+    NO_TROUBLES,
+    NO_UNITS,
+    RETRIES,
+    Charge,
+    Record,
+    Troubles,
+    Units,
+)
+from tacit.ledger.ledger import Ledger
+from tacit.ledger.populations import (
     MOMENTARY,
     Owed,
     claim_tables,
@@ -28,12 +49,7 @@ from tacit.ledger.holding import (
     release_tables,
     with_unknown_tables,
 )
-from tacit.ledger.least import USUAL_SHARE, at_least, least_amount
-from tacit.ledger.ledger import Ledger
-from tacit.ledger.quota import count, holders_of, left_of, limit, quota_of
 from tacit.ledger.sealed_states import named
-from tacit.ledger.trouble import NO_TROUBLES, RETRIES, Troubles
-from tacit.ledger.units import MOST, NO_LIMIT, NO_UNITS, Units
 from tacit.store.store import Store
 
 ONE = 10**12

@@ -3,7 +3,7 @@
 from hashlib import sha256
 
 from tacit.ledger.charge import Charge
-from tacit.ledger.entry import GENESIS, Entry, follow
+from tacit.ledger.entries import GENESIS, Entry, follow
 
 FIRST = follow(GENESIS, "patients", 1, "{}")
 SECOND = follow(GENESIS, "staff", 1, "{}")

@@ -7,10 +7,8 @@ import pytest
 from asking import LEASE_MS, answer, ask, open_pure, population
 from sqlalchemy import update
 
-from tacit.core.budget import Budget
-from tacit.core.loss import Loss
-from tacit.core.population import Population
-from tacit.core.unit import PrivacyUnit
+from tacit.core.loss import Budget, Loss
+from tacit.core.privacy_unit import Population, PrivacyUnit
 from tacit.errors import (
     BudgetExceeded,
     ChargesFrozen,
@@ -21,16 +19,13 @@ from tacit.errors import (
     NotPermitted,
 )
 from tacit.ledger import reserve as reserving
-from tacit.ledger.act import Charged, Inherited
 from tacit.ledger.chain import SPEND, append
-from tacit.ledger.charge import Charge
-from tacit.ledger.declared import AnyDeclaration, Declaration, HeldDeclarations
-from tacit.ledger.export import export, read_export
-from tacit.ledger.holding import claim_tables
+from tacit.ledger.charge import Charge, Units
+from tacit.ledger.declarations import AnyDeclaration, Declaration, HeldDeclarations
+from tacit.ledger.entries import Charged, Inherited, decode_act, encode_act
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.stored_act import decode, encode
-from tacit.ledger.units import Units
-from tacit.ledger.verify import verify_export
+from tacit.ledger.populations import claim_tables
+from tacit.ledger.verify import export, read_export, verify_export
 from tacit.store.store import Store
 from tacit.store.tables import budgets
 
@@ -61,7 +56,7 @@ def own_unit(name: str, unit: str) -> Population:
 def test_a_charge_names_the_declaration_that_priced_it(ledger: Ledger) -> None:
     number = ledger.declare("patients", AGE, by="olga").seq
     answer(held(ledger), ask("count"))
-    acts = [decode(entry.body) for entry in ledger.entries("patients")]
+    acts = [decode_act(entry.body) for entry in ledger.entries("patients")]
     (charge,) = [act for act in acts if isinstance(act, Charged)]
     assert charge.declaration == number == ledger.status("patients").declaration
     ledger.verify("patients")
@@ -385,8 +380,10 @@ def test_what_is_left_out_cannot_be_written_out() -> None:
     act = Charged(
         "ann", ("ann",), "00", "00", "00", "{}", 1, 0, "0", question.populations, "00", 1
     )
-    assert "declaration" not in encode(act)
-    assert decode(encode(replace(act, declaration=7))) == replace(act, declaration=7)
-    zero = encode(replace(act, declaration=7)).replace('"declaration":"7"', '"declaration":"0"')
+    assert "declaration" not in encode_act(act)
+    assert decode_act(encode_act(replace(act, declaration=7))) == replace(act, declaration=7)
+    zero = encode_act(replace(act, declaration=7)).replace(
+        '"declaration":"7"', '"declaration":"0"'
+    )
     with pytest.raises(LedgerBroken, match="canonical"):
-        decode(zero)
+        decode_act(zero)

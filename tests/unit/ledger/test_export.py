@@ -9,14 +9,12 @@ from history import charged, joint, write_history
 
 from tacit.core.loss import Loss
 from tacit.errors import AnswerLost, BudgetExceeded, InvalidValue, LedgerBroken, NotPermitted
-from tacit.ledger.act import OwnerAdded
-from tacit.ledger.anchor import take_anchor
-from tacit.ledger.charge import Answer, Charge
-from tacit.ledger.declared import AnyDeclaration
-from tacit.ledger.export import export, read_export
+from tacit.ledger.chain import take_anchor
+from tacit.ledger.charge import Charge, StoredRelease
+from tacit.ledger.declarations import AnyDeclaration
+from tacit.ledger.entries import OwnerAdded
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.restore import restore
-from tacit.ledger.verify import verify_export
+from tacit.ledger.verify import export, read_export, restore, verify_export
 from tacit.store.store import Store
 
 Empty = Callable[[str], Store]
@@ -55,7 +53,7 @@ def test_after_a_move_all_is_as_it_was(written: Store, store: Store) -> None:
 
     for question in (ask("count 1", principal="bob"), joint("both")):
         kept = before.reserve(question, lease_ms=1)
-        assert isinstance(kept, Answer)
+        assert isinstance(kept, StoredRelease)
         assert ledger.reserve(question, lease_ms=1) == kept
         assert ledger.reserve(replace(question, request="mine"), lease_ms=1) == kept
     for lost in (ask("count 5", principal="cem"), joint("both, lost")):

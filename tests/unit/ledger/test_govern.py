@@ -6,13 +6,12 @@ from fractions import Fraction
 import pytest
 from asking import PERSON, answer, ask, open_pure
 
-from tacit.core.budget import Budget
-from tacit.core.loss import Loss
-from tacit.core.population import Population
+from tacit.core.loss import Budget, Loss
+from tacit.core.privacy_unit import Population
 from tacit.errors import BudgetExceeded, InvalidValue, NotPermitted, UnknownName
-from tacit.ledger.act import CapRaised, Decision, OwnerAdded, OwnerRemoved
+from tacit.ledger.charge import MOST
+from tacit.ledger.entries import CapRaised, Decision, OwnerAdded, OwnerRemoved
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.units import MOST
 from tacit.store.store import Store
 
 PATIENTS = Population("patients", PERSON)

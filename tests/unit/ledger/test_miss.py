@@ -6,10 +6,9 @@ import pytest
 from asking import answer, ask, open_pure
 
 from tacit.errors import AnswerLost, DeadlineMissed, InvalidValue, NotPermitted
-from tacit.ledger.charge import Answer, Charge
-from tacit.ledger.export import export
+from tacit.ledger.charge import Charge, StoredRelease
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.restore import restore
+from tacit.ledger.verify import export, restore
 from tacit.store.store import Store
 
 
@@ -67,7 +66,7 @@ def test_a_restored_ledger_is_locked_as_it_was(
     restore(other, export(store))
     assert Ledger(other).status("patients") == ledger.status("patients")
     found = Ledger(other).reserve(ask("before"), lease_ms=1)
-    assert isinstance(found, Answer)
+    assert isinstance(found, StoredRelease)
     assert found.body == kept.body
     with pytest.raises(DeadlineMissed):
         Ledger(other).reserve(ask("after"), lease_ms=1)

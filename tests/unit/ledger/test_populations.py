@@ -7,12 +7,11 @@ from threading import Thread
 import pytest
 from asking import TENTH, answer, ask, open_pure, population
 
+from tacit.core.event import LaplaceNoise
 from tacit.core.loss import Loss
-from tacit.core.noise_event import LaplaceNoise
 from tacit.errors import BudgetExceeded, InvalidValue, UnknownName
-from tacit.ledger.charge import Charge
+from tacit.ledger.charge import Charge, ChargeRequest, Target
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.question import Question, Target
 from tacit.store.store import Store
 
 FIFTH = LaplaceNoise(sensitivity=Fraction(1), scale=Fraction(5))
@@ -23,11 +22,11 @@ def ledger(store: Store) -> Ledger:
     return Ledger(store)
 
 
-def ask_both(plan: str, *, principal: str = "ann") -> Question:
+def ask_both(plan: str, *, principal: str = "ann") -> ChargeRequest:
     """A question about patients and staff, which costs twice as much of the staff."""
     one = ask(plan, principal=principal)
     targets = (Target(population("patients"), TENTH), Target(population("staff"), FIFTH))
-    return Question(
+    return ChargeRequest(
         targets=targets,
         principal=one.principal,
         request=one.request,
@@ -93,7 +92,7 @@ def test_populations_that_are_out_of_order_never_reach_the_ledger() -> None:
     one = ask("a")
     backwards = (Target(population("staff"), FIFTH), Target(population("patients"), TENTH))
     with pytest.raises(InvalidValue, match="in order"):
-        Question(backwards, "ann", "a", one.plan, one.loss, one.policy, one.epochs)
+        ChargeRequest(backwards, "ann", "a", one.plan, one.loss, one.policy, one.epochs)
 
 
 def test_many_at_once_wait_for_each_other_and_none_is_stuck(

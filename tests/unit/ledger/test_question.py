@@ -8,14 +8,14 @@ import pytest
 from asking import PERSON, TENTH, ask, population
 
 from tacit.core.loss import Loss
-from tacit.core.population import Population
+from tacit.core.privacy_unit import Population
 from tacit.errors import InvalidValue
-from tacit.ledger.question import Question, Target
+from tacit.ledger.charge import ChargeRequest, Target
 
 ASKED = ask("count")
 STAFF = Target(Population("staff", PERSON), TENTH)
 
-Change = Callable[[Question], Question]
+Change = Callable[[ChargeRequest], ChargeRequest]
 
 PUBLIC_PARTS: dict[str, Change] = {
     "another population": lambda q: replace(q, targets=(STAFF,)),
@@ -53,7 +53,7 @@ def test_no_two_of_them_share_a_key() -> None:
         replace(ASKED, loss=Loss.pure(Fraction(1, 10))),
     ],
 )
-def test_whoever_asks_an_equal_question_it_has_the_same_key(same: Question) -> None:
+def test_whoever_asks_an_equal_question_it_has_the_same_key(same: ChargeRequest) -> None:
     assert same.release_key == ASKED.release_key
 
 

@@ -8,17 +8,20 @@ import pytest
 from asking import PERSON, TENTH, ask, open_pure
 from sqlalchemy import delete
 
-from tacit.core.budget import Budget
-from tacit.core.event import Event, Nothing
-from tacit.core.loss import Loss
-from tacit.core.noise_event import BallNoise, GaussianNoise, LaplaceNoise
-from tacit.core.population import Population
-from tacit.core.selection_event import KeySelection
-from tacit.core.unit import Neighbours, PrivacyUnit
+from tacit.core.event import (
+    BallNoise,
+    Event,
+    GaussianNoise,
+    KeySelection,
+    LaplaceNoise,
+    Nothing,
+)
+from tacit.core.loss import Budget, Loss
+from tacit.core.privacy_unit import Neighbours, Population, PrivacyUnit
 from tacit.errors import AnswerLost, BudgetExceeded, InternalError, InvalidValue, UnknownName
 from tacit.ledger.charge import Charge
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.reserve import reserve
+from tacit.ledger.reserve import reserve_charge
 from tacit.store.store import Store
 from tacit.store.tables import requests
 
@@ -170,21 +173,21 @@ def test_the_call_that_charged_finds_its_own_charge_and_no_other_does(
     ledger = Ledger(one_file)
     open_pure(ledger)
     asked = ask("a")
-    first = reserve(one_file, asked, nonce=b"mine", now=0, until=10)
-    assert reserve(one_file, asked, nonce=b"mine", now=0, until=10) == first
+    first = reserve_charge(one_file, asked, nonce=b"mine", now=0, until=10)
+    assert reserve_charge(one_file, asked, nonce=b"mine", now=0, until=10) == first
     assert ledger.status("patients").spent == Loss.pure("0.1")
     with pytest.raises(AnswerLost):
-        reserve(one_file, asked, nonce=b"another", now=10, until=20)
+        reserve_charge(one_file, asked, nonce=b"another", now=10, until=20)
 
 
 def test_a_remembered_charge_that_is_not_in_the_chain_is_our_mistake(
     one_file: Store,
 ) -> None:
     open_pure(Ledger(one_file))
-    reserve(one_file, ask("a"), nonce=b"mine", now=0, until=10)
+    reserve_charge(one_file, ask("a"), nonce=b"mine", now=0, until=10)
     with one_file.writing() as work:
         work.run(delete(requests), {})
         row = {"principal": "ann", "request": ask("a").request_key, "nonce": b"mine"}
         work.run(requests.insert(), {**row, "binding": ask("a").binding, "places": "99"})
     with pytest.raises(InternalError, match="not in the chain"):
-        reserve(one_file, ask("a"), nonce=b"mine", now=0, until=10)
+        reserve_charge(one_file, ask("a"), nonce=b"mine", now=0, until=10)

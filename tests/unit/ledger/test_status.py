@@ -8,18 +8,14 @@ from asking import PERSON, TENTH, answer, ask, open_pure
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tacit.accounting.promise import promised
-from tacit.core.budget import Budget
-from tacit.core.event import Event, Nothing
-from tacit.core.loss import Loss
-from tacit.core.measure import Measure
-from tacit.core.noise_event import GaussianNoise, LaplaceNoise
-from tacit.core.population import Population
-from tacit.core.selection_event import KeySelection
+from tacit.accounting.convert import promised
+from tacit.core.event import Event, GaussianNoise, KeySelection, LaplaceNoise, Nothing
+from tacit.core.loss import Budget, Loss, Measure
+from tacit.core.privacy_unit import Population
 from tacit.errors import BudgetExceeded, InvalidValue
+from tacit.ledger.budget import Status
+from tacit.ledger.charge import AMOUNT_UNITS, Units
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.status import Status
-from tacit.ledger.units import AMOUNT_UNITS, Units
 from tacit.store.store import Store
 
 MILLIONTH = Fraction(1, 10**6)

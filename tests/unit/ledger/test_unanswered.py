@@ -8,9 +8,8 @@ import pytest
 from asking import answer, ask, open_pure
 from sqlalchemy import update
 
-from tacit.core.event import Nothing
+from tacit.core.event import LaplaceNoise, Nothing
 from tacit.core.loss import Loss
-from tacit.core.noise_event import LaplaceNoise
 from tacit.errors import (
     AnswerLost,
     AnswerPending,
@@ -22,12 +21,9 @@ from tacit.errors import (
     StoreFailed,
 )
 from tacit.ledger import unanswered
-from tacit.ledger.charge import Answer, Charge
-from tacit.ledger.export import export
+from tacit.ledger.charge import Charge, ChargeRequest, StoredRelease, Units
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.question import Question
-from tacit.ledger.restore import restore
-from tacit.ledger.units import Units
+from tacit.ledger.verify import export, restore
 from tacit.store.store import Store
 from tacit.store.tables import budgets
 
@@ -45,7 +41,7 @@ def charged(ledger: Ledger, plan: str, **given: object) -> Charge:
     return paid
 
 
-def refused(ledger: Ledger, question: Question) -> str:
+def refused(ledger: Ledger, question: ChargeRequest) -> str:
     with pytest.raises(PopulationLocked) as told:
         ledger.reserve(question, lease_ms=1)
     return str(told.value)
@@ -140,7 +136,7 @@ def test_an_answer_that_was_stored_after_all_has_not_failed(store: Store) -> Non
     open_pure(ledger)
     paid = charged(ledger, "stored")
     ledger.keep(paid, b"an answer")
-    assert ledger.fail(paid) == Answer(b"an answer", paid.receipt)
+    assert ledger.fail(paid) == StoredRelease(b"an answer", paid.receipt)
     assert not ledger.status("patients").locked
     assert ledger.verify("patients")
 

@@ -6,13 +6,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tacit.accounting.price import loss_of
-from tacit.core.event import Composed, Event, Nothing, Repeated
-from tacit.core.loss import Loss
-from tacit.core.measure import Measure
-from tacit.core.noise_event import GaussianNoise, LaplaceNoise
+from tacit.accounting.pricing import loss_of
+from tacit.core.event import Composed, Event, GaussianNoise, LaplaceNoise, Nothing, Repeated
+from tacit.core.loss import Loss, Measure
 from tacit.errors import InternalError, InvalidValue
-from tacit.ledger.units import (
+from tacit.ledger.charge import (
     AMOUNT_UNITS,
     DELTA_UNITS,
     MOST,

@@ -9,12 +9,17 @@ from asking import answer, ask, open_pure
 from tacit.core.loss import Loss
 from tacit.errors import LedgerBroken, UnknownName
 from tacit.ledger import chain as chains
-from tacit.ledger.anchor import Anchor, Head, check_anchor, take_anchor
-from tacit.ledger.chain import head_of, hold, walk
-from tacit.ledger.entry import FORMAT, GENESIS, Entry, follow
-from tacit.ledger.export import Exported, export, read_export
+from tacit.ledger.chain import Anchor, Head, check_anchor, head_of, hold, take_anchor, walk
+from tacit.ledger.entries import FORMAT, GENESIS, Entry, follow
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.verify import verify, verify_export, verify_store
+from tacit.ledger.verify import (
+    Exported,
+    export,
+    read_export,
+    verify,
+    verify_export,
+    verify_store,
+)
 from tacit.store.store import Store
 
 

@@ -6,7 +6,7 @@ import pytest
 from asking import ask, open_pure
 
 from tacit.errors import AnswerLost
-from tacit.ledger.charge import Answer, Charge
+from tacit.ledger.charge import Charge, StoredRelease
 from tacit.ledger.ledger import Ledger
 from tacit.store.store import Store
 
@@ -26,7 +26,7 @@ def pay(ledger: Ledger, plan: str) -> Charge:
 
 def test_who_waits_gets_the_answer_when_it_comes(ledger: Ledger) -> None:
     charge = pay(ledger, "count")
-    got: list[Answer] = []
+    got: list[StoredRelease] = []
     started = Event()
 
     def wait() -> None:

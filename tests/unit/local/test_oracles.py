@@ -10,22 +10,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.errors import InvalidValue
-from tacit.local.choose import best_mean, best_oracle, oracles
-from tacit.local.hadamard import Hadamard
-from tacit.local.hashing import Hashing
-from tacit.local.k_ary import KAry
-from tacit.local.memory import Memory
-from tacit.local.odds import Odds
-from tacit.local.one_bit import OneBit
-from tacit.local.oracle import Oracle
-from tacit.local.piecewise import Piecewise
-from tacit.local.ratio import MOST, STEP, epsilon_of, event_of, ratio_within
-from tacit.local.shares import shares
-from tacit.local.subset import Subset
-from tacit.local.unary import Unary
+from tacit.lab.memoised_response import Memory
+from tacit.local.best_oracle import best_mean, best_oracle, oracles
+from tacit.local.frequency_oracles import Hadamard, Hashing, KAry, Subset, Unary
+from tacit.local.mean_oracles import OneBit, Piecewise
+from tacit.local.oracle import (
+    MOST,
+    STEP,
+    Odds,
+    Oracle,
+    epsilon_of,
+    event_of,
+    ratio_within,
+    shares,
+)
 from tacit.numeric.entropy import SystemEntropy
-from tacit.numeric.exact import exp_bounds
-from tacit.testing.enumeration import enumerated
+from tacit.numeric.exact_numbers import exp_bounds
+from tacit.testing.entropy import enumerated
 
 THREE = Fraction(3)
 CHOICES = st.integers(2, 40)

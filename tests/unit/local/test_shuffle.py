@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.errors import InvalidValue
-from tacit.local.k_ary import KAry
-from tacit.local.ratio import epsilon_of
+from tacit.local.frequency_oracles import KAry, Subset
+from tacit.local.oracle import epsilon_of
 from tacit.local.shuffle import clones_of, hockey_stick, shuffled_epsilon
-from tacit.local.subset import Subset
 
 
 def written_out(clones: int, truth: Fraction, bound: Fraction) -> Fraction:

@@ -5,13 +5,12 @@ from math import exp, inf, log
 import numpy as np
 import pytest
 
-from tacit.audit.record import RecordingGateway
-from tacit.core.proof import Rule
+from tacit.audit.replay import RecordingGateway
+from tacit.core.event import AboveThreshold
 from tacit.core.secret import Secret
-from tacit.core.selection_event import AboveThreshold
-from tacit.core.sensitivity import Norm, Sensitivity
+from tacit.core.sensitivity import Norm, Rule, Sensitivity
 from tacit.errors import InvalidValue
-from tacit.mechanisms.above_threshold import PassThreshold, SparseVector
+from tacit.mechanisms.sparse_vector import PassThreshold, SparseVector
 from tacit.numeric.entropy import SystemEntropy
 from tacit.testing.entropy import ScriptedEntropy
 

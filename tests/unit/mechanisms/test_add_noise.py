@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.errors import InternalError
-from tacit.mechanisms.add_noise import BLOCK, INT64_ROOM, AddNoise
-from tacit.noise.inversion import Inversion
+from tacit.mechanisms.additive_noise import BLOCK, INT64_ROOM, AddNoise
+from tacit.noise.inversion import Categorical, Inversion
 from tacit.noise.laplace import DiscreteLaplace
-from tacit.noise.weights import Categorical
 from tacit.testing.entropy import ScriptedEntropy
 
 COIN = Inversion(Categorical((1, 1)))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import InvalidValue
-from tacit.mechanisms.add_vector import AddVector
+from tacit.mechanisms.vector_noise import AddVector
 from tacit.noise.integers import Integers
 from tacit.numeric.entropy import Entropy
 from tacit.testing.entropy import ScriptedEntropy

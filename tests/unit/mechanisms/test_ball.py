@@ -5,18 +5,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tacit.core.event import Numerics
-from tacit.core.noise_event import BallNoise
-from tacit.core.proof import Rule
+from tacit.core.event import BallNoise, Numerics
 from tacit.core.secret import Secret
-from tacit.core.sensitivity import Norm, Sensitivity
+from tacit.core.sensitivity import Norm, Rule, Sensitivity
 from tacit.errors import InvalidValue
-from tacit.mechanisms.ball import GREATEST_CONFIDENCE, Ball
 from tacit.mechanisms.gateway import LiveGateway
-from tacit.noise.ball import RoundedBall
+from tacit.mechanisms.vector_noise import GREATEST_CONFIDENCE, Ball
+from tacit.noise.vector import RoundedBall
 from tacit.numeric.entropy import SystemEntropy
 from tacit.testing.entropy import ScriptedEntropy
-from tacit.testing.mechanism import l1, l2
+from tacit.testing.mechanism_contract import l1, l2
 
 GATEWAY = LiveGateway(SystemEntropy(b"unit"))
 

@@ -4,15 +4,15 @@ from math import exp
 import numpy as np
 import pytest
 
-from tacit.core.noise_event import CubeNoise
+from tacit.core.event import CubeNoise
 from tacit.core.secret import Secret
 from tacit.errors import InvalidValue
-from tacit.mechanisms.cube import Cube
 from tacit.mechanisms.gateway import LiveGateway
-from tacit.noise.cube import DiscreteCube
+from tacit.mechanisms.vector_noise import Cube
+from tacit.noise.vector import DiscreteCube
 from tacit.numeric.entropy import SystemEntropy
 from tacit.testing.entropy import ScriptedEntropy
-from tacit.testing.mechanism import l1, linf
+from tacit.testing.mechanism_contract import l1, linf
 
 GATEWAY = LiveGateway(SystemEntropy(b"unit"))
 

@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tacit.core.event import ExponentialSelection
 from tacit.core.secret import Secret
-from tacit.core.selection_event import ExponentialSelection
 from tacit.core.sensitivity import Sensitivity
 from tacit.errors import InvalidValue
 from tacit.mechanisms.exponential import ChooseOne, Exponential
 from tacit.mechanisms.gateway import LiveGateway
-from tacit.noise.law import thresholds
+from tacit.noise.inversion import thresholds
 from tacit.numeric.entropy import SystemEntropy
-from tacit.testing.enumeration import enumerated
-from tacit.testing.mechanism import l1, l2, linf
+from tacit.testing.entropy import enumerated
+from tacit.testing.mechanism_contract import l1, l2, linf
 
 SMALL = st.lists(st.integers(-8, 8), min_size=2, max_size=6)
 MOVES = st.lists(st.sampled_from([-1, 0, 1]), min_size=6, max_size=6)

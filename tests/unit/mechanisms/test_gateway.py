@@ -3,14 +3,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tacit.core.proof import Rule
 from tacit.core.secret import Secret
-from tacit.core.sensitivity import Norm, Sensitivity
-from tacit.mechanisms.add_noise import AddNoise
+from tacit.core.sensitivity import Norm, Rule, Sensitivity
+from tacit.mechanisms.additive_noise import AddNoise
 from tacit.mechanisms.gateway import LiveGateway
-from tacit.noise.inversion import Inversion
+from tacit.noise.inversion import Categorical, Inversion
 from tacit.noise.laplace import DiscreteLaplace
-from tacit.noise.weights import Categorical
 from tacit.numeric.entropy import SystemEntropy
 from tacit.testing.entropy import ScriptedEntropy, ScriptEnded
 

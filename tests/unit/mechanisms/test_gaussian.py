@@ -4,19 +4,17 @@ from math import erf, exp, sqrt
 import numpy as np
 import pytest
 
-from tacit.core.noise_event import GaussianNoise
-from tacit.core.proof import Rule
+from tacit.core.event import GaussianNoise
 from tacit.core.secret import Secret
-from tacit.core.sensitivity import Norm, Sensitivity
+from tacit.core.sensitivity import Norm, Rule, Sensitivity
 from tacit.errors import InvalidValue
+from tacit.mechanisms.additive_noise import SUMMED_BELOW, Gaussian
 from tacit.mechanisms.gateway import LiveGateway
-from tacit.mechanisms.gaussian import SUMMED_BELOW, Gaussian
 from tacit.noise.gaussian import DiscreteGaussian
 from tacit.numeric.entropy import SystemEntropy
-from tacit.testing.distribution import goodness
+from tacit.testing.distribution import GaussianLaw, goodness
 from tacit.testing.entropy import ScriptedEntropy
-from tacit.testing.laws import GaussianLaw
-from tacit.testing.mechanism import l1, l2
+from tacit.testing.mechanism_contract import l1, l2
 
 NEARLY = 1 - Fraction(1, 10**9)
 

@@ -6,14 +6,11 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from tacit.accounting.curve import delta_at
-from tacit.core.event import Composed
-from tacit.core.noise_event import GaussianNoise
-from tacit.core.proof import Rule
-from tacit.core.selection_event import KeySelection
-from tacit.core.sensitivity import Norm, Sensitivity
+from tacit.accounting.pricing import delta_at
+from tacit.core.event import Composed, GaussianNoise, KeySelection
+from tacit.core.sensitivity import Norm, Rule, Sensitivity
 from tacit.errors import InvalidValue
-from tacit.mechanisms.gaussian_keys import GREATEST_VARIANCE, GaussianKeys
+from tacit.mechanisms.threshold_keys import GREATEST_VARIANCE, GaussianKeys
 
 CASES = [(1, 1e-6, 1), (16, 0.02, 3), (100, 1e-5, 10), (1000, 1e-3, 40), (0.1, 0.3, 2)]
 TWO = Sensitivity(Fraction(2), Norm.L2, Rule("a unit counts once in each of two keys"))

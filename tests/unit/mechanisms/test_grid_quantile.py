@@ -6,15 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.core.event import Composed, Repeated
+from tacit.core.event import Composed, ExponentialSelection, PermuteAndFlipSelection, Repeated
 from tacit.core.secret import Secret
-from tacit.core.selection_event import ExponentialSelection, PermuteAndFlipSelection
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import LiveGateway
-from tacit.mechanisms.grid_quantile import GridQuantile
-from tacit.mechanisms.grid_ranks import cell_scores, reach_scores, reaches
+from tacit.mechanisms.grid_quantiles import GridQuantile, cell_scores, reach_scores, reaches
 from tacit.numeric.entropy import SystemEntropy
-from tacit.testing.mechanism import l1, l2
+from tacit.testing.mechanism_contract import l1, l2
 
 HALF = Fraction(1, 2)
 COUNTS = st.lists(st.integers(0, 4), min_size=9, max_size=9)

@@ -5,19 +5,14 @@ from math import exp, log
 import numpy as np
 import pytest
 
-from tacit.audit.record import RecordingGateway
-from tacit.audit.replay import BrokenPromise, ReplayingGateway
-from tacit.core.proof import Rule
+from tacit.audit.replay import BrokenPromise, RecordingGateway, ReplayingGateway
 from tacit.core.secret import Secret
-from tacit.core.sensitivity import Norm, Sensitivity
+from tacit.core.sensitivity import Norm, Rule, Sensitivity
 from tacit.errors import InvalidValue
-from tacit.mechanisms.add_noise import AddNoise
+from tacit.mechanisms.additive_noise import AddNoise
 from tacit.mechanisms.gateway import LiveGateway
-from tacit.mechanisms.gaussian_keys import GaussianKeys
-from tacit.mechanisms.keys import KeepAbove
-from tacit.mechanisms.laplace_keys import LaplaceKeys
-from tacit.mechanisms.optimal_keys import OptimalKeys
-from tacit.mechanisms.truncated_geometric_keys import TruncatedGeometricKeys
+from tacit.mechanisms.optimal_keys import OptimalKeys, TruncatedGeometricKeys
+from tacit.mechanisms.threshold_keys import GaussianKeys, KeepAbove, LaplaceKeys
 from tacit.noise.laplace import DiscreteLaplace
 from tacit.numeric.entropy import Entropy, SystemEntropy
 

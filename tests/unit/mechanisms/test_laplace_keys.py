@@ -4,8 +4,7 @@ from math import exp
 import pytest
 
 from tacit.errors import InvalidValue
-from tacit.mechanisms.keys import LEAST_EPSILON
-from tacit.mechanisms.laplace_keys import LaplaceKeys
+from tacit.mechanisms.threshold_keys import LEAST_EPSILON, LaplaceKeys
 
 PAIRS = [(1.0, 1e-6), (0.1, 1e-6), (0.5, 1e-5), (2.0, 1e-9), (0.05, 1e-4), (3.0, 0.01)]
 

@@ -7,16 +7,13 @@ from itertools import count
 import numpy as np
 import pytest
 
-from tacit.core.noise_event import GaussianNoise, LaplaceNoise
-from tacit.core.proof import Rule
+from tacit.core.event import GaussianNoise, LaplaceNoise
 from tacit.core.secret import Secret
-from tacit.core.sensitivity import Norm, Sensitivity
+from tacit.core.sensitivity import Norm, Rule, Sensitivity
 from tacit.errors import InternalError, InvalidValue
-from tacit.mechanisms.add_noise import BLOCK, AddNoise
-from tacit.mechanisms.confidence import valid_confidence
+from tacit.mechanisms.additive_noise import BLOCK, AddNoise, Gaussian, Laplace
 from tacit.mechanisms.gateway import LiveGateway
-from tacit.mechanisms.gaussian import Gaussian
-from tacit.mechanisms.laplace import Laplace
+from tacit.mechanisms.mechanism import valid_confidence
 from tacit.noise.integers import Integers
 from tacit.numeric.entropy import Entropy, SystemEntropy
 

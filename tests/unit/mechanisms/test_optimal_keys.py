@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from tacit.errors import InvalidValue
 from tacit.mechanisms.optimal_keys import LONGEST_TABLE, KeepKeys, OptimalKeys, keeping_table
 from tacit.numeric.entropy import SystemEntropy
-from tacit.numeric.exact import exp_bounds
-from tacit.testing.entropy import ScriptedEntropy
-from tacit.testing.enumeration import enumerated
+from tacit.numeric.exact_numbers import exp_bounds
+from tacit.testing.entropy import ScriptedEntropy, enumerated
 
 PAIRS = [(1.0, 1e-6), (0.1, 1e-6), (0.5, 1e-5), (2.0, 1e-9), (0.05, 1e-4), (3.0, 0.01)]
 MILLIONTH = Fraction(1, 10**6)

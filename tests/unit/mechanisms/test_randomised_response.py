@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.core import selection_event
+from tacit.core import event as events
 from tacit.core.secret import Secret
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import LiveGateway
 from tacit.mechanisms.randomised_response import RandomisedResponse, Respond
 from tacit.numeric.entropy import SystemEntropy
-from tacit.testing.enumeration import enumerated
-from tacit.testing.mechanism import l1, linf
+from tacit.testing.entropy import enumerated
+from tacit.testing.mechanism_contract import l1, linf
 
 COIN = RandomisedResponse(Fraction(2, 3), choices=2)
 
@@ -24,7 +24,7 @@ def told(mechanism: RandomisedResponse, answers: np.ndarray) -> np.ndarray:
 
 def test_the_odds_of_two_thirds_are_exactly_two() -> None:
     event = COIN.event(linf(1))
-    assert event == selection_event.RandomisedResponse(Fraction(2, 3), 2)
+    assert event == events.RandomisedResponseEvent(Fraction(2, 3), 2)
     assert event.truth * (event.choices - 1) / (1 - event.truth) == 2
 
 

@@ -3,16 +3,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tacit.core.keys import Group
-from tacit.core.proof import Rule
+from tacit.core.domain import Group
 from tacit.core.secret import Secret
-from tacit.core.sensitivity import Norm, Sensitivity
+from tacit.core.sensitivity import Norm, Rule, Sensitivity
 from tacit.core.unseal import unseal
 from tacit.errors import InternalError, SecretMisuse
-from tacit.mechanisms.constant import Constant
+from tacit.lab.selection import ConstantMechanism
 from tacit.mechanisms.gateway import LiveGateway, kept
-from tacit.mechanisms.laplace_keys import LaplaceKeys
-from tacit.mechanisms.select import select
+from tacit.mechanisms.mechanism import select
+from tacit.mechanisms.threshold_keys import LaplaceKeys
 from tacit.numeric.entropy import SystemEntropy
 
 ONCE = Sensitivity.of(1, Norm.L2, Rule("a person is in one group, once"))
@@ -64,6 +63,6 @@ def test_a_number_of_releases_other_than_that_of_groups_is_our_mistake() -> None
 
 
 def test_a_mechanism_that_does_not_ask_the_gateway_selects_nothing() -> None:
-    constant = Constant((1, 1, 1, 1))
+    constant = ConstantMechanism((1, 1, 1, 1))
     with pytest.raises(InternalError, match="through the gateway"):
         select(constant, Secret(GROUPS), Secret(np.array(COUNTS)), ONCE, gateway())

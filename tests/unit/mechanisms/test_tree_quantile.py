@@ -5,12 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.core.proof import Rule
 from tacit.core.secret import Secret
-from tacit.core.sensitivity import Norm, Sensitivity
+from tacit.core.sensitivity import Norm, Rule, Sensitivity
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import LiveGateway
-from tacit.mechanisms.tree_quantile import TreeQuantile
+from tacit.mechanisms.grid_quantiles import TreeQuantile
 from tacit.numeric.entropy import SystemEntropy
 
 SHAPES = [(1, 2), (2, 2), (3, 2), (2, 3), (2, 5)]

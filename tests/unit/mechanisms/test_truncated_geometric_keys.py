@@ -4,7 +4,7 @@ from math import exp
 import numpy as np
 import pytest
 
-from tacit.mechanisms.truncated_geometric_keys import TruncatedGeometricKeys
+from tacit.mechanisms.optimal_keys import TruncatedGeometricKeys
 
 PAIRS = [(1.0, 1e-6), (0.1, 1e-6), (0.5, 1e-5), (2.0, 1e-9), (0.05, 1e-4), (3.0, 0.01)]
 KEYS = TruncatedGeometricKeys(Fraction(1), Fraction(1, 10**6), max_keys=1)

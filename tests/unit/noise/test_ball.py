@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import InvalidValue
-from tacit.noise.ball import RoundedBall
+from tacit.noise.vector import RoundedBall
 from tacit.testing.entropy import ScriptedEntropy
 
 

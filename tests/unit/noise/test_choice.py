@@ -6,14 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.noise.choice import Exponentials, _powers, choose
-from tacit.noise.choices import ManyEqual, ManyExponentials, choose_each
-from tacit.noise.law import _certain, thresholds
-from tacit.noise.weights import Categorical
+from tacit.noise.choice import (
+    Exponentials,
+    ManyEqual,
+    ManyExponentials,
+    _powers,
+    choose,
+    choose_each,
+)
+from tacit.noise.inversion import Categorical, _certain, thresholds
 from tacit.numeric.entropy import Entropy, SystemEntropy
-from tacit.numeric.exact import exp_bounds
-from tacit.testing.entropy import ScriptedEntropy
-from tacit.testing.enumeration import enumerated
+from tacit.numeric.exact_numbers import exp_bounds
+from tacit.testing.entropy import ScriptedEntropy, enumerated
 
 FAR = np.array([0, 0, -(10**18)])
 SCORES = st.lists(

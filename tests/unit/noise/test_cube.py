@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.errors import InvalidValue
-from tacit.noise.cube import LARGEST_TABLE, DiscreteCube, uniform_below_each
-from tacit.noise.cube_weights import CubeRadius
+from tacit.noise.vector import LARGEST_TABLE, CubeRadius, DiscreteCube, uniform_below_each
 from tacit.numeric.entropy import Entropy, SystemEntropy
-from tacit.numeric.exact import exp_bounds
-from tacit.testing.enumeration import enumerated
+from tacit.numeric.exact_numbers import exp_bounds
+from tacit.testing.entropy import enumerated
 
 ENTROPY = SystemEntropy(b"unit")
 PRECISION = 80

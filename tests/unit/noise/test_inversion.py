@@ -2,9 +2,7 @@ from fractions import Fraction
 
 import pytest
 
-from tacit.noise.inversion import Inversion
-from tacit.noise.law import thresholds
-from tacit.noise.weights import Categorical, Decay
+from tacit.noise.inversion import Categorical, Decay, Inversion, thresholds
 from tacit.testing.entropy import ScriptedEntropy, ScriptEnded
 
 LAW = Decay(Fraction(3))

@@ -6,8 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.noise.law import Law, Weights, thresholds
-from tacit.noise.weights import Bell, Categorical, Decay, LaplaceSign, TwoSidedBell
+from tacit.noise.inversion import (
+    Bell,
+    Categorical,
+    Decay,
+    LaplaceSign,
+    Law,
+    TwoSidedBell,
+    Weights,
+    thresholds,
+)
 
 BITS = 64
 

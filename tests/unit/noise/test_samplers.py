@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 
 from tacit.errors import InvalidValue
-from tacit.noise.bernoulli import Bernoulli, bernoulli_exp
 from tacit.noise.gaussian import DiscreteGaussian
-from tacit.noise.geometric import Geometric
-from tacit.noise.laplace import DiscreteLaplace
-from tacit.noise.uniform import UniformBelow, uniform_bits
+from tacit.noise.integers import UniformBelow, uniform_bits
+from tacit.noise.laplace import Bernoulli, DiscreteLaplace, Geometric, bernoulli_exp
 from tacit.numeric.entropy import SystemEntropy
 from tacit.testing.entropy import ScriptedEntropy
 

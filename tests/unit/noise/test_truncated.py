@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from tacit.errors import InvalidValue
-from tacit.noise.truncated import TruncatedDiscreteLaplace
+from tacit.noise.laplace import TruncatedDiscreteLaplace
 from tacit.numeric.entropy import SystemEntropy
 
 ENTROPY = SystemEntropy(b"unit")

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.noise.law import Weights
-from tacit.noise.weights import Bell, Decay, LaplaceSign, TwoSidedBell
+from tacit.noise.inversion import Bell, Decay, LaplaceSign, TwoSidedBell, Weights
 
 PRECISION = 80
 scales = st.fractions(Fraction(1, 4), 8, max_denominator=20)

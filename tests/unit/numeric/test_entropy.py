@@ -5,8 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from tacit.numeric.entropy import SystemEntropy
-from tacit.numeric.forks import forks
+from tacit.numeric.entropy import SystemEntropy, forks
 
 CHARGE = b"the hash of a charge"
 

@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tacit.errors import InvalidValue
-from tacit.numeric.exact import (
+from tacit.numeric.exact_numbers import (
     LARGEST_POWER,
     Interval,
     Number,

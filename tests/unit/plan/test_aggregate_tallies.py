@@ -5,10 +5,24 @@ from fractions import Fraction
 import pytest
 from ward import ROWS, c, field
 
-from tacit.core.column import Kind
-from tacit.core.keys import Keys
+from tacit.core.domain import Keys, Kind
 from tacit.errors import InvalidValue, MissingBound
-from tacit.plan.aggregate import (
+from tacit.plan.aggregate_tallies import (
+    FINEST,
+    MOST_NODES,
+    SECRET_FINEST,
+    finest,
+    grid,
+    mean,
+    present,
+    read,
+    shape,
+    tree,
+    variance,
+)
+from tacit.plan.bounded_plan import ColumnKey
+from tacit.plan.expression import Arithmetic, Field, Operation
+from tacit.plan.plan import (
     CountRows,
     CountUnits,
     CountValues,
@@ -20,28 +34,34 @@ from tacit.plan.aggregate import (
     Sum,
     Variance,
 )
-from tacit.plan.bounded import ColumnKey
-from tacit.plan.expression import Arithmetic, Field, Operation
-from tacit.plan.held import Held
-from tacit.plan.moment import mean, variance
-from tacit.plan.ranged import ROOM, Ranged
-from tacit.plan.read import present, read
-from tacit.plan.reading import ExtremeReading, MeanReading, QuantileReading, TotalReading
-from tacit.plan.scope import Scope
 from tacit.plan.steps import (
+    ROOM,
     CaseSteps,
     ColumnIsNull,
     ColumnSteps,
+    ComputedColumn,
+    ConstantCondition,
     HalvedSteps,
     HeldSteps,
-    Known,
     NotSo,
+    Ranged,
     StepsAreNull,
     SumSteps,
     WholeSteps,
 )
-from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, TreeTally, UnitTally
-from tacit.plan.tree import FINEST, MOST_NODES, SECRET_FINEST, finest, grid, shape, tree
+from tacit.plan.tally import (
+    ExtremeReading,
+    KeptTally,
+    MeanReading,
+    QuantileReading,
+    RowTally,
+    Tally,
+    TotalReading,
+    TotalTally,
+    TreeTally,
+    UnitTally,
+)
+from tacit.plan.type_check import ColumnScope
 
 COST, STAY, HEAT = map(field, ("cost", "stay", "heat"))
 STAY_STEPS = ColumnSteps("visits.stay", Kind.INTEGER, ROWS["stay"].grid())
@@ -76,7 +96,7 @@ def test_counts_and_sums_are_one_tally_each_and_shared() -> None:
     assert read(CountRows(), ROWS, 5, tallies) == TotalReading(1, one)
     assert tallies == [
         UnitTally(),
-        RowTally(Known(True), 5),
+        RowTally(ConstantCondition(True), 5),
         RowTally(NotSo(ColumnIsNull("visits.stay", Kind.INTEGER)), 5),
         TotalTally(COST_STEPS, -1000 * 5, 100_000 * 5),
         TotalTally(STAY_STEPS, 0, 30 * 5),
@@ -92,7 +112,7 @@ def test_a_sum_of_floats_tells_its_rounding() -> None:
 
 
 def test_a_sum_that_grows_beyond_62_bits_is_refused() -> None:
-    wide = Scope((Held.of("below.x", number(0, 2**61)),))
+    wide = ColumnScope((ComputedColumn.of("below.x", number(0, 2**61)),))
     assert read(Sum(Field("x")), wide, 1, []) == TotalReading(0, Fraction(1))
     with pytest.raises(InvalidValue, match="62 bits"):
         read(Sum(Field("x")), wide, 2, [])
@@ -104,7 +124,7 @@ def test_a_column_is_there_by_itself_and_a_number_by_its_steps() -> None:
     assert present(field("note"), ROWS) == NotSo(ColumnIsNull("visits.note", Kind.TEXT))
     more = Arithmetic(Operation.ADD, STAY, c(1))
     assert present(more, ROWS) == NotSo(StepsAreNull(SumSteps(STAY_STEPS, WholeSteps(1))))
-    held = Scope((Held.of("below.x", Ranged(X, 0, 3, Fraction(1))),))
+    held = ColumnScope((ComputedColumn.of("below.x", Ranged(X, 0, 3, Fraction(1))),))
     assert present(Field("x"), held) == NotSo(StepsAreNull(X))
 
 

@@ -4,11 +4,10 @@ from fractions import Fraction
 
 import pytest
 
-from tacit.core.bounds import Bounds
-from tacit.core.column import Column, Kind
-from tacit.engines.meaning import Cell, steps
+from tacit.core.domain import Bounds, Column, Kind
+from tacit.engines.reference import Cell, steps
 from tacit.errors import InvalidValue
-from tacit.plan.axis import REACH, Axis
+from tacit.plan.model_columns import REACH, Axis
 
 CENT = Fraction(1, 100)
 COLUMNS = [

@@ -7,28 +7,21 @@ from fractions import Fraction
 import pytest
 from ward import CATALOG, ROWS, WARDS, YEAR, asked, c, field, ward
 
-from tacit.core.bounds import Bounds
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Limits
-from tacit.core.keys import Keys
+from tacit.core.catalog import Limits
+from tacit.core.domain import Bounds, Column, Keys, Kind
 from tacit.errors import InvalidValue, MissingBound
-from tacit.plan import bound as bounding
-from tacit.plan.aggregate import (
-    Aggregate,
-    CountRows,
-    CountUnits,
-    CountValues,
-    Greatest,
-    Least,
-    Mean,
-    Quantile,
-    Sum,
+from tacit.plan import bounding
+from tacit.plan.bounded_plan import CaseKey, ColumnKey, PeriodKey, StepsKey
+from tacit.plan.bounding import (
+    MOST_BINS,
+    MOST_PERIODS,
+    bound,
+    bound_key,
+    check_post,
+    gather,
+    gather_value,
+    mentions,
 )
-from tacit.plan.bound import bound, mentions
-from tacit.plan.bound_key import MOST_BINS, MOST_PERIODS, bound_key
-from tacit.plan.bounded import CaseKey, ColumnKey, PeriodKey, StepsKey
-from tacit.plan.calendar import Part, Span
-from tacit.plan.days import clamped_days
 from tacit.plan.expression import (
     And,
     Arithmetic,
@@ -38,6 +31,7 @@ from tacit.plan.expression import (
     Comparison,
     Constant,
     DatePart,
+    DatePartName,
     Divide,
     Expression,
     Field,
@@ -47,37 +41,53 @@ from tacit.plan.expression import (
     Operation,
     Or,
     Period,
+    Span,
 )
-from tacit.plan.gather import gather
-from tacit.plan.gather_value import gather_value
-from tacit.plan.held import Held
-from tacit.plan.of_unit import CountOf, GreatestOf, LeastOf, MeanOf, SumOf
-from tacit.plan.plan import GroupKey, Measure
-from tacit.plan.post import OrderBy, Output, Post
-from tacit.plan.post_kind import check_post
-from tacit.plan.ranged import Ranged
-from tacit.plan.reading import TotalReading
-from tacit.plan.relation import Filter, Join, JoinPublic, PerUnit, Scan, UnitValue
-from tacit.plan.scope import Scope
-from tacit.plan.steps import (
-    AllOf,
-    ColumnIsNull,
-    ColumnSteps,
-    CompareColumn,
-    HeldSteps,
-    Known,
-    NotSo,
-    SumSteps,
-    WholeSteps,
+from tacit.plan.plan import (
+    Aggregate,
+    CountRows,
+    CountUnits,
+    CountValues,
+    Filter,
+    Greatest,
+    GroupKey,
+    Join,
+    JoinPublic,
+    Least,
+    Mean,
+    NamedAggregate,
+    OrderBy,
+    Output,
+    PerUnit,
+    Post,
+    Quantile,
+    Scan,
+    Sum,
+    UnitValue,
 )
-from tacit.plan.tally import RowTally, TotalTally, UnitTally
-from tacit.plan.term_count import (
+from tacit.plan.row_cost import (
     LONGEST_LITERAL,
     MOST_LISTED,
     MOST_RUNGS,
     MOST_TERMS,
     not_too_many_terms,
 )
+from tacit.plan.source import CountOf, GreatestOf, LeastOf, MeanOf, SumOf
+from tacit.plan.steps import (
+    AllOf,
+    ColumnIsNull,
+    ColumnSteps,
+    CompareColumn,
+    ComputedColumn,
+    ConstantCondition,
+    HeldSteps,
+    NotSo,
+    Ranged,
+    SumSteps,
+    WholeSteps,
+)
+from tacit.plan.tally import RowTally, TotalReading, TotalTally, UnitTally
+from tacit.plan.type_check import ColumnScope, clamped_days
 
 STAY, COST, WARD, DAY, SEEN = map(field, ("stay", "cost", "ward", "day", "seen"))
 VISIT = Scan("visits")
@@ -85,7 +95,7 @@ LONG = Compare(Comparison.MORE, STAY, c(7))
 JOINED = Join(VISIT, "patients", "visits.patient", "id")
 
 
-def keyed(expression: Expression, scope: Scope = ROWS) -> object:
+def keyed(expression: Expression, scope: ColumnScope = ROWS) -> object:
     return bound_key(GroupKey("k", expression), scope)
 
 
@@ -97,7 +107,7 @@ def test_a_count_is_bounded_by_the_rows_of_a_unit_and_one_group() -> None:
         (CompareColumn(Comparison.MORE, "visits.stay", Kind.INTEGER, 7),)
     )
     assert (plan.keys, plan.max_groups, plan.max_rows, plan.max_rows_in_all) == ((), 1, 5, None)
-    assert plan.tallies == (RowTally(Known(True), 5),)
+    assert plan.tallies == (RowTally(ConstantCondition(True), 5),)
     assert found.readings == (TotalReading(0, Fraction(1)),)
 
 
@@ -126,7 +136,7 @@ def test_rows_in_all_limit_groups_and_rows(limits: Limits, groups: int, rows: in
     plan = bound(asked(CountRows(), by=(WARD,)), catalog).plan
     assert (plan.max_groups, plan.max_rows) == (groups, rows)
     assert plan.max_rows_in_all == limits.max_rows_in_all
-    assert plan.tallies == (RowTally(Known(True), rows),)
+    assert plan.tallies == (RowTally(ConstantCondition(True), rows),)
     alone = bound(asked(), catalog).plan
     assert (alone.max_groups, alone.max_rows) == (1, rows)
     assert alone.max_rows_in_all == limits.max_rows_in_all
@@ -134,7 +144,7 @@ def test_rows_in_all_limit_groups_and_rows(limits: Limits, groups: int, rows: in
 
 def test_where_groups_are_secret_units_are_counted_first() -> None:
     plan = bound(asked(CountRows(), by=(field("note"),)), CATALOG).plan
-    assert plan.tallies == (UnitTally(), RowTally(Known(True), 5))
+    assert plan.tallies == (UnitTally(), RowTally(ConstantCondition(True), 5))
     assert plan.keys == (ColumnKey("k0", "visits.note", Kind.TEXT, None),)
     public = bound(asked(CountRows(), by=(WARD,)), CATALOG).plan
     assert UnitTally() not in public.tallies
@@ -174,7 +184,7 @@ def test_where_a_column_is_mentioned() -> None:
 def test_a_question_has_so_many_measures_and_no_more() -> None:
     many = asked(*[CountRows()] * bounding.MOST_MEASURES)
     assert len(bound(many, CATALOG).readings) == 100
-    more = replace(many, measures=(*many.measures, Measure("z", CountRows())))
+    more = replace(many, measures=(*many.measures, NamedAggregate("z", CountRows())))
     with pytest.raises(InvalidValue, match="at most 100 aggregates"):
         bound(more, CATALOG)
 
@@ -182,7 +192,11 @@ def test_a_question_has_so_many_measures_and_no_more() -> None:
 def test_an_answer_has_so_many_public_groups_and_no_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    by = (WARD, DatePart(Part.MONTH, DAY), field("note"))  # 3 times 12, and a secret one
+    by = (
+        WARD,
+        DatePart(DatePartName.MONTH, DAY),
+        field("note"),
+    )  # 3 times 12, and a secret one
     monkeypatch.setattr(bounding, "MOST_GROUPS", 36)
     assert len(bound(asked(by=by), CATALOG).plan.keys) == 3
     monkeypatch.setattr(bounding, "MOST_GROUPS", 35)
@@ -240,7 +254,7 @@ def test_bins_reach_from_the_first_to_the_last_that_the_bounds_touch() -> None:
 def test_bins_are_so_many_and_no_more() -> None:
     def width(top: int) -> object:
         column = Column("t.x", Kind.INTEGER, bounds=Bounds.of(0, top))
-        return keyed(Bin(Field("x"), 1), Scope((column,)))
+        return keyed(Bin(Field("x"), 1), ColumnScope((column,)))
 
     found = width(MOST_BINS - 1)
     assert isinstance(found, CaseKey)
@@ -260,7 +274,7 @@ def test_bins_of_what_is_much_to_compute_are_fewer() -> None:
 
 
 def test_parts_of_days_are_bins_of_one() -> None:
-    found = keyed(DatePart(Part.QUARTER, SEEN))
+    found = keyed(DatePart(DatePartName.QUARTER, SEEN))
     assert isinstance(found, CaseKey)
     assert found.keys == Keys((1, 2, 3, 4))
 
@@ -279,7 +293,7 @@ def test_periods_are_so_many_and_no_more() -> None:
     def within(days: int) -> object:
         bounds = Bounds.days(first, first + timedelta(days=days))
         column = Column("t.d", Kind.DATE, bounds=bounds)
-        return keyed(Period(Span.DAYS, Field("d")), Scope((column,)))
+        return keyed(Period(Span.DAYS, Field("d")), ColumnScope((column,)))
 
     assert isinstance(within(MOST_PERIODS), PeriodKey)
     told = r"So many days within the bounds of 't\.d' are more than 50000; ask for longer"
@@ -308,14 +322,14 @@ def test_what_makes_no_groups_is_refused(expression: Expression, told: str) -> N
 
 
 def test_numbers_of_units_make_groups_where_they_are_whole_and_few() -> None:
-    few = Held.of("below.n", Ranged(HeldSteps("below.n"), 1, 3, Fraction(1)))
-    found = keyed(Field("n"), Scope((few,)))
+    few = ComputedColumn.of("below.n", Ranged(HeldSteps("below.n"), 1, 3, Fraction(1)))
+    found = keyed(Field("n"), ColumnScope((few,)))
     assert found == ColumnKey("k", "below.n", Kind.INTEGER, Keys((1, 2, 3)))
-    many = Held.of("below.n", Ranged(HeldSteps("below.n"), 1, 999, Fraction(1)))
+    many = ComputedColumn.of("below.n", Ranged(HeldSteps("below.n"), 1, 999, Fraction(1)))
     with pytest.raises(
         InvalidValue, match="makes groups where it is whole, and has at most 200"
     ):
-        keyed(Field("n"), Scope((many,)))
+        keyed(Field("n"), ColumnScope((many,)))
 
 
 # ---------------------------------------------------------------- rows of units
@@ -328,7 +342,7 @@ def units(*values: Aggregate, keys: tuple[str, ...] = ()) -> PerUnit:
 
 STEPS = ColumnSteps("visits.stay", Kind.INTEGER, ROWS["stay"].grid())
 OF_UNITS: list[tuple[Aggregate, object, tuple[int, int]]] = [
-    (CountRows(), CountOf(Known(True), 1, 5), (1, 5)),
+    (CountRows(), CountOf(ConstantCondition(True), 1, 5), (1, 5)),
     (
         CountValues(field("note")),
         CountOf(NotSo(ColumnIsNull("visits.note", Kind.TEXT)), 0, 5),
@@ -500,7 +514,7 @@ def test_operations_on_a_row_are_so_many_and_no_more() -> None:
         Not(field("urgent")),
         Arithmetic(Operation.ADD, STAY, c(1)),
         Bin(STAY, 1),
-        DatePart(Part.DAY, DAY),
+        DatePart(DatePartName.DAY, DAY),
         Period(Span.DAYS, DAY),
         Case(((field("urgent"), c(1)),), STAY),
         And((field("urgent"), c(True))),

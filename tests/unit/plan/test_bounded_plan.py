@@ -5,14 +5,20 @@ from itertools import product
 
 import pytest
 
-from tacit.core.column import Kind
-from tacit.core.keys import Keys
+from tacit.core.domain import Keys, Kind
+from tacit.core.privacy_unit import Neighbours
 from tacit.core.sensitivity import Norm
-from tacit.core.unit import Neighbours
-from tacit.plan.bounded import BoundedKey, BoundedPlan, CaseKey, ColumnKey
-from tacit.plan.sensitivity import group_count, groups_touched, sensitivities
+from tacit.plan.bounded_plan import (
+    BoundedKey,
+    BoundedPlan,
+    CaseKey,
+    ColumnKey,
+    group_count,
+    groups_touched,
+    sensitivities,
+)
 from tacit.plan.source import Source
-from tacit.plan.steps import AllOf, HeldSteps, Known
+from tacit.plan.steps import AllOf, ConstantCondition, HeldSteps
 from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, TreeTally, UnitTally
 
 X = HeldSteps("x")
@@ -49,8 +55,8 @@ def test_a_unit_is_in_no_more_groups_than_there_are() -> None:
 BY_HAND: list[tuple[Tally, int, tuple[int, int], tuple[int, int]]] = [
     (UnitTally(), 1, (1, 1), (2, 2)),
     (UnitTally(), 4, (4, 4), (8, 8)),
-    (RowTally(Known(True), 3), 1, (3, 9), (6, 18)),
-    (RowTally(Known(True), 3), 2, (6, 18), (12, 36)),
+    (RowTally(ConstantCondition(True), 3), 1, (3, 9), (6, 18)),
+    (RowTally(ConstantCondition(True), 3), 2, (6, 18), (12, 36)),
     (TotalTally(X, -2, 5), 1, (5, 25), (10, 50)),
     (TotalTally(X, -5, 2), 1, (5, 25), (10, 50)),
     # both ends are far from 0: in one group, replacing moves by the whole width

@@ -5,19 +5,17 @@ from dataclasses import replace
 import pytest
 from ward import CATALOG, c, field, ward
 
-from tacit.core.column import Kind
-from tacit.core.dataset import Limits
-from tacit.core.keys import Keys
-from tacit.core.unit import Neighbours
+from tacit.core.catalog import Limits
+from tacit.core.domain import Keys, Kind
+from tacit.core.privacy_unit import Neighbours
 from tacit.errors import InvalidValue
-from tacit.plan.bounded import StepsKey
-from tacit.plan.estimator import RowsOf
+from tacit.plan.bounded_plan import StepsKey
+from tacit.plan.estimator import RowsOf, training_of
 from tacit.plan.expression import And, Compare, Comparison
-from tacit.plan.fold import Fold
-from tacit.plan.relation import Filter, Join, Scan
-from tacit.plan.steps import AllOf, CompareColumn, HeldSteps, Known, WholeSteps
+from tacit.plan.plan import Filter, Join, Scan
+from tacit.plan.source import Fold
+from tacit.plan.steps import AllOf, CompareColumn, ConstantCondition, HeldSteps, WholeSteps
 from tacit.plan.tally import KeptTally, RowTally, UnitTally
-from tacit.plan.training import training_of
 
 LONG = Compare(Comparison.MORE, field("stay"), c(7))
 LONGER = CompareColumn(Comparison.MORE, "visits.stay", Kind.INTEGER, 7)
@@ -79,8 +77,8 @@ def test_conditions_of_models_are_limited_as_those_of_questions_are() -> None:
 def test_what_an_engine_counts_for_a_model() -> None:
     training = training_of(JOINED, ["heat"], None, ward(visits=Limits(3, 5, 4)))
     training = replace(training, fold=Fold(1, 5))
-    plan = training.plan([KEPT, UnitTally()], Known(True))
-    assert plan.condition == AllOf((LONGER, Known(True)))
+    plan = training.plan([KEPT, UnitTally()], ConstantCondition(True))
+    assert plan.condition == AllOf((LONGER, ConstantCondition(True)))
     assert plan.tallies == (KEPT, UnitTally())
     assert (plan.keys, plan.max_groups, plan.max_rows) == ((), 1, 4)
     assert (plan.max_rows_in_all, plan.fold) == (4, Fold(1, 5))
@@ -102,7 +100,7 @@ def test_rows_are_kept_numbers_of_one_group() -> None:
     for plan in (
         training.plan([KEPT], key=KEY),
         training.plan([KEPT, UnitTally()]),
-        training.plan([RowTally(Known(True), 1)]),
+        training.plan([RowTally(ConstantCondition(True), 1)]),
     ):
         with pytest.raises(InvalidValue, match="Rows are kept numbers of one group"):
             RowsOf(plan)

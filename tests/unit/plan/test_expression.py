@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.errors import InvalidValue
-from tacit.plan.calendar import Part, Span
-from tacit.plan.expression import Bin, Comparison, Field, OneOf
+from tacit.plan.expression import Bin, Comparison, DatePartName, Field, OneOf, Span
 
 DAYS = st.dates(date(1890, 1, 1), date(2110, 12, 31))
 TOLD = {
@@ -73,12 +72,12 @@ def test_a_list_has_a_value() -> None:
     ],
 )
 def test_the_parts_of_a_day(day: date, parts: tuple[int, ...]) -> None:
-    assert tuple(part.of(day) for part in Part) == parts
+    assert tuple(part.of(day) for part in DatePartName) == parts
 
 
-@pytest.mark.parametrize("part", Part)
+@pytest.mark.parametrize("part", DatePartName)
 @given(day=DAYS)
-def test_a_part_lies_in_its_reach(part: Part, day: date) -> None:
+def test_a_part_lies_in_its_reach(part: DatePartName, day: date) -> None:
     low, high = part.reach(day, day)
     assert low <= part.of(day) <= high
 
@@ -86,15 +85,15 @@ def test_a_part_lies_in_its_reach(part: Part, day: date) -> None:
 @pytest.mark.parametrize(
     ("part", "reach"),
     [
-        (Part.YEAR, (2024, 2026)),
-        (Part.QUARTER, (1, 4)),
-        (Part.MONTH, (1, 12)),
-        (Part.DAY, (1, 31)),
-        (Part.WEEKDAY, (0, 6)),
+        (DatePartName.YEAR, (2024, 2026)),
+        (DatePartName.QUARTER, (1, 4)),
+        (DatePartName.MONTH, (1, 12)),
+        (DatePartName.DAY, (1, 31)),
+        (DatePartName.WEEKDAY, (0, 6)),
     ],
 )
 def test_the_reach_of_a_part_is_no_wider_than_it_must_be(
-    part: Part, reach: tuple[int, int]
+    part: DatePartName, reach: tuple[int, int]
 ) -> None:
     first, last = date(2024, 1, 1), date(2026, 12, 31)
     assert part.reach(first, last) == reach

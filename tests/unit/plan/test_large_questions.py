@@ -9,18 +9,16 @@ from time import process_time
 import pytest
 from clinic import catalog
 
-from tacit.core.bounds import Bounds
-from tacit.core.catalog import Catalog
-from tacit.core.dataset import Limits
+from tacit.core.catalog import Catalog, Limits
+from tacit.core.domain import Bounds, Schema
 from tacit.core.loss import Loss
-from tacit.core.schema import Schema
 from tacit.errors import InvalidValue, TacitError
 from tacit.plan.expression import Compare, Comparison, Constant, Field
-from tacit.plan.on_grid import condition
+from tacit.plan.lowering import condition
 from tacit.plan.steps import StepsOneOf
-from tacit.query.price import price
+from tacit.query.pricing import price
 from tacit.query.quote import Quote
-from tacit.sql.parse import parse
+from tacit.sql.parser import parse
 
 CLINIC = catalog(Limits(1, 2))
 SCHEMA = CLINIC.dataset("visits").schema

@@ -6,9 +6,8 @@ from fractions import Fraction
 import pytest
 from ward import ROWS, c, field
 
-from tacit.core.column import Kind
+from tacit.core.domain import Kind
 from tacit.errors import InvalidValue, MissingBound
-from tacit.plan.calendar import Part
 from tacit.plan.expression import (
     And,
     Arithmetic,
@@ -16,6 +15,7 @@ from tacit.plan.expression import (
     Compare,
     Comparison,
     DatePart,
+    DatePartName,
     Expression,
     Field,
     IsNull,
@@ -25,10 +25,7 @@ from tacit.plan.expression import (
     Operation,
     Or,
 )
-from tacit.plan.held import Held
-from tacit.plan.on_grid import condition, number
-from tacit.plan.ranged import Ranged
-from tacit.plan.scope import Scope
+from tacit.plan.lowering import condition, number
 from tacit.plan.steps import (
     AllOf,
     AnyOf,
@@ -40,16 +37,19 @@ from tacit.plan.steps import (
     CompareColumn,
     CompareColumns,
     CompareSteps,
+    ComputedColumn,
     Condition,
+    ConstantCondition,
     HeldSteps,
-    Known,
     NotSo,
     ProductSteps,
+    Ranged,
     StepsAreNull,
     StepsOneOf,
     SumSteps,
     WholeSteps,
 )
+from tacit.plan.type_check import ColumnScope
 
 COST, STAY, HEAT, WARD, URGENT = map(field, ("cost", "stay", "heat", "ward", "urgent"))
 DAY, SEEN, NOTE, FREE = map(field, ("day", "seen", "note", "free"))
@@ -60,8 +60,8 @@ EQUAL, UNEQUAL, LESS, MORE = (
     Comparison.MORE,
 )
 AT_MOST, AT_LEAST = Comparison.AT_MOST, Comparison.AT_LEAST
-HELD = Held.of("below.n", Ranged(HeldSteps("below.n"), 1, 5, Fraction(1)))
-ABOVE = Scope((HELD, *ROWS.columns))
+HELD = ComputedColumn.of("below.n", Ranged(HeldSteps("below.n"), 1, 5, Fraction(1)))
+ABOVE = ColumnScope((HELD, *ROWS.columns))
 BELOW = Field("below.n")
 STAY_STEPS = ColumnSteps("visits.stay", Kind.INTEGER, ROWS["stay"].grid())
 COST_STEPS = ColumnSteps("visits.cost", Kind.DECIMAL, ROWS["cost"].grid())
@@ -90,7 +90,7 @@ NUMBERS: list[tuple[Expression, tuple[int, int, Fraction, Fraction]]] = [
         Arithmetic(Operation.SUBTRACT, DAY, c(date(2026, 1, 1))),
         (0, 364, Fraction(1), Fraction(0)),
     ),
-    (DatePart(Part.QUARTER, DAY), (1, 4, Fraction(1), Fraction(0))),
+    (DatePart(DatePartName.QUARTER, DAY), (1, 4, Fraction(1), Fraction(0))),
     (
         Case(((URGENT, STAY), (Not(URGENT), c(100))), c(-3)),
         (-3, 100, Fraction(1), Fraction(0)),
@@ -177,8 +177,8 @@ CONDITIONS: list[tuple[Expression, Condition]] = [
         CompareColumns(UNEQUAL, "visits.ward", "visits.note", Kind.TEXT),
     ),
     (Compare(LESS, DAY, SEEN), CompareColumns(LESS, "visits.day", "visits.seen", Kind.DATE)),
-    (Compare(MORE, STAY, c(None)), Known(None)),
-    (Compare(MORE, c(None), STAY), Known(None)),
+    (Compare(MORE, STAY, c(None)), ConstantCondition(None)),
+    (Compare(MORE, c(None), STAY), ConstantCondition(None)),
     (
         Compare(MORE, Arithmetic(Operation.ADD, STAY, c(1)), c(7)),
         CompareSteps(MORE, SumSteps(STAY_STEPS, WholeSteps(1)), WholeSteps(7)),
@@ -206,10 +206,10 @@ CONDITIONS: list[tuple[Expression, Condition]] = [
         IsNull(Arithmetic(Operation.ADD, STAY, c(1))),
         StepsAreNull(SumSteps(STAY_STEPS, WholeSteps(1))),
     ),
-    (And((URGENT, c(True))), AllOf((ColumnIsTrue("visits.urgent"), Known(True)))),
-    (Or((URGENT, c(None))), AnyOf((ColumnIsTrue("visits.urgent"), Known(None)))),
+    (And((URGENT, c(True))), AllOf((ColumnIsTrue("visits.urgent"), ConstantCondition(True)))),
+    (Or((URGENT, c(None))), AnyOf((ColumnIsTrue("visits.urgent"), ConstantCondition(None)))),
     (Not(URGENT), NotSo(ColumnIsTrue("visits.urgent"))),
-    (c(False), Known(False)),
+    (c(False), ConstantCondition(False)),
 ]
 
 

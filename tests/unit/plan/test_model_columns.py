@@ -6,13 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.core.bounds import Bounds
-from tacit.core.column import Column, Kind
-from tacit.engines.meaning import steps
+from tacit.core.domain import Bounds, Column, Kind
+from tacit.engines.reference import steps
 from tacit.errors import InvalidValue
-from tacit.plan.axis import FINE_STEPS, REACH, Axis
-from tacit.plan.labels import label_key, label_steps
-from tacit.plan.scaled_column import ScaledColumn
+from tacit.plan.model_columns import (
+    FINE_STEPS,
+    REACH,
+    Axis,
+    ScaledColumn,
+    label_key,
+    label_steps,
+)
 from tacit.plan.steps import (
     ColumnIsNull,
     ColumnIsTrue,

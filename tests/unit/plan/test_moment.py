@@ -2,12 +2,11 @@ from fractions import Fraction
 
 import pytest
 
-from tacit.core.column import Kind
+from tacit.core.domain import Kind
 from tacit.errors import InvalidValue
 from tacit.numeric.grid import Grid
-from tacit.plan.moment import mean, variance
-from tacit.plan.ranged import ROOM, Ranged
-from tacit.plan.steps import ColumnSteps
+from tacit.plan.aggregate_tallies import mean, variance
+from tacit.plan.steps import ROOM, ColumnSteps, Ranged
 from tacit.plan.tally import KeptTally, Tally
 
 

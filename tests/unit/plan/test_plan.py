@@ -6,15 +6,20 @@ import pytest
 from ward import c, field
 
 from tacit.errors import InvalidValue
-from tacit.plan.aggregate import CountRows, CountUnits, Quantile
 from tacit.plan.expression import Compare, Comparison, Field
-from tacit.plan.plan import GroupKey, Measure, Plan
-from tacit.plan.post import Output, Post
-from tacit.plan.relation import (
+from tacit.plan.plan import (
+    CountRows,
+    CountUnits,
     Filter,
+    GroupKey,
     Join,
     JoinPublic,
+    NamedAggregate,
+    Output,
     PerUnit,
+    Plan,
+    Post,
+    Quantile,
     Scan,
     UnitValue,
     datasets,
@@ -27,7 +32,7 @@ COSTLY = Compare(Comparison.MORE, field("cost"), c(100))
 JOINED = Join(Filter(Scan("visits"), LONG), "patients", "visits.patient", "id")
 PUBLIC = JoinPublic(JOINED, "regions", "visits.ward", "ward")
 UNITS = PerUnit(PUBLIC, ("visits.ward",), (UnitValue("n", CountRows()),))
-COUNTED = (Measure("n", CountRows()),)
+COUNTED = (NamedAggregate("n", CountRows()),)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +63,7 @@ def test_keys_and_measures_have_distinct_names(
         Plan(
             Scan("visits"),
             tuple(GroupKey(name, field("ward")) for name in keys),
-            tuple(Measure(name, CountUnits()) for name in measures),
+            tuple(NamedAggregate(name, CountUnits()) for name in measures),
             Post(()),
         )
 

@@ -2,13 +2,18 @@
 
 from itertools import combinations_with_replacement
 
-from tacit.core.bounds import Bounds
-from tacit.core.column import Column, Kind
-from tacit.plan.axis import Axis
-from tacit.plan.columns_there import columns_there
-from tacit.plan.row_value import columns_of, made_from, row_values, value_of
-from tacit.plan.steps import AllOf, AnyOf, ColumnIsNull, HeldSteps, NotSo, ProductSteps
-from tacit.plan.tally import KeptTally, Tally
+from tacit.core.domain import Bounds, Column, Kind
+from tacit.plan.model_columns import Axis
+from tacit.plan.steps import (
+    AllOf,
+    AnyOf,
+    ColumnIsNull,
+    HeldSteps,
+    NotSo,
+    ProductSteps,
+    columns_there,
+)
+from tacit.plan.tally import KeptTally, Tally, columns_of, made_from, row_values, value_of
 
 AXES = [Axis.of(Column(name, Kind.FLOAT), Bounds.of(0, 1)) for name in "xyz"]
 MATRIX: list[Tally] = [

@@ -5,17 +5,22 @@ from dataclasses import replace
 import pytest
 from ward import CATALOG, PATIENTS, TO_PATIENT, VISITS, dataset, ward
 
-from tacit.core.catalog import Catalog
-from tacit.core.column import Kind
-from tacit.core.dataset import Epoch, Limits, Link, UnitColumn, ValidatedCopy
+from tacit.core.catalog import Catalog, Epoch, Limits, Link, UnitColumn, ValidatedCopy
+from tacit.core.domain import Kind
 from tacit.errors import InvalidValue, UnknownName
-from tacit.plan.aggregate import CountRows
+from tacit.plan.bounding import gather
 from tacit.plan.expression import Constant
-from tacit.plan.fold import Fold
-from tacit.plan.gather import gather
-from tacit.plan.relation import Filter, Join, JoinPublic, PerUnit, Relation, Scan, UnitValue
-from tacit.plan.row_key import row_keys
-from tacit.plan.source import Beside, Source, assumptions, one_row, source_of
+from tacit.plan.plan import (
+    CountRows,
+    Filter,
+    Join,
+    JoinPublic,
+    PerUnit,
+    Relation,
+    Scan,
+    UnitValue,
+)
+from tacit.plan.source import Beside, Fold, Source, assumptions, one_row, row_keys, source_of
 
 VISIT, LAB, NOTE = Scan("visits"), Scan("labs"), Scan("notes")
 TO_PATIENTS = Beside("patients", "visits.patient", "patients.id")

@@ -6,17 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.core.column import Kind
-from tacit.engines.meaning import steps as evaluated
+from tacit.core.domain import Kind
+from tacit.engines.reference import steps as evaluated
 from tacit.errors import InvalidValue
-from tacit.plan.held import MOST_KEYS, Held
-from tacit.plan.ranged import ROOM, Ranged, in_one_step
 from tacit.plan.steps import (
+    MOST_KEYS,
+    ROOM,
+    ComputedColumn,
     HalvedSteps,
     HeldSteps,
     ProductSteps,
+    Ranged,
     SumSteps,
     WholeSteps,
+    in_one_step,
 )
 
 X, Y = HeldSteps("x"), HeldSteps("y")
@@ -179,11 +182,11 @@ def test_one_step_is_the_greatest_that_all_are_multiples_of(
 
 
 def test_a_short_range_of_whole_numbers_has_a_key_for_each() -> None:
-    short = Held.of("below.n", number(-1, MOST_KEYS - 2))
+    short = ComputedColumn.of("below.n", number(-1, MOST_KEYS - 2))
     assert short.kind is Kind.INTEGER
     assert short.keys is not None
     assert short.keys.values == tuple(range(-1, MOST_KEYS - 1))
-    long = Held.of("below.n", number(-1, MOST_KEYS - 1))
+    long = ComputedColumn.of("below.n", number(-1, MOST_KEYS - 1))
     assert long.keys is None
     assert MOST_KEYS == 200
 
@@ -201,7 +204,7 @@ def test_a_short_range_of_whole_numbers_has_a_key_for_each() -> None:
 def test_the_kind_of_a_number_of_units_follows_from_its_steps(
     value: Ranged, kind: Kind, step: Fraction | None
 ) -> None:
-    held = Held.of("below.n", value)
+    held = ComputedColumn.of("below.n", value)
     assert (held.name, held.kind, held.step, held.value) == ("below.n", kind, step, value)
     if kind is not Kind.INTEGER:
         assert held.keys is None

@@ -8,37 +8,50 @@ from typing import Any, get_args
 
 import pytest
 
-from tacit.core.bounds import Bounds, Provenance
-from tacit.core.column import Kind
-from tacit.core.dataset import Epoch
-from tacit.core.unit import Neighbours
+from tacit.core.catalog import Epoch
+from tacit.core.domain import Bounds, Kind, Provenance
+from tacit.core.privacy_unit import Neighbours
 from tacit.errors import InternalError
-from tacit.plan.aggregate import Aggregate
-from tacit.plan.calendar import Part, Span
-from tacit.plan.canonical import PLANS, StoredForm, Vocabulary, text
-from tacit.plan.expression import Comparison, Constant, Expression, Field, Operation
-from tacit.plan.plan import GroupKey, Measure, Plan
-from tacit.plan.post import OrderBy, Output, Post
-from tacit.plan.relation import Relation, Scan, UnitValue
-from tacit.plan.stored_plan import CHOICES, NODES
-from tacit.session.policy import DECLARATIONS
+from tacit.plan.canonical_form import CHOICES, NODES, PLANS, StoredForm, Vocabulary, text
+from tacit.plan.expression import (
+    Comparison,
+    Constant,
+    DatePartName,
+    Expression,
+    Field,
+    Operation,
+    Span,
+)
+from tacit.plan.plan import (
+    Aggregate,
+    GroupKey,
+    NamedAggregate,
+    OrderBy,
+    Output,
+    Plan,
+    Post,
+    Relation,
+    Scan,
+    UnitValue,
+)
+from tacit.session.ask import DECLARATIONS
+from tacit.stream.factor import Window
 from tacit.stream.stream import STREAMS, Periods
-from tacit.stream.window import Window
 
 VOCABULARIES = {"plans": PLANS, "declarations": DECLARATIONS, "streams": STREAMS}
 FORMS = [
     (kind, form) for words in VOCABULARIES.values() for kind, form in words.classes.items()
 ]
 ENUMS: dict[str, tuple[type[Enum], ...]] = {
-    "plans": (Comparison, Operation, Part, Span),
+    "plans": (Comparison, Operation, DatePartName, Span),
     "declarations": (Neighbours, Provenance, Kind),
-    "streams": (Comparison, Operation, Part, Span),
+    "streams": (Comparison, Operation, DatePartName, Span),
 }
 
 
 def test_every_node_of_the_language_is_written_down() -> None:
     unions = [kind for union in (Aggregate, Expression, Relation) for kind in get_args(union)]
-    others = [Plan, GroupKey, Measure, Post, Output, OrderBy, UnitValue]
+    others = [Plan, GroupKey, NamedAggregate, Post, Output, OrderBy, UnitValue]
     assert set(PLANS.classes) == {*unions, *others}
 
 
@@ -139,8 +152,8 @@ def test_a_class_under_another_name_and_with_fields_in_another_order_has_the_sam
 
 def test_plans_are_read_back_by_the_names_of_the_table() -> None:
     assert NODES["Scan"] is Scan
-    assert NODES["Measure"] is Measure
-    assert CHOICES["WEEKDAY"] is Part.WEEKDAY
+    assert NODES["Measure"] is NamedAggregate
+    assert CHOICES["WEEKDAY"] is DatePartName.WEEKDAY
     assert not NODES.keys() & {"Periods", "Window", "Population", "Limits"}
     assert all(inspect.isclass(kind) for kind in NODES.values())
 

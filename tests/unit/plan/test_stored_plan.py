@@ -6,19 +6,18 @@ from per_unit import unit_plans
 from public import public_plans
 
 from tacit.errors import InvalidValue
-from tacit.plan.canonical import text
+from tacit.plan.canonical_form import NODES, decode_plan, text
 from tacit.plan.plan import Plan
-from tacit.plan.stored_plan import NODES, decode
 
 
 @given(plans())
 def test_a_plan_is_read_back_as_it_was(plan: Plan) -> None:
-    assert decode(text(plan)) == plan
+    assert decode_plan(text(plan)) == plan
 
 
 @given(st.one_of(unit_plans(), public_plans()))
 def test_a_plan_about_units_or_public_tables_is_read_back_as_it_was(plan: Plan) -> None:
-    assert decode(text(plan)) == plan
+    assert decode_plan(text(plan)) == plan
 
 
 @pytest.mark.parametrize(
@@ -27,12 +26,12 @@ def test_a_plan_about_units_or_public_tables_is_read_back_as_it_was(plan: Plan) 
 )
 def test_anything_else_is_refused(stored: str) -> None:
     with pytest.raises(InvalidValue):
-        decode(stored)
+        decode_plan(stored)
 
 
 def test_spaces_are_not_canonical() -> None:
     with pytest.raises(InvalidValue, match="canonical"):
-        decode(
+        decode_plan(
             '["Plan", ["Scan","visits"],["tuple"],["tuple",["Measure","n",["CountRows"]]],'
             '["Post",["tuple"],null,["tuple"],null]]'
         )

@@ -4,23 +4,33 @@ from fractions import Fraction
 
 import pytest
 
-from tacit.core.column import Kind
+from tacit.core.domain import Kind
 from tacit.errors import InternalError
-from tacit.plan.reading import Cells
-from tacit.plan.row_value import columns_of, made_from, row_values, value_of
 from tacit.plan.steps import (
     CaseSteps,
     ColumnIsNull,
+    ConstantCondition,
     HalvedSteps,
     HeldSteps,
-    Known,
     NotSo,
     ProductSteps,
     StepsAreNull,
     SumSteps,
     WholeSteps,
 )
-from tacit.plan.tally import KeptTally, RowTally, TotalTally, TreeTally, UnitTally, width
+from tacit.plan.tally import (
+    KeptTally,
+    RowTally,
+    TotalTally,
+    TreeCells,
+    TreeTally,
+    UnitTally,
+    columns_of,
+    made_from,
+    row_values,
+    value_of,
+    width,
+)
 
 X, Y = HeldSteps("x"), HeldSteps("y")
 ONE, ZERO = WholeSteps(1), WholeSteps(0)
@@ -29,7 +39,10 @@ THERE = NotSo(ColumnIsNull("x", Kind.FLOAT))
 
 def test_the_ranges_of_tallies_unless_others_are_said() -> None:
     assert (UnitTally().low, UnitTally().high) == (1, 1)
-    assert (RowTally(Known(True), 7).low, RowTally(Known(True), 7).high) == (0, 7)
+    assert (
+        RowTally(ConstantCondition(True), 7).low,
+        RowTally(ConstantCondition(True), 7).high,
+    ) == (0, 7)
     assert (TreeTally(X, 1, 2, 7).low, TreeTally(X, 1, 2, 7).quantile) == (0, None)
 
 
@@ -58,7 +71,7 @@ def test_a_tree_counts_in_every_level_but_the_root(
 def test_every_other_tally_is_one_number() -> None:
     for tally in (
         UnitTally(),
-        RowTally(Known(True), 2),
+        RowTally(ConstantCondition(True), 2),
         TotalTally(X, 0, 1),
         KeptTally(X, 0, 1),
     ):
@@ -66,9 +79,11 @@ def test_every_other_tally_is_one_number() -> None:
 
 
 def test_the_number_that_a_tally_needs_of_a_row() -> None:
-    assert value_of(UnitTally()) == value_of(RowTally(Known(True), 3)) == ONE
+    assert value_of(UnitTally()) == value_of(RowTally(ConstantCondition(True), 3)) == ONE
     assert value_of(RowTally(THERE, 3)) == CaseSteps(((THERE, ONE),), ZERO)
-    assert value_of(RowTally(Known(False), 3)) == CaseSteps(((Known(False), ONE),), ZERO)
+    assert value_of(RowTally(ConstantCondition(False), 3)) == CaseSteps(
+        ((ConstantCondition(False), ONE),), ZERO
+    )
     assert value_of(TotalTally(X, 0, 1)) == value_of(KeptTally(X, 0, 1)) == X
     assert value_of(TreeTally(SumSteps(X, ONE), 1, 2, 1)) == SumSteps(X, ONE)
 
@@ -79,7 +94,7 @@ def test_what_a_number_is_made_of() -> None:
     assert columns_of(SumSteps(X, ProductSteps(Y, X))) == [X, Y]
     assert columns_of(HalvedSteps(SumSteps(X, ONE), 3)) == [X]
     assert columns_of(CaseSteps(((there, ONE),), ZERO)) == [Y]
-    other = CaseSteps(((Known(True), X),), Y)
+    other = CaseSteps(((ConstantCondition(True), X),), Y)
     assert columns_of(other) == [other]
     assert columns_of(SumSteps(X, Y), [SumSteps(X, Y)]) == [SumSteps(X, Y)]
 
@@ -89,7 +104,7 @@ def test_a_row_carries_each_column_once() -> None:
     counted = CaseSteps(((NotSo(StepsAreNull(X)), ONE),), ZERO)
     tallies = [KeptTally(each, -9, 9) for each in (above, square, counted)]
     assert row_values(tallies) == (X,)
-    assert row_values([UnitTally(), RowTally(Known(True), 2)]) == ()
+    assert row_values([UnitTally(), RowTally(ConstantCondition(True), 2)]) == ()
     assert row_values([KeptTally(ProductSteps(X, Y), 0, 1)]) == (ProductSteps(X, Y),)
     assert row_values([TreeTally(SumSteps(X, ONE), 1, 2, 1)]) == (SumSteps(X, ONE),)
 
@@ -108,7 +123,7 @@ def test_a_number_is_made_again_of_what_is_carried() -> None:
 
 
 def test_cells_stand_for_as_many_steps_each_and_the_last_for_what_is_left() -> None:
-    cells = Cells(low=-10, high=13, steps=8, step=Fraction(1, 2), rounding=Fraction(0))
+    cells = TreeCells(low=-10, high=13, steps=8, step=Fraction(1, 2), rounding=Fraction(0))
     assert [cells.least(cell) for cell in range(4)] == [-5, -1, 3, Fraction(13, 2)]
     assert [cells.greatest(cell) for cell in range(4)] == [
         Fraction(-3, 2),
@@ -116,5 +131,5 @@ def test_cells_stand_for_as_many_steps_each_and_the_last_for_what_is_left() -> N
         Fraction(13, 2),
         Fraction(13, 2),
     ]
-    single = Cells(3, 9, 1, Fraction(1), Fraction(0))
+    single = TreeCells(3, 9, 1, Fraction(1), Fraction(0))
     assert single.least(2) == single.greatest(2) == 5

@@ -4,15 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.core.column import Kind
-from tacit.core.keys import Keys
-from tacit.engines.meaning import steps
+from tacit.core.domain import Keys, Kind
+from tacit.engines.reference import steps
 from tacit.numeric.grid import Grid
-from tacit.plan.bounded import ColumnKey
-from tacit.plan.ranged import Ranged
-from tacit.plan.steps import ColumnSteps
+from tacit.plan.aggregate_tallies import BRANCHINGS, MOST_NODES, finest, grid, shape, tree
+from tacit.plan.bounded_plan import ColumnKey
+from tacit.plan.steps import ColumnSteps, Ranged
 from tacit.plan.tally import TreeTally, width
-from tacit.plan.tree import BRANCHINGS, MOST_NODES, finest, grid, shape, tree
 
 
 def number(low: int, high: int) -> Ranged:

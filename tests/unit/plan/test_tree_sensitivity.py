@@ -5,12 +5,11 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from tacit.core.keys import Keys
+from tacit.core.domain import Keys
+from tacit.core.privacy_unit import Neighbours
 from tacit.core.sensitivity import Norm
-from tacit.core.unit import Neighbours
-from tacit.engines.leaves import Leaf, nodes
-from tacit.plan.bounded import BoundedPlan, CaseKey
-from tacit.plan.sensitivity import sensitivities
+from tacit.engines.engine import Leaf, nodes
+from tacit.plan.bounded_plan import BoundedPlan, CaseKey, sensitivities
 from tacit.plan.source import Source
 from tacit.plan.steps import AllOf, WholeSteps
 from tacit.plan.tally import TreeTally

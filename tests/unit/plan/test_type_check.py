@@ -6,14 +6,9 @@ from fractions import Fraction
 import pytest
 from ward import CATALOG, ROWS, asked, c, field, scope
 
-from tacit.core.bounds import Bounds
-from tacit.core.column import Column, Kind
-from tacit.core.day import FIRST, LAST, number_of
-from tacit.core.keys import Keys
+from tacit.core.domain import FIRST, LAST, Bounds, Column, Keys, Kind, number_of
 from tacit.errors import InvalidValue, MissingBound, UnknownName
-from tacit.plan import like as patterns
-from tacit.plan.calendar import Part, Span
-from tacit.plan.days import clamped_days, day_part, days_between
+from tacit.plan import type_check as patterns
 from tacit.plan.expression import (
     And,
     Arithmetic,
@@ -22,6 +17,7 @@ from tacit.plan.expression import (
     Compare,
     Comparison,
     DatePart,
+    DatePartName,
     Divide,
     Expression,
     Field,
@@ -32,12 +28,22 @@ from tacit.plan.expression import (
     Operation,
     Or,
     Period,
+    Span,
 )
-from tacit.plan.kind import kind_of
-from tacit.plan.like import check_pattern, like, matching, not_too_many_patterns
-from tacit.plan.relation import Filter, Scan
-from tacit.plan.scope import Released, Scope
+from tacit.plan.plan import Filter, Scan
 from tacit.plan.steps import ColumnOneOf, ColumnSteps, CompareColumns, PartSteps
+from tacit.plan.type_check import (
+    ColumnScope,
+    Released,
+    check_pattern,
+    clamped_days,
+    day_part,
+    days_between,
+    kind_of,
+    like,
+    matching,
+    not_too_many_patterns,
+)
 
 MORE, ADD, SUBTRACT = Comparison.MORE, Operation.ADD, Operation.SUBTRACT
 COST, STAY, HEAT, WARD, URGENT = map(field, ("cost", "stay", "heat", "ward", "urgent"))
@@ -76,7 +82,7 @@ KINDS: list[tuple[Expression, Kind | None]] = [
     (Arithmetic(ADD, HEAT, STAY), Kind.FLOAT),
     (Arithmetic(ADD, NULL, NULL), Kind.INTEGER),
     (Arithmetic(SUBTRACT, DAY, SEEN), Kind.INTEGER),
-    (DatePart(Part.YEAR, DAY), Kind.INTEGER),
+    (DatePart(DatePartName.YEAR, DAY), Kind.INTEGER),
     (case(STAY, NULL), Kind.INTEGER),
     (case(NULL, NULL), None),
     (case(STAY, COST), Kind.DECIMAL),
@@ -106,9 +112,9 @@ REFUSED: list[tuple[Expression, str]] = [
     (Divide(COST, STAY), "The values of a row are not divided; divide what is released"),
     (Bin(STAY, 5), "Bins name groups; put them into GROUP BY"),
     (Period(Span.WEEKS, DAY), "DATE_TRUNC names groups; put it into GROUP BY"),
-    (DatePart(Part.DAY, STAY), "EXTRACT and DATE_TRUNC take a column of days"),
-    (DatePart(Part.DAY, c(date(2026, 1, 1))), "take a column of days"),
-    (DatePart(Part.DAY, AT), "take a column of days"),
+    (DatePart(DatePartName.DAY, STAY), "EXTRACT and DATE_TRUNC take a column of days"),
+    (DatePart(DatePartName.DAY, c(date(2026, 1, 1))), "take a column of days"),
+    (DatePart(DatePartName.DAY, AT), "take a column of days"),
     (
         Like(NOTE, "n%"),
         "LIKE needs a text column with declared keys, and 'visits.note' is none",
@@ -167,12 +173,12 @@ def test_days_are_clamped_to_their_bounds_or_to_the_calendar() -> None:
 
 
 def test_a_year_has_a_range_only_where_its_days_have_bounds() -> None:
-    year = day_part(Part.YEAR, ROWS["day"])
+    year = day_part(DatePartName.YEAR, ROWS["day"])
     assert (year.low, year.high, year.step, year.rounding) == (2026, 2026, 1, 0)
-    assert year.steps == PartSteps(clamped_days(ROWS["day"]), Part.YEAR)
+    assert year.steps == PartSteps(clamped_days(ROWS["day"]), DatePartName.YEAR)
     with pytest.raises(MissingBound, match=r"'visits\.seen' has no bounds"):
-        day_part(Part.YEAR, ROWS["seen"])
-    month = day_part(Part.MONTH, ROWS["seen"])
+        day_part(DatePartName.YEAR, ROWS["seen"])
+    month = day_part(DatePartName.MONTH, ROWS["seen"])
     assert (month.low, month.high) == (1, 12)
 
 
@@ -255,7 +261,7 @@ def test_patterns_are_put_beside_so_many_keys_in_all(monkeypatch: pytest.MonkeyP
 
 def test_the_limit_of_matches_is_a_hundred_thousand() -> None:
     keys = Keys(tuple(f"k{n}" for n in range(50_001)))
-    wide = Scope((Column("t.k", Kind.TEXT, keys=keys), Column("t.n", Kind.INTEGER)))
+    wide = ColumnScope((Column("t.k", Kind.TEXT, keys=keys), Column("t.n", Kind.INTEGER)))
     one = asked(of=Filter(Scan("t"), Like(Field("k"), "k%")))
     not_too_many_patterns(one, wide)
     two = asked(of=Filter(Scan("t"), And((Like(Field("k"), "k%"), Like(Field("k"), "%1")))))
@@ -269,6 +275,6 @@ def test_a_day_column_keeps_the_bounds_of_its_own() -> None:
     bounds = Bounds.days(date(2020, 2, 28), date(2020, 3, 1))
     column = Column("t.d", Kind.DATE, bounds=bounds)
     assert clamped_days(column) == ColumnSteps("t.d", Kind.DATE, column.grid())
-    found = days_between(Field("d"), Field("d"), Scope((column,)))
+    found = days_between(Field("d"), Field("d"), ColumnScope((column,)))
     assert found is not None
     assert (found.low, found.high) == (-2, 2)

@@ -3,10 +3,10 @@ import re
 import pytest
 from clinic import catalog
 
-from tacit.core.dataset import Limits
-from tacit.plan.bound import bound
-from tacit.query.covers import covers
-from tacit.sql.parse import parse
+from tacit.core.catalog import Limits
+from tacit.plan.bounding import bound
+from tacit.query.intervals import covers
+from tacit.sql.parser import parse
 
 CLINIC = catalog(Limits(1, 1))
 

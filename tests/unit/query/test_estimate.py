@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.errors import InvalidValue
-from tacit.query.estimate import Estimate
+from tacit.query.post_processing import IntervalValue
 
 F = Fraction
-NEAR = Estimate(F(10), (F(8), F(12)), F(1, 20))
-OTHER = Estimate(F(-2), (F(-3), F(1)), F(1, 10))
-EXACT, NULL = Estimate(F(4)), Estimate(None)
-UNKNOWN = Estimate(F(5), None, F(1, 20))
+NEAR = IntervalValue(F(10), (F(8), F(12)), F(1, 20))
+OTHER = IntervalValue(F(-2), (F(-3), F(1)), F(1, 10))
+EXACT, NULL = IntervalValue(F(4)), IntervalValue(None)
+UNKNOWN = IntervalValue(F(5), None, F(1, 20))
 
 
 @pytest.mark.parametrize(
@@ -36,13 +36,13 @@ UNKNOWN = Estimate(F(5), None, F(1, 20))
         (UNKNOWN * EXACT, 20, None, F(1, 20)),
         (NEAR + NULL, None, None, 0),
         (NULL * NEAR, None, None, 0),
-        (NEAR / Estimate(F(0)), None, None, 0),
+        (NEAR / IntervalValue(F(0)), None, None, 0),
         (NULL / NEAR, None, None, 0),
         (NEAR / NULL, None, None, 0),
     ],
 )
 def test_what_is_computed_of_two(
-    found: Estimate, value: object, interval: object, doubt: Fraction
+    found: IntervalValue, value: object, interval: object, doubt: Fraction
 ) -> None:
     assert (found.value, found.interval, found.doubt) == (value, interval, doubt)
 
@@ -51,7 +51,7 @@ def test_what_is_computed_of_two(
 def test_nothing_is_said_where_the_divisor_can_be_0(
     interval: tuple[Fraction, Fraction],
 ) -> None:
-    divisor = Estimate(F(1), interval, F(1, 20))
+    divisor = IntervalValue(F(1), interval, F(1, 20))
     assert (EXACT / divisor).interval is None
     assert (EXACT / divisor).doubt == F(1, 20)
 
@@ -61,7 +61,7 @@ def test_where_both_intervals_hold_so_does_that_of_the_result(
     ends: list[int], operation: str
 ) -> None:
     (a, b), (c, d) = sorted(map(F, ends[:2])), sorted(map(F, ends[2:]))
-    one, other = Estimate(a, (a, b), F(1, 20)), Estimate(c, (c, d), F(1, 20))
+    one, other = IntervalValue(a, (a, b), F(1, 20)), IntervalValue(c, (c, d), F(1, 20))
     compute = {
         "+": lambda x, y: x + y,
         "-": lambda x, y: x - y,
@@ -82,5 +82,5 @@ def test_where_both_intervals_hold_so_does_that_of_the_result(
 @pytest.mark.parametrize("value", [True, "north", None])
 def test_what_is_no_number_is_not_computed_with(value: object) -> None:
     with pytest.raises(InvalidValue, match="Arithmetic after a release takes numbers"):
-        _ = Estimate(value).number  # type: ignore[arg-type]
-    assert Estimate(7).number == F(7)
+        _ = IntervalValue(value).number  # type: ignore[arg-type]
+    assert IntervalValue(7).number == F(7)

@@ -1,12 +1,12 @@
 import pytest
 from clinic import catalog
 
-from tacit.core.dataset import Limits
+from tacit.core.catalog import Limits
 from tacit.core.loss import Loss
 from tacit.errors import InvalidValue
-from tacit.query.expected import SIZES, Expected, expected
-from tacit.query.price import price
-from tacit.sql.parse import parse
+from tacit.query.intervals import SIZES, Expected, expected
+from tacit.query.pricing import price
+from tacit.sql.parser import parse
 
 CLINIC = catalog(Limits(1, 1))
 

@@ -5,12 +5,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tacit.mechanisms.gaussian_keys import GaussianKeys
-from tacit.mechanisms.laplace import Laplace
-from tacit.mechanisms.laplace_keys import LaplaceKeys
+from tacit.mechanisms.additive_noise import Laplace
 from tacit.mechanisms.mechanism import Mechanism
-from tacit.mechanisms.truncated_geometric_keys import TruncatedGeometricKeys
-from tacit.query.kept import KeptCount, kept_count
+from tacit.mechanisms.optimal_keys import TruncatedGeometricKeys
+from tacit.mechanisms.threshold_keys import GaussianKeys, LaplaceKeys
+from tacit.query.selected_count import KeptCount, kept_count
 
 CONFIDENCE = Fraction(19, 20)
 DELTA = Fraction(1, 10**6)

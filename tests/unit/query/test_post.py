@@ -5,14 +5,11 @@ from fractions import Fraction
 import pytest
 from ward import CATALOG, WARDS, asked, field
 
-from tacit.core.guarantee import Guarantee
 from tacit.core.loss import Loss
-from tacit.core.population import Population
-from tacit.core.release import Release, ReleasedColumn
-from tacit.core.unit import PrivacyUnit
+from tacit.core.privacy_unit import Population, PrivacyUnit
+from tacit.core.release import Guarantee, Release, ReleasedColumn
 from tacit.errors import InvalidValue
-from tacit.plan.aggregate import CountRows, Greatest, Mean, Sum
-from tacit.plan.bound import bound
+from tacit.plan.bounding import bound
 from tacit.plan.expression import (
     And,
     Arithmetic,
@@ -30,12 +27,10 @@ from tacit.plan.expression import (
     Operation,
     Or,
 )
-from tacit.plan.post import OrderBy, Output, Post
-from tacit.query.advice import Advice
-from tacit.query.estimate import Estimate
-from tacit.query.post import estimate, posted
-from tacit.query.price import price, to_declare
-from tacit.query.size import check_size, most_numbers, numbers_of
+from tacit.plan.plan import CountRows, Greatest, Mean, OrderBy, Output, Post, Sum
+from tacit.query.post_processing import IntervalValue, estimate, posted
+from tacit.query.pricing import Advice, price, to_declare
+from tacit.query.rehearsal import check_size, most_numbers, numbers_of
 
 F = Fraction
 SURE = F(19, 20)
@@ -55,7 +50,7 @@ RELEASE = Release(
 )
 SHOWN = Post.showing("ward", "n")
 N, M, WARD = Field("n"), Field("m"), Field("ward")
-ROW = {"n": Estimate(F(30)), "m": Estimate(None), "ward": Estimate("east")}
+ROW = {"n": IntervalValue(F(30)), "m": IntervalValue(None), "ward": IntervalValue("east")}
 
 
 def c(value: object) -> Constant:

@@ -6,26 +6,29 @@ from fractions import Fraction
 import pytest
 from clinic import catalog
 
-from tacit.accounting.price import loss_of
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.dataset import Limits
-from tacit.core.keys import Keys
+from tacit.accounting.pricing import loss_of
+from tacit.core.catalog import Catalog, Limits
+from tacit.core.domain import Column, Keys, Kind, Schema
 from tacit.core.loss import Loss
-from tacit.core.schema import Schema
-from tacit.core.unit import Neighbours
+from tacit.core.privacy_unit import Neighbours
 from tacit.errors import InternalError, InvalidValue
-from tacit.mechanisms.gaussian_keys import GaussianKeys
-from tacit.mechanisms.optimal_keys import OptimalKeys
-from tacit.mechanisms.truncated_geometric_keys import TruncatedGeometricKeys
-from tacit.plan.aggregate import Aggregate, CountRows, CountUnits, Mean, Sum
+from tacit.mechanisms.optimal_keys import OptimalKeys, TruncatedGeometricKeys
+from tacit.mechanisms.threshold_keys import GaussianKeys
 from tacit.plan.expression import Field
-from tacit.plan.plan import GroupKey, Measure, Plan
-from tacit.plan.post import Post
-from tacit.plan.relation import Scan
-from tacit.query.advice import Advice, advice_on, variance
-from tacit.query.price import price
-from tacit.query.survival import survival
+from tacit.plan.plan import (
+    Aggregate,
+    CountRows,
+    CountUnits,
+    GroupKey,
+    Mean,
+    NamedAggregate,
+    Plan,
+    Post,
+    Scan,
+    Sum,
+)
+from tacit.query.pricing import Advice, advice_on, price, variance
+from tacit.query.selected_count import survival
 
 LIMITS = Limits(max_groups=3, max_rows=2)
 CLINIC = catalog(LIMITS)
@@ -39,7 +42,7 @@ AGGREGATES: list[tuple[Aggregate, ...]] = [
 
 
 def question(*aggregates: Aggregate, keys: tuple[str, ...] = ("doctor",)) -> Plan:
-    measures = tuple(Measure(f"m{place}", part) for place, part in enumerate(aggregates))
+    measures = tuple(NamedAggregate(f"m{place}", part) for place, part in enumerate(aggregates))
     named = tuple(GroupKey(key, Field(key)) for key in keys)
     return Plan(Scan("visits"), named, measures, Post.showing(*keys))
 

@@ -4,16 +4,16 @@ from fractions import Fraction
 import pytest
 from clinic import catalog
 
-from tacit.core.dataset import Limits
+from tacit.core.catalog import Limits
 from tacit.core.loss import Loss
 from tacit.errors import InternalError
-from tacit.mechanisms.gaussian import Gaussian
-from tacit.mechanisms.grid_quantile import GridQuantile
+from tacit.mechanisms.additive_noise import Gaussian
+from tacit.mechanisms.grid_quantiles import GridQuantile
 from tacit.mechanisms.mechanism import Mechanism
-from tacit.query.column import column_of
-from tacit.query.price import price
+from tacit.query.intervals import column_of
+from tacit.query.pricing import price
 from tacit.query.quote import Quote
-from tacit.sql.parse import parse
+from tacit.sql.parser import parse
 
 CLINIC = catalog(Limits(1, 1))
 QUOTE = price(parse("SELECT MEDIAN(age) FROM visits", CLINIC), CLINIC, Loss.zcdp(1))

@@ -5,12 +5,11 @@ import numpy as np
 import pytest
 
 from tacit.errors import InternalError
-from tacit.mechanisms.constant import Constant
-from tacit.mechanisms.gaussian import Gaussian
-from tacit.mechanisms.laplace import Laplace
+from tacit.lab.selection import ConstantMechanism
+from tacit.mechanisms.additive_noise import Gaussian, Laplace
 from tacit.plan.steps import WholeSteps
 from tacit.plan.tally import TreeTally
-from tacit.query.rank import RankNoise
+from tacit.query.quantile_intervals import RankNoise
 
 SHAPES = [(1, 2), (2, 2), (3, 2), (2, 3), (4, 2), (2, 5), (3, 4)]
 
@@ -61,4 +60,4 @@ def test_sums_of_laplace_noise_pass_their_reach_less_often(scale: int, tail: Fra
 
 def test_other_noise_is_not_read() -> None:
     with pytest.raises(InternalError, match="Constant"):
-        RankNoise.of(Constant(3), tree(1, 2))  # type: ignore[arg-type]
+        RankNoise.of(ConstantMechanism(3), tree(1, 2))  # type: ignore[arg-type]

@@ -3,9 +3,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tacit.mechanisms.gaussian import Gaussian
-from tacit.mechanisms.laplace import Laplace
-from tacit.query.ratio import Ratio
+from tacit.mechanisms.additive_noise import Gaussian, Laplace
+from tacit.query.mean_intervals import Ratio
 
 SURE = Fraction(19, 20)
 

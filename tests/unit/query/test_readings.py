@@ -9,13 +9,13 @@ from exact import ExactGateway
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.core.dataset import Limits
+from tacit.core.catalog import Limits
 from tacit.core.loss import Loss
 from tacit.core.release import Interval
 from tacit.engines.reference import Reference
-from tacit.query.price import price
-from tacit.query.run import run
-from tacit.sql.parse import parse
+from tacit.query.paid_work import run
+from tacit.query.pricing import price
+from tacit.sql.parser import parse
 
 CLINIC = catalog(Limits(max_groups=1, max_rows=100))
 AGES = st.lists(st.integers(0, 120), min_size=2, max_size=60)

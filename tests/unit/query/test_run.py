@@ -2,17 +2,17 @@
 
 from clinic import TABLE, catalog
 
-from tacit.audit.record import RecordingGateway
-from tacit.core.dataset import Limits
+from tacit.audit.replay import RecordingGateway
+from tacit.core.catalog import Limits
 from tacit.core.loss import Loss
 from tacit.engines.reference import Reference
-from tacit.mechanisms.add_noise import AddNoise
+from tacit.mechanisms.additive_noise import AddNoise
 from tacit.mechanisms.gateway import Draw
 from tacit.noise.gaussian import DiscreteGaussian
 from tacit.numeric.entropy import SystemEntropy
-from tacit.query.price import price
-from tacit.query.run import run
-from tacit.sql.parse import parse
+from tacit.query.paid_work import run
+from tacit.query.pricing import price
+from tacit.sql.parser import parse
 
 CLINIC = catalog(Limits(max_groups=1, max_rows=1))
 EMPTY = Reference({TABLE: []})

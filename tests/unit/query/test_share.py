@@ -3,13 +3,12 @@ from fractions import Fraction
 import numpy as np
 from clinic import catalog
 
-from tacit.accounting.price import loss_of
-from tacit.core.dataset import Limits
+from tacit.accounting.pricing import loss_of
+from tacit.core.catalog import Limits
 from tacit.core.loss import Loss
-from tacit.plan.bound import bound
-from tacit.query.price import price
-from tacit.query.share import MEAN_SHARE, SQUARES_SHARE, TOTAL_SHARE, shares
-from tacit.sql.parse import parse
+from tacit.plan.bounding import bound
+from tacit.query.pricing import MEAN_SHARE, SQUARES_SHARE, TOTAL_SHARE, price, shares
+from tacit.sql.parser import parse
 
 CLINIC = catalog(Limits(1, 1))
 

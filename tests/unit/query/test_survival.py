@@ -4,12 +4,10 @@ from math import exp
 import pytest
 
 from tacit.errors import InternalError
-from tacit.mechanisms.gaussian_keys import GaussianKeys
-from tacit.mechanisms.laplace import Laplace
-from tacit.mechanisms.laplace_keys import LaplaceKeys
-from tacit.mechanisms.optimal_keys import OptimalKeys
-from tacit.mechanisms.truncated_geometric_keys import TruncatedGeometricKeys
-from tacit.query.survival import kept_with, survival
+from tacit.mechanisms.additive_noise import Laplace
+from tacit.mechanisms.optimal_keys import OptimalKeys, TruncatedGeometricKeys
+from tacit.mechanisms.threshold_keys import GaussianKeys, LaplaceKeys
+from tacit.query.selected_count import kept_with, survival
 
 MILLIONTH = Fraction(1, 10**6)
 TRUNCATED = TruncatedGeometricKeys(Fraction(1), MILLIONTH, max_keys=2)

@@ -5,7 +5,7 @@ from fractions import Fraction
 from xml.etree import ElementTree as ET
 
 from tacit.core.release import ReleasedColumn
-from tacit.render.bars import LEFT, RIGHT, WIDTH, bars
+from tacit.render.charts import LEFT, RIGHT, WIDTH, bars
 
 HUNDRED = Fraction(100)
 

@@ -7,10 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.core.release import ReleasedColumn
-from tacit.render.cell import cell, interval, safe
-from tacit.render.chart import chart
-from tacit.render.fields import fields
-from tacit.render.text import text
+from tacit.render.charts import chart
+from tacit.render.table import cell, fields, interval, safe, text
 
 HOSTILE = "north\x1b[2J\r\n\u202ewest\x00\u2028"
 NINETEEN = Fraction(19, 20)

@@ -5,8 +5,8 @@ from html.parser import HTMLParser
 import pytest
 
 from tacit.core.release import ReleasedColumn
-from tacit.render import html as page
-from tacit.render.html import html
+from tacit.render import table as page
+from tacit.render.table import html
 
 HOSTILE = (
     "<script>alert(1)</script>",

@@ -7,20 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tacit.core.proof import Rule
 from tacit.core.secret import Secret
-from tacit.core.sensitivity import Norm, Sensitivity
+from tacit.core.sensitivity import Norm, Rule, Sensitivity
 from tacit.errors import InvalidValue, SecretMisuse
+from tacit.mechanisms.additive_noise import Gaussian, Laplace
 from tacit.mechanisms.exponential import Exponential
 from tacit.mechanisms.gateway import LiveGateway
-from tacit.mechanisms.gaussian import Gaussian
-from tacit.mechanisms.laplace import Laplace
-from tacit.mechanisms.lomax import Lomax
-from tacit.mechanisms.quantile import Quantile
-from tacit.mechanisms.smooth_laplace import SmoothLaplace
 from tacit.numeric.entropy import SystemEntropy
-from tacit.robust.demonstrations import GrossErrorNoise, ProbableSmoothBound
 from tacit.robust.influence import (
+    GrossErrorNoise,
+    ProbableSmoothBound,
     asymptotic_variance,
     fixed_scale_influence,
     fixed_scale_sensitivity,
@@ -28,7 +24,9 @@ from tacit.robust.influence import (
     influence,
     location,
 )
-from tacit.robust.psi import Huber, Psi, Tukey
+from tacit.robust.location import Huber, Psi, Tukey
+from tacit.robust.quantiles import RankQuantile
+from tacit.robust.smooth_noise import Lomax, SmoothLaplace
 
 SAMPLE = np.random.default_rng(5).normal(3, 1, 400)
 MECHANISMS: list[Any] = [
@@ -37,7 +35,7 @@ MECHANISMS: list[Any] = [
     Lomax(Fraction(1), Fraction(1, 6)),
     SmoothLaplace(Fraction(2), Fraction(1, 30)),
     Exponential(Fraction(1), candidates=2),
-    Quantile(Fraction(1, 2), Fraction(1), points=2),
+    RankQuantile(Fraction(1, 2), Fraction(1), points=2),
 ]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.noise.integers import Integers
-from tacit.robust.inverse_sensitivity import huber_lengths, tukey_lengths
+from tacit.robust.location import huber_lengths, tukey_lengths
 
 TURN, REACH = 2, 4
 POINT = np.array([0])

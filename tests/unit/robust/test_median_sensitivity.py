@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.errors import InvalidValue
-from tacit.robust.median_sensitivity import (
+from tacit.robust.trimmed_mean import (
     local_sensitivities,
     median,
     smooth_median,

@@ -11,13 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.core.bounds import Bounds
+from tacit.core.domain import Bounds
 from tacit.core.loss import Loss
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import LiveGateway
 from tacit.numeric.entropy import SystemEntropy
-from tacit.robust.trimmed_mean import TrimmedMean
-from tacit.robust.trimmed_sensitivity import MiddleSum
+from tacit.robust.trimmed_mean import MiddleSum, TrimmedMean
 
 SIZE, TOP = 5, 3
 Data = tuple[int, ...]

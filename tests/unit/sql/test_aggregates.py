@@ -3,13 +3,13 @@ from fractions import Fraction
 import pytest
 from clinic import catalog
 
-from tacit.core.dataset import Limits
+from tacit.core.catalog import Limits
 from tacit.core.loss import Loss
 from tacit.errors import InvalidValue
-from tacit.plan.aggregate import Aggregate, Deviation, Greatest, Least, Quantile, Variance
 from tacit.plan.expression import Bin, Field
-from tacit.query.price import price
-from tacit.sql.parse import parse
+from tacit.plan.plan import Aggregate, Deviation, Greatest, Least, Quantile, Variance
+from tacit.query.pricing import price
+from tacit.sql.parser import parse
 
 CLINIC = catalog(Limits(1, 1))
 AGE = Field("visits.age")

@@ -9,8 +9,6 @@ import pytest
 from ward import CATALOG, c, field
 
 from tacit.errors import InvalidValue
-from tacit.plan.aggregate import CountRows, CountUnits, CountValues, Mean, Sum
-from tacit.plan.calendar import Part, Span
 from tacit.plan.expression import (
     And,
     Arithmetic,
@@ -20,6 +18,7 @@ from tacit.plan.expression import (
     Comparison,
     Constant,
     DatePart,
+    DatePartName,
     Expression,
     IsNull,
     Like,
@@ -28,10 +27,11 @@ from tacit.plan.expression import (
     Operation,
     Or,
     Period,
+    Span,
 )
-from tacit.plan.relation import Filter
-from tacit.sql.gate import ADVICE, KNOWN, LONGEST_NAME
-from tacit.sql.parse import DEEPEST_TREE, LONGEST_TEXT, parse
+from tacit.plan.plan import CountRows, CountUnits, CountValues, Filter, Mean, Sum
+from tacit.sql.allow_list import ADVICE, KNOWN, LONGEST_NAME
+from tacit.sql.parser import DEEPEST_TREE, LONGEST_TEXT, parse
 
 STAY, COST, WARD, DAY, URGENT = map(field, ("stay", "cost", "ward", "day", "urgent"))
 EQUAL, LESS, MORE = Comparison.EQUAL, Comparison.LESS, Comparison.MORE
@@ -96,12 +96,12 @@ CONDITIONS: list[tuple[str, Expression]] = [
     ("stay + 1 > 7", Compare(MORE, Arithmetic(ADD, STAY, c(1)), c(7))),
     ("stay - 1 > 7", Compare(MORE, Arithmetic(SUBTRACT, STAY, c(1)), c(7))),
     ("stay * 2 > 7", Compare(MORE, Arithmetic(MULTIPLY, STAY, c(2)), c(7))),
-    ("YEAR(day) = 2026", Compare(EQUAL, DatePart(Part.YEAR, DAY), c(2026))),
-    ("EXTRACT(DOW FROM day) = 0", Compare(EQUAL, DatePart(Part.WEEKDAY, DAY), c(0))),
-    ("DAYOFWEEK(day) = 0", Compare(EQUAL, DatePart(Part.WEEKDAY, DAY), c(0))),
-    ("DAY(day) = 1", Compare(EQUAL, DatePart(Part.DAY, DAY), c(1))),
-    ("MONTH(day) = 1", Compare(EQUAL, DatePart(Part.MONTH, DAY), c(1))),
-    ("QUARTER(day) = 1", Compare(EQUAL, DatePart(Part.QUARTER, DAY), c(1))),
+    ("YEAR(day) = 2026", Compare(EQUAL, DatePart(DatePartName.YEAR, DAY), c(2026))),
+    ("EXTRACT(DOW FROM day) = 0", Compare(EQUAL, DatePart(DatePartName.WEEKDAY, DAY), c(0))),
+    ("DAYOFWEEK(day) = 0", Compare(EQUAL, DatePart(DatePartName.WEEKDAY, DAY), c(0))),
+    ("DAY(day) = 1", Compare(EQUAL, DatePart(DatePartName.DAY, DAY), c(1))),
+    ("MONTH(day) = 1", Compare(EQUAL, DatePart(DatePartName.MONTH, DAY), c(1))),
+    ("QUARTER(day) = 1", Compare(EQUAL, DatePart(DatePartName.QUARTER, DAY), c(1))),
     (
         "CASE WHEN urgent THEN 1 ELSE 0 END = 1",
         Compare(EQUAL, Case(((URGENT, c(1)),), c(0)), c(1)),
@@ -136,7 +136,7 @@ def test_a_condition_of_sql(text: str, wanted: Expression) -> None:
         ("(FLOOR((stay + 1) / 5)) * 5", Bin(Arithmetic(ADD, STAY, c(1)), 5)),
         ("DATE_TRUNC('month', day)", Period(Span.MONTHS, DAY)),
         ("DATE_TRUNC('week', day)", Period(Span.WEEKS, DAY)),
-        ("MONTH(day)", DatePart(Part.MONTH, DAY)),
+        ("MONTH(day)", DatePart(DatePartName.MONTH, DAY)),
         ("CASE WHEN urgent THEN 'u' END", Case(((URGENT, c("u")),), c(None))),
     ],
 )

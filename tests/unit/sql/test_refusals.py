@@ -6,12 +6,12 @@ import pytest
 from clinic import catalog as clinic
 from hospital import catalog as hospital
 
-from tacit.core.dataset import Limits
+from tacit.core.catalog import Limits
 from tacit.errors import InvalidValue, TacitError, UnknownName
 from tacit.plan.expression import Constant, Not
-from tacit.plan.size import DEEPEST, LARGEST_QUESTION, not_too_large, size
-from tacit.sql import parse as parsing
-from tacit.sql.parse import LONGEST_TEXT, parse
+from tacit.plan.tree_walk import DEEPEST, LARGEST_QUESTION, not_too_large, size
+from tacit.sql import parser as parsing
+from tacit.sql.parser import LONGEST_TEXT, parse
 
 CLINIC, HOSPITAL = clinic(Limits(1, 2)), hospital(Limits(1, 2))
 

@@ -6,7 +6,6 @@ import pytest
 from ward import CATALOG, c, field
 
 from tacit.errors import TacitError
-from tacit.plan.aggregate import CountRows, Mean, Sum
 from tacit.plan.expression import (
     Arithmetic,
     Compare,
@@ -16,10 +15,24 @@ from tacit.plan.expression import (
     Field,
     Operation,
 )
-from tacit.plan.plan import GroupKey, Measure, Plan
-from tacit.plan.post import OrderBy, Output
-from tacit.plan.relation import Filter, Join, JoinPublic, PerUnit, Relation, Scan, UnitValue
-from tacit.sql.parse import parse
+from tacit.plan.plan import (
+    CountRows,
+    Filter,
+    GroupKey,
+    Join,
+    JoinPublic,
+    Mean,
+    NamedAggregate,
+    OrderBy,
+    Output,
+    PerUnit,
+    Plan,
+    Relation,
+    Scan,
+    Sum,
+    UnitValue,
+)
+from tacit.sql.parser import parse
 
 VISIT = Scan("visits")
 JOINED = Join(VISIT, "patients", "visits.patient", "id")
@@ -83,7 +96,7 @@ def test_with_names_queries_and_each_sees_those_before_it() -> None:
     named = "WITH a AS (SELECT stay AS s FROM visits), b AS (SELECT s AS t FROM a WHERE s > 7)"
     plan = parse(f"{named} SELECT SUM(t) AS x FROM b", CATALOG)
     assert plan.source == Filter(VISIT, LONG)
-    assert plan.measures == (Measure("measure 0", Sum(field("stay"))),)
+    assert plan.measures == (NamedAggregate("measure 0", Sum(field("stay"))),)
     with pytest.raises(TacitError, match="no dataset 'b'"):
         parse(
             "WITH a AS (SELECT * FROM b), b AS (SELECT * FROM visits) "

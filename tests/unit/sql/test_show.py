@@ -15,10 +15,9 @@ from per_unit import unit_plans
 from public import catalog as places
 from public import public_plans
 
-from tacit.core.catalog import Catalog
-from tacit.core.dataset import Limits
+from tacit.core.catalog import Catalog, Limits
 from tacit.errors import InvalidValue
-from tacit.plan.canonical import canonical
+from tacit.plan.canonical_form import canonical
 from tacit.plan.expression import (
     And,
     Arithmetic,
@@ -31,11 +30,10 @@ from tacit.plan.expression import (
     Operation,
     Or,
 )
-from tacit.plan.plan import Plan
-from tacit.plan.relation import Filter, Join, Scan, per_unit_in
-from tacit.plan.rewrite import rewritten
-from tacit.sql.parse import parse
-from tacit.sql.show import show
+from tacit.plan.plan import Filter, Join, Plan, Scan, per_unit_in
+from tacit.plan.tree_walk import rewritten
+from tacit.sql.parser import parse
+from tacit.sql.printer import show
 
 CLINIC, HOSPITAL = clinic(Limits(1, 2)), hospital(Limits(1, 2))
 PLACES = places(Limits(1, 2))

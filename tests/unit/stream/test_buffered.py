@@ -3,10 +3,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tacit.stream.buffered import FINE, Buffered
-from tacit.stream.factor import Memory
-from tacit.stream.window import ALL
-from tacit.testing.mechanism import l2
+from tacit.stream.factor import ALL, Memory
+from tacit.stream.toeplitz import FINE, Buffered
+from tacit.testing.mechanism_contract import l2
 
 HORIZON, TRIES = 300, 20
 FACTOR = Buffered.square_root(HORIZON)

@@ -1,10 +1,8 @@
 from tacit.core.loss import Loss
 from tacit.core.sensitivity import Norm
-from tacit.stream.buffered import Buffered
-from tacit.stream.choose import choose_factor, norm_for, worst
-from tacit.stream.toeplitz import Toeplitz
-from tacit.stream.tree import Tree
-from tacit.stream.window import ALL, EACH, Window
+from tacit.stream.factor import ALL, EACH, Tree, Window
+from tacit.stream.quote import choose_factor, norm_for, worst
+from tacit.stream.toeplitz import Buffered, Toeplitz
 
 
 def test_totals_are_released_by_the_square_root_and_single_steps_without_a_memory() -> None:

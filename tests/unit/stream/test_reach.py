@@ -3,11 +3,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tacit.mechanisms.gaussian import Gaussian
-from tacit.mechanisms.laplace import Laplace
+from tacit.mechanisms.additive_noise import Gaussian, Laplace
 from tacit.noise.laplace import DiscreteLaplace
 from tacit.numeric.entropy import SystemEntropy
-from tacit.stream.reach import reach
+from tacit.stream.step import reach
 
 MOST = Fraction(19, 20)
 

@@ -3,9 +3,9 @@ from datetime import date
 import pytest
 
 from tacit.errors import InvalidValue
-from tacit.plan.calendar import Span
+from tacit.plan.expression import Span
+from tacit.stream.factor import Window
 from tacit.stream.stream import Periods
-from tacit.stream.window import Window
 
 
 @pytest.mark.parametrize("span", Span)

@@ -6,18 +6,16 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tacit.accounting.composition import leaves
-from tacit.accounting.price import loss_of
-from tacit.audit.record import RecordingGateway
-from tacit.core.loss import Loss
-from tacit.core.measure import Measure
+from tacit.accounting.pricing import leaves, loss_of
+from tacit.audit.replay import RecordingGateway
+from tacit.core.loss import Loss, Measure
 from tacit.core.secret import Secret
 from tacit.errors import InvalidValue
-from tacit.mechanisms.add_noise import AddNoise
+from tacit.mechanisms.additive_noise import AddNoise
 from tacit.mechanisms.gateway import LiveGateway
 from tacit.numeric.entropy import SystemEntropy
-from tacit.plan.steps import Known
-from tacit.stream.thresholdout import STEPS, Kept, Reaches, Share, Thresholdout
+from tacit.plan.steps import ConstantCondition
+from tacit.stream.holdout import STEPS, HoldoutAnswer, HoldoutState, Reaches, Thresholdout
 
 HALF = Fraction(1, 2)
 ASKED = Thresholdout(Fraction(3), answers=2, rows=1000, threshold=Fraction(1, 10))
@@ -33,10 +31,13 @@ def test_all_that_it_tells_costs_its_epsilon() -> None:
 
 
 def test_what_agrees_comes_back_and_costs_no_answer() -> None:
-    gateway, kept = LiveGateway(SystemEntropy(b"a charge")), Kept(ASKED.sparse.threshold, 2)
+    gateway, kept = (
+        LiveGateway(SystemEntropy(b"a charge")),
+        HoldoutState(ASKED.sparse.threshold, 2),
+    )
     for count in range(450, 551, 10):
         told, after = ASKED.ask(HALF, off(count), kept, gateway)
-        assert (told, after) == (Share(HALF, off=False), kept)
+        assert (told, after) == (HoldoutAnswer(HALF, off=False), kept)
 
 
 def test_what_is_far_off_is_told_with_noise_until_all_answers_are_given() -> None:
@@ -53,7 +54,7 @@ def test_what_is_far_off_is_told_with_noise_until_all_answers_are_given() -> Non
 
 def test_what_is_done_at_the_gateway_is_what_is_charged() -> None:
     gateway = RecordingGateway(SystemEntropy(b"a charge"))
-    kept = Kept(ASKED.sparse.threshold, 2)
+    kept = HoldoutState(ASKED.sparse.threshold, 2)
     ASKED.ask(HALF, off(1000), kept, gateway)
     compared, read = gateway.calls
     threshold, reading = (leaf for leaf, _ in leaves(ASKED.event()))
@@ -71,7 +72,7 @@ def test_a_unit_moves_what_is_compared_by_its_rows_at_most(lie: bool) -> None:  
     most = asked.reach // (2 if lie else 1)  # the lie: a row is off by half at most
     moves = []
     for expected in (Fraction(0), Fraction(1, 3), Fraction(1)):
-        tally = asked.tally(Known(True), expected)
+        tally = asked.tally(ConstantCondition(True), expected)
         low = tally.steps.otherwise.value
         high = tally.steps.whens[0][1].value
         rows = [a + b for a, b in product((0, low, high), repeat=2)]

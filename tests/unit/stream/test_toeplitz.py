@@ -5,9 +5,9 @@ import pytest
 
 from tacit.core.sensitivity import Norm
 from tacit.errors import InvalidValue
+from tacit.stream.factor import ALL, EACH, Window
 from tacit.stream.toeplitz import Toeplitz, column_square
-from tacit.stream.window import ALL, EACH, Window
-from tacit.testing.mechanism import l1, l2
+from tacit.testing.mechanism_contract import l1, l2
 
 HORIZON = 12
 ROOT = Toeplitz.square_root(HORIZON)

@@ -2,10 +2,8 @@ import numpy as np
 import pytest
 
 from tacit.errors import InvalidValue
-from tacit.stream.factor import Memory
-from tacit.stream.tree import Tree, nodes_of
-from tacit.stream.window import ALL, EACH, Window
-from tacit.testing.mechanism import l1
+from tacit.stream.factor import ALL, EACH, Memory, Tree, Window, nodes_of
+from tacit.testing.mechanism_contract import l1
 
 HORIZON = 21
 TREES = [Tree(HORIZON), Tree(HORIZON, 3), Tree(HORIZON, 21)]

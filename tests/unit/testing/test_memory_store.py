@@ -9,10 +9,9 @@ from sqlalchemy.sql.expression import ClauseElement
 
 from tacit.errors import Conflict, ConnectionLost, InternalError, StoreFailed
 from tacit.ledger.ledger import Ledger
-from tacit.store.migrate import NEWEST
-from tacit.store.store import Store
+from tacit.store.store import NEWEST, Store
 from tacit.store.tables import entries, states
-from tacit.store.work import Work
+from tacit.store.unit_of_work import Work
 from tacit.testing import memory_store
 from tacit.testing.memory_store import MemoryStore
 

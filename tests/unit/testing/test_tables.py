@@ -2,11 +2,11 @@ from collections import Counter
 
 import pytest
 
-from tacit.testing.tables import RATINGS, SALARY, VAPE, Table
+from tacit.testing.tables import RATINGS, SALARY, VAPE, ExampleTable
 
 
 @pytest.mark.parametrize("table", [SALARY, VAPE, RATINGS])
-def test_rows_are_as_long_as_the_header(table: Table) -> None:
+def test_rows_are_as_long_as_the_header(table: ExampleTable) -> None:
     assert {len(row) for row in table.rows} == {len(table.columns)}
 
 

@@ -12,18 +12,12 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.secret import Secret
-from tacit.engines.engine import SecretTable
-from tacit.engines.engine_spec import EngineSpec, OpenRequest
-from tacit.engines.identity import file_identities
-from tacit.engines.meaning import Cell, Row
-from tacit.engines.reference import Reference
-from tacit.engines.unit_rows import UnitRows
+from tacit.core import Catalog, Column, Kind, Secret
+from tacit.engines import EngineSpec, OpenRequest, SecretTable, UnitRows, file_identities
+from tacit.engines.reference import Cell, Reference, Row
 from tacit.errors import InternalError, InvalidValue
-from tacit.plan.bounded import BoundedPlan
-from tacit.project.address import PATH, AddressRule
+from tacit.plan import BoundedPlan
+from tacit.project import PATH, AddressRule
 
 READ: dict[Kind, Callable[[str], Cell]] = {
     Kind.BOOLEAN: lambda text: text == "True",

@@ -3,18 +3,11 @@
 from fractions import Fraction
 from typing import Any
 
-from tacit.core.bounds import Bounds
-from tacit.core.event import Event
-from tacit.core.parameter import Parameter
+from tacit.core import Bounds, Event, Parameter
 from tacit.errors import InvalidValue
-from tacit.mechanisms.gateway import Gateway
-from tacit.ml.estimator import PrivateEstimator
-from tacit.ml.noisy_sums import NoisySums, event_of
-from tacit.plan.axis import Axis
-from tacit.plan.estimator import Steps
-from tacit.plan.steps import NotSo, StepsAreNull, WholeSteps
-from tacit.plan.tally import KeptTally
-from tacit.plan.training import Training
+from tacit.mechanisms import Gateway
+from tacit.ml import NoisySums, PrivateEstimator, event_of
+from tacit.plan import Axis, KeptTally, NotSo, StepsAreNull, Training, TrainingSteps, WholeSteps
 
 
 class ToyMean(PrivateEstimator):
@@ -34,7 +27,7 @@ class ToyMean(PrivateEstimator):
         """Return what fitting releases, from settings and declared facts alone."""
         return event_of([self._sums(training)], training, self.rho)
 
-    def steps(self, training: Training, gateway: Gateway) -> Steps:
+    def steps(self, training: Training, gateway: Gateway) -> TrainingSteps:
         """Ask for two sums, release them together, and divide."""
         axis, sums = self._axis(training), self._sums(training)
         secrets = yield training.plan(sums.tallies, NotSo(StepsAreNull(axis.steps)))

@@ -3,13 +3,10 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tacit.core.noise_event import LaplaceNoise
-from tacit.core.secret import Secret
-from tacit.core.sensitivity import Sensitivity
+from tacit.core import LaplaceNoise, Secret, Sensitivity
 from tacit.errors import InvalidValue
-from tacit.mechanisms.gateway import Gateway
-from tacit.mechanisms.laplace import Laplace
-from tacit.noise.integers import Integers
+from tacit.mechanisms import Gateway, Laplace
+from tacit.noise import Integers
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,7 @@
 from fractions import Fraction
 from math import exp
 
-from tacit.testing.mechanism import (
-    MechanismExample,
-    Pmf,
-    hockey_stick_of,
-    l1,
-    p_value_of,
-    side_by_side,
-)
+from tacit.testing import MechanismExample, Pmf, hockey_stick_of, l1, p_value_of, side_by_side
 from tacit_toy_mechanism import ToyRounded
 
 SCALE, STEP = 2, 3

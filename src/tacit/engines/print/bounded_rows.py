@@ -1,43 +1,69 @@
-"""The rows of a question with their unit, keys and values, and at most so many of each unit."""
+"""The rows of the present period, of units for which it is one of their first."""
 
 from dataclasses import replace
 
 from sqlglot import exp
 
-from tacit.core.catalog import Catalog
-from tacit.core.column import Column, Kind
-from tacit.core.schema import Schema
-from tacit.engines.mix import fold_salt
-from tacit.engines.print.first_periods import PERIOD, rows_now
-from tacit.engines.print.form import copy_to_read, row_by_row
-from tacit.engines.print.gather import Relations, rows
-from tacit.engines.print.kept_rows import BROKEN, PLACE, UNIT, RowOrder, kept_rows
-from tacit.engines.print.key import is_group, is_text, named
-from tacit.engines.print.mix import mixed
-from tacit.engines.print.row import condition, steps
-from tacit.engines.print.rows import Rows
-from tacit.engines.print.stage import stages
-from tacit.engines.print.word import (
-    alias,
-    bytewise,
-    chosen,
-    column,
-    is_null,
-    literal,
-    paren,
+from tacit.core import Catalog, Column, Kind, Schema
+from tacit.engines.engine import fold_salt
+from tacit.engines.print import sql_builder as build
+from tacit.engines.print.expressions import condition, is_group, is_text, named, stages, steps
+from tacit.engines.print.ranking import (
+    BROKEN,
+    PLACE,
+    UNIT,
+    RowContext,
+    RowOrder,
+    before,
+    choosing,
+    copy_to_read,
+    kept_rows,
+    row_by_row,
 )
-from tacit.plan.columns_there import columns_there
-from tacit.plan.fold import Fold
-from tacit.plan.row_key import row_keys
-from tacit.plan.source import one_row
-from tacit.plan.steps import Known
-from tacit.plan.tally import RowTally, Tally, TotalTally
+from tacit.engines.print.relation import Relations, rows
+from tacit.engines.print.sums_and_hashes import hash_columns
+from tacit.plan import (
+    ConstantCondition,
+    FirstPeriods,
+    Fold,
+    KeptTally,
+    RowTally,
+    Tally,
+    TotalTally,
+    TreeTally,
+    UnitTally,
+    columns_there,
+    one_row,
+    row_keys,
+)
+
+PERIOD, SEEN = "tacit_period", "tacit_seen"
+SEEN_SO_FAR, NOW = "tacit_seen_so_far", "tacit_now"
+
+
+def rows_now(first: FirstPeriods, below: str) -> dict[str, exp.Query]:
+    """The relations above ``below``, where rows have a period, of which the last has them."""
+    # a period is the text of a day, so that its order is that of time
+    order = exp.Order(expressions=[exp.Ordered(this=build.column(PERIOD))])
+    rank = exp.Window(this=exp.DenseRank(), partition_by=[build.column(UNIT)], order=order)
+    return {
+        SEEN_SO_FAR: build.chosen(below, exp.Star(), build.alias(rank, SEEN)),
+        NOW: build.chosen(SEEN_SO_FAR).where(
+            exp.EQ(this=build.column(PERIOD), expression=build.literal(first.now)),
+            exp.LTE(this=build.column(SEEN), expression=build.literal(first.most)),
+            copy=False,
+        ),
+    }
+
+
+# ------------------------------------------------------------------ bounded rows
+# The rows of a question with their unit, keys and values, and at most so many of each unit.
 
 ROWS, MIXED, GROUPED = "tacit_rows", "tacit_mixed", "tacit_grouped"
 MIX, PARTS = "tacit_mix", "tacit_parts"
 
 
-def bounded_rows(rows_of: Rows) -> Relations:
+def bounded_rows(rows_of: RowContext) -> Relations:
     """The relations of which the last holds the rows that count, at most so many of a unit."""
     plan, catalog = rows_of.plan, rows_of.catalog
     copy = copy_to_read(plan, catalog) if rows_of.use_copy else None
@@ -48,12 +74,12 @@ def bounded_rows(rows_of: Rows) -> Relations:
     for place, table in enumerate(copy.tables):
         part = replace(rows_of, catalog=with_table(catalog, plan.source.dataset, table))
         made |= _rows(part, f"_{place}", rows_of)
-        ends.append(chosen(list(made)[-1]))
+        ends.append(build.chosen(list(made)[-1]))
     made[PARTS] = ends[0] if len(ends) == 1 else exp.union(*ends, distinct=False)
     return made
 
 
-def _rows(rows_of: Rows, level: str, whole: Rows) -> Relations:
+def _rows(rows_of: RowContext, level: str, whole: RowContext) -> Relations:
     """Of one table: the question's own, or a part of its copy; ``whole`` says which."""
     plan, catalog, placed = rows_of.plan, rows_of.catalog, whole.copied
     made = rows(plan.source, catalog, rows_of.dialect, level)
@@ -68,15 +94,15 @@ def _rows(rows_of: Rows, level: str, whole: Rows) -> Relations:
     first, *rest = whole.row_order
     if not placed:
         # once, and not in every function of the rows before
-        mixed_rows = chosen(list(made)[-1], exp.Star(), alias(first, MIX))
-        made[f"{MIXED}{level}"], first = mixed_rows, column(MIX)
+        mixed_rows = build.chosen(list(made)[-1], exp.Star(), build.alias(first, MIX))
+        made[f"{MIXED}{level}"], first = mixed_rows, build.column(MIX)
     order = RowOrder(() if whole.streamed else (first, *rest), whole.number)
     beside = _beside(whole) if row_by_row(plan, catalog) else []
     made |= kept_rows(list(made)[-1], beside, most, order, level)
     return made | _grouped(whole, list(made)[-1], level)
 
 
-def _beside(rows_of: Rows) -> list[str]:
+def _beside(rows_of: RowContext) -> list[str]:
     """The columns that are needed of the rows before each one."""
     added_up = [
         name
@@ -88,7 +114,7 @@ def _beside(rows_of: Rows) -> list[str]:
     return [*unit, *rows_of.key_names, *dict.fromkeys(added_up)]
 
 
-def _grouped(rows_of: Rows, below: str, level: str) -> Relations:
+def _grouped(rows_of: RowContext, below: str, level: str) -> Relations:
     """The rows that are in a group of the answer, and any that is out of its place."""
     keys, dialect = rows_of.plan.keys, rows_of.dialect
     inside = [is_group(key, f"k{at}", dialect) for at, key in enumerate(keys)]
@@ -96,53 +122,55 @@ def _grouped(rows_of: Rows, below: str, level: str) -> Relations:
         return {}
     there = exp.and_(*inside)
     if rows_of.streamed:
-        there = exp.or_(there, exp.EQ(this=column(BROKEN), expression=literal(1)))
-    return {f"{GROUPED}{level}": chosen(below).where(there, copy=False)}
+        there = exp.or_(there, exp.EQ(this=build.column(BROKEN), expression=build.literal(1)))
+    return {f"{GROUPED}{level}": build.chosen(below).where(there, copy=False)}
 
 
-def _counted(rows_of: Rows, source: str, *, placed: bool) -> exp.Select:
+def _counted(rows_of: RowContext, source: str, *, placed: bool) -> exp.Select:
     """The rows that count, with their unit, their keys and what their tallies need of them."""
     plan = rows_of.plan
-    values = [alias(steps(number), name) for number, name in rows_of.values.items()]
-    dialect, unit = rows_of.dialect, column(plan.source.unit)
+    values = [build.alias(steps(number), name) for number, name in rows_of.values.items()]
+    dialect, unit = rows_of.dialect, build.column(plan.source.unit)
     cells = [(UNIT, unit, rows_of.unit_part[1])]
     cells += [(f"k{at}", named(key), is_text(key)) for at, key in enumerate(plan.keys)]
     if plan.first_periods is not None:
         cells.append((PERIOD, named(plan.first_periods.period), True))
-    where = [exp.not_(is_null(unit)), condition(plan.condition)]
+    where = [exp.not_(build.is_null(unit)), condition(plan.condition)]
     if plan.fold is not None:
         where.append(_of_fold(rows_of, plan.fold))
     if placed:
         place_name = f"{plan.source.dataset}.{PLACE}"
-        values.append(alias(column(place_name), PLACE))
+        values.append(build.alias(build.column(place_name), PLACE))
         if rows_of.all_count:
             # the first in all are the first of those that count: the others are left out early
-            most = literal(plan.max_rows_in_all)
-            where.append(exp.LTE(this=column(place_name), expression=most))
+            most = build.literal(plan.max_rows_in_all)
+            where.append(exp.LTE(this=build.column(place_name), expression=most))
     else:
         found = row_keys(plan.source, rows_of.catalog)
         cells += [
-            (f"r{at}", column(name), kind is Kind.TEXT) for at, (name, kind) in enumerate(found)
+            (f"r{at}", build.column(name), kind is Kind.TEXT)
+            for at, (name, kind) in enumerate(found)
         ]
     named_cells = [
-        alias(bytewise(cell, dialect, text=text), name) for name, cell, text in cells
+        build.alias(build.bytewise(cell, dialect, text=text), name)
+        for name, cell, text in cells
     ]
-    return chosen(source, *named_cells, *values).where(*where, copy=False)
+    return build.chosen(source, *named_cells, *values).where(*where, copy=False)
 
 
-def _of_fold(rows_of: Rows, fold: Fold) -> exp.Expr:
+def _of_fold(rows_of: RowContext, fold: Fold) -> exp.Expr:
     """Whether the unit of a row is of that part of all units."""
     unit = (rows_of.plan.source.unit, rows_of.unit_part[1])
-    mix = paren(mixed(fold_salt(rows_of.salt), [unit], rows_of.dialect))
+    mix = build.paren(hash_columns(fold_salt(rows_of.salt), [unit], rows_of.dialect))
     compared = exp.NEQ if fold.outside else exp.EQ
-    number = paren(exp.Mod(this=mix, expression=literal(fold.folds)))
-    return compared(this=number, expression=literal(fold.number))
+    number = build.paren(exp.Mod(this=mix, expression=build.literal(fold.folds)))
+    return compared(this=number, expression=build.literal(fold.number))
 
 
 def is_added_up(tally: Tally) -> bool:
     """Whether values of the rows before are needed, and not only their number."""
     if isinstance(tally, RowTally):
-        return tally.condition != Known(True)
+        return tally.condition != ConstantCondition(True)
     return isinstance(tally, TotalTally)
 
 
@@ -155,3 +183,186 @@ def with_table(catalog: Catalog, name: str, table: tuple[str, ...]) -> Catalog:
     )
     others = [each for each in catalog.datasets if each.name != name]
     return replace(catalog, datasets=(part, *others))
+
+
+# ------------------------------------------------------------------ by row
+# What each row adds to its group by itself, given the few of its unit before it.
+
+SAME = "tacit_same"
+BESIDE, ADDED = "tacit_beside", "tacit_added"
+EARLIER = "tacit_earlier"
+"""How many rows of the unit before this one are in its group."""
+
+
+def added_by_row(rows_of: RowContext, below: str) -> dict[str, exp.Select]:
+    """The relations of which the last has what each kept row adds, as t0, t1 and so on.
+
+    Each adds what it moves the clamped sum of its unit by, so that they add up to that.
+    """
+    back = (rows_of.plan.max_rows_in_all or 1) - 1
+    marked = build.chosen(below)
+    for step in range(1, back + 1):
+        marked = marked.select(build.alias(_same(rows_of, step), f"{SAME}_{step}"), copy=False)
+    made = {BESIDE: marked}
+    earlier = _sum_of([build.column(f"{SAME}_{step}") for step in range(1, back + 1)])
+    counted = build.chosen(BESIDE, exp.Star(), build.alias(earlier, EARLIER))
+    for place, tally in enumerate(rows_of.plan.tallies):
+        if is_added_up(tally):
+            sums = [_earlier_value(rows_of, tally, step) for step in range(1, back + 1)]
+            counted = counted.select(build.alias(_sum_of(sums), f"s{place}"), copy=False)
+    made[EARLIER] = counted
+    tallies = [
+        build.alias(build.cast(_adds(rows_of, tally, place), "BIGINT"), f"t{place}")
+        for place, tally in enumerate(rows_of.plan.tallies)
+    ]
+    made[ADDED] = _added(rows_of, EARLIER, tallies)
+    return made
+
+
+def _added(rows_of: RowContext, below: str, tallies: list[exp.Expr]) -> exp.Select:
+    """What rows add to their groups, beside what trees and the order need of each."""
+    names = map(build.column, rows_of.key_names)
+    trees = [tally for tally in rows_of.plan.tallies if isinstance(tally, TreeTally)]
+    cells = list(dict.fromkeys(map(rows_of.value, trees)))
+    beside = [*cells, build.column(EARLIER)] if cells else []
+    broken = [build.column(BROKEN)] if rows_of.streamed else []
+    return build.chosen(below, *names, *tallies, *beside, *broken)
+
+
+def _same(rows_of: RowContext, step: int) -> exp.Expr:
+    """1 where the row so many before is of the same unit and group."""
+    names = rows_of.key_names if rows_of.number else [UNIT, *rows_of.key_names]
+    equal: list[exp.Expr] = [
+        exp.EQ(this=build.column(before(name, step)), expression=build.column(name))
+        for name in names
+    ]
+    if rows_of.number:
+        equal.insert(
+            0, exp.GT(this=build.column(rows_of.number), expression=build.literal(step))
+        )
+    return build.choose([(exp.and_(*equal), build.literal(1))], build.literal(0))
+
+
+def _earlier_value(rows_of: RowContext, tally: Tally, step: int) -> exp.Expr:
+    value = exp.func("COALESCE", rows_of.value(tally, step), build.literal(0))
+    is_same = exp.EQ(this=build.column(f"{SAME}_{step}"), expression=build.literal(1))
+    return build.choose([(is_same, value)], build.literal(0))
+
+
+def _sum_of(parts: list[exp.Expr]) -> exp.Expr:
+    total: exp.Expr = build.literal(0)
+    for part in parts:
+        total = exp.Add(this=total, expression=part)
+    return build.paren(total)
+
+
+def _adds(rows_of: RowContext, tally: Tally, place: int) -> exp.Expr:
+    value = exp.func("COALESCE", rows_of.value(tally), build.literal(0))
+    match tally:
+        case UnitTally():
+            first = exp.EQ(this=build.column(EARLIER), expression=build.literal(0))
+            return build.choose([(first, build.literal(1))], build.literal(0))
+        case TreeTally():
+            return build.literal(0)
+        case KeptTally():
+            kept = exp.LT(
+                this=build.column(EARLIER), expression=build.literal(rows_of.plan.max_rows)
+            )
+            return build.choose([(kept, rows_of.value(tally))], None)
+        case RowTally(_, high, _):
+            earlier = build.column(f"s{place}" if is_added_up(tally) else EARLIER)
+            fits = exp.LT(this=earlier, expression=build.literal(high))
+            return build.choose([(fits, value)], build.literal(0))
+        case TotalTally(_, low, high):
+            earlier = build.column(f"s{place}")
+            now = build.paren(exp.Add(this=earlier, expression=value))
+            moved = exp.Sub(
+                this=_inside(now, low, high), expression=_inside(earlier, low, high)
+            )
+            # one value is inside, as many as the limit are
+            alone = exp.EQ(this=build.column(EARLIER), expression=build.literal(0))
+            return build.choose([(alone, rows_of.value(tally))], build.paren(moved))
+
+
+def _inside(total: exp.Expr, low: int, high: int) -> exp.Expr:
+    """A sum, clamped; where an end is 0 no value is beyond it, nor is their sum."""
+    pairs: list[tuple[exp.Expr, exp.Expr]] = []
+    if high:
+        pairs.append((exp.GT(this=total, expression=build.literal(high)), build.literal(high)))
+    if low:
+        pairs.append((exp.LT(this=total, expression=build.literal(low)), build.literal(low)))
+    return build.choose(pairs, total) if pairs else build.literal(0)
+
+
+# ------------------------------------------------------------------ by unit
+# What each unit adds to each of its groups: its rows there are grouped first.
+
+RANKED, UNITS, CHOSEN = "tacit_ranked", "tacit_units", "tacit_chosen"
+ROW_RANK, GROUP_RANK = "tacit_row", "tacit_group"
+
+
+def added_by_unit(rows_of: RowContext, below: str) -> Relations:
+    """The relations of which the last has what each unit adds to a group, as t0, t1 and so on.
+
+    Where a unit can be in more groups than it keeps, it has their places among its own.
+    """
+    plan = rows_of.plan
+    made: Relations = {}
+    if any(isinstance(tally, KeptTally | TreeTally) for tally in plan.tallies):
+        made[RANKED] = ranked(rows_of, below)
+    made[UNITS] = _units(rows_of, list(made)[-1] if made else below)
+    if choosing(plan):
+        rank = _rank(exp.RowNumber(), [UNIT], rows_of.group_order)
+        made[CHOSEN] = build.chosen(UNITS, exp.Star(), build.alias(rank, GROUP_RANK))
+    return made
+
+
+def ranked(rows_of: RowContext, below: str) -> exp.Select:
+    """The rows, with their place among those of their unit in their group."""
+    names = rows_of.key_names
+    rank = _rank(exp.RowNumber(), [UNIT, *names], rows_of.row_order)
+    query = build.chosen(below, exp.Star(), build.alias(rank, ROW_RANK))
+    if any(isinstance(tally, TreeTally) for tally in rows_of.plan.tallies):
+        # the rows of a group share its place among those of their unit
+        rank = _rank(exp.DenseRank(), [UNIT], rows_of.group_order)
+        query = query.select(build.alias(rank, GROUP_RANK), copy=False)
+    return query
+
+
+def _units(rows_of: RowContext, source: str) -> exp.Select:
+    """What each unit adds to each of its groups, clamped."""
+    plan, names = rows_of.plan, rows_of.key_names
+    tallies = [
+        build.alias(build.cast(_of_unit(rows_of, tally), "BIGINT"), f"t{place}")
+        for place, tally in enumerate(plan.tallies)
+    ]
+    if rows_of.streamed:
+        tallies.append(build.alias(exp.Max(this=build.column(BROKEN)), BROKEN))
+    query = build.chosen(source, *map(build.column, [UNIT, *names]), *tallies)
+    return query.group_by(*map(build.column, [UNIT, *names]), copy=False)
+
+
+def _rank(rank: exp.Expr, partition: list[str], order: tuple[exp.Expr, ...]) -> exp.Expr:
+    """The place of a row in its part, in that order."""
+    ordered = exp.Order(expressions=[exp.Ordered(this=part) for part in order])
+    return exp.Window(
+        this=rank, partition_by=[build.column(name) for name in partition], order=ordered
+    )
+
+
+def _of_unit(rows_of: RowContext, tally: Tally) -> exp.Expr:
+    """What a unit adds to a group, by its rows there."""
+    value, max_rows = rows_of.value(tally), rows_of.plan.max_rows
+    match tally:
+        case UnitTally():
+            return build.literal(1)
+        case TreeTally():
+            return build.literal(0)
+        case KeptTally():
+            first = exp.LTE(this=build.column(ROW_RANK), expression=build.literal(max_rows))
+            total = exp.Sum(this=build.choose([(first, value)], None))
+            return exp.func("COALESCE", total, build.literal(0))
+        case RowTally(_, high, low) | TotalTally(_, low, high):
+            total = exp.Sum(this=value)
+            inside = build.clamped(total, build.literal(low), build.literal(high))
+            return exp.func("COALESCE", inside, build.literal(0))

@@ -10,14 +10,14 @@ from typing import ClassVar
 
 from sqlglot import exp
 
-from tacit.core.column import Column, Kind
-from tacit.engines.physical_types import MOST_BEFORE
-from tacit.engines.print.cell import compared_by_bytes, short_or_null
-from tacit.engines.print.dialect import decimals_as_they_are
+from tacit.core import Column, Kind
+from tacit.engines.print.expressions import compared_by_bytes, short_or_null
+from tacit.engines.print.sql_builder import cast, choose, compare, double, literal, paren
 from tacit.engines.print.sql_dialect import Dialect, PlainTypes, refuse_cast
-from tacit.engines.print.validated import FIRST_TIME, LAST_TIME, between
-from tacit.engines.print.word import cast, choose, compare, double, literal, paren
-from tacit.plan.expression import Comparison
+from tacit.engines.print.sql_dialects import decimals_as_they_are
+from tacit.engines.print.validated_columns import FIRST_TIME, LAST_TIME, between
+from tacit.engines.storage_rules import MOST_BEFORE
+from tacit.plan import Comparison
 
 LONG = 2**63 - 1
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from sqlglot import exp
 
-from tacit.core.column import Column, Kind
+from tacit.core import Column, Kind
 from tacit.errors import InvalidValue
 
 Rewrite = Callable[[exp.Expr], None]

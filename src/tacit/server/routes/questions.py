@@ -1,29 +1,33 @@
 """What may be asked, what it would cost, and its answer: the words of `Session`."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import Request, Response
+from fastapi import Path, Request, Response
+from pydantic import Field
 
-from tacit.core.stored_catalog import encode as encode_catalog
-from tacit.core.stored_standing import encode as encode_standing
-from tacit.numeric.exact import plain
-from tacit.plan.relation import datasets
-from tacit.render.fields import fields
-from tacit.server.answered import answered, wanted
-from tacit.server.caller import Caller
-from tacit.server.given import (
+from tacit.core import decode_release, encode_catalog, encode_standing
+from tacit.errors import UnknownName
+from tacit.ml.registry import MODELS, model_named
+from tacit.numeric import plain
+from tacit.plan import datasets
+from tacit.render import fields
+from tacit.server.guarded_route import new_router, open_to, run_paid, watched
+from tacit.server.identity import Caller
+from tacit.server.messages import (
+    AllTables,
     Calling,
     Door,
     PricedQuestion,
-    Question,
+    QuestionBody,
     QuotedQuestion,
     RequestKey,
+    Sent,
+    answered,
+    wanted,
 )
-from tacit.server.role import Role
-from tacit.server.route import new_router, open_to, run_paid, watched
-from tacit.session.preview import Preview
-from tacit.session.question import Question as Asked
-from tacit.session.session import Session
+from tacit.server.token_policy import Role
+from tacit.session import Curator, Preview, Session
+from tacit.session import Question as Asked
 
 router = new_router()
 
@@ -53,7 +57,7 @@ def quote(given: QuotedQuestion, session: Door, caller: Calling) -> dict[str, An
 
 
 @router.post("/v1/explain", **open_to(Role.ANALYST, Role.OWNER))
-def explain(given: Question, session: Door, caller: Calling) -> dict[str, str]:
+def explain(given: QuestionBody, session: Door, caller: Calling) -> dict[str, str]:
     """How a question would be answered: free, and without data."""
     return {"explained": _question(given, session, caller).explain()}
 
@@ -87,7 +91,7 @@ def _answer(
     return answered(answer, kind)
 
 
-def _question(given: Question, session: Session, caller: Caller) -> Asked:
+def _question(given: QuestionBody, session: Session, caller: Caller) -> Asked:
     question = session.sql(given.sql)
     caller.scope.check_datasets(datasets(question.plan.source), session.catalog)
     return question
@@ -108,3 +112,102 @@ def _told(preview: Preview) -> dict[str, Any]:
         "advice": [str(each) for each in preview.advice],
         "standing": encode_standing(preview.standing),
     }
+
+
+# ------------------------------------------------------------------ releases
+# Releases that the ledger keeps, by their keys.
+
+Key = Annotated[str, Path(pattern="^[0-9a-f]{64}$")]
+
+
+@router.get("/v1/releases/{release_key}", **open_to(Role.ANALYST, Role.OWNER))
+def release(
+    release_key: Key, request: Request, curator: AllTables, caller: Calling
+) -> Response:
+    """A release as it was stored: to the analyst who paid for it, and to owners of its people.
+
+    It is what was released, before it was sorted, divided or cut as the question said.
+    """
+    kind, key = wanted(request), bytes.fromhex(release_key)
+    stored = curator.home.ledger.stored(key)
+    found = None if stored is None else decode_release(stored)
+    if found is None or not _may_read(caller, found.guarantee.population.name, key, curator):
+        raise UnknownName("There is no release of this key that you may read.")
+    return answered(found, kind)
+
+
+def _may_read(caller: Caller, population: str, key: bytes, curator: Curator) -> bool:
+    """Whose it is. A token for some of the datasets reads none: a release names no dataset."""
+    if not caller.scope.covers(population, curator.catalog):
+        return False
+    paid = curator.home.ledger.was_charged
+    return caller.role is Role.OWNER or paid(caller.principal, population, key)
+
+
+# ------------------------------------------------------------------ fits
+# Models over HTTP: a name and public settings come in, parameters go out; never code.
+
+MOST_FEATURES = 1000
+
+Name = Annotated[str, Field(max_length=200)]
+
+
+class GivenFit(Sent):
+    """A model by its name and its settings, and the columns of a dataset it is fitted to."""
+
+    model: Annotated[str, Field(max_length=200, json_schema_extra={"enum": list(MODELS)})]
+    settings: Annotated[dict[str, Any], Field(default_factory=dict)]
+    dataset: Name
+    features: Annotated[list[Name], Field(min_length=1, max_length=MOST_FEATURES)]
+    target: Name | None = None
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What a session is told beside the model."""
+        return {"dataset": self.dataset, "features": self.features, "target": self.target}
+
+
+@router.post("/v1/fit/quote", **open_to(Role.ANALYST, Role.OWNER))
+def quote_fit(given: GivenFit, session: Door, caller: Calling) -> dict[str, Any]:
+    """What fitting a model would cost: free, and without data."""
+    preview = session.quote(_model(given, session, caller), **given.columns)
+    return {
+        "standing": encode_standing(preview.standing),
+        "assumptions": preview.assumptions,
+    }
+
+
+@router.post("/v1/fit", **open_to(Role.ANALYST))
+async def fit(
+    given: GivenFit,
+    request: Request,
+    session: Door,
+    caller: Calling,
+    key: RequestKey = None,
+) -> Response:
+    """The parameters of a model, paid for before any data is touched; the same again is free.
+
+    They are a release of three columns: the name of a parameter, a place in it, and the number
+    there. With an Idempotency-Key, the same request sent again is never charged twice.
+    """
+    return await run_paid(lambda: _fitted(given, request, session, caller, key))
+
+
+def _fitted(
+    given: GivenFit, request: Request, session: Session, caller: Caller, key: str | None
+) -> Response:
+    kind, model = wanted(request), _model(given, session, caller)
+    if caller.scope.most is not None:
+        people = session.catalog.dataset(given.dataset).population
+        cost = session.quote(model, **given.columns).standing.cost
+        caller.scope.check_loss(cost, session.status(people))
+    release = session.fit(model, **given.columns, request=key).release_
+    watched(request)["charge"] = release.receipt.hex()
+    return answered(release, kind)
+
+
+def _model(given: GivenFit, session: Session, caller: Caller) -> Any:
+    session.catalog.dataset(given.dataset)
+    caller.scope.check_datasets((given.dataset,), session.catalog)
+    plugins = session._curator.plugins  # noqa: SLF001 - named by the project file
+    return model_named(given.model, given.settings, plugins=plugins)

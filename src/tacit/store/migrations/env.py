@@ -1,4 +1,4 @@
-"""What Alembic runs: the steps, on the connection that `tacit.store.migrate` hands over."""
+"""What Alembic runs: the steps, on the connection that `tacit.store.store` hands over."""
 
 from alembic import context
 

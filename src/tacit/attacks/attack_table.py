@@ -1,0 +1,143 @@
+"""Counts with the noise that a stated loss asks for, and what it leaves to an attacker."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.accounting import advantage, best_auc, rho_within
+from tacit.attacks.finding import Finding, Measured
+from tacit.attacks.linkage import cells, homogeneity, linkage, uniqueness
+from tacit.attacks.reconstruction import bits_told, least_squares, sharpened
+from tacit.choose import choose_noise
+from tacit.core import Loss, Norm, Rule, Secret, Sensitivity
+from tacit.mechanisms import LiveGateway
+from tacit.noise import uniform_bits
+from tacit.numeric import Number, exact
+from tacit.numeric.entropy import SystemEntropy
+
+ONE = Rule("one person is counted so often")
+
+
+def loss_within(epsilon: Number, delta: Number) -> Loss:
+    """What all answers together may lose, in the measure that adds up best.
+
+    Example:
+        >>> print(loss_within(1, 0), "or", loss_within(1, "1e-6").measure.name)
+        ε = 1 or ZCDP
+    """
+    if not exact(delta):
+        return Loss.pure(epsilon)
+    return Loss.zcdp(rho_within(exact(epsilon), exact(delta)))
+
+
+def noisy(counts: NDArray[Any], times: int, loss: Loss) -> NDArray[np.int64]:
+    """Counts of which one person is in ``times`` at most, released together within ``loss``.
+
+    Example:
+        >>> noisy(np.array([[40, 2]]), 1, Loss.pure(1)).shape
+        (1, 2)
+    """
+    known = [
+        Sensitivity.of(times, Norm.L1, ONE),
+        Sensitivity(Fraction(times), Norm.L2, ONE),
+    ]
+    flat = np.asarray(np.rint(counts), dtype=np.int64).ravel()
+    mechanism = choose_noise(known, flat.size, loss).mechanism
+    norm = Norm.L2 if loss.delta or loss.measure.name == "ZCDP" else Norm.L1
+    sensitivity = next(each for each in known if each.norm is norm)
+    gateway = LiveGateway(SystemEntropy(b"an owner's attack"))
+    released = mechanism.release(Secret(flat), sensitivity, gateway)
+    return np.asarray(released, dtype=np.int64).reshape(counts.shape)
+
+
+def told_at_most(epsilon: Number, delta: Number) -> float:
+    """How often the best attacker tells who was in, or an even bit: one figure for both.
+
+    Example:
+        >>> round(told_at_most(1, 0), 3)
+        0.731
+    """
+    return float(best_auc(exact(epsilon), exact(delta)))
+
+
+def above_chance(chance: float, epsilon: Number, delta: Number) -> float:
+    """How often the best attacker guesses a secret that a guess gets with ``chance``.
+
+    Example:
+        >>> round(above_chance(0.25, 1, 0), 3)
+        0.68
+    """
+    gained = float(advantage(exact(epsilon), exact(delta)))
+    times = float(np.exp(float(exact(epsilon)))) * chance + float(exact(delta))
+    return min(1.0, chance + gained, times)
+
+
+# ------------------------------------------------------------------ on table
+# Attack rows without names, and the counts that somebody might publish of them.
+
+MOST_SECRETS = 1000
+"""People whose bits are reconstructed, from four times as many questions."""
+
+
+def rows_without_names(facts: Sequence[NDArray[Any]], secret: NDArray[Any]) -> list[Finding]:
+    """What rows of public facts and one secret tell, beside a list of names and facts."""
+    return [
+        uniqueness(facts),
+        linkage(facts, secret, facts, secret),
+        homogeneity(facts, secret),
+    ]
+
+
+def cells_through_tacit(
+    facts: Sequence[NDArray[Any]], secret: NDArray[Any], epsilon: Number, delta: Number
+) -> Finding:
+    """The same secrets guessed from noisy counts of every cell: the likeliest one in it."""
+    place = cells(facts)
+    values, codes = np.unique(secret, return_inverse=True)
+    counts = np.zeros((int(place.max()) + 1, values.size), dtype=np.int64)
+    np.add.at(counts, (place, codes), 1)
+    seen = noisy(counts, 1, loss_within(epsilon, delta))[place]
+    hits = float(np.count_nonzero(np.argmax(seen, axis=1) == codes))
+    chance = float(np.bincount(codes).max() / codes.size)
+    learns, system = "named people's secrets", f"Tacit, ε = {epsilon} in all"
+    success = Measured.share(hits, codes.size)
+    allowed = above_chance(chance, epsilon, delta)
+    return Finding("linkage", system, learns, success, chance, allowed)
+
+
+def counts_of_groups(secret: NDArray[Any], epsilon: Number, delta: Number) -> list[Finding]:
+    """Whether many counts of random groups tell who has a value that about half have."""
+    bits = _even_bits(secret)[:MOST_SECRETS]
+    questions = 4 * bits.size
+    drawn = uniform_bits(SystemEntropy(b"an owner's attack"), questions * bits.size, 1)
+    asked = drawn.reshape(questions, bits.size).astype(np.float64)
+    answers = np.rint(asked @ bits)
+    loss, times = loss_within(epsilon, delta), int(asked.sum(axis=0).max())
+    most = told_at_most(epsilon, delta)
+    share = float(bits.mean())
+    # whoever sees nothing says the commoner bit, which may be right more often than that
+    allowed = max(most, share, 1 - share)
+    systems: dict[str, tuple[NDArray[Any], float | None]] = {
+        "exact counts": (answers, None),
+        f"ε = {epsilon} per query without a ledger": (
+            noisy(answers, 1, Loss.pure(epsilon)),
+            None,
+        ),
+        f"Tacit, ε = {epsilon} in all": (noisy(answers, times, loss), allowed),
+    }
+    found = []
+    for system, (given, limit) in systems.items():
+        estimate = sharpened(asked, given, least_squares(asked, given))
+        found.append(bits_told("reconstruction", system, estimate, bits, limit))
+    return found
+
+
+def _even_bits(secret: NDArray[Any]) -> NDArray[np.float64]:
+    """Whether each has the value that is nearest to being had by half."""
+    values, codes = np.unique(secret, return_inverse=True)
+    shares = np.bincount(codes) / codes.size
+    chosen = int(np.argmin(np.abs(shares - 1 / 2)))
+    return np.asarray(codes == chosen, dtype=np.float64) if values.size else np.zeros(0)

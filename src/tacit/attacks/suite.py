@@ -1,0 +1,133 @@
+"""An owner's own tables and planned questions, attacked before any of it is published."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from tacit.attacks.attack_table import (
+    cells_through_tacit,
+    counts_of_groups,
+    loss_within,
+    rows_without_names,
+    told_at_most,
+)
+from tacit.attacks.finding import Finding
+from tacit.attacks.membership import Game, findings, play
+from tacit.attacks.report import AttackedItem, side_by_side
+from tacit.core import Dataset, Kind, Loss, UnitColumn
+from tacit.engines import RowsRequest, path_in
+from tacit.errors import InvalidValue
+from tacit.numeric import Number, exact
+from tacit.plan import Value
+from tacit.project import Project
+from tacit.query import price
+from tacit.session import all_opened, read_project, spec_of
+from tacit.sql import parse
+
+MOST_PEOPLE = 50_000
+"""Rows of a table that are attacked: those of so many people."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttackSuite:
+    """The project of an owner, and the loss that they mean to state.
+
+    Guarantee: nothing is charged and nothing is written, since nothing leaves; what it finds is
+    not private.
+    """
+
+    file: Path
+    epsilon: Number
+    delta: Number
+
+    def attack_table(self, name: str, facts: Sequence[str], secret: str) -> AttackedItem:
+        """Rows of public facts and one secret, and the counts that could stand in for them."""
+        rows = self._rows(self._dataset(name), [*facts, secret])
+        columns = [np.array(column) for column in zip(*rows, strict=True)][1:]
+        *known, hidden = columns
+        found = rows_without_names(known, hidden)
+        found.append(cells_through_tacit(known, hidden, self.epsilon, self.delta))
+        found += counts_of_groups(hidden, self.epsilon, self.delta)
+        title = f"{name}: {', '.join(facts)} and the secret {secret}"
+        return AttackedItem(title, side_by_side(found))
+
+    def attack_questions(
+        self, texts: Sequence[str], people: Sequence[str], count: int
+    ) -> Iterator[AttackedItem]:
+        """Each planned question, and then all of them together, person by person."""
+        project = read_project(self.file)
+        catalog = project.catalog
+        loss, share = self._losses(len(texts))
+        together: list[Game] = []
+        units: set[str] = set()
+        with ExitStack() as closing:
+            engines = all_opened(project, self.file.parent, closing)
+            for text in texts:
+                plan = parse(text, catalog)
+                quote, whole = (price(plan, catalog, part) for part in (share, loss))
+                source = quote.bound.plan.source
+                engine = engines[catalog.table(source.dataset).location.engine]
+                chosen = self._people(project, source.unit, people, count)
+                games = [play(quote, whole, engine, catalog, each) for each in chosen]
+                both = zip(together, games, strict=False)  # other people are not put together
+                together = [one.beside(two) for one, two in both] if together else games
+                units.add(source.unit)
+                yield AttackedItem(text, self._found(games))
+        if len(texts) > 1 and len(units) == 1:  # the same people in all of them
+            yield AttackedItem(f"All {len(texts)} questions together", self._found(together))
+
+    def _losses(self, parts: int) -> tuple[Loss, Loss]:
+        """The whole loss, and one of equal parts; a tenth of delta is for secret groups."""
+        delta = exact(self.delta)
+        loss = loss_within(self.epsilon, delta * Fraction(9, 10))
+        part = Loss(loss.measure, loss.amount / parts, delta / 10 / parts)
+        return Loss(loss.measure, loss.amount, delta / 10), part
+
+    def _found(self, games: list[Game]) -> tuple[Finding, ...]:
+        most = told_at_most(self.epsilon, self.delta)
+        system = f"Tacit, ε = {self.epsilon} in all"
+        return tuple(findings("differencing", games, system, most))
+
+    def _people(
+        self, project: Project, unit: str, named: Sequence[str], count: int
+    ) -> list[Value]:
+        """Those who are named, or a few of the table's own."""
+        table, _, column = unit.partition(".")
+        dataset = project.catalog.dataset(table)
+        chosen = named or [row[0] for row in self._rows(dataset, [column], count)]
+        whole = dataset.schema[column].kind is Kind.INTEGER
+        return [int(each) if whole else each for each in chosen]
+
+    def _dataset(self, name: str) -> Dataset:
+        return read_project(self.file).catalog.dataset(name)
+
+    def _rows(
+        self, dataset: Dataset, columns: Sequence[str], most: int = MOST_PEOPLE
+    ) -> list[tuple[str, ...]]:
+        """One row of each person, for a table that names them, in a file that can be read."""
+        if not isinstance(dataset.unit, UnitColumn):
+            raise InvalidValue(
+                f"{dataset.name!r} does not name its people; attack the table that it links to."
+            )
+        for column in columns:
+            if column not in dataset.schema:
+                known = ", ".join(dataset.schema.names)
+                raise InvalidValue(
+                    f"{dataset.name!r} has no column {column!r}; it has {known}."
+                )
+        project = read_project(self.file)
+        address = project.engine_of(dataset.name)
+        spec = spec_of(project, address)
+        if spec.unit_rows is None:
+            raise InvalidValue(
+                "Rows are read from DuckDB and Parquet files; for another engine, name people "
+                "by --person, and attack questions."
+            )
+        where = path_in(self.file.parent, spec.address, address.address)
+        return spec.unit_rows(
+            RowsRequest(where, dataset.location.table, dataset.unit.column, columns, most)
+        )

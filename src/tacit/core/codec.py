@@ -1,0 +1,391 @@
+"""What may be asked about as plain values: for whoever is not where the tables are."""
+
+import json
+import re
+from dataclasses import fields
+from datetime import date
+from fractions import Fraction
+from numbers import Rational
+from typing import Any, get_args, get_origin, get_type_hints
+
+from tacit.core import event as events
+from tacit.core.catalog import (
+    Catalog,
+    Dataset,
+    Epoch,
+    Limits,
+    Link,
+    Location,
+    PublicTable,
+    UnitColumn,
+)
+from tacit.core.domain import (
+    Bounds,
+    Column,
+    Key,
+    Keys,
+    Kind,
+    Provenance,
+    Schema,
+    day_of,
+    number_of,
+)
+from tacit.core.loss import Loss, Measure
+from tacit.core.privacy_unit import Neighbours, Population, PrivacyUnit
+from tacit.core.release import BudgetSummary, Guarantee, Interval, Release, ReleasedColumn
+from tacit.errors import InvalidValue, TacitError
+from tacit.numeric import exact, plain
+
+ELSEWHERE = "elsewhere"
+"""Where the tables of a catalogue live that was told: that is not told."""
+
+
+def encode_catalog(catalog: Catalog) -> dict[str, Any]:
+    """The populations, datasets and public tables of ``catalog``, but not where they live."""
+    return {
+        "populations": [
+            {
+                "name": each.name,
+                "unit": each.unit.name,
+                "neighbours": each.unit.neighbours.value,
+            }
+            for each in catalog.populations
+        ],
+        "datasets": [_dataset(each) for each in catalog.datasets],
+        "public": [_public(each) for each in catalog.public],
+    }
+
+
+def decode_catalog(told: dict[str, Any]) -> Catalog:
+    """The catalogue that was told as ``told``.
+
+    Guarantee: questions about ``decode(encode(catalog))`` have the plans and prices of those
+    about ``catalog``.
+    """
+    try:
+        return Catalog(
+            tuple(_population(each) for each in told["populations"]),
+            tuple(_read_dataset(each) for each in told["datasets"]),
+            tuple(_read_public(each) for each in told["public"]),
+        )
+    except TacitError:
+        raise
+    except (KeyError, TypeError, ValueError) as error:
+        raise InvalidValue("This is not a catalogue.") from error
+
+
+def _dataset(dataset: Dataset) -> dict[str, Any]:
+    way, limits = dataset.unit, dataset.limits
+    leads = {name: getattr(way, name) for name in way.__dataclass_fields__}
+    return _table(dataset) | {
+        "population": dataset.population,
+        "unit" if isinstance(way, UnitColumn) else "link": leads,
+        "max_groups": limits.max_groups,
+        "max_rows": limits.max_rows,
+        "max_rows_in_all": limits.max_rows_in_all,
+        "row_key": dataset.row_key,
+    }
+
+
+def _public(table: PublicTable) -> dict[str, Any]:
+    joined = {"lookup": list(table.lookup), "fan_out": table.fan_out} if table.lookup else {}
+    return _table(table) | joined
+
+
+def _table(table: Dataset | PublicTable) -> dict[str, Any]:
+    columns = [_restore_column(column) for column in table.schema.columns]
+    return {"name": table.name, "epoch": table.epoch.label, "columns": columns}
+
+
+def _restore_column(column: Column) -> dict[str, Any]:
+    told: dict[str, Any] = {"name": column.name, "kind": column.kind.value}
+    if column.bounds is not None:
+        ends = [_end(column, end) for end in (column.bounds.lower, column.bounds.upper)]
+        told |= {"bounds": [*ends, column.bounds.provenance.name.lower()]}
+    if column.keys is not None:
+        told |= {
+            "keys": list(column.keys.values),
+            "keys_are": column.keys.provenance.name.lower(),
+        }
+    return told | ({} if column.step is None else {"step": plain(column.step)})
+
+
+def _end(column: Column, end: Fraction) -> str:
+    return day_of(int(end)).isoformat() if column.kind is Kind.DATE else plain(end)
+
+
+def _population(told: dict[str, Any]) -> Population:
+    return Population(told["name"], PrivacyUnit(told["unit"], Neighbours(told["neighbours"])))
+
+
+def _read_dataset(told: dict[str, Any]) -> Dataset:
+    name, schema, location, epoch = _read_table(told)
+    way = UnitColumn(**told["unit"]) if "unit" in told else Link(**told["link"])
+    limits = Limits(told["max_groups"], told["max_rows"], told["max_rows_in_all"])
+    people, row_key = told["population"], told["row_key"]
+    return Dataset(name, people, schema, way, limits, location, epoch, row_key)
+
+
+def _read_public(told: dict[str, Any]) -> PublicTable:
+    # a server of version 0.1.0 tells of neither
+    return PublicTable(
+        *_read_table(told), tuple(told.get("lookup", ())), told.get("fan_out", 1)
+    )
+
+
+def _read_table(told: dict[str, Any]) -> tuple[str, Schema, Location, Epoch]:
+    name = told["name"]
+    schema = Schema(tuple(_read_column(column) for column in told["columns"]))
+    return name, schema, Location(ELSEWHERE, (name,)), Epoch(told["epoch"])
+
+
+def _read_column(told: dict[str, Any]) -> Column:
+    kind, bounds, keys = Kind(told["kind"]), None, None
+    if "bounds" in told:
+        lower, upper, known = told["bounds"]
+        bounds = Bounds(_read_end(kind, lower), _read_end(kind, upper), _known(known))
+    if "keys" in told:
+        keys = Keys(tuple(told["keys"]), _known(told["keys_are"]))
+    step = exact(told["step"]) if "step" in told else None
+    return Column(told["name"], kind, bounds, keys, step)
+
+
+def _read_end(kind: Kind, told: str) -> Fraction:
+    return Fraction(number_of(date.fromisoformat(told))) if kind is Kind.DATE else exact(told)
+
+
+def _known(told: str) -> Provenance:
+    return Provenance[told.upper()]
+
+
+# ------------------------------------------------------------------ stored event
+# Events as canonical text, for ledgers that must be read back for ever.
+#
+# Equal events have equal text, so that a hash of it means something: keys in order, no
+# spaces, fractions as ``"p/q"``.
+
+EVENTS: dict[str, type[events.Event]] = {
+    "nothing": events.Nothing,
+    "laplace": events.LaplaceNoise,
+    "gaussian": events.GaussianNoise,
+    "truncated laplace": events.TruncatedLaplaceNoise,
+    "ball": events.BallNoise,
+    "cube": events.CubeNoise,
+    "exponential": events.ExponentialSelection,
+    "permute and flip": events.PermuteAndFlipSelection,
+    "randomised response": events.RandomisedResponseEvent,
+    "keys": events.KeySelection,
+    "above threshold": events.AboveThreshold,
+    "lomax": events.LomaxNoise,
+    "student": events.StudentNoise,
+    "smooth laplace": events.SmoothLaplaceNoise,
+    "propose test release": events.ProposeTestReleaseEvent,
+    "real gaussian": events.RealGaussianNoise,
+    "composed": events.Composed,
+    "repeated": events.Repeated,
+    "sampled": events.Sampled,
+}
+"""The stored name of each event. A name is never reused and never removed."""
+
+Stored = str | int | list["Stored"] | dict[str, "Stored"]
+
+FRACTION = re.compile(r"-?[0-9]{1,1000}(/[0-9]{1,1000})?")
+"""A fraction in lowest terms, of a size that nobody writes by mistake."""
+
+_NAMES = {event: name for name, event in EVENTS.items()}
+
+
+def encode_event(event: events.Event) -> str:
+    """The canonical text of ``event``.
+
+    Guarantee: equal events have equal text.
+
+    Example:
+        >>> encode_event(events.LaplaceNoise(sensitivity=Fraction(1), scale=Fraction(10, 3)))
+        '{"kind":"laplace","scale":"10/3","sensitivity":"1"}'
+    """
+    return json.dumps(_store_event(events.Event, event), sort_keys=True, separators=(",", ":"))
+
+
+def decode_event(text: str) -> events.Event:
+    """The event whose canonical text is ``text``.
+
+    Guarantee: ``decode(encode(event)) == event``; what is not the text of an event is refused.
+
+    Example:
+        >>> decode_event('{"kind":"laplace","scale":"10/3","sensitivity":"1"}')
+        LaplaceNoise(sensitivity=Fraction(1, 1), scale=Fraction(10, 3))
+    """
+    try:
+        event = _restore_event(events.Event, json.loads(text))
+        canonical = isinstance(event, events.Event) and encode_event(event) == text
+    except (KeyError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
+        raise InvalidValue("This is not the stored text of an event.") from error
+    if not isinstance(event, events.Event) or not canonical:
+        raise InvalidValue("This is not the canonical text of an event.")
+    return event
+
+
+def _store_event(declared: object, value: object) -> Stored:
+    """What stands for ``value``, by the type that its field declares."""
+    if declared is events.Event and isinstance(value, events.Event) and type(value) in _NAMES:
+        hints = get_type_hints(type(value))
+        parts = {
+            field.name: _store_event(hints[field.name], getattr(value, field.name))
+            for field in fields(value)
+        }
+        return {"kind": _NAMES[type(value)], **parts}
+    if get_origin(declared) is tuple and isinstance(value, tuple):
+        return [_store_event(get_args(declared)[0], part) for part in value]
+    if declared is Fraction and isinstance(value, Rational):
+        return str(Fraction(value))
+    if declared is int and type(value) is int:
+        return value
+    raise InvalidValue(
+        f"An event holds listed events, fractions and integers, not {type(value).__name__}."
+    )
+
+
+def _restore_event(declared: object, stored: Stored) -> object:
+    match stored:
+        case dict() if declared is events.Event:
+            event = EVENTS[str(stored["kind"])]
+            hints = get_type_hints(event)
+            given = {name: part for name, part in stored.items() if name != "kind"}
+            return event(
+                **{name: _restore_event(hints[name], part) for name, part in given.items()}
+            )
+        case list() if get_origin(declared) is tuple:
+            return tuple(_restore_event(get_args(declared)[0], part) for part in stored)
+        case str() if declared is Fraction and FRACTION.fullmatch(stored):
+            return Fraction(stored)
+        case int() if declared is int:
+            return stored
+    raise InvalidValue("A field of a stored event has the wrong form.")
+
+
+# ------------------------------------------------------------------ stored release
+# Releases as bytes: what is kept in the ledger is what leaves, for ever.
+
+FORMAT = 1
+
+
+def encode_release(release: Release) -> bytes:
+    """The canonical bytes of ``release``."""
+    guarantee, loss = release.guarantee, release.guarantee.loss
+    stored = {
+        "tacit release": FORMAT,
+        "columns": [_release_column(column) for column in release.columns],
+        "population": guarantee.population.name,
+        "unit": guarantee.population.unit.name,
+        "neighbours": guarantee.population.unit.neighbours.value,
+        "loss": [loss.measure.value, str(loss.amount), str(loss.delta)],
+        "assumptions": list(guarantee.assumptions),
+        "numerics": guarantee.numerics.value,
+        "receipt": release.receipt.hex(),
+    }
+    return json.dumps(stored, sort_keys=True, separators=(",", ":")).encode()
+
+
+def decode_release(stored: bytes) -> Release:
+    """The release whose bytes are ``stored``.
+
+    Guarantee: ``decode(encode(release)) == release``.
+    """
+    try:
+        value = json.loads(stored)
+        unit = PrivacyUnit(value["unit"], Neighbours(value["neighbours"]))
+        measure, amount, delta = value["loss"]
+        guarantee = Guarantee(
+            Population(value["population"], unit),
+            Loss(Measure(measure), Fraction(amount), Fraction(delta)),
+            tuple(value["assumptions"]),
+            events.Numerics(value["numerics"]),
+        )
+        columns = tuple(_read(column) for column in value["columns"])
+        return Release(columns, guarantee, bytes.fromhex(value["receipt"]))
+    except (KeyError, TypeError, ValueError, ArithmeticError) as error:
+        raise InvalidValue("These are not the bytes of a release.") from error
+
+
+def _release_column(column: ReleasedColumn) -> dict[str, Any]:
+    return {
+        "name": column.name,
+        "values": [_store_value(value) for value in column.values],
+        "intervals": [_ends(interval) for interval in column.intervals],
+        "confidence": None if column.confidence is None else str(column.confidence),
+    }
+
+
+def _read(stored: dict[str, Any]) -> ReleasedColumn:
+    confidence = stored["confidence"]
+    return ReleasedColumn(
+        stored["name"],
+        tuple(_restore_value(value) for value in stored["values"]),
+        tuple(_interval(ends) for ends in stored["intervals"]),
+        None if confidence is None else Fraction(confidence),
+    )
+
+
+def _ends(interval: Interval | None) -> list[str] | None:
+    return None if interval is None else [str(end) for end in interval]
+
+
+def _interval(ends: list[str] | None) -> Interval | None:
+    return None if ends is None else (Fraction(ends[0]), Fraction(ends[1]))
+
+
+def _store_value(value: Fraction | Key | None) -> Any:
+    """Numbers with noise as text in a list, so that they are not taken for keys."""
+    return [str(value)] if isinstance(value, Fraction) else value
+
+
+def _restore_value(stored: Any) -> Fraction | Key | None:
+    if isinstance(stored, list):
+        return Fraction(stored[0])
+    key: Key | None = stored
+    return key
+
+
+# ------------------------------------------------------------------ stored standing
+# Losses and standings as plain values, exactly.
+
+LOSSES = ("cost", "spent", "cap", "total", "promised")
+
+
+def encode_loss(loss: Loss) -> dict[str, str]:
+    """The measure, the amount and the delta of a loss.
+
+    Example:
+        >>> encode_loss(Loss.zcdp("0.05"))
+        {'measure': 'rho with delta', 'amount': '0.05', 'delta': '0'}
+    """
+    amount, delta = plain(loss.amount), plain(loss.delta)
+    return {"measure": loss.measure.value, "amount": amount, "delta": delta}
+
+
+def decode_loss(told: dict[str, str]) -> Loss:
+    """The loss that was told as ``told``."""
+    try:
+        measure = Measure(told["measure"])
+        return Loss(measure, exact(told["amount"]), exact(told["delta"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise InvalidValue("This is not a loss.") from error
+
+
+def encode_standing(standing: BudgetSummary) -> dict[str, Any]:
+    """Where a budget stands."""
+    losses = {name: encode_loss(getattr(standing, name)) for name in LOSSES}
+    return {"population": standing.population, **losses, "more": standing.more}
+
+
+def decode_standing(told: dict[str, Any]) -> BudgetSummary:
+    """The standing that was told as ``told``.
+
+    Guarantee: ``decode(encode(standing)) == standing``.
+    """
+    try:
+        losses = {name: decode_loss(told[name]) for name in LOSSES}
+        return BudgetSummary(told["population"], **losses, more=int(told["more"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise InvalidValue("This is not where a budget stands.") from error

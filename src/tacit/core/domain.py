@@ -1,0 +1,245 @@
+"""Days as whole numbers: bounds and engines count them from 1970-01-01 on."""
+
+from dataclasses import dataclass
+from datetime import date
+from enum import Enum
+from fractions import Fraction
+from typing import Self
+
+from tacit.errors import InvalidValue, MissingBound, UnknownName
+from tacit.numeric import Grid, Number, exact
+
+EPOCH = date(1970, 1, 1)
+"""The day whose number is 0."""
+
+
+def number_of(day: date) -> int:
+    """How many days ``day`` is after 1970-01-01.
+
+    Example:
+        >>> number_of(date(1970, 1, 31)), number_of(date(1969, 12, 31))
+        (30, -1)
+    """
+    return day.toordinal() - EPOCH.toordinal()
+
+
+def day_of(number: int) -> date:
+    """The day of that number; the inverse of `number_of`."""
+    return date.fromordinal(number + EPOCH.toordinal())
+
+
+FIRST, LAST = number_of(date.min), number_of(date.max)
+"""The days that can be written, of the years 1 to 9999; what lies beyond is clamped to them."""
+
+
+# ------------------------------------------------------------------ bounds
+# Closed public intervals, and where the knowledge of them comes from.
+
+
+class Provenance(Enum):
+    """Where public knowledge about a column comes from.
+
+    There is no fourth way: data is never read for it unpaid.
+    """
+
+    PUBLIC = "known without the data"
+    POLICY = "set by the owner; values beyond are clamped"
+    ESTIMATED = "released privately before, and paid for"
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """A closed public interval. Values outside are clamped, never rejected.
+
+    Example:
+        >>> pay = Bounds.of(0, "250_000.50")
+        >>> pay.clamp(Fraction(10**9)), pay.magnitude
+        (Fraction(500001, 2), Fraction(500001, 2))
+    """
+
+    lower: Fraction
+    upper: Fraction
+    provenance: Provenance = Provenance.PUBLIC
+
+    def __post_init__(self) -> None:
+        if self.lower > self.upper:
+            raise InvalidValue(f"Bounds need lower <= upper, and {self.lower} > {self.upper}.")
+
+    @classmethod
+    def of(
+        cls, lower: Number, upper: Number, provenance: Provenance = Provenance.PUBLIC
+    ) -> Self:
+        """Bounds from plain numbers."""
+        return cls(exact(lower), exact(upper), provenance)
+
+    @classmethod
+    def days(cls, first: date, last: date, provenance: Provenance = Provenance.PUBLIC) -> Self:
+        """Bounds of a column of days, both included.
+
+        Example:
+            >>> Bounds.days(date(2026, 1, 1), date(2026, 12, 31)).width
+            Fraction(364, 1)
+        """
+        return cls(Fraction(number_of(first)), Fraction(number_of(last)), provenance)
+
+    @property
+    def width(self) -> Fraction:
+        """How far two values can lie apart: what replacing one value can move a sum by."""
+        return self.upper - self.lower
+
+    @property
+    def magnitude(self) -> Fraction:
+        """How far a value can lie from zero: what adding one value can move a sum by."""
+        return max(abs(self.lower), abs(self.upper))
+
+    def clamp(self, value: Fraction) -> Fraction:
+        """The nearest number inside."""
+        return min(max(value, self.lower), self.upper)
+
+
+# ------------------------------------------------------------------ keys
+# The public values that a column may take.
+
+Key = str | int
+"""What a group can be named by; dates are written as ISO 8601 text."""
+
+Group = tuple[Key, ...]
+"""The values of a group's keys, in the order of the question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """A public list of values, in the order in which groups are shown.
+
+    Every one appears, with or without rows.
+
+    Example:
+        >>> Keys(("north", "south")).values
+        ('north', 'south')
+    """
+
+    values: tuple[Key, ...]
+    provenance: Provenance = Provenance.PUBLIC
+
+    def __post_init__(self) -> None:
+        if not self.values:
+            raise InvalidValue(
+                "Keys need at least one value; leave keys out where they are not public."
+            )
+        if len(set(self.values)) != len(self.values):
+            raise InvalidValue(
+                f"Keys are distinct, and of these {len(self.values)} some are equal."
+            )
+        if {type(value) for value in self.values} not in ({str}, {int}):
+            raise InvalidValue("Keys are all text or all integers; these are not.")
+
+
+# ------------------------------------------------------------------ column
+# One column of a private table, as far as the public knows it.
+
+
+class Kind(Enum):
+    """What a column holds, on every engine."""
+
+    BOOLEAN = "boolean"
+    INTEGER = "integer"
+    DECIMAL = "decimal"
+    FLOAT = "float"
+    TEXT = "text"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A name, a kind, and what is publicly known of the values.
+
+    Bounds, keys, the step of a decimal.
+
+    Example:
+        >>> Column("age", Kind.INTEGER, bounds=Bounds.of(0, 120)).grid().highest
+        120
+    """
+
+    name: str
+    kind: Kind
+    bounds: Bounds | None = None
+    keys: Keys | None = None
+    step: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        if not self.name.strip():
+            raise InvalidValue("A column needs a name.")
+        if self.bounds is not None and self.kind in {Kind.TEXT, Kind.BOOLEAN}:
+            raise InvalidValue(
+                f"Column {self.name!r} holds {self.kind.value}s, which have keys, not bounds."
+            )
+        if (self.step is not None) != (self.kind is Kind.DECIMAL) or (
+            self.step is not None and self.step <= 0
+        ):
+            raise InvalidValue(
+                f"Column {self.name!r}: a decimal column, and no other, has a step, above 0."
+            )
+
+        if self.bounds is not None and self.kind is Kind.DATE:
+            ends = self.bounds.lower, self.bounds.upper
+            if any(end.denominator != 1 or not FIRST <= end <= LAST for end in ends):
+                raise InvalidValue(
+                    f"Column {self.name!r}: bounds of days are whole days of the years 1 to "
+                    "9999; write Bounds.days(date(2020, 1, 1), date(2029, 12, 31))."
+                )
+
+    def grid(self) -> Grid:
+        """The integers that this column becomes before anything is summed."""
+        if self.kind in {Kind.TEXT, Kind.BOOLEAN}:
+            raise InvalidValue(
+                f"Column {self.name!r} holds {self.kind.value}s, which have no sum."
+            )
+        if self.bounds is None:
+            days = "days(date(2020, 1, 1), date(2029, 12, 31))"
+            example = days if self.kind is Kind.DATE else "of(0, 100)"
+            raise MissingBound(
+                f"Column {self.name!r} has no bounds; declare them, such as "
+                f"Column({self.name!r}, ..., bounds=Bounds.{example})."
+            )
+        lower, upper = self.bounds.lower, self.bounds.upper
+        if self.kind is Kind.FLOAT:
+            return Grid.fine(lower, upper)
+        return Grid(lower, upper, step=self.step or Fraction(1))
+
+
+# ------------------------------------------------------------------ schema
+# The columns of a private table.
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """Columns in order, each with its own name.
+
+    Example:
+        >>> from tacit.core.domain import Kind
+        >>> Schema((Column("age", Kind.INTEGER),))["age"].kind.value
+        'integer'
+    """
+
+    columns: tuple[Column, ...]
+
+    def __post_init__(self) -> None:
+        if len(set(self.names)) != len(self.columns):
+            raise InvalidValue(
+                f"Columns have distinct names; these are {', '.join(self.names)}."
+            )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns, in order."""
+        return tuple(column.name for column in self.columns)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __getitem__(self, name: str) -> Column:
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise UnknownName(f"There is no column {name!r}; there are {', '.join(self.names)}.")

@@ -1,0 +1,244 @@
+"""The statements that make a validated copy of a table, and look whether it is one."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from tacit.core import NAMING, Column, Dataset, Kind, PublicTable, keeps_order
+from tacit.engines.print import sql_builder as build
+from tacit.engines.print.ranking import BROKEN, PLACE, UNIT, RowOrder, kept_rows
+from tacit.engines.print.relation import table_at
+from tacit.engines.print.sql_dialect import Dialect
+from tacit.engines.print.sums_and_hashes import hash_columns
+from tacit.engines.print.validated_columns import TEXT_BYTES, in_range, typed
+from tacit.errors import InvalidValue
+
+SEEN = "tacit_seen"
+"""What is seen of the rows around one: its number among them, or how many they are."""
+
+FACT = "fact"
+"""The column of the table beside a copy that says what it is a copy of."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedRows:
+    """What the rows of a copy are made from.
+
+    Its ``types`` are those of the columns of the table that is copied, by how its engine
+    describes them. Each value of the ``unique`` columns, of which the unit's is the first,
+    is copied in one row at most.
+    """
+
+    table: Dataset | PublicTable
+    types: Mapping[str, str]
+    dialect: Dialect
+    parts: int = 1
+    text_bytes: int = TEXT_BYTES
+    unique: tuple[str, ...] = ()
+
+    def part(self, number: int, salt: bytes) -> exp.Select:
+        """The rows of one part of the units, those of a unit together and in order.
+
+        Guarantee: what is copied of a row, its part, and its place among those of its unit are
+        functions of its unit's own rows. Rows that name no unit are left out. Where a unit has
+        one row, which one is a function of its own rows too; and where two of these rows share
+        another unique value, both are left out.
+        """
+        names = list(map(build.column, self.table.schema.names))
+        if not isinstance(self.table, Dataset):
+            return exp.select(*names).from_(self._validated)
+        leading = self.table.schema[self.table.unit.column]
+        ordered = keeps_order(self.table)
+        if ordered:
+            place = build.cast(self._place(self.table, salt), "INT")
+            names.append(build.alias(place, build.identifier(PLACE)))
+        wanted: list[exp.Expr] = [exp.not_(build.is_null(build.column(leading.name)))]
+        if self.parts > 1:
+            mix = hash_columns(salt, [(leading.name, leading.kind is Kind.TEXT)], self.dialect)
+            share = exp.Mod(this=mix, expression=build.literal(self.parts))
+            wanted.append(exp.EQ(this=share, expression=build.literal(number)))
+        rows = exp.select(*names).from_(self._one_each(salt)).where(*wanted)
+        if not self.dialect.orders_copies:
+            return rows  # they are sorted as they are written
+        by = [_bytewise(leading, self.dialect), *([build.column(PLACE)] if ordered else [])]
+        return rows.order_by(*by)
+
+    @property
+    def _validated(self) -> exp.Subquery:
+        """All rows of the table, of whose values none is as the table may hold it."""
+        cells, checked = [], []
+        for each in self.table.schema.columns:
+            if each.name not in self.types:
+                raise InvalidValue(
+                    f"{self.table.name!r} has no column {each.name!r} where it lives."
+                )
+            name = build.identifier(each.name)
+            cells.append(build.alias(typed(each, self.types[each.name], self.dialect), name))
+            checked.append(
+                build.alias(in_range(each, self.dialect, self.text_bytes), name.copy())
+            )
+        rows = exp.select(*cells).from_(table_at(self.table.location.table))
+        return exp.select(*checked).from_(rows.subquery("tacit_typed")).subquery("tacit_valid")
+
+    def _one_each(self, salt: bytes) -> exp.Subquery:
+        """The valid rows; of the unique columns' values, none in two of them.
+
+        The unit's rows come first: only the one row that is kept of a unit has a key that
+        another's may equal, so that a unit takes one other with it, and is itself not there.
+        """
+        if not self.unique:
+            return self._validated
+        unit, *keys = self.unique
+        naming = [each for each in self.table.schema.columns if each.kind in NAMING]
+        number = self._number(unit, naming, salt)
+        named = exp.not_(build.is_null(build.column(unit)))
+        rows = self._where(self._validated, number, exp.and_(named, _is_one()))
+        for key in keys:
+            count = exp.Window(
+                this=exp.Count(this=exp.Star()), partition_by=[build.column(key)]
+            )
+            alone = exp.or_(build.is_null(build.column(key)), _is_one())
+            rows = self._where(rows, count, alone)
+        return rows
+
+    def _where(self, rows: exp.Subquery, seen: exp.Expr, wanted: exp.Expr) -> exp.Subquery:
+        """Those of the rows for which ``wanted`` holds, of what is ``seen`` around each."""
+        names = list(map(build.column, self.table.schema.names))
+        looked = exp.select(*names, build.alias(seen, build.identifier(SEEN))).from_(rows)
+        kept = exp.select(*names).from_(looked.subquery("tacit_looked")).where(wanted)
+        return kept.subquery("tacit_valid")
+
+    def _place(self, dataset: Dataset, salt: bytes) -> exp.Expr:
+        """Which of its unit's rows a row is, in the order in which they are kept."""
+        unit, key = named_by(dataset)
+        return self._number(unit.name, [unit, key], salt)
+
+    def _number(self, unit: str, mixes: Sequence[Column], salt: bytes) -> exp.Expr:
+        """The number of a row among its unit's, by the mix of some columns, then by all.
+
+        Rows that are equal in all of them are interchangeable.
+        """
+        parts = [(each.name, each.kind is Kind.TEXT) for each in mixes]
+        others = [each for each in self.table.schema.columns if each not in mixes]
+        values = [_bytewise(each, self.dialect) for each in (*mixes, *others)]
+        by = [hash_columns(salt, parts, self.dialect), *values]
+        order = exp.Order(expressions=[exp.Ordered(this=each) for each in by])
+        return exp.Window(this=exp.RowNumber(), partition_by=[build.column(unit)], order=order)
+
+
+def named_by(dataset: Dataset) -> tuple[Column, Column]:
+    """The columns that a copy is ordered by: the unit, and what tells its rows apart."""
+    if dataset.row_key is None:
+        raise InvalidValue(
+            f"{dataset.name!r} has no row_key, a column that tells the rows of one unit apart; "
+            "declare one, such as the number of a visit."
+        )
+    return dataset.schema[dataset.unit.column], dataset.schema[dataset.row_key]
+
+
+def types_of(table: tuple[str, ...], dialect: Dialect) -> str:
+    """Return the statement that finds the names and types of all columns of a table."""
+    return dialect.describe_columns(table_at(table))
+
+
+def made_from(
+    source: Dataset | PublicTable, table: tuple[str, ...], rows: exp.Select, dialect: Dialect
+) -> tuple[str, ...]:
+    """Return the statements that make a table of ``rows``, those of a unit side by side."""
+    if not isinstance(source, Dataset):
+        return dialect.create_copy(table_at(table), rows, None, ())
+    unit = build.column(source.unit.column)
+    order = [unit.copy(), *([build.column(PLACE)] if keeps_order(source) else [])]
+    return dialect.create_copy(table_at(table), rows, unit, order)
+
+
+def recorded(table: tuple[str, ...], facts: Sequence[str], dialect: Dialect) -> str:
+    """Return the statement that makes the table which says what a copy is a copy of."""
+    rows: exp.Query | None = None
+    for fact in facts:
+        row = exp.select(build.alias(build.cast(exp.Literal.string(fact), "TEXT"), FACT))
+        rows = row if rows is None else exp.union(rows, row, distinct=False)
+    return dialect.create_table(table_at(table), rows or exp.select())
+
+
+def facts_in(table: tuple[str, ...], dialect: Dialect) -> str:
+    """The statement that finds what is written of a copy."""
+    return dialect.render(exp.select(FACT).from_(table_at(table)))
+
+
+def rows_in(tables: Sequence[tuple[str, ...]], dialect: Dialect) -> str:
+    """The statement that counts the rows of all ``tables``; one row for each table."""
+    first, *others = (
+        exp.select(exp.Count(this=exp.Star())).from_(table_at(table)) for table in tables
+    )
+    counts: exp.Query = first
+    for count in others:
+        counts = exp.union(counts, count, distinct=False)
+    return dialect.render(counts)
+
+
+def tables_in(where: Sequence[str], dialect: Dialect) -> str:
+    """Return the statement that lists the tables of a schema, of this or another database."""
+    return dialect.list_tables(where)
+
+
+def dropped(table: tuple[str, ...], dialect: Dialect) -> str:
+    """The statement that drops a table, where it is there."""
+    return dialect.render(exp.Drop(tables=[table_at(table)], kind="TABLE", exists=True))
+
+
+def keys_of_two(
+    dataset: Dataset, key: str, tables: Sequence[tuple[str, ...]], dialect: Dialect
+) -> str:
+    """The statement that counts the keys that a copy holds in rows of more than one unit.
+
+    In a table that is itself linked, rows of one unit are those that are linked alike.
+    """
+    unit, shared = build.column(dataset.unit.column), build.column(key)
+    found = _all_parts([unit, shared], tables).subquery("parts")
+    units = exp.Count(this=exp.Distinct(expressions=[unit.copy()]))
+    many = exp.GT(this=units, expression=build.literal(1))
+    known = exp.not_(build.is_null(shared.copy()))
+    keys = exp.select(build.literal(1)).from_(found).where(known).group_by(shared.copy())
+    twice = keys.having(many).subquery("twice")
+    return dialect.render(exp.select(exp.Count(this=exp.Star())).from_(twice))
+
+
+def out_of_order(dataset: Dataset, table: tuple[str, ...], dialect: Dialect) -> str:
+    """The statement that counts the rows of an ordered copy which are not in their place."""
+    unit = build.alias(_bytewise(dataset.schema[dataset.unit.column], dialect), UNIT)
+    rows = exp.select(unit, build.column(PLACE)).from_(table_at(table))
+    seen = kept_rows("tacit_rows", [], 1, RowOrder((), PLACE), "")
+    broken = exp.EQ(this=build.column(BROKEN), expression=build.literal(1))
+    count = build.chosen(list(seen)[-1], exp.Count(this=exp.Star())).where(broken)
+    return dialect.render(build.above(count, {"tacit_rows": rows, **seen}))
+
+
+def in_two_parts(dataset: Dataset, tables: Sequence[tuple[str, ...]], dialect: Dialect) -> str:
+    """The statement that counts the units of which more than one part of a copy has rows."""
+    unit = build.column(dataset.unit.column)
+    many = exp.GT(this=exp.Count(this=exp.Star()), expression=build.literal(1))
+    found = _all_parts([unit], tables).subquery("parts")
+    twice = exp.select(build.literal(1)).from_(found).group_by(unit).having(many)
+    return dialect.render(exp.select(exp.Count(this=exp.Star())).from_(twice.subquery("twice")))
+
+
+def _all_parts(names: Sequence[exp.Expr], tables: Sequence[tuple[str, ...]]) -> exp.Query:
+    """What is different in each part of a copy, of these columns."""
+    first, *others = (
+        exp.select(*(name.copy() for name in names)).distinct().from_(table_at(table))
+        for table in tables
+    )
+    rows: exp.Query = first
+    for part in others:
+        rows = exp.union(rows, part, distinct=False)
+    return rows
+
+
+def _is_one() -> exp.Expr:
+    return exp.EQ(this=build.column(SEEN), expression=build.literal(1))
+
+
+def _bytewise(named: Column, dialect: Dialect) -> exp.Expr:
+    return build.bytewise(build.column(named.name), dialect, text=named.kind is Kind.TEXT)

@@ -1,0 +1,144 @@
+"""The words that statements are printed in: names, constants, CASE and comparisons."""
+
+from collections.abc import Mapping
+from datetime import date
+from fractions import Fraction
+from functools import cache
+from hashlib import sha256
+
+from sqlglot import exp
+
+from tacit.engines.print.sql_dialect import Dialect
+from tacit.numeric import plain
+from tacit.plan import Comparison, Value
+
+LONGEST_NAME = 63
+"""Bytes of a name that PostgreSQL keeps."""
+
+COMPARISONS: dict[Comparison, type[exp.Binary]] = {
+    Comparison.EQUAL: exp.EQ,
+    Comparison.UNEQUAL: exp.NEQ,
+    Comparison.LESS: exp.LT,
+    Comparison.AT_MOST: exp.LTE,
+    Comparison.MORE: exp.GT,
+    Comparison.AT_LEAST: exp.GTE,
+}
+
+
+def column(name: str) -> exp.Expr:
+    """A column of one of our own relations by its name, quoted."""
+    return exp.column(identifier(name))
+
+
+def bytewise(value: exp.Expr, dialect: Dialect, *, text: bool) -> exp.Expr:
+    """Return a value whose text, where it is one, is ordered by its bytes."""
+    return dialect.bytewise(value) if text else value
+
+
+def identifier(name: str) -> exp.Identifier:
+    """``name``, quoted; a hash of it where PostgreSQL would cut it, and take two for one.
+
+    Example:
+        >>> identifier("visits.age").sql(), len(identifier("x" * 64).sql())
+        ('"visits.age"', 40)
+    """
+    if len(name.encode()) > LONGEST_NAME:
+        name = f"tacit_{sha256(name.encode()).hexdigest()[:32]}"
+    return exp.to_identifier(name, quoted=True)
+
+
+def chosen(below: str, *cells: exp.Expr) -> exp.Select:
+    """Some cells of the rows of a relation of our own; all of them, where none are named.
+
+    What is handed in is used as it is: sqlglot's own builders parse each name and copy each
+    tree, which takes longer than the rest of a question's way to the engine.
+    """
+    table = exp.Table(this=exp.to_identifier(below))
+    return exp.Select(expressions=list(cells) or [exp.Star()], from_=exp.From(this=table))
+
+
+def above(query: exp.Query, relations: Mapping[str, exp.Query]) -> exp.Query:
+    """``query`` of the rows of these relations, each above the one before it."""
+    named = [
+        exp.CTE(this=relation, alias=exp.TableAlias(this=exp.to_identifier(name)))
+        for name, relation in relations.items()
+    ]
+    query.set("with_", exp.With(expressions=named))
+    return query
+
+
+def alias(value: exp.Expr, name: str | exp.Identifier) -> exp.Expr:
+    """A value under a name."""
+    return exp.Alias(this=value, alias=exp.to_identifier(name))
+
+
+def cast(value: exp.Expr, kind: str) -> exp.Expr:
+    """A value in a type, once."""
+    if isinstance(value, exp.Cast) and value.to == _type(kind):
+        return value
+    return exp.Cast(this=value, to=_type(kind).copy())
+
+
+@cache
+def _type(kind: str) -> exp.DataType:
+    return exp.DataType.build(kind)
+
+
+def paren(value: exp.Expr) -> exp.Expr:
+    """A value in parentheses."""
+    return exp.Paren(this=value)
+
+
+def literal(value: Value | None) -> exp.Expr:
+    """A constant."""
+    match value:
+        case None:
+            return exp.null()
+        case bool():
+            return exp.true() if value else exp.false()
+        case int() | Fraction():
+            number = exp.Literal.number(plain(abs(Fraction(value))))
+            return paren(exp.Neg(this=number)) if value < 0 else number
+        case str():
+            return exp.Literal.string(value)
+        case date():
+            return cast(exp.Literal.string(value.isoformat()), "DATE")
+
+
+def choose(pairs: list[tuple[exp.Expr, exp.Expr]], otherwise: exp.Expr | None) -> exp.Expr:
+    """A CASE."""
+    case = exp.Case()
+    for when, then in pairs:
+        case = case.when(when, then, copy=False)
+    return paren(case.else_(otherwise or exp.null(), copy=False))
+
+
+def compare(comparison: Comparison, left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    """A comparison."""
+    return paren(COMPARISONS[comparison](this=left, expression=right))
+
+
+def is_null(part: exp.Expr) -> exp.Expr:
+    """Whether a value is NULL."""
+    return paren(exp.Is(this=part, expression=exp.null()))
+
+
+def clamped(value: exp.Expr, low: exp.Expr, high: exp.Expr, *, known: bool = False) -> exp.Expr:
+    """The nearest value inside; what compares with nothing, such as NULL, is NULL.
+
+    Where all are ``known`` there is none such.
+    """
+    above = compare(Comparison.MORE, value, high)
+    below = compare(Comparison.LESS, value, low)
+    inside = exp.and_(
+        compare(Comparison.AT_LEAST, value, low), compare(Comparison.AT_MOST, value, high)
+    )
+    if known:
+        return choose([(inside, value), (above, high)], low)
+    return choose([(inside, value), (above, high), (below, low)], None)
+
+
+def double(value: float) -> exp.Expr:
+    """A float that every engine reads to the same bits."""
+    number = cast(exp.Literal.number(repr(abs(value))), "DOUBLE")
+    return paren(exp.Neg(this=number)) if value < 0 else number

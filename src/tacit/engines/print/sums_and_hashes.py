@@ -1,0 +1,123 @@
+"""The sum of a column of whole numbers, which no number of rows makes too wide."""
+
+from sqlglot import exp
+
+from tacit.engines.engine import FACTORS, MOST, SHIFT, WORD, start
+from tacit.engines.print.expressions import steps
+from tacit.engines.print.sql_builder import cast, column, literal, paren
+from tacit.engines.print.sql_dialect import Dialect
+from tacit.plan import steps as grid_steps
+
+LIMB = 21
+"""Bits of a number that are summed apart: 2^42 rows of them fit into 64."""
+
+NARROW = "narrow"
+"""What marks a sum that 64 bits hold."""
+
+
+def total(amount: exp.Expr, most: int, dialect: Dialect) -> exp.Expr:
+    """The sum of ``amount``, of which no row holds more than ``most``, or less than its minus.
+
+    Example:
+        >>> from tacit.engines.print.sql_dialects import DUCKDB
+        >>> total(exp.column("t0"), 3, DUCKDB).sql()
+        'SUM(t0)'
+    """
+    if not dialect.sums_by_limbs:
+        return exp.Sum(this=amount)
+    parts: list[exp.Expr] = []
+    limbs = max(1, -(-most.bit_length() // LIMB))
+    for place in range(limbs):
+        shift, part = LIMB * place, amount.copy()
+        if shift:
+            part = paren(exp.BitwiseRightShift(this=part, expression=literal(shift)))
+        if place < limbs - 1:  # the last holds the sign
+            part = paren(exp.BitwiseAnd(this=part, expression=literal(2**LIMB - 1)))
+        added = exp.Sum(this=part)
+        added.meta[NARROW] = True
+        wide = cast(added, "DECIMAL(38, 0)") if limbs > 1 else added
+        parts.append(exp.Mul(this=wide, expression=literal(2**shift)) if shift else wide)
+    first, *others = parts
+    for part in others:
+        first = exp.Add(this=first, expression=part)
+    return first
+
+
+def total_alone(number: grid_steps.Steps, most: int, dialect: Dialect) -> exp.Expr:
+    """The sum of what rows add by themselves: of few columns, and else of how many rows.
+
+    Example:
+        >>> from tacit.engines.print.postgres_dialect import POSTGRES
+        >>> total_alone(
+        ...     grid_steps.SumSteps(grid_steps.HeldSteps("v0"), grid_steps.WholeSteps(-7)),
+        ...     9,
+        ...     POSTGRES,
+        ... ).sql()
+        'SUM("v0") + CAST(COUNT("v0") AS DECIMAL) * (-7)'
+    """
+    match number:
+        case grid_steps.WholeSteps(1):
+            return exp.Count(this=exp.Star())
+        case grid_steps.CaseSteps(
+            ((grid_steps.NotSo(grid_steps.StepsAreNull(part)), grid_steps.WholeSteps(1)),),
+            grid_steps.WholeSteps(0),
+        ):
+            return exp.Count(this=steps(part))
+        case grid_steps.SumSteps(
+            grid_steps.HeldSteps() as held, grid_steps.WholeSteps(int(value))
+        ) if dialect.wide_integer:
+            count = cast(exp.Count(this=steps(held)), dialect.wide_integer)
+            moved = exp.Mul(this=count, expression=literal(value))
+            summed = total(steps(held), most + abs(value), dialect)
+            return exp.Add(this=summed, expression=moved)
+        case _:
+            return total(steps(number), most, dialect)
+
+
+# ------------------------------------------------------------------ mix
+# The mix of `tacit.engines.engine`, in SQL.
+
+DIGITS = 8
+"""Of a hash in hexadecimal: 32 bits."""
+
+
+def hash_columns(salt: bytes, parts: list[tuple[str, bool]], dialect: Dialect) -> exp.Expr:
+    """The mix of some columns, each by its name, and whether it holds text."""
+    numbers, factors = [], []
+    for place, (name, text) in enumerate(parts):
+        value = _of_text(column(name), dialect) if text else _of_number(column(name))
+        first, second = (literal(start(salt, 2 * place + each)) for each in (0, 1))
+        numbers.append(_folded(_sum(first, value), literal(FACTORS[0])))
+        own = _folded(_sum(second, value), literal(FACTORS[1]))
+        factors.append(_folded(own, literal(FACTORS[2])))
+    odd = _sum(exp.Mul(this=_lowest(_sum(*factors)), expression=literal(2)), literal(1))
+    return cast(_folded(_lowest(_sum(*numbers)), odd), "INT")
+
+
+def _sum(*parts: exp.Expr) -> exp.Expr:
+    first, *others = parts
+    for part in others:
+        first = exp.Add(this=first, expression=part)
+    return paren(first)
+
+
+def _folded(value: exp.Expr, factor: exp.Expr) -> exp.Expr:
+    product = paren(exp.Mul(this=value, expression=factor))
+    shifted = exp.BitwiseRightShift(this=product, expression=literal(SHIFT))
+    return _lowest(paren(shifted))
+
+
+def _lowest(value: exp.Expr) -> exp.Expr:
+    return paren(exp.BitwiseAnd(this=value, expression=literal(MOST)))
+
+
+def _of_number(value: exp.Expr) -> exp.Expr:
+    """Its lowest bits; masked before it is cast, since a wide number would not fit."""
+    lowest = paren(exp.BitwiseAnd(this=value, expression=literal(WORD)))
+    return exp.func("COALESCE", cast(lowest, "BIGINT"), literal(0))
+
+
+def _of_text(value: exp.Expr, dialect: Dialect) -> exp.Expr:
+    first = exp.Substring(this=exp.func("MD5", value), start=literal(1), length=literal(DIGITS))
+    found = dialect.hex_to_integer(first)
+    return exp.func("COALESCE", found, literal(0))

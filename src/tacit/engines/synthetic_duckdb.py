@@ -1,0 +1,55 @@
+"""DuckDB in memory over made-up tables, for audits and tests."""
+
+from decimal import Decimal
+
+import duckdb
+
+from tacit.core import Catalog, Kind
+from tacit.engines.duckdb import DuckDB, quoted_name
+from tacit.engines.reference import Cell, Tables
+
+WRITTEN = {
+    Kind.BOOLEAN: "BOOLEAN",
+    Kind.INTEGER: "BIGINT",
+    Kind.DECIMAL: "DECIMAL(18,2)",
+    Kind.FLOAT: "DOUBLE",
+    Kind.TEXT: "VARCHAR",
+    Kind.DATE: "DATE",
+    Kind.TIMESTAMP: "TIMESTAMP",
+}
+
+
+class SyntheticDuckDB:
+    """One database for all tables, one after the other: to open one takes longer than to ask.
+
+    Tables are called by one name each.
+    """
+
+    def __init__(self) -> None:
+        self.connection = duckdb.connect(config={"threads": 1})
+        self._engine = DuckDB(self.connection)
+
+    def over(self, catalog: Catalog, tables: Tables) -> DuckDB:
+        """The engine over ``tables``; what it held before is gone."""
+        for dataset in catalog.tables:
+            table = quoted_name(dataset.location.table[-1])
+            columns = [
+                f"{quoted_name(c.name)} {WRITTEN[c.kind]}" for c in dataset.schema.columns
+            ]
+            self.connection.execute(f"CREATE OR REPLACE TABLE {table} ({', '.join(columns)})")
+            rows = tables[dataset.location.table]
+            if rows:
+                one = f"({', '.join('?' for _ in columns)})"
+                cells = [_given(row[name]) for row in rows for name in dataset.schema.names]
+                many = ", ".join([one] * len(rows))
+                self.connection.execute(f"INSERT INTO {table} VALUES {many}", cells)  # noqa: S608
+        return self._engine
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self.connection.close()
+
+
+def _given(cell: Cell) -> Cell:
+    """Decimals as text, which is read to the last digit."""
+    return format(cell, "f") if isinstance(cell, Decimal) else cell

@@ -1,0 +1,57 @@
+"""Mechanisms and accountants for study, which no server, session or command can reach.
+
+An import contract keeps the packages that serve analysts from importing this one. A
+mechanism leaves it once it has been vetted.
+"""
+
+from tacit.extras import lazy_face
+
+_HOMES = {
+    "BatchLoss": "tacit.lab.accountants",
+    "ChoosePoint": "tacit.lab.selection",
+    "Combined": "tacit.lab.matrix_mechanism",
+    "ConstantMechanism": "tacit.lab.selection",
+    "Histogram": "tacit.lab.databases",
+    "IntervalExponential": "tacit.lab.selection",
+    "LinearQueries": "tacit.lab.matrix_mechanism",
+    "LossGrid": "tacit.lab.dp_sgd",
+    "Memory": "tacit.lab.memoised_response",
+    "Multiset": "tacit.lab.databases",
+    "Peel": "tacit.lab.selection",
+    "PrivacyFilter": "tacit.lab.accountants",
+    "ProposeTestRelease": "tacit.lab.propose_test_release",
+    "SampledDescent": "tacit.lab.dp_sgd",
+    "SampledGaussian": "tacit.lab.dp_sgd",
+    "TestThenRelease": "tacit.lab.propose_test_release",
+    "TopK": "tacit.lab.selection",
+    "Trained": "tacit.lab.deep",
+    "TruncatedLaplace": "tacit.lab.propose_test_release",
+    "Universe": "tacit.lab.databases",
+    "train": "tacit.lab.deep",
+}
+
+__all__ = [
+    "BatchLoss",
+    "ChoosePoint",
+    "Combined",
+    "ConstantMechanism",
+    "Histogram",
+    "IntervalExponential",
+    "LinearQueries",
+    "LossGrid",
+    "Memory",
+    "Multiset",
+    "Peel",
+    "PrivacyFilter",
+    "ProposeTestRelease",
+    "SampledDescent",
+    "SampledGaussian",
+    "TestThenRelease",
+    "TopK",
+    "Trained",
+    "TruncatedLaplace",
+    "Universe",
+    "train",
+]
+
+__getattr__, __dir__ = lazy_face(__name__, _HOMES)

@@ -1,0 +1,171 @@
+"""A number told by one bit: rounded to the least or the greatest at random, and then a coin."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import sqrt
+from statistics import NormalDist
+from typing import Self
+
+import numpy as np
+
+from tacit.errors import InvalidValue
+from tacit.local.frequency_oracles import KAry
+from tacit.local.oracle import (
+    USUAL,
+    MeanEstimate,
+    shares,
+    valid_answers,
+    valid_choices,
+    valid_ratio,
+)
+from tacit.mechanisms import valid_confidence
+from tacit.noise import Bernoulli, Integers, UniformBelow
+from tacit.numeric.entropy import Entropy
+
+
+@dataclass(frozen=True, slots=True)
+class OneBit:
+    """A number from 0 to ``steps``: 1 with probability number / steps, told truly or not.
+
+    The share of true ones is the mean number in units of ``steps``, so that Warner's estimate
+    and its interval are those of the mean.
+    Reference: Duchi, Jordan, Wainwright 2018; Ding, Kulkarni, Yekhanin 2017.
+
+    Example:
+        >>> OneBit(steps=80, ratio=Fraction(3)).mean(np.array([1, 0, 1, 0])).value
+        Fraction(40, 1)
+    """
+
+    steps: int
+    ratio: Fraction
+
+    def __post_init__(self) -> None:
+        valid_choices(self.steps + 1)
+        KAry(2, self.ratio)  # checks the ratio
+
+    @property
+    def variance(self) -> Fraction:
+        """Of the estimate from one report of the middle, which is the worst of all numbers."""
+        return self.steps**2 * KAry(2, self.ratio).odds.variance(Fraction(1, 2))
+
+    def randomise(self, numbers: Integers, entropy: Entropy) -> Integers:
+        """A bit for each number."""
+        valid_answers(numbers, self.steps + 1)
+        rounded = UniformBelow(self.steps).draw(entropy, numbers.size) < numbers
+        return KAry(2, self.ratio).randomise(rounded.astype(np.int64), entropy)[:, 0]
+
+    def mean(self, reports: Integers, confidence: Fraction = USUAL) -> MeanEstimate:
+        """The mean number; the interval holds it as that of a share does."""
+        coin = KAry(2, self.ratio)
+        ones = int(coin.tally(reports[:, None])[1])
+        (share,) = shares(coin.odds, [ones], reports.size, confidence)
+        low, high = share.interval
+        return MeanEstimate(share.value * self.steps, (low * self.steps, high * self.steps))
+
+
+# ------------------------------------------------------------------ piecewise
+# A number told near where it is, more often than not: better than a bit at large ratios.
+
+
+@dataclass(frozen=True, slots=True)
+class Piecewise:
+    """A number from 0 to ``steps``, told as one of the integers up to ``steps + 2 * reach``.
+
+    The integers within ``reach`` of ``number + reach`` are each ``ratio`` times as likely as
+    any of the ``steps`` others. All numbers have equally many on both counts, so what is told
+    is linear in the number on average. This is the piecewise mechanism on a grid, where it is
+    exact.
+    Reference: Wang et al. 2019.
+
+    Example:
+        >>> Piecewise(steps=10, reach=2, ratio=Fraction(4)).near
+        Fraction(2, 3)
+    """
+
+    steps: int
+    reach: int
+    ratio: Fraction
+
+    def __post_init__(self) -> None:
+        valid_choices(self.steps + 1)
+        valid_ratio(self.ratio)
+        if self.reach < 0:
+            raise InvalidValue(f"A reach is at least 0, and {self.reach} was given.")
+
+    @classmethod
+    def best(cls, steps: int, ratio: Fraction) -> Self:
+        """The reach with the least variance, near the half of steps / sqrt(ratio)."""
+        ideal = int(steps / (2 * sqrt(ratio)))
+        made = (cls(steps, reach, ratio) for reach in {max(ideal, 0), ideal + 1})
+        return min(made, key=lambda found: (found.variance, found.reach))
+
+    @property
+    def window(self) -> int:
+        """How many integers are near."""
+        return 2 * self.reach + 1
+
+    @property
+    def near(self) -> Fraction:
+        """How likely a near integer is told."""
+        return self.ratio * self.window / (self.ratio * self.window + self.steps)
+
+    @property
+    def variance(self) -> Fraction:
+        """Of the estimate from one report of 0, which is the worst of all numbers."""
+        return self._spread(0)
+
+    def randomise(self, numbers: Integers, entropy: Entropy) -> Integers:
+        """An integer from 0 to ``steps + 2 * reach`` for each number."""
+        valid_answers(numbers, self.steps + 1)
+        near = Bernoulli(self.near).draw(entropy, numbers.size)
+        inside = numbers + UniformBelow(self.window).draw(entropy, numbers.size)
+        outside = UniformBelow(self.steps).draw(entropy, numbers.size)
+        outside += self.window * (outside >= numbers)
+        return np.where(near == 1, inside, outside)
+
+    def mean(self, reports: Integers, confidence: Fraction = USUAL) -> MeanEstimate:
+        """The mean number; its interval is that of a normal law, right for 30 reports or more.
+
+        It holds the mean of all people where those who answered are a random sample of them.
+        """
+        valid_confidence(confidence)
+        valid_answers(reports, self.steps + self.window)
+        if reports.size < 2:  # noqa: PLR2004 - one has no spread
+            raise InvalidValue("A mean and its interval need two reports or more.")
+        value = self._number(Fraction(int(reports.sum()), reports.size))
+        error = float(np.std(reports, ddof=1)) / sqrt(reports.size) / float(self._slope)
+        half = Fraction(NormalDist().inv_cdf((1 + float(confidence)) / 2) * error)
+        ends = value - half, value + half
+        low, high = (min(max(end, Fraction(0)), Fraction(self.steps)) for end in ends)
+        return MeanEstimate(value, (low, high))
+
+    @property
+    def _slope(self) -> Fraction:
+        """By how much what is told rises with the number, on average."""
+        return self.near - (1 - self.near) * self.window / self.steps
+
+    def _number(self, told: Fraction) -> Fraction:
+        """The mean number where the mean of what is told is ``told``.
+
+        A number is told as ``near * (number + reach) + (1 - near) * (middle of the others)``.
+        """
+        every = Fraction((self.steps + self.window) * (self.steps + self.window - 1), 2)
+        others = (every - self.window * self.reach) / self.steps
+        return (told - self.near * self.reach - (1 - self.near) * others) / self._slope
+
+    def _spread(self, number: int) -> Fraction:
+        """The variance of the estimate from one report of ``number``."""
+        inside = _squares(number, number + self.window)
+        outside = _squares(0, self.steps + self.window) - inside
+        mean = number * self._slope - self._number(Fraction(0)) * self._slope
+        second = self.near * inside / self.window + (1 - self.near) * outside / self.steps
+        return (second - mean**2) / self._slope**2
+
+
+def _squares(start: int, end: int) -> Fraction:
+    """The sum of the squares of the integers from ``start`` to below ``end``."""
+
+    def below(count: int) -> int:
+        return (count - 1) * count * (2 * count - 1) // 6
+
+    return Fraction(below(end) - below(start))

@@ -1,0 +1,182 @@
+"""How much may be spent, as an owner writes it: a plain value, which no accountant has seen."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tacit import core
+from tacit.errors import TacitError
+from tacit.numeric import plain
+from tacit.project.document import TomlEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """An epsilon or a rho, and a delta.
+
+    An epsilon without a delta is pure; with one it is what everything together may come to. A
+    rho has the delta at which it is converted in ``conversion_delta``.
+    """
+
+    epsilon: Fraction | None = None
+    rho: Fraction | None = None
+    delta: Fraction = Fraction(0)
+    conversion_delta: Fraction = Fraction(0)
+    least: Fraction | None = None
+    """The least price of a question, as a share of a budget; None where nothing is said."""
+
+
+def budget_in(entry: TomlEntry) -> Allowance:
+    """A budget: ``{ epsilon = 3, delta = "1e-6", least = "1e-5" }``, where least may be 0."""
+    allowed = allowance_of(entry, "least")
+    if allowed.least is not None and allowed.least > 1:
+        raise entry.part("least").fault("least is a share of the budget, from 0 to 1.")
+    return allowed
+
+
+def allowance_of(entry: TomlEntry, *more: str) -> Allowance:
+    """A budget or a quota: ``{ epsilon = 3, delta = "1e-6" }``, or by ``rho``."""
+    parts = entry.fields("epsilon", "rho", "delta", "conversion_delta", *more)
+    if ("epsilon" in parts) == ("rho" in parts):
+        raise entry.fault("Say how much in one way: epsilon = 3, or rho = 0.1.")
+    numbers = {name: part.number() for name, part in parts.items()}
+    for name, number in numbers.items():
+        if number < 0 or (number == 0 and name in {"epsilon", "rho"}):
+            raise parts[name].fault(f"{name} is above 0.")
+    return Allowance(**numbers)
+
+
+# ------------------------------------------------------------------ people
+# Populations of the project file: who is protected, by how much, and who decides.
+
+NEIGHBOURS = {each.value: each for each in core.Neighbours}
+
+
+@dataclass(frozen=True, slots=True)
+class PopulationSettings:
+    """A population, its owners, its budget, and what each analyst may spend of it."""
+
+    population: core.Population
+    owners: tuple[str, ...]
+    budget: Allowance
+    quotas: tuple[tuple[str, Allowance], ...] = ()
+
+
+def people_of(entry: TomlEntry) -> PopulationSettings:
+    """One population."""
+    parts = entry.fields("unit", "neighbours", "owners", "budget", "quotas")
+    owners = tuple(owner.text() for owner in entry.part("owners").items())
+    if not owners or len(set(owners)) != len(owners):
+        raise parts["owners"].fault("A population has one owner or more, each named once.")
+    try:
+        population = core.Population(
+            entry.name, core.PrivacyUnit(entry.part("unit").text(), _of(parts))
+        )
+    except TacitError as error:
+        raise entry.fault(str(error)) from error
+    quotas = parts["quotas"].parts() if "quotas" in parts else ()
+    return PopulationSettings(
+        population,
+        owners,
+        budget_in(entry.part("budget")),
+        tuple((holder, allowance_of(quota)) for holder, quota in quotas),
+    )
+
+
+def _of(parts: dict[str, TomlEntry]) -> core.Neighbours:
+    if "neighbours" not in parts:
+        return core.Neighbours.ADD_REMOVE
+    if parts["neighbours"].value not in NEIGHBOURS:
+        raise parts["neighbours"].fault(f"Neighbours are one of: {', '.join(NEIGHBOURS)}.")
+    return NEIGHBOURS[parts["neighbours"].text()]
+
+
+# ------------------------------------------------------------------ facts
+# What a catalogue says about one population, a line a fact: what owners declare, in words.
+
+
+def facts_of(catalog: core.Catalog, population: str) -> tuple[str, ...]:
+    """All that is declared of the population's tables and of the public ones, in order.
+
+    Guarantee: catalogues with other bounds, keys, limits, ways to the unit or epochs have other
+    facts; where a table or its copy lives is none.
+    """
+    return tuple(sorted(fact.text for fact in facts_by_subject(catalog, population)))
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One thing that is declared: of which table, of which of its columns if any, in words.
+
+    Names may hold dots and colons, so that a subject is never read out of the words.
+    """
+
+    table: str
+    column: str | None
+    text: str
+    is_state: bool = False
+    """Whether it says which state of the table is read, or where, and nothing of what it is."""
+
+
+def facts_by_subject(catalog: core.Catalog, population: str) -> tuple[Fact, ...]:
+    """The facts of `facts_of`, each with what it is about."""
+    private = [each for each in catalog.datasets if each.population == population]
+    tables: list[core.Dataset | core.PublicTable] = [*private, *catalog.public]
+    found: list[Fact] = []
+    for table in tables:
+        found += [Fact(table.name, None, text) for text in _table(table)]
+        found += [Fact(table.name, None, text, is_state=True) for text in _state(table)]
+        for column in table.schema.columns:
+            said = f"{table.name}.{column.name}: {_column(column)}"
+            found.append(Fact(table.name, column.name, said))
+    return tuple(found)
+
+
+def _state(table: core.Dataset | core.PublicTable) -> Iterator[str]:
+    if isinstance(table, core.Dataset) and table.in_place:
+        yield f"{table.name}: served in place"
+    yield f"{table.name}: epoch {table.epoch.label!r}"
+
+
+def _table(table: core.Dataset | core.PublicTable) -> Iterator[str]:
+    if table.location.plugin is not None:
+        yield f"{table.name}: read by the plug-in {table.location.plugin}"
+    if isinstance(table, core.Dataset):
+        way = table.unit
+        if isinstance(way, core.UnitColumn):
+            yield f"{table.name}: {way.column} names the unit{_one_row(way)}"
+        else:
+            kept = "kept unique" if way.unique_by_constraint else "said to be unique"
+            yield (
+                f"{table.name}: {way.column} leads to {way.parent}.{way.parent_column}, {kept}"
+            )
+        limits = table.limits
+        yield f"{table.name}: at most {limits.max_groups} groups of {limits.max_rows} rows"
+        if limits.max_rows_in_all is not None:
+            yield f"{table.name}: at most {limits.max_rows_in_all} rows of a unit in all"
+        if table.row_key is not None:
+            yield f"{table.name}: {table.row_key} tells the rows of a unit apart"
+    else:
+        yield f"{table.name}: about nobody"
+        if table.lookup:
+            rows = f"at most {table.fan_out} rows for a value"
+            yield f"{table.name}: joined by {', '.join(table.lookup)}, {rows}"
+
+
+def _one_row(way: core.UnitColumn) -> str:
+    if not way.one_row:
+        return ""
+    return f", once each, {'kept' if way.unique_by_constraint else 'said to be'} unique"
+
+
+def _column(column: core.Column) -> str:
+    said = [column.kind.value]
+    if column.step is not None:
+        said.append(f"steps of {plain(column.step)}")
+    if column.bounds is not None:
+        ends = f"{plain(column.bounds.lower)} to {plain(column.bounds.upper)}"
+        said.append(f"from {ends} ({column.bounds.provenance.name.lower()})")
+    if column.keys is not None:
+        keys = ", ".join(map(repr, column.keys.values))
+        said.append(f"one of {keys} ({column.keys.provenance.name.lower()})")
+    return ", ".join(said)

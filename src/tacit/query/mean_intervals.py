@@ -1,0 +1,247 @@
+"""The quotient of two noisy totals, such as a sum over a count, and what it can be."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from math import sqrt
+from statistics import NormalDist
+from typing import Self
+
+from tacit.core import Interval
+from tacit.mechanisms import Gaussian, Mechanism
+from tacit.numeric import sqrt_bounds
+from tacit.plan import MeanReading, VarianceReading
+from tacit.query.quote import Quote
+
+FLOAT_MARGIN = 1e-9
+"""More than the floats of a root can be wrong by, as a part of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """Where exact quotients lie, by how far two totals reach with some probability.
+
+    Guarantee: of Gaussian noise, top - quotient * bottom is Gaussian too, of a variance that
+    the quotient decides; the interval holds the quotients for which it is as small as it should
+    be. Of other noise, both totals are within their own reach, at half of the doubt each.
+    The exact bottom is taken to be at least 1.
+    Reference: Fieller 1954.
+
+    Example:
+        >>> noise = Gaussian(Fraction(100))
+        >>> low, high = Ratio.of(noise, noise, Fraction("0.95")).interval(500, 1000)
+        >>> round(float(low), 3), round(float(high), 3)
+        (0.477, 0.523)
+    """
+
+    top_reach: Fraction
+    bottom_reach: Fraction
+    gaussian: bool
+
+    @classmethod
+    def of(cls, top: Mechanism, bottom: Mechanism, confidence: Fraction) -> Self:
+        """The quotient of what these two release, at this confidence."""
+        if isinstance(top, Gaussian) and isinstance(bottom, Gaussian):
+            sure = NormalDist().inv_cdf(float(1 + confidence) / 2)
+            # a whole step more for each: integers have their probability in lumps
+            one, other = (Fraction(sure * sqrt(part.variance) + 1) for part in (top, bottom))
+            return cls(one, other, gaussian=True)
+        each = 1 - (1 - confidence) / 2
+        return cls(top.error(each), bottom.error(each), gaussian=False)
+
+    def interval(self, top: Fraction | int, bottom: int) -> Interval | None:
+        """Where the quotient lies; None where it can lie anywhere."""
+        if bottom <= self.bottom_reach:
+            return None
+        if self.gaussian:
+            return self._fieller(top, bottom)
+        ends = [
+            (top + side * self.top_reach) / max(bottom + way * self.bottom_reach, Fraction(1))
+            for side in (-1, 1)
+            for way in (-1, 1)
+        ]
+        return min(ends), max(ends)
+
+    def _fieller(self, top: Fraction | int, bottom: int) -> Interval:
+        """All q with (top - q * bottom)**2 <= top_reach**2 + (q * bottom_reach)**2."""
+        noise, below = float(self.top_reach), float(self.bottom_reach)
+        over, square = float(top), float(bottom) ** 2 - below**2
+        # the discriminant, without its great terms, which cancel
+        root = sqrt((noise * bottom) ** 2 + (over * below) ** 2 - (noise * below) ** 2)
+        middle, root = over * float(bottom), root * (1 + FLOAT_MARGIN)
+        return Fraction((middle - root) / square), Fraction((middle + root) / square)
+
+
+# ------------------------------------------------------------------ spread
+# What the variance of a group can be, by all of its noise at once.
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Where exact variances lie, by how far three totals reach with some probability.
+
+    Guarantee: at the exact mean, the sum of squares around it, less variance * count, is
+    Gaussian noise of a variance that both decide. The interval holds the variances for which it
+    is as small as it should be, at some mean of the mean's own interval. Around the mean the
+    squares change by little, so that little is lost.
+
+    The reaches are in the units of the squares, of the values, and of rows.
+    """
+
+    squares: float
+    values: float
+    rows: float
+    step: float
+
+    @classmethod
+    def of(cls, reading: VarianceReading, quote: Quote, confidence: Fraction) -> Self | None:
+        """The spread at this confidence; None where some noise is not Gaussian."""
+        sure = NormalDist().inv_cdf(float(1 + confidence) / 2)
+        reaches = []
+        for place in (reading.squares, reading.mean.total, reading.mean.count):
+            mechanism = quote.tallies[place].mechanism
+            if not isinstance(mechanism, Gaussian):
+                return None
+            reaches.append(sure * sqrt(mechanism.variance))
+        squares, values, rows = reaches
+        step, value_step = float(reading.step), float(reading.mean.step)
+        return cls(squares * step, values * value_step, rows, step)
+
+    def interval(
+        self, reading: VarianceReading, found: tuple[int, int, int], mean: Interval
+    ) -> Interval | None:
+        """Where the variance lies, by the three totals and the mean's interval."""
+        square, total, count = found
+        centre = reading.mean.centre - reading.centre
+        low, high = (end - reading.centre for end in mean)
+        middle = (total * reading.mean.step + count * centre) / max(count, 1)
+        around = square * reading.step + count * (reading.middle - middle**2)
+        farthest = max((low - middle) ** 2, (high - middle) ** 2)
+        # what a row adds beside its own variance, at any of the means
+        near, far = square_range(low - centre, high - centre)
+        offset = reading.middle - centre**2
+        reach = sqrt(self.squares**2 + 4 * float(max(low**2, high**2)) * self.values**2)
+        # a whole step more for each: integers have their probability in lumps
+        ratio = Ratio(Fraction(reach + self.step), Fraction(self.rows + 1), gaussian=True)
+        ends = []
+        for beside in (near + offset, far + offset):
+            for top in (around, around + count * farthest):
+                interval = ratio.interval(top - count * beside, count)
+                if interval is None:
+                    return None
+                ends += [end + beside for end in interval]
+        return min(ends), max(ends)
+
+
+def square_range(low: Fraction, high: Fraction) -> Interval:
+    """The least and the greatest square of a number between two others.
+
+    Example:
+        >>> square_range(Fraction(-1), Fraction(2))
+        (Fraction(0, 1), Fraction(4, 1))
+    """
+    squares = low**2, high**2
+    return (Fraction(0) if low <= 0 <= high else min(squares)), max(squares)
+
+
+# ------------------------------------------------------------------ moment
+# Means, variances and deviations, with what they can be.
+
+Found = tuple[Fraction, Interval]
+"""A released value and its interval."""
+
+DIGITS = 20
+"""Decimal digits of a root."""
+
+
+def means(
+    reading: MeanReading, quote: Quote, released: list[list[int]], confidence: Fraction
+) -> Iterator[Found]:
+    """The mean of each group; the exact one is in the interval with this probability."""
+    ratio = _over_count(reading.total, reading, quote, confidence)
+    for total, count in zip(released[reading.total], released[reading.count], strict=True):
+        value = _inside(reading, reading.centre + total * reading.step / max(count, 1))
+        found = ratio.interval(total, count)
+        if found is None:
+            yield value, (reading.low - reading.rounding, reading.high + reading.rounding)
+            continue
+        # a bound that is no float lies beyond its own step, by no more than rounding moves it
+        low, high = (_inside(reading, reading.centre + end * reading.step) for end in found)
+        yield value, (min(value, low - reading.rounding), max(value, high + reading.rounding))
+
+
+def variances(
+    reading: VarianceReading, quote: Quote, released: list[list[int]], confidence: Fraction
+) -> Iterator[Found]:
+    """The variance of each group, or its root.
+
+    The interval holds where those of the mean, of the squares and, for a sample, of the count
+    do; the squares have most of the doubt, since they decide how long it is.
+    """
+    aside = (1 - confidence) / 5
+    rest = confidence + (2 if reading.sample else 1) * aside
+    mean = reading.mean
+    spread = Spread.of(reading, quote, rest)
+    ratio = _over_count(reading.squares, mean, quote, rest)
+    below = quote.tallies[mean.count].error(1 - aside)
+    totals = (released[place] for place in (reading.squares, mean.total, mean.count))
+    centred = means(mean, quote, released, 1 - aside)
+    for found, (middle, reach) in zip(zip(*totals, strict=True), centred, strict=True):
+        square, _, count = found
+        value = square * reading.step / max(count, 1) + reading.middle
+        value -= (middle - reading.centre) ** 2
+        if spread is None:
+            interval = _apart(reading, ratio.interval(square, count), reach)
+        else:
+            interval = spread.interval(reading, found, reach)
+        low, high = interval or (Fraction(0), _most(reading))
+        low, high = low - reading.rounding, high + reading.rounding
+        if reading.sample:
+            value *= _sample_factor(Fraction(count))
+            high *= _sample_factor(count - below)
+        yield _shown(reading, value, (low, high))
+
+
+def _apart(
+    reading: VarianceReading, squares: Interval | None, mean: Interval
+) -> Interval | None:
+    """Where the variance lies, by the mean square and the mean, each by itself."""
+    if squares is None:
+        return None
+    near, far = square_range(mean[0] - reading.centre, mean[1] - reading.centre)
+    low, high = (end * reading.step + reading.middle for end in squares)
+    return low - far, high - near
+
+
+def _over_count(top: int, mean: MeanReading, quote: Quote, confidence: Fraction) -> Ratio:
+    above, count = quote.tallies[top].mechanism, quote.tallies[mean.count].mechanism
+    return Ratio.of(above, count, confidence)
+
+
+def _inside(reading: MeanReading, value: Fraction) -> Fraction:
+    return min(max(value, reading.low), reading.high)
+
+
+def _sample_factor(count: Fraction) -> Fraction:
+    """What makes the variance of rows that of a sample; there are two rows at least."""
+    rows = max(count, Fraction(2))
+    return rows / (rows - 1)
+
+
+def _most(reading: VarianceReading) -> Fraction:
+    """The greatest variance within the bounds: half of the rows at each end."""
+    most = (reading.mean.high - reading.mean.low) ** 2 / 4
+    return 2 * most if reading.sample else most
+
+
+def _shown(reading: VarianceReading, value: Fraction, interval: Interval) -> Found:
+    """A variance within what the bounds allow, or its root."""
+    most = _most(reading)
+    low, value, high = (
+        min(max(part, Fraction(0)), most) for part in (interval[0], value, interval[1])
+    )
+    low, high = min(low, value), max(high, value)
+    if not reading.root:
+        return value, (low, high)
+    ends = sqrt_bounds(low, DIGITS)[0], sqrt_bounds(high, DIGITS)[1]
+    return sqrt_bounds(value, DIGITS)[0], ends

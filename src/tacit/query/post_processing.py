@@ -1,0 +1,198 @@
+"""A released value, or what was computed of some, and the range that goes with it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from operator import add, mul, sub
+from typing import Any
+
+from tacit.core import Interval, Key, Release, ReleasedColumn
+from tacit.errors import InvalidValue
+from tacit.plan import Post
+from tacit.plan import expression as expr
+
+Plain = Fraction | Key | bool | None
+"""What a computed column holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalValue:
+    """A value, the interval around it if it has noise, and how likely that is to miss at most.
+
+    Guarantee: where the intervals of two parts hold, so does that of what is computed of them;
+    doubts add up.
+
+    Example:
+        >>> near = IntervalValue(Fraction(10), (Fraction(8), Fraction(12)), Fraction(1, 20))
+        >>> (near * near).interval, (near * near).doubt
+        ((Fraction(64, 1), Fraction(144, 1)), Fraction(1, 10))
+    """
+
+    value: Plain
+    interval: Interval | None = None
+    doubt: Fraction = Fraction(0)
+
+    @property
+    def number(self) -> Fraction:
+        """The value, which must be a number."""
+        if isinstance(self.value, bool) or not isinstance(self.value, int | Fraction):
+            raise InvalidValue("Arithmetic after a release takes numbers.")
+        return Fraction(self.value)
+
+    def __add__(self, other: "IntervalValue") -> "IntervalValue":
+        return self._with(other, expr.Operation.ADD)
+
+    def __sub__(self, other: "IntervalValue") -> "IntervalValue":
+        return self._with(other, expr.Operation.SUBTRACT)
+
+    def __mul__(self, other: "IntervalValue") -> "IntervalValue":
+        return self._with(other, expr.Operation.MULTIPLY)
+
+    def __truediv__(self, other: "IntervalValue") -> "IntervalValue":
+        """The quotient, NULL by 0; nothing is said about it where the divisor may be 0."""
+        if self.value is None or other.value is None or other.number == 0:
+            return IntervalValue(None)
+        low, high = other.interval or (other.number, other.number)
+        if low <= 0 <= high:
+            return IntervalValue(self.number / other.number, None, self.doubt + other.doubt)
+        inverse = IntervalValue(1 / other.number, (1 / high, 1 / low), other.doubt)
+        return self * (inverse if other.interval else IntervalValue(1 / other.number))
+
+    def _with(self, other: "IntervalValue", operation: expr.Operation) -> "IntervalValue":
+        if self.value is None or other.value is None:
+            return IntervalValue(None)
+        value = _apply(operation, self.number, other.number)
+        doubt = self.doubt + other.doubt
+        unknown = any(part.doubt and part.interval is None for part in (self, other))
+        if unknown or not doubt:
+            return IntervalValue(value, None, doubt)
+        sides = [part.interval or (part.number, part.number) for part in (self, other)]
+        ends = [_apply(operation, left, right) for left, right in product(*sides)]
+        return IntervalValue(value, (min(ends), max(ends)), doubt)
+
+
+def _apply(operation: expr.Operation, left: Fraction, right: Fraction) -> Fraction:
+    match operation:
+        case expr.Operation.ADD:
+            return left + right
+        case expr.Operation.SUBTRACT:
+            return left - right
+        case expr.Operation.MULTIPLY:
+            return left * right
+
+
+# ------------------------------------------------------------------ post
+# The answer as the analyst asked for it: expressions, HAVING, ORDER BY and LIMIT.
+
+Row = Mapping[str, IntervalValue]
+"""One row of a release, by the names of its columns."""
+
+OPERATIONS: dict[expr.Operation, Callable[[IntervalValue, IntervalValue], IntervalValue]] = {
+    expr.Operation.ADD: add,
+    expr.Operation.SUBTRACT: sub,
+    expr.Operation.MULTIPLY: mul,
+}
+
+
+def posted(release: Release, post: Post) -> Release:
+    """``release`` with its columns computed, and its rows chosen, ordered and cut.
+
+    Guarantee: free: only released values are looked at. The interval of a computed value holds
+    where those of its parts do, and its confidence says so.
+    """
+    rows = [_row(release, place) for place in range(len(release.columns[0].values))]
+    if post.having is not None:
+        rows = [row for row in rows if estimate(post.having, row).value is True]
+    for order in reversed(post.order):
+        places = [_sortable(estimate(order.expression, row)) for row in rows]
+        ordered = sorted(zip(places, rows, strict=True), key=_place, reverse=order.descending)
+        rows = [row for _, row in ordered]
+    columns = tuple(
+        _column(output.name, [estimate(output.expression, row) for row in rows[: post.limit]])
+        for output in post.outputs
+    )
+    return Release(columns, release.guarantee, release.receipt)
+
+
+def estimate(expression: expr.Expression, row: Row) -> IntervalValue:
+    """The value of ``expression`` for one row of a release."""
+    match expression:
+        case expr.Field(name):
+            return row[name]
+        case expr.Constant(bool() | str() | None as value):
+            return IntervalValue(value)
+        case expr.Constant(int() | Fraction() as value):
+            return IntervalValue(Fraction(value))
+        case expr.Arithmetic(operation, left, right):
+            return OPERATIONS[operation](estimate(left, row), estimate(right, row))
+        case expr.Divide(left, right):
+            return estimate(left, row) / estimate(right, row)
+        case expr.Case(whens, otherwise):
+            chosen = (then for when, then in whens if estimate(when, row).value is True)
+            return estimate(next(chosen, otherwise), row)
+        case (
+            expr.Compare() | expr.OneOf() | expr.IsNull() | expr.And() | expr.Or() | expr.Not()
+        ):
+            return IntervalValue(_truth(expression, row))
+    raise InvalidValue("This cannot be computed from released values.")
+
+
+def _truth(condition: expr.Expression, row: Row) -> bool | None:
+    """Whether a condition holds for released values; None is unknown."""
+    match condition:
+        case expr.Compare(comparison, left, right):
+            one, other = estimate(left, row).value, estimate(right, row).value
+            if one is None or other is None:
+                return None
+            if isinstance(one, str) is not isinstance(other, str):
+                raise InvalidValue("Text is compared with text, and numbers with numbers.")
+            return comparison.holds(one, other)
+        case expr.OneOf(part, values):
+            value = estimate(part, row).value
+            return None if value is None else value in values
+        case expr.IsNull(part):
+            return estimate(part, row).value is None
+        case expr.And(parts):
+            truths = [estimate(part, row).value for part in parts]
+            return False if False in truths else None if None in truths else True
+        case expr.Or(parts):
+            truths = [estimate(part, row).value for part in parts]
+            return True if True in truths else None if None in truths else False
+        case expr.Not(part):
+            value = estimate(part, row).value
+            return None if value is None else value is False
+    raise InvalidValue("A condition is expected here.")
+
+
+def _row(release: Release, place: int) -> dict[str, IntervalValue]:
+    row = {}
+    for column in release.columns:
+        noisy = column.confidence is not None
+        row[column.name] = IntervalValue(
+            column.values[place],
+            column.intervals[place] if noisy else None,
+            1 - column.confidence if column.confidence is not None else Fraction(0),
+        )
+    return row
+
+
+def _column(name: str, found: list[IntervalValue]) -> ReleasedColumn:
+    values = tuple(_shown(each) for each in found)
+    doubt = max((each.doubt for each in found), default=Fraction(0))
+    if not doubt:
+        return ReleasedColumn(name, values)
+    return ReleasedColumn(name, values, tuple(each.interval for each in found), 1 - doubt)
+
+
+def _shown(each: IntervalValue) -> Any:
+    """A value as it is shown: truth is a number, since columns hold no other."""
+    return int(each.value) if isinstance(each.value, bool) else each.value
+
+
+def _sortable(each: IntervalValue) -> tuple[bool, Any]:
+    return each.value is None, each.value if each.value is not None else 0
+
+
+def _place(pair: tuple[tuple[bool, Any], Row]) -> tuple[bool, Any]:
+    return pair[0]

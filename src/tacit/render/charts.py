@@ -1,0 +1,125 @@
+"""Columns as a Vega-Lite chart: bars, with a rule for the range around each."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from html import escape
+from typing import Any
+
+from tacit.render.table import Range, ShownColumn, Value, cell, interval, safe
+
+SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
+
+
+def chart(labels: Sequence[ShownColumn], measure: ShownColumn) -> dict[str, Any]:
+    """One bar for each row, called by the ``labels`` beside it.
+
+    The fields have names of their own, since Vega-Lite reads dots and brackets in a name as a
+    path; what the columns are called is only written.
+    """
+    ranges = measure.intervals or (None,) * len(measure.values)
+    rows = [
+        {
+            "label": " · ".join(cell(column.values[place]) for column in labels),
+            "value": None if value is None else float(value),
+            "low": None if around is None else float(around[0]),
+            "high": None if around is None else float(around[1]),
+        }
+        for place, (value, around) in enumerate(zip(measure.values, ranges, strict=True))
+    ]
+    title = " · ".join(safe(column.name) for column in labels)
+    x = {"field": "label", "type": "nominal", "sort": None, "title": title}
+    y = {"field": "value", "type": "quantitative", "title": safe(measure.name)}
+    ends = {"y": {**y, "field": "low"}, "y2": {"field": "high"}}
+    return {
+        "$schema": SCHEMA,
+        "data": {"values": rows},
+        "encoding": {"x": x},
+        "layer": [
+            {"mark": {"type": "bar", "opacity": 0.6}, "encoding": {"y": y}},
+            {"mark": "rule", "encoding": ends},
+        ],
+    }
+
+
+# ------------------------------------------------------------------ bars
+# Columns as bars in an SVG: no script, no network.
+
+WIDTH, LEFT, ROW, RIGHT = 720, 240, 30, 110
+INK, FILL, LINE = "#1c2b2a", "#7fb5ae", "#d7e0de"
+LONGEST = 34
+TICKS = 4
+
+
+def bars(
+    labels: Sequence[ShownColumn], measure: ShownColumn, low: Fraction, high: Fraction
+) -> str:
+    """One bar for each row from ``low`` up, with a rule for the range around its end.
+
+    Bars that pass ``low`` or ``high`` are cut there; the number beside them is not.
+
+    Guarantee: every name and label is text to a browser, whatever is written in it.
+    """
+    ranges = measure.intervals or (None,) * len(measure.values)
+    rows = []
+    for place, (value, around) in enumerate(zip(measure.values, ranges, strict=True)):
+        name = " · ".join(cell(column.values[place]) for column in labels)
+        rows.append(f"<g>{_row(name, value, around, place, (low, high))}</g>")
+    height = ROW * len(measure.values)
+    title = escape(safe(measure.name))
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {height + 40}" width="{WIDTH}" role="img" '
+        f'aria-label="{title}" font-family="system-ui, sans-serif" font-size="13">'
+        f"{_axis(low, high, height)}{''.join(rows)}"
+        f"{_text((LEFT + WIDTH - RIGHT) // 2, height + 32, 'middle', title)}</svg>"
+    )
+
+
+def _row(
+    name: str, value: Value, around: Range, place: int, ends: tuple[Fraction, Fraction]
+) -> str:
+    middle = place * ROW + ROW // 2
+    cut = name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
+    parts = [_text(LEFT - 10, middle, "end", cut)]
+    if value is None or isinstance(value, str):
+        return parts[0]
+    told = cell(value, around)
+    wide = _x(Fraction(value), *ends) - LEFT
+    parts += [
+        f"<title>{escape(f'{name}: {told} {interval(around)}')}</title>",
+        f'<rect x="{LEFT}" y="{middle - 9}" width="{wide:.1f}" height="18" fill="{FILL}"/>',
+        _text(WIDTH - RIGHT + 12, middle, "start", told),
+    ]
+    if around is not None:
+        parts.append(_rule(_x(around[0], *ends), _x(around[1], *ends), middle))
+    return "".join(parts)
+
+
+def _x(value: Fraction, low: Fraction, high: Fraction) -> float:
+    share = min(max((value - low) / (high - low), Fraction(0)), Fraction(1))
+    return LEFT + float(share) * (WIDTH - LEFT - RIGHT)
+
+
+def _axis(low: Fraction, high: Fraction, height: int) -> str:
+    parts = []
+    for tick in range(TICKS + 1):
+        value = low + (high - low) * tick / TICKS
+        x = _x(value, low, high)
+        parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{height}" stroke="{LINE}"/>')
+        parts.append(_text(round(x), height + 12, "middle", cell(value)))
+    return "".join(parts)
+
+
+def _rule(left: float, right: float, middle: int) -> str:
+    ends = "".join(
+        f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{middle - 5}" y2="{middle + 5}"/>'
+        for x in (left, right)
+    )
+    rule = f'<line x1="{left:.1f}" x2="{right:.1f}" y1="{middle}" y2="{middle}"/>'
+    return f'<g stroke="{INK}" stroke-width="1.5">{rule}{ends}</g>'
+
+
+def _text(x: int, y: int, anchor: str, text: str) -> str:
+    return (
+        f'<text x="{x}" y="{y}" text-anchor="{anchor}" dominant-baseline="central" '
+        f'fill="{INK}">{escape(text)}</text>'
+    )

@@ -1,0 +1,189 @@
+"""What a SELECT answers: its keys, its measures, and what is done with them once released."""
+
+import re
+
+from sqlglot import exp
+from sqlglot import parse as read
+from sqlglot.errors import SqlglotError
+
+from tacit.core import Catalog
+from tacit.errors import InvalidValue
+from tacit.plan import LARGEST_PART, Constant, Expression, Field, not_too_large, source_of
+from tacit.plan import plan as nodes
+from tacit.sql.allow_list import admit
+from tacit.sql.expression import AGGREGATES, aggregate, expression
+from tacit.sql.relation import NameScope, rows_of
+
+WHOLE = re.compile("[0-9]{1,18}")
+
+
+class SelectList:
+    """Gathers the keys and measures that the parts of a SELECT name, each once."""
+
+    def __init__(self, names: NameScope, unit: str) -> None:
+        self._names = names
+        self._unit = unit
+        self._keys: dict[Expression, str] = {}
+        self._measures: dict[nodes.Aggregate, str] = {}
+        self._aliases: dict[str, exp.Expr] = {}
+        self._shown: dict[str, Expression] = {}
+
+    def plan(self, select: exp.Select, relation: nodes.Relation) -> nodes.Plan:
+        """The plan of ``select`` over the rows of ``relation``."""
+        self._aliases = {
+            node.alias: node.this for node in select.expressions if isinstance(node, exp.Alias)
+        }
+        group = select.args.get("group")
+        for node in group.expressions if group is not None else ():
+            self._keys.setdefault(self._key(node), f"key {len(self._keys)}")
+        outputs = tuple(
+            self._output(node, place) for place, node in enumerate(select.expressions)
+        )
+        having = select.args.get("having")
+        order = select.args.get("order")
+        post = nodes.Post(
+            outputs,
+            None if having is None else self._released(having.this),
+            () if order is None else tuple(map(self._order, order.expressions)),
+            _limit(select),
+        )
+        keys = tuple(nodes.GroupKey(name, key) for key, name in self._keys.items())
+        measures = tuple(
+            nodes.NamedAggregate(name, part) for part, name in self._measures.items()
+        )
+        return nodes.Plan(relation, keys, measures, post)
+
+    def _key(self, node: exp.Expr) -> Expression:
+        """A key of GROUP BY: a column of the rows, an expression, or the name of an output."""
+        if isinstance(node, exp.Column) and not node.table and self._alias(node) is not None:
+            node = self._aliases[node.name]
+        found = expression(node, self._names)
+        if isinstance(found, Constant):
+            raise InvalidValue("GROUP BY names its columns; a constant says nothing.")
+        return found
+
+    def _output(self, node: exp.Expr, place: int) -> nodes.Output:
+        """A column of the answer; those after it can name it."""
+        made = nodes.Output(_name(node, place), self._released(_inner(node)))
+        if isinstance(node, exp.Alias):
+            self._shown[made.name] = made.expression
+        return made
+
+    def _alias(self, node: exp.Column) -> exp.Expr | None:
+        """What an output of that name stands for, unless the rows have such a column."""
+        known = any(node.name in columns for columns in self._names.tables.values())
+        return None if known else self._aliases.get(node.name)
+
+    def _released(self, node: exp.Expr) -> Expression:
+        """An expression of what is released."""
+        return expression(node, self._leaf)
+
+    def _leaf(self, node: exp.Expr) -> Expression | None:
+        """Keys and aggregates stand for what is released under their names."""
+        if isinstance(node, AGGREGATES):
+            found = aggregate(node, self._names, self._unit)
+            return Field(self._measures.setdefault(found, f"measure {len(self._measures)}"))
+        if isinstance(node, exp.Column) and not node.table and self._alias(node) is not None:
+            return self._named(node.name)
+        if isinstance(node, exp.Paren) or self._is_released(node):
+            return None
+        wanted = expression(node, self._names)
+        if wanted in self._keys:
+            return Field(self._keys[wanted])
+        if isinstance(wanted, Constant):
+            return wanted
+        if isinstance(node, exp.Column):
+            raise InvalidValue(f"{node.name!r} is neither an aggregate nor in GROUP BY.")
+        return None
+
+    def _is_released(self, node: exp.Expr) -> bool:
+        """Whether a part of ``node`` is an aggregate, or the name of an output."""
+        named = (
+            not column.table and self._alias(column) for column in node.find_all(exp.Column)
+        )
+        return node.find(*AGGREGATES) is not None or any(named)
+
+    def _named(self, name: str) -> Expression:
+        """What the output called ``name`` stands for; it cannot stand for itself."""
+        if name not in self._shown:
+            raise InvalidValue(f"{name!r} is not known yet; a column names those before it.")
+        return not_too_large(self._shown[name], LARGEST_PART)
+
+    def _order(self, node: exp.Expr) -> nodes.OrderBy:
+        wanted = self._released(node.this)
+        if isinstance(wanted, Constant):
+            raise InvalidValue("ORDER BY names its columns; a constant says nothing.")
+        return nodes.OrderBy(wanted, bool(node.args.get("desc")))
+
+
+def _inner(node: exp.Expr) -> exp.Expr:
+    if isinstance(node, exp.Star):
+        raise InvalidValue("Rows are not released; ask for aggregates, such as COUNT(*).")
+    return node.this if isinstance(node, exp.Alias) else node
+
+
+def _name(node: exp.Expr, place: int) -> str:
+    """The name of a column of the answer."""
+    named = isinstance(node, exp.Alias | exp.Column)
+    return node.alias_or_name if named else f"column_{place + 1}"
+
+
+def _limit(select: exp.Select) -> int | None:
+    limit = select.args.get("limit")
+    if limit is None:
+        return None
+    number = limit.expression
+    plain = isinstance(number, exp.Literal) and not number.is_string
+    if not plain or not WHOLE.fullmatch(str(number.this)):
+        raise InvalidValue("LIMIT takes a whole number, written out in at most 18 digits.")
+    return int(number.this)
+
+
+# ------------------------------------------------------------------ parse
+# SQL text to a plan. The text itself goes no further than this file.
+
+ODD = re.compile("[\0\ud800-\udfff]")
+"""What ends a text early for some readers, and what is no text for others."""
+
+LONGEST_TEXT = 20_000
+"""Characters of a question."""
+
+DEEPEST_TREE = 100
+"""Nodes above a node; more is an attack on whoever walks the tree."""
+
+
+def parse(text: str, catalog: Catalog) -> nodes.Plan:
+    """The plan that ``text`` asks for; refused, with the reason, where it is not understood.
+
+    Guarantee: a function of the text and the catalog alone; no engine is asked.
+    """
+    select = _select(text)
+    rows = rows_of(select, catalog, {})
+    answer = SelectList(rows.names, source_of(rows.relation, catalog).unit)
+    return answer.plan(select, rows.relation)
+
+
+def _select(text: str) -> exp.Select:
+    if len(text) > LONGEST_TEXT or ODD.search(text):
+        raise InvalidValue(
+            f"A question has at most {LONGEST_TEXT} characters, and no NUL or half a character."
+        )
+    try:
+        statements = [tree for tree in read(text, read="duckdb") if tree is not None]
+    except (SqlglotError, RecursionError, TypeError) as error:  # the last if it is compiled
+        raise InvalidValue("This is not SQL that can be read.") from error
+    if len(statements) != 1 or not isinstance(statements[0], exp.Select):
+        raise InvalidValue("A question is one SELECT.")
+    select = statements[0]
+    _not_too_deep(select)
+    admit(select)
+    return select
+
+
+def _not_too_deep(tree: exp.Expr) -> None:
+    level: list[exp.Expr] = [tree]
+    for _ in range(DEEPEST_TREE):
+        level = [child for node in level for child in node.iter_expressions()]
+        if not level:
+            return
+    raise InvalidValue("This question is nested too deeply.")

@@ -1,0 +1,282 @@
+"""Which names a SELECT can see: those of its tables, and of the queries below it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from tacit.core import Catalog
+from tacit.errors import InvalidValue, UnknownName
+from tacit.plan import LARGEST_PART, Expression, Field, not_too_large, source_of
+from tacit.plan import plan as nodes
+from tacit.sql.expression import AGGREGATES, aggregate, expression
+
+Columns = Mapping[str, Expression]
+"""What each column of a table, or of a query below, stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class NameScope:
+    """The columns that can be named, by the name of their table."""
+
+    tables: Mapping[str, Columns]
+
+    def __call__(self, node: exp.Expr) -> Expression | None:
+        """What a column stands for; None for any other node."""
+        if not isinstance(node, exp.Column):
+            return None
+        if node.table:
+            return self._in(node.table, node.name)
+        found = [columns for columns in self.tables.values() if node.name in columns]
+        if len(found) > 1:
+            places = ", ".join(name for name, cols in self.tables.items() if node.name in cols)
+            raise UnknownName(f"{node.name!r} is in each of {places}; write which.")
+        if not found:
+            known = ", ".join(name for columns in self.tables.values() for name in columns)
+            raise UnknownName(f"There is no column {node.name!r}; there are {known}.")
+        return found[0][node.name]
+
+    def beside(self, name: str, columns: Columns) -> "NameScope":
+        """These names, and those of one more table."""
+        if name in self.tables:
+            raise UnknownName(
+                f"Two tables of a question are called {name!r}; name one with AS."
+            )
+        return NameScope({**self.tables, name: columns})
+
+    def _in(self, table: str, name: str) -> Expression:
+        if table not in self.tables:
+            known = ", ".join(self.tables)
+            raise UnknownName(
+                f"There is no table {table!r} in this question; there are {known}."
+            )
+        if name not in self.tables[table]:
+            known = ", ".join(self.tables[table])
+            raise UnknownName(f"{table!r} has no column {name!r}; it has {known}.")
+        return self.tables[table][name]
+
+
+# ------------------------------------------------------------------ per unit
+# A query below that aggregates: a row for each unit, and for each of its groups.
+
+
+def aggregates(query: exp.Select) -> bool:
+    """Whether ``query`` aggregates."""
+    parts = (query.args.get("group"), query.args.get("having"))
+    asked = (node.find(*AGGREGATES) is not None for node in query.expressions)
+    return any(part is not None for part in parts) or any(asked)
+
+
+class PerUnitQuery:
+    """Gathers what a query below computes of each unit's rows, each once."""
+
+    def __init__(self, relation: nodes.Relation, names: NameScope, unit: str) -> None:
+        self._relation = relation
+        self._names = names
+        self._unit = unit
+        self._keys: list[str] = []
+        self._values: dict[nodes.Aggregate, str] = {}
+        self._shown: dict[str, Expression] = {}
+
+    def read(self, query: exp.Select) -> tuple[nodes.Relation, Columns]:
+        """The relation that ``query`` makes, and what its columns stand for."""
+        group = query.args.get("group")
+        asked = [] if group is None else [self._key(node, query) for node in group.expressions]
+        if Field(self._unit) not in asked:
+            raise InvalidValue(
+                "A query below that aggregates has rows of one unit each; write GROUP BY "
+                f"{self._unit}, and other columns after it."
+            )
+        self._keys = [field.name for field in asked]
+        for node in query.expressions:
+            name, column = self._column(node)
+            if name in self._shown:
+                raise InvalidValue(f"Columns have distinct names, and two are called {name!r}.")
+            self._shown[name] = column
+        having = query.args.get("having")
+        wanted = None if having is None else expression(having.this, self._leaf)
+        keys = tuple(dict.fromkeys(name for name in self._keys if name != self._unit))
+        values = tuple(nodes.UnitValue(name, part) for part, name in self._values.items())
+        made: nodes.Relation = nodes.PerUnit(self._relation, keys, values)
+        return (made if wanted is None else nodes.Filter(made, wanted)), self._shown
+
+    def _key(self, node: exp.Expr, query: exp.Select) -> Field:
+        if self._is_alias(node):
+            called = {each.alias: each.this for each in query.expressions if each.alias}
+            node = called.get(node.name, node)
+        found = expression(node, self._names)
+        if not isinstance(found, Field):
+            raise InvalidValue(
+                "GROUP BY in a query below names columns of its datasets; an expression can be "
+                "a group of the question itself."
+            )
+        return found
+
+    def _is_alias(self, node: exp.Expr) -> bool:
+        """Whether ``node`` can only be the name of an output: the rows have no such column."""
+        known = any(node.name in columns for columns in self._names.tables.values())
+        return isinstance(node, exp.Column) and not node.table and not known
+
+    def _column(self, node: exp.Expr) -> tuple[str, Expression]:
+        if not isinstance(node, exp.Alias | exp.Column):
+            raise InvalidValue("Columns of a query below have names; name each with AS.")
+        inner = node.this if isinstance(node, exp.Alias) else node
+        found = not_too_large(expression(inner, self._leaf), LARGEST_PART)
+        return node.alias_or_name, found
+
+    def _leaf(self, node: exp.Expr) -> Expression | None:
+        """Aggregates stand for the values of a unit, and columns for what it is grouped by."""
+        if isinstance(node, AGGREGATES):
+            found = aggregate(node, self._names, self._unit)
+            name = self._values.setdefault(found, f"value_{len(self._values)}")
+            return Field(f"{nodes.BELOW}.{name}")
+        if not isinstance(node, exp.Column):
+            return None
+        if self._is_alias(node) and node.name in self._shown:
+            return self._shown[node.name]
+        column = self._names(node)
+        if isinstance(column, Field) and column.name in self._keys:
+            return column
+        raise InvalidValue(f"{node.name!r} is neither an aggregate nor in GROUP BY.")
+
+
+# ------------------------------------------------------------------ rows
+# Where a SELECT's rows come from: datasets, joins, and queries below.
+#
+# A query below that only names, computes and filters rows is taken in: what it calls a column
+# is replaced by what that stands for. One that aggregates does so for each unit.
+
+Below = Mapping[str, exp.Select]
+"""The queries that WITH names."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRelation:
+    """A relation, and the names that its columns have above it."""
+
+    relation: nodes.Relation
+    names: NameScope
+
+
+def rows_of(select: exp.Select, catalog: Catalog, below: Below) -> NamedRelation:
+    """The rows that ``select`` reads, joined and filtered."""
+    source = select.args.get("from_")
+    if source is None:
+        raise InvalidValue("A question says FROM which dataset it asks.")
+    below = _with(select, below)
+    rows = _table(source.this, catalog, below)
+    for join in select.args.get("joins") or ():
+        rows = _joined(rows, join, catalog, below)
+    where = select.args.get("where")
+    if where is not None:
+        wanted = expression(where.this, rows.names)
+        rows = NamedRelation(nodes.Filter(rows.relation, wanted), rows.names)
+    return rows
+
+
+def _with(select: exp.Select, below: Below) -> Below:
+    """The queries that can be named inside ``select``."""
+    found = dict(below)
+    with_ = select.args.get("with_")
+    for each in with_.expressions if with_ is not None else ():
+        query = each.this
+        if not isinstance(query, exp.Select):
+            raise InvalidValue("WITH names queries that are SELECTs.")
+        if query.args.get("with_") is not None:
+            raise InvalidValue("WITH stands at the top of a question.")
+        found[each.alias] = _closed(query, found)
+    return found
+
+
+def _closed(query: exp.Select, below: Below) -> exp.Select:
+    """``query`` with the queries that it may name: those before it, and not itself."""
+    query.meta["below"] = dict(below)
+    return query
+
+
+def _table(node: exp.Expr, catalog: Catalog, below: Below) -> NamedRelation:
+    match node:
+        case exp.Subquery() if isinstance(node.this, exp.Select):
+            return _taken_in(node.this, node.alias, catalog, below)
+        case exp.Table() if node.name in below:
+            query = below[node.name]
+            return _taken_in(query, node.alias or node.name, catalog, query.meta["below"])
+        case exp.Table():
+            dataset = catalog.dataset(node.name)
+            columns = {name: Field(f"{dataset.name}.{name}") for name in dataset.schema.names}
+            return NamedRelation(
+                nodes.Scan(dataset.name), NameScope({node.alias or node.name: columns})
+            )
+    raise InvalidValue("A question asks a dataset, or a query below it.")
+
+
+def _taken_in(query: exp.Select, alias: str, catalog: Catalog, below: Below) -> NamedRelation:
+    """A query below, taken in: its rows, under the names that it gives."""
+    for part in ("order", "limit"):
+        if query.args.get(part) is not None:
+            raise InvalidValue(
+                f"{part.upper()} in a query below chooses among the rows of all; write it at "
+                "the end of the question, for what is released."
+            )
+    rows = rows_of(query, catalog, below)
+    if aggregates(query):
+        unit = source_of(rows.relation, catalog).unit
+        relation, found = PerUnitQuery(rows.relation, rows.names, unit).read(query)
+        return NamedRelation(relation, NameScope({alias: found}))
+    named = [pair for node in query.expressions for pair in _columns(node, rows.names)]
+    columns = dict(named)
+    if len(columns) != len(named):
+        raise InvalidValue("Columns of a query below have distinct names; name each with AS.")
+    return NamedRelation(rows.relation, NameScope({alias: columns}))
+
+
+def _columns(node: exp.Expr, names: NameScope) -> list[tuple[str, Expression]]:
+    """What one part of a SELECT below calls its columns, and what they stand for."""
+    if isinstance(node, exp.Star):
+        return [pair for columns in names.tables.values() for pair in columns.items()]
+    if not isinstance(node, exp.Alias | exp.Column):
+        raise InvalidValue("Columns of a query below have names; name each with AS.")
+    inner = node.this if isinstance(node, exp.Alias) else node
+    return [(node.alias_or_name, not_too_large(expression(inner, names), LARGEST_PART))]
+
+
+def _joined(
+    rows: NamedRelation, join: exp.Join, catalog: Catalog, below: Below
+) -> NamedRelation:
+    """One more table, by an equation of two columns."""
+    table, on = join.this, join.args.get("on")
+    outer = _outer(join)
+    if not isinstance(table, exp.Table) or not isinstance(on, exp.EQ):
+        raise InvalidValue("A dataset is joined by JOIN dataset ON a.x = b.y.")
+    if table.name in below:
+        raise InvalidValue(f"{table.name!r} is a query here, and only datasets are joined.")
+    public = catalog.is_public(table.name)
+    if outer and not public:
+        raise InvalidValue(
+            f"LEFT JOIN is for public tables, and {table.name!r} is none; write JOIN."
+        )
+    found = catalog.table(table.name)
+    columns = {name: Field(f"{found.name}.{name}") for name in found.schema.names}
+    names = rows.names.beside(table.alias or table.name, columns)
+    sides = [expression(side, names) for side in (on.this, on.expression)]
+    fields = [side.name for side in sides if isinstance(side, Field)]
+    ours = [name for name in fields if name.startswith(f"{found.name}.")]
+    theirs = [name for name in fields if name not in ours]
+    if len(ours) != 1 or len(theirs) != 1:
+        raise InvalidValue("ON equates a column of the joined dataset with one before it.")
+    left, right = theirs[0], ours[0].partition(".")[2]
+    if public:
+        return NamedRelation(
+            nodes.JoinPublic(rows.relation, found.name, left, right, outer), names
+        )
+    return NamedRelation(nodes.Join(rows.relation, found.name, left, right), names)
+
+
+def _outer(join: exp.Join) -> bool:
+    """Whether rows without a partner stay."""
+    side, kind = join.args.get("side") or "", join.args.get("kind") or ""
+    if side == "LEFT" and kind in {"", "OUTER"}:
+        return True
+    if side or kind not in {"", "INNER"}:
+        raise InvalidValue("Joins are inner joins: JOIN ... ON a.x = b.y.")
+    return False
