@@ -1,4 +1,4 @@
-"""A privacy officer: what a budget means, what happens at its end, and what can be checked."""
+"""A privacy officer sees what a budget means, what happens at its end, and how to verify it."""
 
 from contextlib import closing
 from fractions import Fraction
@@ -46,8 +46,8 @@ with TemporaryDirectory() as place:
     print(f"All of it together stays within {session.status().total}.\n")
     session.close()
 
-    # an auditor needs the ledger's file, and no data; an anchor that is kept elsewhere shows
-    # whether the ledger was rewritten since, or an old copy of it put back
+    # an auditor needs the ledger's file and no data; an anchor that is stored elsewhere shows
+    # whether the ledger was rewritten or replaced by an old copy since then
     with closing(open_store(f"sqlite:///{place}/.tacit/ledger.db")) as store:
         anchors = AnchorFile(Path(place) / "anchors")
         anchors.add(store)

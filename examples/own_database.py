@@ -1,6 +1,6 @@
-"""An owner puts Tacit before a PostgreSQL database: three linked tables, one budget.
+"""An owner puts Tacit in front of a PostgreSQL database: three linked tables, one budget.
 
-`python own_database.py postgresql://owner@host/database` makes the tables in that database,
+`python own_database.py postgresql://owner@host/database` creates the tables in that database,
 and a role `tacit` that can read them. The database should be empty.
 """
 
@@ -15,7 +15,7 @@ from tacit.engines.postgres_role import reader
 from tacit.errors import TacitError
 from tacit.session import apply_project, open_project, read_project
 
-MADE_UP = """
+SYNTHETIC = """
 CREATE TABLE patients AS
 SELECT n AS id, 'person ' || n AS person, (ARRAY['Bern', 'Ulm', 'Graz'])[1 + n % 3] AS city
 FROM generate_series(1, 6000) AS made(n);
@@ -81,12 +81,12 @@ FROM visits JOIN patients ON visits.patient = patients.id GROUP BY patients.city
 
 
 def main(address: str, project: Path) -> None:
-    """Make the tables, say what is public about them, and let an analyst ask."""
+    """Create the tables, declare what is public about them, and ask as an analyst."""
     where = urlsplit(address)
     host = where.netloc.rpartition("@")[2]
     project.write_text(PROJECT.replace("ADDRESS", f"postgresql://tacit@{host}{where.path}"))
     with psycopg.connect(address, autocommit=True) as owner:
-        owner.execute(MADE_UP)
+        owner.execute(SYNTHETIC)
         for statement in reader("tacit", read_project(project).catalog):
             owner.execute(statement.encode())
 

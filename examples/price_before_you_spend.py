@@ -1,4 +1,4 @@
-"""An analyst looks at prices first: a quote is free, reads no data, and so is asking again."""
+"""An analyst looks at prices first: a quote is free and reads no data; repeats are free too."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -8,9 +8,9 @@ import duckdb
 import tacit
 
 WANTED = 40
-"""How far off, in visits, an answer may be."""
+"""The largest margin of error, in visits, that is acceptable."""
 
-MADE_UP = """
+SYNTHETIC = """
 COPY (
     SELECT range % 5000 AS patient, ['north', 'south', 'east'][1 + range % 5000 % 3] AS ward
     FROM range(15000)
@@ -19,7 +19,7 @@ COPY (
 
 with TemporaryDirectory() as place:
     file = Path(place) / "visits.parquet"
-    duckdb.sql(MADE_UP.format(file))
+    duckdb.sql(SYNTHETIC.format(file))
     session = tacit.open(
         file,
         population="patients",
@@ -35,7 +35,7 @@ with TemporaryDirectory() as place:
     for epsilon in ("0.1", "0.5", "1"):
         preview = question.quote(epsilon=epsilon)
         error = preview.errors[0].always
-        print(f"epsilon {epsilon:>3}: at most {int(error)} visits off, with 95%")
+        print(f"epsilon {epsilon:>3}: at most {int(error)} visits off, with probability 95%")
         if error <= WANTED:
             break
     print(f"\nNothing is spent yet: {session.status().spent}\n")
@@ -43,5 +43,7 @@ with TemporaryDirectory() as place:
     print(question.ask(epsilon=epsilon))
 
     again = session.sql("SELECT COUNT(*) AS n, ward FROM visits GROUP BY ward")
-    print(f"\nThe same in other words costs {again.ask(epsilon=epsilon).standing.cost}.")
+    print(
+        f"\nThe same question in other words costs {again.ask(epsilon=epsilon).standing.cost}."
+    )
     session.close()

@@ -1,4 +1,4 @@
-"""A data scientist asks for medians and spreads, and goes on in pandas and with a chart."""
+"""A data scientist asks for quantiles, and continues in pandas and with a chart."""
 
 import json
 from tempfile import TemporaryDirectory
@@ -11,7 +11,7 @@ from tacit.frame import count, median, quantile
 PEOPLE = 30_000
 SECTORS = ("care", "trade", "building")
 
-# made up, skewed, and with a few who earn ten times as much: a mean would follow them
+# synthetic and skewed, with a few people who earn ten times as much and would dominate a mean
 numbers = range(PEOPLE)
 people = pd.DataFrame(
     {
@@ -47,6 +47,6 @@ print(frame.T, "\n")
 frame["reach"] = (frame["half_high"] - frame["half_low"]) / 2
 print(frame[["half", "reach"]], "\n")
 
-# a Vega-Lite chart with error bars: paste it into any editor of such charts
+# a Vega-Lite chart with error bars: paste it into any Vega-Lite editor
 print(json.dumps(answer.chart("half"))[:160], "...\n")
 print(answer.guarantee)

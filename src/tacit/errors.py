@@ -7,33 +7,33 @@
     │   ├── CopyMissing         a served table has no validated copy that may be read
     │   └── MissingBound        an aggregate needs bounds that are not declared
     ├── BudgetExceeded          a loss does not fit into what is left of a budget
-    ├── PopulationLocked        an answer failed: an owner looks before more is charged
-    │   └── DeadlineMissed      an answer was late: an owner looks before more is charged
-    ├── EngineUnreachable       the engine does not answer; what is paid for waits for it
+    ├── PopulationLocked        an answer failed, and an owner must review it first
+    │   └── DeadlineMissed      an answer was late, and an owner must review it first
+    ├── EngineUnreachable       the engine does not respond; charged questions wait for it
     ├── ChargesFrozen           an owner has stopped all charges
-    ├── DeclarationsChanged     a question was priced by a declaration that no longer holds
-    ├── NotPermitted            an act that this person may not do, or not alone
-    ├── KeyReused               a request's key already stands for another question
-    ├── AnswerPending           somebody is answering this very question now
-    ├── AnswerLost              the question was charged, and its answer never came
+    ├── DeclarationsChanged     a question was priced under a declaration that is not current
+    ├── NotPermitted            this person may not do this, or not alone
+    ├── KeyReused               an idempotency key was already used for another question
+    ├── AnswerPending           another process is computing the answer to this question
+    ├── AnswerLost              the question was charged, and its answer will not come
     ├── LedgerBroken            a chain does not verify, or is older than its anchor
-    ├── StoreFailed             the ledger's database did not do what was asked
-    │   ├── Conflict            another writer was first: look again
-    │   └── ConnectionLost      whether the last step was done is not known: look again
-    ├── UnknownName             a name that is not declared                   (a LookupError)
-    ├── SecretMisuse            an exact value was about to leave its box      (a TypeError)
+    ├── StoreFailed             the database of the ledger did not do what was asked
+    │   ├── Conflict            another writer was first: try again
+    │   └── ConnectionLost      it is not known whether the last step was done: try again
+    ├── UnknownName             a name is not declared                        (a LookupError)
+    ├── SecretMisuse            an exact value was about to be revealed        (a TypeError)
     ├── MissingExtra            an optional part is not installed             (an ImportError)
-    └── InternalError           our mistake: its text is for the operator, never for the analyst
+    └── InternalError           our mistake; its text is for the operator, never for the analyst
 
-An error is a release. Every text but that of ``InternalError`` may be read by a hostile
-analyst, so it is built from public facts only: names, types, bounds and budgets; never a value
-from a row, a row count or an engine's own words. A text says what was wrong, what was given,
-what is allowed and what to do next.
+An error is a release. A hostile analyst may read every text except that of ``InternalError``.
+So a text is built from public facts only: names, types, bounds and budgets; never a value from
+a row, a row count or the message of an engine. A text says what happened, what was given, what
+is allowed and what to do next.
 """
 
 
 class TacitError(Exception):
-    """Every error that Tacit raises on purpose; its text holds public facts only."""
+    """The base of every error that Tacit raises on purpose; its text has public facts only."""
 
 
 class InvalidValue(TacitError, ValueError):
@@ -41,7 +41,7 @@ class InvalidValue(TacitError, ValueError):
 
 
 class CopyMissing(InvalidValue):
-    """A served table has no copy of what is declared now; the text says how to make it."""
+    """A served table has no copy for the current declaration; the text says how to make it."""
 
 
 class MissingBound(InvalidValue):
@@ -49,19 +49,19 @@ class MissingBound(InvalidValue):
 
 
 class BudgetExceeded(TacitError):
-    """A loss does not fit into what is left of a budget; the text says what does."""
+    """A loss does not fit into what is left of a budget; the text says how much is left."""
 
 
 class PopulationLocked(TacitError):
-    """A paid question about the same people failed, and no owner has looked since."""
+    """A charged question about the same people failed, and no owner has reviewed it yet."""
 
 
 class DeadlineMissed(PopulationLocked):
-    """An answer about the same people missed its deadline, and no owner has looked since."""
+    """An answer about the same people was late, and no owner has reviewed it yet."""
 
 
 class EngineUnreachable(TacitError):
-    """The engine does not answer, before any statement reached it; the text says what to do."""
+    """The engine did not respond before any statement reached it; the text says what to do."""
 
 
 class ChargesFrozen(TacitError):
@@ -69,9 +69,9 @@ class ChargesFrozen(TacitError):
 
 
 class DeclarationsChanged(TacitError):
-    """A question was priced by a declaration that no longer holds; nothing was charged.
+    """A question was priced under a declaration that is not current; nothing was charged.
 
-    ``population`` is the one whose declaration is another one now.
+    ``population`` is the population whose declaration changed.
     """
 
     def __init__(self, text: str, population: str = "") -> None:
@@ -80,34 +80,35 @@ class DeclarationsChanged(TacitError):
 
 
 class NotPermitted(TacitError):
-    """An act that this person may not do, or not alone; the text says who may."""
+    """This person may not do this, or not alone; the text says who may."""
 
 
 class KeyReused(TacitError):
-    """A request's key already stands for another question; nothing was charged."""
+    """An idempotency key was already used for another question; nothing was charged."""
 
 
 class AnswerPending(TacitError):
-    """Somebody is answering this very question now; nothing was charged. Wait, and ask again.
+    """Another process is computing the answer to this question; nothing was charged.
 
-    ``until`` is the time, in milliseconds since 1970, after which nobody is.
+    ``until`` is the time, in milliseconds since 1970, at which its lease ends.
     """
 
     def __init__(self, until: int) -> None:
         super().__init__(
-            "This question is being answered for another request; wait for its answer, which "
-            "will cost nothing."
+            "This question is being answered for another request. Wait for that answer, which "
+            "is free."
         )
         self.until = until
 
 
 class AnswerLost(TacitError):
-    """The question was charged, and its answer never came. It is never drawn again."""
+    """The question was charged, and its answer will not come. It is not computed again."""
 
     def __init__(self) -> None:
         super().__init__(
-            "This request was charged and its answer was lost. It stays charged, and is not "
-            "drawn again; ask under a new key to pay for a new answer."
+            "This request was charged and its answer was lost. It stays charged, and its "
+            "answer is not computed again. Ask with a new idempotency key, which is charged "
+            "again."
         )
 
 
@@ -116,19 +117,19 @@ class LedgerBroken(TacitError):
 
 
 class StoreFailed(TacitError):
-    """The ledger's database did not do what was asked; nothing may leave on its strength."""
+    """The database of the ledger did not do what was asked, so nothing may be released."""
 
 
 class Conflict(StoreFailed):
-    """Another writer was first; nothing was written. Look again."""
+    """Another writer was first, and nothing was written. The caller tries again."""
 
 
 class ConnectionLost(StoreFailed):
-    """The database went away: whether the last step was done is not known. Look again."""
+    """The connection was lost, and it is not known whether the last step was done."""
 
 
 class UnknownName(TacitError, LookupError):
-    """A name that is not declared; the text lists those that are."""
+    """A name is not declared; the text lists the names that are."""
 
 
 class SecretMisuse(TacitError, TypeError):

@@ -8,7 +8,7 @@ from tacit.plan.tally import MeanReading
 
 PLACE = "tacit.query.pricing:shares"
 CAUGHT_BY = "tests/unit/query/test_share.py::test_a_mean_pays_for_its_sum_and_its_count"
-SHOWN = "A quote costs more than was asked for."
+SHOWN = "The price of a quote is above the requested loss."
 
 Shares = Callable[[Bound], list[Fraction]]
 

@@ -9,7 +9,7 @@ CAUGHT_BY = (
     "tests/engines/test_written_neighbours.py"
     "::test_a_person_shows_in_nothing_but_noise[a mean of a product-duckdb]"
 )
-SHOWN = "BrokenPromise: Batch 0 moves by the root of"
+SHOWN = "BrokenPromise: Batch 0 changes by the square root of"
 
 Times = Callable[[Ranged, Ranged], Ranged]
 

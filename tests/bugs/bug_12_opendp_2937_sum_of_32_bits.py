@@ -11,7 +11,7 @@ CAUGHT_BY = (
     "tests/engines/test_written_neighbours.py"
     "::test_a_person_shows_in_nothing_but_noise[a sum beyond 31 bits-duckdb]"
 )
-SHOWN = f"BrokenPromise: Batch 0 moves by the root of {(2**32 - 1200000120) ** 2}"
+SHOWN = f"BrokenPromise: Batch 0 changes by the square root of {(2**32 - 1200000120) ** 2}"
 
 Packed = Callable[[list[int]], Integers]
 

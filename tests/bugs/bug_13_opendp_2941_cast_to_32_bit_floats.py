@@ -13,7 +13,7 @@ CAUGHT_BY = (
     "::test_a_person_shows_in_nothing_but_noise[a sum beyond 31 bits-duckdb]"
 )
 # 1200000128 is the nearest such float to 1200000120
-SHOWN = f"BrokenPromise: Batch 0 moves by the root of {1200000128**2}"
+SHOWN = f"BrokenPromise: Batch 0 changes by the square root of {1200000128**2}"
 
 OfUnit = Callable[[RowContext, Tally], exp.Expr]
 

@@ -11,7 +11,7 @@ CAUGHT_BY = (
     "tests/engines/test_written_neighbours.py"
     "::test_a_person_shows_in_nothing_but_noise[a group before all others-reference]"
 )
-SHOWN = "BrokenPromise: Batch 0 moves by the root of"
+SHOWN = "BrokenPromise: Batch 0 changes by the square root of"
 
 Sealed = Callable[[BoundedPlan, list[GroupRow], Sequence[Leaf]], SecretTable]
 

@@ -12,7 +12,7 @@ CAUGHT_BY = (
     "tests/engines/test_written_neighbours.py"
     "::test_a_person_shows_in_nothing_but_noise[many values in one group-duckdb]"
 )
-SHOWN = "BrokenPromise: Batch 0 moves by the root of"
+SHOWN = "BrokenPromise: Batch 0 changes by the square root of"
 
 Units = Callable[[RowContext, str], exp.Select]
 

@@ -18,7 +18,7 @@ CAUGHT_BY = (
     "tests/engines/test_written_neighbours.py"
     "::test_a_person_shows_in_nothing_but_noise[many rows of another table-duckdb]"
 )
-SHOWN = "BrokenPromise: Batch 0 moves by the root of"
+SHOWN = "BrokenPromise: Batch 0 changes by the square root of"
 MANY = 10**9
 
 Joined = Callable[[Source, Catalog, str], exp.Select]

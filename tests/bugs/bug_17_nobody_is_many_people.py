@@ -11,7 +11,7 @@ CAUGHT_BY = (
     "tests/engines/test_written_neighbours.py"
     "::test_a_person_shows_in_nothing_but_noise[rows that name nobody-duckdb]"
 )
-SHOWN = "BrokenPromise: Batch 0 moves by the root of 100, and that of 1 was declared."
+SHOWN = "Batch 0 changes by the square root of 100, but the square root of 1 was declared."
 
 Counted = Callable[..., exp.Select]
 

@@ -18,7 +18,7 @@ CAUGHT_BY = (
     "tests/engines/test_written_neighbours.py"
     "::test_a_person_shows_in_nothing_but_noise[a group before all others-duckdb]"
 )
-SHOWN = "BrokenPromise: Batch 0 has another draw or sensitivity on the neighbour."
+SHOWN = "BrokenPromise: Batch 0 has a different draw or sensitivity on the neighbour."
 
 Released = tuple[tuple[Group, ...], list[list[int]]]
 Release = Callable[[Quote, SecretTable, Gateway], Released]

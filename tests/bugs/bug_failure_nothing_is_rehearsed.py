@@ -7,7 +7,7 @@ CAUGHT_BY = (
     "tests/failures/test_rehearsal.py::"
     "test_a_fit_of_more_columns_than_postgresql_allows_is_free"
 )
-SHOWN = "The question failed below the line"
+SHOWN = "The question failed after it was charged"
 
 Rehearse = Callable[..., None]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from tacit.ledger import reserve
 
-PLACE = "tacit.ledger.reserve:_taken_up"
+PLACE = "tacit.ledger.reserve:_resume_charge"
 CAUGHT_BY = (
     "tests/unit/ledger/test_declarations.py::test_a_charge_that_waits_obeys_owners[memory]"
 )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from tacit.store.sealed_state import State, States, Witnessed
 
-PLACE = "tacit.store.sealed_state:States._witnessed"
+PLACE = "tacit.store.sealed_state:States._open_witnessed"
 CAUGHT_BY = (
     "tests/edges/test_rolled_back.py::"
     "test_a_version_that_the_ledger_does_not_know_of_is_refused[states]"

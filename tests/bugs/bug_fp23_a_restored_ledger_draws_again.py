@@ -7,7 +7,7 @@ from tacit.publish.due_releases import Folder
 
 PLACE = "tacit.publish.due_releases:Folder.there"
 CAUGHT_BY = "tests/edges/test_published_again.py::test_a_restored_ledger_draws_nothing_again[3]"
-SHOWN = "does not know that it was released"
+SHOWN = "its release is not in the ledger"
 
 Rule = Callable[[Folder], frozenset[date]]
 

@@ -11,7 +11,7 @@ CAUGHT_BY = (
     "tests/engines/test_written_neighbours.py"
     "::test_a_person_shows_in_nothing_but_noise[a mean that crosses a step-duckdb]"
 )
-SHOWN = "BrokenPromise: Batch 0 moves by the root of"
+SHOWN = "BrokenPromise: Batch 0 changes by the square root of"
 
 Number = Callable[[Steps], exp.Expr]
 

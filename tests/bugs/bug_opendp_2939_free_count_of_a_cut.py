@@ -13,7 +13,7 @@ CAUGHT_BY = (
     "tests/engines/test_written_neighbours.py"
     "::test_a_person_shows_in_nothing_but_noise[a choice counted-duckdb]"
 )
-SHOWN = "BrokenPromise: Batch 0 moves by the root of 1, and that of 0 was declared."
+SHOWN = "Batch 0 changes by the square root of 1, but the square root of 0 was declared."
 
 
 def bug(original: Any) -> Any:

@@ -38,7 +38,7 @@ class OriginalNoise(LinearRegression):
 class RandomStart(KMeans):
     """A lie about the coreset: Lloyd begins at points that say nothing of the rows."""
 
-    def _started(self, coreset: Matrix, weights: Matrix) -> Matrix:
+    def _initial_centres(self, coreset: Matrix, weights: Matrix) -> Matrix:
         del weights
         size = coreset.shape[1]
         return np.vstack([np.eye(size), -np.eye(size)])[: self.n_clusters] / 2

@@ -132,7 +132,7 @@ def test_t57_noise_of_the_gross_error_sensitivity_is_refused(bar: Bar) -> None:
     apart = abs(location(left, Huber()).for_the_owner - location(-left, Huber()).for_the_owner)
     told = apart / lecture.deviation(left).for_the_owner
     bar("T57 neighbours apart in deviations of the lectures' noise", told, "129", told > 128)
-    with pytest.raises(SecretMisuse, match="is no mechanism"):
+    with pytest.raises(SecretMisuse, match="is not a private mechanism"):
         lecture.event()
     ours = RobustLocation(Bounds.of(-200, 200), Huber(), 1.0, Loss.pure(1), points=401)
     lengths = [ours.lengths(data) for data in (left, -left)]

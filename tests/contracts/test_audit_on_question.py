@@ -84,7 +84,9 @@ def test_too_little_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_question_that_nobody_meets_is_told_of() -> None:
     audit = QuestionAudit(reference, 3, DRAWN)
     text = "SELECT COUNT(*) AS n FROM visits WHERE doctor = 'Dr Who'"
-    assert "No made-up person met its conditions" in audit.audited(text, CLINIC, LOSS).notes[0]
+    assert (
+        "No synthetic person met the conditions" in audit.audited(text, CLINIC, LOSS).notes[0]
+    )
     assert audit.audited(COUNT, CLINIC, LOSS).notes == ()
 
 

@@ -46,7 +46,7 @@ def test_a_sum_above_its_cap_or_below_nothing_is_refused_by_the_database(
     store: SqlStore,
 ) -> None:
     for wrong in ({"spent_amount": 11}, {"spent_delta": 1}, {"spent_amount": -1}):
-        with pytest.raises(InternalError, match="refused to break one of its rules"):
+        with pytest.raises(InternalError, match="violates one of its constraints"):
             run(store, insert(budgets), **BUDGET | wrong)
     run(store, insert(budgets), **BUDGET)
 
@@ -66,7 +66,7 @@ FORBIDDEN = {
 def test_the_database_itself_refuses_to(store: SqlStore, what: str) -> None:
     run(store, insert(entries), **ENTRY)
     run(store, insert(answers), **ANSWER)
-    with pytest.raises(InternalError, match="refused to break one of its rules"):
+    with pytest.raises(InternalError, match="violates one of its constraints"):
         run(store, FORBIDDEN[what])
     with store.reading() as work:
         assert work.all(select(entries.c.body), {}) == [("{}",)]

@@ -50,7 +50,7 @@ from tacit.sql.parser import parse
 from tacit.store.connect import open_sqlite
 from tacit.store.sealed_state import SealingKey, States
 from tacit.stream.factor import ALL, EACH, Factor, Tree, Window
-from tacit.stream.holdout import HoldoutState, _bytes
+from tacit.stream.holdout import HoldoutState, _encode_state
 from tacit.stream.sealed_noise import KeptNoise
 from tacit.stream.stream import STREAMS, Periods, Stream
 from tacit.stream.toeplitz import Buffered, Toeplitz
@@ -218,7 +218,7 @@ def _open_holdouts(session: Session) -> Iterator[str]:
         yield f"holdout of {answers}: {question.plan.hex()} {question.release_key.hex()}"
         yield f"    {holdout._name}"
         yield f"    share: {share.plan.hex()} {share.release_key.hex()}"
-    yield f"    {_bytes(HoldoutState(reached=-12, left=2))!r}"
+    yield f"    {_encode_state(HoldoutState(reached=-12, left=2))!r}"
     yield f"sealed for {session.states.of('patients')._place('noise', 3)!r}"
 
 

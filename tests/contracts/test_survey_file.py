@@ -81,14 +81,15 @@ def test_a_file_is_read_with_its_randomisers(tmp_path: Path) -> None:
 def test_promises_are_sentences_with_the_true_odds(tmp_path: Path) -> None:
     survey = made(tmp_path)
     copied, food, hours = survey.questions
-    assert "yours with 73.1% and another one with 26.9%" in copied.promise
+    assert "with probability 73.1%, and another one with probability 26.9%" in copied.promise
     assert (
-        "3 of these answers, drawn at random. Yours is one of them with 49.7%" in food.promise
+        "sends 3 of these answers, drawn at random. Yours is one of them with probability 49.7%"
+        in food.promise
     )
-    assert "“high”: 73.1% there, and 26.9% at 10" in hours.promise
+    assert "“high”: the probability is 73.1% at 50, and 26.9% at 10" in hours.promise
     near = Number("n", "n?", 0, 40, Fraction(2))
     assert "within 8 of yours" in near.promise
-    assert "at most 92.4% sure of it (ε = 2.5)" in survey.promise
+    assert "at most 92.4% (ε = 2.5)" in survey.promise
     assert "All waves together stay within ε = 5." in survey.promise
     assert "never leave this page" in survey.promise
 
@@ -96,13 +97,21 @@ def test_promises_are_sentences_with_the_true_odds(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ('options = ["no", "yes"]', 'options = ["no"]', "survey.toml:8: A question has 2 to"),
-        ("range = [10, 50]", "range = [50]", r"survey.toml:19: A range is \[lowest, highest\]"),
-        ("range = [10, 50]", "range = [50, 10]", "survey.toml:19: A range goes"),
+        (
+            'options = ["no", "yes"]',
+            'options = ["no"]',
+            "survey.toml:8: A question must have 2 to",
+        ),
+        (
+            "range = [10, 50]",
+            "range = [50]",
+            r"survey.toml:19: A range must be \[lowest, highest\]",
+        ),
+        ("range = [10, 50]", "range = [50, 10]", "survey.toml:19: A range must go"),
         ('epsilon = "0.5"', "epsilon = 9", "survey.toml:14: The epsilon of a report"),
         ("remember = true", "remembers = true", "survey.toml:12: 'remembers' is not known"),
         ('wave = "Autumn"', "", "'wave' is missing"),
-        ("epsilon = 5", "epsilon = 2", r"One wave loses ε = 2\.5, which does not fit"),
+        ("epsilon = 5", "epsilon = 2", r"One wave has a loss of ε = 2\.5, which is more"),
         ('wave = "Autumn"', f'wave = "{"x" * 99}"', "60 characters"),
     ],
 )
@@ -114,7 +123,7 @@ def test_a_wrong_file_is_refused_at_its_line(
 
 
 def test_a_survey_without_questions_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidValue, match="a question or more"):
+    with pytest.raises(InvalidValue, match="at least one question"):
         made(tmp_path, FILE[: FILE.index("[questions.copied]")] + "questions = {}")
 
 
@@ -181,7 +190,7 @@ def test_a_box_keeps_each_report_once_and_survives_a_torn_line(tmp_path: Path) -
     again.put("4" * 32, {"copied": [1]})
     assert reports_in(path) == [{"copied": [1]}, {"copied": [0]}, {"copied": [1]}]
     assert path.stat().st_mode & 0o077 == 0
-    with pytest.raises(InvalidValue, match="An id has"):
+    with pytest.raises(InvalidValue, match="An id must have"):
         again.put("", {})
     with pytest.raises(StoreFailed, match="another server"):
         Box(path)
@@ -212,7 +221,7 @@ def test_a_wave_is_charged_once_and_what_is_remembered_in_the_first_alone(
     open_wave(second, ledger, by="olga")
     assert spent(ledger) == pytest.approx(4, abs=1e-4)
     third = made(tmp_path, FILE.replace("Autumn", "Summer"))
-    with pytest.raises(BudgetExceeded, match=r"'Summer' loses ε = 1\.5"):
+    with pytest.raises(BudgetExceeded, match=r"'Summer' needs ε = 1\.5"):
         open_wave(third, ledger, by="olga")
     assert spent(ledger) == pytest.approx(4, abs=1e-4)
     assert ledger.verify("students")

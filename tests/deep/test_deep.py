@@ -110,7 +110,7 @@ def moved(examples: np.ndarray, others: np.ndarray) -> float:
     descent = SampledDescent(Fraction(1), steps=1, expected=10, noise=Fraction(1))
     object.__setattr__(descent, "noise", Fraction(1, 10**6))
     sums = [
-        deep._descended(
+        deep._run_descent(
             lambda weights, example: weights @ example,
             np.zeros(3, np.float32),
             each,
@@ -159,7 +159,7 @@ def noise_p_value(units: int, probability: Fraction) -> float:
     """How likely is noise as far out as this, about weights that no example moves?"""
     size, steps, expected = 20_000, 3, 100
     descent = SampledDescent(probability, steps, expected, Fraction(2), clip=3.0)
-    found = deep._descended(
+    found = deep._run_descent(
         lambda weights, example: 0 * weights.sum() * example.sum(),
         np.zeros(size, np.float32),
         np.ones((units, 2), np.float32),

@@ -95,10 +95,10 @@ def test_what_is_rolled_back_alone_is_refused(
     old = copied(address)
     released(address, AFTER)
     put_back(address, old, *ALONE[what])
-    says = {"ledger": "the ledger is an old copy", "states": "and it is gone"}[what]
+    says = {"ledger": "the ledger is an old copy", "states": "but it is missing"}[what]
     with pytest.raises(LedgerBroken, match=says) as told:
         released(address, 1)
-    assert "Put back the newest copy of both" in str(told.value)
+    assert "Restore the newest copy of both" in str(told.value)
     bar(
         f"edge rolled back, {what} to {before} of {before + AFTER} steps", "refused", "so", True
     )
@@ -160,7 +160,7 @@ def test_a_restored_export_has_no_states_and_says_so(address: str, tmp_path: Pat
     with opened(other) as running:
         assert running.released == BEFORE
         running.release(BEFORE - 1)  # what was released is there
-        with pytest.raises(LedgerBroken, match="and it is gone"):
+        with pytest.raises(LedgerBroken, match="but it is missing"):
             running.release()
 
 
@@ -188,7 +188,9 @@ def test_a_state_that_was_replaced_is_refused(address: str) -> None:
         database.commit()
     with closing(open_store(address)) as store:
         tied = States(store, KEY, ChainWitness()).of(PEOPLE.name)
-        with pytest.raises(LedgerBroken, match="not the version 1 that the ledger knows of"):
+        with pytest.raises(
+            LedgerBroken, match="not the same version 1 that the ledger records"
+        ):
             tied.find("noise")
 
 
@@ -211,7 +213,7 @@ def test_a_store_that_was_restored_beside_a_kept_key_is_refused(tmp_path: Path) 
     used(folder, 2)
     now = (folder / "ledger.db").read_bytes()
     shutil.copy(backup, folder / "ledger.db")
-    with pytest.raises(LedgerBroken, match="was last used with a newer one"):
+    with pytest.raises(LedgerBroken, match="was last used with a newer copy"):
         used(folder, 2)
     (folder / "ledger.db").write_bytes(now)
     used(folder, 2)  # the newest is put back

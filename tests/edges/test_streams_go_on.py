@@ -179,7 +179,7 @@ def test_units_are_not_counted_in_few_steps_where_a_copy_keeps_one_row_of_each(
     plan = session.sql("SELECT COUNT(*) AS n FROM visits").plan
     once = Stream(plan, PERIODS, Loss.zcdp("0.5"), EACH, max_steps=1)
     served = with_copy(session.catalog, one_row=True)
-    with pytest.raises(InvalidValue, match="cannot be seen in it"):
+    with pytest.raises(InvalidValue, match="cannot be seen in such a copy"):
         price_stream(once, served)
     price_stream(once, with_copy(session.catalog, one_row=False))  # all rows are there
     price_stream(Stream(plan, PERIODS, Loss.zcdp("0.5"), EACH), served)  # in each step

@@ -236,7 +236,7 @@ def test_a_table_that_is_declared_in_place_is_served_and_every_guarantee_says_so
         answer = session.sql(QUESTION).ask(epsilon="0.1")
         assert session.catalog.dataset("t").copy is None
         facts = session.ledger.book("people").declared
-    assert "no question about t, which is read in place, fails, or takes longer, by one" in str(
+    assert "no query on t, which is read in place, fails or takes longer because of one" in str(
         answer.guarantee
     )
     assert "t: served in place" in facts

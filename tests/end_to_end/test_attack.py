@@ -49,7 +49,7 @@ def test_planned_questions_are_attacked_raw_and_through_tacit(
     output = run(project, COUNT, MEAN, BY_DOCTOR, *where)
     # it holds exact values
     assert {path.stat().st_mode & 0o777 for path in (page, file)} == {0o600}
-    assert "nothing in it is private" in output
+    assert "is not private" in output
     found = told(file)
     for title in (COUNT, MEAN, BY_DOCTOR, "All 3 questions together"):
         exact = found[title, "differencing", "exact answers"]
@@ -59,7 +59,7 @@ def test_planned_questions_are_attacked_raw_and_through_tacit(
             "no better than a guess",
             "tells no more than the guarantee allows",
         }
-    again = found[COUNT, "differencing", "noise anew, 100 repeats, no ledger"]
+    again = found[COUNT, "differencing", "fresh noise, 100 repeats, no ledger"]
     assert float(str(again["success"])) > 0.85
     assert "<svg" in page.read_text()
     with open_project(project) as session:
@@ -80,8 +80,8 @@ def test_a_median_is_attacked_by_what_the_attacker_learns(
 
 def test_a_person_who_is_not_there_is_told_of(project: Path) -> None:
     output = run(project, COUNT, "--person", "persn 7")
-    assert "look at the spelling" in output
-    assert "look at the spelling" not in run(project, COUNT, "--person", "person 7")
+    assert "Check how they are spelled" in output
+    assert "Check how they are spelled" not in run(project, COUNT, "--person", "person 7")
 
 
 def test_a_build_with_too_little_noise_is_convicted(
@@ -122,12 +122,12 @@ def test_a_table_is_attacked_by_its_public_columns(project: Path, tmp_path: Path
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "Name what to attack"),
+        ((), "There is nothing to attack"),
         (("--table", "patients"), "--facts"),
         (("--table", "patients", "--facts", "shoe", "--secret", "city"), "no column 'shoe'"),
         (
             ("--table", "visits", "--facts", "ward", "--secret", "day"),
-            "does not name its people",
+            "has no column that identifies its people",
         ),
         (("SELECT name FROM patients",), "name"),
     ],

@@ -104,7 +104,7 @@ def test_what_cannot_be_audited_or_written_is_refused_before_it_is_begun(
     assert "nowhere" in done.output
     assert audit(project, "--people", "150").exit_code == 1
     assert audit(project, "--file", "no such file").exit_code == 1
-    assert "Name what to audit" in audit(project, "--people", "0").output
+    assert "There is nothing to audit" in audit(project, "--people", "0").output
     mistyped = project.parent / "elsewhere" / "tacit.toml"
     assert audit(mistyped, COUNT).exit_code == 1
     assert not mistyped.parent.exists()

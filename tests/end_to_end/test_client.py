@@ -35,7 +35,7 @@ def test_a_token_is_needed_and_is_in_no_text(site: Site) -> None:
     url = site.url
     with pytest.raises(InvalidValue, match="tacit token issue NAME --role analyst"):
         tacit.connect(url, environment={})
-    with pytest.raises(NotPermitted, match="This needs a valid token"):
+    with pytest.raises(NotPermitted, match="This request needs a valid token"):
         tacit.connect(url, token=NONE, patience=QUICK)
     with tacit.connect(url, environment={"TACIT_TOKEN": site.token}) as session:
         shown = f"{session!r} {session.sql(QUESTION)!r} {vars(session)}"
@@ -44,7 +44,7 @@ def test_a_token_is_needed_and_is_in_no_text(site: Site) -> None:
 
 @pytest.mark.parametrize("url", ["clinic", "ftp://clinic", "https://", "https://a:b@clinic"])
 def test_what_is_no_url_of_a_server_is_refused(url: str) -> None:
-    with pytest.raises(InvalidValue, match="The url of a server is https://host"):
+    with pytest.raises(InvalidValue, match="The url of a server must be https://host"):
         tacit.connect(url, token=NONE)
 
 
@@ -64,7 +64,7 @@ def test_who_is_no_server_of_ours_is_told_of(site: Site) -> None:
     url = f"{site.url}/elsewhere"
     with pytest.raises(UnknownName, match="Not Found"):
         tacit.connect(url, token=site.token, patience=QUICK)
-    with http_server() as port, pytest.raises(InternalError, match="look at the url"):
+    with http_server() as port, pytest.raises(InternalError, match="Check the url"):
         tacit.connect(f"http://127.0.0.1:{port}", token=site.token, patience=QUICK)
 
 
@@ -102,7 +102,7 @@ def test_who_waits_is_shown_that_it_is_asked_again(site: Site) -> None:
     assert lines == [
         f"Waiting for {wire.url}",
         f"Waiting for {wire.url}",
-        f"{wire.url} is busy or away; asking again (2)",
+        f"{wire.url} is busy or not reachable; trying again (2)",
     ]
 
 
@@ -112,10 +112,10 @@ def test_progress_is_for_terminals_and_goes_when_it_is_done() -> None:
         tell("asking [red]again")
     assert "asking [red]again" in shown.getvalue()
     with on_terminal("Waiting", Console(file=piped)) as tell:
-        tell("asking again")
+        tell("trying again")
     assert piped.getvalue() == ""
 
 
 def test_patience_is_some() -> None:
-    with pytest.raises(InvalidValue, match="once or more"):
+    with pytest.raises(InvalidValue, match="tries >= 1"):
         RetryPolicy(tries=0)

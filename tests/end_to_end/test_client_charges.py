@@ -31,7 +31,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 class FreshKeys(Transport):
     """The lie: a client that names each sending anew."""
 
-    def _sent(self, request: object, tell: Tell) -> object:
+    def _send(self, request: object, tell: Tell) -> object:
         send = self._http.send
 
         def renamed(given: object) -> object:
@@ -40,7 +40,7 @@ class FreshKeys(Transport):
 
         self._http.send = renamed  # type: ignore[method-assign, assignment]
         try:
-            return super()._sent(request, tell)  # type: ignore[arg-type]
+            return super()._send(request, tell)  # type: ignore[arg-type]
         finally:
             self._http.send = send  # type: ignore[method-assign]
 
@@ -95,7 +95,7 @@ def test_a_slow_answer_is_waited_for_and_charged_once(site: Site) -> None:
 def test_where_no_reply_comes_at_all_the_same_again_is_charged_once(site: Site) -> None:
     before, amount = site.charges(), next(AMOUNTS)
     with LosingWire(site.url, losses=4) as wire, site.client(wire.url) as session:
-        with pytest.raises(ConnectionLost, match="Ask the same again"):
+        with pytest.raises(ConnectionLost, match="Ask the same question again"):
             session.sql(QUESTION).ask(epsilon=amount)
         answer = session.sql(QUESTION).ask(epsilon=amount)
     assert site.charges() == before + 1
@@ -127,7 +127,7 @@ def test_what_was_asked_of_an_older_state_is_not_paid_for_again_unawares(
     later = curator_over(file)
     with served(later) as url, tacit.connect(url, token=token, patience=QUICK) as new:
         stale = RemoteSession(old.catalog, new._wire)
-        with pytest.raises(KeyReused, match="connect again"):
+        with pytest.raises(KeyReused, match="Connect again"):
             stale.sql(QUESTION).ask(epsilon=1)
         assert len(later.home.ledger.book("patients").requests) == 1
         assert new.sql(QUESTION).ask(epsilon=1).standing.cost.amount > 0

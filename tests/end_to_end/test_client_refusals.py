@@ -63,8 +63,8 @@ REUSED = (409, {"error": {"code": "key_reused", "message": "Another."}})
         ([BUSY, PENDING, REUSED], 3, KeyReused, "Another."),
         ([PENDING], 4, AnswerPending, "being answered for another request"),
         ([(500, BUSY[1])], 1, StoreFailed, "The store is away."),
-        ([(301, {})], 1, InternalError, "look at the url"),
-        ([(200, {"release": 1})], 1, InvalidValue, "is no answer"),
+        ([(301, {})], 1, InternalError, "Check the url"),
+        ([(200, {"release": 1})], 1, InvalidValue, "is not an answer"),
     ],
 )
 def test_a_busy_server_is_asked_again_and_a_refusal_is_not(
@@ -82,9 +82,9 @@ def test_what_is_no_quote_and_no_budget_is_told_of(site: Site) -> None:
     with tacit.connect(site.url, token=site.token) as known:
         odd = Odd(known.catalog, (200, {"columns": []}), (200, {"budgets": []}))
     with running(odd) as url, tacit.connect(url, token=NONE) as session:
-        with pytest.raises(InvalidValue, match="is no quote"):
+        with pytest.raises(InvalidValue, match="is not a preview"):
             session.sql(QUESTION).quote()
-        with pytest.raises(InvalidValue, match="nothing of the budget of 'patients'"):
+        with pytest.raises(InvalidValue, match="does not report the budget of 'patients'"):
             session.status()
 
 

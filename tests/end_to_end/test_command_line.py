@@ -46,7 +46,7 @@ def test_a_demo_ends_with_a_first_answer_and_says_what_is_next(made: Path) -> No
         "Bern",
         "Graz",
         "By itself, this release about patients",
-        "Next:",
+        "Next, run",
     ):
         assert words in shown
     again = tacit("demo", "--folder", made, "--as", "olga")
@@ -85,14 +85,14 @@ def test_machines_are_told_in_json_and_csv(file: Path) -> None:
     assert written.splitlines()[1].split(",")[1] == str(told["columns"]["n"][0])
     both = tacit("ask", COUNT, "--quote", "--json", "--project", file)
     assert both.exit_code == 1
-    assert "leave --json and --csv out" in both.output
+    assert "Leave --json and --csv out" in both.output
 
 
 def test_groups_that_nobody_declared_are_asked_with_a_delta(file: Path) -> None:
     text = "SELECT doctor, COUNT(*) AS n FROM visits GROUP BY doctor"
     refused = tacit("ask", text, "--epsilon", "0.5", "--project", file)
     assert refused.exit_code == 1
-    assert "ask with one, such as 1e-8" in refused.output
+    assert "ask with a delta, such as 1e-8" in refused.output
     answer = tacit("ask", text, "--epsilon", "0.5", "--delta", "1e-8", "--project", file)
     assert "Dr A" in answer.output
 
@@ -109,13 +109,13 @@ def test_a_ledger_is_verified_and_a_changed_one_is_seen(file: Path, tmp_path: Pa
     anchors = tmp_path / "anchors"
     assert "heads" in tacit("ledger", "anchor", anchors, "--project", file).output
     shown = tacit("ledger", "verify", "--anchors", anchors, "--project", file)
-    assert "agree with each other and its anchor" in shown.output
+    assert "are consistent and match the anchor" in shown.output
     told = json.loads(anchors.read_text())
     told["heads"][0][2] = "00" * 32
     anchors.write_text(json.dumps(told) + "\n")
     broken = tacit("ledger", "verify", "--anchors", anchors, "--project", file)
     assert broken.exit_code == 1
-    assert "not the one that was anchored" in broken.output
+    assert "differs from the entry that was anchored" in broken.output
 
 
 def test_a_difference_is_shown_asked_about_and_recorded(file: Path) -> None:
@@ -135,7 +135,7 @@ def test_a_difference_is_shown_asked_about_and_recorded(file: Path) -> None:
             "Recorded by olga"
             in tacit("apply", "--project", file, "--as", "olga", typed="y\n").output
         )
-        assert "holds all that" in tacit("apply", "--project", file).output
+        assert "is up to date" in tacit("apply", "--project", file).output
     finally:
         file.write_text(before)
         tacit("apply", "--project", file, "--as", "olga", "--yes")

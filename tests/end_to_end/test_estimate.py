@@ -125,7 +125,7 @@ def file_applied(file: Path) -> Path:
 
 def test_keys_are_selected_and_one_person_alone_is_not_told_of(file: Path) -> None:
     words = ("domain", "visits.ward", "--estimate", "keys", "--epsilon", 8, "--yes")
-    assert "ask with one, such as 1e-8" in told(file, *words)
+    assert "ask with a delta, such as 1e-8" in told(file, *words)
     assert said(file, "ward") == "text"
     done(file, *words, "--delta", "1e-8")
     assert said(file, "ward")["keys"] == ["north", "south"]
@@ -169,8 +169,8 @@ def test_an_estimate_is_charged_even_where_it_is_not_written(file: Path) -> None
     [
         (("visits.well", "--estimate", "bounds", *PAID), "is boolean: keys are estimated of"),
         (("visits.pay", "--estimate", "keys", *PAID), "bounds of numbers and days"),
-        (("visits.room", "0..9", "--estimate", "bounds", *PAID), "paid for and not said"),
-        (("visits.room", "--estimate", "bounds"), "say --epsilon"),
+        (("visits.room", "0..9", "--estimate", "bounds", *PAID), "An estimate needs --epsilon"),
+        (("visits.room", "--estimate", "bounds"), "An estimate needs --epsilon"),
         (("visits.room",), "--estimate bounds --epsilon 0.2"),
         (("visits.room", "--estimate", "bounds", "--epsilon", 900, "--yes"), "does not fit"),
     ],

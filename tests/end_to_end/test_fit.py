@@ -112,9 +112,9 @@ def test_what_cannot_be_fitted_is_refused_before_it_is_charged(opens: Opens) -> 
         session.fit(regression(), "visits", features=FEATURES, target=TARGET)
     with pytest.raises(UnknownName, match="no column 'wage'"):
         session.fit(regression(), "visits", features=["age"], target="wage")
-    with pytest.raises(InvalidValue, match="names a person"):
+    with pytest.raises(InvalidValue, match="identifies a person"):
         session.fit(regression(), "visits", features=["patient"], target=TARGET)
-    with pytest.raises(InvalidValue, match="no model that a session fits"):
+    with pytest.raises(InvalidValue, match="session cannot fit"):
         session.fit(object(), "visits", features=["age"], target=TARGET)
     assert session.status().spent == Loss.zcdp(0)
 
@@ -133,7 +133,7 @@ def test_a_budget_in_epsilon_with_delta_charges_each_release_at_its_part(opens: 
     assert spent.delta <= Loss.approximate(1, "1e-6").delta
     assert 1.5 < spent.amount < 3  # two releases, whose epsilons add up
     pure = opens(budget=Budget(Loss.pure(3)), population="others")
-    with pytest.raises(InvalidValue, match="no pure loss"):
+    with pytest.raises(InvalidValue, match="no pure epsilon"):
         pure.fit(regression(), "visits", features=FEATURES, target=TARGET)
 
 

@@ -60,8 +60,8 @@ def test_a_duckdb_database_from_its_schema_to_an_answer(tmp_path: Path) -> None:
         for statement in MADE:
             owner.execute(statement)
     file = tmp_path / "tacit.toml"
-    assert "3 tables, and no row was read" in tacit(file, "init", "clinic.duckdb").output
-    assert "there already" in tacit(file, "init", "clinic.duckdb").output
+    assert "with 3 tables. No row was read" in tacit(file, "init", "clinic.duckdb").output
+    assert "already exists" in tacit(file, "init", "clinic.duckdb").output
     assert "canary" not in file.read_text()
     early = tacit(file, "apply", "--yes")
     assert "tacit.toml:8: 'budget' is missing here" in early.output
@@ -125,7 +125,7 @@ def test_what_cannot_be_begun_is_told_and_nothing_is_written(
     ("words", "told"),
     [
         ("protect nobody --unit a --max-groups 1 --max-rows 1", "no 'nobody' in datasets"),
-        ("protect visits --max-groups 1 --max-rows 1", "in one way: --unit, or --link"),
+        ("protect visits --max-groups 1 --max-rows 1", "by either --unit or --link"),
         ("protect visits --link a --max-groups 1 --max-rows 1", "COLUMN=TABLE.COLUMN"),
         ("domain visits.wage 0..1 --source public", "'visits' has no column 'wage'"),
         ("budget staff --epsilon 1", "no 'staff' in populations"),

@@ -389,7 +389,7 @@ def test_an_estimator_that_is_not_named_is_not_fitted(tmp_path: Path) -> None:
     session = open_project(file, principal="ann")
     from tacit_toy_estimator import ToyMean  # noqa: PLC0415
 
-    with pytest.raises(InvalidValue, match="ToyMean is no model that a session fits"):
+    with pytest.raises(InvalidValue, match="A session cannot fit a ToyMean"):
         session.fit(ToyMean(epsilon=4.0, bounds=(0, 100)), dataset="visits", features=["age"])
     session.close()
 

@@ -122,7 +122,7 @@ def test_an_owner_who_applies_is_told_why_questions_will_be_refused(file: Path) 
     done(file, "prepare", "visits", "--where", "main")
     edit(file, '"2026-W46"  # each', '"2026-W47"  # each')
     shown = done(file, "apply", "--yes")
-    assert "Questions are refused until this is mended" in shown
+    assert "Questions are refused until this is fixed" in shown
     assert "tacit prepare visits" in shown
     done(file, "prepare", "visits", "--drop")
     edit(file, 'cost = { kind = "integer"', 'cost = { kind = "date"')
@@ -166,7 +166,7 @@ def test_an_owner_is_told_how_many_rows_a_copy_leaves_out(file: Path) -> None:
     with duckdb.connect(str(file.parent / "clinic.duckdb")) as owner:
         owner.execute("INSERT INTO visits BY NAME SELECT 9 AS cost FROM range(3)")
     shown = " ".join(done(file, "prepare", "visits").split())
-    assert "The copy of visits leaves out 3 rows: those that name no unit" in shown
+    assert "The copy of visits leaves out 3 rows: rows without a unit" in shown
 
 
 def test_tables_of_one_row_each_and_linked_ones_are_copied(file: Path) -> None:

@@ -172,7 +172,7 @@ def test_one_that_cannot_be_written_stops_no_other(
     ran = told("publish", "run", "--today", "2026-01-13")
     assert ran.exit_code == 1
     assert "third: 2026-01-05 released" in ran.output
-    assert "Not published, or not all of it: first." in ran.output
+    assert "Not published, or not completely: first." in ran.output
     assert not Path("published/second").exists()
     listed = told("publish", "list").output
     assert "second: withdrawn" in listed

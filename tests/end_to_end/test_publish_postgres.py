@@ -124,7 +124,7 @@ def test_another_table_of_that_name_is_not_written_into(
 ) -> None:
     reader.execute("CREATE SCHEMA reports")
     reader.execute("CREATE TABLE reports.visits (week date, ward text)")
-    with pytest.raises(InvalidValue, match="is not this publication"):
+    with pytest.raises(InvalidValue, match="does not belong to this publication"):
         ran(session, tmp_path, address)
 
 
@@ -155,7 +155,7 @@ def test_an_address_is_named_and_not_written(
         *("--day", "day", "--from", "2026-01-05", "--steps", "4", "--epsilon", "1"),
     )
     go = ("publish", "run", "--schema", "reports", "--today", "2026-01-20", "--database")
-    assert "named and not written" in tacit(*go, address)
+    assert "must be in an environment variable" in tacit(*go, address)
     assert "wants the variable REPORTS, which is not set" in tacit(*go, "env:REPORTS")
     monkeypatch.setenv("REPORTS", address)
     assert tacit(*go, "env:REPORTS").count("released") == 2

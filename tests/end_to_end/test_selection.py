@@ -118,7 +118,7 @@ def test_a_pipeline_that_cannot_be_fitted_is_refused_before_it_is_charged(opens:
     with pytest.raises(MissingBound, match="no bounds"):
         session.fit(bare, "visits", features=FEATURES, target="ill")
     for parts in ([("model", logistic())], [("scale", logistic()), ("model", logistic())]):
-        with pytest.raises(InvalidValue, match="two steps"):
+        with pytest.raises(InvalidValue, match="two named steps"):
             session.fit(Pipeline(parts), "visits", features=FEATURES, target="ill")
     assert spent(session) == 0
 
@@ -213,7 +213,7 @@ def test_a_holdout_keeps_its_threshold_sealed(opens: Opens, tmp_path: Path) -> N
 )
 def test_a_holdout_refuses_what_is_no_share(opens: Opens, text: str) -> None:
     session = opens(keys={"ill": [0, 1]})
-    with pytest.raises(InvalidValue, match="shares of the rows"):
+    with pytest.raises(InvalidValue, match="a share of the rows"):
         session.holdout("visits", **ASKED).share(session.sql(text), 0.5)
     with pytest.raises(InvalidValue, match="between 0 and 1"):
         session.holdout("visits", **ASKED).share(session.sql(RIGHT), 2)

@@ -180,7 +180,7 @@ def test_groups_that_nobody_declared_need_a_delta(opens: Opens) -> None:
     question = opens(keys={}).sql(
         "SELECT ward, COUNT(DISTINCT patient) AS n FROM visits GROUP BY ward"
     )
-    with pytest.raises(InvalidValue, match="ask with one, such as 1e-8"):
+    with pytest.raises(InvalidValue, match="ask with a delta, such as 1e-8"):
         question.ask(epsilon=1)
     assert "Groups are not public" in repr(question.quote(epsilon=1, delta="1e-8"))
     answer = question.ask(epsilon=1, delta="1e-8")
@@ -203,7 +203,7 @@ def test_a_failure_below_the_line_has_one_text_and_stays_charged(opens: Opens) -
     )
     with pytest.raises(InternalError) as told:
         session.sql(TEXT).ask(rho="0.01")
-    assert str(told.value) == "The question failed below the line. It stays charged."
+    assert str(told.value) == "The question failed after it was charged. It stays charged."
     assert told.value.__cause__ is None
     assert told.value.__context__ is None
     assert session.status().spent == Loss.zcdp("0.01")

@@ -267,15 +267,19 @@ REFUSED: list[tuple[type[TacitError], Callable[[Door], object], str]] = [
     (MissingBound, lambda d: d.sql("SELECT SUM(other) FROM visits").ask(rho=1), "no bounds"),
     (InvalidValue, lambda door: door.sql(WARDS).ask(), "Say how much to spend"),
     (InvalidValue, lambda door: door.sql(WARDS).ask(epsilon=0), "A question costs something"),
-    (InvalidValue, lambda door: door.sql(JOINED).ask(epsilon=1), "ask with one, such as 1e-8"),
+    (
+        InvalidValue,
+        lambda door: door.sql(JOINED).ask(epsilon=1),
+        "ask with a delta, such as 1e-8",
+    ),
     (BudgetExceeded, lambda door: door.sql(WARDS).ask(epsilon=90), "does not fit into the"),
-    (InvalidValue, lambda d: d.sql(WARDS).quote(assume_size=[0]), "1000000000000 rows, and 0"),
-    (InvalidValue, lambda d: d.sql(WARDS).quote(assume_size=[]), "1 to 10 sizes, and 0 were"),
+    (InvalidValue, lambda d: d.sql(WARDS).quote(assume_size=[0]), "1000000000000 rows; 0"),
+    (InvalidValue, lambda d: d.sql(WARDS).quote(assume_size=[]), "from 1 to 10; 0 were"),
     (MissingBound, lambda d: d.fit(line(bounds=None), "visits", **OTHER), "no bounds: visits"),
     (UnknownName, lambda d: d.fit(line(), "staff", **OTHER), "no dataset 'staff'"),
     (UnknownName, lambda d: d.quote(line(), "visits", features=["pay"]), "no column 'pay'"),
-    (InvalidValue, lambda d: d.fit(object(), "visits", **COSTS), "no model that a session fit"),
-    (InvalidValue, lambda d: d.fit(line(epsilon=NAN), "visits", **OTHER), "told as JSON"),
+    (InvalidValue, lambda d: d.fit(object(), "visits", **COSTS), "session cannot fit"),
+    (InvalidValue, lambda d: d.fit(line(epsilon=NAN), "visits", **OTHER), "stored as JSON"),
     (InvalidValue, lambda d: d.fit(line(norm="far"), "visits", **OTHER), "takes norm as a fin"),
     (InvalidValue, lambda d: d.fit(KMeans(10**9), "visits", **COSTS), "int up to 10000, not 1"),
     (BudgetExceeded, lambda d: d.fit(line(epsilon=90), "visits", **OTHER), "does not fit into"),
@@ -298,7 +302,7 @@ def test_a_refusal_is_of_one_kind_and_costs_nothing(
 def test_a_key_stands_for_one_question(door: Door) -> None:
     amount, key = (0.61, "one") if isinstance(door, Session) else (0.62, "two")
     door.sql(WARDS).ask(epsilon=amount, request=key)
-    with pytest.raises(KeyReused, match="take a new key for each"):
+    with pytest.raises(KeyReused, match="Use a new key for each"):
         door.sql(WARDS).ask(epsilon=0.7, request=key)
 
 
@@ -315,7 +319,9 @@ def test_a_lost_answer_is_told_of_and_paid_for_anew_under_a_new_name(
     local = doors["local"]
     assert isinstance(local, Session)
     local.ledger.look("patients", by="olga")
-    with pytest.raises(AnswerLost, match="It stays charged, and is not drawn again"):
+    with pytest.raises(
+        AnswerLost, match="It stays charged, and its answer is not computed again"
+    ):
         question.ask(epsilon=amount)
     assert door.status().spent == spent
     assert question.ask(epsilon=amount, request=f"anew {amount}").standing.cost.amount > 0
@@ -385,7 +391,7 @@ def test_how_it_would_be_answered_is_told_alike(doors: dict[str, Door]) -> None:
 def test_the_ledger_is_verified_by_an_auditor_and_not_by_an_analyst(
     project: Path, doors: dict[str, Door]
 ) -> None:
-    with pytest.raises(NotPermitted, match="Your role may not do this"):
+    with pytest.raises(NotPermitted, match="role of your token does not permit this"):
         doors["remote"].verify()
     curator = curator_over(project)
     token = token_for(curator, role="auditor", who="audrey")

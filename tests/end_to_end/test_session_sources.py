@@ -117,7 +117,7 @@ def test_what_makes_a_table_fast_is_said_when_it_is_opened(opens: Opens) -> None
     assert abs(opens(frame).sql(TEXT).ask(epsilon=2)["n"].values[0] - 600) < 60
     with pytest.raises(UnknownName, match="no column 'visit'"):
         opens(frame, row_key="visit")
-    with pytest.raises(InvalidValue, match="Limits are at least 1"):
+    with pytest.raises(InvalidValue, match="Limits must be at least 1"):
         opens(frame, max_rows_in_all=0)
 
 

@@ -95,13 +95,13 @@ def test_a_step_again_is_the_same_also_for_another_session(opens: Opens) -> None
 
 def test_steps_are_released_in_order_and_end(opens: Opens) -> None:
     running = stream(opens())
-    with pytest.raises(InvalidValue, match="in order, and the next one is 0"):
+    with pytest.raises(InvalidValue, match="in order, and the next step is 0"):
         running.release(2)
     for _ in range(WEEKS):
         running.release()
-    with pytest.raises(InvalidValue, match="All 8 steps"):
+    with pytest.raises(InvalidValue, match="has 8 steps, and step 8 is not one of them"):
         running.release()
-    with pytest.raises(InvalidValue, match="no step -1"):
+    with pytest.raises(InvalidValue, match="step -1 is not one of them"):
         running.release(-1)
 
 
@@ -201,7 +201,7 @@ def test_what_does_not_fit_the_budget_touches_nothing(opens: Opens) -> None:
 
 def test_means_and_secret_groups_are_refused_before_the_charge(opens: Opens) -> None:
     session = opens(keys={})
-    with pytest.raises(InvalidValue, match="groups of a stream are public"):
+    with pytest.raises(InvalidValue, match="groups of a stream must be public"):
         stream(session)
     with pytest.raises(InvalidValue, match="COUNT and SUM"):
         stream(session, sql="SELECT AVG(pay) AS pay FROM visits")

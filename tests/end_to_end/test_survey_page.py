@@ -32,4 +32,4 @@ def test_a_page_that_promises_too_much_is_found(walk: Walk) -> None:
     served = start.replace(" --port 8810 --as olga &", " --as olga")
     wrong = walk.through(served)
     assert len(wrong) == 3
-    assert all("One wave loses ε = 3, which does not fit" in each for each in wrong)
+    assert all("One wave has a loss of ε = 3, which is more" in each for each in wrong)

@@ -68,7 +68,7 @@ def test_a_child_that_died_is_told_in_one_wording_and_started_again(worker: Work
         assert worker.ready()
     os.kill(worker._child[0].pid or 0, signal.SIGKILL)
     time.sleep(0.2)
-    with pytest.raises(Broken, match="failed below the line") as told:
+    with pytest.raises(Broken, match="failed after it was charged") as told:
         worker.run(quoted(), b"salt", RECEIPT)
     assert (told.value.stage, told.value.drawn) == ("worker", False)
     assert decode_release(worker.run(quoted(), b"salt", RECEIPT)).receipt == RECEIPT
@@ -80,17 +80,19 @@ def test_a_table_that_is_gone_is_an_outage_and_a_late_answer_a_failure(
     empty = tmp_path / "empty.duckdb"
     duckdb.connect(str(empty)).close()
     worker = Worker(open_duckdb, str(empty), CLINIC, ROOM)
-    with pytest.raises(EngineUnreachable, match="ask the same again"):  # no row is the cause
+    with pytest.raises(
+        EngineUnreachable, match="ask the same question again"
+    ):  # no row is the cause
         worker.run(quoted(), b"salt", RECEIPT)
     worker.close()
     worker = Worker(open_duckdb, place, CLINIC, Allowed(memory_bytes=8 * 2**30, seconds=0))
-    with pytest.raises(InternalError, match="failed below the line"):
+    with pytest.raises(InternalError, match="failed after it was charged"):
         worker.run(quoted(), b"salt", RECEIPT)
     worker.close()
 
 
 def test_memory_has_a_limit_that_is_the_same_for_all(place: str) -> None:
     worker = Worker(open_duckdb, place, CLINIC, Allowed(memory_bytes=2**28, seconds=60))
-    with pytest.raises(InternalError, match="failed below the line"):
+    with pytest.raises(InternalError, match="failed after it was charged"):
         worker.run(quoted(), b"salt", RECEIPT)
     worker.close()

@@ -107,7 +107,7 @@ def test_periods_beyond_the_bounds_of_days_are_refused() -> None:
     catalog = clinic.catalog(LIMITS[0])
     far = Periods("until", Span.YEARS, FIRST, 3)
     asked = Stream(parse(TEXTS[0], catalog), far, Loss.zcdp("0.1"), max_steps=1)
-    with pytest.raises(InvalidValue, match="2019-12-30 to 2021-03-01; declare wider bounds"):
+    with pytest.raises(InvalidValue, match=r"2019-12-30 to 2021-03-01\. Declare wider bounds"):
         bounded_step(asked, 0, catalog)
     bounded_step(replace(asked, max_steps=None), 0, catalog)
     bounded_step(replace(asked, periods=replace(far, horizon=2)), 0, catalog)

@@ -105,17 +105,17 @@ def test_a_neighbour_moves_a_fit_by_its_sensitivity(
 
 
 def test_a_fit_clipped_by_rows_is_caught() -> None:
-    with pytest.raises(BrokenPromise, match="moves by the root of"):
+    with pytest.raises(BrokenPromise, match="changes by the square root of"):
         replayed(ClippedMean(BOUNDS, per_unit=False), Neighbours.ADD_REMOVE)
 
 
 def test_a_model_is_refused_what_names_a_person_or_is_no_number() -> None:
     declared = catalog(Limits(1, 1))
-    with pytest.raises(InvalidValue, match="names a person"):
+    with pytest.raises(InvalidValue, match="identifies a person"):
         training_of(Scan("visits"), ["person"], None, declared)
-    with pytest.raises(InvalidValue, match="each column once"):
+    with pytest.raises(InvalidValue, match="no column may be given twice"):
         training_of(Scan("visits"), ["pay"], "pay", declared)
-    with pytest.raises(InvalidValue, match="holds texts"):
+    with pytest.raises(InvalidValue, match="is a text column"):
         Axis.of(declared.dataset("visits").schema["ward"], BOUNDS)
-    with pytest.raises(InvalidValue, match="no other tallies"):
+    with pytest.raises(InvalidValue, match="of the class KeptTally"):
         RowsOf(training(declared).plan([UnitTally()]))

@@ -150,7 +150,7 @@ class ForgetsRowsOfMinimisers(OutputPerturbation):
 
 def test_a_minimiser_that_forgets_how_many_rows_a_unit_has_is_caught() -> None:
     model = ForgetsRowsOfMinimisers(bounds=([-1, 0], [1, 50]), loss="hinge", penalty=2.0)
-    with pytest.raises(BrokenPromise, match="moves by the root of"):
+    with pytest.raises(BrokenPromise, match="changes by the square root of"):
         _ = [replayed(model, number) for number in range(50)]
 
 

@@ -161,7 +161,7 @@ def test_a_neighbour_of_128_bits_moves_a_fit_by_its_reach(
         if kept or gateway:
             drive(MODEL, training, data, replaying)
         else:
-            with pytest.raises(BrokenPromise, match="moves by the root of"):
+            with pytest.raises(BrokenPromise, match="changes by the square root of"):
                 drive(MODEL, training, data, replaying)
         calls = there.calls
 

@@ -118,7 +118,7 @@ def test_that_a_public_table_is_about_nobody_is_told_wherever_it_is_joined() -> 
     declared = catalog(Limits(2, 2))
     for text in QUESTIONS:
         quote = price(parse(text, declared), declared, Loss.zcdp("0.1"))
-        told = "regions is about nobody" in quote.assumptions
+        told = "regions contains no personal data" in quote.assumptions
         assert told == ("regions" in text)
 
 
@@ -127,13 +127,16 @@ def test_that_a_public_table_is_about_nobody_is_told_wherever_it_is_joined() -> 
     [
         (
             "SELECT COUNT(*) FROM labs JOIN visits ON labs.value = visits.age",
-            "no declared link",
+            "not a declared link",
         ),
-        ("SELECT COUNT(*) FROM labs JOIN patients ON labs.visit = patients.id", "no declared"),
-        ("SELECT COUNT(*) FROM visits a JOIN visits b ON a.id = b.id", "equates a column"),
+        (
+            "SELECT COUNT(*) FROM labs JOIN patients ON labs.visit = patients.id",
+            "not a declared",
+        ),
+        ("SELECT COUNT(*) FROM visits a JOIN visits b ON a.id = b.id", "must equate a column"),
         ("SELECT COUNT(*) FROM visits LEFT JOIN patients ON patient = patients.id", "LEFT"),
         ("SELECT COUNT(*) FROM visits, patients", "JOIN dataset ON"),
-        ("SELECT COUNT(*) FROM visits CROSS JOIN patients", "inner joins"),
+        ("SELECT COUNT(*) FROM visits CROSS JOIN patients", "inner join"),
         ("SELECT COUNT(*) FROM labs JOIN visits USING (id)", "USING"),
         ("SELECT COUNT(*) FROM labs JOIN visits ON visit = id AND 1 = 1", "JOIN dataset ON"),
         (
@@ -143,20 +146,20 @@ def test_that_a_public_table_is_about_nobody_is_told_wherever_it_is_joined() -> 
         (
             """SELECT AVG(n) FROM (SELECT person, COUNT(*) AS n FROM patients GROUP BY person) t
             JOIN visits v ON t.person = v.patient""",
-            "inside that query",
+            "inside that subquery",
         ),
-        ("SELECT COUNT(*) FROM regions", "public table, with nobody to protect"),
+        ("SELECT COUNT(*) FROM regions", "is a public table, and not a dataset"),
         (
             "SELECT COUNT(*) FROM regions r JOIN visits v ON r.ward = v.ward",
-            "join it to a dataset, which comes first",
+            "join it to a dataset, which must come first",
         ),
         ("SELECT COUNT(*) FROM visits RIGHT JOIN regions r ON r.ward = visits.ward", "inner"),
         ("SELECT COUNT(*) FROM visits v JOIN regions r ON r.ward <> v.ward", "JOIN dataset ON"),
-        ("SELECT COUNT(*) FROM visits v JOIN regions r ON r.ward = r.region", "ON equates"),
+        ("SELECT COUNT(*) FROM visits v JOIN regions r ON r.ward = r.region", "ON must equate"),
         (
             """SELECT COUNT(*) FROM visits v JOIN regions r ON r.ward = v.ward
             JOIN regions s ON s.ward = v.ward""",
-            "joins a table once",
+            "join a table only once",
         ),
     ],
 )
@@ -168,14 +171,16 @@ def test_any_other_join_is_refused(text: str, told: str) -> None:
 def test_a_join_by_a_table_that_is_not_there_is_refused() -> None:
     # no text can say this, and trees that are built by hand can
     public = JoinPublic(Scan("visits"), "regions", "patients.city", "ward")
-    with pytest.raises(InvalidValue, match=r"patients\.city, whose table is not joined before"):
+    with pytest.raises(
+        InvalidValue, match=r"patients\.city, but the table of that column is not joined before"
+    ):
         source_of(public, catalog(Limits(1, 1)))
 
 
 def test_a_link_into_another_population_cannot_be_declared() -> None:
     declared = catalog(Limits(1, 1))
     foreign = replace(declared.dataset("labs"), population="staff")
-    with pytest.raises(InvalidValue, match="share one population"):
+    with pytest.raises(InvalidValue, match="must be in one population"):
         replace(
             declared,
             populations=(*declared.populations, replace(declared.populations[0], name="staff")),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from tacit.core.domain import Key
-from tacit.engines.engine import MOST, mixed
+from tacit.engines.engine import MOST, hash_values
 
 UNITS = 6000
 WARDS = ("north", "south", "east")
@@ -25,12 +25,12 @@ def first(salt: bytes, mix: Mix) -> Counter[str]:
 def added(salt: bytes, parts: list[Key]) -> int:
     """A lie: the unit is only added, and turns the circle of groups without mixing it."""
     unit, *rest = parts
-    return (mixed(salt, [0, *rest]) + mixed(salt, [unit])) % MOST
+    return (hash_values(salt, [0, *rest]) + hash_values(salt, [unit])) % MOST
 
 
 @pytest.mark.parametrize("salt", SALTS)
 def test_every_group_is_as_often_the_first(salt: bytes) -> None:
-    counts = first(salt, mixed)
+    counts = first(salt, hash_values)
     assert all(abs(counts[ward] - UNITS / 3) < UNITS / 20 for ward in WARDS), counts
 
 
@@ -43,11 +43,12 @@ def test_a_unit_that_is_only_added_favours_some_groups() -> None:
 def test_every_row_is_kept_as_often(salt: bytes) -> None:
     rows = range(100, 120)
     counts = Counter(
-        min(rows, key=lambda row, unit=unit: mixed(salt, [unit, row])) for unit in range(UNITS)
+        min(rows, key=lambda row, unit=unit: hash_values(salt, [unit, row]))
+        for unit in range(UNITS)
     )
     assert all(abs(counts[row] - UNITS / 20) < UNITS / 80 for row in rows), counts
 
 
 def test_a_mix_fits_into_four_bytes() -> None:
     hard: list[Key] = [0, -1, 2**63 - 1, -(2**63), 2**127, "", "ann"]
-    assert all(0 <= mixed(b"salt", [unit, row]) <= MOST for unit in hard for row in hard)
+    assert all(0 <= hash_values(b"salt", [unit, row]) <= MOST for unit in hard for row in hard)

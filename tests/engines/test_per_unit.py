@@ -184,7 +184,7 @@ def test_what_is_known_without_the_data_is_not_asked() -> None:
     """Where a person has one row, everybody's count is 1."""
     declared = catalog(Limits(1, 1))
     text = "SELECT AVG(n) FROM (SELECT person, COUNT(*) AS n FROM visits GROUP BY person)"
-    with pytest.raises(InvalidValue, match="one value alone"):
+    with pytest.raises(InvalidValue, match="only one value"):
         price(parse(text, declared), declared, Loss.zcdp(1))
     declared = catalog(Limits(1, 2))
     assert price(parse(text, declared), declared, Loss.zcdp(1)).bound.plan.max_rows == 1

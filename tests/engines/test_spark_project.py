@@ -96,7 +96,7 @@ def test_a_copy_is_prepared_and_dropped_by_the_command_line(tmp_path: Path) -> N
     assert "ρ = 0 of" in tacit(file, "status").output
     assert tacit(file, "prepare visits").exit_code == 0
     dropped = tacit(file, "prepare visits --drop")
-    assert "A session of yours reads visits itself" in dropped.output
+    assert "Your own sessions read the table visits itself" in dropped.output
     assert not owner.catalog.tableExists(table)
     owner.sql("DROP DATABASE copies CASCADE")
 

@@ -169,5 +169,5 @@ def test_a_sensitivity_just_below_is_found(name: str, kind: str) -> None:
     (part,) = quote.tallies
     moved = part.sensitivity
     lower = replace(part, sensitivity=Sensitivity(moved.square - 1, moved.norm, moved.proof))
-    with pytest.raises(BrokenPromise, match="moves by the root of"):
+    with pytest.raises(BrokenPromise, match="changes by the square root of"):
         replayed(pair, kind, replace(quote, tallies=(lower,)))

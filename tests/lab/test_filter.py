@@ -29,7 +29,9 @@ def test_ten_charges_of_a_tenth_fill_it() -> None:
     for _ in range(10):
         budget = budget.admit(Loss.pure(0.1))
     assert budget.spent == budget.cap
-    with pytest.raises(BudgetExceeded, match=r"ε = 0.1 does not fit: ε = 1 of ε = 1 is spent"):
+    with pytest.raises(
+        BudgetExceeded, match=r"ε = 0.1 exceeds the cap: ε = 1 of ε = 1 is spent"
+    ):
         budget.admit(Loss.pure(0.1))
 
 
@@ -39,5 +41,5 @@ def test_delta_is_capped_too() -> None:
 
 
 def test_one_measure_is_fixed_beforehand() -> None:
-    with pytest.raises(InvalidValue, match="one measure"):
+    with pytest.raises(InvalidValue, match="same measure"):
         PrivacyFilter(Loss.pure(1)).admits(Loss.zcdp(1))

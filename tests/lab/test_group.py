@@ -67,7 +67,7 @@ def test_pure_loss_grows_with_the_group() -> None:
 
 
 def test_what_is_not_known_is_refused() -> None:
-    with pytest.raises(InvalidValue, match="KeySelection is not known"):
+    with pytest.raises(InvalidValue, match="no group event of KeySelection"):
         group_event(KeySelection(ONE, ONE / 100, 1), 2)
     with pytest.raises(InvalidValue, match="convert it"):
         group_loss(Loss.zcdp(1, "1e-6"), 2)

@@ -95,5 +95,5 @@ def test_the_factor_is_rounded_up_and_by_less_than_a_billionth() -> None:
 
 
 def test_a_tail_of_zero_is_refused() -> None:
-    with pytest.raises(InvalidValue, match="above 0, and 0 is not"):
+    with pytest.raises(InvalidValue, match="above 0, but 0 was given"):
         RoundedLomax(Fraction(0))

@@ -80,7 +80,7 @@ def test_a_histogram_has_one_count_of_at_least_zero_an_element(counts: tuple[int
 
 
 def test_a_universe_lists_an_element_once() -> None:
-    with pytest.raises(InvalidValue, match="elements of a universe are distinct"):
+    with pytest.raises(InvalidValue, match="elements of a universe must be distinct"):
         Universe(("blue", "blue"))
 
 

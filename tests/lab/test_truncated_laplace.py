@@ -69,7 +69,7 @@ def test_the_event_tells_scale_and_reach() -> None:
 
 def test_two_integers_or_another_norm_are_refused() -> None:
     mechanism = TruncatedLaplace(Fraction(5), 30)
-    with pytest.raises(InvalidValue, match="for 1 integers at once"):
+    with pytest.raises(InvalidValue, match="a vector of 1 integers"):
         mechanism.release(Secret(np.array([1, 2])), l1(1), GATEWAY)
     with pytest.raises(InvalidValue, match="L1 is needed"):
         mechanism.release(Secret(np.array([1])), l2(1), GATEWAY)
@@ -77,5 +77,5 @@ def test_two_integers_or_another_norm_are_refused() -> None:
 
 @pytest.mark.parametrize("wrong", [Fraction(-1, 9), Fraction(10, 9)])
 def test_a_confidence_is_a_probability(wrong: Fraction) -> None:
-    with pytest.raises(InvalidValue, match="lies in"):
+    with pytest.raises(InvalidValue, match="between 0 and 1"):
         TruncatedLaplace(Fraction(5), 30).error(wrong)

@@ -1,6 +1,6 @@
 """Every way to tamper with a chain that we could think of, each made from its number.
 
-A kind that ends in "hashed anew" belongs to a forger who knows the format: after the change
+A kind that ends in "rehashed" belongs to a forger who knows the format: after the change
 they number the entries again, correct what refers to a number, and make all hashes follow.
 """
 
@@ -60,7 +60,7 @@ def also_hashed_anew(name: str) -> Callable[[Tampering], Tampering]:
 
     def add(tampering: Tampering) -> Tampering:
         KINDS[name] = tampering
-        KINDS[f"{name}, all after it hashed anew"] = lambda chain, chance: hashed_anew(
+        KINDS[f"{name}, all after it rehashed"] = lambda chain, chance: hashed_anew(
             tampering(chain, chance)
         )
         return tampering
@@ -92,7 +92,7 @@ def _(chain: Chain, chance: Random) -> Chain:
     return chain
 
 
-@kind("a field edited, its own entry hashed anew")
+@kind("a field edited, its own entry rehashed")
 def _(chain: Chain, chance: Random) -> Chain:
     at = chance.randrange(len(chain) - 1)
     body = _edited(chain[at].body, chance)
@@ -107,7 +107,7 @@ def _(chain: Chain, chance: Random) -> Chain:
     return chain
 
 
-@kind("an entry and what refers to it deleted, all after it hashed anew")
+@kind("an entry and what refers to it deleted, all after it rehashed")
 def _(chain: Chain, chance: Random) -> Chain:
     gone = chance.choice(chain[:-1])
     return hashed_anew([entry for entry in chain if entry != gone and not _refers(entry, gone)])
@@ -151,7 +151,7 @@ def _(chain: Chain, chance: Random) -> Chain:
     return chain[: chance.randrange(len(chain))]
 
 
-@kind("the whole chain written anew")
+@kind("the whole chain rewritten")
 def _(chain: Chain, chance: Random) -> Chain:
     """Another history of the same population: less was charged, and a name has changed."""
     other = chance.choice(("dan", "eve", "flo"))

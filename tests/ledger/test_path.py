@@ -96,7 +96,7 @@ def test_a_key_stands_for_one_question(ledger: Ledger) -> None:
     open_pure(ledger)
     first = answer(ledger, ask("count", request="key 1"))
     answer(ledger, ask("sum", principal="bob", request="key 1"))
-    with pytest.raises(KeyReused, match="used for another question; take a new key for each"):
+    with pytest.raises(KeyReused, match=r"used for another question\. Use a new key for each"):
         answer(ledger, ask("sum", request="key 1"))
     assert answer(ledger, ask("count", request="key 1")) == first
     assert spent(ledger) == Loss.pure("0.2")

@@ -34,13 +34,13 @@ PAGE = (Path(__file__).parents[2] / "docs/privacy/ledger.md").read_text(encoding
 
 UNSEEN = {
     "the end cut off",
-    "the whole chain written anew",
-    "a field edited, all after it hashed anew",
-    "an entry and what refers to it deleted, all after it hashed anew",
-    "an entry written twice, all after it hashed anew",
-    "an entry of another place inserted, all after it hashed anew",
-    "an edited entry inserted, all after it hashed anew",
-    "two entries swapped, all after it hashed anew",
+    "the whole chain rewritten",
+    "a field edited, all after it rehashed",
+    "an entry and what refers to it deleted, all after it rehashed",
+    "an entry written twice, all after it rehashed",
+    "an entry of another place inserted, all after it rehashed",
+    "an edited entry inserted, all after it rehashed",
+    "two entries swapped, all after it rehashed",
 }
 """The kinds of which some, and sometimes all, are believed where there is no anchor."""
 

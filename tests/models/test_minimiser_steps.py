@@ -158,7 +158,7 @@ def test_integers_that_keep_the_wrong_half_are_found(monkeypatch: pytest.MonkeyP
 
     cut = Ellipsoid.cut
     monkeypatch.setattr(Ellipsoid, "cut", wrong)
-    with pytest.raises(InternalError, match="was not found"):
+    with pytest.raises(InternalError, match="proven number of steps"):
         cuts(RegularisedRisk(HINGE, 1.0, hostile(3, 30)), Fraction(1, 1000), monkeypatch)
 
 
@@ -206,8 +206,8 @@ def test_what_could_take_too_many_steps_is_refused_before_any_data() -> None:
         loss = Loss.zcdp("0.5")
         return NoisyMinimiser(LOGISTIC, penalty, 0.001, size, 1, Neighbours.ADD_REMOVE, loss)
 
-    with pytest.raises(InvalidValue, match=r"take \d+ weights or fewer") as refused:
+    with pytest.raises(InvalidValue, match=r"use at most \d+ weights") as refused:
         noisy(60)
-    fewer = int(str(refused.value).partition("; take ")[2].split()[0])
+    fewer = int(str(refused.value).partition("; use at most ")[2].split()[0])
     assert noisy(fewer).dimensions == fewer >= 20
     assert MOST_STEPS == 2**15

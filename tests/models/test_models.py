@@ -106,7 +106,7 @@ def test_few_rows_are_fitted_as_many_are(rows: int) -> None:
 def test_what_fits_no_table_is_refused(table: Table) -> None:
     with pytest.raises(InvalidValue, match="between 1 and 3 components"):
         PCA(4, bounds=ENDS).fit(table)
-    with pytest.raises(InvalidValue, match="a cluster or more"):
+    with pytest.raises(InvalidValue, match="n_clusters must be at least 1"):
         KMeans(0, bounds=ENDS).fit(table)
     with pytest.raises(InvalidValue, match="needs a target"):
         GaussianNB(bounds=ENDS, classes=[0, 1]).event(Arrays(table).training)

@@ -133,7 +133,7 @@ def test_rows_clipped_one_by_one_and_gradients_not_clipped_are_caught(
     lie: type[ClippedSum], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tacit.ml.descent.ClippedSum", lie)
-    with pytest.raises(BrokenPromise, match="moves by the root of"):
+    with pytest.raises(BrokenPromise, match="changes by the square root of"):
         replay(CASES["two classes"], Neighbours.ADD_REMOVE)
 
 

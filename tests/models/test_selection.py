@@ -73,9 +73,9 @@ def test_a_row_is_judged_by_itself_and_a_draw_goes_to_the_first_class() -> None:
     [
         ([([1.0], 0.0)], "2 features"),
         ([([1.0, float("nan")], 0.0)], "finite weights"),
-        ([([[1.0, 2.0]] * 2, [0.0, 1.0])], "for 2 classes has 1 rows"),
+        ([([[1.0, 2.0]] * 2, [0.0, 1.0])], "for 2 classes needs 1 rows"),
         ([1.0], "pairs of weights"),
-        ([(["a", "b"], 0.0)], "made of numbers"),
+        ([(["a", "b"], 0.0)], "must be numbers"),
         ([], "at least 1 candidate"),
     ],
 )
@@ -92,7 +92,7 @@ def test_a_choice_takes_the_line_that_tells_the_classes() -> None:
     assert "ε = 1\n" in str(found.guarantee_)
     with pytest.raises(InvalidValue, match="above 0"):
         ClassifierChoice(lines, epsilon=0, **WIDE).fit_to(people(20))
-    with pytest.raises(InvalidValue, match="two public classes"):
+    with pytest.raises(InvalidValue, match="two different public classes"):
         ClassifierChoice(lines, classes=[1], **WIDE).fit_to(people(20))
 
 
@@ -112,7 +112,7 @@ def test_a_pipeline_charges_both_steps_and_wants_bounds_in_deviations() -> None:
     with pytest.raises(MissingBound, match="no bounds"):
         scaled(bounds=None).event(training)
     for parts in ([], [["one", logistic()]], [["a", logistic()], ["b", logistic()]], 7, None):
-        with pytest.raises(InvalidValue, match="two steps"):
+        with pytest.raises(InvalidValue, match="two named steps"):
             Pipeline(parts).event(training)
 
 
@@ -169,5 +169,5 @@ def test_a_search_of_nothing_or_of_other_rows_is_refused() -> None:
     for tried in ([], [logistic(), logistic(bounds=(0, 7))]):
         with pytest.raises(InvalidValue, match="same classes"):
             ModelSearch(tried).event(training)
-    with pytest.raises(InvalidValue, match="2 folds or more"):
+    with pytest.raises(InvalidValue, match="at least 2 folds"):
         CrossValidation(logistic(), folds=1).fit_to(people(20))

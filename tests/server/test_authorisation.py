@@ -192,7 +192,7 @@ def test_a_door_that_only_looks_at_the_token_is_found_out(
 
 def test_a_route_that_names_no_role_cannot_be_made(server: Server) -> None:
     router = new_router()
-    with pytest.raises(InternalError, match="does not say for whom it is"):
+    with pytest.raises(InternalError, match="does not declare which roles may call it"):
         router.get("/v1/secrets")(app_says)
     router.get("/v1/secrets", **open_to(Role.OWNER))(app_says)
     app = make_app(server.curator)

@@ -172,7 +172,7 @@ def test_after_a_late_answer_nothing_about_the_same_people_is_charged_until_an_o
     assert f"{told['missed']} late, " in done.output
     assert ": late, 20" in done.output  # the charge that was, and when
     again = server.ask(bob, epsilon="0.18").json()
-    assert f"{told['missed']} late answers would have been late" in again["guarantee"]
+    assert f"{told['missed']} late answers were late" in again["guarantee"]
     assert ledger.verify("patients")
 
 

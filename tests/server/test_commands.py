@@ -41,9 +41,9 @@ def test_a_token_is_issued_listed_used_and_revoked(file: Path) -> None:
         assert server.ask(token).status_code == 200
         assert server.ask(token, epsilon="0.3").status_code == 403
         assert server.ask(token, "SELECT COUNT(*) AS n FROM visits").status_code == 404
-        assert run(file, "token", "revoke", listed[:64])[1].startswith("It lets nobody in")
+        assert run(file, "token", "revoke", listed[:64])[1].startswith("Token revoked")
         assert server.ask(token).status_code == 401
-    assert run(file, "token", "revoke", token) == (0, "There was no such valid token.\n")
+    assert run(file, "token", "revoke", token) == (0, "There is no such valid token.\n")
 
 
 def test_a_server_is_asked_from_the_command_line(file: Path) -> None:
@@ -70,7 +70,7 @@ def test_a_server_is_asked_from_the_command_line(file: Path) -> None:
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        (["@all", "--role", "auditor"], "does not begin with @"),
+        (["@all", "--role", "auditor"], "must not begin with @"),
         (["ann", "--role", "analyst", "--dataset", "ghosts"], "There is no dataset 'ghosts'"),
         (["ann", "--role", "analyst", "--most", "0"], "costs something"),
         (["ann", "--role", "root"], "'root' is not one of"),

@@ -103,7 +103,10 @@ def test_what_could_not_be_kept_is_told_and_can_be_sent_again(
     with monkeypatch.context() as broken:
         broken.setattr("os.fsync", lambda _: (_ for _ in ()).throw(OSError(CANARY)))
         reply = post(site, body())
-    assert (reply.status_code, reply.text) == (503, "It could not be kept.")
+    assert (reply.status_code, reply.text) == (
+        503,
+        "The reply could not be stored. Send it again.",
+    )
     assert post(site, body()).status_code == 204
     assert reports_in(tmp_path / "wave.jsonl") == [{"copied": [1]}]
 

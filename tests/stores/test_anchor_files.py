@@ -96,5 +96,5 @@ def test_a_line_that_a_crash_cut_short_is_not_an_anchor(
     assert file.add(store) == first
     assert path.read_text() == whole * 2
     path.write_text(whole + first.text[:25] + "\n")
-    with pytest.raises(InvalidValue, match="not the text of an anchor"):
+    with pytest.raises(InvalidValue, match="text is not an anchor"):
         file.newest()

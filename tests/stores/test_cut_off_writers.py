@@ -57,8 +57,8 @@ def test_a_writer_that_was_cut_off_charges_and_stores_when_it_can(
     assert ledger.status("patients").spent == Loss.pure("0.1")
     kept = answers.keep(Cut(store, 2), paid, b"42", now=0)  # type: ignore[arg-type]
     assert ledger.released(ask("count")) == kept
-    with pytest.raises(StoreFailed, match="ask again with the same key"):
+    with pytest.raises(StoreFailed, match="Ask again with the same idempotency key"):
         reserve_charge(Cut(store, 10**6), ask("more"), nonce=b"mine", now=0, until=1)  # type: ignore[arg-type]
     lost = pay(ledger, "another")
-    with pytest.raises(StoreFailed, match="the answer must not leave"):
+    with pytest.raises(StoreFailed, match="the answer cannot be released"):
         answers.keep(Cut(store, 10**6), lost, b"43", now=0)  # type: ignore[arg-type]

@@ -129,11 +129,11 @@ def test_a_child_that_closes_its_store_leaves_the_parent_its_own(store: SqlStore
 def test_an_address_of_neither_kind_is_refused_and_not_repeated(address: str) -> None:
     with pytest.raises(InvalidValue) as refused:
         open_store(address)
-    assert str(refused.value) == "A store is sqlite:///FILE or postgresql://HOST/NAME."
+    assert str(refused.value) == "A store must be sqlite:///FILE or postgresql://HOST/NAME."
 
 
 def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     place = tmp_path / "ledger.db"
     place.write_bytes(os.urandom(8192))
-    with pytest.raises(StoreFailed, match="could not be opened: its database refused"):
+    with pytest.raises(StoreFailed, match="could not be opened, because its database"):
         open_store(f"sqlite:///{place}")

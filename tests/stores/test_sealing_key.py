@@ -37,11 +37,11 @@ def test_a_key_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize(
     ("environment", "told"),
     [
-        ({}, "TACIT_STATE_KEY is not set; it holds 32 bytes in base64"),
+        ({}, "TACIT_STATE_KEY is not set. It must hold 32 bytes in base64"),
         ({VARIABLE: ""}, "TACIT_STATE_KEY is not set"),
-        ({VARIABLE: "not base64!"}, "TACIT_STATE_KEY does not hold base64"),
-        ({VARIABLE: "kéy"}, "TACIT_STATE_KEY does not hold base64"),
-        ({VARIABLE: AS_TEXT[:-4]}, "has 32 bytes, and 30 are here"),
+        ({VARIABLE: "not base64!"}, "TACIT_STATE_KEY does not contain valid base64"),
+        ({VARIABLE: "kéy"}, "TACIT_STATE_KEY does not contain valid base64"),
+        ({VARIABLE: AS_TEXT[:-4]}, "must have 32 bytes, but 30 were given"),
     ],
 )
 def test_an_environment_without_a_key_is_refused(
@@ -68,7 +68,7 @@ def test_a_file_that_others_may_read_or_write_is_refused(tmp_path: Path, mode: i
     place = tmp_path / "state.key"
     SealingKey.from_file(place)
     place.chmod(mode)
-    with pytest.raises(InvalidValue, match=rf"\(mode {mode:o}\); chmod 600 {place}"):
+    with pytest.raises(InvalidValue, match=rf"\(mode {mode:o}\)\. Run `chmod 600 {place}`"):
         SealingKey.from_file(place)
     place.chmod(0o400)
     SealingKey.from_file(place)
@@ -104,5 +104,5 @@ def test_a_key_is_not_printed_copied_or_pickled() -> None:
     key = SealingKey(KEY)
     assert repr(key) == str(key) == "<sealing key>"
     for leave in (pickle.dumps, copy.copy, copy.deepcopy):
-        with pytest.raises(SecretMisuse, match="stays in its process"):
+        with pytest.raises(SecretMisuse, match="must not leave its process"):
             leave(key)

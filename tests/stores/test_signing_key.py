@@ -39,7 +39,7 @@ def test_a_known_key_signs_as_others_do() -> None:
 
 def test_a_key_is_neither_printed_nor_pickled_nor_short() -> None:
     assert repr(SigningKey(bytes(32))) == "<signing key>"
-    with pytest.raises(SecretMisuse, match="stays in its process"):
+    with pytest.raises(SecretMisuse, match="must not leave its process"):
         pickle.dumps(SigningKey(bytes(32)))
-    with pytest.raises(InvalidValue, match="has 32 bytes, and 3 are here"):
+    with pytest.raises(InvalidValue, match="must have 32 bytes, but 3 were given"):
         SigningKey(b"abc")

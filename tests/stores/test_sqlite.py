@@ -65,11 +65,11 @@ def test_only_its_owner_reads_the_file_and_its_log(store: SqlStore, place: Path)
 def test_a_store_whose_disk_is_full_writes_nothing_more(store: SqlStore, place: Path) -> None:
     put(store, "before")
     pragma(store, "max_page_count=1")  # no page can be added from here on
-    with pytest.raises(ConnectionLost, match="ask again with the same key to learn"):
-        put(store, "during")
     with pytest.raises(
-        StoreFailed, match=r"disk failed under this store.* open the store again"
+        ConnectionLost, match="Ask again with the same idempotency key to find out"
     ):
+        put(store, "during")
+    with pytest.raises(StoreFailed, match=r"disk of this store failed.* open the store again"):
         put(store, "after")
     again = open_sqlite(place)
     put(again, "again")
@@ -88,21 +88,21 @@ def test_a_writer_who_waits_too_long_is_told_that_nothing_was_written(
     store, another = opened(f"sqlite:///{place}"), opened(f"sqlite:///{place}")
     with (
         another.writing(),
-        pytest.raises(StoreFailed, match=r"busy; nothing was written. Ask again"),
+        pytest.raises(StoreFailed, match=r"busy and nothing was written. Ask again"),
     ):
         put(store, "a")
 
 
 def test_a_place_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(StoreFailed, match="can be neither made nor written"):
+    with pytest.raises(StoreFailed, match="cannot be created or written"):
         open_sqlite(tmp_path / "file" / "ledger.db")
 
 
 def test_a_database_that_keeps_no_log_or_no_folder_is_refused(tmp_path: Path) -> None:
     with (
         closing(sqlite3.connect(":memory:")) as connection,
-        pytest.raises(StoreFailed, match="takes no write-ahead log"),
+        pytest.raises(StoreFailed, match="cannot use a write-ahead log"),
     ):
         _prepare(connection, tmp_path)
     with closing(sqlite3.connect(tmp_path / "ledger.db")) as connection:

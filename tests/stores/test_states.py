@@ -59,7 +59,7 @@ def test_of_two_who_change_one_version_one_is_told(store: SqlStore) -> None:
     with pytest.raises(Conflict):
         kept.change("visits", NO_STATE, b"two")
     second = kept.change("visits", first, b"two")
-    with pytest.raises(Conflict, match="changed by another; look again"):
+    with pytest.raises(Conflict, match="Another writer changed this state first"):
         kept.change("visits", first, b"three")
     assert kept.find("visits") == second
 
@@ -88,7 +88,7 @@ def test_a_state_that_was_changed_from_outside_does_not_open(
     blob = bytearray(sealed(one_file, "visits"))
     blob[at] ^= 1
     forge(one_file, "visits", sealed=bytes(blob))
-    with pytest.raises(LedgerBroken, match="changed or moved, or this is another key"):
+    with pytest.raises(LedgerBroken, match="changed or moved, or the key is"):
         kept.find("visits")
 
 

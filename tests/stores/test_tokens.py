@@ -14,7 +14,7 @@ from tacit.store.tables import tokens
 from tacit.store.tokens import AccessToken, Tokens
 
 ANN = AccessToken("ann", "analyst", '{"populations":["patients"]}', expires=1_000)
-REFUSED = "This token is not valid; ask an owner for a new one."
+REFUSED = "This token is not valid. Ask an owner for a new token."
 
 
 @pytest.fixture

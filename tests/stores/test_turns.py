@@ -57,7 +57,7 @@ def test_whoever_waits_too_long_is_told_that_nothing_was_written(
     monkeypatch.setattr(unit_of_work, "LONGEST_WAIT", LATER)
     waiting = WriterLock()
     turn = waiting.take()
-    with pytest.raises(StoreFailed, match=r"busy; nothing was written\. Ask again"):
+    with pytest.raises(StoreFailed, match=r"busy and nothing was written\. Ask again"):
         waiting.take()
     turn.release()
     waiting.take().release()

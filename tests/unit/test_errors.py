@@ -69,7 +69,7 @@ def test_an_error_shows_its_text_and_nothing_more(name: str) -> None:
 def test_an_error_of_one_text_says_what_was_charged_and_what_to_do(name: str) -> None:
     told = str(KINDS[name](*FIXED[name]))
     assert told.endswith(".")
-    assert "ask under a new key" in told if name == "AnswerLost" else "cost nothing" in told
+    assert "with a new idempotency key" in told if name == "AnswerLost" else "is free" in told
     assert "1000" not in told
 
 

@@ -1,9 +1,9 @@
-"""The price of what was released: events in, privacy losses out.
+"""Privacy accounting: the privacy loss of events.
 
-An event says what a mechanism did (`tacit.core.event`). This package computes the loss of
+An event describes what a mechanism did (`tacit.core.event`). This package computes the loss of
 one event and of several together, converts between pure, approximate and zero-concentrated
-differential privacy, and calibrates noise to a loss. All results are rounded toward more
-loss.
+differential privacy, calibrates noise to a loss, and explains a loss as the risk of one person.
+All results are rounded toward more loss.
 """
 
 from tacit.accounting.convert import (

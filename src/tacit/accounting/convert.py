@@ -1,4 +1,10 @@
-"""Finding a good number: an approximate search, whose answer is then checked exactly."""
+"""Conversions between measures of privacy loss, and the totals that may be printed.
+
+A conversion only ever loosens: an event that satisfies the given loss satisfies the converted
+one. The best parameter of a conversion, such as its Renyi order, is searched in floats; the
+result is then computed at that parameter in exact arithmetic and rounded toward more loss, so
+that an imprecise search costs tightness and never correctness.
+"""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -9,14 +15,17 @@ from tacit.core import Budget, Loss, Measure
 from tacit.errors import InvalidValue
 from tacit.numeric import Number, ceil_to, exact, exp_bounds, floor_to, log_bounds
 
+# Search --------------------------------------------------------------------------------------
+
 SECTIONS = 80
-"""After so many an interval of a hundred is as narrow as floats tell apart."""
+"""Number of golden sections, after which an interval of length 100 is as narrow as floats."""
 
 
 def least_at(function: Callable[[float], float], lowest: float, highest: float) -> float:
-    """Near where a function that falls and then rises is least, by golden sections.
+    """Return a point near the minimum of a unimodal function, by golden-section search.
 
-    Any answer is valid for a bound that holds everywhere; a better one is tighter.
+    The callers use it for bounds that are valid at every point, so that an imprecise minimum is
+    correct and only less tight.
 
     Example:
         >>> round(least_at(lambda x: (x - 3) ** 2, 0, 10), 6)
@@ -38,7 +47,7 @@ def least_at(function: Callable[[float], float], lowest: float, highest: float) 
 
 
 def least_that(holds: Callable[[Fraction], bool], unit: Fraction) -> Fraction:
-    """The least positive multiple of ``unit`` from which on a condition holds.
+    """Return the least positive multiple of ``unit`` from which on a condition is true.
 
     Example:
         >>> least_that(lambda x: x * x >= 2, Fraction(1, 100))
@@ -57,18 +66,18 @@ def least_that(holds: Callable[[Fraction], bool], unit: Fraction) -> Fraction:
     return high * unit
 
 
-# ------------------------------------------------------------------ convert
-# From one measure to another: conversions that only ever loosen.
+# Conversions ---------------------------------------------------------------------------------
 
 RHO_UNIT = Fraction(1, 10**12)
-"""Rho that is solved for is a multiple of this, rounded down."""
+"""Step of a computed rho, which is rounded down to a multiple of it."""
 
 
 def epsilon_of_rho(rho: Fraction, delta: Fraction) -> Fraction:
-    """An epsilon such that rho-zCDP implies (epsilon, delta), by the best order.
+    """Return an epsilon such that rho-zCDP implies (epsilon, delta), at the best Renyi order.
 
-    Guarantee: never below the true conversion: for every order a > 1,
-    epsilon = a * rho + (log(1 / delta) + a * log(1 - 1 / a) - log(a - 1)) / (a - 1) is valid.
+    Guarantee: the result is valid and never below the exact conversion, because for every order
+    a > 1, epsilon = a * rho + (log(1 / delta) + a * log(1 - 1 / a) - log(a - 1)) / (a - 1) is
+    valid.
     Reference: Canonne, Kamath, Steinke 2020, proposition 12.
 
     Example:
@@ -89,9 +98,9 @@ def epsilon_of_rho(rho: Fraction, delta: Fraction) -> Fraction:
 
 
 def delta_of_rho(rho: Fraction, epsilon: Fraction) -> Fraction:
-    """A delta such that rho-zCDP implies (epsilon, delta), by a good order.
+    """Return a delta such that rho-zCDP implies (epsilon, delta), at a good Renyi order.
 
-    Guarantee: never below the true conversion, and at most 1.
+    Guarantee: the result is never below the exact conversion, and at most 1.
 
     Example:
         >>> float(delta_of_rho(Fraction(1, 10), Fraction("2.142"))) < 1.01e-6
@@ -111,7 +120,7 @@ def delta_of_rho(rho: Fraction, epsilon: Fraction) -> Fraction:
 
 @lru_cache(maxsize=256)
 def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The most rho, to 10**-12, whose conversion at ``delta`` stays within ``epsilon``.
+    """Return the largest rho, to 10**-12, that implies ``epsilon`` at ``delta``.
 
     Example:
         >>> rho = rho_within(Fraction(1), Fraction(1, 10**6))
@@ -120,7 +129,7 @@ def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
         ... )
         True
     """
-    low, high = 0, (epsilon / RHO_UNIT).__ceil__()  # rho <= epsilon wherever delta < 1 / 2
+    low, high = 0, (epsilon / RHO_UNIT).__ceil__()  # rho <= epsilon if delta < 1 / 2
     while high - low > 1:
         middle = (low + high) // 2
         if epsilon_of_rho(middle * RHO_UNIT, delta) <= epsilon:
@@ -131,9 +140,9 @@ def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def convert(loss: Loss, measure: Measure, delta: Fraction = Fraction(0)) -> Loss:
-    """``loss`` under another measure; from zCDP to epsilon, ``delta`` is what it may add.
+    """Convert ``loss`` to another measure; from zCDP to epsilon, ``delta`` is added to delta.
 
-    Guarantee: what satisfies ``loss`` satisfies the result.
+    Guarantee: an event that satisfies ``loss`` satisfies the result.
 
     Example:
         >>> print(convert(Loss.pure("0.1"), Measure.ZCDP))
@@ -148,11 +157,13 @@ def convert(loss: Loss, measure: Measure, delta: Fraction = Fraction(0)) -> Loss
             return Loss(measure, loss.amount**2 / 2, loss.delta)
         case (Measure.ZCDP, Measure.APPROXIMATE):
             return Loss(measure, epsilon_of_rho(loss.amount, delta), loss.delta + delta)
-    raise InvalidValue(f"A loss in {loss.measure.value} says nothing about {measure.value}.")
+    raise InvalidValue(
+        f"A loss in {loss.measure.value} cannot be converted to {measure.value}."
+    )
 
 
 def _at_order(rho: Fraction, delta: Fraction, order: Fraction) -> Fraction:
-    """The conversion at one order, rounded up."""
+    """Return the epsilon of the conversion at one order, rounded up."""
     inner = (
         log_bounds(1 / delta)[1]
         + order * log_bounds(1 - 1 / order)[1]
@@ -162,7 +173,7 @@ def _at_order(rho: Fraction, delta: Fraction, order: Fraction) -> Fraction:
 
 
 def _log_delta(rho: Fraction, epsilon: Fraction, order: Fraction) -> Fraction:
-    """The logarithm of delta at one order, rounded up."""
+    """Return the logarithm of the delta of the conversion at one order, rounded up."""
     return (
         (order - 1) * (order * rho - epsilon)
         + order * log_bounds(1 - 1 / order)[1]
@@ -175,19 +186,19 @@ def _is_delta(delta: Fraction) -> None:
         raise InvalidValue(f"A conversion needs a delta between 0 and 1, and {delta} is not.")
 
 
-# ------------------------------------------------------------------ promise
-# What may be printed about a whole budget: one epsilon, one delta, for all that ever left.
+# Totals of a budget --------------------------------------------------------------------------
 
 PRINTED = Fraction(1, 10**6)
-"""An epsilon that is printed for a rho is a multiple of this, rounded up."""
+"""Step of the epsilon that is printed for a rho; it is rounded up to a multiple of it."""
 
 
 @lru_cache(maxsize=1024)
 def promised(loss: Loss, conversion_delta: Fraction) -> Loss:
-    """The (epsilon, delta) of everything within ``loss``, a cap or what was spent of it.
+    """Return the (epsilon, delta) of all releases within ``loss``, a cap or an amount spent.
 
-    Guarantee: at the cap, however each question was chosen after the answers so far. At the
-    amount spent it is information: whoever stops because of an answer is promised the cap.
+    Guarantee: for the cap, the result holds even if each question is chosen after seeing all
+    earlier answers. For the amount spent, it is only information: the decision to stop may
+    depend on the answers, and then the guarantee is the one of the cap.
     Reference: Whitehouse, Ramdas, Rogers, Wu 2023, theorem 1 (the filter, with delta); Canonne,
     Kamath, Steinke 2020, proposition 12 (the conversion).
 
@@ -202,10 +213,10 @@ def promised(loss: Loss, conversion_delta: Fraction) -> Loss:
 
 
 def budget_within(epsilon: Number, delta: Number) -> Budget:
-    """A budget in rho whose printed total is at most ``epsilon`` and ``delta``.
+    """Return a budget in rho whose printed total is at most ``epsilon`` and ``delta``.
 
-    Half of delta is for mechanisms that charge one, such as key selection, and half for the
-    conversion.
+    Half of delta is for mechanisms that need a delta, such as key selection, and half is for
+    the conversion.
 
     Example:
         >>> budget = budget_within(3, "1e-6")
@@ -216,7 +227,7 @@ def budget_within(epsilon: Number, delta: Number) -> Budget:
     most, half = floor_to(exact(epsilon), PRINTED), exact(delta) / 2
     if most <= 0 or not 0 < half < Fraction(1, 2):
         raise InvalidValue(
-            f"A budget has an epsilon above 0 and a delta between 0 and 1, not {epsilon!r} "
-            f"and {delta!r}."
+            "A budget needs an epsilon above 0 and a delta between 0 and 1; "
+            f"{epsilon!r} and {delta!r} were given."
         )
     return Budget(Loss(Measure.ZCDP, rho_within(most, half), half), half)

@@ -1,20 +1,8 @@
-"""Gaussian differential privacy: the curve of the continuous Gaussian, and of the discrete one.
+"""Privacy curves: delta as a function of epsilon, for single mechanisms.
 
-The discrete Gaussian's own curve lies above the continuous one for small scales, by up to a
-fifth: the continuous formula is no claim about integers.
-
-How private L2 noise is at an epsilon below its pure one, and how much of it is needed.
-
-Noise z of density exp(-norm2(z) / scale), and a neighbour one step v away, have the privacy
-loss L = (norm2(z - v) - norm2(z)) / scale. The points of equal loss and of equal norm2(z - v) +
-norm2(z) are hyperboloids and ellipsoids about the two centres, and in these coordinates the
-density is a product: cos(phi) = L * scale has the density, on 0 < phi < pi, proportional to
-
-    exp(cos(phi) / (2 * scale)) * sin(phi)**(d - 2) * (weight + sin(phi)**2),
-
-    weight = 2 * scale * (d - 1) * K(d/2) / K(d/2 - 1), Bessel functions at 1 / (2 * scale),
-
-in d >= 2 dimensions. So delta = E[max(0, 1 - exp(epsilon - L))] is an integral over one line.
+The file has three families: Gaussian noise, continuous and discrete; L2 ball noise; and noise
+that is scaled to a smooth sensitivity (Lomax and Laplace). All results are rounded toward more
+loss.
 """
 
 from collections.abc import Callable, Iterator
@@ -42,14 +30,19 @@ from tacit.accounting.convert import least_that
 from tacit.errors import InvalidValue
 from tacit.numeric import ceil_to, exp_bounds
 
+# Gaussian noise ------------------------------------------------------------------------------
+#
+# For small scales, the curve of the discrete Gaussian lies above the one of the continuous
+# Gaussian, by up to a fifth. The continuous formula therefore must not be used for integers.
+
 GAUSSIAN_MARGIN = 1e-12
-"""Relative room for the rounding of erfc, exp and log in 64-bit floats."""
+"""Relative margin for the rounding of erfc, exp and log in 64-bit floats."""
 
 
 def gaussian_delta(epsilon: float, mu: float) -> float:
-    """The delta at ``epsilon`` of real Gaussian noise, ``mu`` = sensitivity / scale.
+    """Return the delta at ``epsilon`` of continuous Gaussian noise, mu = sensitivity / scale.
 
-    Guarantee: rounded up.
+    Guarantee: the result is rounded up.
 
     Reference: Balle, Wang 2018, theorem 8.
 
@@ -69,7 +62,7 @@ def gaussian_delta(epsilon: float, mu: float) -> float:
 
 
 def gaussian_scale(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The least scale for sensitivity 1, to a millionth, within ``delta`` at ``epsilon``.
+    """Return the least scale, to a millionth, for (epsilon, delta) at sensitivity 1.
 
     Example:
         >>> float(gaussian_scale(Fraction(1), Fraction(1, 10**6)))
@@ -77,8 +70,8 @@ def gaussian_scale(epsilon: Fraction, delta: Fraction) -> Fraction:
     """
     if epsilon < 0 or not 0 < delta < 1:
         raise InvalidValue(
-            "Gaussian noise needs an epsilon of at least 0 and a delta between 0 and 1, "
-            f"and {epsilon}, {delta} were given."
+            "Gaussian noise needs an epsilon of at least 0 and a delta between 0 and 1; "
+            f"{epsilon} and {delta} were given."
         )
     bound = float(delta)
     return least_that(
@@ -88,9 +81,10 @@ def gaussian_scale(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def discrete_gaussian_delta(variance: Fraction, shift: int, epsilon: Fraction) -> Fraction:
-    """The delta at ``epsilon`` of one integer that moves by ``shift`` under discrete noise.
+    """Return the delta at ``epsilon`` of discrete Gaussian noise for an integer shift.
 
-    Guarantee: rounded up, summed from the law itself with certified bounds.
+    Guarantee: the result is rounded up. It is summed from the probabilities themselves, with
+    certified bounds of each.
 
     Example:
         >>> round(float(discrete_gaussian_delta(Fraction(16), 1, Fraction(1))) * 1e6, 3)
@@ -105,24 +99,38 @@ def discrete_gaussian_delta(variance: Fraction, shift: int, epsilon: Fraction) -
     for y in range(-reach + 1, reach):
         other = lower[abs(y - shift)] if abs(y - shift) < reach else Fraction(0)
         over += max(Fraction(0), upper[abs(y)] - factor * other)
-    return over / total + Fraction(1, 10**30)  # what lies beyond the reach is below 10**-40
+    return over / total + Fraction(1, 10**30)  # the mass beyond the reach is below 10**-40
 
 
 def _normal(value: float) -> float:
     return erfc(-value / sqrt(2)) / 2
 
 
+# L2 ball noise -------------------------------------------------------------------------------
+#
+# Noise z has a density proportional to exp(-norm2(z) / scale). For a neighbour at distance 1 in
+# the direction v, the privacy loss is L = (norm2(z - v) - norm2(z)) / scale. The points of
+# equal loss are hyperboloids, and those of equal norm2(z - v) + norm2(z) are ellipsoids, about
+# the two centres. In these coordinates the density is a product: with cos(phi) = L * scale, the
+# density of phi on 0 < phi < pi is, up to a factor,
+#
+#     p(phi) ~ exp(cos(phi) / (2 * scale)) * sin(phi)**(d - 2) * (weight + sin(phi)**2),
+#
+# where weight = 2 * scale * (d - 1) * K(d/2) / K(d/2 - 1), with Bessel functions K at the point
+# 1 / (2 * scale), in d >= 2 dimensions. So delta = E[max(0, 1 - exp(epsilon - L))] is a
+# one-dimensional integral.
+
 BALL_MARGIN = 1e-9
-"""Added to each delta as a part of it: a thousand times what sums of floats are wrong by."""
+"""Relative margin that is added to each delta; it is a thousand times the error of the sums."""
 
 LEAST = 1e-300
-"""Added as well, because what underflows is not 0."""
+"""Absolute margin that is added to each delta, because a sum that underflows is not 0."""
 
 AGREEMENT = 1e-12
-"""Two sums, one with twice the points of the other, agree to this part of them."""
+"""Relative difference at which two sums agree, of which one has twice as many points."""
 
 STEEPEST = 3.2
-"""Where the points of a tanh-sinh sum end, with weights below 10**-16."""
+"""End of the range of a tanh-sinh sum; the weights beyond it are below 10**-16."""
 
 FEWEST_POINTS, MOST_POINTS = 64, 2**20
 
@@ -132,10 +140,11 @@ BISECTIONS = 60
 
 
 def ball_delta(scale: float, dimensions: int, epsilon: float) -> float:
-    """The delta at ``epsilon`` of L2 noise of this scale, for an L2 sensitivity of 1.
+    """Return the delta at ``epsilon`` of L2 ball noise, for an L2 sensitivity of 1.
 
-    Guarantee: at least the true delta, by a margin far above what floats can be wrong by; 0
-    where epsilon * scale >= 1, which is pure privacy. Neighbours nearer than 1 give no more.
+    Guarantee: the result is at least the exact delta, with a margin far above the error of
+    floats. It is 0 if epsilon * scale >= 1, which is pure differential privacy. Neighbours at a
+    distance below 1 do not have a larger delta.
     Reference: Joseph, Kulesza, Yu 2025; the coordinates are prolate spheroidal.
 
     Example:
@@ -144,8 +153,8 @@ def ball_delta(scale: float, dimensions: int, epsilon: float) -> float:
     """
     if scale <= 0 or dimensions < 1 or epsilon < 0:
         raise InvalidValue(
-            "Ball noise has a scale above 0, at least 1 dimension and an epsilon of 0 or more, "
-            f"and scale={scale}, dimensions={dimensions}, epsilon={epsilon} was given."
+            "Ball noise needs a scale above 0, at least 1 dimension and an epsilon of at least "
+            f"0; scale={scale}, dimensions={dimensions}, epsilon={epsilon} was given."
         )
     # 1 - epsilon * scale, exactly, because the floats nearly cancel where delta is small
     gap = float(1 - Fraction(epsilon) * Fraction(scale))
@@ -159,7 +168,7 @@ def ball_delta(scale: float, dimensions: int, epsilon: float) -> float:
         # epsilon - L = (2 * sin(phi / 2)**2 - gap) / scale
         return max(0.0, -expm1((2 * sin(phi / 2) ** 2 - gap) / scale)) * density(phi)
 
-    # below this angle the loss passes epsilon
+    # below this angle the loss exceeds epsilon
     edge = 2 * asin(sqrt(min(1.0, gap / 2)))
     points = int(16 * sqrt(dimensions + 1 / scale))
     whole = _integral(density, pi, points)
@@ -167,9 +176,9 @@ def ball_delta(scale: float, dimensions: int, epsilon: float) -> float:
 
 
 def ball_scale(dimensions: int, epsilon: float, delta: float) -> float:
-    """The least scale whose L2 noise is (epsilon, delta)-private for an L2 sensitivity of 1.
+    """Return the least scale of ball noise for (epsilon, delta) and an L2 sensitivity of 1.
 
-    Guarantee: `ball_delta` of the scale returned is at most ``delta``.
+    Guarantee: `ball_delta` of the returned scale is at most ``delta``.
 
     Example:
         >>> round(ball_scale(dimensions=10, epsilon=1.0, delta=1e-6), 4)
@@ -177,11 +186,11 @@ def ball_scale(dimensions: int, epsilon: float, delta: float) -> float:
     """
     if epsilon <= 0 or not 0 <= delta < 1:
         raise InvalidValue(
-            "A scale is for an epsilon above 0 and a delta in [0, 1), and "
+            "Ball noise needs an epsilon above 0 and a delta in [0, 1); "
             f"epsilon={epsilon}, delta={delta} was given."
         )
     enough = 1 / epsilon
-    while Fraction(enough) * Fraction(epsilon) < 1:  # a quotient of floats is rounded
+    while Fraction(enough) * Fraction(epsilon) < 1:  # the quotient may have been rounded down
         enough *= 1 + 2**-52
     if delta == 0:
         return enough
@@ -198,12 +207,12 @@ def ball_scale(dimensions: int, epsilon: float, delta: float) -> float:
 
 
 def _up(delta: float) -> float:
-    """A delta with its margin."""
+    """Return a delta with its margin added."""
     return min(1.0, delta * (1 + BALL_MARGIN) + LEAST)
 
 
 def _loss_density(scale: float, dimensions: int) -> Callable[[float], float]:
-    """The density of phi, up to a factor that keeps it near 1 where it is greatest."""
+    """Return the density of phi, scaled so that its maximum is near 1."""
     rate, power = 1 / (2 * scale), dimensions - 2
     weight = 2 * scale * (dimensions - 1) * _bessel_ratio(dimensions, rate)
     # rate * cos + power * log(sin) is greatest where power * cos = rate * sin**2
@@ -221,10 +230,11 @@ def _loss_density(scale: float, dimensions: int) -> Callable[[float], float]:
 
 
 def _bessel_ratio(dimensions: int, argument: float) -> float:
-    """K(d/2) / K(d/2 - 1) of modified Bessel functions.
+    """Return the ratio K(d/2) / K(d/2 - 1) of modified Bessel functions.
 
-    From K(1/2) / K(-1/2) = 1 or K(1) / K(0), by K(v + 1) = K(v - 1) + 2 * v / x * K(v): sums of
-    positive terms, so nothing is lost.
+    It starts from K(1/2) / K(-1/2) = 1 or K(1) / K(0), and uses the recurrence
+    K(v + 1) = K(v - 1) + 2 * v / x * K(v). All terms are positive, so that there is no
+    cancellation.
     """
     if dimensions % 2:
         order, ratio = 0.5, 1.0
@@ -242,7 +252,7 @@ def _bessel_ratio(dimensions: int, argument: float) -> float:
 
 
 def _integral(of: Callable[[float], float], end: float, points: int) -> float:
-    """The integral from 0 to ``end``: tanh-sinh sums, with twice the points until two agree.
+    """Integrate from 0 to ``end`` by tanh-sinh sums, with ever more points until two agree.
 
     Reference: Takahasi, Mori 1974.
     """
@@ -255,12 +265,13 @@ def _integral(of: Callable[[float], float], end: float, points: int) -> float:
             return now
         before = now
     raise InvalidValue(
-        "These settings of ball noise are beyond the quadrature; use a scale nearer to 1."
+        "The delta of ball noise with these settings cannot be computed, because the numerical "
+        "integration does not converge; use a scale nearer to 1."
     )
 
 
 def _tanh_sinh(of: Callable[[float], float], end: float, points: int) -> float:
-    """The sum over ``points`` points that crowd toward both ends."""
+    """Return the tanh-sinh sum, whose points are denser toward both ends."""
     step = 2 * STEEPEST / points
     total = 0.0
     for place in range(points + 1):
@@ -272,36 +283,35 @@ def _tanh_sinh(of: Callable[[float], float], end: float, points: int) -> float:
     return total * step * end * pi / 4
 
 
-# ------------------------------------------------------------------ smooth
-# What noise in proportion to a smooth sensitivity gives up: the worst over all neighbours.
+# Noise scaled to a smooth sensitivity --------------------------------------------------------
 #
-# Neighbours' smooth sensitivities S and S' differ by a factor of exp(smoothing) at most, and
-# their values by min(S, S') at most. Both curves here are of real numbers, computed in
-# floats.
+# The loss is the worst over all neighbours. The smooth sensitivities S and S' of neighbours
+# differ by a factor of at most exp(smoothing), and their values differ by at most min(S, S').
+# Both curves are for real-valued noise and are computed in floats.
 
 RATIOS = 401
-"""Ratios of scales that are tried before the worst is refined; the curve is smooth between."""
+"""Number of ratios of scales that are tried before the worst one is refined."""
 
 REFINEMENTS = 40
 
 
 LARGEST_POWER = 700.0
-"""e to this is near the greatest float."""
+"""Largest exponent: exp of it is near the largest float."""
 
 
 FACTOR_UNIT = Fraction(1, 10**12)
-"""The factor of a smooth sensitivity is rounded up to a multiple of this."""
+"""Step to which the factor of a smooth sensitivity is rounded up."""
 
 
 @lru_cache(maxsize=256)
 def lomax_factor(epsilon: Fraction, smoothing: Fraction) -> Fraction:
-    """The scale of Lomax noise for a smooth sensitivity of 1, rounded up.
+    """Return the scale of Lomax noise for a smooth sensitivity of 1, rounded up.
 
-    Guarantee: with tail = epsilon / smoothing, scales of this factor times smooth sensitivities
-    that differ by a factor of exp(smoothing) at most, and values as far apart as the lesser of
-    the two at most, each density is at most exp(epsilon) times the other.
-    Reference: ``docs/privacy/mechanisms/lomax.md`` proves it; the family is that of Hladík,
-    Tětek 2025.
+    Guarantee: let tail = epsilon / smoothing, and let the scales be this factor times two
+    smooth sensitivities that differ by a factor of at most exp(smoothing). For values that are
+    at most the smaller sensitivity apart, each density is at most exp(epsilon) times the other.
+    Reference: the proof is in ``docs/privacy/mechanisms/lomax.md``; the family of distributions
+    is from Hladík, Tětek 2025.
 
     Example:
         >>> round(float(lomax_factor(Fraction(1), Fraction(1, 10))), 3)
@@ -316,12 +326,13 @@ def lomax_factor(epsilon: Fraction, smoothing: Fraction) -> Fraction:
 def lomax_worst_loss(
     epsilon: Fraction, smoothing: Fraction, factor: Fraction | None = None
 ) -> float:
-    """The greatest log-ratio of two neighbours' Lomax densities, with the scale's ``factor``.
+    """Return the largest log-ratio of the Lomax densities of two neighbours.
 
-    Without a factor, that of the mechanism, which attains epsilon.
+    ``factor`` is the scale per unit of smooth sensitivity. The default is the factor of the
+    mechanism, for which the result is epsilon.
 
-    Reference: ``docs/privacy/mechanisms/lomax.md``: the ratio is extremal at infinity, or at a
-    value itself, where scales are equal or exp(smoothing) apart.
+    Reference: ``docs/privacy/mechanisms/lomax.md``: the ratio is largest at infinity, or at one
+    of the two values, if the scales are equal or differ by the factor exp(smoothing).
 
     Example:
         >>> lomax_worst_loss(Fraction(1), Fraction(1, 6))
@@ -339,11 +350,11 @@ def lomax_worst_loss(
 
 
 def smooth_laplace_delta(factor: Fraction, smoothing: Fraction, epsilon: Fraction) -> float:
-    """The delta at epsilon of Laplace noise of ``factor`` times a smooth sensitivity.
+    """Return the delta at epsilon of Laplace noise of ``factor`` times a smooth sensitivity.
 
-    The worst distance of the values is the lesser of both sensitivities: symmetric unimodal
-    densities overlap less the further they are apart. The worst ratio of scales is searched
-    for, on a fine grid and then between its points.
+    The worst distance of two values is the smaller of both sensitivities, because symmetric
+    unimodal densities overlap less if they are farther apart. The worst ratio of scales is
+    searched on a fine grid and then between its points.
 
     Example:
         >>> smooth_laplace_delta(Fraction(2), Fraction(1, 30), Fraction(1)) < 1e-6
@@ -370,36 +381,38 @@ def smooth_laplace_delta(factor: Fraction, smoothing: Fraction, epsilon: Fractio
 
 
 def _between(shift: float, scale: float, other: float, epsilon: float) -> float:
-    """The most of P(S) - exp(epsilon) * Q(S), P at 0 with ``scale``, Q at shift with ``other``.
+    """Return the maximum of P(S) - exp(epsilon) * Q(S) over all sets S.
 
-    The log-ratio of their densities is linear between the centres and on either side.
+    P is the Laplace distribution at 0 with ``scale``, and Q the one at ``shift`` with scale
+    ``other``. The log-ratio of their densities is piecewise linear, with breaks at the two
+    centres.
     """
     total = 0.0
     for start, end in ((-inf, 0.0), (0.0, shift), (shift, inf)):
         for low, high in _positive_part(start, end, shift, scale, other, epsilon):
             inside = _mass(low, high, scale)
-            # a factor that floats can hold: a lesser one only makes the bound greater
+            # the factor is capped to avoid overflow; a smaller one makes the bound larger
             factor = exp(min(epsilon, LARGEST_POWER))
             total += inside - factor * _mass(low - shift, high - shift, other)
     return max(total, 0.0)
 
 
-def _positive_part(  # noqa: PLR0913, PLR0917 - a segment and two laws
+def _positive_part(  # noqa: PLR0913, PLR0917 - a segment and two distributions
     start: float, end: float, shift: float, scale: float, other: float, epsilon: float
 ) -> Iterator[tuple[float, float]]:
-    """Where the log-ratio is above epsilon within a segment on which it is linear."""
+    """Yield the part of a linear segment of the log-ratio where it is above epsilon."""
 
     def excess(place: float) -> float:
         return log(other / scale) - abs(place) / scale + abs(place - shift) / other - epsilon
 
     anchor = end if start == -inf else start
-    beside = (
+    second = (
         anchor - scale if start == -inf else anchor + (scale if end == inf else end - start)
     )
-    slope = (excess(beside) - excess(anchor)) / (beside - anchor) if beside != anchor else 0.0
+    slope = (excess(second) - excess(anchor)) / (second - anchor) if second != anchor else 0.0
     root = anchor - excess(anchor) / slope if slope else inf
     if not start < root < end:
-        inside = excess(beside if abs(end - start) == inf else (start + end) / 2)
+        inside = excess(second if abs(end - start) == inf else (start + end) / 2)
         if inside > 0:
             yield start, end
     elif slope > 0:
@@ -409,7 +422,7 @@ def _positive_part(  # noqa: PLR0913, PLR0917 - a segment and two laws
 
 
 def _mass(low: float, high: float, scale: float) -> float:
-    """The probability of an interval under a Laplace law at 0, exact in the tails."""
+    """Return the probability of an interval under Laplace(0, scale), accurate in the tails."""
     if low >= 0:
         return exp(-low / scale) * -expm1((low - high) / scale) / 2
     if high <= 0:

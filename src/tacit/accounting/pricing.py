@@ -1,4 +1,11 @@
-"""How events add up: written here, once, for every kind of event and every measure."""
+"""The privacy loss of events: composition, cost of single events, curves and calibration.
+
+Composition is implemented once, in `leaves`, for every kind of event and every measure: an
+event is a tree, and its leaves are single mechanisms with the number of times that each was
+run. `cost_of` has one rule per kind of leaf. `loss_of` adds up the costs in the measure of a
+budget, `delta_at` computes the delta of a whole event at an epsilon, and `calibrate` finds the
+least noise within a loss.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,11 +18,13 @@ from tacit.accounting.curves import ball_delta, smooth_laplace_delta
 from tacit.errors import InvalidValue
 from tacit.numeric import exp_bounds, log_bounds, sqrt_bounds
 
+# Composition ---------------------------------------------------------------------------------
+
 
 def leaves(event: core.Event) -> Iterator[tuple[core.Event, int]]:
-    """The leaves of ``event``, each with how often it happened.
+    """Yield the leaves of ``event``, each with the number of times that it happened.
 
-    Guarantee: an event repeated is the same event listed so many times.
+    Guarantee: `Repeated(event, n)` gives the same counts as a list of n copies of the event.
 
     Example:
         >>> from fractions import Fraction
@@ -43,16 +52,16 @@ def leaves(event: core.Event) -> Iterator[tuple[core.Event, int]]:
             yield event, 1
 
 
-# ------------------------------------------------------------------ cost
-# What one leaf costs, in every currency that can be stated for it: one rule a leaf.
+# Cost of one leaf ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Upper bounds on what one leaf gives up.
+    """Upper bounds on the privacy loss of one leaf, in several measures.
 
-    ``epsilon`` with ``delta`` is a point of its curve, pure where delta is 0, and None where no
-    such point belongs to it; ``rho`` is its zero-concentrated loss up to the same delta.
+    (``epsilon``, ``delta``) is a point of its privacy curve, which is pure differential privacy
+    if delta is 0; ``epsilon`` is None if the leaf has no distinguished point, such as Gaussian
+    noise. ``rho`` is its zCDP loss up to the same delta.
     """
 
     epsilon: Fraction | None
@@ -62,13 +71,13 @@ class Cost:
 
 @singledispatch
 def cost_of(leaf: core.Event) -> Cost:
-    """What ``leaf`` costs.
+    """Return the cost of ``leaf``; there is one rule for each kind of leaf.
 
     Reference: Bun, Steinke 2016, propositions 1.4 and 1.6, for rho = epsilon**2 / 2 and for
     Gaussians; Cesar, Rogers 2021, for rho = epsilon**2 / 8 of a bounded range; with delta, the
     leaf is a mixture of a pure one and an arbitrary one (Kairouz, Oh, Viswanath 2015).
     """
-    raise InvalidValue(f"No rule says what {type(leaf).__name__} costs.")
+    raise InvalidValue(f"There is no rule for the privacy loss of {type(leaf).__name__}.")
 
 
 def _pure(epsilon: Fraction, delta: Fraction = Fraction(0)) -> Cost:
@@ -98,7 +107,7 @@ def _(leaf: core.BallNoise) -> Cost:
 
 @cost_of.register
 def _(leaf: core.TruncatedLaplaceNoise) -> Cost:
-    # what lies beyond the neighbour's reach: the last ``moved`` integers on one side
+    # outputs that the neighbour cannot produce: the last ``moved`` integers on one side
     moved, reach = leaf.sensitivity.__ceil__(), leaf.reach
     if moved > 2 * reach:
         return _pure(leaf.sensitivity / leaf.scale, Fraction(1))
@@ -109,7 +118,7 @@ def _(leaf: core.TruncatedLaplaceNoise) -> Cost:
         series = (1 - exp_bounds(-moved / leaf.scale)[0]) / (1 - high)
         lost = exp_bounds(-nearest / leaf.scale)[1] * series
     else:
-        lost = Fraction(moved)  # none of them weighs more than 1
+        lost = Fraction(moved)  # the weight of each of them is at most 1
     return _pure(leaf.sensitivity / leaf.scale, min(Fraction(1), lost / total))
 
 
@@ -168,52 +177,50 @@ def _(leaf: core.Sampled) -> Cost:
     leaf that has a delta.
 
     The rho of the whole event, up to q * delta, holds as well. The theorem does not say so, so
-    here is the proof. Let S be the sample of all other units; its law does not depend on the
-    unit. Write M for the event on S, and N for the event on S with the unit. That the event
-    has rho up to delta says that there are laws with
+    here is the proof. Let S be the sample of all other units; its distribution does not depend
+    on the unit. Write M for the event on S, and N for the event on S with the unit. That the
+    event has rho up to delta says that there are distributions with
 
         M = (1 - delta) A + delta B   and   N = (1 - delta) C + delta D,
 
     where the Renyi divergence between A and C of every order alpha > 1, in both directions, is
-    at most rho * alpha (Bun, Steinke 2016, definition 8.1). What is released about the table
-    without the unit is M, and about the table with it (1 - q) M + q N. Both are mixtures:
+    at most rho * alpha (Bun, Steinke 2016, definition 8.1). The output for the table without
+    the unit is M, and for the table with the unit it is (1 - q) M + q N. Both are mixtures:
 
         M                 = [(1 - q) M + q (1 - delta) A]  +  q delta B
         (1 - q) M + q N   = [(1 - q) M + q (1 - delta) C]  +  q delta D
 
     The brackets have the same weights, and their first parts are equal. Renyi divergence is
-    quasi-convex in pairs of laws (van Erven, Harremoes 2014, theorem 13), so that the
-    divergence between the two brackets, scaled to laws, is at most the larger of 0 and
-    rho * alpha, in both directions. The same holds after S is averaged out, again by
-    quasi-convexity. So the sample has rho up to q * delta. Nothing smaller than q * delta
-    would do: the unit is in the sample with probability q, and then D may give it away.
+    quasi-convex in pairs of distributions (van Erven, Harremoes 2014, theorem 13), so that the
+    divergence between the two brackets, normalised, is at most the larger of 0 and rho * alpha,
+    in both directions. The same holds after averaging over S, again by quasi-convexity. So the
+    sample has rho up to q * delta. Nothing smaller than q * delta is possible: the unit is in
+    the sample with probability q, and then D may reveal it.
 
-    `tests/unit/accounting/test_sampled.py` computes both claims for exact laws.
+    `tests/unit/accounting/test_sampled.py` computes both claims for exact distributions.
     """
     whole = cost_of(leaf.event)
     if whole.epsilon is None:
-        # being sampled costs nothing: a mixture with "not in the sample" loses no more
+        # sampling cannot increase the loss: the output is a mixture with "not in the sample"
         return whole
     grown = 1 + leaf.probability * (exp_bounds(whole.epsilon)[1] - 1)
     epsilon = min(whole.epsilon, log_bounds(grown)[1]) if grown > 1 else Fraction(0)
     return Cost(epsilon, min(whole.rho, epsilon**2 / 2), leaf.probability * whole.delta)
 
 
-# ------------------------------------------------------------------ curve
-# The whole privacy curve of an event: delta at every epsilon, for events fixed in advance.
+# Privacy curve of a whole event --------------------------------------------------------------
 
 
 def delta_at(event: core.Event, epsilon: Fraction) -> Fraction:
-    """A delta such that ``event`` is (epsilon, delta)-private.
+    """Return the least of several bounds on the delta of ``event`` at ``epsilon``.
 
-    The least of the ways to bound it.
-
-    Guarantee: never below the true one. The least of several bounds is valid because the event
-    is fixed; a budget that is spent adaptively adds up one measure instead
-    (`tacit.lab.accountants`).
-    Reference: a mechanism with (e, d) is at most randomised response with d of the mass lost,
-    whose delta at epsilon is d + (1 - d) * (exp(e) - exp(epsilon)) / (exp(e) + 1) (Kairouz, Oh,
-    Viswanath 2015, theorem 3.1).
+    Guarantee: the result is never below the exact delta. Taking the least of several bounds is
+    valid because the event is fixed in advance; a budget that is spent adaptively must add up
+    one measure instead (`tacit.lab.accountants`).
+    Reference: an (e, d)-private mechanism is dominated by randomised response that reveals
+    everything with probability d, whose delta at epsilon is
+    d + (1 - d) * (exp(e) - exp(epsilon)) / (exp(e) + 1) (Kairouz, Oh, Viswanath 2015, theorem
+    3.1).
 
     Example:
         >>> from tacit.core.event import LaplaceNoise
@@ -228,7 +235,7 @@ def delta_at(event: core.Event, epsilon: Fraction) -> Fraction:
         and listed[0][1] == 1
     ):
         leaf = listed[0][0]
-        return _rounded_up(smooth_laplace_delta(leaf.factor, leaf.smoothing, epsilon))
+        return _round_up(smooth_laplace_delta(leaf.factor, leaf.smoothing, epsilon))
     costs = [(cost_of(leaf), times) for leaf, times in listed]
     lost = sum((cost.delta * times for cost, times in costs), Fraction(0))
     rho = sum((cost.rho * times for cost, times in costs), Fraction(0))
@@ -239,43 +246,42 @@ def delta_at(event: core.Event, epsilon: Fraction) -> Fraction:
         bounds.append(lost + (1 - min(lost, Fraction(1))) * _response_delta(pure, epsilon))
     match listed:
         case [(core.BallNoise(square, scale, dimensions), 1)] if square:
-            # per unit of sensitivity, rounded toward more loss
+            # the scale per unit of sensitivity, rounded toward more loss
             part = float(scale / sqrt_bounds(square)[1]) * (1 - 2**-50)
             bounds.append(Fraction(ball_delta(part, dimensions, float(epsilon))))
     return min(bounds)
 
 
-def _rounded_up(delta: float) -> Fraction:
-    """A delta computed in floats, with room for their rounding."""
+def _round_up(delta: float) -> Fraction:
+    """Return a delta that was computed in floats, with a margin for their rounding."""
     return min(Fraction(1), Fraction(delta) * (1 + Fraction(1, 10**6)) + Fraction(1, 10**15))
 
 
 def _response_delta(pure: Fraction, epsilon: Fraction) -> Fraction:
-    """The delta of randomised response of ``pure`` at ``epsilon``, rounded up."""
+    """Return the delta at ``epsilon`` of ``pure``-private randomised response, rounded up."""
     if epsilon >= pure:
         return Fraction(0)
-    # (exp(pure) - exp(epsilon)) / (exp(pure) + 1), which rises with exp(pure)
+    # (exp(pure) - exp(epsilon)) / (exp(pure) + 1), which increases with exp(pure)
     top = exp_bounds(pure)[1]
     return (top - exp_bounds(epsilon)[0]) / (top + 1)
 
 
-# ------------------------------------------------------------------ price
-# What an event costs, under the measure that a budget counts in.
+# Loss in the measure of a budget -------------------------------------------------------------
 
 EPSILON_UNIT = Fraction(1, 10**6)
-"""An epsilon that is read off a curve is a multiple of this, rounded up."""
+"""Step of an epsilon that is read off a curve; it is rounded up to a multiple of it."""
 
 
 def loss_of(
     event: core.Event, measure: core.Measure, delta: Fraction = Fraction(0)
 ) -> core.Loss:
-    """The loss of ``event``: an amount that a budget of ``measure`` can add up.
+    """Return the loss of ``event`` in the measure of a budget, which can be added up.
 
-    Under `Measure.APPROXIMATE` a leaf that has no epsilon of its own, such as Gaussian noise,
+    Under `Measure.APPROXIMATE`, a leaf that has no epsilon of its own, such as Gaussian noise,
     is converted at ``delta``, once for each time that it happened.
 
-    Guarantee: ``event`` satisfies the loss, and losses of one measure add up even where each
-    event is chosen after the answers of those before were seen.
+    Guarantee: ``event`` satisfies the loss. Losses of one measure add up even if each event is
+    chosen after seeing the answers of all earlier events.
     Reference: for zCDP with delta, Whitehouse, Ramdas, Rogers, Wu 2023, theorem 1.
 
     Example:
@@ -296,10 +302,10 @@ def loss_of(
 
 
 def _curve_loss(leaf: core.Event, measure: core.Measure, delta: Fraction) -> core.Loss:
-    """The loss of a leaf that has a curve and nothing else: the point of it at ``delta``."""
+    """Return the loss of a leaf that has only a privacy curve: its epsilon at ``delta``."""
     if measure is not core.Measure.APPROXIMATE or not delta:
         raise InvalidValue(
-            f"{type(leaf).__name__} has a price in epsilon at a delta above 0, and no other."
+            f"{type(leaf).__name__} can be charged only in epsilon with a delta above 0."
         )
     return core.Loss(
         measure, least_that(lambda x: delta_at(leaf, x) <= delta, EPSILON_UNIT), delta
@@ -317,16 +323,15 @@ def _leaf_loss(cost: Cost, measure: core.Measure, delta: Fraction) -> core.Loss:
         case core.Measure.PURE if cost.epsilon is not None and not cost.delta:
             return core.Loss(measure, cost.epsilon)
     raise InvalidValue(
-        "This event has no pure loss, since it can be told apart with a small probability; "
-        "charge it to a budget that counts in rho with delta or in epsilon with delta."
+        "This event has no pure epsilon, because its guarantee needs a delta; charge it to a "
+        "budget in rho with delta or in epsilon with delta."
     )
 
 
-# ------------------------------------------------------------------ calibrate
-# The least noise within a loss, for any mechanism, by solving its own curve.
+# Calibration ---------------------------------------------------------------------------------
 
 UNIT = Fraction(1, 10**9)
-"""Parameters are solved for to this step, rounded toward more noise."""
+"""Step of a calibrated parameter, which is rounded toward more noise."""
 
 
 def calibrate(
@@ -335,9 +340,10 @@ def calibrate(
     delta: Fraction = Fraction(0),
     unit: Fraction = UNIT,
 ) -> Fraction:
-    """The least parameter, more of which is more noise, whose event stays within ``loss``.
+    """Return the least noise parameter whose event stays within ``loss``.
 
-    No constant is typed in: the loss is that of the event which will be charged.
+    A larger parameter must mean more noise. There is no separate formula for each mechanism:
+    the loss is computed from the same event that will be charged.
 
     Guarantee: ``loss_of(event_at(parameter))`` is within ``loss``, and at ``parameter - unit``
     it is not.
@@ -348,5 +354,5 @@ def calibrate(
         Fraction(30, 1)
     """
     if loss.amount <= 0:
-        raise InvalidValue(f"No noise is enough for {loss}: ask for a loss above 0.")
+        raise InvalidValue(f"No amount of noise is enough for {loss}; ask for a loss above 0.")
     return least_that(lambda x: loss_of(event_at(x), loss.measure, delta) <= loss, unit)

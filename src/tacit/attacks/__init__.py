@@ -1,8 +1,8 @@
-"""Attacks on releases, with and without noise: what an attacker learns, measured.
+"""Attacks on releases, which measure how much an attacker learns with and without noise.
 
 Linkage, differencing, averaging, reconstruction, tracing and membership inference run on
-exact answers and on answers of Tacit, so that an owner sees both side by side. Only owners
-run them.
+exact answers and on answers of Tacit, so that an owner can compare both. Only owners can run
+them, because they need exact data.
 """
 
 __all__ = []

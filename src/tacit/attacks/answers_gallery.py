@@ -1,4 +1,8 @@
-"""The same question again, or in other words: fresh noise averages out, kept noise does not."""
+"""Attacks on published answers: averaging, differencing, decoding and outliers.
+
+Each section holds one attack from the literature: the attacker's computation, and a function
+that returns a `Finding` with the measured success.
+"""
 
 from typing import Any
 
@@ -10,9 +14,13 @@ from scipy.sparse import csr_array, eye_array, hstack, vstack
 from tacit.attacks.finding import Finding, Measured
 from tacit.errors import InternalError, InvalidValue
 
+# ------------------------------------------------------------------ averaging
+# If each repeat of a question has fresh noise, the mean of the repeats removes the noise. If
+# the noise is stored and repeated, the mean of the repeats shows nothing new.
+
 
 def averaged(answers: NDArray[Any]) -> NDArray[np.float64]:
-    """The mean of each row of answers to one question.
+    """Return the mean of each row of answers to one question.
 
     Example:
         >>> averaged(np.array([[9, 11], [4, 6]])).tolist()
@@ -28,13 +36,13 @@ def averaging(
     everyone_else: float,
     allowed: float | None = None,
 ) -> Finding:
-    """How often the mean of a row of counts tells whether one person is among those counted.
+    """Measure how often the mean of a row of counts reveals whether one person is counted.
 
     The attacker knows the count of ``everyone_else``, and that half of the rows have one more.
 
     Example:
         >>> rows = np.array([[101, 101, 100], [99, 100, 101]])
-        >>> averaging("noise anew", rows, np.array([True, False]), 100.0).success.value
+        >>> averaging("fresh noise", rows, np.array([True, False]), 100.0).success.value
         1.0
     """
     guess = averaged(answers) > everyone_else + 0.5
@@ -46,23 +54,26 @@ def averaging(
 
 
 # ------------------------------------------------------------------ differencing
-# Two means, before and after somebody left: together they tell what that person had.
+# A mean is published before and after a person leaves a group. Together, the two means reveal
+# the value of that person.
 
 
 def difference(before: NDArray[Any], after: NDArray[Any], count: int) -> NDArray[np.float64]:
-    """What whoever left had, by means of ``count`` people before and one less after.
+    """Return the value of the person who left, from the means before and after.
+
+    The group had ``count`` people before, and one fewer after.
 
     Example:
         >>> difference(np.array([52.0]), np.array([50.0]), 5).tolist()
         [60.0]
     """
-    if count < 2:  # noqa: PLR2004 - one leaves and one stays
-        raise InvalidValue(f"Somebody stays: two people or more, and {count} were given.")
+    if count < 2:  # noqa: PLR2004 - one person leaves and at least one stays
+        raise InvalidValue(f"A group needs two people or more, but {count} were given.")
     return np.asarray(count * before - (count - 1) * after, dtype=np.float64)
 
 
 def miss(guesses: NDArray[Any], truth: NDArray[Any] | float) -> float:
-    """The root of the mean squared error of ``guesses``.
+    """Return the root mean squared error of ``guesses``.
 
     Example:
         >>> miss(np.array([3.0, -3.0]), 0.0)
@@ -78,7 +89,9 @@ def differencing(
     within: float,
     chance: float,
 ) -> Finding:
-    """How often the value of whoever left is told to ``within``; ``chance`` knows the bounds.
+    """Measure how often a guess is within ``within`` of the value of the person who left.
+
+    ``chance`` is the success of a guess that knows only the bounds of the column.
 
     Example:
         >>> differencing("exact", np.array([60.0] * 9), 60.0, 1.0, 0.02).verdict.name
@@ -89,14 +102,15 @@ def differencing(
     return Finding("differencing", system, f"a salary, to {within:g}", success, chance)
 
 
-# ------------------------------------------------------------------ decoding
-# Linear programming, which tells secret bits even where some answers are lies.
+# ------------------------------------------------------------------ linear programming decoding
+# Linear programming recovers secret bits from counts, even if some of the counts are wrong by
+# any amount.
 
 
 def decode(questions: Any, answers: NDArray[Any]) -> NDArray[np.float64]:
-    """What each person has, in [0, 1], so that the answers are off by least in all.
+    """Return the value of each person, in [0, 1], with the least sum of absolute errors.
 
-    The sum of absolute errors forgives a few wild answers, where least squares does not.
+    Unlike least squares, the sum of absolute errors tolerates a few arbitrary answers.
     Reference: Dwork, McSherry, Talwar 2007 (fewer than 0.239 of the answers may be arbitrary).
 
     Example:
@@ -118,34 +132,37 @@ def decode(questions: Any, answers: NDArray[Any]) -> NDArray[np.float64]:
         method="highs",
     )
     if solved.x is None:
-        raise InternalError("A linear program that always has a solution had none.")
+        raise InternalError("The linear program always has a solution, but none was found.")
     return np.asarray(solved.x[:people], dtype=np.float64)
 
 
-# ------------------------------------------------------------------ exhaustive
-# A small database from all its subset sums: every candidate is tried.
+# ------------------------------------------------------------------ exhaustive search
+# A small database is recovered from noisy answers to all subset sums, by trying every
+# candidate database.
 
 MOST = 14
-"""People, of whom all 2**14 databases are tried against all 2**14 questions."""
+"""Maximum number of people: 2**14 databases are tried against 2**14 questions."""
 
 
 def databases(people: int) -> NDArray[np.float32]:
-    """All databases of so many bits, which are also all subsets: a row each.
+    """Return all databases of ``people`` bits, one in each row; they are also all subsets.
 
     Example:
         >>> databases(2).tolist()
         [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
     """
     if not 1 <= people <= MOST:
-        raise InvalidValue(f"All databases are tried of 1 to {MOST} people, not of {people}.")
+        raise InvalidValue(
+            f"An exhaustive search supports 1 to {MOST} people, but {people} were given."
+        )
     numbers = np.arange(2**people)[:, None]
     return np.asarray(numbers >> np.arange(people)[::-1] & 1, dtype=np.float32)
 
 
 def worst_errors(answers: NDArray[Any], people: int) -> NDArray[np.float64]:
-    """For each database, by how much it misses the answer to the subset that it misses most.
+    """Return, for each database, its largest error over the answers to all subsets.
 
-    ``answers`` are those to the subsets of `databases`, in their order.
+    ``answers`` are in the order of the subsets of `databases`.
     """
     rows = databases(people)
     given = np.asarray(answers, dtype=np.float32)
@@ -154,11 +171,11 @@ def worst_errors(answers: NDArray[Any], people: int) -> NDArray[np.float64]:
 
 
 def consistent(answers: NDArray[Any], people: int, most: float) -> NDArray[np.float32]:
-    """All databases that miss no answer by more than ``most``.
+    """Return all databases whose error is at most ``most`` for every answer.
 
-    Guarantee: if the answers to the true database miss by at most ``most`` too, every one of
-    these differs from it in at most 4 * ``most`` people.
-    Reference: Dinur, Nissim 2003, theorem 3; the lecture's "blatant non-privacy".
+    Guarantee: if the error of the answers is at most ``most``, each of these databases differs
+    from the true one in at most 4 * ``most`` people.
+    Reference: Dinur, Nissim 2003, theorem 3 ("blatant non-privacy").
 
     Example:
         >>> truth = np.array([1.0, 0.0, 1.0])
@@ -169,7 +186,9 @@ def consistent(answers: NDArray[Any], people: int, most: float) -> NDArray[np.fl
 
 
 def nearest(answers: NDArray[Any], people: int) -> NDArray[np.float32]:
-    """The database whose squared misses are least in all: what an attacker takes otherwise.
+    """Return the database with the least sum of squared errors.
+
+    An attacker uses it where no bound on the errors of the answers is known.
 
     Example:
         >>> truth = np.array([1.0, 0.0, 1.0])
@@ -177,18 +196,21 @@ def nearest(answers: NDArray[Any], people: int) -> NDArray[np.float32]:
         [1.0, 0.0, 1.0]
     """
     rows = databases(people)
-    # the square of the misses is this, and a part that is the same for all
+    # the sum of squared errors, without a constant that is the same for all databases
     misses = np.sum(rows @ (rows.T @ rows) * rows, axis=1) - 2 * rows @ (rows.T @ answers)
     found: NDArray[np.float32] = rows[np.argmin(misses)]
     return found
 
 
 # ------------------------------------------------------------------ local sensitivity
-# Noise that fits the data tells of the data by its size.
+# If noise is scaled to the local sensitivity of the data, the size of the noise reveals
+# something about the data.
 
 
 def median_sensitivity(values: NDArray[Any], low: float, high: float) -> float:
-    """How far one more or other value moves the median of an odd number of values, from here.
+    """Return the local sensitivity of the median of an odd number of values.
+
+    It is the largest change of the median when one value is added or replaced.
 
     Example:
         >>> median_sensitivity(np.array([0, 0, 0, 9, 9]), 0, 9)
@@ -208,10 +230,10 @@ def side_channel(
     value: float,
     allowed: float | None = None,
 ) -> Finding:
-    """How often one answer tells which of two neighbours it is about, by its noise alone.
+    """Measure how often the noise of one answer reveals which of two neighbours it is about.
 
-    Both have the median ``value``. On the ``calm`` one nobody can move it, so that noise of the
-    local sensitivity is none: whoever sees exactly ``value`` knows.
+    Both datasets have the median ``value``. In the first, whose answers are ``calm``, the local
+    sensitivity is 0, so that there is no noise: an answer equal to ``value`` identifies it.
 
     Example:
         >>> calm, shaken = np.zeros(8), np.array([3, -9, 1, 4, -2, 7, 5, -1])
@@ -226,11 +248,12 @@ def side_channel(
 
 
 # ------------------------------------------------------------------ outlier
-# One very rich person moves a mean, and the weights of a regression, for all to see.
+# One outlier, such as a very rich person, changes a mean or the weights of a regression so much
+# that everybody can see it.
 
 
 def weights(features: NDArray[Any], target: NDArray[Any]) -> NDArray[np.float64]:
-    """The least-squares weights that a hospital would publish, the constant last.
+    """Return the least-squares weights that a hospital would publish; the constant is last.
 
     Example:
         >>> weights(np.array([[0.0], [1.0], [2.0]]), np.array([1.0, 3.0, 5.0])).round(6)
@@ -242,7 +265,7 @@ def weights(features: NDArray[Any], target: NDArray[Any]) -> NDArray[np.float64]
 
 
 def odd_one_out(published: NDArray[Any]) -> NDArray[np.int64]:
-    """In each row, the hospital whose number is farthest from the middle of all.
+    """Return, for each row, the hospital whose number is farthest from the median.
 
     Example:
         >>> odd_one_out(np.array([[1.0, 1.1, 0.2, 0.9]])).tolist()
@@ -259,7 +282,7 @@ def outlier(
     truth: NDArray[Any],
     allowed: float | None = None,
 ) -> Finding:
-    """How often the published numbers tell in which hospital the outlier is.
+    """Measure how often the published numbers reveal which hospital has the outlier.
 
     Example:
         >>> rows, truth = np.array([[50.0, 51.0, 9000.0]]), np.array([2])

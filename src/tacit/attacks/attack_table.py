@@ -1,4 +1,8 @@
-"""Counts with the noise that a stated loss asks for, and what it leaves to an attacker."""
+"""Attacks on a table of an owner: rows without names, and counts with and without noise.
+
+The first part adds the noise of Tacit at a stated loss, and computes the largest success that
+the loss allows any attacker. The second part runs linkage and reconstruction attacks.
+"""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -22,7 +26,7 @@ ONE = Rule("one person is counted so often")
 
 
 def loss_within(epsilon: Number, delta: Number) -> Loss:
-    """What all answers together may lose, in the measure that adds up best.
+    """Return the loss of all answers together: zCDP if delta is above 0, else pure epsilon.
 
     Example:
         >>> print(loss_within(1, 0), "or", loss_within(1, "1e-6").measure.name)
@@ -34,7 +38,9 @@ def loss_within(epsilon: Number, delta: Number) -> Loss:
 
 
 def noisy(counts: NDArray[Any], times: int, loss: Loss) -> NDArray[np.int64]:
-    """Counts of which one person is in ``times`` at most, released together within ``loss``.
+    """Return noisy counts, released together within ``loss``.
+
+    One person is in at most ``times`` of the counts.
 
     Example:
         >>> noisy(np.array([[40, 2]]), 1, Loss.pure(1)).shape
@@ -54,7 +60,9 @@ def noisy(counts: NDArray[Any], times: int, loss: Loss) -> NDArray[np.int64]:
 
 
 def told_at_most(epsilon: Number, delta: Number) -> float:
-    """How often the best attacker tells who was in, or an even bit: one figure for both.
+    """Return the largest success probability of an attacker on membership or an even bit.
+
+    An even bit is a secret bit that is 0 or 1 with equal probability.
 
     Example:
         >>> round(told_at_most(1, 0), 3)
@@ -64,7 +72,7 @@ def told_at_most(epsilon: Number, delta: Number) -> float:
 
 
 def above_chance(chance: float, epsilon: Number, delta: Number) -> float:
-    """How often the best attacker guesses a secret that a guess gets with ``chance``.
+    """Return the largest success of an attacker, where a blind guess succeeds with ``chance``.
 
     Example:
         >>> round(above_chance(0.25, 1, 0), 3)
@@ -75,15 +83,17 @@ def above_chance(chance: float, epsilon: Number, delta: Number) -> float:
     return min(1.0, chance + gained, times)
 
 
-# ------------------------------------------------------------------ on table
-# Attack rows without names, and the counts that somebody might publish of them.
+# ------------------------------------------------------------------ attacks on a table
 
 MOST_SECRETS = 1000
-"""People whose bits are reconstructed, from four times as many questions."""
+"""Maximum number of people whose bits are reconstructed, from four questions for each."""
 
 
 def rows_without_names(facts: Sequence[NDArray[Any]], secret: NDArray[Any]) -> list[Finding]:
-    """What rows of public facts and one secret tell, beside a list of names and facts."""
+    """Return the findings of linkage attacks on rows of public facts and one secret.
+
+    The attacker also has a list of names with the same public facts.
+    """
     return [
         uniqueness(facts),
         linkage(facts, secret, facts, secret),
@@ -94,7 +104,11 @@ def rows_without_names(facts: Sequence[NDArray[Any]], secret: NDArray[Any]) -> l
 def cells_through_tacit(
     facts: Sequence[NDArray[Any]], secret: NDArray[Any], epsilon: Number, delta: Number
 ) -> Finding:
-    """The same secrets guessed from noisy counts of every cell: the likeliest one in it."""
+    """Return the finding of an attacker who sees noisy counts of every cell.
+
+    A cell is a combination of public facts. The attacker guesses the most frequent secret of
+    a person's cell.
+    """
     place = cells(facts)
     values, codes = np.unique(secret, return_inverse=True)
     counts = np.zeros((int(place.max()) + 1, values.size), dtype=np.int64)
@@ -109,7 +123,10 @@ def cells_through_tacit(
 
 
 def counts_of_groups(secret: NDArray[Any], epsilon: Number, delta: Number) -> list[Finding]:
-    """Whether many counts of random groups tell who has a value that about half have."""
+    """Return the findings of a reconstruction attack by many counts of random groups.
+
+    The secret bit is whether a person has the value whose share is nearest to one half.
+    """
     bits = _even_bits(secret)[:MOST_SECRETS]
     questions = 4 * bits.size
     drawn = uniform_bits(SystemEntropy(b"an owner's attack"), questions * bits.size, 1)
@@ -118,7 +135,7 @@ def counts_of_groups(secret: NDArray[Any], epsilon: Number, delta: Number) -> li
     loss, times = loss_within(epsilon, delta), int(asked.sum(axis=0).max())
     most = told_at_most(epsilon, delta)
     share = float(bits.mean())
-    # whoever sees nothing says the commoner bit, which may be right more often than that
+    # a blind guess of the more frequent bit may succeed more often than the bound for even bits
     allowed = max(most, share, 1 - share)
     systems: dict[str, tuple[NDArray[Any], float | None]] = {
         "exact counts": (answers, None),
@@ -136,7 +153,7 @@ def counts_of_groups(secret: NDArray[Any], epsilon: Number, delta: Number) -> li
 
 
 def _even_bits(secret: NDArray[Any]) -> NDArray[np.float64]:
-    """Whether each has the value that is nearest to being had by half."""
+    """Return, for each person, whether they have the value whose share is nearest to 1/2."""
     values, codes = np.unique(secret, return_inverse=True)
     shares = np.bincount(codes) / codes.size
     chosen = int(np.argmin(np.abs(shares - 1 / 2)))

@@ -1,4 +1,4 @@
-"""Exact answers, for whoever owns the data: what a release without privacy would say."""
+"""Exact answers for the owner of the data, to compare with private answers."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,13 +10,14 @@ from tacit.noise import Integers
 from tacit.plan import BoundedPlan
 
 Cell = tuple[int, Group, int]
-"""Which tally, which group, and which of the group's integers."""
+"""Index of one integer of an answer: the tally, the group, and the place within the group."""
 
 
 def exactly(plan: BoundedPlan, table: SecretTable) -> dict[Cell, int]:
-    """All integers that an engine found, without noise.
+    """Return all integers that an engine computed, without noise.
 
-    An owner attacks their own table with this, and what comes of it is not for anybody else.
+    An owner uses this to attack their own table. The result is not private and must stay with
+    the owner.
     """
     groups = public_groups(plan)
     if groups is None:
@@ -31,12 +32,12 @@ def exactly(plan: BoundedPlan, table: SecretTable) -> dict[Cell, int]:
 
 
 def repeated(secret: Secret[Integers], times: int) -> Secret[Integers]:
-    """The same integers so many times over, still in a box: for as many answers at once."""
+    """Return the integers repeated ``times`` times, as a secret, for many answers at once."""
     return Secret(np.tile(unseal(secret), times))
 
 
 def moved(first: dict[Cell, int], second: dict[Cell, int]) -> bool:
-    """Whether two exact answers differ; a group that is not there counts 0.
+    """Return whether two exact answers differ; a missing group counts as 0.
 
     Example:
         >>> moved({(0, ("north",), 0): 3}, {(0, ("north",), 0): 2})
@@ -46,5 +47,5 @@ def moved(first: dict[Cell, int], second: dict[Cell, int]) -> bool:
 
 
 def as_array(seen: dict[Cell, int], cells: list[Cell]) -> NDArray[np.float64]:
-    """The integers at ``cells``, in their order."""
+    """Return the integers of ``cells``, in their order."""
     return np.array([seen.get(cell, 0) for cell in cells], dtype=np.float64)

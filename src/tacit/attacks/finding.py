@@ -1,4 +1,4 @@
-"""What was measured, and how far the truth may lie from it."""
+"""The result of an attack: its measured success, its interval and its verdict."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -13,15 +13,16 @@ from numpy.typing import NDArray
 from tacit.errors import InvalidValue
 
 CONFIDENCE = 0.9999
-"""How often an interval holds the probability that it is about.
+"""Confidence of the intervals.
 
-So an honest system that gives exactly what it promises is convicted once in 20,000 times.
+With this value, a correct system whose success is exactly at its limit is reported as broken
+once in 20,000 times.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A share of tries, with the interval that holds its probability at a confidence.
+    """A share of successful attempts, with a confidence interval for its probability.
 
     Reference: Wilson 1927 (the interval); DeLong, DeLong, Clarke-Pearson 1988 (of an area).
 
@@ -39,10 +40,11 @@ class Measured:
 
     @classmethod
     def share(cls, hits: float, count: float, confidence: float = CONFIDENCE) -> "Measured":
-        """``hits`` of ``count`` independent tries."""
+        """Return the share of ``hits`` among ``count`` independent attempts."""
         if not 0 <= hits <= count or count <= 0:
             raise InvalidValue(
-                f"A share is of at least 1 try, and holds none but those: {hits} of {count}."
+                "A share needs at least 1 attempt, and at most as many hits as attempts, but "
+                f"{hits} of {count} was given."
             )
         value = hits / count
         width = NormalDist().inv_cdf((1 + confidence) / 2)
@@ -56,9 +58,9 @@ class Measured:
     def area(
         cls, members: NDArray[Any], others: NDArray[Any], confidence: float = CONFIDENCE
     ) -> "Measured":
-        """How often a member's score is above another's; ties are half.
+        """Return the probability that a member's score is above another's; ties count half.
 
-        It is the area under the curve of hits against false alarms, and a half is a guess.
+        It is the area under the ROC curve (AUC); a blind guess has an AUC of one half.
 
         Example:
             >>> print(Measured.area(np.array([2, 3, 4, 4]), np.array([1, 2, 0, 2])))
@@ -69,7 +71,7 @@ class Measured:
         value = float(above.mean())
         spread = _variance(above) / above.size + _variance(below) / below.size
         few = min(above.size, below.size)
-        # as many tries of an even weight as would be as sure
+        # the number of independent attempts that would have the same variance
         count = value * (1 - value) / spread if spread > 0 else float(few)
         return cls.share(value * count, count, confidence)
 
@@ -79,7 +81,7 @@ class Measured:
 
 
 def _places(scores: NDArray[Any], among: NDArray[Any]) -> NDArray[np.float64]:
-    """For each score, the share of the others that is below it; ties are half."""
+    """Return, for each score, the share of ``among`` that is below it; ties count half."""
     order = np.sort(among)
     left, right = np.searchsorted(order, scores), np.searchsorted(order, scores, side="right")
     return np.asarray((left + right) / (2 * among.size), dtype=np.float64)
@@ -90,11 +92,10 @@ def _variance(values: NDArray[np.float64]) -> float:
 
 
 # ------------------------------------------------------------------ verdict
-# What a measured success means, in words.
 
 
 class AttackVerdict(Enum):
-    """How an attack ended, from the reader's side."""
+    """The meaning of a measured success, in words."""
 
     TOLD = "tells nearly everything"
     LEAKS = "tells more than a guess"
@@ -105,29 +106,31 @@ class AttackVerdict(Enum):
 
     @property
     def good(self) -> bool:
-        """Whether a person in the data has nothing to complain of."""
+        """Whether the privacy of the people in the data is protected."""
         return self in {AttackVerdict.HELD, AttackVerdict.GUESS}
 
 
 # ------------------------------------------------------------------ finding
-# What an attacker learned, beside what a guess and the guarantee would give.
 
 NEARLY = 0.9
-"""From this part of the way between a guess and certainty on, nearly everything is told."""
+"""Part of the way from a guess to certainty from which nearly everything is revealed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """The success of one attack on one system.
 
-    ``chance`` is what an attacker reaches who sees nothing; ``allowed`` is the most that a
-    guarantee leaves to anyone, where there is one. A ``fact`` holds whether or not any one
-    person took part, so that no noise for one person hides it.
+    ``chance`` is the success of an attacker who sees no answer. ``allowed`` is the largest
+    success that the guarantee allows, if there is a guarantee. A ``fact`` is true of the
+    population whether or not one person took part, so that noise for one person does not hide
+    it.
 
     Example:
-        >>> raw = Finding("averaging", "noise anew", "is Bob in?", Measured.share(99, 100), 0.5)
+        >>> raw = Finding(
+        ...     "averaging", "fresh noise", "is Bob in?", Measured.share(99, 100), 0.5
+        ... )
         >>> print(raw)
-        averaging, noise anew: is Bob in? 99% (85.2% to 99.9%), a guess 50%: \
+        averaging, fresh noise: is Bob in? 99% (85.2% to 99.9%), a guess 50%: \
 tells nearly everything
     """
 
@@ -141,11 +144,11 @@ tells nearly everything
 
     def __post_init__(self) -> None:
         if not 0 <= self.chance <= 1:
-            raise InvalidValue(f"Chance is a probability, and {self.chance} is not.")
+            raise InvalidValue(f"chance must be a probability, but {self.chance} was given.")
 
     @property
     def verdict(self) -> AttackVerdict:
-        """What it means; a promise is broken where even the lower end is above it."""
+        """The verdict. A guarantee is broken if even the lower end of the interval is above."""
         if self.fact:
             return AttackVerdict.FACT
         if self.allowed is not None and self.success.low > self.allowed:
@@ -165,7 +168,7 @@ tells nearly everything
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         return {
             "attack": self.attack,
             "system": self.system,
@@ -180,7 +183,7 @@ tells nearly everything
         }
 
     def html_row(self) -> str:
-        """A row of a table; whatever stands in a name is text to a browser."""
+        """Return a row of an HTML table, in which all names are escaped."""
         allowed = "" if self.allowed is None else _percent(self.allowed)
         cells = (
             self.attack,

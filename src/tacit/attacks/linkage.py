@@ -1,4 +1,7 @@
-"""Rows without names, joined with a list of names by what both hold."""
+"""Linkage attacks on rows without names, and attacks on k-anonymity.
+
+Rows without names are joined with a list of names by the public facts that both contain.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,14 +14,14 @@ from tacit.errors import InvalidValue
 
 
 def cells(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
-    """A number for each row, equal where all columns are equal.
+    """Return a number for each row, which is equal for rows that agree in all columns.
 
     Example:
         >>> cells([np.array(["a", "a", "b"]), np.array([1, 1, 1])]).tolist()
         [0, 0, 1]
     """
     if not columns or len({len(column) for column in columns}) != 1:
-        raise InvalidValue("Name at least one column, and columns of one length.")
+        raise InvalidValue("Give at least one column, and columns of the same length.")
     found = np.zeros(len(columns[0]), dtype=np.int64)
     for column in columns:
         _, codes = np.unique(column, return_inverse=True)
@@ -28,14 +31,13 @@ def cells(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
 
 
 def uniqueness(columns: Sequence[NDArray[Any]], system: str = "rows without names") -> Finding:
-    """How many people are alone with what ``columns`` say of them.
+    """Measure the share of people whose values in ``columns`` are unique.
 
     Reference: Sweeney 2000 (ZIP code, birth date and sex: 87% of the people of the United
     States); Golle 2006 (63%).
 
     Example:
-        >>> told = uniqueness([np.array([1, 1, 2, 3])])
-        >>> told.success.value
+        >>> uniqueness([np.array([1, 1, 2, 3])]).success.value
         0.5
     """
     place = cells(columns)
@@ -46,7 +48,7 @@ def uniqueness(columns: Sequence[NDArray[Any]], system: str = "rows without name
 
 
 def expected_uniqueness(people: int, shares: NDArray[Any]) -> float:
-    """How many are alone, where ``shares`` are the probabilities of all cells.
+    """Return the expected share of unique people; ``shares`` are the cell probabilities.
 
     Example:
         >>> round(expected_uniqueness(100, np.full(1000, 1 / 1000)), 2)
@@ -62,9 +64,10 @@ def linkage(
     truth: NDArray[Any],
     system: str = "rows without names",
 ) -> Finding:
-    """How many named people's secrets a join tells: those with one row that fits.
+    """Measure how often a join reveals the secret of a named person.
 
-    Where none or several fit, the attacker says what is commonest.
+    If exactly one row matches, the attacker takes its secret. If none or several match, the
+    attacker guesses the most frequent secret.
 
     Example:
         >>> rows, secret = [np.array([1, 2, 2])], np.array(["flu", "none", "none"])
@@ -86,14 +89,14 @@ def linkage(
     return Finding("linkage", system, "named people's secrets", hits, chance)
 
 
-# ------------------------------------------------------------------ anonymity
-# What k-anonymity leaves open: groups that agree, and attackers who know a little more.
-#
-# Only public facts make a group here, as in Sweeney's definition, and not the secret.
+# ------------------------------------------------------------------ k-anonymity
+# k-anonymity does not protect a secret that a whole group shares, or against attackers with
+# background knowledge. As in Sweeney's definition, a group is defined by public facts only, and
+# not by the secret.
 
 
 def anonymity(columns: Sequence[NDArray[Any]]) -> int:
-    """The k of a table: the fewest rows that share their public facts.
+    """Return the k of a table: the smallest number of rows that share their public facts.
 
     Example:
         >>> anonymity([np.array([1, 1, 2, 2, 2])])
@@ -104,7 +107,7 @@ def anonymity(columns: Sequence[NDArray[Any]]) -> int:
 
 
 def homogeneity(columns: Sequence[NDArray[Any]], secret: NDArray[Any]) -> Finding:
-    """How many people's secret is told because their whole group shares it.
+    """Measure the share of people whose secret is revealed because their group shares it.
 
     Reference: Machanavajjhala et al. 2007, section 2.
 
@@ -113,15 +116,16 @@ def homogeneity(columns: Sequence[NDArray[Any]], secret: NDArray[Any]) -> Findin
         >>> homogeneity([np.zeros(100)], grades).success.value
         1.0
     """
-    return _told("homogeneity", "a secret that all in a group share", columns, secret)
+    return _shared_secrets("homogeneity", "a secret that all in a group share", columns, secret)
 
 
 def background(
     columns: Sequence[NDArray[Any]], secret: NDArray[Any], ruled_out: object
 ) -> Finding:
-    """How many people's secret is told to one who knows that they do not have ``ruled_out``.
+    """Measure the share of people whose secret is revealed by background knowledge.
 
-    Whoever has it is not asked about.
+    The attacker knows that they do not have the value ``ruled_out``. People who have it are
+    left out.
 
     Example:
         >>> group, secret = np.zeros(4), np.array(["flu", "flu", "cancer", "flu"])
@@ -131,10 +135,10 @@ def background(
     kept = secret != ruled_out
     inside = [column[kept] for column in columns]
     learns = f"a secret, once {ruled_out} is ruled out"
-    return _told("background knowledge", learns, inside, secret[kept])
+    return _shared_secrets("background knowledge", learns, inside, secret[kept])
 
 
-def _told(
+def _shared_secrets(
     attack: str, learns: str, columns: Sequence[NDArray[Any]], secret: NDArray[Any]
 ) -> Finding:
     place = cells(columns)

@@ -1,4 +1,8 @@
-"""Tables of correlations, as of genes, tell who was in the study and in which group."""
+"""Attacks that identify the people behind published statistics, models and ratings.
+
+Each section holds one attack from the literature: correlations, tracing from means,
+membership inference against a model, and linkage of sparse ratings.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +19,7 @@ from tacit.errors import InvalidValue
 
 
 def products(people: NDArray[Any]) -> NDArray[np.float64]:
-    """For each person, the product of every pair of their standardised attributes.
+    """Return, for each person, the products of all pairs of standardised attributes.
 
     Example:
         >>> products(np.array([[1.0, 2.0, 3.0]])).tolist()
@@ -26,12 +30,12 @@ def products(people: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def table(people: NDArray[Any]) -> NDArray[np.float64]:
-    """The correlations that a study would publish: the mean product of every pair."""
+    """Return the correlations that a study would publish: the mean product of each pair."""
     return np.asarray(products(people).mean(axis=0), dtype=np.float64)
 
 
 def correlation_scores(published: NDArray[Any], people: NDArray[Any]) -> NDArray[np.float64]:
-    """How much each person's own pairs agree with the table.
+    """Return a score for each person: how well the person's pairs agree with the table.
 
     Reference: Wang, Li, Wang, Tang, Zhou 2009; Homer et al. 2008.
 
@@ -44,7 +48,7 @@ def correlation_scores(published: NDArray[Any], people: NDArray[Any]) -> NDArray
 
 
 def expected_correlation_score(people: int, attributes: int) -> float:
-    """The area under the curve for exact correlations of independent attributes.
+    """Return the expected AUC for exact correlations of independent attributes.
 
     Example:
         >>> (
@@ -57,17 +61,18 @@ def expected_correlation_score(people: int, attributes: int) -> float:
     return NormalDist().cdf(sqrt(pairs / (2 * people)))
 
 
-# ------------------------------------------------------------------ tracing
-# Was a person in a study that published nothing but means? By many of them, yes.
+# ------------------------------------------------------------------ tracing from means
+# A study publishes only the means of many attributes. Together, they reveal whether a person
+# was in the study.
 
 
 def tracing_scores(
     people: NDArray[Any], means: NDArray[Any], reference: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """How far each person leans to where the published means lean from the reference.
+    """Return the inner product of each person with the published means, both centred.
 
-    Both are centred by the reference: without that, the product of a mean and a record tells
-    little where attributes are biased.
+    Both are centred at the reference means. Without centring, the product would have little
+    power where attributes are biased.
     Reference: Homer et al. 2008; Dwork, Smith, Steinke, Ullman, Vadhan 2015.
 
     Example:
@@ -77,12 +82,14 @@ def tracing_scores(
         array([ 0.15, -0.15])
     """
     lean = np.asarray(means, dtype=np.float64) - reference
-    # the people stay as they are: centring 20,000 columns of each would copy them
+    # the data is not centred itself, because that would copy 20,000 columns
     return np.asarray(people @ lean - reference @ lean, dtype=np.float64)
 
 
 def expected_tracing_score(people: int, attributes: int, noise: float = 0.0) -> float:
-    """The area under the curve for even attributes of -1 and 1, with noise of that size.
+    """Return the expected AUC for attributes of -1 and 1 with equal probability.
+
+    ``noise`` is the standard deviation of the noise of each mean.
 
     Example:
         >>> (
@@ -101,46 +108,48 @@ def tracing(
     others: NDArray[Any],
     allowed: float | None = None,
 ) -> Finding:
-    """How often `scores` tell a member of the study from somebody else."""
+    """Measure how often scores distinguish a member of the study from another person."""
     return presence("tracing from means", system, members, others, allowed)
 
 
-# ------------------------------------------------------------------ model membership
-# Was a person in the data that a model learned from? By how sure it is of them.
+# ------------------------------------------------------------------ training data of a model
+# A model is often more confident about the people in its training data. The attacker compares
+# the model's confidence with that of shadow models, which the attacker trained.
 
 Predict = Callable[[NDArray[Any]], NDArray[Any]]
-"""From features to the probability of each class, as scikit-learn's ``predict_proba``."""
+"""A function from features to class probabilities, as scikit-learn's ``predict_proba``."""
 
 Fit = Callable[[NDArray[Any], NDArray[Any]], Predict]
-"""From features and labels, 0, 1, ..., to a model: whatever library it is of."""
+"""A function from features and labels (0, 1, ...) to a model of any library."""
 
 LEAST = 1e-6
-"""Probabilities are kept this far from 0 and 1, where a logit would be endless."""
+"""Smallest distance of a probability from 0 and 1, where its logit would be infinite."""
 
 
 def confidences(
     fit: Fit, features: NDArray[Any], labels: NDArray[Any], used: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """How sure each model is of each person's own label, as a logit: a row for each model.
+    """Return the logit confidence of each model in each person's label, one row for a model.
 
-    A row of ``used`` says whose data its model learns from.
+    A row of ``used`` says which people are in the training data of the model.
     """
     rows = []
     for chosen in used:
         predict = fit(features[chosen], labels[chosen])
         own = predict(features)[np.arange(labels.size), labels]
-        kept = np.clip(own, LEAST, 1 - LEAST)
-        rows.append(np.log(kept / (1 - kept)))
+        clipped = np.clip(own, LEAST, 1 - LEAST)
+        rows.append(np.log(clipped / (1 - clipped)))
     return np.array(rows)
 
 
 def likelihood_ratios(
     shadows: NDArray[Any], used: NDArray[np.bool_], seen: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """For each person, how much likelier the attacked model is one that learned from them.
+    """Return, for each person, the log likelihood ratio of being in the training data.
 
-    ``shadows`` are `confidences` of models that the attacker trained, of which ``used`` says
-    who was in; ``seen`` are those of the attacked model. Both laws are taken for normal ones.
+    ``shadows`` are the `confidences` of models that the attacker trained, and ``used`` says who
+    was in the training data of each. ``seen`` are the confidences of the attacked model. Both
+    distributions are assumed to be normal.
     Reference: Carlini et al. 2022, algorithm 1 (LiRA).
 
     Example:
@@ -150,7 +159,10 @@ def likelihood_ratios(
         np.True_
     """
     if (used.sum(axis=0) < 2).any() or ((~used).sum(axis=0) < 2).any():  # noqa: PLR2004
-        raise InvalidValue("Each person is in two shadow models or more, and out of two.")
+        raise InvalidValue(
+            "Each person must be in the training data of two shadow models or more, and not "
+            "in that of two others or more."
+        )
     with_them = _log_likelihood(shadows, used, seen)
     return with_them - _log_likelihood(shadows, ~used, seen)
 
@@ -161,30 +173,31 @@ def _log_likelihood(
     count = chosen.sum(axis=0)
     mean = np.where(chosen, shadows, 0).sum(axis=0) / count
     square = np.where(chosen, (shadows - mean) ** 2, 0).sum(axis=0) / count
-    # few shadows know one person's spread badly: lean on everybody's
+    # few shadow models estimate one person's variance badly: shrink it to the mean of all
     spread = (square * count + square.mean() * 2) / (count + 2) + LEAST
     return np.asarray(-((seen - mean) ** 2) / (2 * spread) - np.log(spread) / 2)
 
 
-# ------------------------------------------------------------------ sparse linkage
-# A few ratings that somebody mentioned, found among the ratings of thousands without names.
+# ------------------------------------------------------------------ linkage of sparse data
+# The attacker knows a few ratings of a person, and finds the person among thousands of people
+# without names.
 
 RATING_WIDTH, DAY_WIDTH = 1.5, 30.0
-"""How fast a likeness falls off with the difference of ratings, and of days."""
+"""Widths of the exponential decay of similarity with the difference of ratings and of days."""
 
 ECCENTRICITY = 1.5
-"""The best is taken where it stands out from the second by so many standard deviations."""
+"""Number of standard deviations by which the best score must exceed the second."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ratings:
-    """Who rated which item, how, and on which day: one entry each, sorted by item."""
+    """Ratings of items by people, with their days: one entry for each, sorted by item."""
 
     person: NDArray[np.int64]
     rating: NDArray[np.int64]
     day: NDArray[np.int64]
     starts: NDArray[np.int64]
-    """Where the entries of each item begin, and after the last one where they end."""
+    """Index of the first entry of each item, and then the number of entries."""
     people: int
 
     @classmethod
@@ -195,7 +208,7 @@ class Ratings:
         rating: NDArray[np.int64],
         day: NDArray[np.int64],
     ) -> "Ratings":
-        """Entries in any order; people and items are numbered from 0."""
+        """Return ratings from entries in any order; people and items are numbered from 0."""
         order = np.argsort(item, kind="stable")
         starts = np.concatenate([[0], np.cumsum(np.bincount(item))])
         people = int(person.max()) + 1
@@ -204,9 +217,10 @@ class Ratings:
     def scores(
         self, item: NDArray[np.int64], rating: NDArray[np.int64], day: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """How much each person looks like the one of whom these few ratings are known.
+        """Return the similarity of each person to the person with these known ratings.
 
-        Rare items count more, by the logarithm of how many rated them.
+        An item with few ratings has more weight: the weight is the inverse of the logarithm of
+        the number of its ratings.
         Reference: Narayanan, Shmatikov 2008, section 4 (Scoreboard-RH).
         """
         found = np.zeros(self.people)
@@ -222,7 +236,7 @@ class Ratings:
 
 
 def stands_out(scores: NDArray[Any], eccentricity: float = ECCENTRICITY) -> int | None:
-    """The one whose score is far above all others', or nobody.
+    """Return the person whose score is far above all other scores, or None.
 
     Example:
         >>> stands_out(np.array([0.0, 0.1, 5.0, 0.2])), stands_out(np.array([1.0, 1.1, 1.2]))
@@ -241,7 +255,7 @@ def identification(
     people: int,
     allowed: float | None = None,
 ) -> Finding:
-    """How often the right one of ``people`` was named; -1 stands for nobody.
+    """Measure how often the right person of ``people`` was named; -1 means no person.
 
     Example:
         >>> identification("rows", np.array([3, -1, 4]), np.array([3, 5, 4]), 10).chance

@@ -1,4 +1,9 @@
-"""Was one person's data used? Scores of releases with them and without."""
+"""Membership inference: does a release reveal whether one person is in the data?
+
+The attacker knows all rows except whether one person is in the data. `play` computes answers
+with the person and without, and scores each one. `findings` compares exact answers, answers
+with fresh noise for each repeat, and answers of Tacit.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,14 +29,14 @@ def presence(
     others: NDArray[Any],
     allowed: float | None = None,
 ) -> Finding:
-    """How often the attacker tells one whose data was used from one whose was not.
+    """Measure how often scores distinguish a member from a person who is not a member.
 
-    Each score says how much a release looks as if it held the person: a higher one is a guess
-    that it does. A half is a coin.
+    A higher score means that the release looks more as if it contained the person. A blind
+    guess succeeds in one half of the cases.
 
     Example:
-        >>> told = presence("a mean", "exact", np.array([9, 8, 9, 9]), np.array([1, 2, 0, 1]))
-        >>> told.success.value
+        >>> found = presence("a mean", "exact", np.array([9, 8, 9]), np.array([1, 2, 0]))
+        >>> found.success.value
         1.0
     """
     learns = "whose data was used, of two"
@@ -41,7 +46,7 @@ def presence(
 def hits_at(
     members: NDArray[Any], others: NDArray[Any], false_alarms: float = 0.01
 ) -> Measured:
-    """The share of members found where so many others are taken for members by mistake.
+    """Return the true positive rate at the false positive rate ``false_alarms``.
 
     Example:
         >>> hits_at(np.arange(100) + 99, np.arange(100)).value
@@ -51,20 +56,19 @@ def hits_at(
     return Measured.share(float(np.count_nonzero(members > threshold)), members.size)
 
 
-# ------------------------------------------------------------------ on question
-# Attack an answer before it leaves: is one person in, for whoever knows all the others?
+# ------------------------------------------------------------------ attack on a question
 
 LEARNED, TRIED = 100, 200
-"""Answers that the attacker makes up to learn from, and answers that are told apart."""
+"""Number of answers that the attacker simulates to learn from, and that are then scored."""
 
 REPEATS, AVERAGES = 100, 50
-"""Answers to one question where noise is drawn anew, and how often they are averaged."""
+"""Number of repeats of one question with fresh noise, and number of averages of repeats."""
 
 SALT = b"an owner's attack"
 
 
 def without(plan: BoundedPlan, person: Value, catalog: Catalog) -> BoundedPlan:
-    """The same question about everybody but ``person``."""
+    """Return the same plan for the data without ``person``."""
     table, _, column = plan.source.unit.partition(".")
     known = {dataset.name: dataset for dataset in catalog.datasets}
     kind = known[table].schema[column].kind
@@ -74,9 +78,10 @@ def without(plan: BoundedPlan, person: Value, catalog: Catalog) -> BoundedPlan:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Game:
-    """Scores of answers with one person and without: one exact pair, and many noisy ones.
+    """Scores of noisy answers with one person and without.
 
-    The averaged ones are where nobody counts what was asked; some questions have none.
+    ``changed`` says whether the exact answers differ. ``averaged`` are scores of averages of
+    repeats, for a system without a ledger; they are None for some questions.
     """
 
     changed: bool
@@ -85,7 +90,7 @@ class Game:
     averaged: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
 
     def beside(self, other: "Game") -> "Game":
-        """The same person in another answer too: what both tell adds up."""
+        """Return the game of both answers together, whose scores are the sums."""
         mine, theirs = self.averaged, other.averaged
         both = mine or theirs
         if mine and theirs:
@@ -95,37 +100,38 @@ class Game:
 
 
 def play(quote: Quote, whole: Quote, engine: Engine, catalog: Catalog, person: Value) -> Game:
-    """Answers about everybody, and about everybody but ``person``, told apart.
+    """Score answers about all people, and about all people except ``person``.
 
-    The attacker knows all rows, makes up answers of both kinds, and scores a new one by how far
-    it leans to either: each number by its own spread. ``quote`` is for a part of the loss, and
-    ``whole`` for all of it, as often as one likes where there is no ledger.
+    The attacker knows all rows, simulates answers of both kinds, and scores a new answer by its
+    distance to the mean of either kind, with each number scaled by its variance. ``quote`` is
+    for a part of the loss. ``whole`` is for all of it, which each repeat can spend where there
+    is no ledger.
     """
     plan = quote.bound.plan
     both = [engine.run(each, catalog, SALT) for each in (plan, without(plan, person, catalog))]
     exact = [exactly(plan, table) for table in both]
     cells = list(dict.fromkeys([*exact[0], *exact[1]]))
-    drawn = [_drawn(quote, table, cells) for table in both]
+    drawn = [_draw_answers(quote, table, cells) for table in both]
     known = [part[:LEARNED].mean(axis=0) for part in drawn]
     averaged = None
-    if _adds(quote, both[0]):  # then the exact answers are the means
+    if _is_additive(quote, both[0]):  # then the exact answers are the means
         known = [as_array(each, cells) for each in exact]
-        averaged = _averaged(whole, both, known)
+        averaged = _score_averages(whole, both, known)
     spread = np.mean([part[:LEARNED].var(axis=0) for part in drawn], axis=0)
     members, others = (_scores(part[LEARNED:], known, spread) for part in drawn)
     return Game(moved(*exact), members, others, averaged)
 
 
 def findings(label: str, games: list[Game], system: str, allowed: float) -> list[Finding]:
-    """What whoever knows all the others learns of the people played with, side by side."""
-    # an exact answer is the same at every try
-    told = np.repeat([float(game.changed) for game in games], TRIED)
+    """Return what an attacker who knows all other people learns, by system."""
+    # an exact answer is the same at every attempt
+    changed = np.repeat([float(game.changed) for game in games], TRIED)
     members = np.concatenate([game.members for game in games])
     others = np.concatenate([game.others for game in games])
-    found = [presence(label, "exact answers", told, np.zeros(told.size))]
+    found = [presence(label, "exact answers", changed, np.zeros(changed.size))]
     pairs = [game.averaged for game in games if game.averaged]
     if pairs:
-        again = f"noise anew, {REPEATS} repeats, no ledger"
+        again = f"fresh noise, {REPEATS} repeats, no ledger"
         first, second = (np.concatenate(side) for side in zip(*pairs, strict=True))
         found.append(presence(label, again, first, second))
     return [*found, presence(label, system, members, others, allowed)]
@@ -134,15 +140,15 @@ def findings(label: str, games: list[Game], system: str, allowed: float) -> list
 def _scores(
     answers: NDArray[Any], known: Sequence[NDArray[Any]], spread: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """How far each answer leans from the second of the ``known`` ones to the first."""
+    """Return the linear discriminant of each answer between the two ``known`` means."""
     lean = (known[0] - known[1]) / np.maximum(spread, 1e-9)
     return np.asarray((answers - (known[0] + known[1]) / 2) @ lean)
 
 
-def _averaged(
+def _score_averages(
     whole: Quote, both: Sequence[SecretTable], known: Sequence[NDArray[Any]]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Scores of averages of repeats, each with the noise of the whole loss."""
+    """Return scores of averages of repeats, each of which has the noise of the whole loss."""
     sides = []
     for table in both:
         rows = _together(whole, table, AVERAGES * REPEATS)
@@ -152,14 +158,14 @@ def _averaged(
     return members, others
 
 
-def _adds(quote: Quote, table: SecretTable) -> bool:
-    """Whether each number of an answer is the exact one with noise of its own."""
+def _is_additive(quote: Quote, table: SecretTable) -> bool:
+    """Return whether each number of an answer is the exact number plus independent noise."""
     noise = all(isinstance(part.mechanism, Laplace | Gaussian) for part in quote.tallies)
     return noise and table.groups is None
 
 
 def _together(quote: Quote, table: SecretTable, runs: int) -> NDArray[np.float64]:
-    """So many releases at once, where each number has its own noise."""
+    """Return ``runs`` releases, computed at once, where each number has its own noise."""
     gateway = LiveGateway(SystemEntropy(SALT))
     released = [
         part.mechanism.release(repeated(secret, runs), part.sensitivity, gateway)
@@ -169,10 +175,10 @@ def _together(quote: Quote, table: SecretTable, runs: int) -> NDArray[np.float64
     return np.concatenate(parts, axis=1)
 
 
-def _drawn(quote: Quote, table: SecretTable, cells: list[Cell]) -> NDArray[np.float64]:
-    """Releases of one table, a row each; a group that was not released counts 0."""
+def _draw_answers(quote: Quote, table: SecretTable, cells: list[Cell]) -> NDArray[np.float64]:
+    """Return releases of one table, one in each row; a group that is missing counts as 0."""
     runs = LEARNED + TRIED
-    if _adds(quote, table):
+    if _is_additive(quote, table):
         return _together(quote, table, runs)
     gateway = LiveGateway(SystemEntropy(SALT))
     answers = [release(quote, table, gateway) for _ in range(runs)]

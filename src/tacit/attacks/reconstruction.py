@@ -1,4 +1,4 @@
-"""Many counts of random groups give away nearly every secret bit, by least squares."""
+"""Reconstruction of secret bits from many counts of random groups, by least squares."""
 
 from math import sqrt
 from statistics import NormalDist
@@ -12,17 +12,17 @@ from tacit.attacks.finding import Finding, Measured
 STEPS = 100
 ROUNDS = 20
 CLOSE = 1e-5
-"""Where the residual of the normal equations fell to this part, a bit moves no more."""
+"""Relative residual of the normal equations at which the solver stops."""
 
 
 def least_squares(
     questions: Any, answers: NDArray[Any], steps: int = STEPS
 ) -> NDArray[np.float64]:
-    """What each person has, so that the sums over ``questions`` are nearest to ``answers``.
+    """Return the value of each person by least squares from ``answers`` to ``questions``.
 
-    ``questions`` has a row for each question and a column for each person, 1 where the person
-    is counted: an array, or a sparse one of SciPy. Conjugate gradients, since the matrix of
-    10,000 people is never squared.
+    ``questions`` has a row for each question and a column for each person, with 1 where the
+    person is counted. It is an array, or a sparse array of SciPy. The solver is the method of
+    conjugate gradients, so that the matrix is never multiplied by its transpose.
     Reference: Dinur, Nissim 2003; Hestenes, Stiefel 1952 (the solver).
 
     Example:
@@ -50,9 +50,9 @@ def least_squares(
 def sharpened(
     questions: Any, answers: NDArray[Any], estimate: NDArray[Any], rounds: int = ROUNDS
 ) -> NDArray[np.float64]:
-    """Each person's value anew, from what the rounded values of all others leave over.
+    """Return improved values, each computed from the residual of all others' rounded values.
 
-    That others have bits and no fractions is more than least squares knows.
+    Rounding uses the fact that secrets are bits, which least squares does not use.
 
     Example:
         >>> asked = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1], [1, 1, 1]])
@@ -62,7 +62,7 @@ def sharpened(
     """
     count = questions.shape[0]
     sums = np.asarray(questions.sum(axis=0), dtype=np.float64)
-    # around their means, groups of different people have next to nothing in common
+    # after centring, the columns of different people are nearly orthogonal
     size = np.maximum(sums - sums**2 / count, 1e-9)
     found = np.asarray(estimate, dtype=np.float64)
     for _ in range(rounds):
@@ -75,7 +75,9 @@ def sharpened(
 
 
 def expected(secrets: int, questions: int, noise: float) -> float:
-    """The share of bits that least squares tells, for random halves and noise of that size.
+    """Return the expected share of bits that least squares recovers from random halves.
+
+    ``noise`` is the standard deviation of the noise of each answer.
 
     Example:
         >>> round(expected(512, 4096, 512**0.5 / 2), 2)
@@ -91,7 +93,9 @@ def bits_told(
     secrets: NDArray[Any],
     allowed: float | None = None,
 ) -> Finding:
-    """How many secret bits an estimate tells, where a guess tells the commoner one.
+    """Measure the share of secret bits that an estimate recovers.
+
+    A blind guess recovers the share of the more frequent bit.
 
     Example:
         >>> bits = np.array([1, 0, 1, 0])

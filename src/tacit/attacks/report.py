@@ -1,4 +1,7 @@
-"""Findings as bars, drawn in the page itself: no script, no network."""
+"""The report of an attack: as text, as JSON, and as one HTML page with bar charts.
+
+The charts are SVG inside of the page, which needs no script and no network.
+"""
 
 import json
 from collections.abc import Sequence
@@ -12,12 +15,12 @@ INK, GOOD, BAD, LIMIT = "#444", "#3b7d5c", "#b4443c", "#20639b"
 
 
 def chart(findings: Sequence[Finding]) -> str:
-    """A bar for each finding, with its interval, a tick where chance is, and one for the limit.
+    """Return a bar chart with the interval, the chance level and the limit of each finding.
 
     Example:
         >>> from tacit.attacks.finding import Measured
-        >>> told = Finding("averaging", "anew", "is Bob in?", Measured.share(9, 10), 0.5)
-        >>> chart([told]).startswith("<svg")
+        >>> found = Finding("averaging", "exact", "is Bob in?", Measured.share(9, 10), 0.5)
+        >>> chart([found]).startswith("<svg")
         True
     """
     height = ROW * len(findings) + 34
@@ -70,15 +73,15 @@ def _x(share: float) -> float:
 
 
 # ------------------------------------------------------------------ report
-# All findings of one owner's attack: as text, as one page, and for machines.
 
 WARNING = (
-    "Made on the owner's side, from exact data: nothing in it is private. Keep it as you keep "
+    "This report was computed from exact data and is not private. Protect it as you protect "
     "the tables."
 )
 LEGEND = (
-    "A bar is how often the attacker is right; the line in it holds the truth in 9,999 of "
-    "10,000 cases. Dashed: whoever sees nothing. Blue: the most that the guarantee allows."
+    "A bar shows how often the attacker is right. The line in it is the 99.99% confidence "
+    "interval. The dashed line is a guess without any data. The blue line is the largest "
+    "success that the guarantee allows."
 )
 HEADINGS = ("attack", "on", "learns", "right", "a guess", "allowed", "verdict")
 STYLE = (
@@ -92,7 +95,7 @@ STYLE = (
 
 @dataclass(frozen=True, slots=True)
 class AttackedItem:
-    """One thing that was attacked: a question or a table, and what was found."""
+    """A question or a table that was attacked, with its findings."""
 
     title: str
     findings: tuple[Finding, ...]
@@ -100,7 +103,7 @@ class AttackedItem:
 
 @dataclass(frozen=True, slots=True)
 class AttackReport:
-    """What each attacker learns, raw and through Tacit at a stated loss, side by side."""
+    """All findings of an attack, with exact answers and with Tacit at a stated loss."""
 
     subject: str
     loss: str
@@ -114,8 +117,8 @@ class AttackReport:
         return "\n".join([*lines, *(("", *self.notes) if self.notes else ())])
 
     def to_json(self) -> str:
-        """For machines."""
-        told = {
+        """Return the report as JSON."""
+        content = {
             "subject": self.subject,
             "loss": self.loss,
             "warning": WARNING,
@@ -125,12 +128,12 @@ class AttackReport:
             ],
             "notes": list(self.notes),
         }
-        return json.dumps(told, ensure_ascii=False, indent=2)
+        return json.dumps(content, ensure_ascii=False, indent=2)
 
     def html(self) -> str:
-        """One page that needs no other file and no network.
+        """Return one HTML page that needs no other file and no network.
 
-        Guarantee: names, questions and keys are text to a browser, whatever stands in them.
+        Guarantee: names, questions and keys are escaped, so that a browser shows them as text.
         """
         body = "".join(_section(part) for part in self.parts)
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
@@ -154,6 +157,6 @@ def _section(part: AttackedItem) -> str:
 
 
 def side_by_side(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Findings of one attack next to each other, in the order in which attacks first appear."""
+    """Return the findings grouped by attack, in the order in which attacks first appear."""
     first = {finding.attack: place for place, finding in reversed(list(enumerate(findings)))}
     return tuple(sorted(findings, key=lambda finding: first[finding.attack]))

@@ -1,4 +1,4 @@
-"""An owner's own tables and planned questions, attacked before any of it is published."""
+"""Attacks on an owner's own tables and planned questions, before they are published."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -29,15 +29,15 @@ from tacit.session import all_opened, read_project, spec_of
 from tacit.sql import parse
 
 MOST_PEOPLE = 50_000
-"""Rows of a table that are attacked: those of so many people."""
+"""Maximum number of people whose rows are attacked."""
 
 
 @dataclass(frozen=True, slots=True)
 class AttackSuite:
-    """The project of an owner, and the loss that they mean to state.
+    """The project of an owner, and the privacy loss that the owner plans to state.
 
-    Guarantee: nothing is charged and nothing is written, since nothing leaves; what it finds is
-    not private.
+    Guarantee: nothing is charged and nothing is written, because nothing is released. The
+    findings are not private.
     """
 
     file: Path
@@ -45,7 +45,7 @@ class AttackSuite:
     delta: Number
 
     def attack_table(self, name: str, facts: Sequence[str], secret: str) -> AttackedItem:
-        """Rows of public facts and one secret, and the counts that could stand in for them."""
+        """Attack rows of public facts and one secret, and noisy counts of the same rows."""
         rows = self._rows(self._dataset(name), [*facts, secret])
         columns = [np.array(column) for column in zip(*rows, strict=True)][1:]
         *known, hidden = columns
@@ -58,7 +58,7 @@ class AttackSuite:
     def attack_questions(
         self, texts: Sequence[str], people: Sequence[str], count: int
     ) -> Iterator[AttackedItem]:
-        """Each planned question, and then all of them together, person by person."""
+        """Attack each planned question, and then all of them together."""
         project = read_project(self.file)
         catalog = project.catalog
         loss, share = self._losses(len(texts))
@@ -73,21 +73,24 @@ class AttackSuite:
                 engine = engines[catalog.table(source.dataset).location.engine]
                 chosen = self._people(project, source.unit, people, count)
                 games = [play(quote, whole, engine, catalog, each) for each in chosen]
-                both = zip(together, games, strict=False)  # other people are not put together
+                both = zip(together, games, strict=False)  # combine games of the same person
                 together = [one.beside(two) for one, two in both] if together else games
                 units.add(source.unit)
-                yield AttackedItem(text, self._found(games))
+                yield AttackedItem(text, self._findings(games))
         if len(texts) > 1 and len(units) == 1:  # the same people in all of them
-            yield AttackedItem(f"All {len(texts)} questions together", self._found(together))
+            yield AttackedItem(f"All {len(texts)} questions together", self._findings(together))
 
     def _losses(self, parts: int) -> tuple[Loss, Loss]:
-        """The whole loss, and one of equal parts; a tenth of delta is for secret groups."""
+        """Return the whole loss and one of ``parts`` equal parts.
+
+        A tenth of delta is reserved for key selection.
+        """
         delta = exact(self.delta)
         loss = loss_within(self.epsilon, delta * Fraction(9, 10))
         part = Loss(loss.measure, loss.amount / parts, delta / 10 / parts)
         return Loss(loss.measure, loss.amount, delta / 10), part
 
-    def _found(self, games: list[Game]) -> tuple[Finding, ...]:
+    def _findings(self, games: list[Game]) -> tuple[Finding, ...]:
         most = told_at_most(self.epsilon, self.delta)
         system = f"Tacit, ε = {self.epsilon} in all"
         return tuple(findings("differencing", games, system, most))
@@ -95,7 +98,7 @@ class AttackSuite:
     def _people(
         self, project: Project, unit: str, named: Sequence[str], count: int
     ) -> list[Value]:
-        """Those who are named, or a few of the table's own."""
+        """Return the named people, or ``count`` people of the table."""
         table, _, column = unit.partition(".")
         dataset = project.catalog.dataset(table)
         chosen = named or [row[0] for row in self._rows(dataset, [column], count)]
@@ -108,24 +111,25 @@ class AttackSuite:
     def _rows(
         self, dataset: Dataset, columns: Sequence[str], most: int = MOST_PEOPLE
     ) -> list[tuple[str, ...]]:
-        """One row of each person, for a table that names them, in a file that can be read."""
+        """Return one row of each person, from a table with a column of people."""
         if not isinstance(dataset.unit, UnitColumn):
             raise InvalidValue(
-                f"{dataset.name!r} does not name its people; attack the table that it links to."
+                f"{dataset.name!r} has no column that identifies its people. Attack the table "
+                "that it links to."
             )
         for column in columns:
             if column not in dataset.schema:
                 known = ", ".join(dataset.schema.names)
                 raise InvalidValue(
-                    f"{dataset.name!r} has no column {column!r}; it has {known}."
+                    f"{dataset.name!r} has no column {column!r}. Its columns are {known}."
                 )
         project = read_project(self.file)
         address = project.engine_of(dataset.name)
         spec = spec_of(project, address)
         if spec.unit_rows is None:
             raise InvalidValue(
-                "Rows are read from DuckDB and Parquet files; for another engine, name people "
-                "by --person, and attack questions."
+                "Rows can be read only from DuckDB and Parquet files. For another engine, name "
+                "people with --person, and attack questions."
             )
         where = path_in(self.file.parent, spec.address, address.address)
         return spec.unit_rows(

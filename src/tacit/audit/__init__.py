@@ -1,8 +1,8 @@
-"""Audits that look for broken promises: replay on neighbours, lower bounds on the loss.
+"""Audits that look for violations of the privacy guarantee.
 
-An audit runs the same code on a table and on its neighbour, compares what reached each
-mechanism with the claimed sensitivity, and estimates from releases how much was lost at
-least.
+An audit runs the same code on a table and on a neighbouring table, compares the inputs of each
+mechanism with the declared sensitivity (record and replay), and computes a lower bound on the
+privacy loss from many releases.
 """
 
 from tacit.audit.lower_bound import ModelBound

@@ -1,9 +1,13 @@
-"""How much a mechanism loses at least, from how often an event was seen on two neighbours.
+"""Lower bounds on the privacy loss of a mechanism, from many draws on two neighbours.
 
-An event S that is seen with probability p on one neighbour and q on the other shows a loss of
-log(p / q), or of log((p - delta) / q) where a delta is claimed. Neither probability is known,
-but the hits among many draws bound p from below and q from above, each wrongly with half of
-what the confidence leaves. The event must be fixed before the draws are made.
+If an event S has probability p on one dataset and q on its neighbour, the loss is at least
+log(p / q), or log((p - delta) / q) where a delta is claimed. The two probabilities are not
+known, but the number of hits among many draws gives a lower bound on p and an upper bound on
+q. Each bound fails with half of the probability 1 - confidence. The event must be fixed before
+the draws are made.
+
+The first section holds the bounds. `Drawn` applies them to the noise of a question, and
+`ModelBound` to fits of a model with and without a canary.
 """
 
 from collections.abc import Callable
@@ -25,7 +29,7 @@ from tacit.numeric.entropy import SystemEntropy
 from tacit.query import PricedTally
 
 
-def epsilon_lower_bound(  # noqa: PLR0913 - two sides, and how sure one is
+def epsilon_lower_bound(  # noqa: PLR0913 - hits and counts of two sides, and the confidence
     hits_left: int,
     count_left: int,
     hits_right: int,
@@ -34,10 +38,10 @@ def epsilon_lower_bound(  # noqa: PLR0913 - two sides, and how sure one is
     *,
     delta: float = 0,
 ) -> float:
-    """The epsilon that the hits show at least, 0 where they show none.
+    """Return a lower bound on epsilon from the hits on two neighbours; it is at least 0.
 
-    Guarantee: of an (epsilon, delta) mechanism the result is above epsilon with probability
-    ``1 - confidence`` at most, for an event that was fixed before the draws.
+    Guarantee: for an (epsilon, delta) mechanism, the result is above epsilon with probability
+    at most ``1 - confidence``, if the event was fixed before the draws.
     Reference: Clopper, Pearson 1934; Jagielski, Ullman, Oprea 2020, theorem 2.
 
     Example:
@@ -52,10 +56,10 @@ def epsilon_lower_bound(  # noqa: PLR0913 - two sides, and how sure one is
 def mu_lower_bound(
     hits_left: int, count_left: int, hits_right: int, count_right: int, confidence: float
 ) -> float:
-    """The mu of Gaussian differential privacy that the hits show at least, 0 where none.
+    """Return a lower bound on the mu of Gaussian differential privacy; it is at least 0.
 
-    Guarantee: of a mechanism no easier to test than N(0, 1) against N(mu, 1), the result is
-    above mu with probability ``1 - confidence`` at most.
+    Guarantee: for a mechanism with mu-GDP (distinguishing neighbours is at least as hard as
+    N(0, 1) from N(mu, 1)), the result is above mu with probability at most ``1 - confidence``.
     Reference: Dong, Roth, Su 2022, definition 3 (Gaussian trade-off functions).
 
     Example:
@@ -71,12 +75,13 @@ def mu_lower_bound(
 
 
 def one_run_lower_bound(right: int, guesses: int, confidence: float) -> float:
-    """The epsilon that right guesses of fair coins show at least, 0 where they show none.
+    """Return a lower bound on epsilon from correct guesses of fair coins; it is at least 0.
 
-    Guarantee: where each coin decides about one unit, and all are guessed from one release of a
-    pure epsilon, the result is above epsilon with probability ``1 - confidence`` at most.
-    Reference: Steinke, Nasr, Jagielski 2023, section 5 (where delta is 0): many right guesses
-    are no likelier than as many heads of coins that show them with 1 / (1 + e**-epsilon).
+    Guarantee: if each coin decides whether one unit is in the data, and all coins are guessed
+    from one release with pure epsilon, the result is above epsilon with probability at most
+    ``1 - confidence``.
+    Reference: Steinke, Nasr, Jagielski 2023, section 5 (for delta = 0): the number of correct
+    guesses is dominated by a binomial with probability 1 / (1 + e**-epsilon).
 
     Example:
         >>> round(one_run_lower_bound(73_106, 10**5, 0.999), 3)
@@ -89,7 +94,7 @@ def one_run_lower_bound(right: int, guesses: int, confidence: float) -> float:
 def expected_lower_bound(
     left: float, right: float, count: int, confidence: float, delta: float = 0
 ) -> float:
-    """What an honest mechanism is expected to show, computed before any draw.
+    """Return the lower bound to expect from a correct mechanism, computed without draws.
 
     ``left`` and ``right`` are the exact probabilities of the event on the two neighbours, each
     of which is drawn ``count`` times.
@@ -102,18 +107,18 @@ def expected_lower_bound(
     return epsilon_lower_bound(hits[0], count, hits[1], count, confidence, delta=delta)
 
 
-# ------------------------------------------------------------------ noise bound
-# What the noise of a question shows of its loss, from draws about two neighbours.
+# ------------------------------------------------------------------ noise of a question
 
 LEAST_VARIANCE = 1
-"""Below it a discrete Gaussian is told apart in other ways than a real one."""
+"""Variance below which a discrete Gaussian is too different from a continuous one."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorstPair:
-    """One number that is 0 or ``moved`` by all of the sensitivity, and what that may lose.
+    """The worst pair of neighbouring values, 0 and ``moved``, and the loss that is claimed.
 
-    The event is that at most ``most`` is released: it is fixed before anything is drawn.
+    ``moved`` is the whole sensitivity. The event is that the release is at most ``most``; it is
+    fixed before anything is drawn.
     """
 
     noise: str
@@ -124,7 +129,7 @@ class WorstPair:
 
     @classmethod
     def of(cls, priced: PricedTally) -> "WorstPair | None":
-        """That of a tally whose noise can be drawn so; None for other mechanisms."""
+        """Return the worst pair of a tally, or None if its mechanism is not supported."""
         mechanism, sensitivity = priced.mechanism, priced.sensitivity
         match mechanism:
             case Laplace():
@@ -139,13 +144,16 @@ class WorstPair:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """How often noise is drawn on each side, and how sure one wants to be."""
+    """An audit of noise by draws: the number of draws on each side, and the confidence."""
 
     draws: int
     confidence: float
 
     def check(self, priced: PricedTally) -> Check | None:
-        """The loss that the noise of a tally shows, beside what is claimed, where it can."""
+        """Compare the lower bound from draws with the claimed loss of a tally.
+
+        The result is None if the mechanism is not supported.
+        """
         pair = WorstPair.of(priced)
         if pair is None:
             return None
@@ -153,8 +161,8 @@ class Drawn:
         bound = BOUNDS[pair.unit]
         shown = bound(hits[0], self.draws, hits[1], self.draws, self.confidence)
         found = (
-            f"{pair.unit} >= {shown:.4f} with {self.confidence:.1%} from {self.draws:,} draws "
-            f"a side, and {pair.claimed:.4f} is claimed"
+            f"{pair.unit} >= {shown:.4f} at {self.confidence:.1%} confidence from "
+            f"{self.draws:,} draws on each side, and {pair.claimed:.4f} is claimed"
         )
         figures = {"draws": self.draws, "shown": shown, "claimed": pair.claimed}
         return Check(pair.noise, found, shown <= pair.claimed, figures)
@@ -172,29 +180,31 @@ BOUNDS: dict[str, Callable[[int, int, int, int, float], float]] = {
 }
 
 
-# ------------------------------------------------------------------ model bound
-# What fits of a model show of its loss, where a canary took part in half of them.
-#
-# A canary is a made-up unit that pushes as hard as one unit may, in a direction where nobody
-# else does: its clipped gradient is as long as the clip, at every step. Whoever sees the
-# fitted model asks whether it took part.
+# ------------------------------------------------------------------ fits of a model
+# A canary is a synthetic unit with the largest influence that one unit may have, in a direction
+# that no other unit uses: at every step, the length of its clipped gradient is the clipping
+# norm. Half of the fits include the canary. The attacker sees a fitted model and guesses
+# whether the canary was included.
 
 Fit = Callable[[bool], float]
-"""Whether the canary takes part, to how much one new fit looks as if it did."""
+"""A function that fits a model, with the canary or without, and returns a score.
+
+A higher score means that the model looks more as if the canary was included.
+"""
 
 PILOTS = 10
-"""One fit in so many comes before the others, to fix from where on a score is a guess."""
+"""One fit in PILOTS is a pilot fit, which is used only to set the threshold of the guess."""
 
 UNIT = Fraction(1, 10**6)
-"""An epsilon that is shown is a multiple of this, rounded down."""
+"""Step to which the lower bound on epsilon is rounded down."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelBound:
-    """Scores of fits with a canary and without, beside the loss that each fit claims.
+    """Scores of fits with a canary and without, and the loss that each fit claims.
 
-    Guarantee: of fits that lose no more than Gaussian noise within ``claimed`` does, the bound
-    passes it with probability ``1 - confidence`` at most.
+    Guarantee: if the loss of a fit is at most the loss of Gaussian noise within ``claimed``,
+    the bound is above the claim with probability at most ``1 - confidence``.
     Reference: Nasr, Hayes, Steinke, Balle, Tramèr, Jagielski, Carlini, Terzis 2023, section 4
     (a bound of mu, which the curve of Gaussian noise turns into an epsilon at delta).
 
@@ -202,8 +212,8 @@ class ModelBound:
         >>> spread = np.linspace(-0.9, 0.9, 1000)
         >>> shown = ModelBound(spread + 1, spread - 1, 0.0, Loss.approximate(1, "1e-6"), 0.999)
         >>> print(shown)
-        1,000 of 1,000 guessed with a canary, 0 without: μ >= 4.86, ε >= 34.2 with 99.9%, \
-and ε = 1, δ = 0.000001 is claimed
+        1,000 of 1,000 guessed with a canary, 0 without: μ >= 4.86, ε >= 34.2 at 99.9% \
+confidence, and ε = 1, δ = 0.000001 is claimed
         >>> shown.convicts
         True
     """
@@ -217,12 +227,13 @@ and ε = 1, δ = 0.000001 is claimed
     def __post_init__(self) -> None:
         if self.claimed.measure is not Measure.APPROXIMATE or not self.claimed.delta:
             raise InvalidValue(
-                f"A fit claims an epsilon with a delta above 0, and not {self.claimed}."
+                "A fit must claim an epsilon with a delta above 0, but "
+                f"{self.claimed} was given."
             )
 
     @classmethod
     def of(cls, fit: Fit, fits: int, claimed: Loss, confidence: float) -> "ModelBound":
-        """What so many new fits show on each side; pilots before them fix the threshold."""
+        """Return the bound from ``fits`` new fits on each side; pilots set the threshold."""
         pilots = [[fit(there) for _ in range(1 + fits // PILOTS)] for there in (True, False)]
         threshold = float(np.mean([np.mean(scores) for scores in pilots]))
         scores = [np.array([fit(there) for _ in range(fits)]) for there in (True, False)]
@@ -230,7 +241,7 @@ and ε = 1, δ = 0.000001 is claimed
 
     @property
     def hits(self) -> tuple[int, int]:
-        """How many fits were taken for one with the canary: of those with it, and of others."""
+        """Number of fits with a score above the threshold: with the canary, and without."""
         with_it, without = (
             int(np.count_nonzero(scores > self.threshold))
             for scores in (self.with_it, self.without)
@@ -239,25 +250,25 @@ and ε = 1, δ = 0.000001 is claimed
 
     @property
     def mu(self) -> float:
-        """The mu that they show at least."""
+        """The lower bound on mu."""
         sizes = self.with_it.size, self.without.size
         return mu_lower_bound(self.hits[0], sizes[0], self.hits[1], sizes[1], self.confidence)
 
     @property
     def epsilon(self) -> float:
-        """The epsilon that they show at least, at the delta that is claimed."""
+        """The lower bound on epsilon, at the delta that is claimed."""
         mu, delta = self.mu, float(self.claimed.delta)
         above = least_that(lambda found: gaussian_delta(float(found), mu) <= delta, UNIT)
         return float(above - UNIT)
 
     @property
     def convicts(self) -> bool:
-        """Whether more is lost than was claimed."""
+        """Whether the lower bound is above the claim."""
         return self.epsilon > self.claimed.amount
 
     def __str__(self) -> str:
         return (
             f"{self.hits[0]:,} of {self.with_it.size:,} guessed with a canary, "
-            f"{self.hits[1]:,} without: μ >= {self.mu:.2f}, ε >= {self.epsilon:.1f} with "
-            f"{self.confidence:.1%}, and {self.claimed} is claimed"
+            f"{self.hits[1]:,} without: μ >= {self.mu:.2f}, ε >= {self.epsilon:.1f} at "
+            f"{self.confidence:.1%} confidence, and {self.claimed} is claimed"
         )

@@ -1,4 +1,8 @@
-"""What one release shows of the loss that was claimed for it."""
+"""The one-run audit: a lower bound on epsilon from a single release about many canaries.
+
+Fair coins decide which canaries are in a table. One release is used to guess all coins, and
+the number of correct guesses gives a lower bound on epsilon.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,14 +25,14 @@ from tacit.session import open_session
 
 @dataclass(frozen=True, slots=True)
 class OneRun:
-    """How many coins of made-up people were guessed from one release, beside its claim.
+    """The number of coins that were guessed from one release, and the epsilon that it claims.
 
-    Guarantee: a release of no more than the ``epsilon`` claimed is convicted with probability
-    ``1 - confidence`` at most.
+    Guarantee: a release whose loss is at most the claimed ``epsilon`` is reported as a
+    violation with probability at most ``1 - confidence``.
 
     Example:
         >>> print(OneRun(100_000, 73_106, Fraction(1), 0.999))
-        73,106 of 100,000 guessed: ε >= 0.978 with 99.9%, and 1 is claimed
+        73,106 of 100,000 guessed: ε >= 0.978 at 99.9% confidence, and 1 is claimed
         >>> OneRun(100_000, 75_235, Fraction(1), 0.999).convicts
         True
     """
@@ -40,29 +44,29 @@ class OneRun:
 
     @property
     def lower_bound(self) -> float:
-        """The epsilon that the guesses show at least."""
+        """The lower bound on epsilon."""
         return one_run_lower_bound(self.right, self.people, self.confidence)
 
     @property
     def convicts(self) -> bool:
-        """Whether more is lost than was claimed."""
+        """Whether the lower bound is above the claim."""
         return self.lower_bound > self.epsilon
 
     def __str__(self) -> str:
         return (
-            f"{self.right:,} of {self.people:,} guessed: ε >= {self.lower_bound:.3f} with "
-            f"{self.confidence:.1%}, and {float(self.epsilon):g} is claimed"
+            f"{self.right:,} of {self.people:,} guessed: ε >= {self.lower_bound:.3f} at "
+            f"{self.confidence:.1%} confidence, and {float(self.epsilon):g} is claimed"
         )
 
 
 # ------------------------------------------------------------------ canaries
-# Made-up people, each at an address of their own, of whom fair coins put half in a table.
-#
-# One question counts who lives where, so each person moves one public group by one, and what
-# is released about it tells their coin as well as anything can.
+# Each canary is a synthetic person with an address of their own, and a fair coin decides
+# whether the canary is in the table. One question counts people by address. Each canary
+# changes one public group by one, so that the released count of that group is the best
+# evidence for the coin.
 
 HOUSES = 100
-"""In a street: public keys are a product, so that a hundred thousand are soon declared."""
+"""Number of houses in a street. An address is two keys, so that few keys must be declared."""
 
 TABLE, UNIT = "canaries", "person"
 QUESTION = "SELECT street, house, COUNT(*) AS people FROM canaries GROUP BY street, house"
@@ -70,13 +74,13 @@ QUESTION = "SELECT street, house, COUNT(*) AS people FROM canaries GROUP BY stre
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Canaries:
-    """For each made-up person, whether they are in the table."""
+    """Canaries: for each synthetic person, whether the person is in the table."""
 
     present: NDArray[np.bool_]
 
     @classmethod
     def drawn(cls, people: int, entropy: Entropy) -> Self:
-        """So many people, each there or not by a fair coin.
+        """Return ``people`` canaries, each of which is present by a fair coin.
 
         Example:
             >>> from tacit.numeric.entropy import SystemEntropy
@@ -85,27 +89,27 @@ class Canaries:
         """
         if people < HOUSES or people % HOUSES:
             raise InvalidValue(
-                f"Made-up people live {HOUSES} to a street: 100000 are a good number, and "
-                f"{people} were asked for."
+                f"The number of synthetic people must be a multiple of {HOUSES}, such as "
+                f"100000, but {people} was given."
             )
         return cls((entropy.words(people) & np.uint64(1)).astype(np.bool_))
 
     @property
     def keys(self) -> dict[str, list[int]]:
-        """All addresses, which are public."""
+        """The public keys: all streets and houses."""
         return {
             "street": list(range(self.present.size // HOUSES)),
             "house": list(range(HOUSES)),
         }
 
     def write(self, path: Path) -> None:
-        """Those who are there, as a table of a new DuckDB file."""
+        """Write the canaries that are present to a table of a new DuckDB file."""
         make_duckdb(str(path), self._statements())
 
     def guessed(self, release: Release, epsilon: Number, confidence: float) -> OneRun:
-        """Whether each is there, guessed from what was released about their address.
+        """Guess from the released counts whether each canary is present.
 
-        The guess is that of the likelihood ratio: one person or more is somebody.
+        By the likelihood ratio, the guess is "present" if the released count is 1 or more.
         """
         streets, houses, counts = (
             np.array([int(value or 0) for value in release[name].values])
@@ -125,14 +129,14 @@ class Canaries:
         )
 
 
-# ------------------------------------------------------------------ through session
-# The one-run audit through the one door: a session over made-up people, and one question.
+# ------------------------------------------------------------------ audit of a session
 
 
 def audit_session(people: int, epsilon: Number, confidence: float = 0.999) -> OneRun:
-    """What one answer of a session shows of the pure epsilon that its budget promises.
+    """Run the one-run audit on one answer of a real session, with a pure epsilon budget.
 
-    The table, the ledger and all else are real, in a folder that is gone afterwards.
+    The table, the ledger and all other parts are real. They are in a temporary folder, which is
+    removed afterwards.
 
     Example:
         >>> audit_session(1000, 1).people

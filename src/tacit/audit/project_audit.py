@@ -1,4 +1,4 @@
-"""Audit a project: the owner's questions over made-up people, and one run of the build."""
+"""Audit of a project: the owner's questions over synthetic people, and a one-run audit."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -24,10 +24,10 @@ from tacit.sql import parse
 
 @dataclass(frozen=True, slots=True)
 class ProjectAudit:
-    """The project in a file, what each question may lose, and how much is looked at.
+    """An audit of a project file: the loss of each question, and the size of the audit.
 
-    Guarantee: no row of the project's tables is read and nothing is charged; the people are
-    made up from what is declared in public.
+    Guarantee: no row of the project's tables is read and nothing is charged. The synthetic
+    people are generated from public declarations.
     """
 
     file: Path
@@ -39,7 +39,10 @@ class ProjectAudit:
     confidence: float = 0.999
 
     def parts(self, questions: Sequence[str]) -> Iterator[AuditedItem]:
-        """Each question, and then the build itself, where ``people`` are made up for it."""
+        """Yield the audit of each question, and then of the build itself.
+
+        The audit of the build is left out if ``people`` is 0.
+        """
         project = read_project(self.file)
         with closing(SyntheticDuckDB()) as duckdb:
             drawn = Drawn(self.draws, self.confidence)
@@ -52,7 +55,7 @@ class ProjectAudit:
             yield self._one_run()
 
     def report(self, parts: Sequence[AuditedItem]) -> AuditReport:
-        """What was found, dated."""
+        """Return the report of the audited items, with the current time."""
         made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         digest = sha256(self.file.read_bytes()).hexdigest()
         return AuditReport(made, version("tacit"), self.file.name, digest, tuple(parts))
@@ -67,11 +70,11 @@ class ProjectAudit:
         }
         check = Check("one run", str(run), not run.convicts, figures)
         return AuditedItem(
-            f"This build, one GROUP BY over {self.people:,} made-up people", (check,)
+            f"This build, one GROUP BY over {self.people:,} synthetic people", (check,)
         )
 
     def _loss(self, project: Project, population: str) -> Loss:
-        """What a question may lose, in the measure of the budget that is declared."""
+        """Return the loss of one question, in the measure of the declared budget."""
         people = next(each for each in project.people if each.population.name == population)
         budget, delta = budget_of(people.budget), exact(self.delta)
         amount, measure = exact(self.epsilon), budget.cap.measure
@@ -81,6 +84,6 @@ class ProjectAudit:
 
 
 def _population(text: str, project: Project) -> str:
-    """Whom a question is about."""
+    """Return the population of a question."""
     source = source_of(parse(text, project.catalog).source, project.catalog)
     return project.catalog.dataset(source.dataset).population

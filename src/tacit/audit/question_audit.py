@@ -1,4 +1,8 @@
-"""One question about two neighbouring databases: they show in nothing but noise."""
+"""Audit of one question on pairs of neighbouring databases with synthetic people.
+
+The question is answered on both databases. The second run replays the noisy releases of the
+first (see `tacit.audit.replay`), so that the two answers must be equal.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -20,14 +24,14 @@ from tacit.sql import parse
 SALT, RECEIPT = b"salt", b"receipt"
 
 Over = Callable[[Catalog, Tables], Engine]
-"""The engine over some tables; what it held before is gone."""
+"""A function that loads tables into an engine, in place of its previous tables."""
 
 Answer = Callable[[Quote, Engine, Catalog, Gateway], bytes]
-"""What an analyst sees."""
+"""A function that returns all bytes that an analyst could see."""
 
 
 def answer(quote: Quote, engine: Engine, catalog: Catalog, gateway: Gateway) -> bytes:
-    """The bytes that are stored, and those that are shown."""
+    """Return the bytes that are stored, followed by the bytes that are shown."""
     release = released_by(quote, run(quote, engine, catalog, SALT, gateway), RECEIPT)
     return encode_release(release) + encode_release(posted(release, quote.question.post))
 
@@ -42,10 +46,10 @@ class Pair:
     after: Tables
 
     def compared(self, over: Over, answer: Answer = answer) -> "Compared":
-        """What tells the two sides apart, and how near they came to the sensitivity.
+        """Return the difference of the two sides, and their distance.
 
-        The second side is answered with what was released on the first. A question that fails
-        on a side tells that side.
+        The second side is answered with the recorded releases of the first. A question that
+        fails on one side distinguishes the two sides.
         """
         recording = RecordingGateway(SystemEntropy(RECEIPT))
         try:
@@ -56,7 +60,7 @@ class Pair:
             replaying.finish()
         except BrokenPromise as broken:
             return Compared(str(broken))
-        except Exception as error:  # noqa: BLE001 - whatever it is, it was seen
+        except Exception as error:  # noqa: BLE001 - an analyst would see any failure
             return Compared(f"failed: {error!r}")
         differ = None if first == second else "the answers differ in more than noise"
         return Compared(differ, replaying.reached)
@@ -64,36 +68,36 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What told two sides apart, or None; and the square of how far they moved.
+    """The result of a comparison: the difference that was found, or None, and the distance.
 
-    It is a part of the square of the sensitivity declared, the largest of all batches.
+    ``reached`` is the largest squared distance of all batches, relative to the squared
+    sensitivity that was declared.
     """
 
     apart: str | None
     reached: Fraction = Fraction(0)
 
 
-# ------------------------------------------------------------------ on question
-# An owner's question, put to the test over made-up people: no row of anybody is read.
+# ------------------------------------------------------------------ audit of a question
 
 MADE_UP = "made up"
 MOST_ROWS = 200
-"""Of one person in a table: more would not be compared in time."""
+"""Maximum number of rows of one person in a table, so that a comparison does not take long."""
 
-MOST_TOLD = 3
-"""Of what told neighbours apart."""
+MOST_DIFFERENCES = 3
+"""Maximum number of differences that are listed in a finding."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionAudit:
-    """How many pairs of neighbours, on which engine, and how noise is drawn."""
+    """Settings of an audit: the engine, the number of pairs, and the draws of noise."""
 
     over: Over
     pairs: int
     drawn: Drawn
 
     def audited(self, text: str, catalog: Catalog, loss: Loss) -> AuditedItem:
-        """All that can be looked at of one question."""
+        """Return the results of all checks of one question."""
         quote = price(parse(text, catalog), catalog, loss)
         noise = [
             check for each in dict.fromkeys(quote.tallies) if (check := self.drawn.check(each))
@@ -103,13 +107,19 @@ class QuestionAudit:
         check = self.replayed(quote, catalog)
         notes = []
         if names:
-            notes.append(f"{names}: replayed, and not drawn; the exact curve is tested.")
+            notes.append(
+                f"{names}: audited by replay and not by draws. Its exact privacy curve is "
+                "tested elsewhere."
+            )
         if not check.figures["reached"]:
-            notes.append("No made-up person met its conditions: the neighbours show nothing.")
+            notes.append(
+                "No synthetic person met the conditions of the question, so that the "
+                "comparison of neighbours has no power."
+            )
         return AuditedItem(text, (check, *noise), tuple(notes))
 
     def replayed(self, quote: Quote, catalog: Catalog) -> Check:
-        """Record and replay over pairs that their numbers make: the same in every audit."""
+        """Record and replay over pairs of neighbours, which are the same in every audit."""
         apart, reached = [], Fraction(0)
         for number in range(self.pairs):
             choices = Choices(f"tacit audit {number}")
@@ -118,23 +128,23 @@ class QuestionAudit:
             reached = max(reached, compared.reached)
             if compared.apart:
                 apart.append(f"pair {number}: {compared.apart}")
-        found = f"{self.pairs} pairs of made-up people, {len(apart) or 'none'} told apart"
-        found += f"; one moves numbers by up to {sqrt(reached):.0%} of what is declared"
+        found = f"{self.pairs} pairs of synthetic people, {len(apart) or 'none'} distinguished"
+        found += f"; one person changes numbers by up to {sqrt(reached):.0%} of the sensitivity"
         if apart:
-            found += f" ({'; '.join(apart[:MOST_TOLD])})"
+            found += f" ({'; '.join(apart[:MOST_DIFFERENCES])})"
         figures = {"pairs": self.pairs, "apart": len(apart), "reached": sqrt(reached)}
         return Check("neighbours", found, not apart, figures)
 
 
 def rows_beyond(catalog: Catalog) -> tuple[int, ...]:
-    """How many rows one needs to reach every limit, and as many again."""
+    """Return numbers of rows for one person, from below the contribution limits to above."""
     limits = [each.limits for each in catalog.datasets]
     full = max(each.max_groups * each.max_rows for each in limits)
     return tuple(min(most, MOST_ROWS) for most in (4, full, 2 * full, 4 * full))
 
 
 def made_up(catalog: Catalog, population: str) -> Catalog:
-    """The tables of one population as they are declared, and no place where they live."""
+    """Return the catalog of one population, without the locations of its tables."""
     theirs = tuple(
         replace(each, location=Location(MADE_UP, (each.name,)), copy=None)
         for each in catalog.datasets

@@ -1,6 +1,14 @@
-"""Record what a mechanism saw and released, for `tacit.audit.replay` to compare.
+"""Record and replay: detect a wrong sensitivity with one pair of runs on neighbours.
 
-A recording holds exact values: it is for synthetic data, and never for production.
+Run on a dataset D, and record every opened batch and every release. Run again on a neighbour
+D', with the recorded releases in place of new draws. Because both runs release the same
+numbers, everything that still differs depends on the data without noise. The two runs must
+open the same number of batches, with the same draws and sensitivities, and the exact values
+of each pair of batches must be within the sensitivity. The groups of a selection are secret,
+so its two batches are compared by group: a group that is missing counts as 0.
+
+A recording holds exact values. It is for synthetic data only, and never for production.
+Reference: Cebere, Erb, Desfontaines, Bellet, Fitzsimons 2026 (record and replay).
 """
 
 from collections.abc import Sequence
@@ -20,9 +28,9 @@ from tacit.numeric.entropy import Entropy
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One batch at the gateway: what was opened, the claim about it, what was released.
+    """One call of the gateway: the opened values, their sensitivity and the release.
 
-    ``groups`` are those of a selection, one for each value; other batches have none.
+    ``groups`` are the groups of a selection, one for each value; None for other batches.
     """
 
     opened: Integers
@@ -34,9 +42,9 @@ class Call:
 
 @dataclass(slots=True)
 class RecordingGateway:
-    """A gateway that keeps every call.
+    """A gateway that records every call.
 
-    It holds exact values: for synthetic data, never in production.
+    It stores exact values, so that it is for synthetic data only, and never for production.
     """
 
     entropy: Entropy
@@ -45,8 +53,8 @@ class RecordingGateway:
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, draw: Draw
     ) -> Integers:
-        """What ``draw`` makes of the secret; the call is kept."""
-        return self._released(secret, sensitivity, draw, None)
+        """Return the result of ``draw`` for the secret, and record the call."""
+        return self._record(secret, sensitivity, draw, None)
 
     def select(
         self,
@@ -55,47 +63,38 @@ class RecordingGateway:
         sensitivity: Sensitivity,
         draw: Draw,
     ) -> SelectedGroups:
-        """The groups that ``draw`` keeps; the call is kept."""
+        """Return the groups that ``draw`` selects, and record the call."""
         named = unseal(groups)
-        return kept(named, self._released(secret, sensitivity, draw, named))
+        return kept(named, self._record(secret, sensitivity, draw, named))
 
-    def _released(
+    def _record(
         self,
         secret: Secret[Integers],
         sensitivity: Sensitivity,
         draw: Draw,
         groups: tuple[Group, ...] | None,
     ) -> Integers:
-        opened = unseal(secret).copy()  # an engine may use its buffer again
+        opened = unseal(secret).copy()  # an engine may reuse its buffer
         released = draw(opened, self.entropy)
         self.calls.append(Call(opened, sensitivity, draw, released.copy(), groups))
         return released
 
 
 # ------------------------------------------------------------------ replay
-# Replay the releases of a recorded run on a neighbour, and compare what it saw.
-#
-# One pair of runs shows a broken sensitivity, whatever the noise: run on D and record every
-# opened batch and every release; run again on a neighbour D' with the recorded releases in
-# place of new draws. The two runs must open as many batches, with the same draws and
-# sensitivities, and batch by batch the exact values must lie within the sensitivity. The
-# groups of a selection are secret, so its two batches are compared by name: a group that one
-# of them does not have counts 0 there. Reference: Cebere, Erb, Desfontaines, Bellet,
-# Fitzsimons 2026 (record and replay).
 
 
 class BrokenPromise(InternalError):
-    """Two neighbours were told apart by something other than noise.
+    """A difference between two neighbours that noise does not hide.
 
-    For audits: its text holds exact distances.
+    It is for audits only, because its message holds exact distances.
     """
 
 
 @dataclass(slots=True)
 class ReplayingGateway:
-    """A gateway that releases what was recorded, and raises where a neighbour shows.
+    """A gateway that repeats recorded releases, and raises where the neighbours differ.
 
-    ``reached`` is the largest square of a distance so far, as a part of the one declared.
+    ``reached`` is the largest squared distance so far, relative to the squared sensitivity.
     """
 
     calls: list[Call]
@@ -105,15 +104,17 @@ class ReplayingGateway:
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, draw: Draw
     ) -> Integers:
-        """What was released on the first run, if the values opened now lie near enough."""
+        """Return the recorded release, if the opened values are within the sensitivity."""
         call, opened = self._next(sensitivity, draw), unseal(secret)
         if call.groups is not None:
-            raise BrokenPromise(f"Batch {self.replayed} is no selection on the neighbour.")
+            raise BrokenPromise(f"Batch {self.replayed} is not a selection on the neighbour.")
         if opened.shape != call.opened.shape:
-            raise BrokenPromise(f"Batch {self.replayed} has another length on the neighbour.")
-        self._near(call.opened, opened, sensitivity)
+            raise BrokenPromise(
+                f"Batch {self.replayed} has a different length on the neighbour."
+            )
+        self._check_distance(call.opened, opened, sensitivity)
         if isinstance(draw, ChooseCells):
-            self._near_in_each_group(call.opened, opened, sensitivity, draw)
+            self._check_each_group(call.opened, opened, sensitivity, draw)
         self.replayed += 1
         return call.released.copy()
 
@@ -124,16 +125,16 @@ class ReplayingGateway:
         sensitivity: Sensitivity,
         draw: Draw,
     ) -> SelectedGroups:
-        """The groups kept on the first run, if the counts opened now lie near enough.
+        """Return the recorded groups, if the opened counts are within the sensitivity.
 
-        What is kept may be missing here: a group of one unit, that the neighbour is without.
+        A recorded group may be missing on the neighbour, if only the removed unit was in it.
         """
         call, named = self._next(sensitivity, draw), unseal(groups)
         if call.groups is None:
-            raise BrokenPromise(f"Batch {self.replayed} is a selection on the neighbour alone.")
+            raise BrokenPromise(f"Batch {self.replayed} is a selection only on the neighbour.")
         left, right = aligned(call.groups, call.opened, named, unseal(secret))
-        self._near(left, right, sensitivity)
-        # within the L2 sensitivity a unit could still count several times in one group
+        self._check_distance(left, right, sensitivity)
+        # the L2 sensitivity alone would allow a unit to count several times in one group
         if square_distance(left, right, Norm.LINF) > 1:
             raise BrokenPromise(f"Batch {self.replayed} counts a unit twice in one group.")
         self.replayed += 1
@@ -146,11 +147,12 @@ class ReplayingGateway:
         """Raise where the neighbour opened fewer batches than were recorded."""
         if self.replayed != len(self.calls):
             raise BrokenPromise(
-                f"The neighbour opens {self.replayed} batches of {len(self.calls)} recorded."
+                f"The neighbour opens {self.replayed} batches, but {len(self.calls)} were "
+                "recorded."
             )
 
     def _next(self, sensitivity: Sensitivity, draw: Draw) -> Call:
-        """The recorded call whose turn it is, if it was made in the same way."""
+        """Return the next recorded call, and raise if its draw or sensitivity differs."""
         if self.replayed == len(self.calls):
             raise BrokenPromise(
                 f"The neighbour opens more batches than the {self.replayed} recorded."
@@ -158,36 +160,43 @@ class ReplayingGateway:
         call = self.calls[self.replayed]
         if (sensitivity, draw) != (call.sensitivity, call.draw):
             raise BrokenPromise(
-                f"Batch {self.replayed} has another draw or sensitivity on the neighbour."
+                f"Batch {self.replayed} has a different draw or sensitivity on the neighbour."
             )
         return call
 
-    def _near(self, left: Integers, right: Integers, sensitivity: Sensitivity) -> None:
+    def _check_distance(
+        self, left: Integers, right: Integers, sensitivity: Sensitivity
+    ) -> None:
         moved = square_distance(left, right, sensitivity.norm)
         if moved > sensitivity.square:
             raise BrokenPromise(
-                f"Batch {self.replayed} moves by the root of {moved}, "
-                f"and that of {sensitivity.square} was declared."
+                f"Batch {self.replayed} changes by the square root of {moved}, "
+                f"but the square root of {sensitivity.square} was declared."
             )
         if moved:
             self.reached = max(self.reached, moved / sensitivity.square)
 
-    def _near_in_each_group(
+    def _check_each_group(
         self, left: Integers, right: Integers, sensitivity: Sensitivity, draw: ChooseCells
     ) -> None:
-        """A choice pays for each group by itself: within the sum, one could move by it all."""
+        """Check each group by itself, because a selection is priced for each group.
+
+        The sensitivity of all groups together would allow one group to change by all of it.
+        """
         most = sensitivity.amount / draw.max_groups
         for one, other in zip(
             left.reshape(-1, draw.cells), right.reshape(-1, draw.cells), strict=True
         ):
             if square_distance(one, other, Norm.L1) > most**2:
-                raise BrokenPromise(f"Batch {self.replayed} moves more than {most} in a group.")
+                raise BrokenPromise(
+                    f"Batch {self.replayed} changes by more than {most} in a group."
+                )
 
 
 def aligned(
     left_groups: Sequence[Group], left: Integers, right_groups: Sequence[Group], right: Integers
 ) -> tuple[Integers, Integers]:
-    """Two batches on the union of their groups, in one order; a group that is absent counts 0.
+    """Return two batches on the union of their groups; a missing group counts as 0.
 
     Example:
         >>> aligned([("a",), ("b",)], np.array([5, 1]), [("a",)], np.array([5]))
@@ -205,7 +214,7 @@ def aligned(
 
 
 def square_distance(left: Integers, right: Integers, norm: Norm) -> Fraction:
-    """The square of the distance between two batches, exactly.
+    """Return the exact square of the distance between two batches.
 
     Example:
         >>> square_distance(np.array([0, 0]), np.array([3, 4]), Norm.L2)

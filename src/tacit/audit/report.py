@@ -1,4 +1,8 @@
-"""One thing that was looked at, what came of it, and whether a promise was kept."""
+"""The report of an audit: checks, their figures, and a signature that can be verified.
+
+`Check` is the result of one test, `AuditReport` holds all results of an audit, and
+`SignedReport` is the file format that anybody can verify offline.
+"""
 
 import json
 from collections.abc import Mapping
@@ -11,11 +15,11 @@ from tacit.store import SigningKey, is_signed
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A promise that was put to the test, in words and in figures.
+    """The result of one test of the guarantee, in words and in figures.
 
     Example:
-        >>> print(Check("neighbours", "200 pairs, none told apart", True, {"pairs": 200}))
-        kept: neighbours: 200 pairs, none told apart
+        >>> print(Check("neighbours", "200 pairs, none distinguished", True, {"pairs": 200}))
+        kept: neighbours: 200 pairs, none distinguished
     """
 
     name: str
@@ -24,7 +28,7 @@ class Check:
     figures: Mapping[str, float | int]
 
     def to_dict(self) -> dict[str, object]:
-        """For machines."""
+        """Return plain values for JSON."""
         return {
             "check": self.name,
             "kept": self.kept,
@@ -38,50 +42,47 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class AuditedItem:
-    """What the checks were about: a question, or the build itself."""
+    """A question, or the build itself, with the results of its checks."""
 
     subject: str
     checks: tuple[Check, ...]
     notes: tuple[str, ...] = ()
-    """What was not looked at, and why."""
+    """Remarks on checks that were not possible, and why."""
 
-
-# ------------------------------------------------------------------ report
-# What an audit found, when, and of what: for owners, and for whoever they answer to.
 
 NEVER = (
-    "An audit refutes, and never proves. A bound from draws is wrong once in 1,000 times: "
-    "where one is broken, audit again."
+    "An audit can find a violation, but it cannot prove that there is none. A bound from "
+    "draws is wrong once in 1,000 times: if one is broken, audit again."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """The checks of one audit, with the time, the version and the project that it is of."""
+    """The results of one audit, with its time, the version of Tacit and the project."""
 
     made: str
     version: str
     project: str
     digest: str
-    """The SHA-256 of the project file, which says what was declared."""
+    """The SHA-256 of the project file, which holds the declarations."""
     parts: tuple[AuditedItem, ...]
 
     @property
     def broken(self) -> tuple[Check, ...]:
-        """The promises that were not kept."""
+        """The checks that found a violation."""
         return tuple(check for part in self.parts for check in part.checks if not check.kept)
 
     @property
     def verdict(self) -> str:
-        """In a sentence."""
+        """The result of all checks, in one sentence."""
         checks = sum(len(part.checks) for part in self.parts)
-        told = f"{checks} check{'s' if checks > 1 else ''}"
+        counted = f"{checks} check{'s' if checks > 1 else ''}"
         if self.broken:
-            return f"A promise was broken, in {len(self.broken)} of {told}."
-        return f"Every promise was kept, in {told}."
+            return f"A promise was broken, in {len(self.broken)} of {counted}."
+        return f"Every promise was kept, in {counted}."
 
     def to_dict(self) -> dict[str, object]:
-        """For machines."""
+        """Return plain values for JSON."""
         return {
             "made": self.made,
             "tacit": self.version,
@@ -108,8 +109,7 @@ class AuditReport:
         return "\n".join([*lines, "", self.verdict, NEVER])
 
 
-# ------------------------------------------------------------------ signed
-# A report with the signature of its project, as one file that anybody can check offline.
+# ------------------------------------------------------------------ signed report
 
 VERSION = 1
 FIELDS = ("tacit audit", "report", "key", "signature")
@@ -117,7 +117,7 @@ FIELDS = ("tacit audit", "report", "key", "signature")
 
 @dataclass(frozen=True, slots=True)
 class SignedReport:
-    """What a report says, and by whose key it was signed.
+    """A report, and the public key with which it was signed.
 
     Guarantee: a text with one byte changed, added or left out is refused.
 
@@ -132,34 +132,34 @@ class SignedReport:
 
     @staticmethod
     def sign(report: dict[str, Any], key: SigningKey) -> str:
-        """The text of the file."""
-        return _text(report, key.public.hex(), key.sign(_signed(report)).hex())
+        """Return the text of the signed file."""
+        return _text(report, key.public.hex(), key.sign(_message(report)).hex())
 
     @classmethod
     def of(cls, text: str) -> "SignedReport":
-        """What was signed; refused where anything was changed."""
+        """Return the signed report, and raise if its text was changed."""
         try:
-            told = json.loads(text)
-            report, key, signature = (told[field] for field in FIELDS[1:])
+            stored = json.loads(text)
+            report, key, signature = (stored[field] for field in FIELDS[1:])
             parts = bytes.fromhex(signature), bytes.fromhex(key)
-            # written in one way alone, so that no byte is without a meaning
+            # the text has one canonical form, so that a change of any byte is found
             unchanged = _text(report, parts[1].hex(), parts[0].hex()) == text
-            signed = unchanged and is_signed(_signed(report), *parts)
+            signed = unchanged and is_signed(_message(report), *parts)
         except (KeyError, TypeError, ValueError, RecursionError) as error:
-            raise InvalidValue("This is no signed report of `tacit audit`.") from error
+            raise InvalidValue("This is not a signed report of `tacit audit`.") from error
         if not signed:
             raise InvalidValue(
-                "The signature is not that of this report: it was changed, or not signed by "
-                "the key that it names. Ask for the file as it was written."
+                "The signature does not match this report: the report was changed, or it was "
+                "not signed with the key that it names. Ask for the original file."
             )
         return cls(report, key)
 
 
-def _signed(report: dict[str, Any]) -> bytes:
-    """What the signature is under, which nothing else that is signed begins with."""
+def _message(report: dict[str, Any]) -> bytes:
+    """Return the signed bytes, whose prefix no other kind of signed message has."""
     return f"tacit audit {VERSION}\n{json.dumps(report, ensure_ascii=False)}".encode()
 
 
 def _text(report: dict[str, Any], key: str, signature: str) -> str:
-    told = dict(zip(FIELDS, (VERSION, report, key, signature), strict=True))
-    return json.dumps(told, ensure_ascii=False, indent=2) + "\n"
+    content = dict(zip(FIELDS, (VERSION, report, key, signature), strict=True))
+    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"

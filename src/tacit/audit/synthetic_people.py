@@ -1,4 +1,10 @@
-"""Choices that a seed makes, always the same: what a number stands for can be made again."""
+"""Synthetic neighbouring databases for audits, generated from a seed.
+
+`Choices` derives reproducible choices from a seed. The cells and the rows of people are chosen
+to be difficult for code that bounds, casts, compares or sums them: NULL, extreme numbers,
+values next to the declared bounds, and names that are easily confused. `neighbours` returns
+two databases that differ in all rows of one person.
+"""
 
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
@@ -17,7 +23,7 @@ FIRST_BYTES = 512
 
 
 class Choices:
-    """A stream of choices; a seed has one, without end."""
+    """An endless sequence of choices, which depends only on the seed."""
 
     def __init__(self, seed: str) -> None:
         self._hash = shake_256(seed.encode())
@@ -25,7 +31,7 @@ class Choices:
         self._used = 0
 
     def below(self, most: int) -> int:
-        """A number from 0 on, below ``most``; which is more likely does not matter here."""
+        """Return a number from 0 to below ``most``; the distribution is only nearly uniform."""
         if self._used == len(self._bytes):
             self._bytes = self._hash.digest(2 * len(self._bytes))
         high, low = self._bytes[self._used : self._used + 2]
@@ -33,19 +39,19 @@ class Choices:
         return (256 * high + low) % most
 
     def once_in(self, most: int) -> bool:
-        """What happens once in so many times."""
+        """Return True once in about ``most`` times."""
         return self.below(most) == 0
 
     def one(self, items: Sequence[Item]) -> Item:
-        """One of several."""
+        """Return one of the items."""
         return items[self.below(len(items))]
 
     def some(self, least: int, most: int, make: Callable[[int], Item]) -> list[Item]:
-        """Several that ``make`` makes, each from its place."""
+        """Return ``least`` to ``most`` items, each of which ``make`` creates from its index."""
         return [make(place) for place in range(least + self.below(most - least + 1))]
 
     def shuffled(self, items: Sequence[Item]) -> list[Item]:
-        """All of several, in some order."""
+        """Return all items in a chosen order."""
         found = list(items)
         for place in range(len(found) - 1, 0, -1):
             other = self.below(place + 1)
@@ -53,8 +59,7 @@ class Choices:
         return found
 
 
-# ------------------------------------------------------------------ made cell
-# Cells that are hard for whoever bounds, casts, compares or sums them.
+# ------------------------------------------------------------------ cells
 
 DAYS = (date(1999, 12, 31), date(2000, 2, 29), date(2024, 6, 1), date.min, date.max)
 
@@ -95,7 +100,7 @@ EXTREME: dict[core.Kind, tuple[Cell, ...]] = {
 
 
 def any_cell(column: core.Column, choices: Choices) -> Cell:
-    """An ordinary cell, one that is declared, NULL, or one that is hard."""
+    """Return an ordinary cell, a cell near the declared values, NULL or an extreme cell."""
     none, hard, near = 0, 1, (2, 3)
     which = choices.below(8)
     if which == none:
@@ -107,7 +112,7 @@ def any_cell(column: core.Column, choices: Choices) -> Cell:
 
 
 def declared(column: core.Column) -> tuple[Cell, ...]:
-    """The keys of a column, or the ends of its bounds and what lies close to them."""
+    """Return the keys of a column, or its bounds and the values next to them."""
     if column.keys is not None:
         dated = column.kind is core.Kind.DATE
         return tuple(date.fromisoformat(str(k)) if dated else k for k in column.keys.values)
@@ -115,7 +120,7 @@ def declared(column: core.Column) -> tuple[Cell, ...]:
 
 
 def _near(kind: core.Kind, bounds: core.Bounds) -> tuple[Cell, ...]:
-    """The ends of an interval, and what lies close to them."""
+    """Return the ends of an interval, and the values next to them."""
     ends = bounds.lower, bounds.upper
     match kind:
         case core.Kind.DECIMAL:
@@ -129,7 +134,7 @@ def _near(kind: core.Kind, bounds: core.Bounds) -> tuple[Cell, ...]:
 
 
 def own_cell(kind: core.Kind, place: int) -> Cell:
-    """A cell that only one row has."""
+    """Return a cell that only one row has."""
     match kind:
         case core.Kind.TEXT:
             return f"own {place}"
@@ -140,17 +145,19 @@ def own_cell(kind: core.Kind, place: int) -> Cell:
     return None
 
 
-# ------------------------------------------------------------------ made people
-# People that choices make: their rows in all tables, hard on whoever bounds them.
+# ------------------------------------------------------------------ people
 
 NAMES: dict[core.Kind, tuple[Cell, ...]] = {
     core.Kind.TEXT: ("a", "b", " a", "A", "", "it's", "NULL", "Ä", "a|b"),
     core.Kind.INTEGER: (1, 2, 0, -1, 12, 2**63 - 1, -(2**63), 2**53, 2**53 + 1),
 }
-"""Names that are easily taken for one another, or for none; the first is the neighbour's."""
+"""Names that are easily confused with each other or with NULL.
+
+The first name belongs to the person in whom neighbours differ.
+"""
 
 NOBODY, LAST = -1, 8
-"""Places among the names: rows of nobody, and whoever comes instead of the first."""
+"""Indices of names: of rows without a person, and of the person who replaces the first."""
 
 PUSHED: dict[core.Kind, Cell] = {
     core.Kind.INTEGER: 2**62,
@@ -161,22 +168,22 @@ PUSHED: dict[core.Kind, Cell] = {
 PUBLIC_ROWS = 6
 
 ROOM = 1000
-"""Numbers of rows that one person has for their own."""
+"""Number of row identifiers that are reserved for one person."""
 
 Rows = dict[str, list[Row]]
 """The rows of one person, by table."""
 
 
 Style = Callable[[core.Column, int, Choices], Cell]
-"""How a person fills the cells of a table: by column, and by the number of the row."""
+"""A function that returns a person's cell for a column and a row number."""
 
 
 def neighbours(
     catalog: core.Catalog, choices: Choices, most_rows: Sequence[int] = ()
 ) -> tuple[Tables, Tables]:
-    """Two databases that differ in all rows of one person, each in an order of its own.
+    """Return two databases that differ in all rows of one person, in different row orders.
 
-    That person has at most one of ``most_rows`` in a table.
+    The maximum number of that person's rows in a table is one of ``most_rows``.
     """
     alone = len(catalog.datasets) == 1
     crowd = [
@@ -196,9 +203,9 @@ def neighbours(
 def person(
     catalog: core.Catalog, place: int, most: int, choices: Choices, style: Style | None = None
 ) -> Rows:
-    """All rows of the person at ``place`` among the names; from -1 on down they have none.
+    """Return all rows of the person with the name at ``place``; NULL if that is negative.
 
-    They have at most ``most`` rows in a table, and as many where their style is given.
+    The person has at most ``most`` rows in a table, and exactly ``most`` if a style is given.
     """
     found: Rows = {}
     for dataset in _parents_first(catalog):
@@ -208,11 +215,11 @@ def person(
         if isinstance(dataset.unit, core.UnitColumn) and dataset.unit.one_row:
             rows = min(rows, 1)
         for number in range(rows if style is None else most):
-            way = _leading(catalog, dataset, place, found, choices)
+            way = _unit_cell(catalog, dataset, place, found, choices)
             row: dict[str, Cell] = {
                 column.name: cell(column, number, choices) for column in dataset.schema.columns
             }
-            for name in _numbered(catalog, dataset):
+            for name in _id_columns(catalog, dataset):
                 kind = dataset.schema[name].kind
                 row[name] = _own_id(kind, place, _number(number, choices))
             row[dataset.unit.column] = way
@@ -221,13 +228,13 @@ def person(
 
 
 def together(catalog: core.Catalog, people: list[Rows], choices: Choices) -> Tables:
-    """The tables that hold the rows of ``people``, and the public ones, in some order."""
+    """Return the tables with the rows of ``people``, and the public tables, in some order."""
     found = {
         dataset.location.table: [row for rows in people for row in rows[dataset.name]]
         for dataset in catalog.datasets
     }
     for public in catalog.public:
-        # the same whoever the people are
+        # public tables must not depend on the people
         same = Choices(public.name)
         found[public.location.table] = [
             {column.name: any_cell(column, same) for column in public.schema.columns}
@@ -240,8 +247,8 @@ def _parents_first(catalog: core.Catalog) -> list[core.Dataset]:
     return sorted(catalog.datasets, key=lambda each: len(catalog.path_to_unit(each.name)))
 
 
-def _numbered(catalog: core.Catalog, dataset: core.Dataset) -> tuple[str, ...]:
-    """The columns that tell rows apart: those that other tables lead to, and the row key."""
+def _id_columns(catalog: core.Catalog, dataset: core.Dataset) -> tuple[str, ...]:
+    """Return the columns that identify rows: targets of links, and the row key."""
     links = [each.unit for each in catalog.datasets if isinstance(each.unit, core.Link)]
     led = [link.parent_column for link in links if link.parent == dataset.name]
     keyed = [dataset.row_key] if dataset.row_key else []
@@ -249,7 +256,7 @@ def _numbered(catalog: core.Catalog, dataset: core.Dataset) -> tuple[str, ...]:
 
 
 def _number(number: int, choices: Choices) -> int | None:
-    """The number of a row: its own, or sometimes NULL or that of the person's first row."""
+    """Return the number of a row, or sometimes NULL or the number of the first row."""
     if choices.once_in(12):
         return choices.one((None, 0))
     return number
@@ -259,10 +266,13 @@ def _own_id(kind: core.Kind, place: int, number: int | None) -> Cell:
     return None if number is None else own_cell(kind, place * ROOM + number)
 
 
-def _leading(
+def _unit_cell(
     catalog: core.Catalog, dataset: core.Dataset, place: int, found: Rows, choices: Choices
 ) -> Cell:
-    """What leads a row to its person: their name, or the id of one of their rows above."""
+    """Return the cell that links a row to its person.
+
+    It is the person's name, or the identifier of one of the person's rows in a parent table.
+    """
     way, kind = dataset.unit, dataset.schema[dataset.unit.column].kind
     above = catalog.dataset(way.parent).unit if isinstance(way, core.Link) else way
     if not isinstance(way, core.Link) or (
@@ -270,12 +280,12 @@ def _leading(
     ):
         return NAMES[kind][place] if place >= 0 else None
     ids = [row[way.parent_column] for row in found[way.parent]]
-    # some lead to no row at all
+    # some rows have a link that is broken or NULL
     return choices.one([*ids, *ids, *ids, *ids, None, _own_id(kind, place, ROOM - 1)])
 
 
 def in_turn(first: int) -> Style:
-    """All cells that there are, one after the other, from the one at ``first`` on."""
+    """Return a style that uses all possible cells in turn, from the index ``first``."""
 
     def cell(column: core.Column, number: int, choices: Choices) -> Cell:
         del choices
@@ -286,17 +296,17 @@ def in_turn(first: int) -> Style:
 
 
 def _style(choices: Choices) -> Style:
-    """How a person fills a table."""
-    return choices.one((_mixed, _mixed, _pushing, _pushing, _extreme, _own, _nothing, _alike))
+    """Return one of the styles below."""
+    return choices.one((_any, _any, _pushing, _pushing, _extreme, _own, _nothing, _alike))
 
 
-def _mixed(column: core.Column, number: int, choices: Choices) -> Cell:
+def _any(column: core.Column, number: int, choices: Choices) -> Cell:
     del number
     return any_cell(column, choices)
 
 
 def _pushing(column: core.Column, number: int, choices: Choices) -> Cell:
-    """Into every group in turn, and always to the same end."""
+    """Return cells that visit every group in turn, with the largest possible numbers."""
     if column.kind in NUMBERS and column.keys is None:
         return PUSHED[column.kind]
     del choices

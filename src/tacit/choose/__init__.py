@@ -1,4 +1,8 @@
-"""The choice of the mechanism with the least expected error within a given loss."""
+"""Choice of the mechanism with the smallest expected error within a given privacy loss.
+
+`choose_noise` chooses the noise for a vector of numbers and `choose_quantile` the parameters of
+a quantile. `tacit.choose.keys` chooses a key selection.
+"""
 
 from tacit.choose.noise import Candidate, choose_noise, choose_quantile
 

@@ -1,4 +1,8 @@
-"""Which selection of keys to use: that which a group survives with the fewest units."""
+"""Choice of a key selection: the one that keeps a group with the fewest units.
+
+Several mechanisms select the keys of a GROUP BY privately. They are compared by the size of a
+group, in units, that they keep with probability 1/2: smaller is better.
+"""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -19,22 +23,27 @@ from tacit.mechanisms import (
 HALF = Fraction(1, 2)
 
 LARGEST_OPTIMAL = 1000
-"""Half points above this are left to the other laws: one unit is not worth so long a table."""
+"""The largest group size at probability 1/2 for which the optimal mechanism is considered.
+
+It could save one unit, which is not worth a longer table.
+"""
 
 KeyLaw = TruncatedGeometricKeys | LaplaceKeys | GaussianKeys | OptimalKeys
 Scored = tuple[int, Fraction, KeyLaw]
-"""The units at which a group survives as often as not, the variance of its noise, the law."""
+"""The group size that is kept with probability 1/2, the noise variance, and the mechanism."""
 
 
 def choose_keys(sensitivity: Sensitivity, loss: Loss, *, counted: bool = False) -> Candidate:
-    """The selection whose groups survive with probability 1/2 at the fewest units.
+    """Return the key selection that keeps groups of the fewest units with probability 1/2.
 
-    ``sensitivity`` is that of counting each unit once in each of its groups: the root of how
-    many counts one unit moves, which is twice as many where it is replaced by another. Where
-    the counts are asked for too (``counted``) only laws that release them are considered.
+    ``sensitivity`` is the L2 sensitivity of counting each unit once in each of its groups: the
+    square root of the number of counts that one unit changes, which is twice as many where a
+    unit is replaced by another. If the counts are needed too (``counted``), only mechanisms
+    that release them are considered.
 
-    Guarantee: the loss of the chosen event, as `accounting` finds it, is within ``loss``; under
-    (epsilon, delta) a Gaussian leaf is read off its curve at `price_delta`.
+    Guarantee: the loss of the chosen event, as `accounting` computes it, is within ``loss``.
+    Under (epsilon, delta), the epsilon of a Gaussian leaf is read from its curve at
+    `price_delta`.
 
     Example:
         >>> from tacit.core.sensitivity import Rule
@@ -48,40 +57,40 @@ def choose_keys(sensitivity: Sensitivity, loss: Loss, *, counted: bool = False) 
     """
     if not 0 < loss.delta < 1:
         raise InvalidValue(
-            "Groups are selected privately at a delta between 0 and 1, and "
-            f"{loss.delta} was given; ask with one, or declare the keys."
+            "Private selection of groups needs a delta between 0 and 1, but "
+            f"{loss.delta} was given; give a delta, or declare the keys."
         )
     max_keys = sensitivity.in_norm(Norm.L2).square.__ceil__()
     scale = calibrate(lambda x: KeySelection(1 / x, loss.delta / max_keys, max_keys), loss)
     found = [*_thresholds(scale, max_keys, loss), *_gaussian(max_keys, loss)]
     if not found:
         raise InvalidValue(
-            f"No selection of groups fits {loss}; ask for more, or declare the keys."
+            f"No selection of groups fits {loss}; allow a larger loss, or declare the keys."
         )
     if not counted:
         found.extend(_optimal(scale, max_keys, loss, min(half for half, _, _ in found)))
     half, _, best = min(found, key=lambda each: each[:2])
     if not loss_of(best.event(sensitivity), loss.measure, price_delta(loss)) <= loss:
-        raise InternalError("A selection of groups costs more than was asked for.")
+        raise InternalError("The chosen selection of groups costs more than the given loss.")
     return Candidate(best, Fraction(half))
 
 
 def price_delta(loss: Loss) -> Fraction:
-    """At which delta the Gaussian leaf of a selection is read off its curve.
+    """Return the delta at which the curve of a selection's Gaussian noise is read.
 
-    Half of the delta; the other half is the chance that a group of one unit shows. Only
-    (epsilon, delta) needs this: under zCDP such a leaf has an amount of its own.
+    It is half of the delta; the other half is the probability that a group of one unit is
+    shown. Only (epsilon, delta) needs this, because under zCDP the noise has its own rho.
     """
     return loss.delta / 2 if loss.measure is Measure.APPROXIMATE else Fraction(0)
 
 
 def _thresholds(scale: Fraction, max_keys: int, loss: Loss) -> Iterator[Scored]:
-    """The laws of noise with this ``scale``, whole and cut off, in the order of preference."""
+    """Yield truncated and full Laplace noise of this ``scale``, in the order of preference."""
     if 1 / scale < LEAST_EPSILON:
         return
     truncated = TruncatedGeometricKeys(max_keys / scale, loss.delta, max_keys)
     laplace = LaplaceKeys(max_keys / scale, loss.delta, max_keys)
-    # cut off, noise spreads no wider than whole, nor wider than if it were flat
+    # the variance of truncated noise is at most that of full noise, and of uniform noise
     flat = Fraction(truncated.reach * (truncated.reach + 1), 3)
     yield truncated.reach + 1, min(2 * scale**2, flat), truncated
     yield laplace.threshold, 2 * scale**2, laplace
@@ -100,10 +109,10 @@ def _gaussian(max_keys: int, loss: Loss) -> Iterator[Scored]:
 
 
 def _optimal(scale: Fraction, max_keys: int, loss: Loss, best: int) -> Iterator[Scored]:
-    """The law that keeps most for its epsilon, unless others keep as much for certain."""
+    """Yield the optimal mechanism, unless another one certainly keeps groups as small."""
     if 1 / scale < LEAST_EPSILON:
         return
-    # its half point is that of the noise cut off, reach + 1, or one below
+    # its group size is that of truncated noise, reach + 1, or one unit less
     reach = TruncatedGeometricKeys(max_keys / scale, loss.delta, max_keys).reach
     if reach <= min(best, LARGEST_OPTIMAL):
         optimal = OptimalKeys(max_keys / scale, loss.delta, max_keys)

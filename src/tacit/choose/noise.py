@@ -1,4 +1,4 @@
-"""One way to release something within a loss, and how well it does."""
+"""Choice of noise for numbers, and of the parameters of a quantile, within a privacy loss."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,15 +16,14 @@ from tacit.numeric import sqrt_bounds
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A mechanism at the parameters that a loss allows, and the error to compare it by."""
+    """A mechanism that is calibrated to a loss, and its error for comparison with others."""
 
     mechanism: Mechanism
     error: Fraction
-    """The expected squared error of all numbers together, or what a score falls short by."""
+    """The total expected squared error, or for a selection its shortfall or group size."""
 
 
-# ------------------------------------------------------------------ noise
-# Which noise to add to numbers: that with the least expected squared error within a loss.
+# ------------------------------------------------------------------ noise for numbers
 
 
 def choose_noise(
@@ -34,11 +33,13 @@ def choose_noise(
     *,
     idealised: bool = False,
 ) -> Candidate:
-    """The noise for a vector whose sensitivity is known in one norm or several.
+    """Return the noise with the least expected squared error for a vector.
 
-    Under pure epsilon that is Laplace, L2 or L-infinity noise, by the shape of the sensitivity;
-    for one release at (epsilon, delta) the L2 ball; under zCDP, where releases add up, Gaussian
-    noise. Idealised laws are considered only where they are asked for.
+    The sensitivity of the vector is known in one norm or in several. Under pure epsilon, the
+    result is Laplace, L2 or L-infinity noise, depending on the norm. For one release at
+    (epsilon, delta), it can be L2 noise. Under zCDP, where the losses of releases add up, it is
+    Gaussian noise. Idealised noise, which has no exact sampler, is considered only if
+    ``idealised`` is true.
 
     Example:
         >>> from tacit.core.sensitivity import Rule
@@ -49,7 +50,7 @@ def choose_noise(
         'Gaussian'
     """
     known = {sensitivity.norm for sensitivity in sensitivities}
-    # under rho, Gaussian noise of an L2 sensitivity is always below Laplace noise of an L1
+    # under zCDP, Gaussian noise for an L2 sensitivity always beats Laplace noise for L1
     beaten = {Norm.L1} if loss.measure is Measure.ZCDP and Norm.L2 in known else set()
     found = [
         candidate
@@ -59,8 +60,8 @@ def choose_noise(
     ]
     if not found:
         raise InvalidValue(
-            f"No noise fits {loss} with these sensitivities; state one in L1, or in L2 for "
-            "a budget that counts in rho or has a delta."
+            f"No noise fits {loss} with these sensitivities; give a sensitivity in L1, or in "
+            "L2 for a loss in rho or with a delta."
         )
     return min(found, key=lambda candidate: candidate.error)
 
@@ -91,41 +92,44 @@ def _candidates(
 
 @lru_cache(maxsize=256)
 def _laplace_scale(loss: Loss) -> Fraction:
-    """The scale at a sensitivity of 1; it grows with the sensitivity, and the loss stays."""
+    """Return the scale at a sensitivity of 1; the scale is proportional to sensitivity."""
     return calibrate(lambda x: events.LaplaceNoise(Fraction(1), x), loss)
 
 
 @lru_cache(maxsize=256)
 def _gaussian_variance(loss: Loss) -> Fraction:
-    """The variance at a sensitivity of 1; it grows with the square of the sensitivity."""
+    """Return the variance at a sensitivity of 1; it grows with the sensitivity's square."""
     return calibrate(lambda x: events.GaussianNoise(Fraction(1), x), loss, loss.delta)
 
 
 def _ball_scale(square: Fraction, dimensions: int, loss: Loss) -> Fraction:
-    """The least scale of L2 noise: by its curve for one release, by its pure loss in a sum."""
+    """Return the least scale of L2 noise within ``loss``.
+
+    For one release at (epsilon, delta) the exact curve is used, and otherwise the pure loss.
+    """
     if loss.measure is Measure.APPROXIMATE and loss.delta:
         unit = ball_scale(dimensions, float(loss.amount), float(loss.delta))
         return Fraction(unit) * sqrt_bounds(square)[1]
     return calibrate(lambda x: events.BallNoise(square, x, dimensions), loss)
 
 
-# ------------------------------------------------------------------ quantile
-# How to choose a quantile on a grid: what it and its interval get of a loss.
+# ------------------------------------------------------------------ quantiles
 
 REACH_SHARE = Fraction(1, 20)
-"""What the reach of a quantile gets of its loss; the quantile gets the rest.
+"""The share of the privacy loss for the interval of a quantile; the quantile gets the rest.
 
-So much makes the quantile itself worse by 3% under zCDP, and by 5% under pure epsilon.
+This share increases the error of the quantile by 3% under zCDP, and by 5% under pure epsilon.
 """
 
 
 def choose_quantile(
     sensitivity: Sensitivity, probability: Fraction, cells: int, max_groups: int, loss: Loss
 ) -> GridQuantile:
-    """The quantile of counts on ``cells`` cells, in groups of which a unit has ``max_groups``.
+    """Return the mechanism for a quantile of counts on ``cells`` cells, within ``loss``.
 
-    Under zCDP the exponential mechanism costs a quarter of what permute-and-flip does; under
-    epsilon the latter misses by less.
+    A unit can be in ``max_groups`` groups. Under zCDP, the exponential mechanism is used,
+    because its cost is a quarter of that of permute-and-flip. Under pure epsilon,
+    permute-and-flip is used, because it has a smaller error.
 
     Example:
         >>> from tacit.core.sensitivity import Rule
@@ -146,7 +150,7 @@ def choose_quantile(
 
 @lru_cache(maxsize=256)
 def _scale(loss: Loss, times: int) -> Fraction:
-    """The inverse of what one of so many selections may spread weights by."""
+    """Return 1 / epsilon for each of ``times`` selections that together stay within a loss."""
     exponential = loss.measure is Measure.ZCDP
     kind = events.ExponentialSelection if exponential else events.PermuteAndFlipSelection
     return calibrate(lambda x: events.Repeated(kind(1 / x), times), loss)

@@ -1,1 +1,1 @@
-"""The `tacit` command: one file a group of commands."""
+"""The `tacit` command line: one file for each group of commands."""

@@ -1,4 +1,4 @@
-"""The `tacit` command as a process of its own, which ends as soon as its work is done."""
+"""The entry point of the `tacit` command and of `python -m tacit.cli`."""
 
 import atexit
 import os
@@ -9,11 +9,11 @@ from tacit.cli.main import main
 
 
 def start() -> None:
-    """Run the command that was typed, and end with its exit code.
+    """Run the command line, and exit with its exit code.
 
-    Python would then take apart all that was loaded, module by module: a quarter of a second
-    that a person waits for. Sessions are closed by now and charges are on the disk, so that it
-    is left to say what was printed and to do what was kept for the end.
+    A normal exit of the interpreter would tear down all modules, which takes a quarter of a
+    second for which a person waits. By now sessions are closed and charges are on the disk, so
+    this function only flushes the output, runs the exit handlers and ends the process.
     """
     code: str | int = 0
     try:
@@ -21,14 +21,12 @@ def start() -> None:
     except SystemExit as ended:
         code = ended.code or 0
     if threading.active_count() > 1 or not isinstance(code, int):
-        sys.exit(code)  # somebody is still at work, or it is a text to be told
+        sys.exit(code)  # another thread still works, or the exit code is a text to print
     sys.stdout.flush()
     sys.stderr.flush()
     atexit._run_exitfuncs()  # noqa: SLF001 - it has no other name
     os._exit(code)
 
 
-# ------------------------------------------------------------------   main
-# `python -m tacit.cli`, where the command is not on the path.
-
-start()
+if __name__ == "__main__":
+    start()

@@ -1,4 +1,4 @@
-"""`tacit ask`: SQL in, a table with intervals out."""
+"""`tacit ask`: answer a question in SQL with a table and its confidence intervals."""
 
 from pathlib import Path
 
@@ -14,19 +14,33 @@ from tacit.session import open_project
 
 @click.command()
 @click.argument("sql")
-@click.option("--epsilon", help="How much to spend, such as 0.2.")
-@click.option("--rho", help="The same in rho.")
+@click.option("--epsilon", help="Privacy loss to spend, such as 0.2.")
+@click.option("--rho", help="Privacy loss to spend, in rho instead of epsilon.")
 @click.option(
-    "--delta", default="0", help="For groups whose keys are not public, such as 1e-8."
+    "--delta", default="0", help="Delta, for groups whose keys are not public, such as 1e-8."
 )
-@click.option("--request", help="A new name pays anew for a question whose answer was lost.")
-@click.option("--quote", is_flag=True, help="What it would cost and miss by; free, no data.")
-@click.option("--assume-size", type=int, multiple=True, help="Rows of a group, for a quote.")
-@click.option("--explain", is_flag=True, help="How it would be answered; free, no data.")
-@click.option("--json", "json_", is_flag=True, help="The answer as JSON.")
-@click.option("--csv", "csv_", is_flag=True, help="The answer as CSV.")
 @click.option(
-    "--server", envvar="TACIT_SERVER", help="A server's url; TACIT_TOKEN lets you in."
+    "--request",
+    help="Idempotency key. A new one is charged again for a question whose answer was lost.",
+)
+@click.option(
+    "--quote", is_flag=True, help="Show the price and the expected error. Free; reads no data."
+)
+@click.option(
+    "--assume-size",
+    type=int,
+    multiple=True,
+    help="Rows in a group for which --quote shows errors.",
+)
+@click.option(
+    "--explain", is_flag=True, help="Show how it would be answered. Free; reads no data."
+)
+@click.option("--json", "json_", is_flag=True, help="Print the answer as JSON.")
+@click.option("--csv", "csv_", is_flag=True, help="Print the answer as CSV.")
+@click.option(
+    "--server",
+    envvar="TACIT_SERVER",
+    help="The url of a server to ask, with the token in TACIT_TOKEN.",
 )
 @options.project
 @options.principal
@@ -48,12 +62,12 @@ def ask(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Ask a question in SQL, such as "SELECT COUNT(*) AS n FROM visits".
 
-    The same question again is free. Who asks a server is told by their token.
+    The same question again is free. A server identifies you by your token.
     """
     if quote and (json_ or csv_):
-        raise InvalidValue("A quote is shown as text: leave --json and --csv out.")
-    door = connect(server) if server else open_project(project, principal=principal)
-    with door as session:
+        raise InvalidValue("A quote is shown as text only. Leave --json and --csv out.")
+    opening = connect(server) if server else open_project(project, principal=principal)
+    with opening as session:
         question = session.sql(sql)
         if explain:
             click.echo(question.explain())

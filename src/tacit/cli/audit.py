@@ -1,4 +1,9 @@
-"""`tacit audit` and `tacit verify`: does this build keep its word, for this project?"""
+"""`tacit audit`, `tacit verify` and `tacit attack`: test the guarantee, and what data leaks.
+
+`audit` tests statistically whether this build meets its privacy guarantee, and signs a report.
+`verify` checks such a report. `attack` runs known attacks on planned questions or on a table,
+with exact data on the owner's side.
+"""
 
 import sys
 import time
@@ -14,29 +19,47 @@ from tacit.render import safe
 from tacit.session import read_project, signing_key
 
 BROKEN = 3
-"""The exit code of an audit that found a promise broken."""
+"""The exit code of an audit that found a violated guarantee."""
 
 
 @click.command()
 @click.argument("questions", nargs=-1)
-@click.option("--file", type=click.Path(path_type=Path), help="More questions, each ended by ;")
-@click.option("--epsilon", default="1", show_default=True, help="What each question may lose.")
-@click.option("--delta", default="0", help="For groups whose keys are not public, as in ask.")
 @click.option(
-    "--pairs", type=click.IntRange(1), default=100, show_default=True, help="Of neighbours."
+    "--file", type=click.Path(path_type=Path), help="A file of more questions, each ended by ;"
 )
 @click.option(
-    "--draws", type=click.IntRange(1), default=10**6, show_default=True, help="Of noise."
+    "--epsilon", default="1", show_default=True, help="Privacy loss of each question."
 )
 @click.option(
-    "--people", type=click.IntRange(0), default=10**5, show_default=True, help="In one run."
+    "--delta", default="0", help="Delta, for groups whose keys are not public, as in `ask`."
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Where the signed report goes.")
+@click.option(
+    "--pairs",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="Number of pairs of neighbouring datasets.",
+)
+@click.option(
+    "--draws",
+    type=click.IntRange(1),
+    default=10**6,
+    show_default=True,
+    help="Number of draws of noise.",
+)
+@click.option(
+    "--people",
+    type=click.IntRange(0),
+    default=10**5,
+    show_default=True,
+    help="Number of synthetic people in one run.",
+)
+@click.option("--out", type=click.Path(path_type=Path), help="The file for the signed report.")
 @click.option(
     "--json",
     "json_",
     is_flag=True,
-    help="Print the signed report itself; a file is written where --out says.",
+    help="Print the signed report as JSON, and write a file only with --out.",
 )
 @options.project
 def audit(  # noqa: PLR0913 - one for each option
@@ -52,19 +75,24 @@ def audit(  # noqa: PLR0913 - one for each option
     json_: bool,
     project: Path,
 ) -> None:
-    """Put QUESTIONS in SQL, and this build, to the test over made-up people.
+    """Test QUESTIONS in SQL, and this build, on synthetic people.
 
-    No row of yours is read and nothing is charged. The report is dated and signed with the
-    project's key. Exit code 3: a promise was broken. --people 0 leaves the build out.
+    None of your rows is read, and nothing is charged. The report is dated and signed with the
+    project's key. Exit code 3 means that a guarantee was violated. --people 0 tests the
+    questions only.
     """
     asked = (*questions, *_questions_in(file))
     if not asked and not people:
-        raise InvalidValue("Name what to audit: questions in SQL, or --people 100000.")
+        raise InvalidValue(
+            "There is nothing to audit. Name questions in SQL, or use --people 100000."
+        )
     dated = time.strftime("tacit-audit-%Y-%m-%d-%H%M%S.json", time.gmtime())
     where = out or (None if json_ else Path(dated))
     if where is not None and not where.parent.is_dir():
-        raise InvalidValue(f"There is no folder {where.parent} for the report; make it first.")
-    read_project(project)  # refused before a key is made beside it
+        raise InvalidValue(
+            f"There is no folder {where.parent} for the report. Create it first."
+        )
+    read_project(project)  # an invalid project is refused before a key file is created
     key = signing_key(project.parent)
     own = later("tacit.audit.project_audit").ProjectAudit(
         project, epsilon, delta, pairs=pairs, draws=draws, people=people
@@ -82,7 +110,7 @@ def audit(  # noqa: PLR0913 - one for each option
         click.echo(text, nl=False)
     else:
         for line in str(report).splitlines():
-            click.echo(_coloured(safe(line)))
+            click.echo(_colour_verdict(safe(line)))
         click.echo(f"Wrote {where}, signed by {key.public.hex()}.")
     if report.broken:
         raise SystemExit(BROKEN)
@@ -90,24 +118,24 @@ def audit(  # noqa: PLR0913 - one for each option
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--key", help="The key that it must be signed by, as its owner told you.")
+@click.option("--key", help="The public key of the signer, which you got from the owner.")
 def verify(*, file: Path, key: str | None) -> None:
-    """Check a signed report offline: that no byte of FILE was changed, and who signed it."""
+    """Check the signature of the report FILE offline, and show who signed it."""
     try:
         text = file.read_bytes().decode()
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidValue(f"{file} is no text file that can be read.") from error
+        raise InvalidValue(f"{file} cannot be read as a text file.") from error
     signed = later("tacit.audit.report").SignedReport.of(text)
     if key is not None and key.strip().lower() != signed.key:
         raise InvalidValue(
             f"{file} is signed by {signed.key}, and not by the key that you gave."
         )
-    told = {
+    found = {
         name: safe(str(signed.report.get(name, ""))) for name in ("made", "tacit", "verdict")
     }
-    click.echo(f"{file}: unchanged since {told['made']}, by Tacit {told['tacit']}.")
-    click.echo(told["verdict"])
-    whose = "the key that you gave" if key else "ask the owner whether that is theirs: --key"
+    click.echo(f"{file}: unchanged since {found['made']}, by Tacit {found['tacit']}.")
+    click.echo(found["verdict"])
+    whose = "the key that you gave" if key else "ask the owner for the key, and pass --key"
     click.echo(f"Signed by {signed.key} ({whose}).")
 
 
@@ -117,12 +145,12 @@ def _questions_in(file: Path | None) -> tuple[str, ...]:
     try:
         parts = file.read_text(encoding="utf-8").split(";")
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidValue(f"{file} is no text file that can be read.") from error
+        raise InvalidValue(f"{file} cannot be read as a text file.") from error
     return tuple(part.strip() for part in parts if part.strip())
 
 
-def _coloured(line: str) -> str:
-    """Verdicts in colour; where no terminal is, click leaves it out."""
+def _colour_verdict(line: str) -> str:
+    """Return the line with a coloured verdict; click drops the colour without a terminal."""
     for word, colour in (("  kept:", "green"), ("  BROKEN:", "red")):
         if line.startswith(word):
             return click.style(word, fg=colour) + line.removeprefix(word)
@@ -130,20 +158,29 @@ def _coloured(line: str) -> str:
 
 
 # ------------------------------------------------------------------ attack
-# `tacit attack`: what a table or planned questions would leak, raw and through Tacit.
 
 
 @click.command()
 @click.argument("questions", nargs=-1)
-@click.option("--epsilon", default="1", show_default=True, help="Of all answers together.")
-@click.option("--delta", default="1e-6", show_default=True, help="Its delta.")
-@click.option("--person", multiple=True, help="Whom to look for; a few, unless somebody is.")
-@click.option("--people", type=click.IntRange(1), default=8, show_default=True)
-@click.option("--table", help="A table whose rows, without names, might be published.")
-@click.option("--facts", help="Its public columns, such as city,born.")
-@click.option("--secret", help="Its column that nobody should learn.")
-@click.option("--out", type=click.Path(path_type=Path), help="The report as one HTML file.")
-@click.option("--json", "json_", type=click.Path(path_type=Path), help="For machines.")
+@click.option(
+    "--epsilon", default="1", show_default=True, help="Privacy loss of all answers together."
+)
+@click.option("--delta", default="1e-6", show_default=True, help="Delta of all answers.")
+@click.option("--person", multiple=True, help="A person to attack. Default: a few people.")
+@click.option(
+    "--people",
+    type=click.IntRange(1),
+    default=8,
+    show_default=True,
+    help="Number of people to attack, without --person.",
+)
+@click.option("--table", help="A table whose rows might be published without names.")
+@click.option("--facts", help="Columns of the table that an attacker knows, such as city,born.")
+@click.option("--secret", help="The column of the table that nobody should learn.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write the report as HTML.")
+@click.option(
+    "--json", "json_", type=click.Path(path_type=Path), help="Write the report as JSON."
+)
 @options.project
 def attack(  # noqa: PLR0913 - one for each option
     *,
@@ -159,17 +196,22 @@ def attack(  # noqa: PLR0913 - one for each option
     json_: Path | None,
     project: Path,
 ) -> None:
-    """Attack QUESTIONS in SQL, or a --table, before anything of them is published.
+    """Attack QUESTIONS in SQL, or a --table, before they are published.
 
-    This runs on the owner's side, on exact data: nothing is charged, since nothing leaves, and
-    nothing that it prints or writes is private.
+    This runs on the owner's side, on exact data. Nothing is charged, because nothing is
+    released. The output is not private: do not publish it.
     """
     if not questions and table is None:
-        raise InvalidValue("Name what to attack: questions in SQL, or --table visits.")
+        raise InvalidValue(
+            "There is nothing to attack. Name questions in SQL, or use --table visits."
+        )
     if table is not None and (not facts or not secret):
-        raise InvalidValue("A table is attacked by --facts city,born and --secret diagnosis.")
-    report, laboratory = later("tacit.attacks.report"), later("tacit.attacks.suite")
-    own = laboratory.AttackSuite(project, epsilon, delta)
+        raise InvalidValue(
+            "An attack on a table needs --facts, such as city,born, and --secret, such as "
+            "diagnosis."
+        )
+    report, suite = later("tacit.attacks.report"), later("tacit.attacks.suite")
+    own = suite.AttackSuite(project, epsilon, delta)
     steps = len(questions) + (len(questions) > 1) + (table is not None)
     shown, parts = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()), []
     with Progress(*shown, TimeElapsedColumn(), transient=True) as bar:
@@ -190,7 +232,9 @@ def attack(  # noqa: PLR0913 - one for each option
         for each in part.findings
         if each.system == "exact answers"
     )
-    notes = ("No answer changed without the people named: look at the spelling.",)
+    notes = (
+        "No answer changed when the named people were left out. Check how they are spelled.",
+    )
     made = report.AttackReport(
         subject, f"ε = {epsilon}, δ = {delta}", tuple(parts), notes if absent else ()
     )
@@ -202,7 +246,7 @@ def attack(  # noqa: PLR0913 - one for each option
 
 
 def write_private(file: Path, text: str) -> None:
-    """Write ``text`` so that the owner of the file alone reads it: it holds exact values."""
+    """Write ``text`` with mode 600, because it contains exact values."""
     file.touch(mode=0o600)
-    file.chmod(0o600)  # it may have been there before
+    file.chmod(0o600)  # the file may have existed before
     file.write_text(text, encoding="utf-8")

@@ -1,4 +1,8 @@
-"""`tacit protect` and `budget`: one thing said in the project file, comments kept."""
+"""`tacit protect`, `budget` and `domain`: change one declaration in the project file.
+
+The commands edit tacit.toml and keep its comments. A change takes effect when `tacit apply`
+records it in the ledger.
+"""
 
 from datetime import date
 from pathlib import Path
@@ -11,18 +15,30 @@ from tacit.errors import InvalidValue, UnknownName
 from tacit.project import PROVENANCES, ProjectText
 from tacit.session import WHAT, estimate_of, open_project
 
-NEXT = "Said in {}; record it: tacit apply"
+NEXT = "Saved to {}. Run `tacit apply` to record it."
 
 
 @click.command()
 @click.argument("dataset")
-@click.option("--unit", help="The column that names the person.")
-@click.option("--link", help="COLUMN=TABLE.COLUMN, which leads to a table nearer the person.")
-@click.option("--unique", is_flag=True, help="The database itself keeps that column unique.")
-@click.option("--max-groups", type=int, required=True, help="Groups that one person counts in.")
-@click.option("--max-rows", type=int, required=True, help="Rows of theirs that count in each.")
-@click.option("--max-rows-in-all", type=int, help="Rows of theirs that are looked at in all.")
-@click.option("--row-key", help="The column that tells their rows apart.")
+@click.option("--unit", help="The column that identifies the person.")
+@click.option("--link", help="COLUMN=TABLE.COLUMN, a foreign key that leads to the person.")
+@click.option(
+    "--unique", is_flag=True, help="The linked column has a unique constraint in the database."
+)
+@click.option(
+    "--max-groups",
+    type=int,
+    required=True,
+    help="Most groups of an answer in which one person counts.",
+)
+@click.option(
+    "--max-rows",
+    type=int,
+    required=True,
+    help="Most rows of one person that count in each group.",
+)
+@click.option("--max-rows-in-all", type=int, help="Most rows of one person that are read.")
+@click.option("--row-key", help="The column that identifies a row of a person.")
 @click.option("--one-row", is_flag=True, help="Each person has one row.")
 @options.project
 def protect(  # noqa: PLR0913 - one for each option
@@ -38,9 +54,9 @@ def protect(  # noqa: PLR0913 - one for each option
     one_row: bool,
     project: Path,
 ) -> None:
-    """Say whose a row of DATASET is, and how much of one person may count."""
+    """Declare which person each row of DATASET belongs to, and the per-person limits."""
     if (unit is None) == (link is None):
-        raise InvalidValue("Say whose a row is in one way: --unit, or --link.")
+        raise InvalidValue("Declare the person of a row by either --unit or --link.")
     source, place = opened(project, "datasets", dataset), ("datasets", dataset)
     source = source.without((*place, "unit")).without((*place, "link"))
     if unit is not None:
@@ -50,27 +66,32 @@ def protect(  # noqa: PLR0913 - one for each option
     source = source.changed((*place, "max_groups"), max_groups)
     source = source.changed((*place, "max_rows"), max_rows)
     more = {"max_rows_in_all": max_rows_in_all, "row_key": row_key, "one_row": one_row or None}
-    for name, said in more.items():
-        source = source if said is None else source.changed((*place, name), said)
+    for name, value in more.items():
+        source = source if value is None else source.changed((*place, name), value)
     write(project, source)
 
 
 @click.command()
 @click.argument("population")
-@click.option("--epsilon", required=True, help="Of everything that is ever released.")
-@click.option("--delta", help="Its delta; without one, epsilon is pure.")
-@click.option("--quota", multiple=True, metavar="WHO=EPSILON", help="What one may spend of it.")
+@click.option("--epsilon", required=True, help="Epsilon of all releases together.")
+@click.option("--delta", help="Delta of all releases together. Without it, epsilon is pure.")
+@click.option(
+    "--quota",
+    multiple=True,
+    metavar="WHO=EPSILON",
+    help="The part of the budget that an analyst or @group may spend.",
+)
 @options.project
 def budget(
     *, population: str, epsilon: str, delta: str | None, quota: tuple[str, ...], project: Path
 ) -> None:
-    """Say what everything that is ever released about POPULATION may lose."""
+    """Set the total privacy budget of POPULATION."""
     source, place = opened(project, "populations", population), ("populations", population)
-    said: dict[str, Any] = {"epsilon": epsilon} | ({} if delta is None else {"delta": delta})
+    new: dict[str, Any] = {"epsilon": epsilon} | ({} if delta is None else {"delta": delta})
     before = source.root().part("populations").part(population).value.get("budget")
     if isinstance(before, dict) and "least" in before:
-        said["least"] = before["least"]  # a share of the budget, which stays what it was
-    source = source.changed((*place, "budget"), said)
+        new["least"] = before["least"]  # keep the least price, which is a share of the budget
+    source = source.changed((*place, "budget"), new)
     for each in quota:
         who, _, amount = each.partition("=")
         source = source.changed((*place, "quotas", who), {"epsilon": amount})
@@ -78,7 +99,7 @@ def budget(
 
 
 def opened(project: Path, section: str, name: str) -> ProjectText:
-    """The project file, which has ``name`` in ``section``."""
+    """Read the project file; raise `UnknownName` if ``section`` does not have ``name``."""
     source = ProjectText.at(project)
     known = source.root().value.get(section, {})
     if name not in known:
@@ -87,7 +108,7 @@ def opened(project: Path, section: str, name: str) -> ProjectText:
 
 
 def write(project: Path, source: ProjectText) -> None:
-    """Write the file anew, and tell the next step."""
+    """Write the project file, and print the next step."""
     source.save(project)
     click.echo(NEXT.format(project.name))
 
@@ -95,24 +116,31 @@ def write(project: Path, source: ProjectText) -> None:
 def _link(text: str, *, unique: bool) -> dict[str, Any]:
     column, _, parent = text.partition("=")
     table, _, above = parent.partition(".")
-    said = {"column": column, "parent": table, "parent_column": above}
-    if not all(said.values()):
-        raise InvalidValue("A link is COLUMN=TABLE.COLUMN, such as patient=patients.id.")
-    return said | ({"unique_by_constraint": True} if unique else {})
+    link = {"column": column, "parent": table, "parent_column": above}
+    if not all(link.values()):
+        raise InvalidValue("A link must be COLUMN=TABLE.COLUMN, such as patient=patients.id.")
+    return link | ({"unique_by_constraint": True} if unique else {})
 
 
 # ------------------------------------------------------------------ domain
-# `tacit domain`: what is known of a column, said by its owner or estimated and paid for.
+# Bounds and keys of a column are declared by the owner, or estimated privately and charged.
 
 
 @click.command()
 @click.argument("column", metavar="DATASET.COLUMN")
 @click.argument("known", metavar="[LOW..HIGH|KEY,KEY,...]", required=False)
-@click.option("--source", "known_from", type=click.Choice(list(PROVENANCES)))
-@click.option("--estimate", type=click.Choice(WHAT), help="Ask the data, and pay for it.")
-@click.option("--epsilon", help="What an estimate may cost, such as 0.2.")
-@click.option("--delta", default="0", help="For an estimate of keys, such as 1e-8.")
-@click.option("--yes", is_flag=True, help="Pay for an estimate without being asked.")
+@click.option(
+    "--source",
+    "known_from",
+    type=click.Choice(list(PROVENANCES)),
+    help="Where the bounds or keys are known from.",
+)
+@click.option(
+    "--estimate", type=click.Choice(WHAT), help="Estimate them from the data, for a charge."
+)
+@click.option("--epsilon", help="Privacy loss of an estimate, such as 0.2.")
+@click.option("--delta", default="0", help="Delta of an estimate of keys, such as 1e-8.")
+@click.option("--yes", is_flag=True, help="Charge an estimate without asking for confirmation.")
 @options.project
 @options.principal
 def domain(  # noqa: PLR0913 - one for each option
@@ -127,42 +155,42 @@ def domain(  # noqa: PLR0913 - one for each option
     project: Path,
     principal: str,
 ) -> None:
-    """Say what is publicly known of a column: its bounds, as 0..100, or its keys, as a,b,c.
+    """Declare the bounds of a column, such as 0..100, or its keys, such as a,b,c.
 
-    With --estimate they are asked of the data, privately, and charged to the budget.
+    With --estimate they are estimated from the data with differential privacy, and charged to
+    the budget.
     """
     dataset, _, name = column.partition(".")
     source = opened(project, "datasets", dataset)
     columns = source.root().value["datasets"][dataset].get("columns", {})
     if name not in columns:
         raise UnknownName(f"{dataset!r} has no column {name!r}; it has {', '.join(columns)}.")
-    said = columns[name] if isinstance(columns[name], dict) else {"kind": columns[name]}
-    said = {key: value for key, value in said.items() if key not in {"bounds", "keys"}}
+    facts = columns[name] if isinstance(columns[name], dict) else {"kind": columns[name]}
+    facts = {key: value for key, value in facts.items() if key not in {"bounds", "keys"}}
     if estimate is None:
         if known is None or known_from is None:
             raise InvalidValue(
-                f"Say what is known and from where, `tacit domain {column} 0..100 --source "
-                f"public`, or pay for it, `tacit domain {column} --estimate bounds --epsilon "
-                "0.2`."
+                "Declare the bounds or keys and their source, as in `tacit domain "
+                f"{column} 0..100 --source public`, or estimate them for a charge, as in "
+                f"`tacit domain {column} --estimate bounds --epsilon 0.2`."
             )
-        found = _known(known, whole=said.get("kind") == "integer")
+        found = _parse_known(known, whole=facts.get("kind") == "integer")
     else:
         if known is not None or known_from not in {None, "estimated"} or epsilon is None:
             raise InvalidValue(
-                "An estimate is paid for and not said: leave what is known and --source out, "
-                "and say --epsilon, such as 0.2."
+                "An estimate needs --epsilon, such as 0.2, and no bounds, keys or --source."
             )
         found = {
-            estimate: _paid(
+            estimate: _estimate(
                 project, principal, (dataset, name, estimate), epsilon, delta, yes=yes
             )
         }
         known_from = "estimated"
-    said |= found | {"provenance": known_from}
-    write(project, source.changed(("datasets", dataset, "columns", name), said))
+    facts |= found | {"provenance": known_from}
+    write(project, source.changed(("datasets", dataset, "columns", name), facts))
 
 
-def _paid(  # noqa: PLR0913 - who pays how much for what
+def _estimate(  # noqa: PLR0913 - who is charged how much for what
     project: Path,
     principal: str,
     wanted: tuple[str, str, str],
@@ -171,13 +199,15 @@ def _paid(  # noqa: PLR0913 - who pays how much for what
     *,
     yes: bool,
 ) -> list[Any]:
-    """What the data says of a column: the price first, and only then the question."""
+    """Show the price of an estimate, ask for confirmation, and return the estimate."""
     with open_project(project, principal=principal) as session:
         estimate = estimate_of(session, *wanted)
         for note in estimate.question.quote(epsilon=epsilon, delta=delta).notes:
             click.echo(note)
         if not yes:
-            click.confirm(f"Pay this for the {wanted[-1]}, as {principal}?", abort=True)
+            click.confirm(
+                f"Charge this for an estimate of the {wanted[-1]}, as {principal}?", abort=True
+            )
         answer = estimate.question.ask(epsilon=epsilon, delta=delta)
         click.echo(str(answer.standing))
         found = estimate.read(answer)
@@ -185,7 +215,7 @@ def _paid(  # noqa: PLR0913 - who pays how much for what
     return found
 
 
-def _known(text: str, *, whole: bool) -> dict[str, Any]:
+def _parse_known(text: str, *, whole: bool) -> dict[str, Any]:
     low, dots, high = text.partition("..")
     if dots:
         return {"bounds": [_end(low), _end(high)]}
@@ -194,7 +224,7 @@ def _known(text: str, *, whole: bool) -> dict[str, Any]:
 
 
 def _end(text: str) -> Any:
-    """A day where it is one, and otherwise the text of a number."""
+    """Return ``text`` as a date if it is one, and otherwise unchanged, as a number's text."""
     try:
         return date.fromisoformat(text)
     except ValueError:

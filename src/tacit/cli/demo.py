@@ -1,4 +1,7 @@
-"""A made-up clinic with three linked tables: no row of it is about anybody."""
+"""`tacit demo`: create a synthetic clinic with three linked tables, and ask a first question.
+
+All rows are generated from hashes, and none is about a real person.
+"""
 
 import json
 from pathlib import Path
@@ -42,7 +45,7 @@ TABLES = (
 )
 
 PROJECT = """\
-# A made-up clinic. What stands here is public; `tacit apply` records it in the ledger.
+# A synthetic clinic. This file is public; `tacit apply` records it in the ledger.
 
 [engines.clinic]
 kind = "duckdb"
@@ -51,13 +54,13 @@ path = "clinic.duckdb"
 [populations.patients]
 unit = "person"
 owners = [OWNER]
-budget = { epsilon = 3, delta = "1e-6" }  # of everything that is ever released
+budget = { epsilon = 3, delta = "1e-6" }  # of all releases together
 
 [datasets.patients]
 population = "patients"
 engine = "clinic"
 epoch = "2026"
-unit = "person"  # the column that names whom a row is about
+unit = "person"  # the column that identifies the person
 max_groups = 1
 max_rows = 1
 
@@ -72,14 +75,14 @@ population = "patients"
 engine = "clinic"
 epoch = "2026"
 link = { column = "patient", parent = "patients", parent_column = "id" }
-max_groups = 3  # in how many groups of an answer one person counts,
-max_rows = 5  # and with how many rows in each
+max_groups = 3  # the most groups of an answer in which one person counts,
+max_rows = 5  # and the most rows of one person in each group
 
 [datasets.visits.columns]
 id = "integer"
 patient = "integer"
 ward = { kind = "text", keys = ["north", "south", "east", "west"], provenance = "public" }
-doctor = "text"  # nobody declared who they are: ask with --delta
+doctor = "text"  # the keys are not declared: group by it with --delta
 day = { kind = "date", bounds = [2026-01-01, 2026-12-31], provenance = "public" }
 cost = { kind = "decimal", step = "0.01", bounds = [0, 1000], provenance = "policy" }
 
@@ -102,9 +105,6 @@ QUESTION = (
 )
 
 
-# ------------------------------------------------------------------ demo
-# `tacit demo`: a clinic to try it on, and a first private answer.
-
 EPSILON = "0.5"
 NEXT = """\
   tacit ask "SELECT doctor, COUNT(*) AS n FROM visits GROUP BY doctor" --epsilon 1 --delta 1e-8
@@ -113,16 +113,21 @@ NEXT = """\
 
 
 @click.command()
-@click.option("--folder", type=click.Path(path_type=Path), default="tacit-demo")
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    default="tacit-demo",
+    help="The folder for the clinic.",
+)
 @options.principal
 def demo(*, folder: Path, principal: str) -> None:
-    """Make a clinic of three linked tables, and ask a first question."""
+    """Create a synthetic clinic of three linked tables, and ask a first question."""
     project = folder / FILE
     if not project.exists():
         folder.mkdir(parents=True, exist_ok=True)
         make_duckdb(str(folder / "clinic.duckdb"), TABLES)
         project.write_text(PROJECT.replace("OWNER", json.dumps(principal)), encoding="utf-8")
-        click.echo(f"Made {project}: patients, their visits and labs, and no real person.")
+        click.echo(f"Created {project}: synthetic patients, visits and labs.")
     apply_project(project, by=principal)
     click.echo(f"\n{QUESTION}\n")
     with open_project(project, principal=principal) as session:
@@ -132,4 +137,4 @@ def demo(*, folder: Path, principal: str) -> None:
         click.echo()
         answer = question.ask(epsilon=EPSILON)
         show(answer.columns, answer.notes, repr(answer))
-    click.echo(f"\nNext: cd {folder}, and\n{NEXT}")
+    click.echo(f"\nNext, run `cd {folder}`, and for example\n{NEXT}")

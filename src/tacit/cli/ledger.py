@@ -1,4 +1,4 @@
-"""`tacit status`: what is spent, what is left, and whether the ledger holds."""
+"""`tacit status`, `tacit ledger`, `tacit freeze` and `tacit thaw`: budgets and governance."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +15,7 @@ from tacit.session import beside, missing_in
 @click.command()
 @options.project
 def status(*, project: Path) -> None:
-    """Show each population's budget: rho, the total epsilon, and how many questions fit."""
+    """Show each population's budget: what is spent, the total, and how many questions fit."""
     with beside(project) as (declared, home):
         for people in declared.people:
             name = people.population.name
@@ -24,15 +24,18 @@ def status(*, project: Path) -> None:
                 click.echo(line(home.ledger.status(name), home.ledger.book(name)))
     try:
         differs = bool(missing_in(project))
-    except InvalidValue as error:  # what is spent is told all the same
+    except InvalidValue as error:  # the budgets are shown in any case
         click.echo(str(error))
     else:
         if differs:
-            click.echo(f"{project.name} says more than the ledger holds: tacit apply")
+            click.echo(
+                f"{project.name} has changes that are not in the ledger. Run `tacit apply` to "
+                "record them."
+            )
 
 
 def line(status: Status, book: Book) -> str:
-    """One population: what is spent, and that its chain was walked."""
+    """Return the lines about one population, whose chain was verified."""
     spent = f"{rounded(status.spent)} of {rounded(status.cap)} spent"
     total = f"{rounded(status.total_so_far)} so far, at most {rounded(status.total)}"
     asked = book.paid
@@ -47,41 +50,43 @@ def line(status: Status, book: Book) -> str:
         )
     if status.locked:
         late += (
-            f"; nothing is charged until an owner looks: tacit ledger look {book.population}"
+            "; nothing is charged until an owner has reviewed this: run "
+            f"`tacit ledger look {book.population}`"
         )
     if status.frozen:
         late += (
-            "\n  an owner has stopped all charges; an owner allows them again: "
-            f"tacit thaw {book.population}"
+            "\n  an owner has stopped all charges; to allow them again, run "
+            f"`tacit thaw {book.population}`"
         )
     if book.inherited:
         sources = ", ".join(sorted(book.inherited))
-        late += f"\n  what is spent includes what was spent under {sources}, on the same tables"
-    held = f"ledger ok, {book.seq} entries"
-    return f"{status.population}: {spent}\n  {total}\n  {more}; {held}{late}"
+        late += f"\n  this includes the loss spent under {sources}, on the same tables"
+    chain = f"ledger ok, {book.seq} entries"
+    return f"{status.population}: {spent}\n  {total}\n  {more}; {chain}{late}"
 
 
 def left(status: Status, asked: int) -> int:
-    """How many questions of the mean price so far still fit, by what runs out first."""
+    """Return how many more questions of the mean price so far fit into the budget."""
     have, spent = status.cap_units - status.spent_units, status.spent_units
     pairs = ((have.amount, spent.amount), (have.delta, spent.delta))
     return min(more * asked // used for more, used in pairs if used)
 
 
 # ------------------------------------------------------------------ ledger
-# `tacit ledger`: what auditors and second owners do.
 
 
 @click.group()
 def ledger() -> None:
-    """Verify the ledger, anchor it, approve what another owner proposed."""
+    """Verify and anchor the ledger, review failures, approve proposals."""
 
 
 @ledger.command()
 @options.project
-@click.option("--anchors", type=click.Path(path_type=Path), help="A file of anchors.")
+@click.option(
+    "--anchors", type=click.Path(path_type=Path), help="A file of anchors to compare with."
+)
 def verify(*, project: Path, anchors: Path | None) -> None:
-    """Walk every chain from its first entry."""
+    """Verify every hash chain from its first entry."""
     anchor = AnchorFile(anchors).newest() if anchors else None
     with beside(project) as (_, home):
         for name in home.ledger.populations():
@@ -92,7 +97,7 @@ def verify(*, project: Path, anchors: Path | None) -> None:
 @options.project
 @click.argument("anchors", type=click.Path(path_type=Path))
 def anchor(*, project: Path, anchors: Path) -> None:
-    """Write where the chains end to a file; keep it where the ledger is not."""
+    """Append the newest hash of each chain to a file. Store it apart from the ledger."""
     with beside(project) as (_, home):
         click.echo(AnchorFile(anchors).add(home.store).text)
 
@@ -102,10 +107,10 @@ def anchor(*, project: Path, anchors: Path) -> None:
 @options.principal
 @click.argument("population")
 def look(*, project: Path, principal: str, population: str) -> None:
-    """Record, as an owner, that you looked at why an answer was late or failed.
+    """Record, as an owner, that you reviewed the late and failed answers.
 
-    Nothing is charged about POPULATION until then. Each charge that was looked at is shown by
-    its place in the chain; why it failed is written down nowhere.
+    Nothing is charged about POPULATION until then. Each reviewed charge is listed by its number
+    in the chain. The reason of a failure is not recorded anywhere.
     """
     with beside(project) as (_, home):
         seen = home.ledger.look(population, by=principal)
@@ -114,8 +119,9 @@ def look(*, project: Path, principal: str, population: str) -> None:
         when = datetime.fromtimestamp(act.at / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         click.echo(f"charge {act.charge} of {population}: {MEANING[type(act)]}, {when}")
     click.echo(
-        f"{principal} looked. Answers about {population} so far: {status.missed} late, "
-        f"{status.failed} failed, {status.retried} run twice. Questions are charged again."
+        f"Review by {principal} recorded. Answers about {population} so far: {status.missed} "
+        f"late, {status.failed} failed, {status.retried} run twice. Questions are charged "
+        "again."
     )
 
 
@@ -125,16 +131,15 @@ def look(*, project: Path, principal: str, population: str) -> None:
 @click.argument("population")
 @click.argument("proposal", type=int)
 def approve(*, project: Path, principal: str, population: str, proposal: int) -> None:
-    """Agree, as a second owner, to what the first one proposed."""
+    """Approve, as a second owner, a proposal of another owner."""
     with beside(project) as (_, home):
         home.ledger.approve(population, proposal, by=principal)
     click.echo(f"{principal} approved proposal {proposal} of {population}.")
 
 
-# ------------------------------------------------------------------ freeze
-# `tacit freeze` and `tacit thaw`: an owner stops charges about a population, or allows them.
-#
-# No engine is opened and no declaration is looked at: a stop works whatever else is wrong.
+# ------------------------------------------------------------------ freeze and thaw
+# These commands open no engine and read no declaration, so that a freeze works even if
+# something else is wrong.
 
 
 @click.command()
@@ -142,12 +147,12 @@ def approve(*, project: Path, principal: str, population: str, proposal: int) ->
 @options.principal
 @click.argument("population")
 def freeze(*, project: Path, principal: str, population: str) -> None:
-    """Stop all charges about POPULATION, at once and at every server."""
+    """Stop all charges about POPULATION at once, at every server, as an owner."""
     with beside(project) as (_, home):
         home.ledger.freeze(population, by=principal)
     click.echo(
-        f"Nothing about {population} is charged any more; stored answers stay free. Allow "
-        f"charges again: tacit thaw {population}"
+        f"All charges about {population} are stopped. Stored answers stay free. To allow "
+        f"charges again, run `tacit thaw {population}`."
     )
 
 

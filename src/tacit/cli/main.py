@@ -1,4 +1,4 @@
-"""The `tacit` command."""
+"""The `tacit` command, to which all other commands are added."""
 
 import click
 
@@ -15,9 +15,9 @@ from tacit.errors import TacitError
 
 
 class Refusing(click.Group):
-    """Commands whose refusals are one text and the exit code 1, without a traceback.
+    """A group of commands that print our errors without a traceback, and exit with code 1.
 
-    A traceback may hold a value of a row.
+    A traceback may contain a value of a row.
     """
 
     def invoke(self, context: click.Context) -> object:
@@ -25,16 +25,16 @@ class Refusing(click.Group):
         try:
             return super().invoke(context)
         except TacitError as error:
-            told = str(error)
-        raise click.ClickException(told)
+            message = str(error)
+        raise click.ClickException(message)
 
 
 @click.group(cls=Refusing, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="tacit")
 def main() -> None:
-    """Ask about people without telling on any of them.
+    """Query personal data with differential privacy.
 
-    `tacit demo` makes a clinic to try it on.
+    Run `tacit demo` to try it on a synthetic clinic.
     """
 
 

@@ -1,4 +1,8 @@
-"""Options that several commands share."""
+"""Options that several commands share, and the output of answers.
+
+Answers and previews are shown as a table on a terminal, as plain text in a pipe, and as JSON or
+CSV on request.
+"""
 
 import csv
 import io
@@ -23,26 +27,25 @@ project = click.option(
     default=FILE,
     envvar="TACIT_PROJECT",
     show_default=True,
-    help="The project file; its ledger is in .tacit/ beside it.",
+    help="The project file. Its ledger is in .tacit/ next to it.",
 )
 principal = click.option(
     "--as",
     "principal",
     default=getuser,
     envvar="TACIT_USER",
-    help="Who asks or decides; you, unless another is named.",
+    help="The analyst or owner in whose name you act. Default: your user name.",
 )
 
 
-# ------------------------------------------------------------------ show
-# Answers and previews on a terminal, in a pipe, as JSON and as CSV.
+# ------------------------------------------------------------------ output
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a spreadsheet takes for the beginning of a formula."""
+"""Characters with which a formula begins in a spreadsheet."""
 
 
 def show(columns: Sequence[ShownColumn], notes: Sequence[str], plain: str) -> None:
-    """A table and the lines below it; where no terminal is, plain text that is not folded."""
+    """Print a table with notes below it, or the text ``plain`` if stdout is not a terminal."""
     if not sys.stdout.isatty():
         click.echo(plain)
         return
@@ -53,7 +56,7 @@ def show(columns: Sequence[ShownColumn], notes: Sequence[str], plain: str) -> No
 
 
 def table_of(columns: Sequence[ShownColumn]) -> Table:
-    """A table whose cells are text: what looks like markup in a key is written as it is."""
+    """Return a table whose cells are plain text, so that markup in a key is not interpreted."""
     grid = grid_of(columns)
     table = Table()
     for heading, number in zip(grid.headings, grid.numeric, strict=True):
@@ -64,26 +67,29 @@ def table_of(columns: Sequence[ShownColumn]) -> Table:
 
 
 def as_json(answer: Answer) -> str:
-    """The release and what it cost, for machines."""
+    """Return an answer and its cost as JSON."""
     standing = answer.standing
-    told = {
+    budget = {
         "cost": str(standing.cost),
         "spent": str(standing.spent),
         "total": str(standing.total),
         "more": standing.more,
     }
-    return json.dumps(answer.to_dict() | {"budget": told}, ensure_ascii=False, indent=2)
+    return json.dumps(answer.to_dict() | {"budget": budget}, ensure_ascii=False, indent=2)
 
 
 def as_csv(release: Release) -> str:
-    """The columns, and the ends of intervals; no text in it is a formula to a spreadsheet."""
+    """Return the columns, with the ends of intervals, as CSV.
+
+    A text that a spreadsheet would take for a formula gets an apostrophe before it.
+    """
     found = fields(release.columns)
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
-    writer.writerow(map(_harmless, found))
-    writer.writerows(map(_harmless, row) for row in zip(*found.values(), strict=True))
+    writer.writerow(map(_escape_formula, found))
+    writer.writerows(map(_escape_formula, row) for row in zip(*found.values(), strict=True))
     return written.getvalue()
 
 
-def _harmless(value: Plain) -> Plain:
+def _escape_formula(value: Plain) -> Plain:
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value

@@ -1,4 +1,4 @@
-"""`tacit publish`: a question that is published every day, week or month under one charge."""
+"""`tacit publish`: publish a question every day, week or month under one charge."""
 
 from contextlib import ExitStack
 from datetime import datetime
@@ -24,19 +24,19 @@ DAY = click.DateTime(formats=["%Y-%m-%d"])
 
 @click.group()
 def publish() -> None:
-    """Publish the same question every day, week or month, under one charge for all of them."""
+    """Publish the same question every day, week or month, under one charge for all periods."""
 
 
 @publish.command(short_help="Declare a publication, and charge all of its periods.")
 @click.argument("name")
 @click.argument("sql")
-@click.option("--day", required=True, help="The column of days that tells a row's period.")
+@click.option("--day", required=True, help="The date column that assigns a row to a period.")
 @click.option(
     "--every",
     type=click.Choice(list(SPANS)),
     default="week",
     show_default=True,
-    help="How long a period is.",
+    help="Length of a period.",
 )
 @click.option(
     "--from",
@@ -44,25 +44,28 @@ def publish() -> None:
     type=DAY,
     metavar="YYYY-MM-DD",
     required=True,
-    help="A day of the first period.",
+    help="A day in the first period.",
 )
-@click.option("--steps", type=int, required=True, help="How many periods, all in all.")
-@click.option("--epsilon", help="What all of them together may lose, such as 1.")
-@click.option("--rho", help="The same in rho.")
-@click.option("--delta", default="0", help="For a budget in epsilon with delta.")
+@click.option("--steps", type=int, required=True, help="Number of periods.")
+@click.option("--epsilon", help="Privacy loss of all periods together, such as 1.")
+@click.option("--rho", help="Privacy loss of all periods, in rho instead of epsilon.")
+@click.option("--delta", default="0", help="Delta, for a budget in epsilon with delta.")
 @click.option(
     "--shows",
     default="each",
     show_default=True,
-    help="each period by itself, total so far, or a number: the last few together.",
+    help="each: one period; total: all so far; a number: that many last periods together.",
 )
 @click.option(
     "--in-at-most",
     type=int,
-    help="In how many periods a person counts: the first with rows of theirs. Otherwise all.",
+    help="Most periods in which a person counts: the first that have rows of the person. "
+    "Default: all.",
 )
 @click.option("--wait", type=int, default=0, help="Days to wait for late rows.")
-@click.option("--quote", is_flag=True, help="Only what it would cost and promise; free.")
+@click.option(
+    "--quote", is_flag=True, help="Show the price and the guarantee only. Free; reads no data."
+)
 @options.project
 @options.principal
 def declare(  # noqa: PLR0913 - one for each option
@@ -95,23 +98,25 @@ def declare(  # noqa: PLR0913 - one for each option
         click.echo("\n".join((*policy_of(stream.quote), *expected(stream.quote), price)))
 
 
-@publish.command("run", short_help="Release every period that is over; for a timer.")
+@publish.command("run", short_help="Release every period that is over. For cron or a timer.")
 @click.argument("name", required=False)
 @click.option(
     "--into",
     type=click.Path(path_type=Path),
     default="published",
     show_default=True,
-    help="The folder for Parquet files, charts and promises.",
+    help="The folder for Parquet files, charts and guarantees.",
 )
 @click.option(
     "--database",
     metavar="env:NAME",
-    help="PostgreSQL as well: the variable NAME holds its address.",
+    help="Write to PostgreSQL too, at the address in the variable NAME.",
 )
-@click.option("--schema", default="published", show_default=True, help="For tables there.")
 @click.option(
-    "--today", type=DAY, metavar="YYYY-MM-DD", help="Release what was due by that day."
+    "--schema", default="published", show_default=True, help="The schema in that database."
+)
+@click.option(
+    "--today", type=DAY, metavar="YYYY-MM-DD", help="Release the periods due by that day."
 )
 @options.project
 @options.principal
@@ -125,7 +130,10 @@ def run_(  # noqa: PLR0913 - one for each option
     project: Path,
     principal: str,
 ) -> None:
-    """Release every period that is over, of NAME or of all publications; for a timer."""
+    """Release every period that is over, of NAME or of all publications.
+
+    Run this command by cron or a timer.
+    """
     failed: list[str] = []
     with ExitStack() as closing:
         tables = None
@@ -146,41 +154,41 @@ def run_(  # noqa: PLR0913 - one for each option
                 failed.append(publication.name)
                 click.echo(f"{publication.name}: {error}", err=True)
     if failed:
-        click.echo(f"Not published, or not all of it: {', '.join(failed)}.", err=True)
+        click.echo(f"Not published, or not completely: {', '.join(failed)}.", err=True)
         raise SystemExit(1)
 
 
-@publish.command(short_help="End a publication: nothing more of it is released.")
+@publish.command(short_help="End a publication.")
 @click.argument("name")
 @options.project
 @options.principal
 def withdraw(*, name: str, project: Path, principal: str) -> None:
-    """End the publication NAME. What was published stays, and so does its charge."""
+    """End the publication NAME. Published files and the charge stay."""
     with open_project(project, principal=principal) as session:
         Publications(session.states).withdraw(name)
-    click.echo(f"{name} is withdrawn: nothing more of it is released.")
+    click.echo(f"{name} is withdrawn. No further period is released.")
 
 
 @publish.command("list")
 @options.project
 @options.principal
 def list_(*, project: Path, principal: str) -> None:
-    """Show each publication, and how far it is."""
+    """Show each publication and its progress."""
     with open_project(project, principal=principal) as session:
         declared = Publications(session.states)
         for listed in declared.listed():
-            each, told = listed.publication, "withdrawn"
+            each, progress = listed.publication, "withdrawn"
             if not listed.withdrawn:
-                told = _progress(declared, each, session)
-            click.echo(f"{each.name}: {told}, {each.sql}")
+                progress = _progress(declared, each, session)
+            click.echo(f"{each.name}: {progress}, {each.sql}")
 
 
 def _progress(declared: Publications, each: Publication, session: Session) -> str:
-    """Return how far a publication is, or that it cannot go on."""
+    """Return the number of released periods, or that the publication has stopped."""
     try:
         done = declared.open(each.name, session).released
     except TacitError:
-        return "stopped (`tacit publish run` says why)"
+        return "stopped (`tacit publish run` shows the reason)"
     return f"{done} of {each.periods.horizon} {each.periods.span.value.lower()}s"
 
 
@@ -189,15 +197,17 @@ def _window(shows: str) -> Window:
         return EACH if shows == "each" else ALL
     if shows.isdecimal():
         return Window(int(shows))
-    raise InvalidValue(f"--shows takes each, total or a number of periods, not {shows!r}.")
+    raise InvalidValue(
+        f"--shows must be each, total or a number of periods, and not {shows!r}."
+    )
 
 
 def _address(place: str) -> str:
-    """What the named variable holds; it is in no text of ours."""
+    """Return the address in the named variable; no message repeats it."""
     keeper, _, variable = place.partition(":")
     if keeper != ENVIRONMENT or not variable.isidentifier():
         raise InvalidValue(
-            "An address may hold a password, so it is named and not written: "
-            "--database env:REPORTS, for a variable REPORTS that holds one."
+            "An address may contain a password, so it must be in an environment variable. For "
+            "a variable REPORTS, use --database env:REPORTS."
         )
     return held(variable, "--database", environ)

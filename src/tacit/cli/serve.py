@@ -1,4 +1,4 @@
-"""`tacit serve`: the same door over HTTP."""
+"""`tacit serve` and `tacit token`: serve a project over HTTP, and manage its tokens."""
 
 import re
 from datetime import UTC, datetime
@@ -17,19 +17,26 @@ from tacit.store import AccessToken, Tokens, hash_of
 
 
 @click.command()
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8800, show_default=True)
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="The address to listen on."
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8800,
+    show_default=True,
+    help="The port to listen on; 0 for any free port.",
+)
 @options.project
 def serve(*, host: str, port: int, project: Path) -> None:
-    """Serve the project's tables to whoever has a token.
+    """Serve the project's tables over HTTP, to clients with a token.
 
-    Put a proxy that speaks TLS in front of it.
+    Put a reverse proxy with TLS in front of it.
     """
     load("tacit.server.app", extra="server").serve(project, host, port)
 
 
 # ------------------------------------------------------------------ token
-# `tacit token`: who may come in to a server, decided where its ledger is.
 
 ID = re.compile("[0-9a-f]{64}")
 
@@ -41,10 +48,26 @@ def token() -> None:
 
 @token.command()
 @click.argument("who")
-@click.option("--role", type=click.Choice([role.value for role in Role]), required=True)
-@click.option("--dataset", "datasets", multiple=True, help="What it reaches; all, without one.")
-@click.option("--most", help="The most epsilon that a question may ask for.")
-@click.option("--days", type=click.IntRange(1, 3650), default=30, show_default=True)
+@click.option(
+    "--role",
+    type=click.Choice([role.value for role in Role]),
+    required=True,
+    help="The role of the token.",
+)
+@click.option(
+    "--dataset",
+    "datasets",
+    multiple=True,
+    help="A dataset that the token may be used for. Default: all.",
+)
+@click.option("--most", help="Largest epsilon of a question.")
+@click.option(
+    "--days",
+    type=click.IntRange(1, 3650),
+    default=30,
+    show_default=True,
+    help="Days for which the token is valid.",
+)
 @options.project
 def issue(  # noqa: PLR0913 - one for each option
     *,
@@ -55,7 +78,7 @@ def issue(  # noqa: PLR0913 - one for each option
     days: int,
     project: Path,
 ) -> None:
-    """Make a token for WHO; it is printed once, and only its hash is kept."""
+    """Issue a token for WHO. It is printed once; only its hash is stored."""
     allowance = None if most is None else Allowance(epsilon=exact(most))
     scope, until = TokenScope(datasets or None, allowance), wall_clock() + days * DAY_MS
     with beside(project) as (declared, home):
@@ -67,13 +90,13 @@ def issue(  # noqa: PLR0913 - one for each option
 @token.command("list")
 @options.project
 def list_tokens(*, project: Path) -> None:
-    """Show the valid tokens by their ids, which let nobody in."""
+    """Show the valid tokens by their ids. An id cannot be used as a token."""
     with beside(project) as (_, home):
         for hash_, allowed in Tokens(home.store).all(wall_clock()).items():
-            reach = ", ".join(TokenScope.of(allowed.scope).datasets or ("all datasets",))
+            scope = ", ".join(TokenScope.of(allowed.scope).datasets or ("all datasets",))
             until = datetime.fromtimestamp(allowed.expires / 1000, UTC).date()
             click.echo(
-                f"{hash_.hex()}  {allowed.role} {allowed.principal}: {reach}, until {until}"
+                f"{hash_.hex()}  {allowed.role} {allowed.principal}: {scope}, until {until}"
             )
 
 
@@ -81,10 +104,10 @@ def list_tokens(*, project: Path) -> None:
 @click.argument("which", metavar="ID|TOKEN")
 @options.project
 def revoke(*, which: str, project: Path) -> None:
-    """End a token, by its id or by itself."""
+    """Revoke a token, given by its id or by the token itself."""
     hash_ = bytes.fromhex(which) if ID.fullmatch(which) else hash_of(which)
     with beside(project) as (_, home):
         tokens = Tokens(home.store)
         known = hash_ in tokens.all(wall_clock())
         tokens.revoke_hash(hash_)
-    click.echo("It lets nobody in any more." if known else "There was no such valid token.")
+    click.echo("Token revoked." if known else "There is no such valid token.")

@@ -1,4 +1,8 @@
-"""`tacit init`: a project file from a schema; no row is read."""
+"""`tacit init`, `apply`, `prepare` and `reader`: set up a project.
+
+`init` writes a project file from a schema, `apply` records it in the ledger, `prepare` makes
+the validated copies that are served, and `reader` prints the SQL for a PostgreSQL role.
+"""
 
 from pathlib import Path
 
@@ -24,23 +28,28 @@ USUAL_FILE, USUAL_SERVER = DUCKDB_SPEC.kind, POSTGRES_SPEC.kind
 
 @click.command()
 @click.argument("source")
-@click.option("--population", default="people", show_default=True, help="Who is protected.")
 @click.option(
-    "--password", help="Where the password is kept: env:VARIABLE or keyring:service/name."
+    "--population",
+    default="people",
+    show_default=True,
+    help="The name of the protected population.",
+)
+@click.option(
+    "--password", help="Where the password is stored: env:VARIABLE or keyring:service/name."
 )
 @options.project
 @options.principal
 def init(
     *, source: str, population: str, password: str | None, project: Path, principal: str
 ) -> None:
-    """Write a commented project file for the tables of SOURCE, by their names and types.
+    """Write a commented project file for the tables of SOURCE. No row is read.
 
-    SOURCE is a .duckdb or .parquet file, postgresql://role@host/database, or sc://host:15002 or
-    spark://host:7077 of a Spark.
+    SOURCE is a .duckdb or .parquet file, postgresql://role@host/database, or a Spark server at
+    sc://host:15002 or spark://host:7077.
     """
     if project.exists():
         raise InvalidValue(
-            f"{project} is there already; move it, or name another by --project."
+            f"{project} already exists. Move it, or name another file by --project."
         )
     address, rule = _address(source, password)
     engine = opened(address, [Path(source).stem], project.parent, columns=())
@@ -50,7 +59,7 @@ def init(
         engine.close()
     project.write_text(draft(address, rule, population, principal, found), encoding="utf-8")
     click.echo(
-        f"Wrote {project}: {len(found)} tables, and no row was read.\n"
+        f"Wrote {project} with {len(found)} tables. No row was read.\n"
         f"Next: tacit budget {population} --epsilon 3 --delta 1e-6\n"
         "      tacit protect TABLE --unit COLUMN --max-groups 1 --max-rows 10\n"
         "      tacit apply"
@@ -59,36 +68,37 @@ def init(
 
 def _address(source: str, password: str | None) -> tuple[EngineAddress, AddressRule]:
     spec = spec_for(source)
-    # a path without a known ending may still be a database, and an address a server's
+    # a path without a known suffix may still be a database, and a url may be a server
     kind = spec.kind if spec is not None else USUAL_SERVER if "://" in source else USUAL_FILE
-    said = {"kind": kind, ("address" if "://" in source else "path"): source}
+    entry = {"kind": kind, ("address" if "://" in source else "path"): source}
     if password is not None:
-        said["password"] = password
+        entry["password"] = password
     try:
-        return engine_of(TomlEntry(said, ("engines", ENGINE)), address_rule, NO_PLUGINS)
+        return engine_of(TomlEntry(entry, ("engines", ENGINE)), address_rule, NO_PLUGINS)
     except Fault as fault:
-        told = fault.message
-    raise InvalidValue(told)
+        message = fault.message
+    raise InvalidValue(message)
 
 
 # ------------------------------------------------------------------ apply
-# `tacit apply`: what the project file says, as acts of an owner in the ledger.
 
 
 @click.command()
 @options.project
 @options.principal
-@click.option("--yes", is_flag=True, help="Record it without being asked.")
+@click.option("--yes", is_flag=True, help="Record the changes without confirmation.")
 def apply(*, project: Path, principal: str, yes: bool) -> None:
-    """Show what the ledger does not hold yet, and record it."""
+    """Show the changes that are not yet in the ledger, and record them."""
     missing = proposed_in(project)
     for change in missing:
         click.echo(str(change))
     if not missing:
-        click.echo(f"The ledger holds all that {project.name} says.")
+        click.echo(f"The ledger is up to date with {project.name}.")
         return
     if all(change.waits for change in missing):
-        click.echo("Another owner approves: tacit ledger approve POPULATION PROPOSAL")
+        click.echo(
+            "Another owner must approve: run `tacit ledger approve POPULATION PROPOSAL`."
+        )
         return
     if not yes:
         click.confirm(f"Record this in the ledger, as {principal}?", abort=True)
@@ -96,26 +106,29 @@ def apply(*, project: Path, principal: str, yes: bool) -> None:
     click.echo(f"Recorded by {principal}.")
     waiting = {each.population for each in missing} - {each.population for each in recorded}
     if waiting:
-        click.echo(f"Not recorded, since others own it: {', '.join(sorted(waiting))}.")
+        click.echo(f"Not recorded, because others own it: {', '.join(sorted(waiting))}.")
     if missing_in(project):
-        return  # other owners have yet to act
+        return  # other owners have not acted yet
     try:
         open_project(project, principal=principal).close()
     except TacitError as error:
-        click.echo(f"Questions are refused until this is mended:\n{error}")
+        click.echo(f"Questions are refused until this is fixed:\n{error}")
 
 
 # ------------------------------------------------------------------ prepare
-# `tacit prepare`: a validated copy of a table, from which questions cannot fail.
+# A prepared copy is validated, so that a question about it cannot fail because of a value.
 
 
 @click.command()
 @click.argument("datasets", metavar="DATASET...", nargs=-1, required=True)
 @click.option(
-    "--where", help="A schema, or a .duckdb file; where the copy is, unless another is named."
+    "--where",
+    help="The schema or .duckdb file for the copy. Default: where the last copy is.",
 )
-@click.option("--parts", type=click.IntRange(1), help="Tables that are read side by side.")
-@click.option("--by", help="env:VARIABLE, an address that may create tables.")
+@click.option(
+    "--parts", type=click.IntRange(1), help="Number of tables that are read in parallel."
+)
+@click.option("--by", help="env:VARIABLE with the address of a role that may create tables.")
 @click.option("--drop", is_flag=True, help="Drop the copy.")
 @options.project
 def prepare(  # noqa: PLR0913 - one for each option
@@ -127,18 +140,18 @@ def prepare(  # noqa: PLR0913 - one for each option
     drop: bool,
     project: Path,
 ) -> None:
-    """Make a validated copy of each DATASET, from which it is served, or drop it.
+    """Make a validated copy of each DATASET, which is then served, or drop the copy.
 
-    Make it anew when the epoch or the declaration is another. With a row key and
-    max_rows_in_all the copy is ordered, and questions are answered sooner.
+    Run it again when the epoch or the declaration has changed. With a row key and
+    max_rows_in_all the copy is sorted, and questions are answered faster.
     """
     owner = Owner(project, by)
     if drop:
         for dataset in datasets:
             gone = "The copy is dropped" if owner.drop(dataset) else "There is no copy"
             click.echo(
-                f"{gone}. A session of yours reads {dataset} itself; a server answers from a "
-                "copy, unless in_place is declared."
+                f"{gone}. Your own sessions read the table {dataset} itself. A server answers "
+                "from a copy only, unless in_place is declared."
             )
         return
     shown = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
@@ -154,30 +167,35 @@ def prepare(  # noqa: PLR0913 - one for each option
     for dataset, step in last.items():
         if step.left_out:
             click.echo(
-                f"The copy of {dataset} leaves out {step.left_out} rows: those that name no "
-                "unit and, where one_row is declared, all but one row of each unit and rows "
-                "whose linked key another unit's row holds. Are unit and one_row right?"
+                f"The copy of {dataset} leaves out {step.left_out} rows: rows without a unit "
+                "and, if one_row is declared, all but one row of each unit and rows with the "
+                "same linked key as a row of another unit. Check that unit and one_row are "
+                "right."
             )
         if step.left:
             named = ", ".join(".".join(table) for table in step.left)
             click.echo(
-                f"The new copy of {dataset} is in use. The one before could not be dropped, "
-                f"and nothing reads it; whoever made it should drop: {named}"
+                f"The new copy of {dataset} is in use. The old copy could not be dropped, and "
+                f"is no longer read. Its owner should drop: {named}"
             )
-    click.echo(f"Said in {project.name}; see what reads it: tacit ask SQL --explain")
+    click.echo(
+        f"Saved to {project.name}. Run `tacit ask SQL --explain` to see whether a question "
+        "reads the copy."
+    )
 
 
 # ------------------------------------------------------------------ reader
-# `tacit reader`: the role of PostgreSQL that Tacit reads by.
 
 
 @click.command()
 @click.argument("role")
 @click.argument("tables", nargs=-1, required=True, metavar="TABLE...")
 def reader(*, role: str, tables: tuple[str, ...]) -> None:
-    """Print the SQL by which a superuser makes ROLE, which reads TABLEs and is not logged.
+    """Print SQL that creates ROLE, which may read the TABLEs and whose queries are not logged.
 
-    Such as: tacit reader tacit patients clinic.visits | psql clinic
+    A superuser must run the SQL, for example with
+
+    tacit reader tacit patients clinic.visits | psql clinic
     """
     for statement in reader_of(role, [tuple(table.split(".")) for table in tables]):
         click.echo(f"{statement};")

@@ -1,4 +1,4 @@
-"""`tacit survey`: ask people what they would not tell, without being told."""
+"""`tacit survey`: surveys whose answers are randomised on the respondent's device."""
 
 import json
 from collections.abc import Iterator
@@ -22,14 +22,19 @@ file = click.argument("file", type=click.Path(path_type=Path), default="survey.t
 
 @click.group()
 def survey() -> None:
-    """Plan, build, serve and estimate a survey whose answers are randomised in the browser."""
+    """Plan, build, serve and evaluate a survey whose answers are randomised in the browser."""
 
 
 @survey.command()
 @file
-@click.option("--margin", default=MARGIN, show_default=True, help="Of a share, or of a range.")
+@click.option(
+    "--margin",
+    default=MARGIN,
+    show_default=True,
+    help="Margin of error of a share, or as a part of the range of a number.",
+)
 def plan(*, file: Path, margin: str) -> None:
-    """Show how many answers are needed for a margin of error, with 95%."""
+    """Show how many answers are needed for a 95% margin of error."""
     planned, found = later("tacit.publish.survey.survey"), _read(file)
     for question in found.questions:
         own = planned.margin_in(question, exact(margin))
@@ -40,47 +45,59 @@ def plan(*, file: Path, margin: str) -> None:
 
 @survey.command()
 @file
-@click.option("--out", type=click.Path(path_type=Path), help="Where to; beside FILE otherwise.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="The file to write. Default: next to FILE."
+)
 def build(*, file: Path, out: Path | None) -> None:
-    """Write the form: one HTML file, to look at before it is served."""
+    """Write the form as one HTML file, to review it before it is served."""
     target = out or file.with_suffix(".html")
     page = later("tacit.publish.survey.survey").form_of(_read(file))
     target.write_text(page, encoding="utf-8")
-    click.echo(f"Wrote {target}. It sends reports to where it was opened from.")
+    click.echo(f"Wrote {target}. The form sends reports to the server that it is opened from.")
 
 
 @survey.command()
 @file
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8810, show_default=True)
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="The address to listen on."
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8810,
+    show_default=True,
+    help="The port to listen on.",
+)
 @options.principal
 def serve(*, file: Path, host: str, port: int, principal: str) -> None:
-    """Charge the wave to the ledger, serve its form, and keep the reports.
+    """Charge the wave to the ledger, serve its form, and store the reports.
 
-    Put a proxy that speaks TLS in front of it: browsers randomise only on a page whose script
-    nobody changed on the way.
+    Put a reverse proxy with TLS in front of it: without TLS, others on the network could change
+    the script that randomises the answers.
     """
     server, found = load("tacit.server.survey", extra="server"), _read(file)
     with _home(file) as home:
         later("tacit.publish.survey.wave").open_wave(found, home.ledger, by=principal)
         left = home.ledger.status(found.population.name).left
 
-    def started() -> None:
+    def announce() -> None:
         click.echo(f"{found.title}, {found.wave}: http://{host}:{port}/")
         click.echo(f"Charged to {found.population.name}; {left} is left for other waves.")
 
-    box = later("tacit.publish.survey.wave").Box(_kept(file, found))
-    server.serve_survey(found, box, host, port, started)
+    box = later("tacit.publish.survey.wave").Box(_report_file(file, found))
+    server.serve_survey(found, box, host, port, announce)
 
 
 @survey.command()
 @file
-@click.option("--out", type=click.Path(path_type=Path), help="A page with charts.")
-@click.option("--json", "json_", is_flag=True, help="For machines.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Write a page with charts to this file."
+)
+@click.option("--json", "json_", is_flag=True, help="Print the estimates as JSON.")
 def estimate(*, file: Path, out: Path | None, json_: bool) -> None:
-    """Estimate from the reports of the wave, with intervals; free, and nothing is charged."""
+    """Estimate the answers, with intervals, from the reports of the wave. Free."""
     found = _read(file)
-    reports = later("tacit.publish.survey.wave").reports_in(_kept(file, found))
+    reports = later("tacit.publish.survey.wave").reports_in(_report_file(file, found))
     estimated = later("tacit.publish.survey.wave").estimate(found, reports)
     click.echo(json.dumps(estimated.to_json(), indent=2) if json_ else str(estimated))
     if out is not None:
@@ -89,13 +106,13 @@ def estimate(*, file: Path, out: Path | None, json_: bool) -> None:
 
 
 def _read(file: Path) -> Any:
-    """The survey in a file."""
+    """Read the survey in a file."""
     return later("tacit.publish.survey.survey").read_survey(file)
 
 
 @contextmanager
 def _home(file: Path) -> Iterator[LedgerFolder]:
-    """The ledger of the project beside the survey, or one of its own."""
+    """Open the ledger of the project next to the survey, or a ledger of the survey's own."""
     if (file.parent / FILE).exists():
         with beside(file.parent / FILE) as (_, home):
             yield home
@@ -107,6 +124,6 @@ def _home(file: Path) -> Iterator[LedgerFolder]:
         home.store.close()
 
 
-def _kept(file: Path, found: Any) -> Path:
-    """Where the reports of a wave are kept, beside the ledger."""
+def _report_file(file: Path, found: Any) -> Path:
+    """Return the file for the reports of a wave, next to the ledger."""
     return file.parent / FOLDER / "surveys" / f"{found.fingerprint[:16]}.jsonl"

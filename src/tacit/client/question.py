@@ -1,4 +1,9 @@
-"""A paid request to a server, and the answer that it gives."""
+"""Questions to a server: send a charged request, preview a question, ask it.
+
+A question is sent as SQL, which the server parses as if a person had typed it. Every charged
+request has an idempotency key. Unless the caller names one, the key is a hash of the question
+and of the declarations, so that the same question asked again is charged once.
+"""
 
 import json
 from collections.abc import Sequence
@@ -17,44 +22,45 @@ from tacit.sql import show
 
 
 class Line(Protocol):
-    """What a question is sent over."""
+    """A connection over which questions are sent."""
 
     def post(self, path: str, body: dict[str, Any], key: str | None = None) -> Any:
-        """What a server answers."""
+        """Send ``body`` to ``path``, and return the server's reply."""
         ...
 
 
 def paid(
     wire: Line, path: str, body: dict[str, Any], request: str | None, usual: str
 ) -> core.Answer:
-    """The answer to ``body``, under the name of the ``request``, or its ``usual`` one.
+    """Send a charged request, and return the answer.
 
-    Guarantee: however often it is sent, it is charged once.
+    ``request`` is the idempotency key; without it, the key is ``usual``.
+
+    Guarantee: however often the request is sent, it is charged once.
     """
     try:
-        told = wire.post(path, body, usual if request is None else request)
+        reply = wire.post(path, body, usual if request is None else request)
     except KeyReused:
         if request is not None:
             raise
         raise KeyReused(
-            "This was asked before owners declared something else, such as another epoch; "
-            "connect again, and it is asked about what there is now."
+            "This question was asked before owners changed a declaration, for example the "
+            "epoch. Connect again to ask it under the current declarations."
         ) from None
     try:
-        release = core.decode_release(json.dumps(told["release"]).encode())
-        standing = core.decode_standing(told["standing"])
-        return core.Answer.of(release, standing, bytes.fromhex(told["release_key"]))
+        release = core.decode_release(json.dumps(reply["release"]).encode())
+        standing = core.decode_standing(reply["standing"])
+        return core.Answer.of(release, standing, bytes.fromhex(reply["release_key"]))
     except (KeyError, TypeError, ValueError) as error:
-        raise InvalidValue("What the server told is no answer.") from error
-
-
-# ------------------------------------------------------------------ preview
-# What a quote of a server shows.
+        raise InvalidValue("The server's reply is not an answer.") from error
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RemotePreview:
-    """A quote as it is shown: free, and the same whatever stands in the tables."""
+    """The preview of a question: its price and the margin of error to expect.
+
+    A preview is free and does not depend on the data.
+    """
 
     columns: tuple[core.ReleasedColumn, ...]
     notes: tuple[str, ...]
@@ -63,11 +69,11 @@ class RemotePreview:
     standing: core.BudgetSummary
 
     @classmethod
-    def of(cls, told: dict[str, Any]) -> "RemotePreview":
-        """The quote that a server told."""
+    def of(cls, reply: dict[str, Any]) -> "RemotePreview":
+        """Parse the preview in a server's reply."""
         try:
             columns = [
-                core.ReleasedColumn(name, tuple(v)) for name, v in told["columns"].items()
+                core.ReleasedColumn(name, tuple(v)) for name, v in reply["columns"].items()
             ]
             errors = [
                 Expected(
@@ -75,18 +81,18 @@ class RemotePreview:
                     None if each["always"] is None else exact(each["always"]),
                     tuple((size, exact(error)) for size, error in each["by_size"]),
                 )
-                for each in told["errors"]
+                for each in reply["errors"]
             ]
-            notes, advice = tuple(told["notes"]), tuple(told["advice"])
+            notes, advice = tuple(reply["notes"]), tuple(reply["advice"])
             return cls(
                 tuple(columns),
                 notes,
                 tuple(errors),
                 advice,
-                core.decode_standing(told["standing"]),
+                core.decode_standing(reply["standing"]),
             )
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise InvalidValue("What the server told is no quote.") from error
+            raise InvalidValue("The server's reply is not a preview.") from error
 
     def __repr__(self) -> str:
         return "\n".join((text(self.columns), "", *self.notes))
@@ -95,15 +101,11 @@ class RemotePreview:
         return html(self.columns, self.notes)
 
 
-# ------------------------------------------------------------------ question
-# A question to a server: what it would cost and miss by, and its answer.
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class RemoteQuestion(Asked):
     """A plan, and the server that can answer it. Nothing is read or charged until `ask`.
 
-    It goes over the network as SQL, which the server reads as if a person had typed it.
+    It is sent over the network as SQL.
     """
 
     catalog: core.Catalog
@@ -117,19 +119,23 @@ class RemoteQuestion(Asked):
         delta: Number = 0,
         assume_size: Sequence[int] = SIZES,
     ) -> RemotePreview:
-        """What answering would cost and miss by: free, and without data.
+        """Return the price of the question and the margin of error to expect.
 
-        Without an amount it is a quote for a tenth of the budget. Errors that depend on how
-        many rows a group has are told for groups of ``assume_size``.
+        This is free, and no data is read. Without an amount, the question is priced at a tenth
+        of the budget. Errors that depend on the number of rows in a group are reported for
+        groups of ``assume_size``.
         """
         check_sizes(assume_size)
         body = self._body(_amounts(epsilon, rho, delta)) | {"assume_size": list(assume_size)}
         return RemotePreview.of(self.wire.post("/v1/quote", body))
 
     def explain(self) -> str:
-        """How it would be answered, and what would make that faster: free, and without data."""
-        told = self.wire.post("/v1/explain", self._body({}))
-        return str(told["explained"])
+        """Explain how the question would be answered, and what would make it faster.
+
+        This is free, and no data is read.
+        """
+        reply = self.wire.post("/v1/explain", self._body({}))
+        return str(reply["explained"])
 
     def ask(
         self,
@@ -139,10 +145,11 @@ class RemoteQuestion(Asked):
         delta: Number = 0,
         request: str | None = None,
     ) -> core.Answer:
-        """The answer, paid for before any data is touched; the same again is free.
+        """Answer the question. It is charged before any data is read; the same again is free.
 
-        A ``delta`` is for groups whose keys are not public. Where an answer was lost, the same
-        question says so; a ``request`` under a new name pays for a new answer.
+        A ``delta`` is needed for groups whose keys are not public. If an answer was lost, the
+        same question raises `AnswerLost`; a new idempotency key ``request`` is charged for a
+        new answer.
         """
         amounts = _amounts(epsilon, rho, delta)
         return paid(self.wire, "/v1/ask", self._body(amounts), request, self._key(amounts))
@@ -154,13 +161,16 @@ class RemoteQuestion(Asked):
         return {"sql": show(self.plan, self.catalog), **amounts}
 
     def _key(self, amounts: dict[str, str]) -> str:
-        """The same for the same question, in whatever words, about what is declared now."""
-        told = sha256(b"tacit request 1\n" + canonical(self.plan).hash)
-        told.update(repr((sorted(amounts.items()), self.catalog)).encode())
-        return told.hexdigest()
+        """Return the idempotency key of the question.
+
+        The key is the same for all texts of one question, and changes with the declarations.
+        """
+        hashed = sha256(b"tacit request 1\n" + canonical(self.plan).hash)
+        hashed.update(repr((sorted(amounts.items()), self.catalog)).encode())
+        return hashed.hexdigest()
 
 
 def _amounts(epsilon: Number | None, rho: Number | None, delta: Number) -> dict[str, str]:
-    """The amounts that were named, exactly."""
+    """Return the amounts that were given, as exact text."""
     given = {"epsilon": epsilon, "rho": rho, "delta": delta or None}
     return {name: str(exact(each)) for name, each in given.items() if each is not None}

@@ -1,4 +1,4 @@
-"""How long an answer is waited for, and how often a request is sent again."""
+"""The retry policy of a client, and the mapping of a server's errors to exceptions."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,11 @@ LONGEST_PAUSE = 10.0
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """Seconds for one reply, how often to send a request, and the first pause between.
+    """Timeouts and retries of requests.
+
+    ``reply`` is the timeout of one reply in seconds, ``tries`` the number of times that a
+    request is sent, and ``pause`` the seconds before the first retry. Each pause is twice as
+    long as the one before, up to 10 seconds.
 
     Example:
         >>> [RetryPolicy(pause=1.0).before(again) for again in range(1, 6)]
@@ -26,17 +30,17 @@ class RetryPolicy:
     def __post_init__(self) -> None:
         if self.reply <= 0 or self.tries < 1 or self.pause < 0:
             raise errors.InvalidValue(
-                f"A reply is waited for, once or more: reply={self.reply}, tries={self.tries} "
-                f"and pause={self.pause} were given."
+                "A retry policy needs reply > 0, tries >= 1 and pause >= 0, but "
+                f"reply={self.reply}, tries={self.tries} and pause={self.pause} were given."
             )
 
     def before(self, again: int) -> float:
-        """Seconds to wait before a request is sent for the ``again``-th time more."""
+        """Return the seconds to wait before the ``again``-th retry."""
         return min(self.pause * 2.0 ** (again - 1), LONGEST_PAUSE)
 
 
-# ------------------------------------------------------------------ refusal
-# What a server refuses, as the error that a session on the same machine would raise.
+# ------------------------------------------------------------------ errors of a server
+# An error of the server is raised as the exception that a local session would raise.
 
 PENDING = "answer_pending"
 BY_STATUS: dict[int, type[errors.TacitError]] = {
@@ -46,13 +50,13 @@ BY_STATUS: dict[int, type[errors.TacitError]] = {
     429: errors.NotPermitted,
     503: errors.StoreFailed,
 }
-"""What is raised for a code that no error of ours has."""
+"""Exceptions for error codes that belong to none of our exceptions, by status."""
 
 FIRST_OF_OURS = 500
 
 
 def error_of(status: int, told: Any) -> errors.TacitError:
-    """The error that a reply tells of; its text is the server's.
+    """Return the exception for an error reply, with the server's text.
 
     Example:
         >>> error_of(402, {"error": {"code": "budget_exceeded", "message": "Too much."}})
@@ -61,8 +65,7 @@ def error_of(status: int, told: Any) -> errors.TacitError:
     error = told.get("error") if isinstance(told, dict) else None
     if not isinstance(error, dict) or not isinstance(error.get("message"), str):
         return errors.InternalError(
-            f"Who answers there does not speak as a Tacit server does (status {status}); look "
-            "at the url."
+            f"The reply is not from a Tacit server (status {status}). Check the url."
         )
     kind = KINDS.get(str(error.get("code")))
     if kind is errors.AnswerLost:
@@ -72,11 +75,11 @@ def error_of(status: int, told: Any) -> errors.TacitError:
     if kind is not None:
         return kind(error["message"])
     ours = errors.InternalError if status >= FIRST_OF_OURS else errors.InvalidValue
-    return BY_STATUS.get(status, ours)(_whole(error))
+    return BY_STATUS.get(status, ours)(_full_text(error))
 
 
 def is_pending(told: Any) -> bool:
-    """Whether the answer is still being made."""
+    """Return whether an error reply says that the answer is still being computed."""
     return isinstance(told, dict) and _code(told) == PENDING
 
 
@@ -85,8 +88,8 @@ def _code(told: dict[str, Any]) -> Any:
     return error.get("code") if isinstance(error, dict) else None
 
 
-def _whole(error: dict[str, Any]) -> str:
-    """All that is told: what was wrong, what was given, what is allowed, what to do next."""
+def _full_text(error: dict[str, Any]) -> str:
+    """Join what happened, what was given, what is allowed and what to do next."""
     given, allowed = error.get("given"), error.get("allowed")
     lines = [error["message"]]
     lines += [f"Given: {given}."] if given else []
@@ -106,4 +109,4 @@ def _kinds(kind: type[errors.TacitError]) -> Iterator[type[errors.TacitError]]:
 
 
 KINDS = {_snake(kind.__name__): kind for kind in _kinds(errors.TacitError)}
-"""Our errors by the codes that they have on the wire."""
+"""Our exceptions by their error codes in HTTP replies."""

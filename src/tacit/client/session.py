@@ -1,4 +1,8 @@
-"""Fit over the network: a model goes as its name and settings, and parameters come back."""
+"""A session with a server over HTTP: `connect` returns it, with the methods of `Session`.
+
+Questions are sent as SQL. A model is sent as its name and settings, and its parameters come
+back; no code is sent in either direction.
+"""
 
 import json
 import os
@@ -28,27 +32,27 @@ from tacit.sql import parse
 def fit(
     wire: Line, catalog: Catalog, model: Model, asked: Fit, request: str | None = None
 ) -> Model:
-    """``model`` with the parameters that a server released, and was charged for."""
-    told = sha256(b"tacit request 1\n" + asked.key)
-    told.update(repr(catalog).encode())
-    release = paid(wire, "/v1/fit", _body(asked), request, told.hexdigest())
+    """Return ``model`` with the parameters that the server released and charged."""
+    key = sha256(b"tacit request 1\n" + asked.key)
+    key.update(repr(catalog).encode())
+    release = paid(wire, "/v1/fit", _body(asked), request, key.hexdigest())
     try:
         return taught(model, release, asked.features)
     except (LookupError, TypeError, ValueError) as error:
-        raise InvalidValue("What the server told is no model.") from error
+        raise InvalidValue("The server's reply is not a model.") from error
 
 
 def preview(wire: Line, asked: Fit) -> FitPreview:
-    """What fitting would cost."""
-    told = wire.post("/v1/fit/quote", _body(asked))
+    """Return the price of fitting a model."""
+    reply = wire.post("/v1/fit/quote", _body(asked))
     try:
-        return FitPreview(decode_standing(told["standing"]), tuple(told["assumptions"]))
+        return FitPreview(decode_standing(reply["standing"]), tuple(reply["assumptions"]))
     except (KeyError, TypeError, ValueError) as error:
-        raise InvalidValue("What the server told is no quote.") from error
+        raise InvalidValue("The server's reply is not a preview.") from error
 
 
 def asked_for(model: Any, dataset: str, features: Sequence[str], target: str | None) -> Fit:
-    """What is to be fitted, as it is told over the network."""
+    """Return the description of a fit that is sent over the network."""
     return Fit(spec_of(model), dataset, tuple(features), target)
 
 
@@ -58,31 +62,29 @@ def _body(asked: Fit) -> dict[str, Any]:
 
 
 # ------------------------------------------------------------------ session
-# The one door over the network: questions, their prices and their answers.
 
 COUNTED = ("missed", "locked", "failed", "retried", "frozen", "declaration")
-"""What a server tells of answers that did not come, and of what an owner did."""
+"""Fields of a budget's status that are copied as they are."""
 
 
 class Connection(Line, Protocol):
-    """What a session speaks over."""
+    """The connection of a session to a server."""
 
     url: str
 
     def get(self, path: str) -> Any:
-        """What a server tells."""
+        """Return the server's reply at ``path``."""
         ...
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the connection."""
         ...
 
 
 class RemoteSession:
-    """Tables of a server that can be asked about, in the words of `Session`.
+    """A session with a server, with the methods of `Session`. `tacit.connect` returns one.
 
-    `tacit.connect` makes one. What may be asked about is read once; connect again when owners
-    have changed it.
+    The catalogue of datasets is read once; connect again when owners have changed it.
     """
 
     def __init__(self, catalog: Catalog, wire: Connection) -> None:
@@ -91,7 +93,7 @@ class RemoteSession:
 
     @classmethod
     def over(cls, wire: Connection) -> Self:
-        """A session over ``wire``; the server says what may be asked about."""
+        """Open a session over ``wire``, and read the catalogue from the server."""
         with ExitStack() as closing:
             closing.callback(wire.close)
             catalog = decode_catalog(wire.get("/v1/datasets"))
@@ -99,12 +101,12 @@ class RemoteSession:
         return cls(catalog, wire)
 
     def sql(self, text: str) -> RemoteQuestion:
-        """The question that ``text`` asks; refused, with the reason, where it is not known."""
-        return self._asked(parse(text, self.catalog))
+        """Parse the question ``text``; SQL that is not supported is refused with a reason."""
+        return self._question(parse(text, self.catalog))
 
     def table(self, name: str) -> Table[RemoteQuestion]:
-        """The rows of a dataset, to be filtered, grouped and counted."""
-        return Table(self.catalog, Scan(self.catalog.dataset(name).name), self._asked)
+        """Return a dataset as a table that can be filtered, grouped and aggregated."""
+        return Table(self.catalog, Scan(self.catalog.dataset(name).name), self._question)
 
     def fit(
         self,
@@ -115,15 +117,15 @@ class RemoteSession:
         target: str | None = None,
         request: str | None = None,
     ) -> Model:
-        """``model``, fitted to columns of a dataset, and paid for before any data is touched.
+        """Fit ``model`` to columns of a dataset. It is charged before any data is read.
 
-        It goes over the network as its name and settings, and its parameters come back. The
-        same model and columns again are free, with the same parameters.
+        The model is sent as its name and settings, and its parameters come back. The same
+        model and columns again are free, with the same parameters.
         """
         asked = asked_for(model, dataset, features, target)
         return fit(self._wire, self.catalog, model, asked, request)
 
-    def cross_validate(  # noqa: PLR0913 - a model, what it is fitted to, and its scores
+    def cross_validate(  # noqa: PLR0913 - the model, its columns and the scores' settings
         self,
         model: Any,
         dataset: str,
@@ -134,44 +136,47 @@ class RemoteSession:
         epsilon: float = 1.0,
         delta: float = 1e-6,
     ) -> Any:
-        """How well ``model`` does on people whom it was not fitted to, as ``test_scores_``."""
+        """Cross-validate ``model``, and return it with its scores in ``test_scores_``.
+
+        Each score is computed on people that the model was not fitted to.
+        """
         asked = folded(model, folds, epsilon, delta)
         return self.fit(asked, dataset, features=features, target=target)
 
     def quote(
         self, model: Any, dataset: str, *, features: Sequence[str], target: str | None = None
     ) -> FitPreview:
-        """What fitting ``model`` would cost: free, and without data."""
+        """Return the price of fitting ``model``. This is free, and no data is read."""
         return preview(self._wire, asked_for(model, dataset, features, target))
 
     @property
     def catalog(self) -> Catalog:
-        """What may be asked about."""
+        """The datasets that can be queried."""
         return self._catalog
 
     def status(self, population: str | None = None) -> Status:
-        """What is spent and left of a budget."""
+        """Return what is spent and left of a budget."""
         name = self.catalog.population(population).name
-        for told in self._wire.get("/v1/status")["budgets"]:
-            if told["population"] == name:
-                cap, spent = decode_loss(told["cap"]), decode_loss(told["spent"])
-                delta = exact(told["conversion_delta"])
+        for budget in self._wire.get("/v1/status")["budgets"]:
+            if budget["population"] == name:
+                cap, spent = decode_loss(budget["cap"]), decode_loss(budget["spent"])
+                delta = exact(budget["conversion_delta"])
                 units = Units.limit(cap), Units.limit(spent)
-                least = Units.limit(decode_loss(told["least"])).amount
-                counts: dict[str, Any] = {each: told[each] for each in COUNTED}
+                least = Units.limit(decode_loss(budget["least"])).amount
+                counts: dict[str, Any] = {each: budget[each] for each in COUNTED}
                 return Status(name, cap.measure, delta, *units, **counts, least_amount=least)
-        raise InvalidValue(f"The server tells nothing of the budget of {name!r}.")
+        raise InvalidValue(f"The server does not report the budget of {name!r}.")
 
     def verify(self, population: str | None = None) -> ChainVerdict:
-        """Have the server walk the whole chain of a population: for owners and auditors."""
+        """Let the server verify the chain of a population, for owners and auditors."""
         name = self.catalog.population(population).name
-        told = self._wire.get(f"/v1/ledger/{quoted(name, safe='')}/verify")
-        spent, cap = decode_loss(told["spent"]), decode_loss(told["cap"])
-        head = bytes.fromhex(told["head"])
-        return ChainVerdict(name, told["entries"], head, spent, cap, anchored=False)
+        reply = self._wire.get(f"/v1/ledger/{quoted(name, safe='')}/verify")
+        spent, cap = decode_loss(reply["spent"]), decode_loss(reply["cap"])
+        head = bytes.fromhex(reply["head"])
+        return ChainVerdict(name, reply["entries"], head, spent, cap, anchored=False)
 
     def close(self) -> None:
-        """Let go of the server."""
+        """Close the connection to the server."""
         self._wire.close()
 
     def __enter__(self) -> Self:
@@ -190,12 +195,11 @@ class RemoteSession:
         people = ", ".join(population.name for population in self.catalog.populations)
         return f"<session at {self._wire.url} about {people}: {tables}>"
 
-    def _asked(self, plan: Plan) -> RemoteQuestion:
+    def _question(self, plan: Plan) -> RemoteQuestion:
         return RemoteQuestion(plan, self.catalog, self._wire)
 
 
 # ------------------------------------------------------------------ connect
-# Connect: the one door, over the network.
 
 TOKEN = "TACIT_TOKEN"  # noqa: S105 - the name of a variable
 
@@ -208,25 +212,23 @@ def connect(
     plain_http: bool = False,
     environment: Mapping[str, str] = os.environ,
 ) -> RemoteSession:
-    """A session over a server, in the words of `Session`.
+    """Connect to a server, and return a session with the methods of `Session`.
 
-    Args:
-        url: where the server is, such as ``https://tacit.clinic.example``.
-        token: what an owner gave you; without it, what the variable ``TACIT_TOKEN`` holds.
-        patience: how long to wait for an answer, and how often to send a request again.
-        plain_http: believe the network on the way; without it a token goes over TLS alone, or
-            to this machine.
-        environment: where the variable is looked for.
+    ``url`` is the address of the server, such as ``https://tacit.clinic.example``. ``token`` is
+    the token that an owner issued to you; the default is the variable ``TACIT_TOKEN`` of
+    ``environment``. ``patience`` is the retry policy: how long to wait for an answer, and how
+    often to send a request again. With ``plain_http`` the token may be sent without TLS over a
+    network that you trust; otherwise it is sent over TLS only, or to this machine.
 
-    Guarantee: a request that is sent again is the same request, under the same key: however
-    often replies are lost, it is charged once.
+    Guarantee: a request that is sent again is the same request, with the same idempotency key.
+    However often replies are lost, it is charged once.
     """
     _check(url, plain_http=plain_http)
     known = token or environment.get(TOKEN, "")
     if not known:
         raise InvalidValue(
-            f"A server lets in who has a token: connect(url, token=...), or set {TOKEN}. An "
-            "owner makes one: tacit token issue NAME --role analyst"
+            f"A server needs a token: use connect(url, token=...), or set {TOKEN}. An owner "
+            "issues a token with `tacit token issue NAME --role analyst`."
         )
     wire = load("tacit.client.transport", extra="client").Transport(url, known, patience)
     return RemoteSession.over(wire)
@@ -235,16 +237,18 @@ def connect(
 def _check(url: str, *, plain_http: bool) -> None:
     split = urlsplit(url)
     if split.scheme not in {"http", "https"} or not split.hostname or split.username:
-        raise InvalidValue("The url of a server is https://host, with its port and path.")
-    if split.scheme == "http" and not plain_http and not _here(split.hostname):
         raise InvalidValue(
-            "Over http:// others could read your token on its way; take https://, or say "
-            "plain_http=True where you trust that network."
+            "The url of a server must be https://host, with its port and path if it has them."
+        )
+    if split.scheme == "http" and not plain_http and not _is_local(split.hostname):
+        raise InvalidValue(
+            "Over http:// others could read your token. Use https://, or plain_http=True if "
+            "you trust the network."
         )
 
 
-def _here(host: str) -> bool:
-    """Whether a host is this machine."""
+def _is_local(host: str) -> bool:
+    """Return whether ``host`` is this machine."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

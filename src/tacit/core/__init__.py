@@ -1,4 +1,4 @@
-"""The nouns of Tacit: frozen values that every other package speaks of.
+"""The basic types of Tacit: immutable values that all other packages use.
 
 Columns, tables and catalogues; populations and privacy units; events, losses and budgets;
 releases and their guarantees; secrets. They hold no behaviour beyond their own algebra.

@@ -1,4 +1,9 @@
-"""A named private table of one population, and all that may be said of it in public."""
+"""The public declarations about tables: datasets, public tables and the catalog.
+
+A `Dataset` describes a private table: its columns, how its rows belong to privacy units, and
+its contribution limits. A `PublicTable` describes a table about nobody. The `Catalog` holds
+all of them and checks that they fit together.
+"""
 
 import re
 from collections.abc import Collection
@@ -10,20 +15,20 @@ from tacit.core.privacy_unit import Population
 from tacit.errors import InvalidValue, UnknownName
 
 NAMING = (Kind.TEXT, Kind.INTEGER)
-"""Kinds that a unit can be named by: those of which all engines know which are equal."""
+"""Kinds of columns that can identify a unit: all engines agree on which values are equal."""
 
 LONGEST_NAME = 63
-"""Bytes of a table's name that all engines keep; PostgreSQL cuts off what is beyond."""
+"""Maximum length of a table name in bytes, because PostgreSQL cuts longer names."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnitColumn:
-    """The column that names the unit a row belongs to.
+    """The column that identifies the unit of each row.
 
-    Rows where it is NULL count for nobody and are dropped. Where a unit is said to have
-    ``one_row`` nothing has to be bounded. A validated copy holds one row of each unit; where a
-    table is read in place, that it has no more is an assumption, printed in the guarantee,
-    unless the engine keeps the column unique.
+    Rows where it is NULL belong to no unit and are dropped. If a unit is declared to have
+    ``one_row``, its contributions need no further bound. A prepared copy holds one row of each
+    unit. For a table that is read in place, this is an assumption, which is printed in the
+    guarantee, unless the engine keeps the column unique by a constraint.
     """
 
     column: str
@@ -33,10 +38,10 @@ class UnitColumn:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A column that leads to the unit by way of ``parent_column`` of another dataset.
+    """A column that refers to ``parent_column`` of another dataset, which leads to the unit.
 
-    Where neither the engine itself nor a validated copy keeps ``parent_column`` unique, that it
-    is becomes an assumption, printed in the guarantee.
+    If neither the engine nor a prepared copy keeps ``parent_column`` unique, its uniqueness is
+    an assumption, which is printed in the guarantee.
     """
 
     column: str
@@ -47,10 +52,10 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """To how many groups of an answer one unit may contribute, with how many rows in each.
+    """Contribution limits: the most groups of one unit in an answer, and rows in each group.
 
-    With ``max_rows_in_all`` no more rows of a unit are looked at in all, which is fast. Without
-    it all of them are, and more of a unit's groups are found.
+    With ``max_rows_in_all``, at most that many rows of a unit are read, which is fast. Without
+    it, all rows of a unit are read, and more of its groups are found.
     """
 
     max_groups: int
@@ -61,14 +66,14 @@ class Limits:
         in_all = 1 if self.max_rows_in_all is None else self.max_rows_in_all
         if min(self.max_groups, self.max_rows, in_all) < 1:
             raise InvalidValue(
-                f"Limits are at least 1, and max_groups={self.max_groups}, "
+                f"Limits must be at least 1, but max_groups={self.max_groups}, "
                 f"max_rows={self.max_rows}, max_rows_in_all={self.max_rows_in_all} were given."
             )
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a table lives: an engine's name, and the table's own there, part by part."""
+    """The location of a table: the name of an engine, and the parts of the table's name."""
 
     engine: str
     table: tuple[str, ...]
@@ -78,20 +83,20 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """Which state of the data an answer speaks of.
+    """The state of the data that an answer is about.
 
-    The owner declares this label; it is never a hash or a time of the content.
+    The owner declares this label. It is never a hash or a time that depends on the content.
     """
 
     label: str
 
 
 COPY = re.compile(r"tacit_.+_([0-9a-f]{16}([0-9a-f]{12})?(_\d+)?|\d+)")
-"""Names of tables that `tacit prepare` makes: parts of copies, and what is written of them."""
+"""Pattern of the names of tables that `tacit prepare` makes: parts of copies and records."""
 
 
 def is_copy(table: str) -> bool:
-    """Whether a table is called as `tacit prepare` calls those that it makes.
+    """Return whether the name of a table is one that `tacit prepare` gives.
 
     Example:
         >>> is_copy("tacit_visits_0123456789abcdef_0"), is_copy("visits")
@@ -102,17 +107,16 @@ def is_copy(table: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ValidatedCopy:
-    """A copy of a table in which every value is of its declared type, in range, or NULL.
+    """A prepared copy of a table, in which every value has its declared type or is NULL.
 
-    Each of its ``tables`` holds all rows of some of the units. An ``ordered`` copy says of each
-    row which of its unit's rows it is, so that a question reads it in one pass.
+    Each of its ``tables`` holds all rows of some of the units. An ``ordered`` copy numbers the
+    rows of each unit, so that a question can read it in one pass.
 
-    Whose copy it is follows from its ``declaration``, a digest of the ``facts`` that it was
-    made by, and from its ``order``, a public mark of the salt of the ledger that made it. Both
-    are part of its tables' names, so that a copy of another unit, link, epoch, declaration or
-    maker is another table; and so is a copy of the same that is made again. It was ``made`` on
-    a day: of later ones it knows nothing. Of the ``unique`` columns no value is in two of its
-    rows, whatever the table holds.
+    A copy is identified by its ``declaration``, a hash of the ``facts`` under which it was
+    made, and by its ``order``, a public mark of the salt of the ledger that made it. Both are
+    part of its table names, so that a copy for another unit, link, epoch, declaration or
+    ledger has other names. A copy that is made again has other names as well. It was ``made``
+    on a day, and has no later rows. In the ``unique`` columns, no value occurs in two rows.
 
     Example:
         >>> ValidatedCopy.of("visits", ("main",), 2, Epoch("1")).tables
@@ -137,42 +141,43 @@ class ValidatedCopy:
         epoch: Epoch,
         mark: str | None = None,
     ) -> "ValidatedCopy":
-        """The copy of the table ``name`` under a schema, of this or another database."""
+        """Return a copy of the table ``name``, in the schema ``where``."""
         ending = f"_{mark}" if mark else ""
         last = f"{ending}_{parts - 1}"
         room = LONGEST_NAME - len(f"tacit_{last}")
         if parts < 1 or (mark is None and len(name.encode()) > room):
-            # names that an engine cuts off would be one table, whose units count twice
+            # two names that an engine cuts could be equal, and units would count twice
             raise InvalidValue(
-                f"A copy has 1 part or more, and tables whose names have at most "
-                f"{LONGEST_NAME} bytes; {parts} parts of {name!r} were given."
+                f"A copy must have 1 part or more, and table names of at most "
+                f"{LONGEST_NAME} bytes, but {parts} parts of {name!r} were given."
             )
-        # the mark tells names apart that are cut
+        # the mark keeps names distinct that are cut
         short = name.encode()[:room].decode(errors="ignore")
         names = (f"tacit_{short}{ending}_{part}" for part in range(parts))
         return cls(tuple((*where, each) for each in names), epoch)
 
     @property
     def record(self) -> tuple[str, ...]:
-        """The table beside its parts that says what it is a copy of."""
+        """The name of the table that records what this is a copy of."""
         *where, first = self.tables[0]
         return (*where, first.rpartition("_")[0])
 
     @property
     def database(self) -> str | None:
-        """The database that it lies in, where that is one of its own."""
+        """The database of the copy, or None if it is the database of the table."""
         first = self.tables[0]
         return first[0] if len(first) > len(("schema", "table")) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A private table.
+    """The declaration of a private table.
 
-    Its population, public schema, the way to the unit, limits, place and epoch; a column that
-    tells a unit's rows apart, where there is one; and a copy that is read in its place, where
-    there is one. A table that is said to be served ``in_place`` has none: the guarantee then
-    prints the assumption that no question fails, or takes longer, by one person's row.
+    It has a population, a public schema, a column or link to the unit, contribution limits, a
+    location and an epoch. It may have a ``row_key``, a column that identifies the rows of a
+    unit, and a prepared copy, which is read in place of the table. A table that is declared
+    ``in_place`` has no copy: the guarantee then prints the assumption that no question fails,
+    or takes longer, because of one person's row.
 
     Example:
         >>> from tacit.core.domain import Column, Kind
@@ -204,32 +209,37 @@ class Dataset:
         if not self.name.strip():
             raise InvalidValue("A dataset needs a name.")
         if self.row_key is not None:
-            _can_name(self, self.row_key, "tells a unit's rows apart")
+            _can_name(self, self.row_key, "identifies the rows of a unit")
         if self.copy is not None:
             self._check_copy(self.copy)
         _can_name(self, self.unit.column, "leads to the unit")
 
     def _check_copy(self, copy: ValidatedCopy) -> None:
-        """Refuse a copy of other data, or an ordered one that nothing orders."""
+        """Raise for a copy of another epoch, or an ordered copy without a row key."""
         if copy.epoch != self.epoch:
             raise InvalidValue(
-                f"The copy of {self.name!r} is of epoch {copy.epoch.label!r}, and the dataset "
-                f"of {self.epoch.label!r}; make it anew: tacit prepare {self.name}"
+                f"The copy of {self.name!r} is of epoch {copy.epoch.label!r}, but the dataset "
+                f"is of epoch {self.epoch.label!r}. Make the copy again: "
+                f"tacit prepare {self.name}"
             )
         if self.in_place:
             raise InvalidValue(
-                f"{self.name!r} is said to be read in place, and has a copy; take in_place "
-                f"out, or drop the copy: tacit prepare {self.name} --drop"
+                f"{self.name!r} is declared in_place, but it has a copy. Remove in_place, or "
+                f"drop the copy: tacit prepare {self.name} --drop"
             )
         if copy.ordered and (self.row_key is None or not isinstance(self.unit, UnitColumn)):
             raise InvalidValue(
-                f"The copy of {self.name!r} is ordered by its unit and its row_key, and it has "
-                "no row_key, or no column of its own that names the unit; declare them."
+                f"The copy of {self.name!r} is ordered by its unit and its row_key, but the "
+                "dataset has no row_key, or no column that identifies the unit. Declare them."
             )
 
 
 def keeps_order(dataset: Dataset) -> bool:
-    """Whether a copy of ``dataset`` is ordered: by whom, by what, and up to how many rows."""
+    """Return whether a copy of ``dataset`` is ordered.
+
+    The unit must have its own column and several rows, and there must be a row key and a limit
+    on all rows of a unit.
+    """
     way = dataset.unit
     bounded = isinstance(way, UnitColumn) and not way.one_row
     return (
@@ -238,12 +248,12 @@ def keeps_order(dataset: Dataset) -> bool:
 
 
 def kept_unique(dataset: Dataset, linked: Collection[str]) -> tuple[str, ...]:
-    """The columns of which a copy of ``dataset`` holds each value in one row.
+    """Return the columns in which a copy of ``dataset`` holds each value only once.
 
-    These are the unit's, where it has one row, and the one that other tables are linked by. A
-    unit with one row has one such key, and can share it with the rows of one other unit alone:
-    leaving out both moves an answer by what one unit contributes. With more rows or more linked
-    columns it could share keys with many, and nothing is left out.
+    They are the unit's column, if a unit has one row, and the one column that links of other
+    tables refer to. A unit with one row has one such key. It can share it only with one other
+    unit, and leaving out both changes an answer by the contribution of one unit. With several
+    linked columns, a unit could share keys with many others; then nothing is left out for them.
 
     Example:
         >>> from tacit.core.domain import Column, Kind
@@ -262,34 +272,33 @@ def kept_unique(dataset: Dataset, linked: Collection[str]) -> tuple[str, ...]:
 
 
 def _can_name(dataset: Dataset, name: str, what: str) -> None:
-    """Refuse a column that is not declared, or of which engines disagree what is equal."""
+    """Raise for a column that is not declared, or whose kind cannot identify rows or units."""
     column = dataset.schema[name]
     if column.kind not in NAMING:
-        # NaN is one name to some engines and many to others, and bounds hold for each
+        # Some engines take all NaN as equal and some do not, and limits apply to each value.
         raise InvalidValue(
-            f"{dataset.name}.{name} {what} and is {column.kind.value}; that is done by text or "
-            "by whole numbers."
+            f"{dataset.name}.{name} {what}, so it must hold text or whole numbers, but it is "
+            f"declared as {column.kind.value}."
         )
 
 
 # ------------------------------------------------------------------ public table
-# A table that is about nobody: it has no unit and no budget, and may be joined to others.
 
 MOST_FAN_OUT = 16
-"""Rows of a public table that a join may put beside one row of a private table."""
+"""Maximum number of rows of a public table that a join may add to one private row."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublicTable:
-    """A table whose every row the public may know, such as the regions of a country.
+    """A table whose every row may be public, such as the regions of a country.
 
-    That it says nothing about the people of any population is the owner's word.
+    It has no unit and no budget. The owner is responsible that it says nothing about the people
+    of any population.
 
-    A question may join the table by its ``lookup`` columns alone. Each value of such a column
-    stands in at most ``fan_out`` rows, so that a join makes no more rows of a person's row: a
-    table that multiplies rows without limit would turn one person's rows into seconds, and
-    time is seen. Engines look at this when they are opened, and statements keep no more rows
-    than that whatever the table holds.
+    A question may join the table only by its ``lookup`` columns. Each value of such a column
+    occurs in at most ``fan_out`` rows, which limits the number of rows that a join makes from
+    one person's row. Without this limit, the time of a question could reveal one person's rows.
+    Engines check the limit when they are opened, and statements enforce it.
 
     Example:
         >>> from tacit.core.domain import Column, Kind
@@ -316,29 +325,28 @@ class PublicTable:
         if not self.name.strip():
             raise InvalidValue("A public table needs a name.")
         for column in self.lookup:
-            _ = self.schema[column]  # refuses a column that is not declared
+            _ = self.schema[column]  # raises if it is not declared
         if not 1 <= self.fan_out <= MOST_FAN_OUT:
             raise InvalidValue(
                 f"The fan_out of {self.name!r} is {self.fan_out}; it must be from 1 to "
-                f"{MOST_FAN_OUT}, the most rows that a join may put beside one row."
+                f"{MOST_FAN_OUT}, the most rows that a join may add to one row."
             )
 
 
 # ------------------------------------------------------------------ catalog
-# All populations, datasets and public tables that an owner has declared.
 
 RESERVED = "below"
-"""What questions call the rows of a query below that aggregates."""
+"""Name that plans use for the rows of an aggregating subquery."""
 
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """What may be asked about.
+    """All populations, datasets and public tables that the owners have declared.
 
-    It is public: it holds what the owner declared, and nothing learned from data.
+    It is public: it holds declarations, and nothing that was learned from data.
 
-    Guarantee: every dataset belongs to a declared population, and its way to the unit ends,
-    inside that population.
+    Guarantee: every dataset belongs to a declared population, and its links lead to the unit
+    without a cycle, inside that population.
     """
 
     populations: tuple[Population, ...]
@@ -348,13 +356,15 @@ class Catalog:
     def __post_init__(self) -> None:
         for names in ([p.name for p in self.populations], [t.name for t in self.tables]):
             if len(set(names)) != len(names):
-                raise InvalidValue(f"Names are distinct; these are {', '.join(names)}.")
+                raise InvalidValue(
+                    f"Names must be distinct; the given names are {', '.join(names)}."
+                )
         for table in self.tables:
             if "." in table.name or table.name == RESERVED:
-                # columns are called table.column, and those of a query below below.column
+                # a column is called table.column, and a column of a subquery below.column
                 raise InvalidValue(
-                    f"A table is called {table.name!r}; names have no dot, and are not "
-                    f"{RESERVED!r}."
+                    f"{table.name!r} cannot be the name of a table: a name must not contain a "
+                    f"dot, and must not be {RESERVED!r}."
                 )
         naming: dict[str, Column] = {}
         for dataset in self.datasets:
@@ -363,12 +373,12 @@ class Catalog:
             unit = last.schema[last.unit.column]
             if naming.setdefault(dataset.population, unit).kind is not unit.kind:
                 raise InvalidValue(
-                    f"The units of {dataset.population!r} are named by text in one dataset and "
-                    "by whole numbers in another; name them in one way."
+                    f"The units of {dataset.population!r} are identified by text in one "
+                    "dataset and by whole numbers in another. Use the same kind in all."
                 )
 
     def population(self, name: str | None) -> Population:
-        """The population of that name; without a name, the only one."""
+        """Return the population of that name, or the only population if no name is given."""
         if name is None and len(self.populations) == 1:
             return self.populations[0]
         for population in self.populations:
@@ -376,29 +386,29 @@ class Catalog:
                 return population
         known = ", ".join(population.name for population in self.populations)
         if name is None:
-            raise InvalidValue(f"Say which population it is about; there are: {known}.")
+            raise InvalidValue(f"Name the population; there are: {known}.")
         raise UnknownName(f"There is no population {name!r}; there are: {known}.")
 
     def dataset(self, name: str) -> Dataset:
-        """The dataset of that name."""
+        """Return the dataset of that name."""
         for dataset in self.datasets:
             if dataset.name == name:
                 return dataset
         if self.is_public(name):
             raise InvalidValue(
-                f"{name!r} is a public table, with nobody to protect: ask the database that "
-                "holds it, or join it to a dataset, which comes first."
+                f"{name!r} is a public table, and not a dataset. Query it in its own database, "
+                "or join it to a dataset, which must come first."
             )
         known = ", ".join(dataset.name for dataset in self.datasets)
         raise UnknownName(f"There is no dataset {name!r}; there are: {known}.")
 
     @property
     def tables(self) -> tuple[Dataset | PublicTable, ...]:
-        """All that may be read: datasets and public tables."""
+        """All datasets and public tables."""
         return (*self.datasets, *self.public)
 
     def with_tables(self, *changed: Dataset | PublicTable) -> "Catalog":
-        """The same, with these tables in place of those of their names."""
+        """Return a catalog in which these tables replace the tables of the same names."""
         private = {each.name: each for each in changed if isinstance(each, Dataset)}
         public = {each.name: each for each in changed if isinstance(each, PublicTable)}
         return replace(
@@ -408,16 +418,16 @@ class Catalog:
         )
 
     def is_public(self, name: str) -> bool:
-        """Whether a public table is called so."""
+        """Return whether there is a public table of that name."""
         return any(table.name == name for table in self.public)
 
     def table(self, name: str) -> Dataset | PublicTable:
-        """The dataset or the public table of that name."""
+        """Return the dataset or the public table of that name."""
         found = (table for table in self.public if table.name == name)
         return next(found, None) or self.dataset(name)
 
     def as_if_unknown(self, name: str, column: str) -> "Catalog":
-        """The same, with nothing known of the values of one column."""
+        """Return a catalog without the bounds and the keys of one column."""
         dataset = self.dataset(name)
         bare = replace(dataset.schema[column], bounds=None, keys=None)
         columns = tuple(bare if c.name == column else c for c in dataset.schema.columns)
@@ -426,31 +436,31 @@ class Catalog:
         return replace(self, datasets=datasets)
 
     def linked_columns(self, name: str) -> tuple[str, ...]:
-        """The columns of ``name`` that links of other datasets lead to, in order."""
+        """Return the columns of ``name`` that links of other datasets refer to, sorted."""
         links = [each.unit for each in self.datasets if isinstance(each.unit, Link)]
         return tuple(sorted({way.parent_column for way in links if way.parent == name}))
 
     def path_to_unit(self, name: str) -> tuple[Dataset, ...]:
-        """The datasets from ``name`` to the one whose rows name the unit, both included."""
+        """Return the datasets from ``name`` to the one with the unit's column, inclusive."""
         path = [self.dataset(name)]
         while isinstance(path[-1].unit, Link):
             link, child = path[-1].unit, path[-1]
             parent = self.dataset(link.parent)
-            above = parent.schema[link.parent_column]  # refuses a column that is not declared
+            above = parent.schema[link.parent_column]  # raises if it is not declared
             if above.kind is not child.schema[link.column].kind:
                 # an engine would cast one to the other, and fail on some rows
                 raise InvalidValue(
                     f"{child.name}.{link.column} links to {parent.name}.{above.name}, which is "
-                    f"{above.kind.value}; the two ends of a link are of one kind."
+                    f"{above.kind.value}; the two columns of a link must be of the same kind."
                 )
             if parent in path:
                 raise InvalidValue(
-                    f"The links of {name!r} lead in a circle through {parent.name!r}."
+                    f"The links of {name!r} form a cycle through {parent.name!r}."
                 )
             if parent.population != child.population:
                 raise InvalidValue(
                     f"{child.name!r} of {child.population!r} links to {parent.name!r} "
-                    f"of {parent.population!r}; tables of the same people share one population."
+                    f"of {parent.population!r}; linked tables must be in one population."
                 )
             path.append(parent)
         return tuple(path)

@@ -1,4 +1,9 @@
-"""What may be asked about as plain values: for whoever is not where the tables are."""
+"""Encoders and decoders of catalogs, events, releases, losses and budget summaries.
+
+Catalogs, losses and summaries are encoded as plain values for JSON, for clients of a server.
+Events and releases are encoded as canonical text or bytes, which ledgers store forever; equal
+values have equal encodings, so that hashes of them can be compared.
+"""
 
 import json
 import re
@@ -37,11 +42,13 @@ from tacit.errors import InvalidValue, TacitError
 from tacit.numeric import exact, plain
 
 ELSEWHERE = "elsewhere"
-"""Where the tables of a catalogue live that was told: that is not told."""
+"""Engine name in the locations of a decoded catalog: the true locations are not encoded."""
+
+# ------------------------------------------------------------------ catalogs
 
 
 def encode_catalog(catalog: Catalog) -> dict[str, Any]:
-    """The populations, datasets and public tables of ``catalog``, but not where they live."""
+    """Return ``catalog`` as plain values, without the locations of its tables."""
     return {
         "populations": [
             {
@@ -57,10 +64,10 @@ def encode_catalog(catalog: Catalog) -> dict[str, Any]:
 
 
 def decode_catalog(told: dict[str, Any]) -> Catalog:
-    """The catalogue that was told as ``told``.
+    """Return the catalog from its plain values.
 
-    Guarantee: questions about ``decode(encode(catalog))`` have the plans and prices of those
-    about ``catalog``.
+    Guarantee: a question has the same plan and price with ``decode(encode(catalog))`` as with
+    ``catalog``.
     """
     try:
         return Catalog(
@@ -71,7 +78,7 @@ def decode_catalog(told: dict[str, Any]) -> Catalog:
     except TacitError:
         raise
     except (KeyError, TypeError, ValueError) as error:
-        raise InvalidValue("This is not a catalogue.") from error
+        raise InvalidValue("These values cannot be decoded as a catalog.") from error
 
 
 def _dataset(dataset: Dataset) -> dict[str, Any]:
@@ -93,76 +100,78 @@ def _public(table: PublicTable) -> dict[str, Any]:
 
 
 def _table(table: Dataset | PublicTable) -> dict[str, Any]:
-    columns = [_restore_column(column) for column in table.schema.columns]
+    columns = [_store_column(column) for column in table.schema.columns]
     return {"name": table.name, "epoch": table.epoch.label, "columns": columns}
 
 
-def _restore_column(column: Column) -> dict[str, Any]:
-    told: dict[str, Any] = {"name": column.name, "kind": column.kind.value}
+def _store_column(column: Column) -> dict[str, Any]:
+    stored: dict[str, Any] = {"name": column.name, "kind": column.kind.value}
     if column.bounds is not None:
         ends = [_end(column, end) for end in (column.bounds.lower, column.bounds.upper)]
-        told |= {"bounds": [*ends, column.bounds.provenance.name.lower()]}
+        stored |= {"bounds": [*ends, column.bounds.provenance.name.lower()]}
     if column.keys is not None:
-        told |= {
+        stored |= {
             "keys": list(column.keys.values),
             "keys_are": column.keys.provenance.name.lower(),
         }
-    return told | ({} if column.step is None else {"step": plain(column.step)})
+    return stored | ({} if column.step is None else {"step": plain(column.step)})
 
 
 def _end(column: Column, end: Fraction) -> str:
     return day_of(int(end)).isoformat() if column.kind is Kind.DATE else plain(end)
 
 
-def _population(told: dict[str, Any]) -> Population:
-    return Population(told["name"], PrivacyUnit(told["unit"], Neighbours(told["neighbours"])))
-
-
-def _read_dataset(told: dict[str, Any]) -> Dataset:
-    name, schema, location, epoch = _read_table(told)
-    way = UnitColumn(**told["unit"]) if "unit" in told else Link(**told["link"])
-    limits = Limits(told["max_groups"], told["max_rows"], told["max_rows_in_all"])
-    people, row_key = told["population"], told["row_key"]
-    return Dataset(name, people, schema, way, limits, location, epoch, row_key)
-
-
-def _read_public(told: dict[str, Any]) -> PublicTable:
-    # a server of version 0.1.0 tells of neither
-    return PublicTable(
-        *_read_table(told), tuple(told.get("lookup", ())), told.get("fan_out", 1)
+def _population(stored: dict[str, Any]) -> Population:
+    return Population(
+        stored["name"], PrivacyUnit(stored["unit"], Neighbours(stored["neighbours"]))
     )
 
 
-def _read_table(told: dict[str, Any]) -> tuple[str, Schema, Location, Epoch]:
-    name = told["name"]
-    schema = Schema(tuple(_read_column(column) for column in told["columns"]))
-    return name, schema, Location(ELSEWHERE, (name,)), Epoch(told["epoch"])
+def _read_dataset(stored: dict[str, Any]) -> Dataset:
+    name, schema, location, epoch = _read_table(stored)
+    way = UnitColumn(**stored["unit"]) if "unit" in stored else Link(**stored["link"])
+    limits = Limits(stored["max_groups"], stored["max_rows"], stored["max_rows_in_all"])
+    people, row_key = stored["population"], stored["row_key"]
+    return Dataset(name, people, schema, way, limits, location, epoch, row_key)
 
 
-def _read_column(told: dict[str, Any]) -> Column:
-    kind, bounds, keys = Kind(told["kind"]), None, None
-    if "bounds" in told:
-        lower, upper, known = told["bounds"]
-        bounds = Bounds(_read_end(kind, lower), _read_end(kind, upper), _known(known))
-    if "keys" in told:
-        keys = Keys(tuple(told["keys"]), _known(told["keys_are"]))
-    step = exact(told["step"]) if "step" in told else None
-    return Column(told["name"], kind, bounds, keys, step)
+def _read_public(stored: dict[str, Any]) -> PublicTable:
+    # a server of version 0.1.0 sends neither lookup nor fan_out
+    return PublicTable(
+        *_read_table(stored), tuple(stored.get("lookup", ())), stored.get("fan_out", 1)
+    )
 
 
-def _read_end(kind: Kind, told: str) -> Fraction:
-    return Fraction(number_of(date.fromisoformat(told))) if kind is Kind.DATE else exact(told)
+def _read_table(stored: dict[str, Any]) -> tuple[str, Schema, Location, Epoch]:
+    name = stored["name"]
+    schema = Schema(tuple(_read_column(column) for column in stored["columns"]))
+    return name, schema, Location(ELSEWHERE, (name,)), Epoch(stored["epoch"])
 
 
-def _known(told: str) -> Provenance:
-    return Provenance[told.upper()]
+def _read_column(stored: dict[str, Any]) -> Column:
+    kind, bounds, keys = Kind(stored["kind"]), None, None
+    if "bounds" in stored:
+        lower, upper, known = stored["bounds"]
+        bounds = Bounds(_read_end(kind, lower), _read_end(kind, upper), _provenance(known))
+    if "keys" in stored:
+        keys = Keys(tuple(stored["keys"]), _provenance(stored["keys_are"]))
+    step = exact(stored["step"]) if "step" in stored else None
+    return Column(stored["name"], kind, bounds, keys, step)
 
 
-# ------------------------------------------------------------------ stored event
-# Events as canonical text, for ledgers that must be read back for ever.
-#
-# Equal events have equal text, so that a hash of it means something: keys in order, no
-# spaces, fractions as ``"p/q"``.
+def _read_end(kind: Kind, stored: str) -> Fraction:
+    return (
+        Fraction(number_of(date.fromisoformat(stored))) if kind is Kind.DATE else exact(stored)
+    )
+
+
+def _provenance(stored: str) -> Provenance:
+    return Provenance[stored.upper()]
+
+
+# ------------------------------------------------------------------ events
+# Ledgers store events as canonical text: JSON with sorted keys, without spaces, and with
+# fractions as ``"p/q"``. Equal events have equal text. Old texts must be readable forever.
 
 EVENTS: dict[str, type[events.Event]] = {
     "nothing": events.Nothing,
@@ -190,13 +199,13 @@ EVENTS: dict[str, type[events.Event]] = {
 Stored = str | int | list["Stored"] | dict[str, "Stored"]
 
 FRACTION = re.compile(r"-?[0-9]{1,1000}(/[0-9]{1,1000})?")
-"""A fraction in lowest terms, of a size that nobody writes by mistake."""
+"""Pattern of a stored fraction; its length is limited."""
 
 _NAMES = {event: name for name, event in EVENTS.items()}
 
 
 def encode_event(event: events.Event) -> str:
-    """The canonical text of ``event``.
+    """Return the canonical text of ``event``.
 
     Guarantee: equal events have equal text.
 
@@ -208,9 +217,10 @@ def encode_event(event: events.Event) -> str:
 
 
 def decode_event(text: str) -> events.Event:
-    """The event whose canonical text is ``text``.
+    """Return the event whose canonical text is ``text``.
 
-    Guarantee: ``decode(encode(event)) == event``; what is not the text of an event is refused.
+    Guarantee: ``decode(encode(event)) == event``, and every text that is not the canonical text
+    of an event is refused.
 
     Example:
         >>> decode_event('{"kind":"laplace","scale":"10/3","sensitivity":"1"}')
@@ -220,14 +230,14 @@ def decode_event(text: str) -> events.Event:
         event = _restore_event(events.Event, json.loads(text))
         canonical = isinstance(event, events.Event) and encode_event(event) == text
     except (KeyError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
-        raise InvalidValue("This is not the stored text of an event.") from error
+        raise InvalidValue("This text cannot be decoded as an event.") from error
     if not isinstance(event, events.Event) or not canonical:
-        raise InvalidValue("This is not the canonical text of an event.")
+        raise InvalidValue("This text is not the canonical text of an event.")
     return event
 
 
 def _store_event(declared: object, value: object) -> Stored:
-    """What stands for ``value``, by the type that its field declares."""
+    """Return the stored form of ``value``, by the declared type of its field."""
     if declared is events.Event and isinstance(value, events.Event) and type(value) in _NAMES:
         hints = get_type_hints(type(value))
         parts = {
@@ -242,7 +252,8 @@ def _store_event(declared: object, value: object) -> Stored:
     if declared is int and type(value) is int:
         return value
     raise InvalidValue(
-        f"An event holds listed events, fractions and integers, not {type(value).__name__}."
+        "An event can hold only listed events, fractions and integers, and not "
+        f"{type(value).__name__}."
     )
 
 
@@ -264,14 +275,14 @@ def _restore_event(declared: object, stored: Stored) -> object:
     raise InvalidValue("A field of a stored event has the wrong form.")
 
 
-# ------------------------------------------------------------------ stored release
-# Releases as bytes: what is kept in the ledger is what leaves, for ever.
+# ------------------------------------------------------------------ releases
+# The ledger stores the bytes of a release, and a repeated request returns the same bytes.
 
 FORMAT = 1
 
 
 def encode_release(release: Release) -> bytes:
-    """The canonical bytes of ``release``."""
+    """Return the canonical bytes of ``release``."""
     guarantee, loss = release.guarantee, release.guarantee.loss
     stored = {
         "tacit release": FORMAT,
@@ -288,7 +299,7 @@ def encode_release(release: Release) -> bytes:
 
 
 def decode_release(stored: bytes) -> Release:
-    """The release whose bytes are ``stored``.
+    """Return the release whose encoding is ``stored``.
 
     Guarantee: ``decode(encode(release)) == release``.
     """
@@ -305,7 +316,7 @@ def decode_release(stored: bytes) -> Release:
         columns = tuple(_read(column) for column in value["columns"])
         return Release(columns, guarantee, bytes.fromhex(value["receipt"]))
     except (KeyError, TypeError, ValueError, ArithmeticError) as error:
-        raise InvalidValue("These are not the bytes of a release.") from error
+        raise InvalidValue("These bytes cannot be decoded as a release.") from error
 
 
 def _release_column(column: ReleasedColumn) -> dict[str, Any]:
@@ -336,7 +347,7 @@ def _interval(ends: list[str] | None) -> Interval | None:
 
 
 def _store_value(value: Fraction | Key | None) -> Any:
-    """Numbers with noise as text in a list, so that they are not taken for keys."""
+    """Return the stored form of a value; a number is text in a list, to differ from keys."""
     return [str(value)] if isinstance(value, Fraction) else value
 
 
@@ -347,14 +358,13 @@ def _restore_value(stored: Any) -> Fraction | Key | None:
     return key
 
 
-# ------------------------------------------------------------------ stored standing
-# Losses and standings as plain values, exactly.
+# ------------------------------------------------------------------ losses and summaries
 
 LOSSES = ("cost", "spent", "cap", "total", "promised")
 
 
 def encode_loss(loss: Loss) -> dict[str, str]:
-    """The measure, the amount and the delta of a loss.
+    """Return the measure, the amount and the delta of a loss, as exact text.
 
     Example:
         >>> encode_loss(Loss.zcdp("0.05"))
@@ -365,22 +375,22 @@ def encode_loss(loss: Loss) -> dict[str, str]:
 
 
 def decode_loss(told: dict[str, str]) -> Loss:
-    """The loss that was told as ``told``."""
+    """Return the loss from its plain values."""
     try:
         measure = Measure(told["measure"])
         return Loss(measure, exact(told["amount"]), exact(told["delta"]))
     except (KeyError, TypeError, ValueError) as error:
-        raise InvalidValue("This is not a loss.") from error
+        raise InvalidValue("These values cannot be decoded as a loss.") from error
 
 
 def encode_standing(standing: BudgetSummary) -> dict[str, Any]:
-    """Where a budget stands."""
+    """Return a budget summary as plain values."""
     losses = {name: encode_loss(getattr(standing, name)) for name in LOSSES}
     return {"population": standing.population, **losses, "more": standing.more}
 
 
 def decode_standing(told: dict[str, Any]) -> BudgetSummary:
-    """The standing that was told as ``told``.
+    """Return the budget summary from its plain values.
 
     Guarantee: ``decode(encode(standing)) == standing``.
     """
@@ -388,4 +398,4 @@ def decode_standing(told: dict[str, Any]) -> BudgetSummary:
         losses = {name: decode_loss(told[name]) for name in LOSSES}
         return BudgetSummary(told["population"], **losses, more=int(told["more"]))
     except (KeyError, TypeError, ValueError) as error:
-        raise InvalidValue("This is not where a budget stands.") from error
+        raise InvalidValue("These values cannot be decoded as a budget summary.") from error

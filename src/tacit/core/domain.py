@@ -1,4 +1,7 @@
-"""Days as whole numbers: bounds and engines count them from 1970-01-01 on."""
+"""The public description of a table's columns: kinds, bounds, keys and the schema.
+
+Days are whole numbers in bounds and engines: the number of days since 1970-01-01.
+"""
 
 from dataclasses import dataclass
 from datetime import date
@@ -14,7 +17,7 @@ EPOCH = date(1970, 1, 1)
 
 
 def number_of(day: date) -> int:
-    """How many days ``day`` is after 1970-01-01.
+    """Return the number of days from 1970-01-01 to ``day``.
 
     Example:
         >>> number_of(date(1970, 1, 31)), number_of(date(1969, 12, 31))
@@ -24,22 +27,21 @@ def number_of(day: date) -> int:
 
 
 def day_of(number: int) -> date:
-    """The day of that number; the inverse of `number_of`."""
+    """Return the day of that number; this is the inverse of `number_of`."""
     return date.fromordinal(number + EPOCH.toordinal())
 
 
 FIRST, LAST = number_of(date.min), number_of(date.max)
-"""The days that can be written, of the years 1 to 9999; what lies beyond is clamped to them."""
+"""The first and the last supported day, in the years 1 to 9999; other days are clamped."""
 
 
 # ------------------------------------------------------------------ bounds
-# Closed public intervals, and where the knowledge of them comes from.
 
 
 class Provenance(Enum):
-    """Where public knowledge about a column comes from.
+    """The source of public knowledge about a column.
 
-    There is no fourth way: data is never read for it unpaid.
+    There is no other source: data is never read for it without a charge.
     """
 
     PUBLIC = "known without the data"
@@ -69,12 +71,12 @@ class Bounds:
     def of(
         cls, lower: Number, upper: Number, provenance: Provenance = Provenance.PUBLIC
     ) -> Self:
-        """Bounds from plain numbers."""
+        """Return bounds from plain numbers."""
         return cls(exact(lower), exact(upper), provenance)
 
     @classmethod
     def days(cls, first: date, last: date, provenance: Provenance = Provenance.PUBLIC) -> Self:
-        """Bounds of a column of days, both included.
+        """Return bounds of a column of days, both inclusive.
 
         Example:
             >>> Bounds.days(date(2026, 1, 1), date(2026, 12, 31)).width
@@ -84,24 +86,23 @@ class Bounds:
 
     @property
     def width(self) -> Fraction:
-        """How far two values can lie apart: what replacing one value can move a sum by."""
+        """The largest difference of two values: the change of a sum when one is replaced."""
         return self.upper - self.lower
 
     @property
     def magnitude(self) -> Fraction:
-        """How far a value can lie from zero: what adding one value can move a sum by."""
+        """The largest absolute value: the change of a sum when one value is added."""
         return max(abs(self.lower), abs(self.upper))
 
     def clamp(self, value: Fraction) -> Fraction:
-        """The nearest number inside."""
+        """Return the nearest number inside of the bounds."""
         return min(max(value, self.lower), self.upper)
 
 
 # ------------------------------------------------------------------ keys
-# The public values that a column may take.
 
 Key = str | int
-"""What a group can be named by; dates are written as ISO 8601 text."""
+"""One value of a group key; dates are written as ISO 8601 text."""
 
 Group = tuple[Key, ...]
 """The values of a group's keys, in the order of the question."""
@@ -109,9 +110,9 @@ Group = tuple[Key, ...]
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """A public list of values, in the order in which groups are shown.
+    """A public list of key values, in the order in which groups are shown.
 
-    Every one appears, with or without rows.
+    Every key appears in an answer, with or without rows.
 
     Example:
         >>> Keys(("north", "south")).values
@@ -124,22 +125,21 @@ class Keys:
     def __post_init__(self) -> None:
         if not self.values:
             raise InvalidValue(
-                "Keys need at least one value; leave keys out where they are not public."
+                "Keys need at least one value; leave keys out if they are not public."
             )
         if len(set(self.values)) != len(self.values):
             raise InvalidValue(
-                f"Keys are distinct, and of these {len(self.values)} some are equal."
+                f"Keys must be distinct, but some of these {len(self.values)} are equal."
             )
         if {type(value) for value in self.values} not in ({str}, {int}):
-            raise InvalidValue("Keys are all text or all integers; these are not.")
+            raise InvalidValue("Keys must be all text or all integers, but these are not.")
 
 
 # ------------------------------------------------------------------ column
-# One column of a private table, as far as the public knows it.
 
 
 class Kind(Enum):
-    """What a column holds, on every engine."""
+    """The type of a column, which is the same on every engine."""
 
     BOOLEAN = "boolean"
     INTEGER = "integer"
@@ -152,9 +152,9 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A name, a kind, and what is publicly known of the values.
+    """The public description of a column: its name, its kind and facts about its values.
 
-    Bounds, keys, the step of a decimal.
+    The facts are bounds, keys, and the step of a decimal column.
 
     Example:
         >>> Column("age", Kind.INTEGER, bounds=Bounds.of(0, 120)).grid().highest
@@ -178,22 +178,23 @@ class Column:
             self.step is not None and self.step <= 0
         ):
             raise InvalidValue(
-                f"Column {self.name!r}: a decimal column, and no other, has a step, above 0."
+                f"Column {self.name!r}: a decimal column must have a step above 0, and other "
+                "columns must not have a step."
             )
 
         if self.bounds is not None and self.kind is Kind.DATE:
             ends = self.bounds.lower, self.bounds.upper
             if any(end.denominator != 1 or not FIRST <= end <= LAST for end in ends):
                 raise InvalidValue(
-                    f"Column {self.name!r}: bounds of days are whole days of the years 1 to "
-                    "9999; write Bounds.days(date(2020, 1, 1), date(2029, 12, 31))."
+                    f"Column {self.name!r}: bounds of days must be whole days of the years 1 "
+                    "to 9999. Write Bounds.days(date(2020, 1, 1), date(2029, 12, 31))."
                 )
 
     def grid(self) -> Grid:
-        """The integers that this column becomes before anything is summed."""
+        """Return the grid that maps the values of this column to integers for sums."""
         if self.kind in {Kind.TEXT, Kind.BOOLEAN}:
             raise InvalidValue(
-                f"Column {self.name!r} holds {self.kind.value}s, which have no sum."
+                f"Column {self.name!r} holds {self.kind.value}s, which cannot be summed."
             )
         if self.bounds is None:
             days = "days(date(2020, 1, 1), date(2029, 12, 31))"
@@ -209,12 +210,11 @@ class Column:
 
 
 # ------------------------------------------------------------------ schema
-# The columns of a private table.
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """Columns in order, each with its own name.
+    """The columns of a table, in order, with distinct names.
 
     Example:
         >>> from tacit.core.domain import Kind
@@ -227,7 +227,8 @@ class Schema:
     def __post_init__(self) -> None:
         if len(set(self.names)) != len(self.columns):
             raise InvalidValue(
-                f"Columns have distinct names; these are {', '.join(self.names)}."
+                "Columns must have distinct names; the given names are "
+                f"{', '.join(self.names)}."
             )
 
     @property

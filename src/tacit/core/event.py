@@ -1,14 +1,13 @@
-"""What was done to the data, in the terms that an accountant needs.
+"""Privacy events: descriptions of what mechanisms did, for the accountant.
 
-An event describes and does not price: how much privacy ``LaplaceNoise`` gives up is a question
-for `accounting`, which may find a better answer later. A ledger keeps events for ever, so **the
-meaning of an event never changes**: new behaviour gets a new class and a new name in
-`tacit.core.codec`. An event is public: it holds parameters, and nothing that was learned
-from data.
+An event describes a release and does not price it. The privacy loss of ``LaplaceNoise`` is
+computed by `tacit.accounting`, which may find a tighter bound later. A ledger stores events
+forever, so **the meaning of an event never changes**: new behaviour gets a new class and a new
+name in `tacit.core.codec`. An event is public: it holds parameters, and nothing that was
+learned from data.
 
-There are three kinds: leaves, which say what one mechanism did and stand in
-`tacit.core.event` and its neighbours; ``Composed``, ``Repeated`` and ``Sampled``, which
-say how often and on whom; and ``Nothing``.
+There are three kinds of events. A leaf describes what one mechanism did. ``Composed``,
+``Repeated`` and ``Sampled`` combine other events. ``Nothing`` is a release without data.
 """
 
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from tacit.errors import InvalidValue
 
 
 class Numerics(Enum):
-    """Whether the noise that was drawn has exactly the law that the proof speaks of."""
+    """Whether the noise has exactly the distribution of the proof, or only approximately."""
 
     EXACT = "exact"
     IDEALISED = "idealised"
@@ -28,13 +27,13 @@ class Numerics(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that was released. Leaves derive from this class."""
+    """The base class of all events."""
 
     law: ClassVar[Numerics] = Numerics.EXACT
 
     @property
     def numerics(self) -> Numerics:
-        """Exact, unless a part of it is idealised."""
+        """Exact, unless a part of the event is idealised."""
         return self.law
 
 
@@ -45,20 +44,20 @@ class Nothing(Event):
 
 @dataclass(frozen=True, slots=True)
 class Composed(Event):
-    """All of ``events``, each of which may have been chosen after the ones before were seen."""
+    """Adaptive composition: each event may have been chosen after the previous releases."""
 
     events: tuple[Event, ...]
 
     @property
     def numerics(self) -> Numerics:
-        """Exact where all of them are."""
+        """Exact if all events are exact."""
         idealised = any(event.numerics is Numerics.IDEALISED for event in self.events)
         return Numerics.IDEALISED if idealised else Numerics.EXACT
 
 
 @dataclass(frozen=True, slots=True)
 class Repeated(Event):
-    """The same event ``times`` times: nothing but a shorter way to write it in `Composed`."""
+    """An event that is repeated ``times`` times; it is short for `Composed`."""
 
     event: Event
     times: int
@@ -71,13 +70,13 @@ class Repeated(Event):
 
     @property
     def numerics(self) -> Numerics:
-        """That of the event."""
+        """The numerics of the inner event."""
         return self.event.numerics
 
 
 @dataclass(frozen=True, slots=True)
 class Sampled(Event):
-    """The event on a secret sample that holds each unit independently with ``probability``."""
+    """An event on a secret sample, in which each unit is independently with ``probability``."""
 
     event: Event
     probability: Fraction
@@ -85,36 +84,35 @@ class Sampled(Event):
     def __post_init__(self) -> None:
         if not 0 <= self.probability <= 1:
             raise InvalidValue(
-                f"A probability lies in [0, 1], and {self.probability} does not."
+                f"A probability must be in [0, 1], but {self.probability} was given."
             )
 
     @property
     def numerics(self) -> Numerics:
-        """That of the event."""
+        """The numerics of the inner event."""
         return self.event.numerics
 
 
 def at_least_zero(**values: Fraction) -> None:
-    """Refuse a field below 0, by its name."""
+    """Raise for a field below 0; the error names the field."""
     for name, value in values.items():
         if value < 0:
             raise InvalidValue(f"{name} is at least 0, and {value} was given.")
 
 
 def above_zero(**values: Fraction) -> None:
-    """Refuse a field of 0 or below, by its name."""
+    """Raise for a field of 0 or below; the error names the field."""
     for name, value in values.items():
         if value <= 0:
             raise InvalidValue(f"{name} is above 0, and {value} was given.")
 
 
-# ------------------------------------------------------------------ noise event
-# Events of mechanisms that add noise to numbers.
+# ------------------------------------------------------------------ additive noise
 
 
 @dataclass(frozen=True, slots=True)
 class LaplaceNoise(Event):
-    """Integers moved by at most ``sensitivity`` in L1, with discrete Laplace noise on each.
+    """Integers of L1 sensitivity ``sensitivity``, with discrete Laplace noise on each.
 
     The noise is independent, with P(y) proportional to exp(-abs(y) / scale).
     """
@@ -129,7 +127,7 @@ class LaplaceNoise(Event):
 
 @dataclass(frozen=True, slots=True)
 class GaussianNoise(Event):
-    """Integers moved by at most the root of ``sensitivity_square`` in L2, with Gaussian noise.
+    """Integers of squared L2 sensitivity ``sensitivity_square``, with discrete Gaussian noise.
 
     The noise is independent on each, with P(y) proportional to exp(-y**2 / (2 * variance)).
     """
@@ -144,7 +142,7 @@ class GaussianNoise(Event):
 
 @dataclass(frozen=True, slots=True)
 class RealGaussianNoise(Event):
-    """A real vector moved by at most the root of ``sensitivity_square``, with Gaussian noise.
+    """A real vector of squared L2 sensitivity ``sensitivity_square``, with Gaussian noise.
 
     The noise is independent on each number, with a density proportional to
     exp(-y**2 / (2 * variance)).
@@ -162,7 +160,7 @@ class RealGaussianNoise(Event):
 
 @dataclass(frozen=True, slots=True)
 class TruncatedLaplaceNoise(Event):
-    """One integer moved by at most ``sensitivity``, with Laplace noise up to ``reach``.
+    """One integer of sensitivity ``sensitivity``, with Laplace noise truncated at ``reach``.
 
     The noise has P(y) proportional to exp(-abs(y) / scale) for the integers abs(y) <= reach.
     """
@@ -178,10 +176,10 @@ class TruncatedLaplaceNoise(Event):
 
 @dataclass(frozen=True, slots=True)
 class BallNoise(Event):
-    """A real vector moved by at most the root of ``sensitivity_square`` in L2, with L2 noise.
+    """A real vector of squared L2 sensitivity ``sensitivity_square``, with L2 noise.
 
-    The noise has a density proportional to exp(-norm2(z) / scale) in so many dimensions: its
-    norm is Gamma(dimensions, scale), and its direction uniform.
+    The noise has a density proportional to exp(-norm2(z) / scale): its norm is
+    Gamma(dimensions, scale), and its direction is uniform.
     """
 
     law: ClassVar[Numerics] = Numerics.IDEALISED
@@ -197,7 +195,7 @@ class BallNoise(Event):
 
 @dataclass(frozen=True, slots=True)
 class CubeNoise(Event):
-    """Integers moved by at most ``sensitivity`` in L-infinity, with L-infinity noise.
+    """Integers of L-infinity sensitivity ``sensitivity``, with L-infinity noise.
 
     The noise is an integer vector with P(z) proportional to exp(-max(abs(z)) / scale).
     """
@@ -211,20 +209,17 @@ class CubeNoise(Event):
         above_zero(scale=self.scale, dimensions=Fraction(self.dimensions))
 
 
-# ------------------------------------------------------------------ selection event
-# Events of mechanisms that select.
-#
-# A candidate, a key, an answer, the first query above a bar.
+# ------------------------------------------------------------------ selection
 
 
 @dataclass(frozen=True, slots=True)
 class ExponentialSelection(Event):
-    """One candidate, by weights whose logarithms one unit spreads by ``epsilon`` at most.
+    """The selection of a candidate with the bounded range ``epsilon``.
 
-    Between neighbours, log(P(r) / P'(r)) lies in an interval of length ``epsilon``, the same
-    for all candidates r (a bounded range). The exponential mechanism is this for rate * scores
-    that each move by ``sensitivity``: epsilon = 2 * rate * sensitivity, and half of it where
-    all scores move one way.
+    Between neighbours, log(P(r) / P'(r)) is in an interval of length ``epsilon``, which is the
+    same for all candidates r (bounded range). For the exponential mechanism with weights
+    exp(rate * score), epsilon is 2 * rate * sensitivity, and half of it if one unit changes all
+    scores in the same direction.
     """
 
     epsilon: Fraction
@@ -235,7 +230,7 @@ class ExponentialSelection(Event):
 
 @dataclass(frozen=True, slots=True)
 class PermuteAndFlipSelection(Event):
-    """One candidate by permute-and-flip: the same ``epsilon``, and no bounded range."""
+    """The selection of a candidate by permute and flip, without a bounded range."""
 
     epsilon: Fraction
 
@@ -245,29 +240,32 @@ class PermuteAndFlipSelection(Event):
 
 @dataclass(frozen=True, slots=True)
 class RandomisedResponseEvent(Event):
-    """One answer out of ``choices``.
+    """Randomised response: the true answer with probability ``truth``, else any other.
 
-    The true one with probability ``truth``, else any other.
+    There are ``choices`` possible answers.
     """
 
     truth: Fraction
     choices: int
 
     def __post_init__(self) -> None:
-        if self.choices < 2:  # noqa: PLR2004 - fewer is no answer
+        if self.choices < 2:  # noqa: PLR2004 - with one choice, an answer says nothing
             raise InvalidValue(
-                f"An answer has 2 choices or more, and {self.choices} were given."
+                f"An answer must have 2 choices or more, but {self.choices} were given."
             )
         if not Fraction(1, self.choices) <= self.truth < 1:
             raise InvalidValue(
-                f"The truth is told with a probability from 1/{self.choices} to below 1, "
-                f"and {self.truth} was given."
+                f"truth must be a probability from 1/{self.choices} to below 1, "
+                f"but {self.truth} was given."
             )
 
 
 @dataclass(frozen=True, slots=True)
 class KeySelection(Event):
-    """Which keys have rows, each at (epsilon, delta), for up to ``max_keys`` of a unit."""
+    """The selection of keys that occur, each at (epsilon, delta), for up to ``max_keys`` keys.
+
+    ``max_keys`` is the largest number of keys of one unit.
+    """
 
     epsilon: Fraction
     delta: Fraction
@@ -280,10 +278,10 @@ class KeySelection(Event):
 
 @dataclass(frozen=True, slots=True)
 class AboveThreshold(Event):
-    """Which queries of a stream pass a threshold, until so many have: the sparse vector.
+    """The sparse vector technique: which queries are above a threshold, up to a number of them.
 
-    The threshold has Laplace noise worth ``threshold_epsilon``, drawn once, and all passings
-    together cost ``query_epsilon``.
+    The threshold has Laplace noise worth ``threshold_epsilon``, which is drawn once. All
+    queries above the threshold together cost ``query_epsilon``.
     """
 
     threshold_epsilon: Fraction
@@ -295,17 +293,17 @@ class AboveThreshold(Event):
         )
 
 
-# ------------------------------------------------------------------ smooth event
-# Events of mechanisms whose noise follows the data, smoothly.
+# ------------------------------------------------------------------ smooth sensitivity
+# The noise of these mechanisms is scaled to the smooth sensitivity of the data.
 
 
 @dataclass(frozen=True, slots=True)
 class LomaxNoise(Event):
-    """A number with two-sided Lomax noise of a smooth sensitivity: pure ``epsilon``.
+    """A number with two-sided Lomax noise scaled to a smooth sensitivity: pure ``epsilon``.
 
     The density is proportional to (1 + abs(z) / s)**(-1 - epsilon / smoothing), where s is the
-    smooth sensitivity times a factor of ``epsilon`` and ``smoothing`` alone; neighbours' smooth
-    sensitivities differ by a factor of exp(smoothing) at most.
+    smooth sensitivity times a factor that depends only on ``epsilon`` and ``smoothing``. The
+    smooth sensitivities of neighbours differ by a factor of at most exp(smoothing).
     """
 
     epsilon: Fraction
@@ -319,7 +317,7 @@ class LomaxNoise(Event):
 
 @dataclass(frozen=True, slots=True)
 class StudentNoise(Event):
-    """A number with Student noise of so many degrees, times smooth sensitivity / ``rate``."""
+    """A number with Student's t noise, scaled to smooth sensitivity / ``rate``."""
 
     law: ClassVar[Numerics] = Numerics.IDEALISED
 
@@ -333,7 +331,7 @@ class StudentNoise(Event):
 
 @dataclass(frozen=True, slots=True)
 class SmoothLaplaceNoise(Event):
-    """A number with Laplace noise of ``factor`` times its smooth sensitivity."""
+    """A number with Laplace noise, whose scale is ``factor`` times its smooth sensitivity."""
 
     law: ClassVar[Numerics] = Numerics.IDEALISED
 
@@ -346,10 +344,10 @@ class SmoothLaplaceNoise(Event):
 
 @dataclass(frozen=True, slots=True)
 class ProposeTestReleaseEvent(Event):
-    """A proposed bound, tested at Laplace distance, and a release with noise for that bound.
+    """Propose-test-release: a noisy test of a proposed bound, and a release with that bound.
 
-    The test costs ``test_epsilon`` and fails wrongly with probability ``delta``; the release
-    costs ``release_epsilon``.
+    The test costs ``test_epsilon`` and errs with probability ``delta``. The release costs
+    ``release_epsilon``.
     """
 
     test_epsilon: Fraction

@@ -1,4 +1,4 @@
-"""The scales on which loss of privacy is counted."""
+"""Privacy losses and budgets, in exact fractions, and the measures in which they are stated."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -10,9 +10,9 @@ from tacit.numeric import Number, exact, plain
 
 
 class Measure(Enum):
-    """What an amount of loss means.
+    """The privacy definition under which a loss is stated.
 
-    One is fixed when a budget is made, because sums of it are what the proof adds up.
+    It is fixed when a budget is made, because losses are added up under one definition.
     """
 
     PURE = "epsilon"
@@ -26,16 +26,15 @@ class Measure(Enum):
 
 
 # ------------------------------------------------------------------ loss
-# How much privacy is given up.
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """An amount under a measure, and a delta, in exact fractions: ten times 0.1 is 1.
+    """A privacy loss: an amount under a measure, and a delta, in exact fractions.
 
-    Losses of one measure add up, and that is basic composition: two releases chosen one after
-    the other, the second after the first was seen, lose together at most the sum. Losses of
-    different measures do not meet; `accounting` converts them.
+    Losses of one measure can be added (basic composition): the loss of two releases, the second
+    of which may depend on the first, is at most the sum. Losses of different measures cannot be
+    added or compared; `tacit.accounting` converts them.
 
     Example:
         >>> weekly = Loss.pure(0.1)
@@ -59,17 +58,17 @@ class Loss:
 
     @classmethod
     def pure(cls, epsilon: Number) -> Self:
-        """Pure differential privacy."""
+        """Return a loss in pure differential privacy."""
         return cls(Measure.PURE, exact(epsilon))
 
     @classmethod
     def approximate(cls, epsilon: Number, delta: Number) -> Self:
-        """Differential privacy up to ``delta``, composed by adding both up."""
+        """Return a loss in approximate differential privacy; epsilons and deltas add up."""
         return cls(Measure.APPROXIMATE, exact(epsilon), exact(delta))
 
     @classmethod
     def zcdp(cls, rho: Number, delta: Number = 0) -> Self:
-        """Zero-concentrated differential privacy, up to ``delta``."""
+        """Return a loss in zero-concentrated differential privacy, up to ``delta``."""
         return cls(Measure.ZCDP, exact(rho), exact(delta))
 
     def __add__(self, other: "Loss") -> "Loss":
@@ -79,12 +78,12 @@ class Loss:
     def __mul__(self, times: int) -> "Loss":
         if type(times) is not int:
             raise InvalidValue(
-                f"A loss is repeated a whole number of times, not {times!r} times."
+                f"A loss can be multiplied only by an integer, and not by {times!r}."
             )
         return Loss(self.measure, self.amount * times, self.delta * times)
 
     def part(self, share: Fraction) -> "Loss":
-        """That share of it, in its amount and in its delta.
+        """Return the given share of this loss, in its amount and its delta.
 
         Example:
             >>> print(Loss.zcdp("0.1").part(Fraction(3, 4)))
@@ -93,7 +92,7 @@ class Loss:
         return Loss(self.measure, self.amount * share, self.delta * share)
 
     def __le__(self, other: "Loss") -> bool:
-        """Whether this loss fits within ``other``: in its amount and in its delta."""
+        """Return whether this loss is at most ``other``, in its amount and its delta."""
         self._same_measure(other)
         return self.amount <= other.amount and self.delta <= other.delta
 
@@ -104,22 +103,21 @@ class Loss:
     def _same_measure(self, other: "Loss") -> None:
         if self.measure is not other.measure:
             raise InvalidValue(
-                "Losses meet under one measure, and these are in "
+                "Only losses of the same measure can be combined, but these are in "
                 f"{self.measure.value} and in {other.measure.value}."
             )
 
 
 # ------------------------------------------------------------------ budget
-# The owner's limit on everything that ever leaves about a population.
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """A cap under one measure, fixed when the budget is made.
+    """The limit on the loss of all releases about a population, in one measure.
 
-    ``conversion_delta`` is what printing a rho as an epsilon adds to delta, so it belongs to
-    zCDP alone. ``idealised`` allows noise whose law holds for real numbers only; a population
-    that is served to others has no such budget.
+    ``conversion_delta`` is the delta at which a rho is shown as an epsilon, so it applies only
+    to zCDP. ``idealised`` allows noise whose guarantee holds only for real numbers; a
+    population that is served to others cannot have such a budget.
 
     Example:
         >>> print(Budget(Loss.zcdp("0.1", "1e-7"), Fraction(1, 10**6)).cap)
@@ -134,11 +132,12 @@ class Budget:
         if self.cap.measure is Measure.ZCDP:
             if not 0 < self.conversion_delta < 1:
                 raise InvalidValue(
-                    "A budget in rho is printed as an epsilon at a delta between 0 and 1, and "
-                    f"conversion_delta={self.conversion_delta} was given."
+                    "A budget in rho needs a conversion_delta between 0 and 1, at which it is "
+                    f"shown as an epsilon, but conversion_delta={self.conversion_delta} was "
+                    "given."
                 )
         elif self.conversion_delta:
             raise InvalidValue(
-                f"A budget in {self.cap.measure.value} is not converted; leave "
-                "conversion_delta out."
+                f"A budget in {self.cap.measure.value} is not converted. Leave out "
+                "conversion_delta."
             )

@@ -1,4 +1,4 @@
-"""Whose presence is hidden, and which two datasets an observer must not tell apart."""
+"""The privacy unit, the relation between neighbouring datasets, and the population."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -8,25 +8,25 @@ from tacit.errors import InvalidValue
 
 
 class Neighbours(Enum):
-    """How neighbouring datasets differ: one unit is there or not, or says something else."""
+    """The relation between neighbouring datasets: a unit is added, removed or replaced."""
 
     ADD_REMOVE = "add or remove one"
     REPLACE_ONE = "replace one"
 
     @property
     def size_is_public(self) -> bool:
-        """Whether neighbours have equally many units, so that the number may be told."""
+        """Whether neighbours have the same number of units, so that it may be published."""
         return self is Neighbours.REPLACE_ONE
 
     @property
     def additions(self) -> int:
-        """How many additions and removals make one step; replacing takes one of each."""
+        """Number of additions and removals between neighbours; a replacement is one of each."""
         return 2 if self is Neighbours.REPLACE_ONE else 1
 
 
 @dataclass(frozen=True, slots=True)
 class PrivacyUnit:
-    """Who is protected: one ``name``, with all its rows in all tables, at all times.
+    """The unit that is protected: one ``name``, with all its rows in all tables.
 
     Example:
         >>> print(PrivacyUnit("person"))
@@ -39,7 +39,7 @@ class PrivacyUnit:
     def __post_init__(self) -> None:
         if not self.name.strip():
             raise InvalidValue(
-                "A privacy unit needs a name that a reader knows, such as 'person'."
+                "A privacy unit needs a name that readers understand, such as 'person'."
             )
 
     def __str__(self) -> str:
@@ -53,17 +53,13 @@ class PrivacyUnit:
 
 
 # ------------------------------------------------------------------ population
-# The people to be protected.
 
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """The people behind one or more tables.
+    """The people that one or more tables describe, who share one privacy budget.
 
-    Everything that leaves about them adds up in one budget.
-
-    Tables that speak of the same people belong to one population, however they are named,
-    copied or viewed.
+    All tables about the same people must be in one population, also copies and views.
 
     Example:
         >>> Population("patients", PrivacyUnit("person")).name

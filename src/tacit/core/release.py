@@ -1,4 +1,8 @@
-"""What may be published: a loss, for whom, and under which assumptions."""
+"""Releases: noisy tables with intervals, their guarantee, and the state of the budget.
+
+A `Release` can be published. An `Answer` is a release with the summary of the budget, for the
+analyst who asked. `Parameter` holds the parameters of a fitted model in a release.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +29,7 @@ _NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """A sentence that can be published, as a value.
+    """The privacy guarantee of a release, which is printed as a sentence.
 
     Example:
         >>> from tacit.core.privacy_unit import PrivacyUnit
@@ -56,18 +60,17 @@ class Guarantee:
 
 
 # ------------------------------------------------------------------ release
-# What leaves: noisy values with their intervals, what they cost, and the receipt.
 
 Interval = tuple[Fraction, Fraction]
-"""A range that holds the exact value with the column's confidence."""
+"""A confidence interval, which contains the exact value at the column's confidence."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReleasedColumn:
-    """Values under a name; noisy ones have an interval each, at the ``confidence`` stated.
+    """A named column; each noisy value has an interval at the stated ``confidence``.
 
-    Where nothing can be said about a value, such as a quotient by what may be 0, its interval
-    is None.
+    The interval is None if nothing can be stated about a value, such as a quotient whose
+    divisor may be 0.
     """
 
     name: str
@@ -78,22 +81,20 @@ class ReleasedColumn:
     def __post_init__(self) -> None:
         if self.confidence is None and self.intervals:
             raise InvalidValue(
-                f"Column {self.name!r}: intervals and their confidence come together."
+                f"Column {self.name!r}: intervals need a confidence, and none was given."
             )
         if self.confidence is not None and len(self.intervals) != len(self.values):
             raise InvalidValue(
-                f"Column {self.name!r}: each of its values has an interval, or none has."
+                f"Column {self.name!r}: each value must have an interval, or none."
             )
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Release:
-    """A table that may be published, printed and kept.
+    """A table that may be published: all values are noisy, or were public before.
 
-    Nothing in it is exact but what was public before.
-
-    The receipt is the hash of the charge that paid for it. Printed, it is a table with the
-    intervals beside the values, and the guarantee as a sentence.
+    The receipt is the hash of the charge that paid for the release. A release is printed as a
+    table with intervals next to the values, and with the guarantee as a sentence.
     """
 
     columns: tuple[ReleasedColumn, ...]
@@ -102,9 +103,9 @@ class Release:
 
     def __post_init__(self) -> None:
         if len({len(column.values) for column in self.columns}) > 1:
-            raise InvalidValue("The columns of a release are equally long.")
+            raise InvalidValue("The columns of a release must have the same length.")
         if len({column.name for column in self.columns}) != len(self.columns):
-            raise InvalidValue("The columns of a release have distinct names.")
+            raise InvalidValue("The columns of a release must have distinct names.")
 
     def __contains__(self, name: object) -> bool:
         return any(column.name == name for column in self.columns)
@@ -119,44 +120,45 @@ class Release:
     def map(
         self, name: str, change: Callable[[Fraction | Key | None], Fraction | Key | None]
     ) -> "Release":
-        """This release with each value of one column changed, and its intervals dropped.
+        """Return a release in which the values of one column are changed, without intervals.
 
-        Guarantee: free. What is computed from a release alone satisfies the same guarantee.
+        Guarantee: this costs nothing. A result that is computed only from a release satisfies
+        the same guarantee.
         Reference: Dwork, Roth 2014, proposition 2.1 (post-processing).
         """
         changed = ReleasedColumn(name, tuple(change(value) for value in self[name].values))
         columns = tuple(changed if column.name == name else column for column in self.columns)
         return replace(self, columns=columns)
 
-    # ---------------------------------------------------------- how it is shown
+    # ---------------------------------------------------------- display
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What stands below the table wherever it is shown."""
+        """The texts that are shown below the table."""
         return (str(self.guarantee),)
 
     def __repr__(self) -> str:
         return "\n\n".join((text(self.columns), *self.notes))
 
     def _repr_html_(self) -> str:
-        """The same for a notebook; whatever stands in a key is text there."""
+        """Return HTML for a notebook, in which all keys are escaped."""
         return html(self.columns, self.notes)
 
     def chart(self, measure: str | None = None) -> dict[str, Any]:
-        """A Vega-Lite chart of ``measure``, or of the first column that has intervals."""
+        """Return a Vega-Lite chart of ``measure``, by default of the first noisy column."""
         noisy = [column for column in self.columns if column.confidence is not None]
         if measure is None and not noisy:
-            raise InvalidValue("No column has intervals; name the one to draw.")
+            raise InvalidValue("No column has intervals; name the column to draw.")
         drawn = noisy[0] if measure is None else self[measure]
         if any(isinstance(value, str) for value in drawn.values):
-            raise InvalidValue(f"{drawn.name!r} holds text; a chart draws numbers.")
+            raise InvalidValue(f"{drawn.name!r} holds text, and a chart needs numbers.")
         labels = [c for c in self.columns if c.confidence is None and c is not drawn]
         return chart(labels, drawn)
 
-    # ---------------------------------------------------------- what it becomes
+    # ---------------------------------------------------------- conversion
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain lists for JSON, with the guarantee, the confidence and the receipt."""
+        """Return plain lists for JSON, with the guarantee, the confidence and the receipt."""
         confidences = {
             column.name: float(column.confidence)
             for column in self.columns
@@ -170,31 +172,30 @@ class Release:
         }
 
     def to_pandas(self) -> Any:
-        """A pandas DataFrame; the ends of intervals are columns of their own."""
+        """Return a pandas DataFrame, in which the ends of intervals are separate columns."""
         return load("pandas", extra="pandas").DataFrame(fields(self.columns))
 
     def to_polars(self) -> Any:
-        """A Polars DataFrame; the ends of intervals are columns of their own."""
+        """Return a Polars DataFrame, in which the ends of intervals are separate columns."""
         return load("polars", extra="polars").DataFrame(fields(self.columns))
 
     def to_arrow(self) -> Any:
-        """An Arrow table; the ends of intervals are columns of their own."""
+        """Return an Arrow table, in which the ends of intervals are separate columns."""
         return load("pyarrow", extra="arrow").table(fields(self.columns))
 
 
-# ------------------------------------------------------------------ standing
-# Where a budget stands after an answer: public facts, rounded only toward more loss.
+# ------------------------------------------------------------------ summary of the budget
 
 SHOWN = Fraction(1, 10**6)
-"""Amounts are shown to this, rounded up; the ledger holds them to 10^-12."""
+"""Step to which shown amounts are rounded up; the ledger stores them to 10^-12."""
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetSummary:
-    """What an answer cost, and what is spent of the budget that it belongs to.
+    """The cost of an answer, and the state of its budget; all of it is public.
 
-    ``total`` is the (epsilon, delta) of all that was released so far, ``promised`` that of the
-    cap, and ``more`` says how many questions of the same price still fit.
+    ``total`` is the (epsilon, delta) of all releases so far, ``promised`` is that of the whole
+    budget, and ``more`` is the number of questions of the same price that still fit.
 
     Example:
         >>> half, whole = Loss.zcdp("0.05"), Loss.zcdp("0.1")
@@ -225,19 +226,18 @@ class BudgetSummary:
 
 
 def rounded(loss: Loss) -> Loss:
-    """``loss`` with its amount to six digits after the point, rounded up."""
+    """Return ``loss`` with its amount rounded up to six decimals."""
     return Loss(loss.measure, ceil_to(loss.amount, SHOWN), loss.delta)
 
 
 # ------------------------------------------------------------------ answer
-# What whoever asked receives: a release, and where the budget stands after it.
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Answer(Release):
-    """A release as the asker sees it; what may be published of it is the release.
+    """A release with the summary of the budget, for the analyst who asked.
 
-    The ledger keeps it under ``release_key``.
+    The ledger stores the release under ``release_key``.
     """
 
     standing: BudgetSummary
@@ -247,18 +247,17 @@ class Answer(Release):
     def of(
         cls, release: Release, standing: BudgetSummary, release_key: bytes = b""
     ) -> "Answer":
-        """``release`` beside what it left of the budget."""
+        """Return ``release`` together with the summary of the budget."""
         columns, guarantee, receipt = release.columns, release.guarantee, release.receipt
         return cls(columns, guarantee, receipt, standing, release_key)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What stands below the table wherever it is shown."""
+        """The texts that are shown below the table."""
         return (str(self.guarantee), str(self.standing))
 
 
-# ------------------------------------------------------------------ parameter
-# What a fitted model is made of: named numbers with a shape, and how a release holds them.
+# ------------------------------------------------------------------ parameters of models
 
 NAME, PLACE, VALUE = "parameter", "place", "value"
 """The columns of a release that holds parameters."""
@@ -266,7 +265,7 @@ NAME, PLACE, VALUE = "parameter", "place", "value"
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """Public numbers under the name that the model keeps them by, row by row.
+    """A parameter of a fitted model: public numbers with a name and a shape, row by row.
 
     Example:
         >>> Parameter.of("coef_", [[0.5, 2], [0, 1]])
@@ -282,13 +281,13 @@ class Parameter:
     def __post_init__(self) -> None:
         if len(self.values) != prod(self.shape):
             raise InvalidValue(
-                f"{self.name!r} has {len(self.values)} numbers, and its shape {self.shape} "
-                f"holds {prod(self.shape)}."
+                f"{self.name!r} has {len(self.values)} numbers, but its shape {self.shape} "
+                f"needs {prod(self.shape)}."
             )
 
     @classmethod
     def of(cls, name: str, numbers: Any) -> "Parameter":
-        """The parameter that holds ``numbers``: one, or nested sequences of equal lengths."""
+        """Return a parameter from one number, or from nested sequences of equal lengths."""
         shape: list[int] = []
         level, values = numbers, [numbers]
         while isinstance(level, Sequence):
@@ -299,7 +298,7 @@ class Parameter:
 
     @property
     def nested(self) -> Any:
-        """The numbers as they were given: integers, and the nearest floats."""
+        """The numbers as nested lists of integers and floats."""
         flat: list[Any] = [v if isinstance(v, int) else float(v) for v in self.values]
         for size in reversed(self.shape[1:]):
             flat = [flat[at : at + size] for at in range(0, len(flat), size)]
@@ -307,7 +306,7 @@ class Parameter:
 
 
 def columns_of(parameters: Iterable[Parameter]) -> tuple[ReleasedColumn, ...]:
-    """The columns of a release that holds ``parameters``, a row for each number."""
+    """Return the columns of a release with ``parameters``, one row for each number."""
     rows = [
         (each.name, ",".join(map(str, place)), value)
         for each in parameters
@@ -322,9 +321,9 @@ def columns_of(parameters: Iterable[Parameter]) -> tuple[ReleasedColumn, ...]:
 
 
 def parameters_in(release: Release) -> tuple[Parameter, ...]:
-    """The parameters that ``release`` holds.
+    """Return the parameters of ``release``.
 
-    Guarantee: those of which `columns_of` made its columns, but for parameters without numbers.
+    Guarantee: this is the inverse of `columns_of`, except for parameters without numbers.
     """
     found: dict[str, list[tuple[tuple[int, ...], Any]]] = {}
     rows = zip(*(release[name].values for name in (NAME, PLACE, VALUE)), strict=True)
@@ -341,5 +340,5 @@ def _number(value: Any) -> Fraction | int:
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float) and not isfinite(value):
-        raise InvalidValue("A parameter is a finite number.")
+        raise InvalidValue("A parameter must be a finite number.")
     return Fraction(value)

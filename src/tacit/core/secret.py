@@ -1,4 +1,4 @@
-"""An exact value in a box that does not open by accident."""
+"""The type of exact values, which protects them from accidental use."""
 
 from typing import Generic, NoReturn, TypeVar, final
 
@@ -9,11 +9,12 @@ Value = TypeVar("Value")
 
 @final
 class Secret(Generic[Value]):
-    """An exact value on its way from an engine to a mechanism.
+    """An exact value between an engine and a mechanism.
 
-    It prints as ``<secret>``, and refuses to be compared, counted, copied, pickled or written
-    as JSON. Only `unseal` opens it, and an import contract names who may call that. It guards
-    against accidents: code that runs in the same process and means harm can read any memory.
+    It prints as ``<secret>``, and it cannot be compared, counted, copied, pickled or written as
+    JSON. Only `unseal` opens it, and an import contract lists the modules that may call it. The
+    class protects against accidents only: malicious code in the same process can read any
+    memory.
 
     Example:
         >>> print(Secret(41), f"{Secret(41)}", [Secret(41)])
@@ -33,8 +34,8 @@ class Secret(Generic[Value]):
 
     def _refuse(self, *_: object) -> NoReturn:
         raise SecretMisuse(
-            "A secret is not compared, counted, copied or stored; "
-            "hand it to a mechanism, which releases it with noise."
+            "A secret cannot be compared, counted, copied or stored. "
+            "Pass it to a mechanism, which releases it with noise."
         )
 
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse

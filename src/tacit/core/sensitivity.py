@@ -1,4 +1,7 @@
-"""Why a sensitivity holds: a tree of named rules that an auditor can follow and recompute."""
+"""Sensitivities, with proofs that an auditor can follow.
+
+A `Sensitivity` bounds the change of an output by one unit. Its proof is a tree of named rules.
+"""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -11,7 +14,7 @@ from tacit.numeric import Number, exact, sqrt_bounds
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One step of a proof: a rule, the public facts that it used, the steps that it rests on.
+    """One step of a proof: a rule, the public facts that it uses, and the steps before it.
 
     Example:
         >>> count = Rule("a row changes a count by 1")
@@ -31,11 +34,10 @@ class Rule:
 
 
 # ------------------------------------------------------------------ sensitivity
-# How far one unit can move an output, in which norm, and why.
 
 
 class Norm(Enum):
-    """How the coordinates of a difference are added up."""
+    """The norm in which the difference of two outputs is measured."""
 
     L1 = "the sum of absolute differences"
     L2 = "the root of the sum of squared differences"
@@ -44,10 +46,10 @@ class Norm(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """The most by which one unit moves an output: its square, its norm and its proof.
+    """The largest change of an output by one unit: its square, its norm and its proof.
 
-    The square is kept because an L2 sensitivity is often the root of an integer, and its square
-    is what the loss of Gaussian noise needs. The algebra only ever rounds up.
+    The square is stored because an L2 sensitivity is often the square root of an integer, and
+    the loss of Gaussian noise depends on the square. All operations round up.
 
     Example:
         >>> groups = Sensitivity.of(2, Norm.L2, Rule("a unit moves a group by at most 2"))
@@ -72,7 +74,7 @@ class Sensitivity:
 
     @classmethod
     def of(cls, amount: Number, norm: Norm, proof: Rule) -> Self:
-        """A sensitivity from a plain amount."""
+        """Return a sensitivity from a plain amount."""
         number = exact(amount)
         if number < 0:
             raise InvalidValue(f"A sensitivity is at least 0, and {number} is not.")
@@ -80,31 +82,31 @@ class Sensitivity:
 
     @property
     def amount(self) -> Fraction:
-        """The sensitivity itself; where the root is irrational, a fraction just above it."""
+        """The sensitivity itself, rounded up to a fraction if the square root is irrational."""
         return sqrt_bounds(self.square)[1]
 
     def in_norm(self, norm: Norm) -> "Sensitivity":
-        """This sensitivity, needed in ``norm``; refused where it is in another."""
+        """Return this sensitivity, and raise if it is not in ``norm``."""
         if self.norm is not norm:
             raise InvalidValue(
-                f"A sensitivity in {norm.name} is needed, {norm.value}, "
-                f"and one in {self.norm.name} was given."
+                f"A sensitivity in {norm.name} is needed ({norm.value}), "
+                f"but one in {self.norm.name} was given."
             )
         return self
 
     def scaled(self, factor: Fraction, rule: Rule) -> "Sensitivity":
-        """Of the output times ``factor``."""
+        """Return the sensitivity of the output times ``factor``."""
         return Sensitivity(self.square * factor**2, self.norm, _because(rule, self))
 
     def plus(self, other: "Sensitivity", rule: Rule) -> "Sensitivity":
-        """Of the sum of two outputs of equal shape, by the triangle inequality."""
+        """Return the sensitivity of the sum of two outputs, by the triangle inequality."""
         self._same_norm(other)
         return Sensitivity(
             (self.amount + other.amount) ** 2, self.norm, _because(rule, self, other)
         )
 
     def beside(self, other: "Sensitivity", rule: Rule) -> "Sensitivity":
-        """Of two outputs listed one after the other, both of which one unit can move."""
+        """Return the sensitivity of two concatenated outputs, where a unit can change both."""
         self._same_norm(other)
         square = {
             Norm.L1: (self.amount + other.amount) ** 2,
@@ -116,11 +118,11 @@ class Sensitivity:
     def _same_norm(self, other: "Sensitivity") -> None:
         if self.norm is not other.norm:
             raise InvalidValue(
-                "Sensitivities combine in one norm, and these are in "
+                "Only sensitivities of the same norm can be combined, but these are in "
                 f"{self.norm.name} and {other.norm.name}."
             )
 
 
 def _because(rule: Rule, *parts: Sensitivity) -> Rule:
-    """``rule``, resting on the proofs of ``parts`` too."""
+    """Return ``rule`` with the proofs of ``parts`` added to its premises."""
     return Rule(rule.name, rule.facts, rule.because + tuple(part.proof for part in parts))

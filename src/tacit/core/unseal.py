@@ -1,4 +1,4 @@
-"""The one way to open a secret. Import contracts name who may import this module."""
+"""The only way to open a secret. An import contract lists who may import this module."""
 
 from typing import TypeVar
 
@@ -8,9 +8,9 @@ Value = TypeVar("Value")
 
 
 def unseal(secret: Secret[Value]) -> Value:
-    """The exact value inside.
+    """Return the exact value of a secret.
 
-    What is computed from it must leave through noise, or not at all.
+    A result that is computed from it may be released only with noise.
     """
     value: Value = secret._Secret__value  # type: ignore[attr-defined] # noqa: SLF001 - this is the key
     return value

@@ -1,4 +1,4 @@
-"""Questions as method calls: they build the same plan that SQL does."""
+"""Data frames: questions as method calls, which build the same plans as SQL."""
 
 from tacit.frame.expression import (
     Expr,

@@ -1,4 +1,8 @@
-"""Columns in Python: operators that build the expressions of a plan."""
+"""Column expressions and aggregates for data frames, built with Python operators.
+
+`col("age") > 30` does not compare anything; it builds an expression of a plan. Aggregates such
+as `count()` are arguments of `Table.agg`.
+"""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -9,10 +13,12 @@ from tacit.numeric import Number, exact
 from tacit.plan import expression as expr
 from tacit.plan import plan as nodes
 
+# Expressions ---------------------------------------------------------------------------------
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Expr:
-    """An expression that is built by operators.
+    """An expression of a plan, with operators that build larger expressions.
 
     Example:
         >>> (col("ward") == "north").node.right
@@ -76,30 +82,30 @@ class Expr:
         return hash(self.node)
 
     def __bool__(self) -> bool:
-        raise InvalidValue("Conditions are joined by & and |, and negated by ~.")
+        raise InvalidValue("Combine conditions with & and |, and negate them with ~.")
 
     def is_null(self) -> "Expr":
-        """Whether the value is NULL."""
+        """Return the condition that the value is NULL."""
         return Expr(expr.IsNull(self.node))
 
     def between(self, low: object, high: object) -> "Expr":
-        """Whether the value lies within two others, both included."""
+        """Return the condition that the value is from ``low`` to ``high``, both included."""
         return (self >= low) & (self <= high)
 
     def is_in(self, *values: object) -> "Expr":
-        """Whether the value is one of ``values``."""
+        """Return the condition that the value is one of ``values``."""
         return Expr(expr.OneOf(self.node, tuple(_value(value) for value in values)))
 
     def like(self, pattern: str) -> "Expr":
-        """Whether the value is a declared key that looks like ``pattern``, as 'no%' does."""
+        """Return the condition that the value is a declared key that matches ``pattern``."""
         return Expr(expr.Like(self.node, pattern))
 
     def part(self, part: expr.DatePartName) -> "Expr":
-        """A part of a day, such as its month."""
+        """Return a part of a date, such as its month."""
         return Expr(expr.DatePart(part, self.node))
 
     def period(self, span: expr.Span) -> "Expr":
-        """Where the period starts that a day lies in: what groups are named by."""
+        """Return the first day of the period that contains a date, for use as a group key."""
         return Expr(expr.Period(span, self.node))
 
     def _compare(self, comparison: expr.Comparison, other: object) -> "Expr":
@@ -110,18 +116,18 @@ class Expr:
 
 
 def col(name: str) -> Expr:
-    """The column of that name."""
+    """Return the column ``name`` as an expression."""
     return Expr(expr.Field(name))
 
 
 def case(*whens: tuple[Expr, object], otherwise: object = None) -> Expr:
-    """The value beside the first condition that holds, or else another."""
+    """Return the value of the first condition that is true, or else ``otherwise``."""
     pairs = tuple((when.node, wrapped(then).node) for when, then in whens)
     return Expr(expr.Case(pairs, wrapped(otherwise).node))
 
 
 def wrapped(value: object) -> Expr:
-    """``value`` as an expression: itself, or a constant."""
+    """Return ``value`` as an expression; a value that is not one becomes a constant."""
     if isinstance(value, Expr):
         return value
     return Expr(expr.Constant(None if value is None else _value(value)))
@@ -130,30 +136,32 @@ def wrapped(value: object) -> Expr:
 def _value(value: object) -> expr.Value:
     match value:
         case datetime():
-            pass  # a moment is no day
+            pass  # a datetime is a date in Python, but a question has no timestamps
         case bool() | int() | str() | date():
             return value
         case float() | Fraction():
             number = exact(value)
             return int(number) if number.denominator == 1 else number
-    raise InvalidValue(f"A {type(value).__name__} is no value that a question can hold.")
+    raise InvalidValue(
+        f"A {type(value).__name__} cannot be used in a question; use a number, a text, a date "
+        "or a Boolean."
+    )
 
 
-# ------------------------------------------------------------------ aggregate
-# What is asked of each group, in Python.
+# Aggregates ----------------------------------------------------------------------------------
 
 MEDIAN = exact("1/2")
 
 
 @dataclass(frozen=True, slots=True)
 class Agg:
-    """An aggregate that `Table.agg` takes."""
+    """An aggregate, as an argument of `Table.agg`."""
 
     aggregate: nodes.Aggregate
 
 
 def count(part: Expr | str | None = None) -> Agg:
-    """How many rows, or in how many of them ``part`` is not NULL.
+    """Count rows, or the rows in which ``part`` is not NULL.
 
     Example:
         >>> count().aggregate
@@ -163,47 +171,47 @@ def count(part: Expr | str | None = None) -> Agg:
 
 
 def count_units() -> Agg:
-    """How many units."""
+    """Count privacy units."""
     return Agg(nodes.CountUnits())
 
 
 def total(part: Expr | str) -> Agg:
-    """The sum of ``part``."""
+    """Sum ``part`` over rows."""
     return Agg(nodes.Sum(_node(part)))
 
 
 def mean(part: Expr | str) -> Agg:
-    """The mean of ``part``."""
+    """Compute the mean of ``part``."""
     return Agg(nodes.Mean(_node(part)))
 
 
 def variance(part: Expr | str, *, sample: bool = True) -> Agg:
-    """The variance of ``part``."""
+    """Compute the variance of ``part``, with divisor n - 1 for a ``sample``."""
     return Agg(nodes.Variance(_node(part), sample))
 
 
 def deviation(part: Expr | str, *, sample: bool = True) -> Agg:
-    """The standard deviation of ``part``."""
+    """Compute the standard deviation of ``part``, with divisor n - 1 for a ``sample``."""
     return Agg(nodes.Deviation(_node(part), sample))
 
 
 def quantile(part: Expr | str, fraction: Number) -> Agg:
-    """The value that so large a part of the rows do not pass."""
+    """Compute the quantile of ``part``: the value below which ``fraction`` of the rows lies."""
     return Agg(nodes.Quantile(_node(part), exact(fraction)))
 
 
 def median(part: Expr | str) -> Agg:
-    """The value that half of the rows do not pass."""
+    """Compute the median of ``part``."""
     return Agg(nodes.Quantile(_node(part), MEDIAN))
 
 
 def least(part: Expr | str) -> Agg:
-    """The least value whose rank can be seen through noise."""
+    """Compute the minimum of ``part``: the least value that can be distinguished from noise."""
     return Agg(nodes.Least(_node(part)))
 
 
 def greatest(part: Expr | str) -> Agg:
-    """The greatest value whose rank can be seen through noise."""
+    """Compute the maximum of ``part``: the last value that can be distinguished from noise."""
     return Agg(nodes.Greatest(_node(part)))
 
 

@@ -1,4 +1,8 @@
-"""A question as method calls: the same tree that SQL gives."""
+"""Tables and queries for data frames.
+
+A `Table` collects filters, joins and group keys, and its method `agg` builds the plan. A
+`FrameQuery` is the resulting question, with methods for post-processing. No data is read.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -11,14 +15,15 @@ from tacit.plan import Expression, Field, gather, rewritten, scope_of
 from tacit.plan import plan as nodes
 
 Asked = TypeVar("Asked", bound="FrameQuery")
-"""What a table makes of a finished plan: a question that may know more than its plan."""
+"""The type of question that a table builds from a plan; it may have more methods, for example
+to run it in a session."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table(Generic[Asked]):
-    """Rows of a dataset, to be filtered, joined and counted; nothing is read.
+    """Rows of a dataset that can be filtered, joined, grouped and aggregated; nothing is read.
 
-    ``asked`` makes a question of the finished plan.
+    ``asked`` turns the finished plan into a question.
 
     Example:
         Table.of(catalog, "visits").where(col("age") > 30).group_by("ward").agg(n=count())
@@ -31,39 +36,41 @@ class Table(Generic[Asked]):
 
     @staticmethod
     def of(catalog: Catalog, dataset: str) -> "Table[FrameQuery]":
-        """All rows of ``dataset``."""
+        """Return the table of all rows of ``dataset``."""
         return Table(catalog, nodes.Scan(catalog.dataset(dataset).name), FrameQuery)
 
     def where(self, condition: Expr) -> Self:
-        """The rows for which ``condition`` holds."""
-        return replace(self, relation=nodes.Filter(self.relation, self._resolved(condition)))
+        """Keep the rows for which ``condition`` is true."""
+        return replace(self, relation=nodes.Filter(self.relation, self._resolve(condition)))
 
     def join(self, dataset: str, *, left: str, right: str, outer: bool = False) -> Self:
-        """Each row beside those of ``dataset`` whose ``right`` equals the row's ``left``.
+        """Join each row with the rows of ``dataset`` whose ``right`` equals its ``left``.
 
-        Rows without any are dropped; where the join is ``outer`` they stay, beside NULLs, which
-        is for public tables.
+        Rows without a match are dropped. An ``outer`` join keeps them with NULLs; it is
+        supported for public tables only.
         """
-        ours = self._resolved(col(left))
+        ours = self._resolve(col(left))
         if not isinstance(ours, Field):
-            raise InvalidValue("A join equates two columns.")
+            raise InvalidValue("A join must equate two columns.")
         if self.catalog.is_public(dataset):
             public = nodes.JoinPublic(self.relation, dataset, ours.name, right, outer)
             return replace(self, relation=public)
         if outer:
-            raise InvalidValue(f"An outer join is for public tables; {dataset!r} is none.")
+            raise InvalidValue(
+                f"An outer join is supported only for public tables; {dataset!r} is not public."
+            )
         return replace(self, relation=nodes.Join(self.relation, dataset, ours.name, right))
 
     def group_by(self, *names: str, **expressions: Expr) -> Self:
-        """Groups by columns, or by expressions under names of their own."""
-        plain = [(name, self._resolved(col(name))) for name in names]
-        named = [(name, self._resolved(part)) for name, part in expressions.items()]
+        """Group by columns, and by named expressions."""
+        plain = [(name, self._resolve(col(name))) for name in names]
+        named = [(name, self._resolve(part)) for name, part in expressions.items()]
         return replace(self, keys=(*plain, *named))
 
     def agg(self, **measures: Agg) -> Asked:
-        """What is asked of each group, under the names of the answer's columns."""
+        """Return the question for these aggregates of each group, with the given names."""
         made = tuple(
-            nodes.NamedAggregate(name, self._rewritten(part.aggregate))
+            nodes.NamedAggregate(name, self._qualify(part.aggregate))
             for name, part in measures.items()
         )
         keys = tuple(nodes.GroupKey(name, key) for name, key in self.keys)
@@ -71,23 +78,25 @@ class Table(Generic[Asked]):
         return self.asked(nodes.Plan(self.relation, keys, made, post))
 
     def per_unit(self, **values: Agg) -> Self:
-        """A row for each unit and group: aggregates of the unit's own rows, under names."""
+        """Aggregate the rows of each unit: the result has a row for each unit and group."""
         fields = [key for _, key in self.keys if isinstance(key, Field)]
         if len(fields) != len(self.keys):
-            raise InvalidValue("Rows of units are grouped by columns, and by no expressions.")
+            raise InvalidValue(
+                "`per_unit` supports only columns in `group_by`, and no expressions."
+            )
         made = tuple(
-            nodes.UnitValue(name, self._rewritten(part.aggregate))
+            nodes.UnitValue(name, self._qualify(part.aggregate))
             for name, part in values.items()
         )
         keys = tuple(field.name for field in fields)
         return replace(self, relation=nodes.PerUnit(self.relation, keys, made), keys=())
 
-    def _resolved(self, part: Expr) -> Expression:
-        resolved: Expression = self._rewritten(part.node)
+    def _resolve(self, part: Expr) -> Expression:
+        resolved: Expression = self._qualify(part.node)
         return resolved
 
-    def _rewritten(self, node: Any) -> Any:
-        """``node`` with each column called by its dataset too."""
+    def _qualify(self, node: Any) -> Any:
+        """Return ``node`` with the full name, dataset.column, of each column."""
         named = nodes.per_unit_in(self.relation) is None
         scope = (
             scope_of(nodes.datasets(self.relation), self.catalog)
@@ -99,45 +108,47 @@ class Table(Generic[Asked]):
 
 @dataclass(frozen=True, slots=True)
 class FrameQuery:
-    """A question, and what is done with its answer; ``plan`` is the tree."""
+    """A question with methods for post-processing; ``plan`` is its tree."""
 
     plan: nodes.Plan
 
     def having(self, condition: Expr) -> Self:
-        """Only the groups whose released values meet ``condition``."""
-        return self._posted(having=self._meant(condition.node))
+        """Keep the groups whose released values meet ``condition``."""
+        return self._with_post(having=self._expand(condition.node))
 
     def order_by(self, name: str, *, descending: bool = False) -> Self:
-        """The groups in the order of one column of the answer."""
-        order = nodes.OrderBy(self._meant(Field(name)), descending)
-        return self._posted(order=(*self.plan.post.order, order))
+        """Sort the groups by one column of the answer."""
+        order = nodes.OrderBy(self._expand(Field(name)), descending)
+        return self._with_post(order=(*self.plan.post.order, order))
 
     def limit(self, count: int) -> Self:
-        """The first groups."""
-        return self._posted(limit=count)
+        """Keep the first ``count`` groups."""
+        return self._with_post(limit=count)
 
     def select(self, **outputs: Expr) -> Self:
-        """Other columns, computed from the released ones."""
+        """Replace the columns of the answer by ``outputs``, computed from released columns."""
         made = tuple(
-            nodes.Output(name, self._meant(part.node)) for name, part in outputs.items()
+            nodes.Output(name, self._expand(part.node)) for name, part in outputs.items()
         )
-        return self._posted(outputs=made)
+        return self._with_post(outputs=made)
 
-    def _meant(self, node: Expression) -> Expression:
-        """``node`` with the names of columns replaced by what they show."""
-        shown: Mapping[str, Expression] = {
+    def _expand(self, node: Expression) -> Expression:
+        """Return ``node`` with each name of an output replaced by the output's expression."""
+        outputs: Mapping[str, Expression] = {
             output.name: output.expression for output in self.plan.post.outputs
         }
-        found: Expression = rewritten(node, lambda field: _shown(shown, field))
+        found: Expression = rewritten(node, lambda field: _find_output(outputs, field))
         return found
 
-    def _posted(self, **changes: Any) -> Self:
-        posted = replace(self.plan, post=replace(self.plan.post, **changes))
-        return replace(self, plan=posted)
+    def _with_post(self, **changes: Any) -> Self:
+        changed = replace(self.plan, post=replace(self.plan.post, **changes))
+        return replace(self, plan=changed)
 
 
-def _shown(shown: Mapping[str, Expression], field: Field) -> Expression:
-    if field.name not in shown:
-        known = ", ".join(shown)
-        raise InvalidValue(f"The answer has no column {field.name!r}; it has {known}.")
-    return shown[field.name]
+def _find_output(outputs: Mapping[str, Expression], field: Field) -> Expression:
+    if field.name not in outputs:
+        known = ", ".join(outputs)
+        raise InvalidValue(
+            f"The answer has no column {field.name!r}; its columns are: {known}."
+        )
+    return outputs[field.name]

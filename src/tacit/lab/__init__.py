@@ -1,7 +1,7 @@
-"""Mechanisms and accountants for study, which no server, session or command can reach.
+"""Experimental mechanisms and accountants, which no server, session or command can use.
 
-An import contract keeps the packages that serve analysts from importing this one. A
-mechanism leaves it once it has been vetted.
+An import contract forbids the packages that serve analysts to import this one. A mechanism is
+moved to another package once it has been reviewed.
 """
 
 from tacit.extras import lazy_face

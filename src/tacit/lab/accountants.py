@@ -1,4 +1,11 @@
-"""Batches fixed in advance: the least epsilon over all accountants that apply."""
+"""Accountants for batches that are fixed in advance, group privacy, and a privacy filter.
+
+A batch whose events are all fixed before the first answer can be bounded more tightly than
+adaptive spending. The module has Rényi bounds, the bound for many exponential mechanisms, and
+privacy loss distributions; `report` returns the smallest epsilon of basic, zCDP and Rényi
+accounting. `group_event` and `group_loss` bound the loss of several units together.
+`PrivacyFilter` is for adaptive spending, where each question may depend on earlier answers.
+"""
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -14,24 +21,25 @@ from tacit.core import event as events
 from tacit.errors import BudgetExceeded, InvalidValue
 from tacit.numeric import ceil_to, exp_bounds, log_bounds
 
-# ------------------------------------------------------------------ renyi
-# Rényi losses: a bound at every order, for events fixed in advance.
+# ------------------------------------------------------------------ Rényi accounting
 
 UNIT = Fraction(1, 10**15)
-"""Bounds that are not rational by themselves are multiples of this."""
+"""The unit to which irrational bounds are rounded up."""
 
 LARGEST_EXPONENT = 500
-"""Beyond this order times epsilon the pure bound is used as it is.
+"""The product of order and epsilon beyond which the pure bound is used.
 
-The exact one comes near it.
+The exact bound is close to the pure bound there.
 """
 
 
 def renyi_of(event: events.Event, order: Fraction) -> Fraction:
-    """An upper bound on the Rényi divergence of ``order`` above 1 between neighbours.
+    """Return an upper bound on the Rényi divergence of an ``order`` above 1.
 
-    Reference: Mironov 2017, propositions 1 (composition) and 3 (conversion); a pure leaf is at
-    most randomised response of its epsilon, and a zero-concentrated one at most order * rho.
+    A pure event is bounded by randomised response with its epsilon, and a zCDP event by
+    order * rho.
+
+    Reference: Mironov 2017, propositions 1 (composition) and 3 (conversion).
 
     Example:
         >>> from tacit.core.event import GaussianNoise
@@ -39,27 +47,28 @@ def renyi_of(event: events.Event, order: Fraction) -> Fraction:
         Fraction(1, 4)
     """
     if order <= 1:
-        raise InvalidValue(f"A Rényi order is above 1, and {order} is not.")
+        raise InvalidValue(f"A Rényi order must be above 1, but {order} was given.")
     return sum((_of_leaf(leaf, order) * times for leaf, times in leaves(event)), Fraction(0))
 
 
 @lru_cache(maxsize=4096)
 def _of_leaf(leaf: events.Event, order: Fraction) -> Fraction:
-    """The bound of one leaf, kept for the next time: a batch asks for many orders."""
+    """Return the bound of one leaf; cached, because a batch is bounded at many orders."""
     cost = cost_of(leaf)
     if cost.delta:
-        raise InvalidValue(f"{type(leaf).__name__} has a delta, and so no Rényi loss.")
+        raise InvalidValue(f"{type(leaf).__name__} has a delta, so it has no Rényi loss.")
     bound = order * cost.rho
     if cost.epsilon is not None and not isinstance(leaf, events.ExponentialSelection):
-        # rounded up, so that sums of many leaves stay short
+        # rounded up, so that the fractions stay short in sums of many leaves
         bound = min(bound, ceil_to(_randomised_response(cost.epsilon, order), UNIT))
     return bound
 
 
 def _randomised_response(epsilon: Fraction, order: Fraction) -> Fraction:
-    """The divergence of randomised response of ``epsilon``, rounded up; at most ``epsilon``.
+    """Return the Rényi divergence of randomised response, rounded up, at most ``epsilon``.
 
-    log(p**a * q**(1 - a) + q**a * p**(1 - a)) / (a - 1), with p / q = exp(epsilon), p + q = 1.
+    It is log(p**a * q**(1 - a) + q**a * p**(1 - a)) / (a - 1), with p / q = exp(epsilon) and
+    p + q = 1.
     """
     if epsilon == 0 or order * epsilon > LARGEST_EXPONENT:
         return epsilon
@@ -70,12 +79,12 @@ def _randomised_response(epsilon: Fraction, order: Fraction) -> Fraction:
 
 
 ORDERS = [1 + Fraction(round(1024 * 2 ** (quarter / 4)), 1024) for quarter in range(-12, 44)]
-"""Rényi orders that are tried."""
+"""The Rényi orders over which `report` minimises."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchLoss:
-    """An epsilon at a delta, and which accountant found it."""
+    """An epsilon at a delta, and the name of the accountant that computed it."""
 
     epsilon: Fraction
     delta: Fraction
@@ -83,11 +92,11 @@ class BatchLoss:
 
 
 def report(event: events.Event, delta: Fraction) -> BatchLoss:
-    """The least epsilon that some accountant shows for ``event`` at ``delta``.
+    """Return the smallest epsilon of all accountants for ``event`` at ``delta``.
 
-    Guarantee: valid where the whole event was fixed before any answer was seen. It informs of
-    a batch and is never a filter: an analyst who picks each question after the last answer can
-    pass a cap that is checked in this way.
+    Guarantee: valid if the whole event was fixed before any answer was seen. The result is
+    information about a batch and must not be used as a filter: an analyst who chooses each
+    question after the last answer can exceed a cap that is checked in this way.
 
     Example:
         >>> from tacit.core.event import Repeated
@@ -101,7 +110,7 @@ def report(event: events.Event, delta: Fraction) -> BatchLoss:
     lost = sum((cost.delta * times for cost, times in costs), Fraction(0))
     if delta < lost:
         raise InvalidValue(
-            f"The batch loses a delta of {float(lost):.3g} by itself; ask for more."
+            f"The batch has a delta of {float(lost):.3g} by itself; give a larger delta."
         )
     found = []
     epsilons = [cost.epsilon * times for cost, times in costs if cost.epsilon is not None]
@@ -115,14 +124,14 @@ def report(event: events.Event, delta: Fraction) -> BatchLoss:
             found.append(BatchLoss(max(best, Fraction(0)), delta, "Rényi"))
     if not found:
         raise InvalidValue(
-            "This batch has no pure loss; ask for its epsilon at a delta above 0."
+            "The batch has no pure loss; ask for its epsilon at a delta above 0."
         )
     return min(found, key=lambda entry: entry.epsilon)
 
 
 @lru_cache(maxsize=1024)
 def _conversion(order: Fraction, delta: Fraction) -> Fraction:
-    """What a Rényi loss of ``order`` adds to become an epsilon at ``delta``, rounded up.
+    """Return the term that converts a Rényi loss to an epsilon at ``delta``, rounded up.
 
     Reference: Canonne, Kamath, Steinke 2020, proposition 12.
     """
@@ -131,20 +140,20 @@ def _conversion(order: Fraction, delta: Fraction) -> Fraction:
 
 
 # ------------------------------------------------------------------ bounded range
-# Many selections by the exponential mechanism, all fixed in advance.
-#
-# Tighter than any filter.
+# Many selections by the exponential mechanism, all fixed in advance. Each has bounded range,
+# which gives a tighter bound than any filter.
 
 STEPS = 2000
-"""Points of the worst pair's parameter that are tried; the curve is smooth between them."""
+"""Number of values of t that the search for the worst case tries; the curve is smooth in t."""
 
 
 def selections_delta(epsilon: float, times: int, total: float) -> float:
-    """The delta at ``total`` of so many selections of ``epsilon``, fixed before any answer.
+    """Return the delta at epsilon ``total`` of ``times`` selections, all fixed in advance.
 
-    A selection is at worst a pair of outcomes with losses t and t - epsilon, the same t for
-    all; the worst t is searched for. An analyst who picks the next selection after an answer
-    can do worse: a budget uses rho = epsilon**2 / 8 instead.
+    The worst case of a selection is a pair of outcomes with losses t and t - epsilon, with the
+    same t for all selections; the function searches for the worst t. An analyst who chooses the
+    next selection after an answer can cause a larger loss, so a budget must use
+    rho = epsilon**2 / 8 instead.
     Reference: Dong, Durfee, Rogers 2020, theorem 3.
 
     Example:
@@ -155,7 +164,7 @@ def selections_delta(epsilon: float, times: int, total: float) -> float:
 
 
 def selections_epsilon(epsilon: float, times: int, delta: float) -> float:
-    """The least total epsilon of so many selections at ``delta``, fixed before any answer.
+    """Return the smallest total epsilon of ``times`` selections, all fixed in advance.
 
     Example:
         >>> round(selections_epsilon(0.1, 52, 1e-6), 2)
@@ -172,7 +181,7 @@ def selections_epsilon(epsilon: float, times: int, delta: float) -> float:
 
 
 def _at(epsilon: float, times: int, total: float, top: float) -> float:
-    """The delta for one worst pair: outcomes with losses ``top`` and ``top - epsilon``."""
+    """Return the delta if each selection has losses ``top`` and ``top - epsilon``."""
     right = (1 - exp(top - epsilon)) / (exp(top) - exp(top - epsilon))
     left = right * exp(top)
     found = 0.0
@@ -185,27 +194,24 @@ def _at(epsilon: float, times: int, total: float, top: float) -> float:
     return found if found < inf else 1.0
 
 
-# ------------------------------------------------------------------ group
-# Group privacy: what several people together lose.
-#
-# The lectures state that k people lose (k * epsilon, k * delta). That is false for delta
-# above 0: ``docs/privacy/errata.md`` shows a counterexample. What is known of the mechanism
-# is used first.
+# ------------------------------------------------------------------ group privacy
+# The loss of several people together. The lectures state that it is (k * epsilon, k * delta)
+# for k people. That is false for a delta above 0: ``docs/privacy/errata.md`` has a
+# counterexample. `group_event` uses knowledge about the mechanism, and is tighter than
+# `group_loss`.
 
 
 @singledispatch
 def group_event(event: events.Event, size: int) -> events.Event:
-    """The event as a group of ``size`` units sees it.
-
-    Its sensitivity is that many times as large.
+    """Return the event for a group of ``size`` units, whose sensitivity is larger.
 
     Example:
         >>> group_event(events.GaussianNoise(Fraction(1), Fraction(9)), 5)
         GaussianNoise(sensitivity_square=Fraction(25, 1), variance=Fraction(9, 1))
     """
     raise InvalidValue(
-        f"How a group of {size} sees {type(event).__name__} is not known; "
-        "take the loss of one unit, and group_loss of that."
+        f"There is no group event of {type(event).__name__} for a group of {size}; use "
+        "group_loss of the loss of one unit."
     )
 
 
@@ -249,7 +255,7 @@ def _(
 
 
 def group_loss(loss: Loss, size: int) -> Loss:
-    """What a group of ``size`` units loses where one of them loses ``loss``.
+    """Return the loss of a group of ``size`` units if ``loss`` is the loss of one unit.
 
     Guarantee: delta grows by the factor (exp(k * epsilon) - 1) / (exp(epsilon) - 1), not by k.
     Reference: Vadhan 2017, lemma 2.2; Bun, Steinke 2016, proposition 1.9 for rho * k**2.
@@ -259,7 +265,7 @@ def group_loss(loss: Loss, size: int) -> Loss:
         ε = 0.5; ρ = 2.5
     """
     if size < 1:
-        raise InvalidValue(f"A group has at least 1 member, and {size} were given.")
+        raise InvalidValue(f"A group must have at least 1 member, but {size} were given.")
     match loss.measure:
         case Measure.PURE:
             return loss * size
@@ -270,30 +276,29 @@ def group_loss(loss: Loss, size: int) -> Loss:
                 loss.measure, loss.amount * size, loss.delta * _delta_factor(loss, size)
             )
     raise InvalidValue(
-        "What a group loses is not known for rho with a delta; convert it to epsilon first."
+        "The loss of a group is not known for rho with a delta; convert it to epsilon first."
     )
 
 
 def _delta_factor(loss: Loss, size: int) -> Fraction:
-    """1 + exp(epsilon) + ... + exp((size - 1) * epsilon), rounded up."""
+    """Return 1 + exp(epsilon) + ... + exp((size - 1) * epsilon), rounded up."""
     return sum((exp_bounds(loss.amount * step)[1] for step in range(1, size)), Fraction(1))
 
 
-# ------------------------------------------------------------------ pld
-# Privacy loss distributions, by the `dp-accounting` library: for batches fixed in advance.
-#
-# Composition is ours: each leaf becomes one distribution, and repeating it is asked for here,
-# because two of that library's own accountants drop repetition counts.
+# ------------------------------------------------------------------ privacy loss distributions
+# By the library `dp-accounting`, for batches fixed in advance. The composition is done here:
+# each leaf becomes one distribution, which is then composed as often as the leaf is repeated,
+# because two of the library's own accountants ignore repetition counts.
 
 INTERVAL = 1e-4
-"""The step to which losses are rounded up."""
+"""The grid step to which losses are rounded up."""
 
 
 def epsilon_by_pld(event: events.Event, delta: float, *, one_number: bool = False) -> float:
-    """An epsilon at ``delta`` for a batch that was fixed before any answer was seen.
+    """Return an epsilon at ``delta`` for a batch that was fixed before any answer was seen.
 
-    ``one_number`` says that every noisy leaf releases a single integer, whose own curve is then
-    used; for vectors, what is known of their sensitivity is the pure loss.
+    With ``one_number``, every noisy leaf must release a single integer, and the exact curve of
+    its noise is used. For vectors, only the pure loss is known from their sensitivity.
 
     Guarantee: pessimistic up to float rounding; no claim about adaptive spending.
     Reference: Koskela, Jälkö, Honkela 2020; Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022.
@@ -313,7 +318,7 @@ def epsilon_by_pld(event: events.Event, delta: float, *, one_number: bool = Fals
     epsilon = float(total.get_epsilon_for_delta(delta))
     if epsilon == inf:
         raise InvalidValue(
-            f"At delta {delta} no epsilon holds for this batch; take a larger delta."
+            f"The batch has no finite epsilon at delta {delta}; use a larger delta."
         )
     return epsilon
 
@@ -340,24 +345,23 @@ def _distribution(leaf: events.Event, *, one_number: bool) -> pld.PrivacyLossDis
     cost = cost_of(leaf)
     if cost.epsilon is None:
         raise InvalidValue(
-            f"{type(leaf).__name__} of several numbers has no loss distribution here; "
-            "its rho adds up instead."
+            f"The loss distribution of {type(leaf).__name__} on several numbers is not "
+            "supported; use zCDP, in which its rho adds up."
         )
     bound = common.DifferentialPrivacyParameters(float(cost.epsilon), float(cost.delta))
     return pld.from_privacy_parameters(bound, value_discretization_interval=INTERVAL)
 
 
-# ------------------------------------------------------------------ filter
-# Adaptive spending: what may be asked next, whatever was answered before.
+# ------------------------------------------------------------------ adaptive spending
 
 
 @dataclass(frozen=True, slots=True)
 class PrivacyFilter:
-    """A cap under one measure, fixed beforehand, and what was spent of it.
+    """A privacy filter: a cap under one measure, fixed in advance, and the loss spent so far.
 
-    Guarantee: however each loss is chosen after the answers so far, and whenever the analyst
-    stops, all that was admitted together satisfies the cap. This holds because sums of one
-    measure are compared; the least over several accountants would not do.
+    Guarantee: all admitted losses together satisfy the cap, even if each is chosen after the
+    answers so far, and whenever the analyst stops. This holds because losses are added in one
+    measure. The minimum over several accountants would not have this guarantee.
     Reference: Rogers, Roth, Ullman, Vadhan 2016 (filters); Feldman, Zrnic 2021, theorem 3.3
     (Rényi filters at a fixed order); Whitehouse, Ramdas, Rogers, Wu 2023 (zCDP with delta).
 
@@ -375,14 +379,14 @@ class PrivacyFilter:
         object.__setattr__(self, "spent", spent or Loss(cap.measure, cap.amount * 0))
 
     def admits(self, loss: Loss) -> bool:
-        """Whether ``loss`` still fits."""
+        """Return whether ``loss`` still fits under the cap."""
         return self.spent + loss <= self.cap
 
     def admit(self, loss: Loss) -> "PrivacyFilter":
-        """The filter after spending ``loss``; refused where it does not fit."""
+        """Return the filter after spending ``loss``; raise if it exceeds the cap."""
         if not self.admits(loss):
             raise BudgetExceeded(
-                f"{loss} does not fit: {self.spent} of {self.cap} is spent. "
-                "Ask for less, or ask the owner to raise the cap."
+                f"{loss} exceeds the cap: {self.spent} of {self.cap} is spent. "
+                "Use a smaller loss, or ask the owner to raise the cap."
             )
         return replace(self, spent=self.spent + loss)

@@ -1,4 +1,8 @@
-"""A database as the theory sees it: a multiset of elements of a universe."""
+"""Databases as in the theory: multisets, histograms, and distances between them.
+
+The theory of differential privacy describes a database as a multiset of elements, or as the
+vector of their multiplicities. Neighbouring databases are defined by distances between these.
+"""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable
@@ -25,39 +29,38 @@ class Multiset(Generic[Element]):
 
     def __post_init__(self) -> None:
         if any(count < 1 for _, count in self.counts):
-            raise InvalidValue("Multiplicities in a multiset are at least 1.")
+            raise InvalidValue("The multiplicities of a multiset must be at least 1.")
         if len({element for element, _ in self.counts}) != len(self.counts):
             raise InvalidValue(
-                "Each element of a multiset is listed once, with its multiplicity."
+                "Each element of a multiset must be listed once, with its multiplicity."
             )
 
     @classmethod
     def of(cls, elements: Iterable[Element]) -> Self:
-        """The multiset of ``elements``, each as often as it stands there."""
+        """Return the multiset of ``elements``, with repetitions."""
         return cls(frozenset(Counter(elements).items()))
 
     @property
     def size(self) -> int:
-        """How many elements there are, each counted as often as it occurs."""
+        """The number of elements, counted with their multiplicities."""
         return sum(count for _, count in self.counts)
 
     def count(self, element: Element) -> int:
-        """How often ``element`` occurs."""
+        """Return the multiplicity of ``element``."""
         return dict(self.counts).get(element, 0)
 
     def minus(self, other: "Multiset[Element]") -> "Multiset[Element]":
-        """What is left after taking away the elements of ``other``, one for one."""
+        """Return the multiset difference: multiplicities are subtracted, down to 0."""
         return Multiset(
             frozenset((Counter(dict(self.counts)) - Counter(dict(other.counts))).items())
         )
 
 
-# ------------------------------------------------------------------ distance
-# How far two databases lie apart: the three distances that neighbours are defined by.
+# ------------------------------------------------------------------ distances
 
 
 def symmetric_distance(left: Multiset[Element], right: Multiset[Element]) -> int:
-    """How many elements are added and removed on the way: the L1 distance of the histograms.
+    """Return the number of elements to add or remove: the L1 distance of the histograms.
 
     Example:
         >>> symmetric_distance(Multiset.of("aab"), Multiset.of("abc"))
@@ -67,9 +70,7 @@ def symmetric_distance(left: Multiset[Element], right: Multiset[Element]) -> int
 
 
 def replace_distance(left: Multiset[Element], right: Multiset[Element]) -> int | None:
-    """How many elements are replaced on the way.
-
-    None where the sizes differ and no replacing leads there.
+    """Return the number of elements to replace, or None if the sizes differ.
 
     Example:
         >>> replace_distance(Multiset.of("aab"), Multiset.of("abc"))
@@ -79,7 +80,7 @@ def replace_distance(left: Multiset[Element], right: Multiset[Element]) -> int |
 
 
 def edit_distance(left: Multiset[Element], right: Multiset[Element]) -> int:
-    """How many elements are added, removed or replaced on the way.
+    """Return the number of elements to add, remove or replace.
 
     Example:
         >>> edit_distance(Multiset.of("aab"), Multiset.of("abcc"))
@@ -91,7 +92,7 @@ def edit_distance(left: Multiset[Element], right: Multiset[Element]) -> int:
 def are_neighbours(
     left: Multiset[Element], right: Multiset[Element], neighbours: Neighbours
 ) -> bool:
-    """Whether one step of the relation leads from one database to the other, or none does.
+    """Return whether two databases are equal or neighbours under the given relation.
 
     Example:
         >>> are_neighbours(Multiset.of("ab"), Multiset.of("abb"), Neighbours.ADD_REMOVE)
@@ -106,24 +107,23 @@ def are_neighbours(
             assert_never(neighbours)
 
 
-# ------------------------------------------------------------------ histogram
-# A database as a vector: how often each element of the universe occurs.
+# ------------------------------------------------------------------ histograms
 
 
 @dataclass(frozen=True, slots=True)
 class Universe(Generic[Element]):
-    """All elements that a database could hold, in a public order."""
+    """All elements that a database can contain, in a public order."""
 
     elements: tuple[Element, ...]
 
     def __post_init__(self) -> None:
         if len(set(self.elements)) != len(self.elements):
-            raise InvalidValue("The elements of a universe are distinct.")
+            raise InvalidValue("The elements of a universe must be distinct.")
 
 
 @dataclass(frozen=True, slots=True)
 class Histogram(Generic[Element]):
-    """``counts[i]`` is the multiplicity of the i-th element of the universe.
+    """A database as a vector: ``counts[i]`` is the multiplicity of the i-th element.
 
     Guarantee: `of` and `multiset` are inverse to each other.
 
@@ -141,24 +141,25 @@ class Histogram(Generic[Element]):
             count < 0 for count in self.counts
         ):
             raise InvalidValue(
-                "A histogram has one count of at least 0 for each element of its universe."
+                "A histogram must have one count of at least 0 for each element of its "
+                "universe."
             )
 
     @classmethod
     def of(cls, multiset: Multiset[Element], universe: Universe[Element]) -> Self:
-        """The histogram of ``multiset``, whose elements all belong to ``universe``."""
+        """Return the histogram of ``multiset``, whose elements must be in ``universe``."""
         counts = tuple(multiset.count(element) for element in universe.elements)
         if sum(counts) != multiset.size:
-            raise InvalidValue("The multiset holds elements outside the universe.")
+            raise InvalidValue("The multiset contains elements outside the universe.")
         return cls(universe, counts)
 
     @property
     def multiset(self) -> Multiset[Element]:
-        """The same database, as a multiset."""
+        """This database as a multiset."""
         pairs = zip(self.universe.elements, self.counts, strict=True)
         return Multiset(frozenset(pair for pair in pairs if pair[1]))
 
     @property
     def size(self) -> int:
-        """The L1 norm: how many elements the database holds."""
+        """The number of elements of the database, which is the L1 norm."""
         return sum(self.counts)

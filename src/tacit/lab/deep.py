@@ -1,7 +1,8 @@
-"""Networks of JAX, trained by noisy descent over secret samples: with `jax-privacy`.
+"""Training of neural networks with DP-SGD, by the library `jax-privacy`.
 
-Gradients and noise are floating point, so that the guarantee is idealised, and says so. No
-session fits such a model: what a ledger promises holds in the arithmetic that is really used.
+Gradients and noise are floating-point numbers, so the guarantee is idealised, and it states
+this. A session does not fit such a model, because the guarantees of a ledger hold in the
+arithmetic that is really executed.
 """
 
 from collections.abc import Callable
@@ -19,10 +20,10 @@ from tacit.numeric import Number
 from tacit.numeric.entropy import Entropy, SystemEntropy
 
 Tree = Any
-"""Arrays in lists, tuples and dictionaries, as JAX has them."""
+"""A JAX pytree: arrays in nested lists, tuples and dictionaries."""
 
 LossOf = Callable[[Tree, Tree], Any]
-"""Weights and one unit's example, to its loss, in functions of `jax.numpy`."""
+"""A function from weights and one unit's example to its loss, written with `jax.numpy`."""
 
 ASSUMED = (
     "one unit is one example, and no two examples are of one unit",
@@ -32,7 +33,7 @@ ASSUMED = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trained:
-    """The weights that were learned, and what they lost."""
+    """The trained weights and their privacy guarantee."""
 
     weights: Tree
     guarantee: Guarantee
@@ -48,21 +49,21 @@ def train(  # noqa: PLR0913 - a network, its data, and public settings by name
     population: Population,
     delta: Number,
 ) -> Trained:
-    """What ``weights`` become by descent along noisy gradients of ``loss``.
+    """Train ``weights`` by descent along noisy gradients of ``loss``.
 
-    ``examples`` are arrays of one length, a place for each unit. The ``optimiser`` is one of
-    optax; it sees noisy gradients alone, and may do with them what it likes.
+    ``examples`` are arrays of the same length, with one entry per unit. The ``optimiser`` is an
+    optimiser of optax. It reads noisy gradients only, so it may do any computation with them.
 
-    Guarantee: that of the ``descent`` at ``delta``, if noise had exactly the law of real
-    numbers. It has not: JAX draws 32-bit floats from a 64-bit key.
+    Guarantee: the loss of ``descent`` at ``delta``, if the noise had exactly the distribution
+    for real numbers. It does not: JAX draws 32-bit floats from a 64-bit key.
     """
     if population.unit.neighbours is not Neighbours.ADD_REMOVE:
         raise InvalidValue(
-            "Samples hide a unit that is added or removed, and this population has "
-            f"{population.unit}; declare it by add or remove."
+            "Sampling protects units that are added or removed, but this population has "
+            f"{population.unit}; declare a unit that is added or removed."
         )
     lost = descent.loss(delta)
-    found = _descended(
+    found = _run_descent(
         loss,
         weights,
         examples,
@@ -74,7 +75,7 @@ def train(  # noqa: PLR0913 - a network, its data, and public settings by name
     return Trained(found, guarantee)
 
 
-def _descended(  # noqa: PLR0913 - the same
+def _run_descent(  # noqa: PLR0913 - the same
     loss: LossOf,
     weights: Tree,
     examples: Tree,
@@ -87,13 +88,13 @@ def _descended(  # noqa: PLR0913 - the same
     gradient = privacy.clipped_grad(
         loss, l2_clip_norm=descent.clip, batch_argnums=1, keep_batch_dim=False
     )
-    # by default its key would have 31 bits, of a generator that can be guessed
+    # the library's default key would have 31 bits, from a generator that can be predicted
     key = jax.random.wrap_key_data(entropy.words(1).view(np.uint32), impl="threefry2x32")
     noise = privacy.noise_addition.gaussian_privatizer(
         stddev=float(descent.noise) * descent.clip, prng_key=key
     )
 
-    @jax.jit  # type: ignore[untyped-decorator] # JAX is not there where types are checked
+    @jax.jit  # type: ignore[untyped-decorator] # JAX is not installed for the type check
     def step(weights: Tree, states: Tree, sample: Tree, padding: Any) -> tuple[Tree, Tree]:
         total = gradient(weights, sample, is_padding_example=padding)
         noisy, drawn = noise.update(total, states[0])
@@ -105,16 +106,16 @@ def _descended(  # noqa: PLR0913 - the same
     states = noise.init(weights), optimiser.init(weights)
     units = len(jax.tree.leaves(examples)[0])
     for places in descent.samples(units, entropy):
-        padded, padding = _padded(places, descent.expected)
+        padded, padding = _pad(places, descent.expected)
         sample = jax.tree.map(lambda each, at=padded: each[at], examples)
         weights, states = step(weights, states, sample, padding)
     return weights
 
 
-def _padded(places: Any, size: int) -> tuple[Any, Any]:
-    """The places and as many others as fill a multiple of ``size``, and which those are.
+def _pad(places: Any, size: int) -> tuple[Any, Any]:
+    """Return the indices padded to a multiple of ``size``, and which entries are padding.
 
-    A new length is compiled anew, and samples have many: so they come in few.
+    JAX compiles a function again for each new length. Padding reduces the number of lengths.
     """
     whole = size * max(1, ceil(places.size / size))
     padded = np.zeros(whole, dtype=np.int64)

@@ -1,7 +1,10 @@
-"""A privacy loss distribution on a grid of losses, and many of it, one after the other.
+"""Accounting of DP-SGD: Gaussian noise on secret Poisson samples, repeated many times.
 
-Losses are multiples of a step. A law that lies between two of them is split over both such that
-neither neighbour's mass changes, which only makes the two easier to tell apart.
+`LossGrid` is a privacy loss distribution on a grid of losses, and composes by Fourier
+transforms. A loss between two grid points is split over both, such that the mass of neither
+neighbour changes; this can only make the two neighbours easier to distinguish, so the result is
+an upper bound. `SampledGaussian` is the privacy curve of the repeated subsampled Gaussian
+mechanism, and `SampledDescent` holds the public settings of a DP-SGD run.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,25 +26,30 @@ from tacit.numeric.entropy import Entropy
 Floats = NDArray[np.float64]
 
 Tail = Callable[[float], float]
-"""A number, to the mass on one side of it."""
+"""A function from a number to the probability mass on one side of it."""
 
 STEP = 1e-4
-"""Between two losses."""
+"""The distance between two losses of the grid."""
 
 TAIL = 1e-14
-"""What may lie outside of the window that sums of losses are computed in; it is added."""
+"""The mass that may lie outside the window in which sums of losses are computed.
+
+It is added to delta.
+"""
 
 ROUNDING = 2.0**-50
-"""Room for the rounding of a fast Fourier transform, for each of its levels."""
+"""A bound on the rounding error of a fast Fourier transform, per level."""
 
 
 SLOPES = [2.0 ** (half / 2) for half in range(-10, 21)]
-"""That are tried, to find such a window."""
+"""The parameters of Chernoff's bound that are tried for such a window."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LossGrid:
-    """Masses of losses ``(first + i) * STEP``, and of what is told outright.
+    """A privacy loss distribution: masses of the losses ``(first + i) * STEP``.
+
+    ``outright`` is the mass of infinite loss: outputs that reveal the neighbour with certainty.
 
     Reference: Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022 (connecting the dots); Koskela,
     Jälkö, Honkela 2020 (sums by Fourier transforms).
@@ -55,10 +63,11 @@ class LossGrid:
     def between(
         cls, first: int, likely: Floats, unlikely: Floats, below: float, outright: float
     ) -> "LossGrid":
-        """From what two neighbours have between grid points, ``first`` and those after it.
+        """Build the distribution from the masses of two neighbours between grid points.
 
-        ``likely`` is the mass of the one whose loss it is, and ``unlikely`` that of the other;
-        ``below`` and ``outright`` are what the first has before and after all of them.
+        The grid points are ``first`` and those after it. ``likely`` are the masses of the
+        neighbour whose loss is described, and ``unlikely`` those of the other. ``below`` and
+        ``outright`` are the masses of the former below and above all grid points.
         """
         lower = np.exp(STEP * (first + np.arange(likely.size)))
         upper = np.clip((likely - unlikely * lower) / -expm1(-STEP), 0, likely)
@@ -66,29 +75,32 @@ class LossGrid:
         return cls(first, masses, outright)
 
     def repeated(self, times: int) -> "LossGrid":
-        """The law of the sum of so many; what the window may miss counts as told outright."""
+        """Return the distribution of the sum of ``times`` independent losses.
+
+        Mass that the window may miss counts as infinite loss.
+        """
         low, high = (sign * self._reach(times, sign) for sign in (-1, 1))
-        size = 1 << (high - low).bit_length()  # of which a Fourier transform is fast
+        size = 1 << (high - low).bit_length()  # a power of two, for a fast Fourier transform
         masses = np.zeros(size)
         np.add.at(masses, np.arange(self.masses.size) % size, self.masses)
         turned = np.fft.irfft(np.fft.rfft(masses) ** times, size)
-        # on this circle the sum of all lowest losses stands at 0
+        # the convolution is circular, and the sum of the lowest losses is at index 0
         found = np.roll(turned, times * self.first - low)
         room = ROUNDING * log2(size) * times * sqrt(size * float(np.sum(self.masses**2)))
         outright = -expm1(times * log1p(-self.outright)) + TAIL + room
         return LossGrid(low, np.maximum(found, 0), outright)
 
     def delta_at(self, epsilon: float) -> float:
-        """How much more one neighbour has than e to ``epsilon`` times the other."""
+        """Return the delta at ``epsilon`` (the hockey-stick divergence)."""
         losses = STEP * (self.first + np.arange(self.masses.size))
         above = losses > epsilon
         part = self.masses[above] * -np.expm1(epsilon - losses[above])
         return float(min(1.0, part.sum() * (1 + 1e-12) + self.outright))
 
     def _reach(self, times: int, sign: int) -> int:
-        """So many steps up, or down, the sum of ``times`` hardly ever goes.
+        """Return the number of steps above (or below) 0 that a sum of losses rarely exceeds.
 
-        Reference: Chernoff's bound; it holds at every slope, and the best of a few is taken.
+        Reference: Chernoff's bound; it holds at every slope, and the best of a few is used.
         """
         losses = sign * STEP * (self.first + np.arange(self.masses.size))
         tops = [times * float(losses.max())]
@@ -99,33 +111,33 @@ class LossGrid:
 
 
 def cells(edges: Floats, below: Tail, above: Tail) -> Floats:
-    """The mass between each two edges, by the tail that is nearer, so that no digit is lost."""
+    """Return the mass between adjacent edges, from the smaller tail to keep precision."""
     under, over = (np.array([tail(edge) for edge in edges]) for tail in (below, above))
     return np.maximum(np.where(under[1:] < over[:-1], np.diff(under), -np.diff(over)), 0)
 
 
-# ------------------------------------------------------------------ sampled gaussian
-# Gaussian noise on secret samples, again and again: what DP-SGD loses, fixed in advance.
+# ------------------------------------------------------------------ subsampled Gaussian
 
 EPSILON_UNIT = Fraction(1, 10**5)
-"""An epsilon that is read off the curve is a multiple of this, rounded up."""
+"""The unit to which an epsilon of the curve is rounded up."""
 
 LEAST_SCALE = Fraction(3, 10)
-"""Of noise over what one unit moves: below it a sample hides nobody."""
+"""The smallest ratio of noise to sensitivity; below it, sampling protects nobody."""
 
 REACH = 10
-"""Deviations of noise within which losses are told apart; what is beyond is told outright."""
+"""The range of the grid in standard deviations of noise; beyond it, the loss is infinite."""
 
 
 @dataclass(frozen=True, slots=True)
 class SampledGaussian:
-    """Real Gaussian noise on a sum over a Poisson sample, so many ``times``.
+    """Real Gaussian noise on sums over Poisson samples, repeated ``times`` times.
 
-    ``scale`` is the deviation of the noise over what one unit moves the sum by; each unit is in
-    each sample with ``probability``, and neighbours differ by adding or removing one.
+    ``scale`` is the standard deviation of the noise divided by the sensitivity of the sum. Each
+    unit is in each sample with ``probability``, and neighbours differ in one added or removed
+    unit.
 
-    Guarantee: deltas are rounded up. The curve is that of all times together, for steps that
-    may look at what was released before; settings are fixed in advance.
+    Guarantee: deltas are rounded up. The curve is for all repetitions together, where each may
+    depend on earlier releases. The settings are fixed in advance.
     Reference: Zhu, Dong, Wang 2022, theorem 11 (the two pairs that dominate a sample).
 
     Example:
@@ -141,28 +153,28 @@ class SampledGaussian:
     def __post_init__(self) -> None:
         if not (0 < self.probability <= 1 and self.scale >= LEAST_SCALE and self.times > 0):
             raise InvalidValue(
-                "Samples hold each unit with a probability above 0 and up to 1, are 1 or more, "
-                f"and get noise of {LEAST_SCALE} or more of what a unit moves; "
+                "Sampling needs a probability above 0 and up to 1, at least 1 repetition, and "
+                f"noise of at least {LEAST_SCALE} times the sensitivity; "
                 f"{self.probability}, {self.times} and {float(self.scale):.3g} were given."
             )
 
     @classmethod
     def of(cls, event: Event) -> "SampledGaussian":
-        """The law of an event: one sample's noise, repeated."""
+        """Return the curve of an event: Gaussian noise on a sample, repeated."""
         match event:
             case Repeated(Sampled(RealGaussianNoise(square, variance), probability), times):
                 return cls(probability, sqrt_bounds(variance / square)[0], times)
         raise InvalidValue(
-            "A curve of samples is for real Gaussian noise on a sample, repeated, and not for "
+            "This curve is for repeated real Gaussian noise on a sample, and not for a "
             f"{type(event).__name__}."
         )
 
     def delta_at(self, epsilon: float) -> float:
-        """The delta at ``epsilon``, for whoever is added and for whoever is removed."""
+        """Return the delta at ``epsilon``, for both adding and removing a unit."""
         return max(grid.delta_at(epsilon) for grid in _together(self))
 
     def epsilon_at(self, delta: float) -> Fraction:
-        """The least epsilon within ``delta``, rounded up.
+        """Return the smallest epsilon at ``delta``, rounded up.
 
         Example:
             >>> epochs = SampledGaussian(Fraction(1, 100), Fraction(1), 100)
@@ -172,27 +184,28 @@ class SampledGaussian:
         lost = max(grid.outright for grid in _together(self))
         if not lost < delta < 1:
             raise InvalidValue(
-                f"An epsilon is found at a delta above {lost:.2g} and below 1, not {delta}."
+                f"The delta must be above {lost:.2g} and below 1, but {delta} was given."
             )
         return least_that(lambda found: self.delta_at(float(found)) <= delta, EPSILON_UNIT)
 
 
 @lru_cache(maxsize=16)
 def _together(law: SampledGaussian) -> tuple[LossGrid, LossGrid]:
-    """The loss of all times, for one who is removed and for one who is added.
+    """Return the composed loss distributions for removing and for adding a unit.
 
-    One who is removed turns a mixture of noise about 0 and about 1 into noise about 0. Its loss
-    rises with what is released, from edge to edge of the grid; one who is added goes back.
+    Removing a unit turns a mixture of noise around 0 and noise around 1 into noise around 0.
+    The loss increases with the released value, so the cells of the grid are intervals of this
+    value. Adding a unit is the reverse.
     """
     chance, scale = float(law.probability), float(law.scale)
 
     def normal(value: float) -> float:
         return erfc(-value / (scale * sqrt(2))) / 2
 
-    def mixed(value: float) -> float:
+    def mixture_below(value: float) -> float:
         return (1 - chance) * normal(value) + chance * normal(value - 1)
 
-    def mixed_above(value: float) -> float:
+    def mixture_above(value: float) -> float:
         return (1 - chance) * normal(-value) + chance * normal(1 - value)
 
     def loss(value: float) -> float:
@@ -204,32 +217,34 @@ def _together(law: SampledGaussian) -> tuple[LossGrid, LossGrid]:
 
     first, last = floor(loss(-REACH * scale) / STEP), ceil(loss(1 + REACH * scale) / STEP)
     edges = np.array([place(STEP * number) for number in range(first, last + 1)])
-    mixture = cells(edges, mixed, mixed_above)
+    mixture = cells(edges, mixture_below, mixture_above)
     noise = cells(edges, normal, lambda value: normal(-value))
-    removed = LossGrid.between(first, mixture, noise, mixed(edges[0]), mixed_above(edges[-1]))
+    removed = LossGrid.between(
+        first, mixture, noise, mixture_below(edges[0]), mixture_above(edges[-1])
+    )
     added = LossGrid.between(
         -last, noise[::-1], mixture[::-1], normal(-edges[-1]), normal(edges[0])
     )
     return removed.repeated(law.times), added.repeated(law.times)
 
 
-# ------------------------------------------------------------------ sampled descent
-# Noisy descent over secret samples (DP-SGD): its public settings, their event and loss.
+# ------------------------------------------------------------------ settings of DP-SGD
 
 NOISE_UNIT = Fraction(1, 100)
-"""Noise that is solved for is a multiple of this, rounded up."""
+"""The unit to which calibrated noise is rounded up."""
 
 
 @dataclass(frozen=True, slots=True)
 class SampledDescent:
-    """So many ``steps``, each on a sample that holds every unit with ``probability``.
+    """DP-SGD: ``steps`` steps, each on a sample that contains a unit with ``probability``.
 
-    Of each unit in the sample the gradient is clipped to the norm ``clip``; their sum gets
-    Gaussian noise of ``noise`` times the clip, and is divided by ``expected``, the number of
-    units that one expects in a sample. All of these are public, and no batch decides about any.
+    The gradient of each unit in the sample is clipped to the norm ``clip``. Their sum gets
+    Gaussian noise with standard deviation ``noise`` times the clip, and is divided by
+    ``expected``, the expected number of units in a sample. All settings are public, and none
+    depends on a batch.
 
-    Guarantee: ``loss(delta)`` bounds what all noisy sums tell together about one unit that is
-    added or removed, where samples stay secret and noise is real: idealised.
+    Guarantee: ``loss(delta)`` bounds the privacy loss of all noisy sums together, for one unit
+    that is added or removed. It is idealised: samples must stay secret, and noise is real.
     Reference: Abadi, Chu, Goodfellow, McMahan, Mironov, Talwar, Zhang 2016, algorithm 1.
 
     Example:
@@ -249,21 +264,22 @@ class SampledDescent:
     clip: float = 1.0
 
     def __post_init__(self) -> None:
-        _ = self.law  # refuses what is out of range
+        _ = self.law  # raises if a setting is out of range
         if self.expected < 1 or not self.clip > 0:
             raise InvalidValue(
-                "A sample is expected to hold 1 unit or more, and gradients are clipped to a "
-                f"norm above 0; {self.expected} and {self.clip} were given."
+                "The expected number of units in a sample must be at least 1 and the clip "
+                f"above 0, but {self.expected} and {self.clip} were given."
             )
 
     @classmethod
     def within(
         cls, loss: Loss, probability: Number, *, steps: int, expected: int, clip: float = 1.0
     ) -> "SampledDescent":
-        """With the least noise, to a hundredth of the clip, that stays within ``loss``."""
+        """Return the descent with the least noise within ``loss``, in units of `NOISE_UNIT`."""
         if loss.measure is not Measure.APPROXIMATE or not (loss.amount and loss.delta):
             raise InvalidValue(
-                f"Samples have a loss in epsilon with a delta, both above 0, and not {loss}."
+                "Sampled descent needs a loss with an epsilon and a delta, both above 0, but "
+                f"{loss} was given."
             )
         one = cls(exact(probability), steps, expected, Fraction(1), clip)
 
@@ -275,23 +291,24 @@ class SampledDescent:
         return replace(one, noise=least_that(stays, NOISE_UNIT))
 
     def event(self) -> Repeated:
-        """Gaussian noise on a sample, for each step: norms are in clips."""
+        """Describe the releases: Gaussian noise on a sample in each step, in units of clip."""
         sums = RealGaussianNoise(Fraction(1), self.noise**2)
         return Repeated(Sampled(sums, self.probability), self.steps)
 
     @property
     def law(self) -> SampledGaussian:
-        """The curve of that event."""
+        """The privacy curve of all steps together."""
         return SampledGaussian.of(self.event())
 
     def loss(self, delta: Number) -> Loss:
-        """The epsilon of all steps together, at ``delta``."""
+        """Return the loss of all steps together, at ``delta``."""
         return Loss.approximate(self.law.epsilon_at(float(exact(delta))), delta)
 
     def samples(self, units: int, entropy: Entropy) -> Iterator[Integers]:
-        """The places of the units of each step's sample: each is in it by a coin of its own.
+        """Yield the indices of the units in the sample of each step (Poisson sampling).
 
-        Guarantee: coins are exact and independent. Samples are secret, and so is their size.
+        Guarantee: the coin flips are exact and independent. Samples are secret, and so is
+        their size.
         """
         coin = Bernoulli(self.probability)
         for _ in range(self.steps):

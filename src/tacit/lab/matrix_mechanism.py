@@ -1,4 +1,9 @@
-"""Many linear queries about the same cells at once: the matrix mechanism, on integers."""
+"""The matrix mechanism on integers: many linear queries over the same cells.
+
+The mechanism adds Gaussian noise to a few linear combinations of the cells, the strategy, and
+computes the answers to all queries from these by least squares. `choose_queries` chooses the
+strategy with the smallest total squared error.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,21 +21,22 @@ from tacit.noise import DiscreteGaussian, Integers, narrowed
 from tacit.numeric.entropy import Entropy
 
 Rows = tuple[tuple[int, ...], ...]
-"""Linear queries: one a row, with a whole coefficient for each cell."""
+"""Linear queries: one per row, with an integer coefficient for each cell."""
 
 Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class LinearQueries:
-    """Whole combinations of cells with Gaussian noise, from which any others are read.
+    """The matrix mechanism: integer combinations of cells with Gaussian noise.
 
-    What is noised is ``strategy`` times the cells; `answers` reads queries off it by least
-    squares, which is post-processing. A batch may hold several tables, one after the other.
+    The noise is added to ``strategy`` times the cells. `answers` computes other queries from
+    the release by least squares, which is post-processing. A batch may contain several tables,
+    one after the other.
 
-    Guarantee: where one unit moves the cells by at most d in L1, it moves what is noised by at
-    most d times the greatest norm of a column, in the very integers that are used. Queries that
-    the strategy spans are answered without bias.
+    Guarantee: if one unit changes the cells by at most d in L1, it changes the combinations by
+    at most d times the largest norm of a column of the strategy, in the integers that are
+    really used. Queries in the row space of the strategy are answered without bias.
     Reference: Li, Miklau, Hay, McGregor, Rastogi 2015, proposition 3 (the matrix mechanism).
 
     Example:
@@ -48,77 +54,85 @@ class LinearQueries:
 
     def __post_init__(self) -> None:
         if not self.strategy or len({len(row) for row in self.strategy}) != 1:
-            raise InvalidValue("A strategy has a row or more, each with all of the cells.")
+            raise InvalidValue(
+                "A strategy needs at least one row, and each row one coefficient per cell."
+            )
         if not any(map(any, self.strategy)):
-            raise InvalidValue("A strategy asks for something: not all of it is 0.")
-        Gaussian(self.variance)  # refuses a variance of nothing
+            raise InvalidValue(
+                "All coefficients of the strategy are 0; at least one must differ from 0."
+            )
+        Gaussian(self.variance)  # raises if the variance is not above 0
 
     @property
     def column_square(self) -> int:
-        """The square of the greatest norm of a column: what a cell that is 1 more moves."""
+        """The largest squared norm of a column: the squared sensitivity to one cell."""
         columns = zip(*self.strategy, strict=True)
         squares: list[int] = [sum(each * each for each in column) for column in columns]
         return max(squares)
 
     def event(self, sensitivity: Sensitivity) -> GaussianNoise:
-        """Gaussian noise on the strategy, for that L1 sensitivity of the cells."""
+        """Describe the noise on the strategy, for an L1 sensitivity of the cells."""
         square = sensitivity.in_norm(Norm.L1).square * self.column_square
         return GaussianNoise(square, self.variance)
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway
     ) -> Integers:
-        """The strategy's own answers with noise, table after table."""
+        """Release the strategy's combinations with noise, table after table."""
         draw = Combined(self.strategy, AddNoise(DiscreteGaussian(self.variance)))
         return gateway.release(secret, sensitivity.in_norm(Norm.L1), draw)
 
     def error(self, confidence: Fraction) -> Fraction:
-        """What an answer of the strategy errs by at most, with at least this probability."""
+        """Return the margin of error of one combination, with at least this probability."""
         return Gaussian(self.variance).error(confidence)
 
     def answers(self, released: Integers, queries: Rows) -> Numbers:
-        """The answers to ``queries`` that least squares reads off a release, table by table."""
+        """Return the least-squares answers to ``queries`` from a release, table by table."""
         tables = released.astype(np.float64).reshape(-1, len(self.strategy))
-        answers: Numbers = (tables @ self._reading(queries).T).ravel()
+        answers: Numbers = (tables @ self._reconstruction(queries).T).ravel()
         return answers
 
     def deviations(self, queries: Rows) -> Numbers:
-        """The standard deviation of each of these answers, at most."""
-        spread: Numbers = np.linalg.norm(self._reading(queries), axis=1)
+        """Return an upper bound on the standard deviation of each answer."""
+        spread: Numbers = np.linalg.norm(self._reconstruction(queries), axis=1)
         scaled: Numbers = spread * float(self.variance) ** 0.5
         return scaled
 
-    def _reading(self, queries: Rows) -> Numbers:
+    def _reconstruction(self, queries: Rows) -> Numbers:
+        """Return the matrix from the strategy's answers to the answers to ``queries``."""
         strategy = np.array(self.strategy, dtype=np.float64)
-        reading: Numbers = _numbers(queries, strategy.shape[1]) @ np.linalg.pinv(strategy)
-        missed = np.abs(reading @ strategy - np.array(queries, dtype=np.float64)).max()
+        matrix: Numbers = _numbers(queries, strategy.shape[1]) @ np.linalg.pinv(strategy)
+        missed = np.abs(matrix @ strategy - np.array(queries, dtype=np.float64)).max()
         if missed > SPANNED * max(1, np.abs(np.array(queries)).max()):
             raise InvalidValue(
-                "The strategy does not span these queries, so that an answer would be biased; "
-                "choose one that does."
+                "The strategy does not span these queries, so their answers would be biased; "
+                "choose a strategy that spans them."
             )
-        return reading
+        return matrix
 
 
 SPANNED = 1e-6
-"""What the floats of a reading can be off by where the strategy spans a query."""
+"""The largest rounding error of floats if the strategy spans a query."""
 
 
 @dataclass(frozen=True, slots=True)
 class Combined:
-    """The draw: whole combinations of the cells of each table, each with its own noise.
+    """The draw: integer combinations of the cells of each table, each with its own noise.
 
-    Guarantee: the combinations are those of the integers, however large.
+    Guarantee: the combinations are exact for integers of any size.
     """
 
     strategy: Rows
     noise: AddNoise
 
     def __call__(self, values: Integers, entropy: Entropy) -> Integers:
-        """The combinations with noise."""
+        """Return the combinations with noise."""
         cells = len(self.strategy[0])
         if values.size % cells:
-            raise InvalidValue(f"A table has {cells} cells, and {values.size} are no such.")
+            raise InvalidValue(
+                f"The number of values must be a multiple of {cells} cells, but "
+                f"{values.size} were given."
+            )
         tables = values.astype(object).reshape(-1, cells)
         combined = tables @ np.array(self.strategy, dtype=object).T
         return self.noise(narrowed(combined.ravel()), entropy)
@@ -126,28 +140,27 @@ class Combined:
 
 def _numbers(queries: Sequence[Sequence[int]], cells: int) -> Numbers:
     if not queries or {len(row) for row in queries} != {cells}:
-        raise InvalidValue(f"A query has a coefficient for each of the {cells} cells.")
+        raise InvalidValue(f"A query needs one coefficient for each of the {cells} cells.")
     return np.array(queries, dtype=np.float64)
 
 
-# ------------------------------------------------------------------ workload
-# What to measure for a batch of linear queries: that with the least error of all together.
+# ------------------------------------------------------------------ choice of a strategy
 
 BITS = 12
-"""Fractions of a strategy that is computed are rounded to so many bits."""
+"""Number of bits to which a computed strategy is rounded."""
 
 RIDGE = 1e-3
-"""What is added to a Gram matrix, as a part of its mean eigenvalue, so that it has a root."""
+"""The ridge on a Gram matrix, relative to its mean eigenvalue, so that it is invertible."""
 
 MOST_CELLS = 2048
-"""Cells of one batch: the eigenvalues of as many take seconds."""
+"""The largest number of cells; the eigenvalues of such a matrix take seconds."""
 
 
 def choose_queries(queries: Rows, sensitivity: Sensitivity, loss: Loss) -> LinearQueries:
-    """The strategy for ``queries`` whose answers have the least squared error within ``loss``.
+    """Return the strategy for ``queries`` with the least total squared error within ``loss``.
 
-    Compared are the queries themselves, each once; the cells; a binary tree above them; and
-    the fourth root of the queries' Gram matrix, rounded to integers.
+    Four strategies are compared: the distinct queries themselves; the cells; a binary tree over
+    the cells; and the fourth root of the queries' Gram matrix, rounded to integers.
 
     Example:
         >>> from tacit.core.sensitivity import Rule
@@ -158,10 +171,10 @@ def choose_queries(queries: Rows, sensitivity: Sensitivity, loss: Loss) -> Linea
     cells = len(queries[0]) if queries else 0
     if not 0 < cells <= MOST_CELLS or {len(row) for row in queries} != {cells}:
         raise InvalidValue(
-            f"Queries have a coefficient for each of the cells, of which {MOST_CELLS} are the "
-            "most."
+            "Each query needs one coefficient for each cell, and there can be at most "
+            f"{MOST_CELLS} cells."
         )
-    found = (_asked(queries), _cells(cells), _tree(cells), _root(queries))
+    found = (_distinct(queries), _cells(cells), _tree(cells), _root(queries))
     best = min(filter(None, found), key=lambda rows: squared_error(rows, queries))
     unit = LinearQueries(best, Fraction(1))
     moved = Sensitivity(
@@ -173,18 +186,18 @@ def choose_queries(queries: Rows, sensitivity: Sensitivity, loss: Loss) -> Linea
     )
     noise = choose_noise([moved], len(best), loss).mechanism
     if not isinstance(noise, Gaussian):
-        raise InvalidValue("A batch of queries needs a budget in rho, or one with a delta.")
+        raise InvalidValue("A batch of queries needs a loss in rho, or a loss with a delta.")
     return LinearQueries(best, noise.variance)
 
 
 def squared_error(strategy: Rows, queries: Rows) -> float:
-    """The squared error of all answers together, at a unit's worth of noise."""
+    """Return the total squared error of all answers, at one unit of noise."""
     measured = LinearQueries(strategy, Fraction(1))
     return float((measured.deviations(queries) ** 2).sum()) * measured.column_square
 
 
-def _asked(queries: Rows) -> Rows:
-    """The queries without their multiples: what is asked twice is measured once."""
+def _distinct(queries: Rows) -> Rows:
+    """Return the queries without multiples of each other, so that none is measured twice."""
     return tuple(dict.fromkeys(_primitive(row) for row in queries if any(row)))
 
 
@@ -199,7 +212,7 @@ def _cells(cells: int) -> Rows:
 
 
 def _tree(cells: int) -> Rows:
-    """The sums over the nodes of a binary tree above the cells, the cells among them."""
+    """Return the sums over all nodes of a binary tree, whose leaves are the cells."""
     rows, width = [], 1
     while width < 2 * cells:
         starts = range(0, cells, width)
@@ -209,9 +222,10 @@ def _tree(cells: int) -> Rows:
 
 
 def _root(queries: Rows) -> Rows:
-    """The fourth root of the Gram matrix, whose error is least for a sum of squared norms.
+    """Return the fourth root of the Gram matrix, which minimises the sum of squared norms.
 
-    Columns below the greatest norm are filled up to it by rows of their own, for nothing.
+    Columns whose norm is below the largest norm get a row of their own that fills the
+    difference. This does not increase the sensitivity.
     Reference: Li, Miklau 2012, program 2, the eigen-design, with the weights of the root.
     """
     asked: Numbers = np.array(queries, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""What a person's own machine remembers, so that many waves tell no more than one."""
+"""Memoised responses in the local model: repeated surveys cost as much as one."""
 
 from tacit.local import Oracle
 from tacit.noise import Integers
@@ -6,11 +6,11 @@ from tacit.numeric.entropy import Entropy
 
 
 class Memory:
-    """The first report of a person, told again in every later wave.
+    """A respondent's device that sends its first report again in every later survey wave.
 
-    Guarantee: all waves together lose what the first one does, since the later reports are
-    copies of it. The answer itself is not kept, and a later one is not looked at: a new report
-    for a changed answer would show that it changed, which no ratio bounds.
+    Guarantee: all waves together have the privacy loss of the first one, since later reports
+    are copies of it. The answer itself is not stored, and later answers are ignored: a new
+    report for a changed answer would reveal that it changed, and no ratio would bound this.
 
     Example:
         >>> from fractions import Fraction
@@ -26,10 +26,10 @@ class Memory:
     def __init__(self, oracle: Oracle, entropy: Entropy) -> None:
         self._oracle = oracle
         self._entropy = entropy
-        self._told: Integers | None = None
+        self._first_report: Integers | None = None
 
     def report(self, answer: Integers) -> Integers:
-        """The report of the first answer that was ever given here."""
-        if self._told is None:
-            self._told = self._oracle.randomise(answer, self._entropy)
-        return self._told
+        """Return the report of the first answer; later answers are ignored."""
+        if self._first_report is None:
+            self._first_report = self._oracle.randomise(answer, self._entropy)
+        return self._first_report

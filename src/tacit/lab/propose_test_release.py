@@ -1,4 +1,9 @@
-"""The truncated Laplace mechanism: one integer, with noise that never passes a bound."""
+"""Two mechanisms with a delta: truncated Laplace noise, and propose-test-release.
+
+`TruncatedLaplace` adds noise that never exceeds a bound. `ProposeTestRelease` proposes a bound
+on the local sensitivity, tests privately whether the data are far from violating it, and only
+then releases the value with noise for this bound.
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,11 +19,12 @@ from tacit.numeric.entropy import Entropy
 
 @dataclass(frozen=True, slots=True)
 class TruncatedLaplace:
-    """One integer with discrete Laplace noise that is cut at ``reach``.
+    """One integer with discrete Laplace noise that is truncated at ``reach``.
 
     Guarantee: an integer of sensitivity d, released once, is (d / scale, delta)-private, where
-    delta is the probability that the noise lies within d steps of one end of its reach: there
-    the neighbour cannot follow. The interval of a release is certain, and not merely likely.
+    delta is the probability that the noise lies within d steps of one end of its range: a
+    neighbour cannot produce these outputs. The interval of a release is certain, and not merely
+    likely.
     Reference: Geng, Ding, Guo, Kumar 2020, theorem 1.
 
     Example:
@@ -37,7 +43,7 @@ class TruncatedLaplace:
         self._noise()
 
     def event(self, sensitivity: Sensitivity) -> TruncatedLaplaceNoise:
-        """Truncated Laplace noise of this scale and reach, for that sensitivity."""
+        """Describe the noise, for the given sensitivity."""
         return TruncatedLaplaceNoise(
             sensitivity.in_norm(Norm.L1).amount, self.scale, self.reach
         )
@@ -45,22 +51,24 @@ class TruncatedLaplace:
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway
     ) -> Integers:
-        """The integer with noise; a batch of any other length than 1 is refused."""
+        """Release the integer with noise; the batch must have length 1."""
         draw = AddVector(self._noise(), dimensions=1)
         return gateway.release(secret, sensitivity.in_norm(Norm.L1), draw)
 
     def error(self, confidence: Fraction) -> Fraction:
-        """The least integer t with P(abs(noise) <= t) >= confidence; the reach, for certainty.
+        """Return the least integer t with P(abs(noise) <= t) >= confidence.
 
         P(abs(noise) <= t) = (1 + q - 2 * q**(t + 1)) / (1 + q - 2 * q**(reach + 1)), where q =
         exp(-1 / scale).
         """
         if not 0 <= confidence <= 1:
-            raise InvalidValue(f"A confidence lies in [0, 1], and {confidence} does not.")
+            raise InvalidValue(
+                f"The confidence must be between 0 and 1, but {confidence} was given."
+            )
         ratio = exp_bounds(-1 / self.scale)[0]
         end = exp_bounds(-(self.reach + 1) / self.scale)[0]
         beyond = (1 - confidence) * (1 + ratio) / 2 + confidence * end
-        if beyond == 0:  # certainty is asked for, and the end is too unlikely for its bound
+        if beyond == 0:  # the confidence is 1, and the lower bound on the end rounds to 0
             return Fraction(self.reach)
         # q**(t + 1) <= beyond, where -scale * log(beyond) is rounded up
         least = (-self.scale * log_bounds(beyond)[0]).__ceil__() - 1
@@ -70,21 +78,21 @@ class TruncatedLaplace:
         return TruncatedDiscreteLaplace(self.scale, self.reach)
 
 
-# ------------------------------------------------------------------ propose test release
-# Propose, test, release: noise for a bound that the data are first shown to keep.
+# ------------------------------------------------------------------ propose-test-release
 
 
 @dataclass(frozen=True, slots=True)
 class ProposeTestRelease:
-    """A pair (passed, noisy value), from a secret pair (value, distance); (0, 0) if it fails.
+    """Propose-test-release: from a secret (value, distance) to (passed, noisy value).
 
-    The distance is how many units must change before some dataset has a local sensitivity above
-    ``bound``: 0 where this one has. Local sensitivity, distance and privacy unit speak of the
-    same neighbours, so a unit moves the distance by 1 at most. The `Sensitivity` of the pair is
-    its worst case over all neighbours, for audits; it sets no noise.
+    The distance is the number of units that must change until the local sensitivity exceeds
+    ``bound``; it is 0 if the present dataset exceeds it. Local sensitivity, distance and
+    privacy unit use the same neighbours, so one unit changes the distance by at most 1. If the
+    test fails, the release is (0, 0). The `Sensitivity` of the pair is its worst case over all
+    neighbours. It is used by audits, and does not determine the noise.
 
     Guarantee: (test_epsilon + release_epsilon, delta).
-    Reference: Dwork, Lei 2009; for the discrete law it is proved in
+    Reference: Dwork, Lei 2009; for discrete noise it is proved in
     ``docs/privacy/mechanisms/propose_test_release.md``.
 
     Example:
@@ -106,20 +114,22 @@ class ProposeTestRelease:
     def __post_init__(self) -> None:
         for name in ("bound", "test_epsilon", "release_epsilon"):
             if getattr(self, name) <= 0:
-                raise InvalidValue(f"{name} is above 0, and {getattr(self, name)} was given.")
+                raise InvalidValue(
+                    f"{name} must be above 0, but {getattr(self, name)} was given."
+                )
         if not 0 < self.delta < 1:
-            raise InvalidValue(f"delta lies between 0 and 1, and {self.delta} was given.")
+            raise InvalidValue(f"delta must be between 0 and 1, but {self.delta} was given.")
 
     @property
     def threshold(self) -> int:
-        """The least integer that test noise passes with probability delta or less.
+        """The least integer that the test's noise exceeds with probability at most delta.
 
         P(noise > t) = q**(t + 1) / (1 + q), q = exp(-test_epsilon).
         """
         return _threshold(self.test_epsilon, self.delta)
 
     def event(self, sensitivity: Sensitivity) -> event.ProposeTestReleaseEvent:
-        """A test and a release, however far the pair moves at worst."""
+        """Describe the test and the release, which do not depend on the worst case."""
         sensitivity.in_norm(Norm.LINF)
         return event.ProposeTestReleaseEvent(
             self.test_epsilon, self.release_epsilon, self.delta
@@ -128,7 +138,7 @@ class ProposeTestRelease:
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway
     ) -> Integers:
-        """Whether the test passed, as 1 or 0, and the value with noise where it did."""
+        """Release whether the test passed, as 1 or 0, and the value with noise if it did."""
         draw = TestThenRelease(
             self.threshold,
             DiscreteLaplace(1 / self.test_epsilon),
@@ -137,22 +147,22 @@ class ProposeTestRelease:
         return gateway.release(secret, sensitivity.in_norm(Norm.LINF), draw)
 
     def error(self, confidence: Fraction) -> Fraction:
-        """What the value errs by where the test passed."""
+        """Return the margin of error of the value if the test passed."""
         return Laplace(self.bound / self.release_epsilon).error(confidence)
 
 
 @dataclass(frozen=True, slots=True)
 class TestThenRelease:
-    """The draw: a noisy distance against a threshold, and the noisy value where it is above."""
+    """The draw: the noisy value if the noisy distance exceeds the threshold."""
 
-    __test__ = False  # pytest would take it for a test
+    __test__ = False  # pytest must not collect this class as a test
 
     threshold: int
     test_noise: DiscreteLaplace
     release_noise: DiscreteLaplace
 
     def __call__(self, values: Integers, entropy: Entropy) -> Integers:
-        """The pair; both noises are drawn either way, so that time does not tell more."""
+        """Return the pair; both noises are always drawn, so that timing reveals nothing."""
         value, distance = (int(each) for each in values)
         passed = distance + int(self.test_noise.draw(entropy, 1)[0]) > self.threshold
         noisy = value + int(self.release_noise.draw(entropy, 1)[0])
@@ -161,6 +171,6 @@ class TestThenRelease:
 
 @lru_cache(maxsize=256)
 def _threshold(test_epsilon: Fraction, delta: Fraction) -> int:
-    """The least integer t of at least 0 with q**(t + 1) <= delta * (1 + q), rounded up."""
+    """Return the least t >= 0 with q**(t + 1) <= delta * (1 + q), rounded up."""
     beyond = delta * (1 + exp_bounds(-test_epsilon)[0])
     return max(0, (-log_bounds(beyond)[0] / test_epsilon).__ceil__() - 1)

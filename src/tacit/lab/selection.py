@@ -1,4 +1,4 @@
-"""The mechanism that does not look."""
+"""Experimental selection mechanisms: a constant, top-k, and selection on an interval."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,9 +21,9 @@ from tacit.numeric.entropy import Entropy
 
 @dataclass(frozen=True, slots=True)
 class ConstantMechanism:
-    """Integers fixed before any data was read, whatever the secret.
+    """A mechanism that returns fixed integers and ignores the data.
 
-    Guarantee: nothing is lost: the secret is not opened.
+    Guarantee: the privacy loss is 0, because the secret is not read.
     Reference: Dwork, Roth 2014, definition 2.4 at epsilon 0.
 
     Example:
@@ -34,37 +34,36 @@ class ConstantMechanism:
     values: tuple[int, ...]
 
     def event(self, sensitivity: Sensitivity) -> Nothing:
-        """Nothing, at every sensitivity."""
+        """Describe the release: the event `Nothing`, at every sensitivity."""
         del sensitivity
         return Nothing()
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway
     ) -> Integers:
-        """The integers; the secret does not reach the gateway."""
+        """Return the integers; the secret is not passed to the gateway."""
         del secret, sensitivity, gateway
         return np.array(self.values, dtype=np.int64)
 
     def error(self, confidence: Fraction) -> Fraction:
-        """0: a constant is released as it is."""
+        """Return 0, because a constant has no noise."""
         valid_confidence(confidence)
         return Fraction(0)
 
 
-# ------------------------------------------------------------------ top k
-# The best few candidates, one exponential mechanism after the other.
+# ------------------------------------------------------------------ top-k
 
 
 @dataclass(frozen=True, slots=True)
 class TopK:
-    """The places of ``winners`` candidates, in the order in which they were chosen.
+    """The indices of ``winners`` candidates, in the order in which they were chosen.
 
-    Each is chosen by the exponential mechanism among those that are left (peeling).
+    Each winner is chosen by the exponential mechanism among the remaining candidates (peeling).
 
-    Guarantee: a composition of as many exponential mechanisms, each of epsilon 2 * rate * d for
-    scores that one unit moves by d at most, and of half where they are ``monotone``.
-    Reference: Durfee, Rogers 2019, section 4.1 (peeling, and one Gumbel draw a score instead);
-    the composition is adaptive, as each choice is among what the ones before left.
+    Guarantee: a composition of ``winners`` exponential mechanisms. Each has epsilon
+    2 * rate * d for scores that one unit changes by at most d, and half of that where they are
+    ``monotone``. The composition is adaptive, since each choice depends on the choices before.
+    Reference: Durfee, Rogers 2019, section 4.1 (peeling; they use one Gumbel draw per score).
 
     Example:
         >>> from tacit.core.sensitivity import Rule
@@ -82,37 +81,37 @@ class TopK:
         check_choice(self.rate, self.candidates)
         if not 1 <= self.winners <= self.candidates:
             raise InvalidValue(
-                f"There are 1 to {self.candidates} winners among as many candidates, "
-                f"and {self.winners} were asked for."
+                f"There must be from 1 to {self.candidates} winners, as many as there are "
+                f"candidates, but {self.winners} were requested."
             )
 
     def event(self, sensitivity: Sensitivity) -> Repeated:
-        """One selection a winner."""
+        """Describe one selection per winner."""
         epsilon = spread(self.rate, sensitivity, monotone=self.monotone)
         return Repeated(ExponentialSelection(epsilon), self.winners)
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway
     ) -> Integers:
-        """The places of the winners."""
+        """Release the indices of the winners."""
         draw = Peel(self.rate, self.candidates, self.winners)
         return gateway.release(secret, sensitivity.in_norm(Norm.LINF), draw)
 
     def error(self, confidence: Fraction) -> Fraction:
-        """How far one winner's score lies at most below the best that was left for it."""
+        """Return the margin by which a winner's score may be below the best remaining score."""
         return shortfall(self.rate, Fraction(self.candidates), confidence)
 
 
 @dataclass(frozen=True, slots=True)
 class Peel:
-    """Chooses one candidate after the other, each among those left."""
+    """The draw of top-k: one candidate after the other, each among the remaining ones."""
 
     rate: Fraction
     candidates: int
     winners: int
 
     def __call__(self, values: Integers, entropy: Entropy) -> Integers:
-        """The places of the winners."""
+        """Return the indices of the winners."""
         check_size(values, self.candidates)
         left, chosen = np.arange(self.candidates), np.empty(self.winners, dtype=np.int64)
         for turn in range(self.winners):
@@ -122,23 +121,23 @@ class Peel:
         return chosen
 
 
-# ------------------------------------------------------------------ interval exponential
-# The exponential mechanism on an interval whose scores are constant on public cells.
+# ------------------------------------------------------------------ selection on an interval
 
 MOST_POINTS = 2**62
-"""Grid points of an interval; their places fit 64 bits."""
+"""The largest number of grid points of an interval, so that their indices fit 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class IntervalExponential:
-    """The place of one grid point, with weight exp(rate * score of its cell).
+    """The exponential mechanism on an interval, with scores that are constant on public cells.
 
-    The interval is cut into public cells, and a cell into ``widths[k]`` points of a public
-    grid: the base measure. The secret holds one score a cell. A base that is finer where the
-    answer is likely, such as a logarithmic one, is a matter of what the places stand for.
+    A grid point has the weight exp(rate * score of its cell). The cell k contains ``widths[k]``
+    points of a public grid, which are the base measure. The secret is one score per cell. The
+    caller decides which value each index stands for, so the grid can be finer where the answer
+    is likely, for example logarithmic.
 
-    Guarantee: scores that one unit moves by d at most lose pure epsilon 2 * rate * d, and half
-    of it where they are ``monotone``, with a bounded range.
+    Guarantee: scores that one unit changes by at most d have the pure loss 2 * rate * d, and
+    half of that where they are ``monotone``, with bounded range.
     Reference: McSherry, Talwar 2007, definition 2 and theorem 6 (any base measure).
 
     Example:
@@ -156,39 +155,43 @@ class IntervalExponential:
         check_choice(self.rate, len(self.widths))
         if min(self.widths) < 1 or sum(self.widths) > MOST_POINTS:
             raise InvalidValue(
-                "Cells have at least 1 grid point each and 2**62 together; the least has "
-                f"{min(self.widths)}, and all have {sum(self.widths)}."
+                "Each cell needs at least 1 grid point, and all cells together at most 2**62; "
+                f"the smallest has {min(self.widths)}, and all have {sum(self.widths)}."
             )
 
     def event(self, sensitivity: Sensitivity) -> ExponentialSelection:
-        """A selection whose weights' logarithms spread by twice what one score moves."""
+        """Describe the selection, for the given sensitivity of the scores."""
         return ExponentialSelection(spread(self.rate, sensitivity, monotone=self.monotone))
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway
     ) -> Integers:
-        """The place of the chosen grid point, in an array of one."""
+        """Release the index of the chosen grid point, in an array of one entry."""
         draw = ChoosePoint(self.rate, self.widths)
         return gateway.release(secret, sensitivity.in_norm(Norm.LINF), draw)
 
     def error(self, confidence: Fraction) -> Fraction:
-        """How far the chosen score lies below the best at most, however narrow its cell."""
+        """Return the margin by which the chosen score may be below the best score.
+
+        It holds even if the best cell is the narrowest.
+        """
         points = Fraction(sum(self.widths), min(self.widths))
         return shortfall(self.rate, points, confidence)
 
 
 @dataclass(frozen=True, slots=True)
 class ChoosePoint:
-    """A cell by its points and its score, then one of its points uniformly.
+    """The draw: a cell by its score and its number of points, then one of its points.
 
-    How many words the second step takes depends on the cell alone, which the release tells.
+    The number of random words in the second step depends on the chosen cell only, and the
+    release reveals the cell anyway.
     """
 
     rate: Fraction
     widths: tuple[int, ...]
 
     def __call__(self, values: Integers, entropy: Entropy) -> Integers:
-        """The place of a grid point of one of the cells."""
+        """Return the index of the chosen grid point."""
         check_size(values, len(self.widths))
         cell = choose(entropy, Exponentials(self.rate, values, self.widths))
         within = UniformBelow(self.widths[cell]).draw(entropy, 1)

@@ -1,7 +1,8 @@
-"""The ledger: budgets, charges, stored releases and the hash chain that holds them all.
+"""The ledger: budgets, charges, stored releases, and a hash chain for each population.
 
-Everything that was ever released about a population is an entry of its chain. A charge is
-durable before any row is read, and `verify` recomputes every total from the entries.
+Everything that was ever released about a population has an entry in the population's hash
+chain. A charge is durable before any row is read. `verify` recomputes every total from the
+entries, so that the totals that the database stores can be checked.
 """
 
 from tacit.ledger import entries

@@ -1,4 +1,13 @@
-"""The rules that every entry of a chain keeps, whoever wrote it."""
+"""The rules that every chain must satisfy, and the state that a chain adds up to.
+
+A `Book` reads a chain from its first entry. It checks that each entry follows from the one
+before it, that it satisfies every rule (a charge costs at least the price of its event, the
+sum of charges stays within the cap, only owners govern, ...), and it adds everything up.
+
+Nothing here reads the tables that `tacit.ledger.reserve` maintains for speed. The book is a
+second, independent computation of the same totals: an auditor who has only an exported ledger
+obtains the same totals, or learns which entry is wrong.
+"""
 
 from collections.abc import Iterable
 from fractions import Fraction
@@ -20,13 +29,13 @@ from tacit.ledger.charge import (
 
 
 def require(holds: bool, rule: str) -> None:  # noqa: FBT001
-    """Refuse an entry that does not keep ``rule``."""
+    """Raise `LedgerBroken`, which names ``rule``, if ``holds`` is false."""
     if not holds:
         raise LedgerBroken(f"it breaks the rule that {rule}")
 
 
 def hash_in(text: str) -> bytes:
-    """The hash, or the nonce, that an entry writes in hexadecimal."""
+    """Return the hash or nonce that an entry writes in hexadecimal."""
     rule = "a hash is hexadecimal"
     try:
         read = bytes.fromhex(text)
@@ -37,45 +46,38 @@ def hash_in(text: str) -> bytes:
 
 
 def countable(limit: Units, measure: str) -> Units:
-    """``limit``, where a store can count up to it in ``measure``."""
-    require(limit <= NO_LIMIT, "a limit is counted in 64 bits")
+    """Return ``limit``; raise `LedgerBroken` if a budget in ``measure`` cannot have it."""
+    require(limit <= NO_LIMIT, "a limit fits into 64 bits")
     require(not limit.delta or measure != Measure.PURE.value, "a pure loss has no delta")
     return limit
 
 
 def check_opening(act: acts.Opened) -> None:
-    """Refuse the opening of a budget that nobody could have opened."""
-    require(act.by in act.owners, "an owner opens a budget")
-    require(len(set(act.owners)) == len(act.owners), "owners are named once")
+    """Raise `LedgerBroken` if a budget could not have been opened like this."""
+    require(act.by in act.owners, "a budget is opened by one of its owners")
+    require(len(set(act.owners)) == len(act.owners), "each owner is named once")
     try:
         Neighbours(act.neighbours)
         cap = Units(act.amount, act.delta).loss(Measure(act.measure))
         idealised = {0: False, 1: True}[act.idealised]
         budget = Budget(cap, Fraction(act.conversion_delta), idealised)
     except (KeyError, ValueError, ZeroDivisionError) as error:
-        raise LedgerBroken("it breaks the rule that a budget has a meaning") from error
+        raise LedgerBroken("it breaks the rule that a budget is well defined") from error
     written = str(budget.conversion_delta)
-    require(written == act.conversion_delta, "a fraction is written in one way")
+    require(written == act.conversion_delta, "a fraction is written in lowest terms")
 
 
 @lru_cache(maxsize=4096)
 def due(event: str, opened: acts.Opened, price_delta: str) -> Units:
-    """What ``event`` costs by today's accounting, under the budget that was opened."""
+    """Return the price of ``event`` by the current accounting, for the budget ``opened``."""
     try:
         read = decode_event(event)
         units = price(read, Measure(opened.measure), Fraction(price_delta))
     except (TacitError, ValueError, ZeroDivisionError) as error:
         raise LedgerBroken("it breaks the rule that an event has a price") from error
     exact = read.numerics is not Numerics.IDEALISED
-    require(exact or bool(opened.idealised), "a budget of exact noise holds no other")
+    require(exact or bool(opened.idealised), "a budget for exact noise allows no other noise")
     return units
-
-
-# ------------------------------------------------------------------ book
-# What a chain adds up to, by reading it from its first entry: the second opinion.
-#
-# Nothing here looks at the tables that `reserve` keeps: an auditor with the exported log
-# alone comes to the same sums, or says where they cannot be right.
 
 
 class Book:
@@ -92,53 +94,56 @@ class Book:
         self.spent_by: dict[str, Units] = {}
         self.groups: dict[str, set[str]] = {}
         self.declared: tuple[str, ...] = ()
-        """What the owners last said is publicly known of the tables."""
+        """Public facts about the tables, as the owners last declared them."""
         self.declaration = 0
-        """The number of the declaration that holds; 0 before the first that has one."""
+        """Number of the current declaration; 0 before the first numbered one."""
         self.holdings: dict[str, bool] = {}
-        """The tables that are (True) or once were (False) this population's, by identity."""
+        """Identities of the tables that this population has (True) or once had (False)."""
         self.inherited: dict[str, Units] = {}
-        """What was spent on these people under other populations, by the other's name."""
+        """Loss spent on these people under other populations, by the other's name."""
         self.inherited_troubles: dict[str, Troubles] = {}
-        """How often answers about them were late or failed there, by the other's name."""
+        """Late, failed and retried answers under other populations, by the other's name."""
         self.frozen = False
         """Whether an owner has stopped all charges."""
         self.proposals: dict[int, acts.Proposed] = {}
         self.requests: dict[tuple[str, bytes], bytes] = {}
-        """What each request stands for, by its principal and its key."""
+        """The binding of each request (`binding_of`), by its principal and key."""
         self.paid = 0
-        """How many charges cost anything: the steps of a stream were paid for at its start."""
+        """Number of charges above zero. Steps of a stream are free: its start paid for them."""
         self.shared: dict[str, acts.Charged] = {}
-        """The charges that stand in the chains of other populations too, by their nonces."""
+        """Charges that are in the chains of other populations too, by nonce."""
         self.unanswered: dict[int, bytes] = {}
-        """The release of each charge that has no answer, by the place of the charge."""
+        """Release key of each charge without an answer, by the number of the charge's entry."""
         self.kept: dict[bytes, bytes] = {}
-        """The hash of each answer, by its release."""
+        """Hash of each stored answer, by release key."""
         self.missed: set[int] = set()
-        """The charges whose answers missed their deadlines."""
+        """Entry numbers of charges whose answers missed their deadlines."""
         self.failed: set[int] = set()
-        """The charges that failed for good."""
+        """Entry numbers of charges that failed for good."""
         self.retried: set[int] = set()
-        """The charges that were run once more."""
+        """Entry numbers of charges that were run once more."""
         self.looked = 0
-        """How many reasons to look an owner has looked at."""
+        """Number of incidents (`marks`) that an owner has reviewed."""
         self.least_share = USUAL_SHARE
         """The least price of a question, as a share of the cap."""
-        self._least_said = False
+        self._has_least = False
         self.states: dict[str, tuple[int, str]] = {}
         """The last version of each sealed state, and the hash of its bytes."""
 
     def read_all(self, entries: Iterable[acts.Entry]) -> "Book":
-        """This book after all of ``entries``."""
+        """Read all of ``entries``, and return this book."""
         for entry in entries:
             self.read(entry)
         return self
 
     def read(self, entry: acts.Entry) -> acts.Act:
-        """Add one entry; `LedgerBroken` where it does not follow, or breaks a rule."""
+        """Read the next entry, and return its act.
+
+        Raise `LedgerBroken` if the entry does not follow from the one before or breaks a rule.
+        """
         self.seq += 1
         if entry.seq != self.seq or entry.population != self.population:
-            raise self.broken("another entry stands in its place")
+            raise self.broken("another entry is in its place")
         if not entry.body.isascii():
             raise self.broken("its text is not canonical")
         if acts.follow(self.head, self.population, self.seq, entry.body).hash != entry.hash:
@@ -152,7 +157,7 @@ class Book:
         return act  # type: ignore[return-value]
 
     def broken(self, why: str) -> LedgerBroken:
-        """The error that names the entry at hand."""
+        """Return an error that names the current entry."""
         return LedgerBroken(f"Entry {self.seq} of {self.population!r}: {why}.")
 
     def _apply(self, act: acts.Act | acts.Decision) -> None:  # noqa: C901, PLR0912, PLR0915 - one case a kind
@@ -168,26 +173,26 @@ class Book:
                 key = hash_in(release)
                 paid = self.unanswered.pop(charge, None)
                 require(paid == key, "an answer belongs to a charge")
-                require(charge not in self.missed, "what was missed is not answered")
-                require(charge not in self.failed, "what failed is not answered")
+                require(charge not in self.missed, "a late charge is not answered")
+                require(charge not in self.failed, "a failed charge is not answered")
                 require(key not in self.kept, "an answer is stored once")
                 self.kept[key] = hash_in(answer)
             case acts.Missed(charge, _):
-                require(charge in self.unanswered, "what is missed was charged")
-                require(charge not in self.missed, "an answer is missed once")
+                require(charge in self.unanswered, "only an unanswered charge can be late")
+                require(charge not in self.missed, "a charge is late once")
                 self.missed.add(charge)
             case acts.Retried(charge, _):
-                require(charge in self.unanswered, "what is run again was charged")
-                require(charge not in self.retried, "a charge is run again once")
-                require(charge not in self.failed, "what failed is not run again")
+                require(charge in self.unanswered, "only an unanswered charge is retried")
+                require(charge not in self.retried, "a charge is retried once")
+                require(charge not in self.failed, "a failed charge is not retried")
                 self.retried.add(charge)
             case acts.Failed(charge, _):
-                require(charge in self.unanswered, "what fails was charged")
+                require(charge in self.unanswered, "only an unanswered charge can fail")
                 require(charge not in self.failed, "a charge fails once")
                 self.failed.add(charge)
             case acts.Looked(by, _):
                 self._owner(by)
-                require(self.looked < self.marks, "an owner looks at what was late or failed")
+                require(self.looked < self.marks, "an owner reviews late or failed answers")
                 self.looked = self.marks
             case acts.LeastSet(share, by, _):
                 self._owner(by)
@@ -195,7 +200,7 @@ class Book:
             case acts.StateSealed(state, version, digest):
                 before = self.states.get(hash_in(state).hex(), (version - 1, ""))[0]
                 require(version >= 1, "the versions of a state begin with 1")
-                require(version == before + 1, "the versions of a state follow each other")
+                require(version == before + 1, "the versions of a state are consecutive")
                 self.states[state] = version, hash_in(digest).hex()
             case acts.QuotaSet(holder, amount, delta, by, _):
                 self._owner(by)
@@ -221,7 +226,7 @@ class Book:
                 self._owner(by)
                 require(
                     self.frozen == isinstance(act, acts.Thawed),
-                    "charges stop and go on in turn",
+                    "charges are stopped and allowed in turn",
                 )
                 self.frozen = isinstance(act, acts.Frozen)
             case acts.Proposed(decision, by, _):
@@ -238,7 +243,7 @@ class Book:
                     require(proposed.by in self.owners - {by}, "a second owner approves")
                     self._decide(proposed.decision)
             case _:
-                require(False, "a decision stands in a proposal")
+                require(False, "a decision is part of a proposal")
 
     def _open(self, act: acts.Opened) -> None:
         self.opened, self.cap = act, countable(Units(act.amount, act.delta), act.measure)
@@ -250,18 +255,16 @@ class Book:
         if self.opened is not None:
             priced = due(act.event, self.opened, act.price_delta)
             require(priced <= cost, "a charge is at least the price of its event")
-        require(self.population in act.populations, "a charge names whom it is about")
+        require(self.population in act.populations, "a charge names its populations")
         request, release = (act.principal, hash_in(act.request)), hash_in(act.release)
         require(request not in self.requests, "a request is charged once")
-        require(release not in self.kept, "what was answered is not charged again")
-        require(self.looked == self.marks, "an owner looks before more is charged")
+        require(release not in self.kept, "an answered question is not charged again")
+        require(self.looked == self.marks, "an owner reviews incidents before the next charge")
         least = least_amount(self.cap.amount, self.least_share)
-        dear = not self._least_said or cost == NO_UNITS or cost.amount >= least
-        require(dear, "a charge is free or at least the least price")
+        above = not self._has_least or cost == NO_UNITS or cost.amount >= least
+        require(above, "a charge is free or at least the least price")
         require(not self.frozen, "nothing is charged while an owner has stopped all charges")
-        require(
-            act.declaration == self.declaration, "a charge names the declaration that holds"
-        )
+        require(act.declaration == self.declaration, "a charge names the current declaration")
         self.paid += cost != NO_UNITS
         self.spent += cost
         require(self.spent <= self.cap, "the sum of charges stays within the cap")
@@ -269,12 +272,12 @@ class Book:
         require(act.holders == holders, "a charge counts for its analyst and their groups")
         for holder in holders:
             total = self.spent_by.get(holder, NO_UNITS) + cost
-            require(total <= self.quotas.get(holder, NO_LIMIT), "a quota holds")
+            require(total <= self.quotas.get(holder, NO_LIMIT), "no quota is exceeded")
             self.spent_by[holder] = total
         self.requests[request] = binding_of(act.principal, act.populations, release)
         self.unanswered[self.seq] = release
         if len(act.populations) > 1:
-            require(act.nonce not in self.shared, "a charge stands in a chain once")
+            require(act.nonce not in self.shared, "a charge is in a chain once")
             self.shared[act.nonce] = act
 
     def _inherit(self, act: acts.Inherited) -> None:
@@ -282,7 +285,7 @@ class Book:
         troubles = Troubles(act.late, act.failed, act.retried)
         require(source != self.population, "a population inherits from another one")
         more = cost != NO_UNITS or troubles != NO_TROUBLES
-        require(more, "what is inherited is more than nothing")
+        require(more, "an inherited amount is above zero")
         all_seen = self.looked == self.marks
         self.inherited[source] = self.inherited.get(source, NO_UNITS) + cost
         if troubles != NO_TROUBLES:
@@ -294,22 +297,22 @@ class Book:
 
     @property
     def own(self) -> Units:
-        """What was spent by questions about this population itself."""
+        """Loss spent by questions about this population itself, without inherited amounts."""
         return self.spent - sum(self.inherited.values(), NO_UNITS)
 
     def _decide(self, decision: acts.Decision) -> None:
         match decision:
             case acts.CapRaised(amount, delta, _):
                 rise = Units(amount, delta)
-                require(rise != NO_UNITS, "a rise of a cap is more than nothing")
+                require(rise != NO_UNITS, "a cap is raised by more than zero")
                 self.cap = countable(self.cap + rise, self._measure)
             case acts.OwnerAdded(owner):
-                require(owner not in self.owners, "owners are named once")
+                require(owner not in self.owners, "each owner is named once")
                 self.owners.add(owner)
             case acts.OwnerRemoved(owner):
-                require(owner in self.owners, "who is removed was an owner")
+                require(owner in self.owners, "only an owner can be removed as owner")
                 self.owners.remove(owner)
-                require(bool(self.owners), "the last owner stays")
+                require(bool(self.owners), "the last owner is not removed")
 
     def _set_least(self, share: str) -> None:
         rule = "the least price is a share of the cap"
@@ -318,21 +321,21 @@ class Book:
         except (ValueError, ZeroDivisionError) as error:
             raise LedgerBroken(f"it breaks the rule that {rule}") from error
         require(str(self.least_share) == share and 0 <= self.least_share <= 1, rule)
-        self._least_said = True
+        self._has_least = True
 
     @property
     def marks(self) -> int:
-        """How often an owner had reason to look: late, failed, and every third retry."""
+        """Number of incidents that an owner must review: late, failed, every third retry."""
         return self.troubles.marks
 
     @property
     def own_troubles(self) -> Troubles:
-        """How often answers about this population itself were late, failed or run again."""
+        """Late, failed and retried answers about this population itself."""
         return Troubles(len(self.missed), len(self.failed), len(self.retried))
 
     @property
     def troubles(self) -> Troubles:
-        """The same with what was inherited."""
+        """Late, failed and retried answers, including the inherited ones."""
         return reduce(Troubles.plus, self.inherited_troubles.values(), self.own_troubles)
 
     @property
@@ -340,4 +343,4 @@ class Book:
         return self.opened.measure if self.opened else ""
 
     def _owner(self, by: str) -> None:
-        require(by in self.owners, "an owner governs")
+        require(by in self.owners, "only an owner governs")

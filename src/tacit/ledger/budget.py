@@ -1,4 +1,10 @@
-"""A population's budget as the store holds it."""
+"""The budget of a population: its row in the store, quotas, the least price, and its status.
+
+The row of a budget holds the cap, the loss that was spent, and the conditions under which
+nothing is charged: an incident that no owner has reviewed, a freeze, a new declaration. The
+conditional update that spends from it is `tacit.ledger.chain.SPEND`. Quotas of analysts and
+groups are counted in the same unit of work as the charge.
+"""
 
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -37,9 +43,10 @@ _FIND_BUDGET = select(
 
 
 class BudgetRow(NamedTuple):
-    """What is fixed about a budget, what it allows, and what was spent.
+    """The row of a budget, as the database returns it.
 
-    The row as the database gives it: each charge reads one, and looks at a few of its fields.
+    It is a named tuple of plain values and not a richer object, because each charge reads one
+    and needs only a few of its fields.
     """
 
     unit: str
@@ -58,33 +65,33 @@ class BudgetRow(NamedTuple):
     least_share: str
     least_amount: int
     declared: int
-    """The number of the declaration that holds; 0 where there is none."""
+    """Number of the current declaration; 0 if there is none."""
     frozen: int
-    """1 while an owner has stopped all charges."""
+    """1 while an owner has stopped all charges, otherwise 0."""
 
     @property
     def measure(self) -> Measure:
-        """In which measure the budget counts."""
+        """The privacy measure in which the budget counts."""
         return Measure(self.kind)
 
     @property
     def cap(self) -> Units:
-        """What may be spent."""
+        """The largest total that may be spent."""
         return Units(self.cap_amount, self.cap_delta)
 
     @property
     def spent(self) -> Units:
-        """What was spent."""
+        """The sum of all charges."""
         return Units(self.spent_amount, self.spent_delta)
 
     @property
     def locked(self) -> bool:
-        """Whether an answer was late or failed, and no owner has looked since."""
+        """Whether there are late or failed answers that no owner has reviewed."""
         return self.looked < Troubles(self.missed, self.failed, self.retried).marks
 
     @property
     def record(self) -> Record:
-        """What the guarantee of an answer says about earlier ones."""
+        """The incidents among earlier answers, which the guarantee of an answer lists."""
         least = self.least_amount
         questions = self.cap_amount // least if least else 0
         return Record(
@@ -96,42 +103,43 @@ class BudgetRow(NamedTuple):
         )
 
     def check_open(self, population: str) -> None:
-        """Refuse, where an owner has to look before anything is charged or begun."""
+        """Raise an error if an owner must review late or failed answers first."""
         if not self.locked:
             return
         if self.missed and not self.failed and not self.retried:
             raise errors.DeadlineMissed(
                 f"An answer about {population!r} missed its deadline, which can depend on who "
-                "is in the data. Nothing more is charged until an owner has looked: "
-                f"tacit ledger look {population}"
+                "is in the data. Nothing more is charged until an owner has reviewed it: run "
+                f"`tacit ledger look {population}`."
             )
         raise errors.PopulationLocked(
-            f"A question about {population!r} was paid for and failed or was late, which can "
-            "depend on who is in the data. Nothing more is charged or begun until an owner has "
-            f"looked: tacit ledger look {population}"
+            f"A charged question about {population!r} failed or was late, which can depend on "
+            "who is in the data. Nothing more is charged or started until an owner has "
+            f"reviewed it: run `tacit ledger look {population}`."
         )
 
     def refusal(self, population: str, cost: Units, declaration: int) -> errors.TacitError:
-        """Why ``cost`` could not be spent by a question that ``declaration`` priced.
+        """Return the error for a ``cost`` that `SPEND` did not accept.
 
-        It raises where an owner has to look first.
+        ``declaration`` is the number of the declaration under which the question was priced.
+        Raise `PopulationLocked` or `DeadlineMissed` if an owner must review incidents first.
         """
         if self.frozen:
             return errors.ChargesFrozen(
                 f"An owner has stopped all charges about {population!r}. Nothing was charged. "
-                f"An owner allows them again: tacit thaw {population}"
+                f"An owner can allow charges again: run `tacit thaw {population}`."
             )
         if self.declared != declaration:
             return errors.DeclarationsChanged(
-                f"The declarations of {population!r} changed, and nothing was charged; ask "
-                "again, in a session that was opened since, and it is priced by what is "
-                "declared now.",
+                f"The declarations of {population!r} have changed, and nothing was charged. "
+                "Open a new session and ask again, so that the question is priced under the "
+                "current declarations.",
                 population,
             )
         self.check_open(population)
         if cost <= self.cap - self.spent:
             # an owner allowed charges again after the update and before this row was read
-            return errors.Conflict("What refused this charge is over; look again.")
+            return errors.Conflict("The reason to refuse this charge is gone; try again.")
         asked, left, cap = (
             units.loss(self.measure) for units in (cost, self.cap - self.spent, self.cap)
         )
@@ -141,18 +149,18 @@ class BudgetRow(NamedTuple):
         )
 
     def check(self, population: Population) -> None:
-        """Refuse a population that protects other people than this budget counts for."""
+        """Raise `InvalidValue` if ``population`` has another privacy unit than this budget."""
         unit = population.unit
         if (unit.name, unit.neighbours.value) != (self.unit, self.neighbours):
             raise errors.InvalidValue(
                 f"The budget of {population.name!r} protects one {self.unit} "
-                f"({self.neighbours}), and the question was priced for one {unit.name} "
-                f"({unit.neighbours.value}); declare the population as the ledger holds it."
+                f"({self.neighbours}), but the question was priced for one {unit.name} "
+                f"({unit.neighbours.value}). Declare the population as it is in the ledger."
             )
 
 
 def find_budget(work: Work, population: str) -> BudgetRow:
-    """The budget of ``population``."""
+    """Return the budget of ``population``."""
     row = work.one(_FIND_BUDGET, {"at": population})
     if row is None:
         raise errors.UnknownName(
@@ -161,8 +169,10 @@ def find_budget(work: Work, population: str) -> BudgetRow:
     return BudgetRow._make(row)
 
 
-# ------------------------------------------------------------------ quota
-# What each analyst and each group spends of a budget, counted in the work that charges it.
+# ------------------------------------------------------------------ quotas
+# A *holder* is an analyst, or a group of analysts whose name begins with @. The row of a holder
+# has a quota and the sum of charges that count for the holder. Both are checked and updated in
+# the unit of work that charges the budget.
 
 _GROUPS = select(members.c.holder).where(
     members.c.population == bindparam("at"), members.c.principal == bindparam("principal")
@@ -200,7 +210,7 @@ _LIMIT = _new.on_conflict_do_update(
 
 
 def count(work: Work, population: str, holder: str, cost: Units) -> None:
-    """Add ``cost`` to what ``holder`` spent, or refuse where it passes their quota."""
+    """Add ``cost`` to the sum of ``holder``; raise `BudgetExceeded` if it exceeds the quota."""
     values = {
         "population": population,
         "holder": holder,
@@ -211,13 +221,13 @@ def count(work: Work, population: str, holder: str, cost: Units) -> None:
     }
     if not work.run(_COUNT, values):
         raise errors.BudgetExceeded(
-            f"The quota of {holder} on {population!r} does not hold this question. Ask for "
+            f"The quota of {holder} on {population!r} is too small for this question. Ask for "
             "less, or ask an owner to raise the quota."
         )
 
 
 def limit(work: Work, population: str, holder: str, cap: Units) -> None:
-    """Set the quota of ``holder``; what they spent before counts."""
+    """Set the quota of ``holder``. Earlier charges count against it."""
     values = {
         "population": population,
         "holder": holder,
@@ -230,41 +240,43 @@ def limit(work: Work, population: str, holder: str, cap: Units) -> None:
 
 
 def quota_of(work: Work, population: str, holder: str) -> tuple[Units, Units] | None:
-    """What ``holder`` may spend and has spent; None where nothing was set or spent."""
+    """Return the quota of ``holder`` and what they spent, or None if they have no row."""
     row = work.one(_FIND_QUOTA, {"at": population, "holder": holder})
     return None if row is None else (Units(row[0], row[1]), Units(row[2], row[3]))
 
 
 def left_of(work: Work, population: str, principal: str) -> tuple[Units, ...]:
-    """What is left of each quota that a charge of ``principal`` counts for.
+    """Return what is left of each quota that a charge of ``principal`` counts for.
 
-    It is less than nothing where a quota was lowered below what was spent.
+    An amount is negative if a quota was lowered below the sum that was already spent.
     """
     rows = work.all(_LEFT, {"at": population, "holder": principal})
     return tuple(Units(amount, delta) for amount, delta in rows)
 
 
 def holders_of(work: Work, population: str, principal: str) -> tuple[str, ...]:
-    """For whom a charge of ``principal`` counts: themselves, and each of their groups."""
+    """Return the holders for whom a charge of ``principal`` counts: them and their groups."""
     rows = work.all(_GROUPS, {"at": population, "principal": principal})
-    # sorted here, since databases disagree about the order of letters, and chains must not
+    # The order goes into the chain. It is sorted in Python, because databases order text by
+    # different collations.
     return (principal, *sorted(holder for (holder,) in rows))
 
 
-# ------------------------------------------------------------------ least
-# The least price of a question: a share of the cap, below which nothing is charged.
+# ------------------------------------------------------------------ least price
+# The least price of a question is a share of the cap. No charge is smaller, unless it is free.
 #
-# Whether a paid question fails can depend on one person's row, however well statements are
-# made total. If a question may cost next to nothing, somebody can try a billion of them. So
-# every charge that is not free is at least a share of the cap, 10^-5 unless the owners say
-# otherwise, and no more than 100,000 questions can ever be tried. A question that asks for
-# less is answered at the least price, with the smaller noise that this price allows.
+# Whether a charged question fails can depend on one person's row, however carefully statements
+# are written so that they cannot fail. If questions could cost almost nothing, an analyst could
+# try a billion of them. So every charge that is not free is at least a share of the cap, 10^-5
+# unless the owners set another share, and at most 100,000 questions can ever be tried. A
+# question that asks for a smaller loss is answered at the least price, with the smaller noise
+# that this price allows.
 #
-# Steps of a stream and shares of a holdout were paid for when their horizon was reserved:
-# their charges are free, and are no questions.
+# Steps of a stream and shares of a holdout were paid for when their horizon was reserved. Their
+# charges are free, and the least price does not apply to them.
 
 USUAL_SHARE = Fraction(1, 10**5)
-"""The share of the cap that holds where no owner said another."""
+"""The default least price, as a share of the cap."""
 
 _here = (budgets.c.population == bindparam("at")) & (budgets.c.period == ALL_TIME)
 _FIND_LEAST = select(budgets.c.cap_amount, budgets.c.least_share).where(_here)
@@ -276,7 +288,7 @@ _SET_LEAST = (
 
 
 def least_amount(cap_amount: int, share: Fraction) -> int:
-    """The least price in units, of a budget whose cap is ``cap_amount`` units.
+    """Return the least price in units for a cap of ``cap_amount`` units.
 
     Example:
         >>> least_amount(10**12, USUAL_SHARE)
@@ -286,7 +298,7 @@ def least_amount(cap_amount: int, share: Fraction) -> int:
 
 
 def at_least(cost: Units, least: int) -> Units:
-    """``cost`` raised to the least price; what is free stays free.
+    """Return ``cost`` raised to the least price; a cost of zero stays zero.
 
     Example:
         >>> at_least(Units(3, 7), 10)
@@ -298,14 +310,14 @@ def at_least(cost: Units, least: int) -> Units:
 
 
 def follow_cap(work: Work, population: str) -> None:
-    """Compute the least price again, after the cap of ``population`` was raised."""
+    """Recompute the least price after the cap of ``population`` was raised."""
     row = work.one(_FIND_LEAST, {"at": population})
     if row is not None:
         write_least(work, population, Fraction(row[1]))
 
 
 def write_least(work: Work, population: str, share: Fraction) -> None:
-    """Keep the least price beside the budget: ``share`` of the cap as it is now."""
+    """Store the least price in the budget's row: ``share`` of the current cap."""
     row = work.one(_FIND_LEAST, {"at": population})
     cap = 0 if row is None else row[0]
     values = {"at": population, "share": str(share), "least": least_amount(cap, share)}
@@ -313,21 +325,24 @@ def write_least(work: Work, population: str, share: Fraction) -> None:
 
 
 # ------------------------------------------------------------------ status
-# What a budget's screen shows: public facts, rounded only toward more loss.
+# The public facts about a budget that people see, rounded only toward more loss.
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a budget counts in, which never changes, and its least price, which may."""
+    """The measure, the conversion delta and the least price of a budget.
+
+    The measure and the conversion delta never change. The least price may change.
+    """
 
     population: str
     measure: Measure
     conversion_delta: Fraction
     least: Loss | None = None
-    """The least price of a question, as far as it is known here; the ledger decides."""
+    """The least price when these terms were read; the ledger checks the current one."""
 
     def raised(self, loss: Loss) -> Loss:
-        """``loss`` raised to the least price: what a cheaper question is answered at."""
+        """Return ``loss``, or the least price if that is larger."""
         if self.least is None or self.least.amount <= loss.amount:
             return loss
         return replace(loss, amount=self.least.amount)
@@ -335,7 +350,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What was spent of a population's budget, and what is left.
+    """The status of a population's budget: its cap, the loss spent, and what is left.
 
     Example:
         >>> status = Status(
@@ -351,27 +366,27 @@ class Status:
     cap_units: Units
     spent_units: Units
     missed: int = 0
-    """How many answers missed their deadlines."""
+    """Number of answers that missed their deadlines."""
     locked: bool = False
-    """Whether an owner has to look before more is charged."""
+    """Whether an owner must review late or failed answers before more is charged."""
     failed: int = 0
-    """How many answers failed for good."""
+    """Number of answers that failed for good."""
     retried: int = 0
-    """How many were run once more."""
+    """Number of answers that were retried."""
     least_amount: int = 0
     """The least price of a question, in units."""
     record: Record = field(default_factory=Record, compare=False)
-    """What a guarantee says of all this."""
+    """The incidents that a guarantee lists."""
     frozen: bool = False
     """Whether an owner has stopped all charges."""
     declaration: int = 0
-    """The number of the declaration that holds; 0 where there is none."""
+    """Number of the current declaration; 0 if there is none."""
     quotas_left: tuple[Units, ...] = ()
-    """What is left of the quotas of whoever asks, and of their groups, where one asks."""
+    """The rest of each quota of the analyst and their groups, if asked for an analyst."""
 
     @property
     def terms(self) -> Terms:
-        """What it counts in."""
+        """The measure, the conversion delta and the least price."""
         return Terms(self.population, self.measure, self.conversion_delta, self.least)
 
     @property
@@ -380,12 +395,12 @@ class Status:
         return Units(self.least_amount, 0).loss(self.measure)
 
     def cost(self, event: Event, price_delta: Fraction = Fraction(0)) -> Units:
-        """What a question with this event is charged."""
+        """Return the cost of a question with this event: its price, or the least price."""
         return at_least(price(event, self.measure, price_delta), self.least_amount)
 
     @property
     def cap(self) -> Loss:
-        """The most that may ever be spent."""
+        """The largest total loss that may ever be spent."""
         return self.cap_units.loss(self.measure)
 
     @property
@@ -395,21 +410,21 @@ class Status:
 
     @property
     def left(self) -> Loss:
-        """What still fits, exactly: never rounded up."""
+        """The loss that still fits, exactly and never rounded up."""
         return (self.cap_units - self.spent_units).loss(self.measure)
 
     @property
     def total(self) -> Loss:
-        """The (epsilon, delta) promised for everything that ever leaves within the cap."""
+        """The (epsilon, delta) guaranteed for all releases together, up to the cap."""
         return promised(self.cap, self.conversion_delta)
 
     @property
     def total_so_far(self) -> Loss:
-        """The same at what was spent: information, since only the cap is a promise."""
+        """The (epsilon, delta) of all releases so far. Only `total` is a promise."""
         return promised(self.spent, self.conversion_delta)
 
     def questions_like(self, event: Event, price_delta: Fraction = Fraction(0)) -> int:
-        """How many more questions with this event fit, into the budget and every quota."""
+        """Return how many more questions with this event fit into the budget and each quota."""
         cost = self.cost(event, price_delta)
         fits = [
             max(0, have // need)
@@ -419,13 +434,13 @@ class Status:
         ]
         if not fits:
             raise errors.InvalidValue(
-                "A question about nothing is free: any number of them fits."
+                "A question without a private event is free, so any number of them fits."
             )
         return min(fits)
 
 
 def status_for(store: Store, population: str, holder: str) -> Status:
-    """What ``holder`` spent of the budget; without a quota, of all that the cap allows."""
+    """Return the status of ``holder``'s quota, or of the whole cap if they have no quota."""
     with store.reading() as work:
         row = find_budget(work, population)
         quota, spent = quota_of(work, population, holder) or (NO_LIMIT, NO_UNITS)
@@ -434,7 +449,7 @@ def status_for(store: Store, population: str, holder: str) -> Status:
 
 
 def status_of(store: Store, population: str, principal: str | None = None) -> Status:
-    """The status of one population's budget, and of the quotas of ``principal`` on it."""
+    """Return the status of a population's budget, with the quotas of ``principal`` if given."""
     with store.looking() as work:
         status = status_within(work, population)
         if principal is None:
@@ -443,7 +458,7 @@ def status_of(store: Store, population: str, principal: str | None = None) -> St
 
 
 def status_within(work: Work, population: str) -> Status:
-    """What `status_of` does, as a part of a unit of work."""
+    """Return the status of a population's budget, within a unit of work."""
     row = find_budget(work, population)
     return Status(
         population,

@@ -1,4 +1,15 @@
-"""Adding to a population's chain: the head moves, and the entry follows it, in one work."""
+"""The hash chain of a population: append entries, read them, and anchor their newest hash.
+
+Each population has one chain. Its row in the table ``budgets`` holds the chain's *head*: the
+number and the hash of the newest entry. A writer appends in one unit of work: it increments
+the head's number, which locks the row against other writers, inserts the entry, and writes the
+new hash to the head. So entries of one chain have an order, and their numbers have no gaps.
+
+A hash chain shows that an entry was changed or removed, but not that its end was cut off or
+that the whole chain was written again. The second and third part of this file handle that: an
+`Anchor` is a copy of the heads outside the database, and a `HeadMark` is a small file with the
+heads at the time a folder was last used.
+"""
 
 import fcntl
 import json
@@ -17,7 +28,7 @@ from tacit.store import Store, Work
 from tacit.store.tables import budgets, entries
 
 ALL_TIME = ""
-"""The one period that is built: a budget for all that ever leaves."""
+"""The only period that is supported: one budget for all releases, without an end."""
 
 _here = (budgets.c.population == bindparam("at")) & (budgets.c.period == ALL_TIME)
 
@@ -27,10 +38,10 @@ STEP = (
     .values(head_seq=budgets.c.head_seq + 1)
     .returning(budgets.c.head_seq, budgets.c.head_hash)
 )
-"""Take the next place in the chain; whoever comes next waits until this work ends."""
+"""Take the next number in the chain. Other writers wait until this unit of work ends."""
 
 MARKS = budgets.c.missed + budgets.c.failed + budgets.c.retried // RETRIES
-"""How often an owner had reason to look: late answers, failures, and every third retry."""
+"""Number of incidents that an owner must review: late answers, failures, every third retry."""
 
 SPEND = (
     update(budgets)
@@ -59,12 +70,18 @@ SPEND = (
         budgets.c.retried,
     )
 )
-"""The one statement that decides a charge: it fits and is spent, or nothing happens.
+"""The conditional update that decides a charge: it spends the cost, or it changes no row.
 
-Nothing happens either while an answer that was late or failed waits for an owner to look, where
-the charge is below the least price and not free, under another declaration than the one that
-holds, and while an owner has stopped all charges. All of this stands in the statement itself,
-so that a server which has not heard of it cannot charge.
+It changes no row where
+
+* the cost does not fit into the rest of the budget;
+* a late or failed answer has not yet been reviewed by an owner;
+* the cost is below the least price and is not zero;
+* the question was priced under a declaration that is no longer current;
+* an owner has stopped all charges (frozen).
+
+All conditions are in the statement itself. A server that has not yet heard of a change
+therefore cannot charge either, and no check can be out of date when the cost is spent.
 """
 
 _ADD = insert(entries)
@@ -79,11 +96,11 @@ _HISTORY = (
 )
 
 PAGE = 1000
-"""How many entries are read at a time."""
+"""Number of entries that are read at a time."""
 
 
 def append(work: Work, population: str, act: Act) -> Entry:
-    """The entry of ``act``, at the end of the population's chain."""
+    """Append the entry of ``act`` to the end of the population's chain, and return it."""
     place = work.one(STEP, {"at": population})
     if place is None:
         raise UnknownName(f"There is no budget for the population {population!r}; open one.")
@@ -91,7 +108,7 @@ def append(work: Work, population: str, act: Act) -> Entry:
     return write(work, population, place[0], place[1], encode_act(act), state=state)
 
 
-def write(  # noqa: PLR0913 - a place in the chain, and what stands there
+def write(  # noqa: PLR0913 - a place in the chain, and the entry's content
     work: Work,
     population: str,
     seq: int,
@@ -100,9 +117,10 @@ def write(  # noqa: PLR0913 - a place in the chain, and what stands there
     *,
     state: str | None = None,
 ) -> Entry:
-    """The entry of ``body`` at the place that was taken for it.
+    """Write the entry with text ``body`` at the number that was taken for it, and return it.
 
-    ``state`` is the sealed state that it tells of; by it the newest such entry is found.
+    ``state`` is the hashed name of the sealed state that the entry is about, if any. The column
+    is indexed, so that the newest entry about a state can be found.
     """
     entry = follow(previous, population, seq, body)
     work.run(_ADD, row_of(entry, state))
@@ -122,13 +140,13 @@ def row_of(entry: Entry, state: str | None) -> dict[str, object]:
 
 
 def hold(work: Work, population: str) -> None:
-    """Wait until nobody else adds to the chain of ``population``, to the end of ``work``."""
+    """Lock the chain of ``population`` against other writers until ``work`` ends."""
     if not work.run(_HOLD, {"at": population}):
         raise UnknownName(f"There is no budget for the population {population!r}; open one.")
 
 
 def walk(work: Work, population: str, after: int = 0) -> Iterator[Entry]:
-    """The entries of the chain in order, from the one after ``after``."""
+    """Yield the entries of the chain in order, beginning after the number ``after``."""
     last = after
     while rows := work.all(_HISTORY, {"at": population, "after": last, "count": PAGE}):
         for last, body, hash_ in rows:
@@ -136,19 +154,19 @@ def walk(work: Work, population: str, after: int = 0) -> Iterator[Entry]:
 
 
 def head_of(work: Work, population: str) -> tuple[int, bytes]:
-    """The place and the hash of the chain's last entry."""
+    """Return the number and the hash of the chain's newest entry."""
     row = work.one(_FIND_HEAD, {"at": population})
     if row is None:
         raise UnknownName(f"There is no budget for the population {population!r}; open one.")
     return row[0], row[1]
 
 
-# ------------------------------------------------------------------ anchor
-# Where the chains ended, kept outside the database.
+# ------------------------------------------------------------------ anchors
+# An anchor is a copy of the newest hash of each chain, stored outside the database.
 #
-# Whoever holds the database can rewrite a chain from the start, cut off its end or put back
-# last week's copy, and the chain alone will still verify. An anchor that they do not hold
-# tells.
+# Anyone who can write to the database can rewrite a chain from its start, cut off its end, or
+# restore last week's copy, and the chain alone still verifies. An anchor in a place to which
+# that person cannot write shows the change.
 
 _HEADS = select(budgets.c.population, budgets.c.head_seq, budgets.c.head_hash)
 _AT = select(entries.c.hash).where(
@@ -158,7 +176,7 @@ _AT = select(entries.c.hash).where(
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The last entry of a chain at some time."""
+    """The number and the hash of the newest entry of a chain, at the time of an anchor."""
 
     population: str
     seq: int
@@ -167,7 +185,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """The heads of all chains at one time, as one line of text.
+    """The heads of all chains at one time, which can be written as one line of text.
 
     Example:
         >>> Anchor.of(Anchor((Head("patients", 7, bytes(32)),)).text).heads[0].seq
@@ -178,36 +196,36 @@ class Anchor:
 
     @property
     def text(self) -> str:
-        """One line, to be printed, mailed, signed or filed."""
+        """The anchor as one line of text, which can be printed, mailed, signed or filed."""
         heads = [[head.population, head.seq, head.hash.hex()] for head in self.heads]
         return json.dumps({"tacit anchor": 1, "heads": heads}, separators=(",", ":"))
 
     @classmethod
     def of(cls, text: str) -> "Anchor":
-        """The anchor that was written as ``text``."""
+        """Parse the text of an anchor."""
         try:
             heads = json.loads(text)["heads"]
             return cls(tuple(Head(name, int(seq), bytes.fromhex(h)) for name, seq, h in heads))
         except (KeyError, TypeError, ValueError) as error:
-            raise InvalidValue("This is not the text of an anchor.") from error
+            raise InvalidValue("This text is not an anchor.") from error
 
     def head(self, population: str) -> Head | None:
-        """The head of one population's chain, if it was anchored."""
+        """Return the head of one population's chain, or None if it was not anchored."""
         found = [head for head in self.heads if head.population == population]
         return found[0] if found else None
 
 
 def take_anchor(store: Store) -> Anchor:
-    """Where all chains of ``store`` end now."""
+    """Return the heads of all chains of ``store`` as they are now."""
     with store.reading() as work:
-        # sorted here, since databases sort names in their own ways
+        # sorted in Python, because databases order text by different collations
         return Anchor(tuple(Head(*row) for row in sorted(work.all(_HEADS, {}))))
 
 
 def check_anchor(store: Store, anchor: Anchor) -> None:
-    """Refuse a store that is older than ``anchor``, or another one: `LedgerBroken`.
+    """Raise `LedgerBroken` if ``store`` is older than ``anchor``, or is another ledger.
 
-    Guarantee: every chain of the store goes through its anchored entry.
+    Guarantee: if this returns, every chain of the store contains its anchored entry.
     """
     with store.reading() as work:
         for head in anchor.heads:
@@ -215,30 +233,33 @@ def check_anchor(store: Store, anchor: Anchor) -> None:
             if row is None:
                 raise LedgerBroken(
                     f"The chain of {head.population!r} ends before entry {head.seq}, which was "
-                    "anchored: this is an old copy, and what was charged since would be "
-                    "forgotten. Put the newest one back."
+                    "anchored. This ledger is an old copy, and later charges would be "
+                    "forgotten. Restore the newest copy."
                 )
             if row[0] != head.hash:
                 raise LedgerBroken(
-                    f"Entry {head.seq} of {head.population!r} is not the one that was "
-                    "anchored: this chain was rewritten, or belongs to another ledger."
+                    f"Entry {head.seq} of {head.population!r} differs from the entry that was "
+                    "anchored. This chain was rewritten, or it belongs to another ledger."
                 )
 
 
 class AnchorFile:
-    """Anchors in a file of lines, the newest last; keep it where the database is not."""
+    """A file of anchors, one a line, the newest last. Store it apart from the database."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def newest(self) -> Anchor | None:
-        """The last anchor, or None where none was written."""
+        """Return the last anchor of the file, or None if there is none."""
         if not self._path.exists():
             return None
         return _last(self._path.read_text())
 
     def add(self, store: Store) -> Anchor:
-        """Anchor ``store``; refused, and nothing written, where it is older than the last."""
+        """Append an anchor of ``store``.
+
+        Raise `LedgerBroken`, and write nothing, if the store is older than the last anchor.
+        """
         with self._path.open("a+") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             file.seek(0)
@@ -260,29 +281,32 @@ def _last(written: str) -> Anchor | None:
 
 
 def _whole(written: str) -> str:
-    """What was written without a last line that a crash cut short: nobody was given it."""
+    """Return ``written`` without an incomplete last line.
+
+    A crash can cut the last line short. `add` had not returned then, so nobody relies on it.
+    """
     return written[: written.rfind("\n") + 1]
 
 
 # ------------------------------------------------------------------ head mark
-# Where the chains ended when a folder was last used: an anchor beside the sealing key.
+# A head mark is an anchor in the folder of the ledger, next to the sealing key.
 #
-# A store that is restored from a backup, beside a folder that is not, opens with the same key
-# and has forgotten what was charged and drawn since. The folder remembers. It is no anchor in
-# the full sense: whoever restores both together is not told (`tacit.ledger.chain`).
+# A database that is restored from a backup opens with the same key, but lacks all charges and
+# noise draws since the backup. Where the folder was not restored with it, the head mark shows
+# this. It is weaker than an anchor elsewhere: a restore of both together is not detected.
 
 
 class HeadMark:
-    """The heads of all chains in one small file.
+    """A small file with the heads of all chains when the folder was last used.
 
-    Guarantee: a store whose chains do not go through what was last written is refused.
+    Guarantee: a store whose chains do not contain the heads that were last written is refused.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def check(self, store: Store) -> None:
-        """Refuse a store that is older than when this folder was last used with it."""
+        """Raise `LedgerBroken` if ``store`` is older than the one this folder last used."""
         if not self._path.exists():
             return
         written = Anchor.of(self._path.read_text(encoding="ascii"))
@@ -290,19 +314,20 @@ class HeadMark:
             check_anchor(store, written)
         except LedgerBroken as older:
             raise LedgerBroken(
-                f"{older} The folder {self._path.parent} was last used with a newer one. Where "
-                f"the newest is lost for good, remove {self._path}: what was charged and "
-                "released since the backup is then forgotten, and must be added to every "
-                "guarantee by hand."
+                f"{older} The folder {self._path.parent} was last used with a newer copy. If "
+                f"the newest copy is lost for good, remove {self._path}. The ledger then has "
+                "no record of the charges and releases since the backup, and you must add "
+                "them to every guarantee by hand."
             ) from older
 
     def move(self, store: Store) -> None:
-        """Write down where the chains end now; refused where the store is older."""
+        """Write the current heads; raise `LedgerBroken` if ``store`` is older than the mark."""
         self.check(store)
         text = take_anchor(store).text + "\n"
         if self._path.exists() and self._path.read_text(encoding="ascii") == text:
             return
-        # whole or not at all; of two at once the older may win, which is a mark all the same
+        # Replace the file atomically. Of two writers at once the one with the older heads may
+        # win; its mark is still correct, only less recent.
         with NamedTemporaryFile("w", dir=self._path.parent, prefix=".", delete=False) as file:
             file.write(text)
             file.flush()

@@ -1,4 +1,12 @@
-"""Losses as the ledger counts them: whole units, costs rounded up and limits rounded down."""
+"""Charges and their amounts: what the ledger counts in, and what it knows of a question.
+
+The ledger counts privacy loss in whole `Units`, so that sums in a database are exact. A cost is
+rounded up to units and a limit is rounded down, so rounding never weakens a guarantee.
+
+A `ChargeRequest` holds the public facts of a question that the ledger needs: the populations,
+the events that are priced, the analyst, the idempotency key and a hash of the plan. It never
+holds the text of the question. A `Charge` is the proof that the question was charged.
+"""
 
 import json
 from collections.abc import Sequence
@@ -20,7 +28,7 @@ DELTA_UNITS = 10**18
 """Units in a delta of 1."""
 
 MOST = 2**62 - 1
-"""No amount is larger, so that no sum or difference of two leaves 64 bits."""
+"""Largest amount, chosen so that the sum or difference of two amounts fits into 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +47,22 @@ class Units:
 
     @classmethod
     def cost(cls, loss: Loss) -> Self:
-        """What charging ``loss`` takes: rounded up."""
+        """Return the cost of ``loss``, rounded up to whole units."""
         return cls(
-            _checked(-(-loss.amount * AMOUNT_UNITS // 1)),
-            _checked(-(-loss.delta * DELTA_UNITS // 1)),
+            _check_range(-(-loss.amount * AMOUNT_UNITS // 1)),
+            _check_range(-(-loss.delta * DELTA_UNITS // 1)),
         )
 
     @classmethod
     def limit(cls, loss: Loss) -> Self:
-        """What a cap of ``loss`` allows: rounded down."""
+        """Return the limit that a cap of ``loss`` sets, rounded down to whole units."""
         return cls(
-            _checked(loss.amount * AMOUNT_UNITS // 1), _checked(loss.delta * DELTA_UNITS // 1)
+            _check_range(loss.amount * AMOUNT_UNITS // 1),
+            _check_range(loss.delta * DELTA_UNITS // 1),
         )
 
     def loss(self, measure: Measure) -> Loss:
-        """The loss that this many units are, exactly."""
+        """Return the loss that these units are, exactly."""
         return Loss(
             measure, Fraction(self.amount, AMOUNT_UNITS), Fraction(self.delta, DELTA_UNITS)
         )
@@ -75,41 +84,41 @@ NO_LIMIT = Units(MOST, MOST)
 
 @lru_cache(maxsize=4096)
 def price(event: Event, measure: Measure, delta: Fraction) -> Units:
-    """What ``event`` takes from a budget in ``measure``, rounded up; questions use few events.
+    """Return the price of ``event`` in a budget in ``measure``, rounded up to units.
 
-    Guarantee: never below the loss of the event, and above nothing for every event that
-    depends on the data.
+    Prices are cached, because questions use few different events.
+
+    Guarantee: the price is never below the loss of the event, and it is above zero for every
+    event that depends on the data.
     """
     units = Units.cost(loss_of(event, measure, delta))
     free = units == NO_UNITS
     if free and any(times and not isinstance(leaf, Nothing) for leaf, times in leaves(event)):
-        # a cost of nothing is how a forgotten bound looks from here
-        raise InternalError("An event that depends on the data was priced at nothing.")
+        # a forgotten sensitivity bound would show as a price of zero
+        raise InternalError("An event that depends on the data was priced at zero.")
     return units
 
 
-def _checked(units: int) -> int:
+def _check_range(units: int) -> int:
     if units > MOST:
         raise InvalidValue(
-            f"A ledger counts amounts up to {MOST // AMOUNT_UNITS} and deltas up to "
-            f"{MOST // DELTA_UNITS}, and more was given."
+            f"The amount is too large: a ledger counts amounts up to {MOST // AMOUNT_UNITS} "
+            f"and deltas up to {MOST // DELTA_UNITS}."
         )
     return units
 
 
-# ------------------------------------------------------------------ trouble
-# How often an answer about a population was late, failed, or was run once more.
-#
-# Whoever asked saw it, and it can depend on one person's row. So it is counted for the people
-# that a question was about, under whatever name: a population that takes the tables of
-# another one inherits these counts with what was spent.
+# ------------------------------------------------------------------ late and failed answers
+# An analyst sees whether an answer is late or fails, and this can depend on one person's row.
+# So the ledger counts these incidents for the people that the question was about. A population
+# that takes over the tables of another one inherits the counts with the loss that was spent.
 
 RETRIES = 3
-"""Every so many that are run once more, an owner looks."""
+"""Number of retries after which an owner must review them."""
 
 
 class Troubles(NamedTuple):
-    """The counts of one population.
+    """Numbers of late, failed and retried answers about one population.
 
     Example:
         >>> Troubles(late=1, retried=4).marks
@@ -124,35 +133,34 @@ class Troubles(NamedTuple):
 
     @property
     def marks(self) -> int:
-        """How often an owner had reason to look: late, failed, and every third retry."""
+        """Number of incidents that an owner must review: late, failed, every third retry."""
         return self.late + self.failed + self.retried // RETRIES
 
     def plus(self, other: "Troubles") -> "Troubles":
-        """Both together."""
+        """Add the counts of both."""
         return Troubles(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
     def beyond(self, known: "Troubles") -> "Troubles":
-        """The part that is not in ``known``."""
+        """Return the part of each count that exceeds the count in ``known``."""
         return Troubles(*(max(mine - his, 0) for mine, his in zip(self, known, strict=True)))
 
     def __or__(self, other: "Troubles") -> "Troubles":
-        """The larger of each."""
+        """Return the larger of the two values of each count."""
         return Troubles(*map(max, self, other))
 
 
 NO_TROUBLES = Troubles()
 
 
-# ------------------------------------------------------------------ question
-# What the ledger must know of a question before anything runs: public facts, and no text.
+# ------------------------------------------------------------------ requests
 
 LONGEST_NAME = 200
-"""Characters of a principal or of a request's key."""
+"""Largest number of characters in a principal's name or an idempotency key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A population that an answer speaks of, and what the answer does to it."""
+    """A population that an answer is about, and the event that it is charged for."""
 
     population: Population
     event: Event
@@ -160,15 +168,17 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class ChargeRequest:
-    """Who asks what, under which key.
+    """The public facts of a question that the ledger charges for.
 
-    ``plan`` is the hash of the canonical plan without its post-processing; ``epochs`` are the
-    public states of the datasets that it reads. ``request`` is the asker's own key for this
-    request: sent again, it is the same request. ``price_delta`` is where an event that has no
-    epsilon of its own is read off its curve, and matters to budgets in (epsilon, delta) alone.
+    ``plan`` is the hash of the canonical plan without its post-processing. ``epochs`` are the
+    public epochs of the datasets that it reads. ``request`` is the idempotency key that the
+    client chose: the same key again is the same request. ``price_delta`` is the delta at which
+    an event is priced that has a curve of (epsilon, delta) and no single epsilon; only budgets
+    in (epsilon, delta) use it.
 
-    The rest follows: ``release_key`` names the stored release, ``request_key`` the request next
-    to its principal, and ``binding`` is what that request stands for.
+    The other fields are computed: ``release_key`` identifies the stored release,
+    ``request_key`` is the hash of the idempotency key, and ``binding`` is a hash of the
+    principal, the populations and the release, to which the idempotency key is bound.
     """
 
     targets: tuple[Target, ...]
@@ -187,12 +197,14 @@ class ChargeRequest:
     def __post_init__(self) -> None:
         names = [target.population.name for target in self.targets]
         if not names or names != sorted(set(names)):
-            raise InvalidValue("A question names its populations once each, in order.")
+            raise InvalidValue("A question must name each population once, in sorted order.")
         for what, name in (("principal", self.principal), ("request", self.request)):
             if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
-                raise InvalidValue(f"A {what} has 1 to {LONGEST_NAME} printable characters.")
+                raise InvalidValue(
+                    f"A {what} must have 1 to {LONGEST_NAME} printable characters."
+                )
         if self.principal.startswith("@"):
-            raise InvalidValue("A principal does not begin with @, which marks a group.")
+            raise InvalidValue("A principal must not begin with @, which marks a group.")
         key = release_key_of(self, names)
         for name, value in (
             ("populations", tuple(names)),
@@ -204,13 +216,13 @@ class ChargeRequest:
 
 
 def release_key_of(question: ChargeRequest, populations: Sequence[str]) -> bytes:
-    """The key of the stored release: equal questions have equal keys, whoever asks.
+    """Return the key of the stored release. Equal questions of all analysts have equal keys.
 
-    It holds what the owner and the asker said, and never a hash or a time of the data: a miss
-    must not tell that the data changed.
+    The key depends on what the owner declared and the analyst asked, and never on a hash or a
+    timestamp of the data: a cache miss must not reveal that the data changed.
     """
     loss = question.loss
-    return _hashed(
+    return _hash_parts(
         "release",
         populations,
         question.plan.hex(),
@@ -221,91 +233,94 @@ def release_key_of(question: ChargeRequest, populations: Sequence[str]) -> bytes
 
 
 def binding_of(principal: str, populations: Sequence[str], release_key: bytes) -> bytes:
-    """What a request's key stands for: who asked what of whom."""
-    return _hashed("request", principal, populations, release_key.hex())
+    """Return a hash of who asked which question about which populations.
+
+    An idempotency key is bound to this hash: it cannot be used again for another question.
+    """
+    return _hash_parts("request", principal, populations, release_key.hex())
 
 
-def _hashed(purpose: str, *parts: object) -> bytes:
+def _hash_parts(purpose: str, *parts: object) -> bytes:
     text = json.dumps([f"tacit {purpose} 1", *parts], separators=(",", ":"))
     return sha256(text.encode()).digest()
 
 
-# ------------------------------------------------------------------ charge
-# One line of the ledger, and what was stored for it.
+# ------------------------------------------------------------------ charges
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """How earlier answers about the same people ended, and the least price of a question.
+    """Incidents among earlier answers about the same people, and the least price of a question.
 
-    Each number is one that could depend on who is in the data, so a guarantee says it.
+    Each incident could have depended on the data of one person. A guarantee therefore lists
+    the assumption that it did not.
     """
 
     late: int = 0
     failed: int = 0
     retried: int = 0
     least: str | None = None
-    """The least price from now on, in words; empty where there is none."""
+    """The current least price as text; empty if there is none, None if it is not known."""
     questions: int = 0
-    """How many questions at the least price fit into the whole cap."""
+    """Number of questions at the least price that fit into the whole cap."""
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """The sentences that a guarantee adds for this record.
+        """The assumptions that a guarantee lists because of this record.
 
         Example:
             >>> Record(late=2).assumptions[0]
-            '2 late answers would have been late whoever is in the data'
+            "2 late answers were late regardless of any one person's data"
         """
-        told = []
+        found = []
         if self.late:
-            told.append(f"{self.late} late answers would have been late")
+            found.append(f"{self.late} late answers were late")
         if self.failed:
-            told.append(f"{self.failed} failed answers would have failed")
+            found.append(f"{self.failed} failed answers failed")
         if self.retried:
-            told.append(f"{self.retried} answers that were tried twice would have been")
-        told = [f"{each} whoever is in the data" for each in told]
+            found.append(f"{self.retried} retried answers were retried")
+        found = [f"{each} regardless of any one person's data" for each in found]
         if self.least:
-            told.append(
+            found.append(
                 f"no more than {self.questions} further questions are tried, which the ledger "
                 f"enforces by a least price of {self.least}"
             )
         elif self.least is not None:
-            told.append(
-                "nobody tries questions without end, which the ledger does not prevent where "
-                "there is no least price"
+            found.append(
+                "nobody tries an unlimited number of questions, which the ledger does not "
+                "prevent, because there is no least price"
             )
-        return tuple(told)
+        return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """A question that is paid for, and may now be run, once.
+    """The proof that a question was charged, so that it may be run once.
 
-    It has an entry in the chain of each of its populations. The receipt is the hash that keys
-    the noise and stands on the release.
+    It has an entry in the chain of each of its populations. Its receipt, a hash, is part of the
+    key of the noise and is printed on the release.
     """
 
     entries: tuple[Entry, ...]
     release_key: bytes
     records: tuple[Record, ...] = ()
-    """How earlier answers about each of its populations ended."""
+    """The incidents so far of each of its populations, in the order of the entries."""
     retried: bool = False
-    """Whether it was run once more already."""
+    """Whether the question was retried already."""
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What the guarantee of its answer adds, for all of its populations."""
+        """The assumptions that the guarantee of the answer lists, for all populations."""
         return tuple(dict.fromkeys(each for one in self.records for each in one.assumptions))
 
     def run_again(self) -> "Charge":
-        """The same charge after one more retry, which its own guarantee counts too."""
+        """Return this charge as retried; its own guarantee counts the retry too."""
         counted = tuple(replace(each, retried=each.retried + 1) for each in self.records)
         return replace(self, records=counted, retried=True)
 
     @property
     def receipt(self) -> bytes:
-        """The hash of its entry; of several, the hash of their hashes in order."""
+        """The hash of the charge's entry, or of the hashes of its entries if it has several."""
         return receipt_of(self.entries)
 
 
@@ -318,7 +333,7 @@ class StoredRelease:
 
 
 def receipt_of(entries: tuple[Entry, ...]) -> bytes:
-    """The receipt of a charge by its entries."""
+    """Return the receipt of the charge that has these entries."""
     if len(entries) == 1:
         return entries[0].hash
     return sha256(b"".join(entry.hash for entry in entries)).digest()

@@ -1,11 +1,14 @@
-"""The declarations that questions are priced by, and whether they still hold.
+"""The declarations under which questions are priced, and whether they are still current.
 
-A price follows from what was declared: bounds, keys, limits, the unit column. Each declaration
-has a number, its place in the population's chain, and a charge names the number it was priced
-by. When owners declare something else, the number moves, and the conditional update of
-`tacit.ledger.chain` refuses every charge that names the old one. Whoever holds a catalogue
-holds its `Declarations` beside it, and finds out here whether the new declaration says the same
-about that catalogue.
+The price of a question follows from the declarations: bounds, keys, limits, the unit column.
+Each declaration has a number, which is its entry's number in the population's chain, and a
+charge names the number of the declaration under which it was priced. When owners declare
+something else, the current number changes, and the conditional update of `tacit.ledger.chain`
+refuses every charge that names an old number.
+
+A session has a catalogue and the `Declarations` from which the catalogue was read. When a
+charge is refused, `renew` compares the new declaration with these. If both say the same about
+the catalogue, the session continues under the new number; otherwise the question is refused.
 """
 
 from collections.abc import Mapping
@@ -33,61 +36,63 @@ _OF_ONE = _DECLARED.where(budgets.c.population == bindparam("at"))
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What is declared of a population's tables: the facts in words, and which tables they are.
+    """The facts declared about a population's tables, as text, and the tables' identities.
 
-    ``tables`` are identities of physical tables; there are none for a table that has no place
-    of its own, such as a data frame.
+    A table without a location of its own, such as a data frame, has no identity in ``tables``.
     """
 
     facts: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
 
     def says_all_of(self, other: "Declaration") -> bool:
-        """Whether everything that ``other`` says is said here too."""
+        """Return whether this declaration contains all facts and tables of ``other``."""
         return set(other.facts) <= set(self.facts) and set(other.tables) <= set(self.tables)
 
 
 Numbered = tuple[int, Declaration]
-"""A declaration and its number, which is 0 where nothing is declared."""
+"""The number of a declaration, and the declaration. The number is 0 if there is none."""
 
 
 class Declarations(Protocol):
-    """The declarations by which somebody prices questions."""
+    """The declarations under which a session prices questions."""
 
     def number(self, population: str) -> int:
-        """The number of the declaration; `DeclarationsChanged` where none may be used."""
+        """Return the declaration's number; raise `DeclarationsChanged` for a refused one."""
         ...
 
     def renew(self, population: str, store: Store) -> bool:
-        """Whether the ledger's newer declaration says the same, so that its number is used."""
+        """Use the number of the ledger's newer declaration if that one says the same.
+
+        Return whether it does.
+        """
         ...
 
     def refused(self) -> frozenset[str]:
-        """Populations that may not be asked about."""
+        """Return the populations about which questions are refused."""
         ...
 
     def refusing(self, refused: Mapping[str, str]) -> "HeldDeclarations":
-        """The same, where more populations may not be asked about, each with the reason."""
+        """Return a copy that refuses questions about more populations, each for a reason."""
         ...
 
 
 class NoDeclarations:
-    """For whoever knows of no declaration: only populations that have none are charged."""
+    """Declarations of a session that knows none. It can charge undeclared populations only."""
 
     def refused(self) -> frozenset[str]:
-        """Nobody."""
+        """Return the empty set: no population is refused."""
         return frozenset()
 
     def refusing(self, refused: Mapping[str, str]) -> "HeldDeclarations":
-        """Nothing is known, and some populations may not be asked about."""
+        """Return declarations that are empty and refuse some populations."""
         return HeldDeclarations({}, refused=refused)
 
     def number(self, population: str) -> int:  # noqa: ARG002 - the same for all
-        """No declaration."""
+        """Return 0, which stands for no declaration."""
         return 0
 
     def renew(self, population: str, store: Store) -> bool:  # noqa: ARG002 - the same for all
-        """Never: what is declared is not known here."""
+        """Return False: there is nothing to compare a newer declaration with."""
         return False
 
 
@@ -95,17 +100,17 @@ UNNUMBERED = NoDeclarations()
 
 
 class AnyDeclaration(NoDeclarations):
-    """For charges whose price depends on no table, such as those of surveys."""
+    """Declarations for charges whose price depends on no table, such as those of surveys."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
 
     def number(self, population: str) -> int:
-        """The number that was last read."""
+        """Return the number that was last read from the ledger."""
         return self._numbers.get(population, 0)
 
     def renew(self, population: str, store: Store) -> bool:
-        """Always: take over the number of today."""
+        """Read the current number from the ledger, and return True."""
         with store.reading() as work:
             self._numbers[population] = declaration_in(work, population)[0]
         return True
@@ -114,8 +119,8 @@ class AnyDeclaration(NoDeclarations):
 class HeldDeclarations:
     """The declarations of one catalogue.
 
-    A catalogue of a project file holds all that is declared of its populations. One that was
-    opened table by table (``partly``) holds a part: others may declare more tables.
+    The catalogue of a project file contains everything that is declared about its populations.
+    A catalogue that was opened table by table (``partly``) may contain only a part of it.
     """
 
     def __init__(
@@ -130,13 +135,13 @@ class HeldDeclarations:
         self._refused = dict(refused or {})
 
     def number(self, population: str) -> int:
-        """The number by which questions about ``population`` are priced."""
+        """Return the number of the declaration under which ``population`` is priced."""
         if population in self._refused:
             raise DeclarationsChanged(self._refused[population], population)
         return self._held[population][0] if population in self._held else 0
 
     def renew(self, population: str, store: Store) -> bool:
-        """Take over the number of a declaration that says the same about this catalogue."""
+        """Use the current declaration's number if it says the same about this catalogue."""
         if population in self._refused:
             return False
         held = self._held.get(population, (0, Declaration()))[1]
@@ -148,28 +153,28 @@ class HeldDeclarations:
         return same
 
     def refused(self) -> frozenset[str]:
-        """Populations that may not be asked about here."""
+        """Return the populations about which questions are refused."""
         return frozenset(self._refused)
 
     def refusing(self, refused: Mapping[str, str]) -> "HeldDeclarations":
-        """The same, where more populations may not be asked about."""
+        """Return a copy that refuses questions about more populations, each for a reason."""
         both = self._refused | dict(refused)
         return HeldDeclarations(self._held, partly=self._partly, refused=both)
 
 
 def declaration_in(work: Work, population: str) -> Numbered:
-    """What is declared of one population now, and its number."""
+    """Return the current declaration of one population, with its number."""
     row = work.one(_OF_ONE, {"at": population})
     return (0, Declaration()) if row is None else _read(row[1], row[2])
 
 
 def declarations_in(work: Work) -> dict[str, Numbered]:
-    """What is declared of every population now, and the numbers."""
+    """Return the current declaration of every population, with its number."""
     return {name: _read(number, body) for name, number, body in work.all(_DECLARED, {})}
 
 
 def numbers_in(work: Work) -> dict[str, int]:
-    """The number of every population's declaration now."""
+    """Return the number of every population's current declaration."""
     return dict(work.all(_NUMBERS, {}))
 
 

@@ -1,4 +1,16 @@
-"""Who did something to a budget, and when."""
+"""The kinds of ledger entries, their canonical text, and the hash that chains them.
+
+An *act* is something that happened to a budget: it was opened, a question was charged, an
+answer was stored, an owner changed something. Each kind of act is a frozen dataclass here. An
+act is stored as canonical JSON (equal acts have equal text), and an `Entry` is that text with
+its number in the chain and a hash over the entry before it.
+
+Chains are stored for ever, so **the meaning of an act never changes**: a new meaning gets a new
+kind, and a new field has a default that is left out of the text.
+
+Amounts are in units (`tacit.ledger.charge`), times in milliseconds since 1970, and hashes in
+hexadecimal.
+"""
 
 import json
 import re
@@ -15,23 +27,18 @@ from tacit.errors import LedgerBroken
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """An owner's name, as the caller has verified it, and the time in milliseconds."""
+    """The owner who acts, and when. The caller must have authenticated the owner."""
 
     by: str
     at: int
 
 
-# ------------------------------------------------------------------ act
-# What can happen to a budget: the kinds of entries, for ever.
-#
-# Amounts are in units (`tacit.ledger.charge`), times in milliseconds since 1970, hashes in
-# hexadecimal. A chain is kept for ever, so **the meaning of an act never changes**: a new
-# meaning is a new kind.
+# ------------------------------------------------------------------ kinds of entries
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A budget was made."""
+    """The first entry of every chain: the budget was opened."""
 
     unit: str
     neighbours: str
@@ -47,7 +54,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Charged:
-    """A question was paid for. It may have been answered, or not: it stays charged."""
+    """A question was charged. It stays charged, whether or not it was answered."""
 
     principal: str
     holders: tuple[str, ...]
@@ -62,12 +69,12 @@ class Charged:
     nonce: str
     at: int
     declaration: int = 0
-    """The place of the `Described` by which it was priced; left out where there was none."""
+    """Number of the `Described` entry that the price rests on; left out if there was none."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerStored:
-    """The answer to the charge at ``charge`` was stored, and may leave."""
+    """The answer to the charge in entry ``charge`` was stored, so it may be released."""
 
     charge: int
     release: str
@@ -77,7 +84,10 @@ class AnswerStored:
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """The charge at ``charge`` had no answer at its public deadline: nothing is charged now."""
+    """The charge in entry ``charge`` had no answer at its public deadline.
+
+    Nothing more is charged until an owner has reviewed this.
+    """
 
     charge: int
     at: int
@@ -85,9 +95,9 @@ class Missed:
 
 @dataclass(frozen=True, slots=True)
 class Retried:
-    """The charge at ``charge`` failed before any noise was drawn, and is run once more.
+    """The charge in entry ``charge`` failed before any noise was drawn, and is run once more.
 
-    Every third one of a population stops its charges until an owner has looked.
+    Every third retry of a population stops its charges until an owner has reviewed them.
     """
 
     charge: int
@@ -96,7 +106,10 @@ class Retried:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The charge at ``charge`` failed for good: nothing is charged until an owner looks."""
+    """The charge in entry ``charge`` failed for good.
+
+    Nothing more is charged until an owner has reviewed this.
+    """
 
     charge: int
     at: int
@@ -104,7 +117,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """An owner looked at what was late or failed: questions are charged and answered again."""
+    """An owner reviewed the late and failed answers, so questions are charged again."""
 
     by: str
     at: int
@@ -112,9 +125,9 @@ class Looked:
 
 @dataclass(frozen=True, slots=True)
 class StateSealed:
-    """A sealed state got a new version, such as the noise of a stream's next step.
+    """A sealed state, for example the noise of a stream, got a new version.
 
-    ``state`` is the hash of its name, ``digest`` the hash of its sealed bytes.
+    ``state`` is the hash of the state's name, ``digest`` the hash of its sealed bytes.
     """
 
     state: str
@@ -124,7 +137,7 @@ class StateSealed:
 
 @dataclass(frozen=True, slots=True)
 class QuotaSet:
-    """An owner limited what an analyst or a group may spend of the budget."""
+    """An owner set the quota of an analyst or a group on the budget."""
 
     holder: str
     amount: int
@@ -137,7 +150,7 @@ class QuotaSet:
 class LeastSet:
     """An owner set the least price of a question, as a share of the cap.
 
-    From here on every charge that is not free is at least ``share`` of the cap of its time.
+    From this entry on, every charge that is not free is at least ``share`` of the current cap.
     """
 
     share: str
@@ -147,7 +160,7 @@ class LeastSet:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """An owner put an analyst into a group: their charges count for both from here on."""
+    """An owner added an analyst to a group. Later charges count for both."""
 
     principal: str
     group: str
@@ -157,7 +170,7 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class FactsDeclared:
-    """An owner declared what is publicly known of the population's tables, a line a fact.
+    """An owner declared the public facts about the population's tables, one fact a line.
 
     Version 0.1 wrote this kind. Its charges do not name the declaration they were priced by.
     """
@@ -169,11 +182,10 @@ class FactsDeclared:
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """An owner declared the population's tables: the facts about them, and which they are.
+    """An owner declared the population's tables: their identities, and public facts about them.
 
-    The place of this entry in the chain is the declaration's number. From here on every charge
-    names this number. ``tables`` are the identities of physical tables
-    (`tacit.engines.table_identity`).
+    The number of this entry in the chain is the declaration's number, and every later charge
+    names it. ``tables`` are the identities of physical tables (`tacit.engines.table_identity`).
     """
 
     facts: tuple[str, ...]
@@ -184,11 +196,11 @@ class Described:
 
 @dataclass(frozen=True, slots=True)
 class Inherited:
-    """This population got tables of another one, and with them what was spent on those people.
+    """This population took over tables of another one, with the loss spent on their people.
 
-    The amounts count as spent here, as if the questions had been asked about this population,
-    and so do the answers that were late, failed or were run once more, at which their owners
-    have looked.
+    The amounts count as spent here, as if the questions had been asked about this population.
+    The late, failed and retried answers, which the owners of the other population have
+    reviewed, count here too.
     """
 
     source: str
@@ -203,7 +215,7 @@ class Inherited:
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
-    """An owner stopped all charges, at every server that shares the store."""
+    """An owner stopped all charges about the population, at every server of the store."""
 
     by: str
     at: int
@@ -211,7 +223,7 @@ class Frozen:
 
 @dataclass(frozen=True, slots=True)
 class Thawed:
-    """An owner allowed charges again."""
+    """An owner allowed charges about the population again."""
 
     by: str
     at: int
@@ -219,7 +231,7 @@ class Thawed:
 
 @dataclass(frozen=True, slots=True)
 class CapRaised:
-    """The cap is raised by an amount. A credit for a lost answer is this too."""
+    """The decision to raise the cap by an amount. A credit for a lost answer is one too."""
 
     amount: int
     delta: int
@@ -228,25 +240,25 @@ class CapRaised:
 
 @dataclass(frozen=True, slots=True)
 class OwnerAdded:
-    """A new owner."""
+    """The decision to add an owner."""
 
     owner: str
 
 
 @dataclass(frozen=True, slots=True)
 class OwnerRemoved:
-    """An owner less."""
+    """The decision to remove an owner."""
 
     owner: str
 
 
 Decision = CapRaised | OwnerAdded | OwnerRemoved
-"""What one owner decides alone only where there is one."""
+"""Changes that need the approval of a second owner, if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """An owner decided; it holds at once where they are the only one."""
+    """An owner proposed a decision. It takes effect at once if there is no second owner."""
 
     decision: Decision
     by: str
@@ -255,7 +267,7 @@ class Proposed:
 
 @dataclass(frozen=True, slots=True)
 class Approved:
-    """A second owner agreed to the proposal at ``proposal``; it holds from here on."""
+    """A second owner approved the proposal in entry ``proposal``, which now takes effect."""
 
     proposal: int
     by: str
@@ -282,11 +294,13 @@ Act = (
     | Proposed
     | Approved
 )
-"""What an entry tells."""
+"""Everything that an entry can record."""
 
 
-# ------------------------------------------------------------------ stored act
-# Acts as canonical text: equal acts have equal text, so that a hash of it means something.
+# ------------------------------------------------------------------ canonical text
+# An act is written as JSON with sorted keys, in ASCII and without spaces. Equal acts have equal
+# text, so that equal hashes mean equal acts. Each kind has a *form*, a template that is built
+# once from its fields, because charges are written often and `json.dumps` is slower.
 
 ACTS: dict[str, type[Act | Decision]] = {
     "opened": Opened,
@@ -311,19 +325,20 @@ ACTS: dict[str, type[Act | Decision]] = {
     "owner added": OwnerAdded,
     "owner removed": OwnerRemoved,
 }
-"""The stored name of each act. A name is never reused and never removed."""
+"""The stored name of each kind of act. A name is never reused and never removed."""
 
 Form = tuple[str, Callable[[Any], tuple[Any, ...]], tuple[Callable[[Any], str], ...]]
-"""The text of an act with a place for each value, its values, and how each is written."""
+"""A template with a ``%s`` for each value, a getter of the values, and their encoders."""
 
 NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
 
 
 def encode_act(act: Act | Decision) -> str:
-    """The canonical text of ``act``; numbers are text, since not all readers hold 64 bits.
+    """Return the canonical text of ``act``.
 
-    A field that has its default is left out, so that acts written before the field existed
-    keep their text.
+    Numbers are written as strings, because not all JSON readers handle 64 bits. A field that
+    has its default value is left out, so that acts written before the field existed keep
+    their text.
 
     Example:
         >>> encode_act(OwnerAdded("ann"))
@@ -342,7 +357,7 @@ def encode_act(act: Act | Decision) -> str:
 
 
 def decode_act(text: str) -> Act | Decision:
-    """The act whose canonical text is ``text``; anything else is refused.
+    """Return the act with the canonical text ``text``; raise `LedgerBroken` for other text.
 
     Example:
         >>> decode_act('{"kind":"owner added","owner":"ann"}')
@@ -384,13 +399,13 @@ def _field(declared: object, stored: Any) -> object:
     raise ValueError
 
 
-def _declared(act: type[Act | Decision]) -> dict[str, object]:
+def _field_types(act: type[Act | Decision]) -> dict[str, object]:
     hints = get_type_hints(act)
     return {field.name: hints[field.name] for field in fields(act)}
 
 
 def _form(kind: str, declared: dict[str, object]) -> Form:
-    """The keys in order, ``kind`` among them, as JSON in ASCII without spaces."""
+    """Build the template of a kind from its fields and their types."""
     names = sorted(declared)
     places = dict.fromkeys(names, "%s") | {"kind": quoted(kind)}
     text = ",".join(f"{quoted(name)}:{places[name]}" for name in sorted(places))
@@ -399,7 +414,7 @@ def _form(kind: str, declared: dict[str, object]) -> Form:
 
 
 def _writer(declared: object) -> Callable[[Any], str]:
-    """How the values of a field are written."""
+    """Return the encoder of a field with the type ``declared``."""
     if declared is str:
         return quoted
     if declared is int:
@@ -409,18 +424,18 @@ def _writer(declared: object) -> Callable[[Any], str]:
     return encode_act
 
 
-_FIELDS: dict[type, dict[str, object]] = {act: _declared(act) for act in ACTS.values()}
-"""The fields of each act, and their types."""
+_FIELDS: dict[type, dict[str, object]] = {act: _field_types(act) for act in ACTS.values()}
+"""The fields of each kind of act, and their types."""
 
 _FORMS = {act: _form(name, _FIELDS[act]) for name, act in ACTS.items()}
-"""How each act is written."""
+"""The template of each kind, with all of its fields."""
 
 _OPTIONAL: dict[type, tuple[tuple[str, object], ...]] = {
     act: found
     for act in ACTS.values()
     if (found := tuple((f.name, f.default) for f in fields(act) if f.default is not MISSING))
 }
-"""The fields of each act that have a default, with it; other acts are not here."""
+"""The fields with a default, and their defaults, of each kind that has such fields."""
 
 
 _NAMES = {act: name for name, act in ACTS.items()}
@@ -428,25 +443,24 @@ _NAMES = {act: name for name, act in ACTS.items()}
 
 @cache
 def _form_without(kind: str, absent: frozenset[str]) -> Form:
-    """How acts of a kind are written without the fields in ``absent``."""
+    """Return the template of a kind without the fields in ``absent``."""
     act = ACTS[kind]
     present = {name: hint for name, hint in _FIELDS[act].items() if name not in absent}
     return _form(kind, present)
 
 
-# ------------------------------------------------------------------ entry
-# One link of a population's chain.
+# ------------------------------------------------------------------ entries
 
 GENESIS = bytes(32)
-"""What the first entry follows."""
+"""The hash that the first entry of a chain follows."""
 
 FORMAT = b"tacit entry 1\n"
-"""Which way of hashing this is; another way gets another name."""
+"""The prefix of the hashed bytes, which names this way of hashing; another way gets another."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What happened, as canonical text, and the hash that ties it to all that came before."""
+    """An act as canonical text, its number in the chain, and a hash over all entries so far."""
 
     population: str
     seq: int
@@ -455,10 +469,10 @@ class Entry:
 
 
 def follow(previous: bytes, population: str, seq: int, body: str) -> Entry:
-    """The entry of ``body`` after the one whose hash is ``previous``.
+    """Return the entry with text ``body`` that follows the entry with hash ``previous``.
 
-    Guarantee: whoever knows the hash of an entry knows, up to a collision of SHA-256, the
-    place and the text of every entry up to it.
+    Guarantee: the hash of an entry determines, up to a collision of SHA-256, the number and
+    the text of every entry up to it.
 
     Example:
         >>> follow(GENESIS, "patients", 1, "{}").hash.hex()[:16]

@@ -1,7 +1,10 @@
-"""The acts of owners: open a budget, declare tables, decide, stop charges, limit analysts.
+"""Governance: owners open budgets, declare tables, decide changes, stop charges, set quotas.
 
-All acts of one `Governing` happen in one unit of work: either each of them stands in its chain,
-or none does. An act of somebody who does not own the budget is refused, and with it all others.
+All acts of one `Governing` happen in one unit of work: either all of them are recorded in their
+chains, or none is. If the signer does not own one of the budgets, all acts are refused.
+
+A table that moves to another population takes its history along: the new population inherits
+the loss that was spent on the same people (`Governing.declare`, `tacit.ledger.populations`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -74,13 +77,13 @@ _POPULATIONS = select(budgets.c.population).order_by(budgets.c.population)
 
 @contextmanager
 def governing(store: Store, signed: acts.Signature) -> Iterator["Governing"]:
-    """The acts of one owner in one unit of work: all of them, or none."""
+    """Open a unit of work for the acts of one owner: all of them are recorded, or none."""
     with store.writing() as work:
         yield Governing(work, signed)
 
 
 class Governing:
-    """The acts of one owner within a unit of work, and what the ledger holds before them."""
+    """The acts of one owner within a unit of work, and the state of the ledger before them."""
 
     def __init__(self, work: Work, signed: acts.Signature) -> None:
         self._work = work
@@ -89,34 +92,34 @@ class Governing:
 
     @property
     def signer(self) -> str:
-        """Who acts."""
+        """The name of the owner who acts."""
         return self._signed.by
 
-    # ---------------------------------------------------------- what is read before
+    # ---------------------------------------------------------- state before the acts
 
     def owners(self, population: str) -> frozenset[str]:
-        """Who owns a population's budget; nobody, where there is none."""
+        """Return the owners of a population's budget; the empty set if there is no budget."""
         return frozenset(owners_of(self._work, population))
 
     def lock(self) -> None:
-        """Hold up every other writer about every population until this work ends."""
+        """Lock the budgets of all populations against other writers until this work ends."""
         for name in self.populations():
             self._work.run(_LOCK, {"at": name})
 
     def populations(self) -> tuple[str, ...]:
-        """Whose budgets are here, in order."""
+        """Return the names of all populations that have a budget, in order."""
         return tuple(name for (name,) in self._work.all(_POPULATIONS, {}))
 
     def status(self, population: str) -> Status:
-        """What is spent and left of a population's budget."""
+        """Return what is spent and left of a population's budget."""
         return status_within(self._work, population)
 
     def declaration(self, population: str) -> Numbered:
-        """What is declared of a population now, and its number."""
+        """Return the current declaration of a population, with its number."""
         return declaration_in(self._work, population)
 
     def book(self, population: str) -> Book:
-        """All that a population's chain adds up to."""
+        """Verify a population's whole chain, and return the state that it adds up to."""
         return verify(population, walk(self._work, population))
 
     # ---------------------------------------------------------- acts
@@ -124,10 +127,13 @@ class Governing:
     def open_budget(
         self, population: Population, budget: Budget, owners: tuple[str, ...]
     ) -> acts.Entry:
-        """Make the budget of ``population``, once: what it counts in never changes."""
+        """Open the budget of ``population``, which is possible once. Its measure is final."""
         signed = self._signed
         if signed.by not in owners or len(set(owners)) != len(owners):
-            raise InvalidValue("A budget has distinct owners, and the one who opens it is one.")
+            raise InvalidValue(
+                "The owners of a budget must be distinct, and the person who opens the budget "
+                "must be one of them."
+            )
         cap = Units.limit(budget.cap)
         act = acts.Opened(
             unit=population.unit.name,
@@ -141,14 +147,14 @@ class Governing:
             by=signed.by,
             at=signed.at,
         )
-        entry = opened(self._work, population.name, act)
+        entry = write_opening(self._work, population.name, act)
         self._opened.add(population.name)
         return entry
 
     def propose(self, population: str, decision: acts.Decision) -> acts.Entry:
-        """Decide alone where the signer is the only owner; otherwise, wait for a second one.
+        """Propose a decision. It takes effect at once if the signer is the only owner.
 
-        The entry's ``seq`` is what the second owner approves.
+        Otherwise a second owner must approve it, by the ``seq`` of the returned entry.
         """
         work, signed = self._work, self._signed
         if isinstance(decision, acts.CapRaised):
@@ -162,27 +168,27 @@ class Governing:
         return entry
 
     def approve(self, population: str, proposal: int) -> acts.Entry:
-        """Agree, as a second owner, to what the first one proposed."""
+        """Approve, as a second owner, the proposal in entry ``proposal``."""
         work, signed = self._work, self._signed
         entry = append(work, population, acts.Approved(proposal, signed.by, signed.at))
         owners = self._owners(population)
         row = work.one(_PROPOSAL, {"at": population, "place": proposal})
         if row is None:
-            raise UnknownName(f"There is no proposal {proposal} that waits for an approval.")
+            raise UnknownName(f"There is no open proposal {proposal}.")
         proposed = acts.decode_act(row[0])
         if not isinstance(proposed, acts.Proposed) or proposed.by not in owners - {signed.by}:
             raise NotPermitted(
-                "A proposal is approved by another owner than the one who made it, and while "
-                "both are owners."
+                "A proposal must be approved by another owner than the one who made it, and "
+                "both must still be owners."
             )
         apply(work, population, proposed.decision)
         work.run(_SETTLE, {"at": population, "place": proposal})
         return entry
 
     def set_quota(self, population: str, holder: str, cap: Loss) -> acts.Entry:
-        """Limit what an analyst, or a group whose name begins with @, may spend."""
+        """Set the quota of an analyst, or of a group whose name begins with @."""
         if cap.measure is not find_budget(self._work, population).measure:
-            raise InvalidValue("A quota counts in the measure of its budget.")
+            raise InvalidValue("A quota must be in the same measure as its budget.")
         units, signed = Units.limit(cap), self._signed
         act = acts.QuotaSet(holder, units.amount, units.delta, signed.by, signed.at)
         entry = self._append(population, act)
@@ -193,7 +199,8 @@ class Governing:
         """Set the least price of a question to a share of the population's cap, or to 0."""
         if not 0 <= share <= 1:
             raise InvalidValue(
-                f"The least price of a question is a share of the cap from 0 to 1, not {share}."
+                "The least price of a question must be a share of the cap from 0 to 1, and not "
+                f"{share}."
             )
         entry = self._append(
             population, acts.LeastSet(str(share), self._signed.by, self._signed.at)
@@ -202,13 +209,13 @@ class Governing:
         return entry
 
     def join(self, population: str, principal: str, group: str) -> acts.Entry:
-        """Put an analyst into a group: what they spend from now on counts for both."""
+        """Add an analyst to a group. The analyst's later charges count for both."""
         if not group.startswith("@"):
-            raise InvalidValue(f"A group's name begins with @, as in @{group}.")
+            raise InvalidValue(f"The name of a group must begin with @, as in @{group}.")
         act = acts.Joined(principal, group, self._signed.by, self._signed.at)
         entry = self._append(population, act)
         if group in holders_of(self._work, population, principal):
-            raise InvalidValue(f"{principal} is in {group} already.")
+            raise InvalidValue(f"{principal} is already in {group}.")
         values = {"population": population, "principal": principal, "holder": group}
         self._work.run(_JOIN, values)
         return entry
@@ -216,11 +223,11 @@ class Governing:
     def freeze(self, population: str) -> acts.Entry:
         """Stop all charges about a population, at every server that shares this store.
 
-        Guarantee: once the work has ended, nothing is charged before an owner thaws it.
+        Guarantee: once the work has ended, nothing is charged until an owner allows it again.
         """
         entry = self._append(population, acts.Frozen(self._signed.by, self._signed.at))
         if find_budget(self._work, population).frozen:
-            raise InvalidValue(f"All charges about {population!r} are stopped already.")
+            raise InvalidValue(f"All charges about {population!r} are already stopped.")
         self._work.run(_FREEZE, {"at": population, "stopped": 1})
         return entry
 
@@ -233,15 +240,17 @@ class Governing:
         return entry
 
     def declare(self, declarations: Mapping[str, Declaration]) -> dict[str, acts.Entry]:
-        """Declare the tables of these populations, each in place of what was declared before.
+        """Declare the tables of these populations, and replace their earlier declarations.
 
         All are declared together, because a table that moves leaves one population and joins
-        another. Each population inherits what was spent under those that had its new tables.
+        another. A population inherits the loss that was spent under each population that had
+        one of its new tables.
 
         Guarantee: once the work has ended, nothing is charged under an earlier declaration.
         """
         entries, before = {}, {}
-        # as it is before anybody gives up a table: an inode tells tables of one moment apart
+        # Read before any population gives up a table. The identity of a file may be its inode,
+        # which distinguishes tables only while they exist (`MOMENTARY`).
         held = {
             name: other_holders(self._work, name, said.tables)[0]
             for name, said in declarations.items()
@@ -258,34 +267,34 @@ class Governing:
                 self._take(name, new, held[name])
         return entries
 
-    # ---------------------------------------------------------- tables that change hands
+    # ---------------------------------------------------------- tables that move
 
     def _take(self, population: str, tables: set[str], held: frozenset[str]) -> None:
-        """Make ``tables`` the population's, with all that was ever spent on their people.
+        """Give ``tables`` to the population, with the loss ever spent on their people.
 
-        Some of them were ``held`` by other populations when the work began.
+        ``held`` are the other populations that had one of the tables when the work began.
         """
         now, ever = other_holders(self._work, population, tables)
         if now:
             other = min(now)
             raise InvalidValue(
-                f"A table of {population!r} belongs to the population {other!r}, whose budget "
-                f"its people already have. One table belongs to one population: declare it "
-                f"under {other!r}, or let an owner of {other!r} take it out there first."
+                f"A table of {population!r} already belongs to the population {other!r} and is "
+                f"charged to its budget. One table belongs to one population: declare it under "
+                f"{other!r}, or let an owner of {other!r} remove it there first."
             )
         unknown = with_unknown_tables(self._work) - {population}
         if unknown and population in self._opened:
             raise InvalidValue(
-                f"The tables of {min(unknown)!r} are not recorded, and {population!r} might "
-                f"have the same. Declare {min(unknown)!r} first, with the tables that it was "
-                "charged for: by `tacit apply`, or by opening it once more."
+                f"The ledger does not know the tables of {min(unknown)!r}, and {population!r} "
+                f"might have the same tables. First declare {min(unknown)!r} with the tables "
+                "that it was charged for: run `tacit apply`, or open it again."
             )
         claim_tables(self._work, population, tables)
         if ever | held:
             self._inherit(population, ever | held)
 
     def _inherit(self, population: str, holders: frozenset[str]) -> None:
-        """Charge the population with what was spent under ``holders``."""
+        """Charge the population with the loss that was spent under ``holders``."""
         row = find_budget(self._work, population)
         for name in sorted(holders):
             _check_heir(row, find_budget(self._work, name), population, name)
@@ -300,8 +309,8 @@ class Governing:
                 cap, due = row.cap.loss(row.measure), units.loss(row.measure)
                 raise BudgetExceeded(
                     f"The tables of {population!r} belonged to {source!r}, under which {due} "
-                    f"was spent on the same people. That does not fit into the budget of "
-                    f"{population!r}, {cap}: give it a larger one."
+                    f"was spent on the same people. This does not fit into the budget of "
+                    f"{population!r}, which is {cap}. Set a larger budget."
                 )
             if all_seen:
                 self._work.run(_SEEN, {"at": population})
@@ -309,21 +318,21 @@ class Governing:
             self._append(population, acts.Inherited(*spent, late, failed, retried))
 
     def _append(self, population: str, act: acts.Act) -> acts.Entry:
-        """The entry of an act that only an owner may do."""
+        """Append the entry of an act that only an owner may do."""
         entry = append(self._work, population, act)
-        self._owners(population)  # read once the row is ours, so that it is not out of date
+        self._owners(population)  # checked after the row is locked, so it is up to date
         return entry
 
     def _owners(self, population: str) -> set[str]:
-        """The owners, of whom the signer must be one."""
+        """Return the owners; raise `NotPermitted` if the signer is not one of them."""
         found = owners_of(self._work, population)
         if self._signed.by not in found:
             raise NotPermitted(f"{self._signed.by} does not own the budget of {population!r}.")
         return found
 
 
-def opened(work: Work, population: str, act: acts.Opened) -> acts.Entry:
-    """The first entry of a chain, and the rows that it makes."""
+def write_opening(work: Work, population: str, act: acts.Opened) -> acts.Entry:
+    """Write the first entry of a chain, and the rows of the new budget."""
     fixed = {
         "unit": act.unit,
         "neighbours": act.neighbours,
@@ -358,28 +367,31 @@ def opened(work: Work, population: str, act: acts.Opened) -> acts.Entry:
 
 
 def _check_heir(heir: BudgetRow, holder: BudgetRow, population: str, other: str) -> None:
-    """Refuse to move tables where charges of ``other`` cannot be counted, or are stopped."""
+    """Raise `InvalidValue` if the charges of ``other`` cannot be inherited."""
     if (heir.unit, heir.neighbours, heir.kind) != (holder.unit, holder.neighbours, holder.kind):
         raise InvalidValue(
-            f"The tables of {population!r} belonged to {other!r}, and what was spent there "
-            f"counts here. It cannot be counted, because {other!r} has another unit, "
-            f"neighbours or measure: give {population!r} those of {other!r}."
+            f"The tables of {population!r} belonged to {other!r}, and the loss spent there "
+            f"counts here too. It cannot be counted, because {other!r} has another privacy "
+            f"unit, neighbours or measure. Declare {population!r} with those of {other!r}."
         )
     if holder.idealised and not heir.idealised:
         raise InvalidValue(
             f"The tables of {population!r} belonged to {other!r}, whose budget allows "
-            "idealised noise; this one has to allow it too."
+            f"idealised noise. The budget of {population!r} must allow it too."
         )
     if holder.frozen or holder.locked:
         raise InvalidValue(
-            f"The tables of {population!r} belonged to {other!r}, about which no charge is "
-            f"made now. An owner of {other!r} has to look or thaw first."
+            f"The tables of {population!r} belonged to {other!r}, whose charges are stopped. "
+            f"An owner of {other!r} must first run `tacit ledger look {other}` or "
+            f"`tacit thaw {other}`."
         )
 
 
 def _check_rise(budget: BudgetRow, rise: Units) -> None:
-    """Refuse a rise of a cap that is none, or of something that the budget does not count."""
+    """Raise `InvalidValue` if a cap cannot be raised by ``rise``."""
     if not NO_UNITS <= rise <= NO_LIMIT or rise == NO_UNITS:
-        raise InvalidValue("A cap is raised by more than nothing, and by what can be counted.")
+        raise InvalidValue(
+            "A cap must be raised by more than zero, and by an amount that can be counted."
+        )
     if rise.delta and budget.measure is Measure.PURE:
-        raise InvalidValue("A budget in epsilon has no delta that could be raised.")
+        raise InvalidValue("A budget in pure epsilon has no delta, so it cannot be raised.")

@@ -1,4 +1,9 @@
-"""The durable record of everything that ever left, and the one who is asked before it does."""
+"""The `Ledger`: one object through which sessions charge questions and owners govern budgets.
+
+Its methods hold little logic. They read the clock, draw a nonce where one is needed, and call
+the functions of this package: `reserve` for charges and stored answers, `unanswered` for late
+and failed charges, `govern` for the acts of owners, `verify` for checks.
+"""
 
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -37,26 +42,26 @@ from tacit.store import States, Store
 Clock = Callable[[], int]
 """Milliseconds since 1970.
 
-No promise of privacy depends on it: it says how long others wait, and which periods are over.
+No privacy guarantee depends on it. It decides how long others wait, and which periods are over.
 """
 
 Paid = TypeVar("Paid")
 NONCE_BYTES = 16
 FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.25
-"""Seconds between two looks at an answer that somebody else is making."""
+"""Seconds between two checks whether an answer that another process computes is stored."""
 
 
 def wall_clock() -> int:
-    """The machine's time."""
+    """Return the machine's time in milliseconds since 1970."""
     return time.time_ns() // 1_000_000
 
 
 class Ledger:
     """One durable ledger for all populations of a store.
 
-    Guarantee: what was charged never passes a cap or a quota, whoever asks at once, and is
-    never forgotten: a `Charge` in hand is on the disk. An answer has its charge, and is stored
-    once. A store that is older than ``anchor`` is refused.
+    Guarantee: the sum of charges never exceeds a cap or a quota, however many analysts ask at
+    once. A returned `Charge` is durable. Every answer has a charge and is stored once. A store
+    that is older than ``anchor`` is refused.
     """
 
     def __init__(
@@ -74,10 +79,10 @@ class Ledger:
         self._declarations = declarations
 
     def under(self, declarations: Declarations) -> "Ledger":
-        """The same ledger for questions that are priced by ``declarations``.
+        """Return this ledger for questions that are priced under ``declarations``.
 
-        Each charge names the declaration that it was priced by. A ledger that was not told of
-        any charges populations that have none.
+        Each charge names the declaration under which it was priced. A ledger without
+        declarations can charge only populations that have none.
         """
         other = copy(self)
         other._declarations = declarations  # noqa: SLF001 - it is our own
@@ -86,16 +91,16 @@ class Ledger:
     # ---------------------------------------------------------- the path of a question
 
     def released(self, question: ChargeRequest) -> StoredRelease | None:
-        """The answer that was stored for this question, free; None where there is none."""
+        """Return the stored answer to this question, which is free, or None."""
         return reserve.released(self._store, question.release_key, self._clock())
 
     def reserve(self, question: ChargeRequest, *, lease_ms: int) -> Charge | StoredRelease:
-        """Charge ``question``, durably, or give the answer that was charged before.
+        """Charge ``question`` durably, or return the answer that was charged before.
 
-        For ``lease_ms`` others who ask the same wait for this one.
+        Others who ask the same question wait for this answer for ``lease_ms``.
         """
         now, nonce = self._clock(), fresh_bytes(NONCE_BYTES)
-        return self._priced_anew(
+        return self._charge_under_declarations(
             question,
             lambda numbers: reserve_charge(
                 self._store,
@@ -108,25 +113,28 @@ class Ledger:
         )
 
     def keep(self, charge: Charge, body: bytes) -> StoredRelease:
-        """Store the answer to ``charge``; only what this returns may leave."""
+        """Store the answer to ``charge``; only the returned answer may be released."""
         return reserve.keep(self._store, charge, body, self._clock())
 
     def enter(self, question: ChargeRequest, body: bytes) -> StoredRelease:
-        """Charge ``question`` and store its answer at once; see `tacit.ledger.reserve`."""
+        """Charge ``question`` and store its answer in one unit of work (`reserve.enter`)."""
         nonce = fresh_bytes(NONCE_BYTES)
         now = self._clock()
-        return self._priced_anew(
+        return self._charge_under_declarations(
             question,
             lambda numbers: enter(
                 self._store, question, body, nonce=nonce, now=now, numbers=numbers
             ),
         )
 
-    def _priced_anew(self, question: ChargeRequest, charge: Callable[[Numbers], Paid]) -> Paid:
-        """``charge`` under the declarations held here, or under newer ones that say the same.
+    def _charge_under_declarations(
+        self, question: ChargeRequest, charge: Callable[[Numbers], Paid]
+    ) -> Paid:
+        """Call ``charge`` with the numbers of the current declarations, if they say the same.
 
-        A declaration that was recorded again, or that speaks of more tables, prices this
-        question as before, so its number alone is taken over. Any other stops the question.
+        A declaration that was recorded again, or that has more tables, gives this question the
+        same price, so its number is used and the charge is tried again. A declaration that says
+        something else stops the question.
         """
         names = question.populations
         for _ in range(ATTEMPTS):
@@ -137,11 +145,11 @@ class Ledger:
                 if not self._declarations.renew(error.population, self._store):
                     raise
         raise errors.StoreFailed(
-            "The declarations change too often; ask again with the same key."
+            "The declarations changed too often. Ask again with the same idempotency key."
         )
 
     def moved(self, populations: Iterable[str]) -> frozenset[str]:
-        """Those of ``populations`` of which something else is declared now than held here."""
+        """Return those of ``populations`` whose current declaration differs from ours."""
         held = self._declarations
         refused = held.refused()
         numbers = self.numbers()
@@ -154,62 +162,65 @@ class Ledger:
         )
 
     def numbers(self) -> dict[str, int]:
-        """The number of every population's declaration now."""
+        """Return the number of every population's current declaration."""
         with self._store.looking() as work:
             return numbers_in(work)
 
     def refused(self) -> frozenset[str]:
-        """Populations that questions priced here may not be about."""
+        """Return the populations about which questions are refused."""
         return self._declarations.refused()
 
     def refusing(self, why: Mapping[str, str]) -> "Ledger":
-        """The same ledger, where nothing is charged about some populations."""
+        """Return this ledger, with charges refused about some populations, for reasons."""
         return self.under(self._declarations.refusing(why))
 
     def declarations(self) -> dict[str, Numbered]:
-        """What is declared of each population now, with its number; 0 where nothing is."""
+        """Return the current declaration of each population; the number is 0 if it has none."""
         with self._store.reading() as work:
             return declarations_in(work)
 
     def take_turn(
         self, charge: Charge, states: States, name: str, decide: Decide
     ) -> StoredRelease:
-        """Decide the answer to ``charge`` by a sealed state, one question at a time."""
+        """Compute the answer to ``charge`` from a sealed state, one question at a time."""
         return take_turn(self._store, charge, states, name, decide, now=self._clock())
 
     def abandon(self, charge: Charge) -> None:
-        """Say that ``charge`` will have no answer. It stays charged: there is no refund."""
+        """Record that ``charge`` will have no answer. It stays charged: there is no refund."""
         reserve.abandon(self._store, charge)
 
     def miss(self, charge: Charge) -> None:
-        """Say that ``charge`` had no answer at its deadline: until an owner looks, no more."""
+        """Record that ``charge`` missed its deadline; nothing is charged before a review."""
         miss(self._store, charge, self._clock())
 
     def fail(self, charge: Charge) -> StoredRelease | None:
-        """Record that ``charge`` failed for good: until an owner looks, nothing is charged.
+        """Record that ``charge`` failed for good; nothing is charged before an owner's review.
 
-        The answer is returned where it was stored after all.
+        If the answer was stored after all, return it and record nothing.
         """
         return fail(self._store, charge, self._clock())
 
     def retry(self, charge: Charge) -> None:
-        """Record that ``charge`` failed before any noise was drawn, and is run once more."""
+        """Record that ``charge`` failed before any noise was drawn, and is retried."""
         retry(self._store, charge, self._clock())
 
     def park(self, charge: Charge) -> None:
-        """Let ``charge`` wait for an engine that was not reached; asking again takes it up."""
+        """Suspend ``charge`` while its engine is unreachable; the same question resumes it."""
         park(self._store, charge)
 
     def look(self, population: str, *, by: str) -> tuple[Mark, ...]:
-        """Record, as an owner, a look at what was late or failed, and return that."""
-        return look(self._store, population, self._signed(by))
+        """Record that an owner reviewed all late and failed answers, and return them."""
+        return look(self._store, population, self._sign(by))
 
     def unlooked(self, population: str) -> tuple[Mark, ...]:
-        """What was late, failed or ran twice since an owner last looked."""
+        """Return the late, failed and retried charges since an owner's last review."""
         return unlooked(self._store, population)
 
     def wait(self, question: ChargeRequest) -> StoredRelease:
-        """The answer that somebody else is making; `AnswerLost` where it never comes."""
+        """Wait for an answer that another process computes.
+
+        Raise `AnswerLost` if its lease ends without an answer.
+        """
         pause = FIRST_PAUSE
         while True:
             try:
@@ -226,88 +237,91 @@ class Ledger:
         """Return the day that this machine's calendar shows."""
         return datetime.fromtimestamp(self._clock() / 1000).astimezone().date()
 
-    # ---------------------------------------------------------- what people look at
+    # ---------------------------------------------------------- reports
 
     def status(self, population: str, principal: str | None = None) -> Status:
-        """What is spent and left of a population's budget.
+        """Return what is spent and left of a population's budget.
 
-        With a ``principal``, their quotas limit how many more questions are said to fit.
+        With a ``principal``, their quotas limit the number of questions that still fit.
         """
         return status_of(self._store, population, principal)
 
     def status_for(self, population: str, holder: str) -> Status:
-        """The same for one analyst or group: what they spent, and may spend."""
+        """Return what one analyst or group spent, and may spend."""
         return status_for(self._store, population, holder)
 
     def owners(self, population: str) -> frozenset[str]:
-        """Who may govern a population's budget; nobody, where there is none."""
+        """Return the owners of a population's budget; the empty set if there is no budget."""
         with self._store.reading() as work:
             return frozenset(owners_of(work, population))
 
     def entries(self, population: str, after: int = 0) -> tuple[Entry, ...]:
-        """The next entries of a population's chain, at most a thousand."""
+        """Return the next entries of a population's chain, at most `PAGE` of them."""
         with self._store.reading() as work:
             return tuple(islice(walk(work, population, after), PAGE))
 
     def stored(self, release_key: bytes) -> bytes | None:
-        """The bytes of the release that is kept under ``release_key``."""
+        """Return the bytes of the release that is stored under ``release_key``, or None."""
         with self._store.reading() as work:
             return reserve.stored_body(work, release_key)
 
     def was_charged(self, principal: str, population: str, release_key: bytes) -> bool:
-        """Whether ``principal`` has paid for the release that is kept under that key."""
+        """Return whether ``principal`` was charged for the release under that key."""
         binding = binding_of(principal, [population], release_key)
         with self._store.reading() as work:
             return reserve.was_charged(work, principal, binding)
 
     def verify(self, population: str, anchor: Anchor | None = None) -> ChainVerdict:
-        """Walk the whole chain of a population; `LedgerBroken` says where it fails."""
+        """Verify the whole chain of a population; `LedgerBroken` names the wrong entry."""
         return verify_store(self._store, population, anchor)
 
     def populations(self) -> tuple[str, ...]:
-        """Whose budgets are here."""
+        """Return the names of all populations that have a budget."""
         return tuple(head.population for head in take_anchor(self._store).heads)
 
     def book(self, population: str) -> Book:
-        """All that a population's chain adds up to: quotas, owners, what was declared."""
+        """Verify a population's chain, and return its state: quotas, owners, declarations."""
         with self._store.reading() as work:
             return verify(population, walk(work, population))
 
-    # ---------------------------------------------------------- what owners do
+    # ---------------------------------------------------------- governance
 
     def governing(self, *, by: str) -> AbstractContextManager[Governing]:
-        """Several acts of one owner that happen together, or not at all."""
-        return governing(self._store, self._signed(by))
+        """Open a unit of work for several acts of one owner: all are recorded, or none."""
+        return governing(self._store, self._sign(by))
 
     def open_budget(
         self, population: Population, budget: Budget, owners: tuple[str, ...], *, by: str
     ) -> Entry:
-        """Make a population's budget."""
+        """Open a population's budget."""
         try:
             with self.governing(by=by) as acts:
                 return acts.open_budget(population, budget, owners)
         except errors.Conflict as error:
-            raise errors.InvalidValue(f"{population.name!r} has a budget already.") from error
+            raise errors.InvalidValue(f"{population.name!r} already has a budget.") from error
 
     def raise_cap(self, population: str, amount: Loss, reason: str, *, by: str) -> Entry:
-        """Raise a cap, or propose it where there is a second owner to agree."""
+        """Raise a cap, or propose to raise it if a second owner must approve."""
         if amount.measure is not self.status(population).measure:
-            raise errors.InvalidValue("A cap is raised in the measure of its budget.")
+            raise errors.InvalidValue("A cap must be raised in the measure of its budget.")
         units = Units.limit(amount)
         return self.propose(population, CapRaised(units.amount, units.delta, reason), by=by)
 
     def propose(self, population: str, decision: Decision, *, by: str) -> Entry:
-        """Decide alone, or propose to a second owner, who approves the entry's ``seq``."""
+        """Propose a decision, which takes effect at once if there is no second owner.
+
+        Otherwise a second owner approves it by the ``seq`` of the returned entry.
+        """
         with self.governing(by=by) as acts:
             return acts.propose(population, decision)
 
     def approve(self, population: str, proposal: int, *, by: str) -> Entry:
-        """Agree to another owner's proposal."""
+        """Approve another owner's proposal."""
         with self.governing(by=by) as acts:
             return acts.approve(population, proposal)
 
     def set_quota(self, population: str, holder: str, cap: Loss, *, by: str) -> Entry:
-        """Limit an analyst, or a group whose name begins with @."""
+        """Set the quota of an analyst, or of a group whose name begins with @."""
         with self.governing(by=by) as acts:
             return acts.set_quota(population, holder, cap)
 
@@ -317,16 +331,16 @@ class Ledger:
             return acts.set_least(population, exact(share))
 
     def join(self, population: str, principal: str, group: str, *, by: str) -> Entry:
-        """Put an analyst into a group."""
+        """Add an analyst to a group."""
         with self.governing(by=by) as acts:
             return acts.join(population, principal, group)
 
     def declare(
         self, population: str, facts: tuple[str, ...], tables: tuple[str, ...] = (), *, by: str
     ) -> Entry:
-        """Declare what is publicly known of the population's tables, and which they are.
+        """Declare the population's tables and the public facts about them.
 
-        The entry's ``seq`` is the declaration's number, which every later charge has to name.
+        The entry's ``seq`` is the declaration's number, which every later charge must name.
         """
         with self.governing(by=by) as acts:
             return acts.declare({population: Declaration(facts, tables)})[population]
@@ -341,5 +355,5 @@ class Ledger:
         with self.governing(by=by) as acts:
             return acts.thaw(population)
 
-    def _signed(self, by: str) -> Signature:
+    def _sign(self, by: str) -> Signature:
         return Signature(by, self._clock())

@@ -1,4 +1,9 @@
-"""What a decision of the owners changes."""
+"""Owners of a population, the effect of their decisions, and the tables of each population.
+
+A person's budget must not start again because a table was renamed or moved to another
+population. The second part of this file therefore records which physical tables each population
+has or once had, and computes the loss that a population inherits with a table.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -36,7 +41,7 @@ _RAISE = (
 
 
 def apply(work: Work, population: str, decision: Decision) -> None:
-    """Make ``decision`` hold. What was charged is never lowered: only a cap can be raised."""
+    """Apply ``decision``. The sum of charges is never lowered; only a cap can be raised."""
     match decision:
         case CapRaised(amount, delta, _):
             values = {
@@ -47,46 +52,47 @@ def apply(work: Work, population: str, decision: Decision) -> None:
                 "most_delta": MOST - delta,
             }
             if not work.run(_RAISE, values):
-                raise InvalidValue("A cap of this size is not counted; raise it by less.")
+                raise InvalidValue("The cap would be too large to count. Raise it by less.")
             follow_cap(work, population)
         case OwnerAdded(owner):
             if owner in owners_of(work, population):
-                raise InvalidValue(f"{owner} is an owner already.")
+                raise InvalidValue(f"{owner} is already an owner.")
             work.run(_ADD, {"population": population, "owner": owner})
         case OwnerRemoved(owner):
             if owners_of(work, population) == {owner}:
-                raise InvalidValue("The last owner stays.")
+                raise InvalidValue("The last owner cannot be removed. Add another owner first.")
             if not work.run(_REMOVE, {"at": population, "who": owner}):
                 raise InvalidValue(f"{owner} is not an owner.")
 
 
 def owners_of(work: Work, population: str) -> set[str]:
-    """Who governs the budget of ``population``."""
+    """Return the owners of the budget of ``population``."""
     return {owner for (owner,) in work.all(_OWNERS, {"at": population})}
 
 
-# ------------------------------------------------------------------ holding
-# Which physical tables each population has or once had, and what that makes it inherit.
+# ------------------------------------------------------------------ tables and inheritance
+# The ledger records the identities of each population's tables (`tacit.engines.table_identity`
+# computes them), and enforces two rules:
 #
-# A person's budget must not start afresh because a table got another name or moved to another
-# population. So the ledger records the identities of each population's tables
-# (`tacit.engines.table_identity` computes them), and keeps two rules:
+# 1. A table belongs to one population at a time. A unique index of the database enforces this.
+# 2. A population that gets a table inherits the loss that was spent under every population that
+#    ever had the table. The amounts are added to what the new population has spent, as an
+#    entry in its chain.
 #
-# 1. A table belongs to one population at a time. The database's own unique index holds this.
-# 2. A population that gets a table inherits what was spent under every population that ever had
-#    the table. The amounts are added to what the new one has spent, as an entry in its chain.
+# For rule 2, each chain distinguishes the loss spent by its *own* questions from the loss that
+# it inherited, by source. When B takes a table that A has or had, B inherits A's own sum and,
+# source by source, everything that A inherited. Three corrections avoid double counting:
 #
-# For rule 2 each chain tells apart what was spent by its *own* questions and what it
-# inherited, by source. When B takes a table that A has or had, B needs A's own sum, and
-# whatever A inherited from others, source by source. What B has inherited from that source
-# before is subtracted, and B's own charges, should A have inherited them, are not counted
-# twice. The larger of two amounts is taken where two earlier holders inherited from one
-# source. Answers that were late or failed are inherited in the same way, once their owners
-# have looked at them.
+# * The amount that B has inherited from the same source before is subtracted.
+# * B's own charges, if A has inherited them, are left out.
+# * If two earlier populations inherited from one source, B inherits the larger amount.
+#
+# Late and failed answers are inherited in the same way, once the owners of the other population
+# have reviewed them.
 
 
 class Owed(NamedTuple):
-    """What is inherited from one source."""
+    """The loss, and the late and failed answers, to be inherited from one source."""
 
     units: Units
     troubles: Troubles
@@ -97,7 +103,7 @@ class Owed(NamedTuple):
         return self.units != NO_UNITS or self.troubles != NO_TROUBLES
 
     def larger(self, other: "Owed") -> "Owed":
-        """The larger of each part."""
+        """Return the larger of the two values of each part."""
         units = Units(
             max(self.units.amount, other.units.amount), max(self.units.delta, other.units.delta)
         )
@@ -105,10 +111,10 @@ class Owed(NamedTuple):
 
 
 MOMENTARY = "inode "
-"""How identities begin that mean something only while a table is there.
+"""Prefix of identities that are valid only while the table exists.
 
-A file system gives the number of a deleted file to a new one. Such an identity tells two tables
-of one moment apart, and says nothing about tables of the past.
+A file system reuses the inode number of a deleted file. Such an identity distinguishes two
+tables that exist at the same time, but does not identify a table of the past.
 """
 
 _OF = select(holdings.c.identity, holdings.c.current).where(
@@ -128,19 +134,19 @@ _SET = _new.on_conflict_do_update(
 
 
 def holdings_of(work: Work, population: str) -> dict[str, bool]:
-    """The tables that ``population`` has (True) or once had (False), by identity."""
+    """Return the identities of tables that ``population`` has (True) or once had (False)."""
     return {identity: bool(now) for identity, now in work.all(_OF, {"at": population})}
 
 
 def release_tables(work: Work, population: str, kept: Iterable[str]) -> None:
-    """Record that the population has none of its tables any more but those ``kept``."""
+    """Record that the population no longer has its tables, except those in ``kept``."""
     gone = holdings_of(work, population).keys() - set(kept)
     for identity in sorted(gone):
         work.run(_SET, {"population": population, "identity": identity, "current": 0})
 
 
 def claim_tables(work: Work, population: str, tables: Iterable[str]) -> None:
-    """Record that ``tables`` are the population's; `Conflict` where another still has one."""
+    """Record that the population has ``tables``; raise `Conflict` if another one has one."""
     for identity in sorted(set(tables)):
         work.run(_SET, {"population": population, "identity": identity, "current": 1})
 
@@ -148,7 +154,7 @@ def claim_tables(work: Work, population: str, tables: Iterable[str]) -> None:
 def other_holders(
     work: Work, population: str, tables: Iterable[str]
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """The other populations that have one of ``tables`` now, and those that ever had one."""
+    """Return the other populations that have one of ``tables``, and those that ever had one."""
     now, ever = set(), set()
     for identity in tables:
         found = work.all(_HOLDERS, {"at": population, "identity": identity})
@@ -159,15 +165,15 @@ def other_holders(
 
 
 def with_unknown_tables(work: Work) -> frozenset[str]:
-    """The populations that were charged and whose tables no entry tells of.
+    """Return the charged populations whose tables the ledger does not know.
 
-    Version 0.1 recorded no tables.
+    Version 0.1 did not record tables.
     """
     return frozenset(name for (name,) in work.all(_UNKNOWN, {}))
 
 
 def owed_by_source(heir: Book, holders: Iterable[Book]) -> Mapping[str, Owed]:
-    """What ``heir`` has to inherit because it takes tables of ``holders``, by its source."""
+    """Return what ``heir`` must inherit when it takes tables of ``holders``, by source."""
     due: dict[str, Owed] = {}
     for holder in holders:
         troubles = {**holder.inherited_troubles, holder.population: holder.own_troubles}
@@ -187,5 +193,5 @@ def owed_by_source(heir: Book, holders: Iterable[Book]) -> Mapping[str, Owed]:
 
 
 def _beyond(units: Units, known: Units) -> Units:
-    """The part of ``units`` that is not in ``known``."""
+    """Return the part of ``units`` that exceeds ``known``."""
     return Units(max(units.amount - known.amount, 0), max(units.delta - known.delta, 0))

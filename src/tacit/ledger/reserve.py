@@ -1,4 +1,14 @@
-"""Stored releases: durable before the first byte leaves, written once, never drawn again."""
+"""Charges and stored answers: charge before data is read, store before anything is released.
+
+A question takes two units of work. `reserve_charge` charges it and claims the place of its
+answer, which makes others who ask the same question wait. After the question has run, `keep`
+stores the answer, and only the stored bytes are released. An answer is written once and never
+computed with new noise: the same question later returns the same bytes for free.
+
+Both functions handle a lost connection: the client may not know whether its last commit
+happened. A repeated `reserve_charge` finds its own charge by a nonce, and a repeated `keep`
+finds the stored answer.
+"""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -29,14 +39,14 @@ from tacit.store import Store, Work
 from tacit.store.tables import answers, entries, requests
 
 RECONNECTIONS = 10
-"""How often a writer whose connection was lost looks for what it had written."""
+"""Number of attempts to store an answer when the connection to the database is lost."""
 
 PARKED = -1
-"""In place of a time: the charge is paid for, and waits for an engine that was not reached."""
+"""Value of ``until`` for a charge that is parked until its engine can be reached."""
 
 UNREACHED = (
-    "The engine cannot be reached. The question is paid for, and nothing is lost: ask the same "
-    "again, and it goes on under the same charge."
+    "The engine cannot be reached. The question is charged and nothing is lost: ask the same "
+    "question again, and it continues under the same charge."
 )
 
 _FIND = select(answers.c.receipt, answers.c.until, answers.c.body).where(
@@ -74,7 +84,11 @@ _ABANDON = update(answers).where(_mine).values(until=0)
 
 
 def look(work: Work, release_key: bytes, now: int) -> StoredRelease | None:
-    """The stored answer, None where nobody is at it, `AnswerPending` where somebody is."""
+    """Return the stored answer, or None if there is none and no process is computing it.
+
+    Raise `AnswerPending` if a process is computing it, and `EngineUnreachable` if its charge is
+    parked.
+    """
     row = work.one(_FIND, {"key": release_key})
     if row is None:
         return None
@@ -89,25 +103,25 @@ def look(work: Work, release_key: bytes, now: int) -> StoredRelease | None:
 
 
 def parked(work: Work, release_key: bytes) -> str | None:
-    """Where the charge stands whose engine was not reached; None where none waits."""
+    """Return where the parked charge is recorded (JSON), or None if no charge is parked."""
     row = work.one(_PARKED, {"key": release_key})
     return None if row is None else row[0]
 
 
 def resume(work: Work, release_key: bytes, until: int) -> None:
-    """Say that somebody answers now under the charge that waited, so that others wait."""
+    """Take the lease of a parked charge until ``until``, so that other processes wait."""
     if not work.run(_RESUME, {"key": release_key, "until": until}):
-        raise errors.Conflict("Another took this charge up first; look again.")
+        raise errors.Conflict("Another process resumed this charge first; try again.")
 
 
 def stored_body(work: Work, release_key: bytes) -> bytes | None:
-    """The bytes under ``release_key``, if an answer is stored there."""
+    """Return the answer that is stored under ``release_key``, or None."""
     row = work.one(_FIND, {"key": release_key})
     return None if row is None else row[2]
 
 
 def all_stored(work: Work) -> Iterator[tuple[bytes, bytes]]:
-    """Every stored answer with its key, in the order of the keys."""
+    """Yield every stored answer with its key, in the order of the keys."""
     after = b""
     while row := work.one(_NEXT, {"after": after}):
         after, body = row
@@ -115,12 +129,12 @@ def all_stored(work: Work) -> Iterator[tuple[bytes, bytes]]:
 
 
 def was_charged(work: Work, principal: str, binding: bytes) -> bool:
-    """Whether a request of ``principal`` that stands for ``binding`` was charged."""
+    """Return whether a request of ``principal`` with this ``binding`` was charged."""
     return work.one(_CHARGED, {"who": principal, "binding": binding}) is not None
 
 
 def claim(work: Work, charge: Charge, now: int, until: int) -> None:
-    """Say that this charge's holder answers now, so that others wait."""
+    """Take the lease of a new charge until ``until``, so that other processes wait."""
     values = {
         "release": charge.release_key,
         "receipt": charge.receipt,
@@ -134,10 +148,10 @@ def claim(work: Work, charge: Charge, now: int, until: int) -> None:
 
 
 def keep(store: Store, charge: Charge, body: bytes, now: int) -> StoredRelease:
-    """Store the answer to ``charge``; what is returned may leave.
+    """Store the answer to ``charge``. Only the returned answer may be released.
 
-    Guarantee: durable when it returns, and the same for ever: where an answer to the same
-    question was stored before, that one is returned, and ``body`` must be forgotten.
+    Guarantee: the answer is durable when it is returned, and it never changes. If an answer to
+    the same question was stored before, that one is returned and ``body`` must be discarded.
     """
     for _ in range(RECONNECTIONS):
         try:
@@ -146,71 +160,73 @@ def keep(store: Store, charge: Charge, body: bytes, now: int) -> StoredRelease:
         except errors.ConnectionLost:
             continue
         except errors.Conflict:
-            stored = _stored(store, charge)
+            stored = _find_stored(store, charge)
             if stored is not None:
                 return stored
-    raise errors.StoreFailed("The store's database does not answer; the answer must not leave.")
+    raise errors.StoreFailed(
+        "The database of the store does not respond, so the answer cannot be released."
+    )
 
 
 def abandon(store: Store, charge: Charge) -> None:
-    """Say that no answer to ``charge`` will come: it stays charged, and nobody waits for it."""
+    """End the lease of ``charge``: it stays charged, and nobody waits for its answer."""
     with store.writing() as work:
         abandoned(work, charge)
 
 
 def abandoned(work: Work, charge: Charge) -> None:
-    """The same within a work that is under way."""
+    """End the lease of ``charge`` within a unit of work."""
     work.run(_ABANDON, {"key": charge.release_key, "paid": charge.receipt})
 
 
 def released(store: Store, release_key: bytes, now: int) -> StoredRelease | None:
-    """The stored answer under ``release_key``, or None; `AnswerPending` as in `look`."""
+    """Return the stored answer under ``release_key``, or None; raise errors as in `look`."""
     with store.looking() as work:
         return look(work, release_key, now)
 
 
 def keep_within(work: Work, charge: Charge, body: bytes, now: int) -> StoredRelease:
-    """What `keep` does, as a part of a unit of work."""
+    """Store the answer to ``charge`` as `keep` does, within a unit of work."""
     digest = sha256(body).hexdigest()
     for entry in charge.entries:
         act = AnswerStored(entry.seq, charge.release_key.hex(), digest, now)
         append(work, entry.population, act)
     mine = {"key": charge.release_key, "paid": charge.receipt, "body": body}
     if not work.run(_KEEP, mine):
-        raise errors.Conflict("This answer is stored already, or another took its place.")
+        raise errors.Conflict("An answer is already stored, or another charge replaced this.")
     return StoredRelease(body, charge.receipt)
 
 
-def _stored(store: Store, charge: Charge) -> StoredRelease | None:
-    """What stands where an answer could not be stored; None where the place is still ours."""
+def _find_stored(store: Store, charge: Charge) -> StoredRelease | None:
+    """Return the answer that is already stored; None if ``charge`` still has the lease."""
     with store.reading() as work:
         return stored_for(work, charge)
 
 
 def stored_for(work: Work, charge: Charge) -> StoredRelease | None:
-    """What stands in the place of the answer to ``charge``; None where it is still ours.
+    """Return the answer that is already stored; None if ``charge`` still has the lease.
 
-    `AnswerLost` says that another charge took it.
+    Raise `AnswerLost` if another charge has replaced ``charge``.
     """
     row = work.one(_FIND, {"key": charge.release_key})
     receipt, _, body = row or (None, 0, None)
     if body is not None:
         return StoredRelease(body, receipt)
     if receipt == charge.receipt:
-        return None  # the database gave way to another writer: once more
+        return None  # the unit of work was aborted because of another writer: try again
     raise errors.AnswerLost
 
 
 # ------------------------------------------------------------------ reserve
-# Charge a question, durably, before anything touches data.
+# Charge a question durably, before any code reads data.
 #
-# Everything happens in one unit of work: the request's key and the stored answer are looked
-# up, one conditional update decides whether the cost fits, quotas are counted, and the entry
-# joins the chain. What another writer did at the same moment makes the whole of it vanish,
-# and it is looked up again.
+# Everything happens in one unit of work: look up the idempotency key and the stored answer;
+# decide by one conditional update whether the cost fits; count the quotas; append the entry to
+# the chain. If another writer changed the same rows at the same moment, the database aborts the
+# whole unit of work, and it runs again from the start.
 
 ATTEMPTS = 100
-"""How often a writer that lost to others looks again; each time, another one has won."""
+"""Number of attempts when other writers win the race; each time, another one has succeeded."""
 
 _KNOWN = select(requests.c.binding, requests.c.nonce, requests.c.places).where(
     requests.c.principal == bindparam("who"), requests.c.request == bindparam("key")
@@ -222,16 +238,16 @@ _ENTRY = select(entries.c.body, entries.c.hash).where(
 
 
 Numbers = Mapping[str, int]
-"""The declaration of each population by which a question was priced; 0 where there is none."""
+"""Numbers of the declarations under which a question was priced, by population; 0 for none."""
 
 UNDECLARED: Numbers = {}
-"""No declaration at all: what is priced so is charged only where the ledger holds none."""
+"""No declarations: a question can then be charged only to populations that have none."""
 
 _event_text = lru_cache(maxsize=4096)(encode_event)
-"""The text of an event, of which questions use few."""
+"""The text of an event. It is cached, because questions use few different events."""
 
 
-def reserve_charge(  # noqa: PLR0913 - who asks what, when, and priced by what
+def reserve_charge(  # noqa: PLR0913 - the question, its time and its declarations
     store: Store,
     question: ChargeRequest,
     *,
@@ -240,16 +256,17 @@ def reserve_charge(  # noqa: PLR0913 - who asks what, when, and priced by what
     until: int,
     numbers: Numbers = UNDECLARED,
 ) -> Charge | StoredRelease:
-    """The charge that pays for ``question``, or the answer that was paid for before.
+    """Charge ``question`` and return the charge, or return the answer that was charged before.
 
-    ``nonce`` is fresh for each call: it tells this call's own charge from another's when the
-    database went away before it said that the charge was written. Until ``until``, others who
-    ask the same are told to wait. ``numbers`` are the declarations that it was priced by; where
-    the ledger holds others, `DeclarationsChanged` is raised.
+    ``nonce`` is fresh for each call. If the connection is lost before the database confirms a
+    commit, the nonce distinguishes this call's own charge from that of another call. Until the
+    time ``until``, others who ask the same question wait. ``numbers`` are the declarations
+    under which the question was priced; if the ledger has newer ones, `DeclarationsChanged` is
+    raised.
 
-    Guarantee: when a `Charge` is returned it is durable, in every population's chain, within
-    every cap and quota. Where anything is raised, nothing was charged, but for `StoreFailed`,
-    after which the same request tells.
+    Guarantee: a returned `Charge` is durable, in every population's chain, within every cap and
+    quota. If an error is raised, nothing was charged, except for `StoreFailed`: then the same
+    request must be sent again to find out.
     """
     for _ in range(ATTEMPTS):
         try:
@@ -263,7 +280,7 @@ def reserve_charge(  # noqa: PLR0913 - who asks what, when, and priced by what
             errors.ChargesFrozen,
             errors.DeclarationsChanged,
         ):
-            # whoever took the last of the budget may have paid for this very question
+            # the charge that used up the budget may have been for this same question
             with store.reading() as work:
                 if parked(work, question.release_key) is not None:
                     raise
@@ -272,21 +289,25 @@ def reserve_charge(  # noqa: PLR0913 - who asks what, when, and priced by what
                 raise
             return paid
     raise errors.StoreFailed(
-        "The store's database does not answer; ask again with the same key."
+        "The database of the store does not respond. Ask again with the same idempotency key."
     )
 
 
 def _paid_before(
     work: Work, question: ChargeRequest, nonce: bytes, now: int
 ) -> Charge | StoredRelease | None:
-    """What this request, or this question, was paid for before; None where it was not."""
+    """Return the earlier charge of this call or the stored answer; None if it was not charged.
+
+    Raise `KeyReused` if the idempotency key belongs to another question, and `AnswerLost` if
+    the request was charged and its answer will not come.
+    """
     known = work.one(_KNOWN, {"who": question.principal, "key": question.request_key})
     if known is not None:
         binding, charged_by, places = known
         if binding != question.binding:
             raise errors.KeyReused(
-                "This request's key was used for another question; take a new key for each "
-                "question, and the same key only to send one again."
+                "This idempotency key was used for another question. Use a new key for each "
+                "question, and the same key only to send a question again."
             )
         if charged_by == nonce:
             return _own_charge(work, question, places)
@@ -306,10 +327,10 @@ def reserve_within(  # noqa: PLR0913, PLR0917 - a part of `reserve`
     until: int,
     numbers: Numbers = UNDECLARED,
 ) -> Charge | StoredRelease:
-    """What `reserve` does, as a part of a unit of work."""
+    """Charge ``question`` as `reserve_charge` does, within a unit of work."""
     places = parked(work, question.release_key)
     if places is not None:
-        return _taken_up(work, question, places, until, numbers)
+        return _resume_charge(work, question, places, until, numbers)
     paid = _paid_before(work, question, nonce, now)
     if paid is not None:
         return paid
@@ -341,7 +362,7 @@ def _charge(  # noqa: PLR0913, PLR0917 - a part of `reserve`
     now: int,
     declaration: int,
 ) -> tuple[Entry, Record]:
-    """The entry in one population's chain, and how earlier answers about them ended."""
+    """Charge one population, and return the entry and the population's incidents so far."""
     name = target.population.name
     budget = find_budget(work, name)
     budget.check(target.population)
@@ -351,11 +372,11 @@ def _charge(  # noqa: PLR0913, PLR0917 - a part of `reserve`
     if place is None:
         found = find_budget(work, name)
         if at_least(cost, found.least_amount) != cost:
-            raise errors.Conflict("The least price was raised meanwhile; look again.")
+            raise errors.Conflict("The least price was raised at the same time; try again.")
         raise found.refusal(name, cost, declaration)
     seq, previous, missed, failed, retried = place
     record = budget._replace(missed=missed, failed=failed, retried=retried).record
-    # what was read before the row was ours may be out of date
+    # read the groups again: before the update locked the row they could change
     holders = holders_of(work, name, question.principal)
     for holder in holders:
         count(work, name, holder, cost)
@@ -380,60 +401,59 @@ def _charge(  # noqa: PLR0913, PLR0917 - a part of `reserve`
 def _cost(budget: BudgetRow, event: Event, price_delta: Fraction) -> tuple[Units, str]:
     if event.numerics is Numerics.IDEALISED and not budget.idealised:
         raise errors.InvalidValue(
-            "This question uses noise whose law holds for real numbers only, and the budget "
-            "allows exact noise alone; choose another mechanism."
+            "This question uses idealised noise, whose distribution holds for real numbers "
+            "only, but the budget allows exact noise only. Choose another mechanism."
         )
     cost = price(event, budget.measure, price_delta)
     return at_least(cost, budget.least_amount), _event_text(event)
 
 
-def _taken_up(
+def _resume_charge(
     work: Work, question: ChargeRequest, places: str, until: int, numbers: Numbers
 ) -> Charge:
-    """The charge that waited for its engine, for whoever asks the same now.
+    """Return the parked charge for the same question, and take its lease.
 
-    What was charged and has not begun is not begun while an owner has to look, after an owner
-    has stopped all charges, and by whoever still goes by an earlier declaration.
+    A parked charge is refused like a new one: while an owner must review incidents, while an
+    owner has stopped all charges, and under an earlier declaration.
     """
     for population in question.populations:
-        hold(work, population)  # no owner acts between this look and the end of the work
+        hold(work, population)  # no owner can act between this check and the end of the work
         budget, number = find_budget(work, population), numbers.get(population, 0)
         budget.check_open(population)
         if budget.frozen or budget.declared != number:
             raise budget.refusal(population, NO_UNITS, number)
     resume(work, question.release_key, until)
-    told = json.loads(places)
-    charge = _charge_at(work, question, dict(told["places"]))
-    return replace(charge, retried=told["retried"])
+    recorded = json.loads(places)
+    charge = _charge_at(work, question, dict(recorded["places"]))
+    return replace(charge, retried=recorded["retried"])
 
 
 def _own_charge(work: Work, question: ChargeRequest, places: str) -> Charge:
-    """The charge that this very call wrote, before the database went away."""
+    """Return the charge that this same call wrote before the connection was lost."""
     numbers = [int(place) for place in places.split()]
     return _charge_at(work, question, dict(zip(question.populations, numbers, strict=True)))
 
 
 def _charge_at(work: Work, question: ChargeRequest, places: dict[str, int]) -> Charge:
-    """The charge for ``question`` whose entries stand at ``places`` of the chains."""
+    """Return the charge for ``question`` whose entries have the numbers ``places``."""
     lines, records = [], []
     for population in question.populations:
         place = places[population]
         row = work.one(_ENTRY, {"at": population, "place": place})
         if row is None:
-            raise errors.InternalError("A charge that was remembered is not in the chain.")
+            raise errors.InternalError("A recorded charge is not in the chain.")
         lines.append(Entry(population, place, row[0], row[1]))
         records.append(find_budget(work, population).record)
     return Charge(tuple(lines), question.release_key, tuple(records))
 
 
 # ------------------------------------------------------------------ enter
-# Charge a question and store its answer in one unit of work.
-#
-# For what needs no data once it is charged: the declaration of a stream, whose whole horizon
-# is charged, and each step of it, which was paid for then and costs nothing.
+# Charge a question and store its answer in one unit of work. This is for answers that read no
+# data after the charge: the declaration of a stream, which charges the whole horizon, and each
+# step of the stream, which the declaration has paid for and which is free.
 
 
-def enter(  # noqa: PLR0913 - as in `reserve`
+def enter(  # noqa: PLR0913 - as in `reserve_charge`
     store: Store,
     question: ChargeRequest,
     body: bytes,
@@ -442,10 +462,12 @@ def enter(  # noqa: PLR0913 - as in `reserve`
     now: int,
     numbers: Numbers = UNDECLARED,
 ) -> StoredRelease:
-    """The stored answer: ``body``, or what was stored for the same question before.
+    """Charge ``question`` and store ``body`` as its answer, or return an earlier answer.
 
-    Guarantee: durable when it returns, charged once, and the same for ever; what leaves is what
-    this returns. A crash leaves both the charge and the answer, or neither.
+    Only the returned answer may be released.
+
+    Guarantee: the answer is durable when it is returned, it is charged once, and it never
+    changes. A crash leaves both the charge and the answer, or neither.
     """
     for _ in range(ATTEMPTS):
         try:
@@ -457,12 +479,12 @@ def enter(  # noqa: PLR0913 - as in `reserve`
         except (errors.Conflict, errors.ConnectionLost):
             continue
         except (errors.BudgetExceeded, errors.ChargesFrozen, errors.DeclarationsChanged):
-            # whoever took the last of the budget may have entered this very question
+            # the charge that used up the budget may have been for this same question
             with store.reading() as work:
                 stored = look(work, question.release_key, now)
             if stored is None:
                 raise
             return stored
     raise errors.StoreFailed(
-        "The store's database does not answer; ask again with the same key."
+        "The database of the store does not respond. Ask again with the same idempotency key."
     )

@@ -1,8 +1,10 @@
-"""The ledger as the witness of sealed states: each change of a state stands in the chain.
+"""The ledger as the witness of sealed states: each change of a state has an entry in the chain.
 
-The entry of a change is written in the unit of work that changes the state, so that after a
-crash both are there or neither. The entry holds the hash of the state's name, its version and
-the hash of its sealed bytes: nothing of what it holds.
+The entry is written in the unit of work that changes the state, so that after a crash both are
+there or neither is. The entry holds the hash of the state's name, its version and the hash of
+its sealed bytes, but nothing of its content.
+
+The second part, `take_turn`, computes answers from a sealed state one after the other.
 """
 
 from collections.abc import Callable
@@ -27,10 +29,10 @@ _NEWEST = (
 
 
 class ChainWitness:
-    """Remembers the last version of each state in the chain of its population.
+    """A witness that records the last version of each state in the chain of its population.
 
-    Guarantee: what is recalled is the newest entry about the state, in the chain that charges
-    are made on; whoever rolls back the chain or the states alone is told.
+    Guarantee: `recall` returns the newest entry about the state, in the same chain as the
+    charges. If only the chain or only the states are rolled back, the difference is detected.
     """
 
     def remember(self, work: Work, population: str, name: str, last: Witnessed) -> None:
@@ -39,19 +41,21 @@ class ChainWitness:
         append(work, population, act)
 
     def recall(self, work: Work, population: str, name: str) -> Witnessed | None:
-        """Return the newest change of the state that the chain knows of."""
+        """Return the newest change of the state in the chain, or None if there is none."""
         state = named(name)
         row = work.one(_NEWEST, {"at": population, "state": state})
         if row is None:
             return None
         act = decode_act(row[0])
         if not isinstance(act, StateSealed) or act.state != state:
-            raise LedgerBroken(f"An entry of {population!r} is not about the state it names.")
+            raise LedgerBroken(
+                f"An entry of {population!r} is indexed under a state that it is not about."
+            )
         return Witnessed(act.version, bytes.fromhex(act.digest))
 
 
 def named(name: str) -> str:
-    """Return what a chain calls the state ``name``: the hash of its name.
+    """Return the hash by which a chain refers to the state ``name``.
 
     Example:
         >>> named("threshold of a holdout")[:16]
@@ -60,31 +64,30 @@ def named(name: str) -> str:
     return sha256(f"tacit state\n{name}".encode()).hexdigest()
 
 
-# ------------------------------------------------------------------ turn
-# Decide an answer by a sealed state, one question at a time, whoever asks at once.
+# ------------------------------------------------------------------ answers from a sealed state
+# Some mechanisms have a memory. A holdout, for example, counts how often it revealed that a
+# hypothesis does not generalise, and must reveal nothing more once that number is used up. The
+# privacy proofs of such mechanisms assume that questions are asked one after the other.
 #
-# Some mechanisms have a memory: a holdout counts how often it told something, and once that
-# is used up it must tell nothing more. Their privacy proof speaks of questions that are asked
-# one after the other. So each decision takes its turn: one unit of work waits for its place
-# in the chain of the population, reads the state, decides, writes the state that follows and
-# stores the answer. Two processes, or two servers, that decide at the same moment are put in
-# order by the database, and the second one sees the state that the first one wrote, whatever
-# it decided.
+# So answers from one state are computed in turn: a unit of work locks the chain of the
+# population, reads the state, computes the answer, writes the next state and stores the answer.
+# If two processes or servers do this at the same moment, the database puts them in order, and
+# the second one always sees the state that the first one wrote.
 #
-# The decision must be a function of the state and of noise that was drawn before: where the
-# database gives way to another writer, the unit of work runs again, with the same noise.
-# Drawing anew would choose among draws.
+# The answer must be a function of the state and of noise that was drawn before. When the
+# database aborts the unit of work because of another writer, it runs again with the same noise.
+# Drawing new noise would let the outcome of the race choose among several draws.
 
 Decide = Callable[[State], tuple[bytes, bytes]]
-"""Given the state as it is now: the answer, and the state that follows."""
+"""A function from the current state to the answer and the next state."""
 
 
 def decide_within(  # noqa: PLR0913 - a charge, the state that decides it, and when
     work: Work, charge: Charge, states: States, name: str, decide: Decide, *, now: int
 ) -> StoredRelease:
-    """Decide the answer to ``charge`` by the state ``name``, as a part of a unit of work.
+    """Compute and store the answer to ``charge`` from the state ``name``, within ``work``.
 
-    Where ``decide`` raises, nothing is written.
+    If ``decide`` raises, nothing is written.
     """
     for entry in charge.entries:
         hold(work, entry.population)
@@ -97,14 +100,14 @@ def decide_within(  # noqa: PLR0913 - a charge, the state that decides it, and w
 def take_turn(  # noqa: PLR0913 - a charge, the state that decides it, and when
     store: Store, charge: Charge, states: States, name: str, decide: Decide, *, now: int
 ) -> StoredRelease:
-    """Decide and store the answer to ``charge``, in one unit of work.
+    """Compute and store the answer to ``charge`` from the state ``name``, in one unit of work.
 
-    `AnswerLost` says that another charge for the same question took the place of the answer;
-    then nothing was decided, and whoever asks again finds what the other one stored.
+    Raise `AnswerLost` if another charge for the same question has replaced this one. The state
+    is then unchanged, and the same question again returns the answer of the other charge.
 
-    Guarantee: durable when it returns, and the same for ever: an answer that was stored before
-    is returned as it was, and decides nothing. Decisions by one state have an order, and each
-    sees the state that the one before it wrote.
+    Guarantee: the answer is durable when it is returned, and it never changes: an answer that
+    was stored before is returned as it is, and the state stays as it is. Answers from one state
+    have an order, and each is computed from the state that the one before it wrote.
     """
     for _ in range(ATTEMPTS):
         try:
@@ -115,4 +118,6 @@ def take_turn(  # noqa: PLR0913 - a charge, the state that decides it, and when
                 return decide_within(work, charge, states, name, decide, now=now)
         except (Conflict, ConnectionLost):
             continue
-    raise StoreFailed("The store's database does not answer; ask again with the same key.")
+    raise StoreFailed(
+        "The database of the store does not respond. Ask again with the same idempotency key."
+    )

@@ -1,10 +1,10 @@
-"""Charges that have no answer: late, failed, run once more, or waiting for their engine.
+"""Charges without an answer: late, failed, retried, or parked until their engine is reachable.
 
-Whether a paid question fails, and whether it is late, is seen by whoever asked, and can depend
-on one person's row. So whoever sees it happen sees it once: nothing more is charged about these
-people, at any door, until an owner has looked (decisions 34 and 47). What cannot depend on a
-row stops nobody: a charge whose engine could not be reached waits, and is taken up by whoever
-asks the same again.
+An analyst sees whether a charged question fails or is late, and this can depend on one person's
+row. To limit how much an analyst can learn from it, each incident is recorded, and nothing more
+is charged about these people, through any interface, until an owner has reviewed it (decisions
+34 and 47). An event that cannot depend on a row stops nothing: a charge whose engine could not
+be reached is parked, and the same question asked again resumes it.
 """
 
 import json
@@ -41,16 +41,16 @@ _PARK = (
 
 
 Mark = Missed | Failed | Retried
-"""What an owner looks at."""
+"""An incident that an owner reviews."""
 
 MEANING: dict[type[Mark], str] = {Missed: "late", Failed: "failed", Retried: "run twice"}
-"""Each mark in a word."""
+"""A word for each kind of incident."""
 
 
 def miss(store: Store, charge: Charge, now: int) -> None:
-    """Record that no answer to ``charge`` came in time, in the chains of all its populations.
+    """Record in the chains of all its populations that ``charge`` missed its deadline.
 
-    Guarantee: once this returns, nothing is charged to them before an owner looks.
+    Guarantee: once this returns, nothing is charged to them before an owner's review.
     """
     with store.writing() as work:
         _mark(work, charge, Missed, _MISS, now)
@@ -58,13 +58,13 @@ def miss(store: Store, charge: Charge, now: int) -> None:
 
 
 def fail(store: Store, charge: Charge, now: int) -> StoredRelease | None:
-    """Record that ``charge`` failed for good; the answer, where it was stored after all.
+    """Record that ``charge`` failed for good, or return its answer if that was stored.
 
-    A store that lost its connection while it wrote the answer may have written it: then there
+    A store that lost its connection while it wrote the answer may have written it. Then there
     is an answer and no failure.
 
-    Guarantee: once this returns None, nothing is charged to these populations before an owner
-    looks.
+    Guarantee: once this returns None, nothing is charged to these populations before an owner's
+    review.
     """
     with store.writing() as work:
         stored = work.one(_STORED, {"key": charge.release_key})
@@ -76,16 +76,16 @@ def fail(store: Store, charge: Charge, now: int) -> StoredRelease | None:
 
 
 def retry(store: Store, charge: Charge, now: int) -> None:
-    """Record that ``charge`` failed before any noise was drawn, and is run once more.
+    """Record that ``charge`` failed before any noise was drawn, and is retried.
 
-    Every third one of a population stops its charges until an owner has looked.
+    Every third retry of a population stops its charges until an owner has reviewed them.
     """
     with store.writing() as work:
         _mark(work, charge, Retried, _RETRY, now)
 
 
 def park(store: Store, charge: Charge) -> None:
-    """Let ``charge`` wait for an engine that was not reached; asking again takes it up."""
+    """Suspend ``charge`` while its engine is unreachable; the same question resumes it."""
     stands = [[entry.population, entry.seq] for entry in charge.entries]
     places = json.dumps({"places": stands, "retried": charge.retried})
     with store.writing() as work:
@@ -94,26 +94,29 @@ def park(store: Store, charge: Charge) -> None:
 
 
 def look(store: Store, population: str, signed: Signature) -> tuple[Mark, ...]:
-    """Record that an owner looked at all that was late or failed so far, and return it.
+    """Record that an owner reviewed all incidents so far, and return these incidents.
 
-    Guarantee: what is returned is what the look covers. A failure that is recorded while the
-    owner looks is in it, or stops charges again.
+    Guarantee: the review covers exactly the returned incidents. An incident that is recorded at
+    the same time is among them, or it stops charges again.
     """
     with store.reading() as work:
-        found, place = _marks(work, population, (), 0)  # the long part, before others wait
+        # read most of the chain before the writing work below makes other writers wait
+        found, place = _marks(work, population, (), 0)
     with store.writing() as work:
         entry = append(work, population, Looked(signed.by, signed.at))
         if signed.by not in owners_of(work, population):
             raise NotPermitted(f"{signed.by} does not own the budget of {population!r}.")
         if not find_budget(work, population).locked:
-            raise InvalidValue(f"No answer about {population!r} waits for an owner to look.")
+            raise InvalidValue(
+                f"There is no late or failed answer about {population!r} to review."
+            )
         covered, _ = _marks(work, population, found, place, before=entry.seq)
         work.run(_LOOK, {"at": population})
         return covered
 
 
 def unlooked(store: Store, population: str) -> tuple[Mark, ...]:
-    """What was late, failed or ran twice since an owner last looked; never why."""
+    """Return the incidents since an owner's last review. The reasons are not recorded."""
     with store.reading() as work:
         return _marks(work, population, (), 0)[0]
 
@@ -125,9 +128,10 @@ def _marks(
     after: int,
     before: int | None = None,
 ) -> tuple[tuple[Mark, ...], int]:
-    """The marks since an owner last looked, and the last place of the chain that was read.
+    """Return the incidents since an owner's last review, and the number of the last entry read.
 
-    Those ``found`` up to the place ``after`` are gone on from.
+    Reading continues after entry ``after``, up to which ``found`` are the incidents, and stops
+    before entry ``before``.
     """
     marks, place = list(found), after
     for entry in walk(work, population, after):
@@ -148,7 +152,7 @@ def _mark(
     count: object,
     now: int,
 ) -> None:
-    """Write the act into each chain, and count it beside the budget."""
+    """Append the incident to each chain of the charge, and count it in the budget's row."""
     for entry in charge.entries:
         act: Act = kind(entry.seq, now)
         append(work, entry.population, act)

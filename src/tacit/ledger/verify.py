@@ -1,7 +1,12 @@
-"""A whole ledger as lines of text, for auditors, backups and moves between databases.
+"""Export, verification and restore of a whole ledger.
 
-The first line names the format; then comes each chain, and then each stored answer. States and
-tokens stay behind: they are secrets of one installation.
+`export` writes a ledger as lines of JSON, for auditors, backups and moves between databases.
+The first line names the format; the entries of each chain and the stored answers follow. Sealed
+states and tokens are left out, because they are secrets of one installation.
+
+`verify` reads a chain from its first entry and checks every hash, rule and anchor
+(`tacit.ledger.book`). `verify_store` also compares the tables that a store maintains for speed
+with the totals of the chain. `restore` writes a verified export into an empty store.
 """
 
 import json
@@ -41,10 +46,10 @@ _POPULATIONS = select(budgets.c.population)
 
 
 def export(store: Store) -> Iterator[str]:
-    """The lines of ``store`` as it stands at one moment."""
+    """Yield the lines of an export of ``store``, read in one snapshot."""
     with store.reading() as work:
         yield _line({"tacit ledger": FORMAT})
-        # sorted here, since databases sort names in their own ways
+        # sorted in Python, because databases order text by different collations
         for (population,) in sorted(work.all(_POPULATIONS, {})):
             for entry in walk(work, population):
                 yield _entry_line(entry)
@@ -54,14 +59,14 @@ def export(store: Store) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What the lines of an export say, not yet believed."""
+    """The content of an export, before it is verified."""
 
     chains: dict[str, list[acts.Entry]]
     answers: dict[bytes, bytes]
 
 
 def read_export(lines: Iterable[str]) -> Exported:
-    """The chains and the answers of an exported ledger; each line is canonical, or refused."""
+    """Parse an exported ledger; raise `LedgerBroken` for a line that is not canonical."""
     exported = Exported({}, {})
     numbered = enumerate(lines, start=1)
     if next(numbered, (0, ""))[1].rstrip("\n") != _line({"tacit ledger": FORMAT}).rstrip("\n"):
@@ -70,14 +75,14 @@ def read_export(lines: Iterable[str]) -> Exported:
         try:
             written = _read_line(exported, json.loads(line))
         except (KeyError, TypeError, ValueError, RecursionError) as error:
-            raise LedgerBroken(f"Line {number} is not one of an exported ledger.") from error
+            raise LedgerBroken(f"Line {number} is not a line of an exported ledger.") from error
         if written.rstrip("\n") != line.rstrip("\n"):
             raise LedgerBroken(f"Line {number} is not canonical.")
     return exported
 
 
 def _read_line(exported: Exported, value: dict[str, Any]) -> str:
-    """Add one line to ``exported``; the line as it should have been written."""
+    """Add one parsed line to ``exported``, and return the line's canonical text."""
     if "answer" in value:
         release, answer = bytes.fromhex(value["release"]), b64decode(value["answer"])
         if release in exported.answers:
@@ -87,7 +92,7 @@ def _read_line(exported: Exported, value: dict[str, Any]) -> str:
     name, seq, body = value["population"], value["seq"], value["body"]
     if (type(name), type(seq), type(body)) != (str, int, str):
         raise TypeError
-    name.encode()  # half a character, which JSON can hold, is no text
+    name.encode()  # fails for half of a surrogate pair, which JSON allows and UTF-8 does not
     entry = acts.Entry(name, seq, body, bytes.fromhex(value["hash"]))
     exported.chains.setdefault(name, []).append(entry)
     return _entry_line(entry)
@@ -112,8 +117,7 @@ def _line(value: dict[str, object]) -> str:
     return json.dumps(value, separators=(",", ":"), sort_keys=True) + "\n"
 
 
-# ------------------------------------------------------------------ compare
-# Whether the tables that a store keeps for speed say what its chain says.
+# ------------------------------------------------------------------ comparison with the tables
 
 _HOLDERS = select(
     holders.c.holder,
@@ -133,38 +137,38 @@ _BINDING_OF_REQUEST = select(requests.c.binding).where(
 )
 
 Limits = dict[str, tuple[Units, Units]]
-"""What each holder may spend, and has spent."""
+"""The quota of each holder, and the sum that the holder has spent."""
 
 
 def compare(work: Work, book: Book) -> None:
-    """Refuse a store whose tables are not what the chain in ``book`` adds up to."""
+    """Raise `LedgerBroken` if the store's tables differ from the totals of the chain."""
     row = find_budget(work, book.population)
     head = head_of(work, book.population)
     if row != budget_in(book) or head != (book.seq, book.head):
-        raise book.broken("the budget that the store shows is not what the chain adds up to")
+        raise book.broken("the store's budget is not what the chain adds up to")
     found = {
         holder: (Units(*amounts[:2]), Units(*amounts[2:]))
         for holder, *amounts in work.all(_HOLDERS, {"at": book.population})
     }
     if found != limits_in(book):
-        raise book.broken("the quotas that the store shows are not those of the chain")
+        raise book.broken("the store's quotas are not those of the chain")
     _compare_government(work, book)
     if holdings_of(work, book.population) != book.holdings:
-        raise book.broken("the tables that the store shows are not those of the chain")
+        raise book.broken("the store's list of tables is not the list in the chain")
     for (principal, request), binding in book.requests.items():
         if work.one(_BINDING_OF_REQUEST, {"who": principal, "key": request}) != (binding,):
-            raise book.broken("a request that was charged is not remembered as it was")
+            raise book.broken("a charged request is missing in the store, or differs there")
     for release, answer in book.kept.items():
         body = stored_body(work, release)
         if body is None or sha256(body).digest() != answer:
-            raise book.broken("a stored answer is not the one that the chain tells of")
+            raise book.broken("a stored answer is not the one in the chain")
     for release in set(book.unanswered.values()) - book.kept.keys():
         if stored_body(work, release) is not None:
-            raise book.broken("an answer is stored that the chain does not tell of")
+            raise book.broken("an answer is stored that is not in the chain")
 
 
 def budget_in(book: Book) -> BudgetRow:
-    """The budget that a chain adds up to."""
+    """Return the budget that a chain adds up to."""
     opened = book.opened
     if opened is None:
         raise book.broken("the chain is empty")
@@ -190,7 +194,7 @@ def budget_in(book: Book) -> BudgetRow:
 
 
 def limits_in(book: Book) -> Limits:
-    """The quotas that a chain adds up to."""
+    """Return the quotas, and the sums spent, that a chain adds up to."""
     return {
         holder: (book.quotas.get(holder, NO_LIMIT), book.spent_by.get(holder, NO_UNITS))
         for holder in book.quotas.keys() | book.spent_by.keys()
@@ -209,13 +213,12 @@ def _compare_government(work: Work, book: Book) -> None:
         raise book.broken("owners, groups or proposals are not those of the chain")
 
 
-# ------------------------------------------------------------------ verify
-# Walk a chain from its first entry, offline, and say whether it can be believed.
+# ------------------------------------------------------------------ verification
 
 
 @dataclass(frozen=True, slots=True)
 class ChainVerdict:
-    """A chain that holds: how long it is, and what it adds up to."""
+    """The summary of a verified chain: its length, its head and its totals."""
 
     population: str
     entries: int
@@ -225,9 +228,9 @@ class ChainVerdict:
     anchored: bool
 
     def __str__(self) -> str:
-        against = "and its anchor" if self.anchored else "and no anchor"
+        against = "and match the anchor" if self.anchored else "(no anchor was given)"
         return (
-            f"{self.population}: {self.entries} entries agree with each other {against}; "
+            f"{self.population}: {self.entries} entries are consistent {against}; "
             f"{self.spent} of {self.cap} is spent."
         )
 
@@ -235,27 +238,27 @@ class ChainVerdict:
 def verify(
     population: str, entries: Iterable[acts.Entry], anchor: Anchor | None = None
 ) -> Book:
-    """The book of a chain whose every entry follows, keeps the rules and meets the anchor.
+    """Verify a chain: every hash, every rule and the anchor. Return its book.
 
-    Guarantee: with the anchor of a later time than an entry, no change, removal, move or cut
-    of that entry is believed, up to a collision of SHA-256. Without one, a chain that was cut
-    at its end, or rewritten as a whole, is.
+    Guarantee: with an anchor that is later than an entry, every change, removal or move of that
+    entry is detected, up to a collision of SHA-256. Without an anchor, a chain that was cut off
+    at its end, or rewritten as a whole, is not detected.
     """
     book = Book(population)
     head = anchor.head(population) if anchor else None
     for entry in entries:
         book.read(entry)
         if head is not None and book.seq == head.seq and book.head != head.hash:
-            raise book.broken("it is not the one that was anchored")
+            raise book.broken("it differs from the entry that was anchored")
     if head is not None and book.seq < head.seq:
-        raise book.broken(f"the chain ends here, and entry {head.seq} was anchored")
+        raise book.broken(f"the chain ends here, but entry {head.seq} was anchored")
     if book.opened is None:
         raise LedgerBroken(f"The chain of {population!r} is empty.")
     return book
 
 
 def verify_store(store: Store, population: str, anchor: Anchor | None = None) -> ChainVerdict:
-    """The verdict on one population: its chain, and every sum that the store keeps of it."""
+    """Verify the chain of one population, and the store's tables against it."""
     with store.reading() as work:
         book = verify(population, walk(work, population), anchor)
         compare(work, book)
@@ -272,23 +275,25 @@ def verify_store(store: Store, population: str, anchor: Anchor | None = None) ->
 
 
 def verify_export(exported: Exported, anchor: Anchor | None = None) -> list[Book]:
-    """The books of an export: each chain holds, and all agree with each other and the answers.
+    """Verify an export, and return the book of each chain.
 
-    A charge on several populations stands in all of their chains, and an answer is there if
-    and only if the chains tell of it.
+    Each chain must verify by itself. A charge on several populations must be in all of their
+    chains, and an answer must be in the export if and only if it is in the chains.
     """
     for head in anchor.heads if anchor else ():
         if head.population not in exported.chains:
-            raise LedgerBroken(f"The chain of {head.population!r} was anchored, and is gone.")
+            raise LedgerBroken(
+                f"The chain of {head.population!r} was anchored, but it is missing."
+            )
     books = {name: verify(name, chain, anchor) for name, chain in exported.chains.items()}
-    told = {release: hash_ for book in books.values() for release, hash_ in book.kept.items()}
+    hashes = {release: hash_ for book in books.values() for release, hash_ in book.kept.items()}
     for book in books.values():
         for act in book.shared.values():
             _compare_shared(book, act, books)
     for book in books.values():
         _compare_inherited(book, books)
-    if told != {release: sha256(body).digest() for release, body in exported.answers.items()}:
-        raise LedgerBroken("The answers are not those that the chains tell of.")
+    if hashes != {release: sha256(body).digest() for release, body in exported.answers.items()}:
+        raise LedgerBroken("The exported answers are not those in the chains.")
     return list(books.values())
 
 
@@ -296,12 +301,14 @@ def _compare_inherited(book: Book, books: dict[str, Book]) -> None:
     for source, units in book.inherited.items():
         if source not in books or not units <= books[source].own:
             raise LedgerBroken(
-                f"{book.population!r} inherits more of {source!r} than was spent there."
+                f"{book.population!r} inherits a larger loss from {source!r} than was spent "
+                "there."
             )
     for source, troubles in book.inherited_troubles.items():
         if troubles.beyond(books[source].own_troubles) != NO_TROUBLES:
             raise LedgerBroken(
-                f"{book.population!r} inherits more of {source!r} than failed there."
+                f"{book.population!r} inherits more incidents from {source!r} than are "
+                "recorded there."
             )
 
 
@@ -311,21 +318,20 @@ def _compare_shared(book: Book, act: acts.Charged, books: dict[str, Book]) -> No
         twin = books[name].shared.get(act.nonce) if name in books else None
         if twin is None or _joint_part(twin) != _joint_part(act):
             raise LedgerBroken(
-                f"A charge of {book.population!r} is not in the chain of {name!r} as well."
+                f"A charge of {book.population!r} is missing in the chain of {name!r}."
             )
         if books[name].kept.get(release) != book.kept.get(release):
             raise LedgerBroken(
-                f"An answer about {book.population!r} and {name!r} is told of differently."
+                f"The chains of {book.population!r} and {name!r} differ about an answer."
             )
 
 
 def _joint_part(act: acts.Charged) -> acts.Charged:
-    """What the chains of all populations say alike of one charge."""
+    """Return a charge without the fields that differ between the chains of its populations."""
     return replace(act, holders=(), event="", amount=0, delta=0, declaration=0)
 
 
 # ------------------------------------------------------------------ restore
-# Put an exported ledger into an empty store: nothing that was ever charged is forgotten.
 
 _ANY = select(budgets.c.population).limit(1)
 _BUDGET, _ENTRY, _OWNER, _HOLDER = map(insert, (budgets, entries, owners, holders))
@@ -336,23 +342,26 @@ _HOLDING = insert(holdings)
 
 
 def restore(store: Store, lines: Iterable[str], anchor: Anchor | None = None) -> None:
-    """Fill the empty ``store`` with an export that verifies, all of it or nothing.
+    """Verify an export and write it into the empty ``store``, all of it or nothing.
 
-    Guarantee: every budget, quota, request and answer is as it was; a charge without an answer
+    Guarantee: every budget, quota, request and answer is as it was. A charge without an answer
     stays charged, and its answer is lost.
     """
     exported = read_export(lines)
     books = verify_export(exported, anchor)
     with store.writing() as work:
         if work.one(_ANY, {}) is not None:
-            raise InvalidValue("A ledger is restored into an empty store, and this is not one.")
+            raise InvalidValue(
+                "This store already has a ledger. A ledger can only be restored into an empty "
+                "store."
+            )
         for book in books:
             _restore_book(work, book, exported.chains[book.population])
         _restore_requests(work, exported)
 
 
 def _restore_book(work: Work, book: Book, chain: list[acts.Entry]) -> None:
-    """The rows of one population, which follow from its chain."""
+    """Write the rows of one population, which follow from its chain."""
     name, shown = book.population, budget_in(book)
     budget = {
         "population": name,
@@ -405,7 +414,7 @@ def _restore_book(work: Work, book: Book, chain: list[acts.Entry]) -> None:
 
 
 def _restore_requests(work: Work, exported: Exported) -> None:
-    """The requests that were charged, and the place of each answer."""
+    """Write the rows of the charged requests and of their answers."""
     charges: dict[str, tuple[acts.Charged, dict[str, acts.Entry]]] = {}
     paid_by: dict[tuple[str, int], str] = {}
     newest: dict[str, str] = {}

@@ -1,7 +1,7 @@
-"""Local differential privacy: answers that are randomised before they leave a person's device.
+"""Local differential privacy: answers are randomised before they leave a respondent's device.
 
-Each oracle has two halves: the device's half randomises one answer, and the collector's
-half estimates shares or a mean from many.
+Each oracle has two halves: the device's half randomises one answer, and the collector's half
+estimates shares or a mean from many reports.
 """
 
 from tacit.local.best_oracle import best_mean

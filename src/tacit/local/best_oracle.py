@@ -1,4 +1,4 @@
-"""The randomiser with the least error for so many answers at a ratio."""
+"""Choice of the randomiser with the smallest variance, for shares and for means."""
 
 from fractions import Fraction
 
@@ -10,7 +10,10 @@ from tacit.numeric import floor_to, sqrt_bounds
 
 
 def oracles(choices: int, ratio: Fraction) -> tuple[Oracle, ...]:
-    """Every randomiser at its best for so many answers, none of a ratio above ``ratio``."""
+    """Return all frequency oracles for ``choices`` answers, with their best parameters.
+
+    The ratio of each is at most ``ratio``.
+    """
     found: list[Oracle] = [
         KAry(choices, ratio),
         Subset.best(choices, ratio),
@@ -25,7 +28,9 @@ def oracles(choices: int, ratio: Fraction) -> tuple[Oracle, ...]:
 
 
 def best_oracle(choices: int, ratio: Fraction, most_bits: int | None = None) -> Oracle:
-    """The one with the least variance for rare answers, among reports of up to ``most_bits``.
+    """Return the oracle with the smallest variance for rare answers.
+
+    Only oracles with reports of at most ``most_bits`` bits are considered.
 
     Example:
         >>> best_oracle(2, Fraction(2))
@@ -40,12 +45,15 @@ def best_oracle(choices: int, ratio: Fraction, most_bits: int | None = None) -> 
     ]
     if not short:
         least = min(oracle.bits for oracle in oracles(choices, ratio))
-        raise InvalidValue(f"A report takes {least} bits at least, and {most_bits} were given.")
+        raise InvalidValue(
+            f"A report needs at least {least} bits, but only {most_bits} are allowed; allow "
+            "more bits."
+        )
     return min(short, key=lambda oracle: (oracle.odds.variance(), oracle.bits))
 
 
 def best_mean(steps: int, ratio: Fraction) -> MeanOracle:
-    """The one with the least variance for the worst of all numbers.
+    """Return the mean oracle with the smallest worst-case variance.
 
     Example:
         >>> best_mean(100, Fraction(2))

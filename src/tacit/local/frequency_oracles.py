@@ -1,4 +1,15 @@
-"""One answer, told truly or not: Warner's coin, and its form for more answers than two."""
+"""Frequency oracles: randomisers of one answer out of several, and their tallies.
+
+* `KAry`: randomised response, which reports one answer that is the true one or another.
+* `Unary`: one randomised bit for each answer (RAPPOR, unary encoding).
+* `Subset`: several answers, among which the true one is more likely.
+* `Hadamard`: one randomised bit, an entry of a Hadamard matrix.
+* `Hashing`: a randomised hash value of the answer (local hashing).
+
+All probabilities are rational functions of the ratio, so that the samplers are exact. The
+collector counts for each answer how many reports support it, and `tacit.local.oracle` estimates
+shares from these counts.
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,7 +26,7 @@ from tacit.numeric.entropy import Entropy
 
 @dataclass(frozen=True, slots=True)
 class KAry:
-    """An answer below ``choices``: the true one ``ratio`` times as often as any other.
+    """k-ary randomised response: the true answer is ``ratio`` times as likely as any other.
 
     Reference: Warner 1965; Kairouz, Oh, Viswanath 2014.
 
@@ -33,34 +44,34 @@ class KAry:
 
     @property
     def bits(self) -> int:
-        """One number below ``choices``."""
+        """The length of a report: one number below ``choices``."""
         return (self.choices - 1).bit_length()
 
     @property
     def odds(self) -> Odds:
-        """A report speaks for the answer in it."""
+        """The odds of a report, which supports the answer that it contains."""
         all_ = self.ratio + self.choices - 1
         return Odds(self.ratio / all_, 1 / all_)
 
     def randomise(self, answers: Integers, entropy: Entropy) -> Integers:
-        """The answers as told, a row each."""
+        """Return the reported answers, one row for each answer."""
         valid_answers(answers, self.choices)
         return Respond(self.odds.true, self.choices)(answers, entropy)[:, None]
 
     def tally(self, reports: Integers) -> Integers:
-        """How often each answer was told."""
+        """Return how often each answer was reported."""
         return np.bincount(valid_answers(reports[:, 0], self.choices), minlength=self.choices)
 
 
-# ------------------------------------------------------------------ unary
-# One bit for each answer, set or not by a coin of its own.
+# ------------------------------------------------------------------ unary encoding
 
 
 @dataclass(frozen=True, slots=True)
 class Unary:
-    """``choices`` bits: that of the true answer is 1 with odds ``true``, others with ``other``.
+    """Unary encoding: one random bit for each answer.
 
-    Two answers differ in two bits, each of which is more likely under one of them.
+    The bit of the true answer is 1 with probability ``odds.true``, and each other bit with
+    probability ``odds.other``. Reports for two answers differ in the distribution of two bits.
     Reference: Wang, Blocki, Li, Jha 2017; Erlingsson, Pihur, Korolova 2014 (RAPPOR).
 
     Example:
@@ -76,32 +87,41 @@ class Unary:
     def __post_init__(self) -> None:
         valid_choices(self.choices)
         if self.odds.true == 1 or self.odds.other == 0:
-            raise InvalidValue("A bit that is always or never set gives the answer away.")
+            raise InvalidValue(
+                "A bit that is always or never set reveals the answer; use probabilities "
+                "between 0 and 1."
+            )
         valid_ratio(self.ratio)
 
     @classmethod
     def symmetric(cls, choices: int, root: Fraction) -> Self:
-        """Each bit is told truly or not, with the odds of ``root``; the ratio is its square."""
+        """Return symmetric unary encoding: each bit is true with the odds ``root`` to 1.
+
+        The ratio is the square of ``root``.
+        """
         return cls(choices, Odds(root / (1 + root), 1 / (1 + root)))
 
     @classmethod
     def optimised(cls, choices: int, ratio: Fraction) -> Self:
-        """The true bit is a fair coin, and all of the ratio goes to the many others."""
+        """Return optimised unary encoding: the true bit is a fair coin.
+
+        The whole ratio is used for the other bits, of which there are many.
+        """
         return cls(choices, Odds(Fraction(1, 2), 1 / (1 + ratio)))
 
     @property
     def ratio(self) -> Fraction:
-        """That of the two bits together."""
+        """The ratio of the two bits together in which two answers differ."""
         true, other = self.odds.true, self.odds.other
         return true * (1 - other) / ((1 - true) * other)
 
     @property
     def bits(self) -> int:
-        """One for each answer."""
+        """The length of a report: one bit for each answer."""
         return self.choices
 
     def randomise(self, answers: Integers, entropy: Entropy) -> Integers:
-        """A row of zeros and ones for each answer."""
+        """Return a row of zeros and ones for each answer."""
         valid_answers(answers, self.choices)
         drawn = Bernoulli(self.odds.other).draw(entropy, answers.size * self.choices)
         reports: Integers = drawn.reshape(answers.size, self.choices)
@@ -110,21 +130,21 @@ class Unary:
         return reports
 
     def tally(self, reports: Integers) -> Integers:
-        """How often each bit is 1."""
+        """Return how often each bit is 1."""
         total: Integers = valid_answers(reports, 2).sum(axis=0)
         return total
 
 
-# ------------------------------------------------------------------ subset
-# Several answers, of which the true one is more often one than not.
+# ------------------------------------------------------------------ subset selection
 
 
 @dataclass(frozen=True, slots=True)
 class Subset:
-    """``size`` of ``choices`` answers, each set with the true one ``ratio`` times as likely.
+    """Subset selection: a report is a set of ``size`` out of ``choices`` answers.
 
-    With a size of 1 it is `KAry`. No randomiser estimates rare answers better, but for
-    rounding of the size.
+    A set that contains the true answer is ``ratio`` times as likely as a set that does not.
+    With a size of 1, this is `KAry`. No randomiser has a smaller variance for rare answers,
+    except for the rounding of the size.
     Reference: Ye, Barg 2018; Wang et al. 2019.
 
     Example:
@@ -141,13 +161,13 @@ class Subset:
         valid_ratio(self.ratio)
         if not 1 <= self.size < self.choices:
             raise InvalidValue(
-                f"A report holds 1 to {self.choices - 1} of {self.choices} answers, and "
-                f"{self.size} were asked for."
+                f"A report must have from 1 to {self.choices - 1} of {self.choices} answers, "
+                f"but a size of {self.size} was given."
             )
 
     @classmethod
     def best(cls, choices: int, ratio: Fraction) -> Self:
-        """The size with the least variance, one of the two beside choices / (1 + ratio)."""
+        """Return the oracle of the best size, one of the two next to choices / (1 + ratio)."""
         near = int(valid_choices(choices) / (1 + ratio))
         sizes = {min(max(size, 1), choices - 1) for size in (near, near + 1)}
         made = (cls(choices, size, ratio) for size in sorted(sizes))
@@ -155,28 +175,31 @@ class Subset:
 
     @property
     def bits(self) -> int:
-        """That many numbers below ``choices``."""
+        """The length of a report: ``size`` numbers below ``choices``."""
         return self.size * (self.choices - 1).bit_length()
 
     @property
     def odds(self) -> Odds:
-        """A report speaks for each answer in it."""
+        """The odds of a report, which supports each answer that it contains."""
         size, rest = self.size, self.choices - 1
         true = self.ratio * size / (self.ratio * size + self.choices - size)
         return Odds(true, (true * (size - 1) + (1 - true) * size) / rest)
 
     def randomise(self, answers: Integers, entropy: Entropy) -> Integers:
-        """A row of ``size`` answers for each one, in order: their order must not tell."""
+        """Return a row of ``size`` answers for each answer.
+
+        A row is sorted, so that its order reveals nothing.
+        """
         valid_answers(answers, self.choices)
-        kept = Bernoulli(self.odds.true).draw(entropy, answers.size)
+        contains_truth = Bernoulli(self.odds.true).draw(entropy, answers.size)
         moves = self._others(entropy, answers.size)
-        # where the true answer is kept it takes the place of the last of the others
-        moves[:, -1] *= 1 - kept
+        # a report that contains the true answer has it in place of the last of the others
+        moves[:, -1] *= 1 - contains_truth
         reports: Integers = np.sort((answers[:, None] + moves) % self.choices, axis=1)
         return reports
 
     def _others(self, entropy: Entropy, count: int) -> Integers:
-        """Rows of ``size`` distinct numbers from 1 up below ``choices``, in random order."""
+        """Return rows of ``size`` distinct numbers from 1 to choices - 1, in random order."""
         numbers = np.tile(np.arange(1, self.choices), (count, 1))
         rows = np.arange(count)
         for place in range(self.size):  # the first steps of a Fisher-Yates shuffle
@@ -187,21 +210,21 @@ class Subset:
         return numbers[:, : self.size].copy()
 
     def tally(self, reports: Integers) -> Integers:
-        """How often each answer is in a report."""
+        """Return the number of reports that contain each answer."""
         listed = valid_answers(reports, self.choices).ravel()
         return np.bincount(listed, minlength=self.choices)
 
 
-# ------------------------------------------------------------------ hadamard
-# One bit: the sign of a Hadamard matrix in the answer's column and a random row.
+# ------------------------------------------------------------------ Hadamard response
 
 
 @dataclass(frozen=True, slots=True)
 class Hadamard:
-    """A random row's number, and the sign in it at the answer's column, told truly or not.
+    """Hadamard response: a random row of a Hadamard matrix, and a randomised sign.
 
-    The sign at row r and column c is that of the parity of r & c. Two columns agree in exactly
-    half of the rows, so a report speaks for another answer with probability 1/2.
+    The sign is the entry in that row and the answer's column, randomised by a coin. The entry
+    in row r and column c is negative if r & c has an odd number of ones. Two columns agree in
+    exactly half of the rows, so a report supports any other answer with probability 1/2.
     Reference: Acharya, Sun, Zhang 2019; Bassily, Nissim, Stemmer, Thakurta 2017.
 
     Example:
@@ -218,39 +241,39 @@ class Hadamard:
 
     @property
     def bits(self) -> int:
-        """A row's number, and the sign."""
+        """The length of a report: the index of a row, and the sign."""
         return self.rows.bit_length()
 
     @property
     def rows(self) -> int:
-        """Of the matrix: the least power of two that holds all answers."""
+        """The number of rows of the matrix: the least power of two of at least ``choices``."""
         return 1 << (self.choices - 1).bit_length()
 
     @property
     def odds(self) -> Odds:
-        """A report speaks for the answers whose sign it tells."""
+        """The odds of a report, which supports all answers that have its sign in its row."""
         return Odds(self.ratio / (1 + self.ratio), Fraction(1, 2))
 
     def randomise(self, answers: Integers, entropy: Entropy) -> Integers:
-        """Rows of two numbers: which row of the matrix, and 1 for a sign of minus."""
+        """Return rows of two numbers: the row of the matrix, and 1 for a negative sign."""
         valid_answers(answers, self.choices)
         rows = UniformBelow(self.rows).draw(entropy, answers.size)
-        told = Respond(self.odds.true, 2)(parity(rows & answers), entropy)
-        return np.column_stack([rows, told])
+        signs = Respond(self.odds.true, 2)(parity(rows & answers), entropy)
+        return np.column_stack([rows, signs])
 
     def tally(self, reports: Integers) -> Integers:
-        """How many reports tell the sign of each answer."""
+        """Return the number of reports that support each answer."""
         rows = valid_answers(reports[:, 0], self.rows)
         minus = valid_answers(reports[:, 1], 2) == 1
         signs = np.bincount(rows[~minus], minlength=self.rows)
         signs -= np.bincount(rows[minus], minlength=self.rows)
-        # agreements less disagreements, for all columns at once
+        # one transform gives agreements minus disagreements for all columns
         agreed: Integers = (len(reports) + transformed(signs)[: self.choices]) // 2
         return agreed
 
 
 def parity(numbers: Integers) -> Integers:
-    """1 where a number has an odd number of ones in binary.
+    """Return 1 for each number with an odd number of ones in binary, and otherwise 0.
 
     Example:
         >>> parity(np.array([0, 1, 2, 3, 7])).tolist()
@@ -263,7 +286,7 @@ def parity(numbers: Integers) -> Integers:
 
 
 def transformed(values: Integers) -> Integers:
-    """The Hadamard matrix times ``values``, a power of two of them.
+    """Return the Hadamard matrix times ``values``, whose size must be a power of two.
 
     Example:
         >>> transformed(np.array([1, 2, 3, 4])).tolist()
@@ -277,17 +300,17 @@ def transformed(values: Integers) -> Integers:
     return done
 
 
-# ------------------------------------------------------------------ hashing
-# A number that the answer hashes to, told truly or not, beside the hash that was drawn.
+# ------------------------------------------------------------------ local hashing
 
 
 @dataclass(frozen=True, slots=True)
 class Hashing:
-    """A hash with ``prime ** width`` values, drawn by each client for itself.
+    """Local hashing: a random hash function, and the randomised hash value of the answer.
 
-    The answer in digits to the base ``prime`` is multiplied by a random matrix, modulo
-    ``prime``. Two answers differ in some digit, so they meet with probability exactly
-    1 / buckets: the estimate has no bias that a hash of another kind would bring.
+    Each client draws its own hash function with ``prime ** width`` values. The function
+    multiplies the digits of the answer, in base ``prime``, by a random matrix modulo ``prime``.
+    Two answers differ in some digit, so they collide with probability exactly 1 / buckets.
+    Therefore the estimate is unbiased, which it would not be for an arbitrary hash function.
     Reference: Wang, Blocki, Li, Jha 2017 (local hashing); Carter, Wegman 1979 (the family).
 
     Example:
@@ -305,13 +328,13 @@ class Hashing:
         valid_ratio(self.ratio)
         if not is_prime(self.prime) or self.width < 1:
             raise InvalidValue(
-                f"A hash has a prime number of values, or a power of one; {self.prime} to the "
-                f"{self.width} was given."
+                "The number of hash values must be a power of a prime, with an exponent of at "
+                f"least 1, but {self.prime} to the power {self.width} was given."
             )
 
     @classmethod
     def best(cls, choices: int, ratio: Fraction) -> Self:
-        """The number of values with the least variance: a prime power near 1 + ratio."""
+        """Return the oracle with the best number of values, a prime power near 1 + ratio."""
         ideal = int(1 + ratio)
         sizes = [(p, width) for width in (1, 2, 3) for p in range(2, 2 * ideal + 1)]
         made = [
@@ -323,49 +346,49 @@ class Hashing:
 
     @property
     def buckets(self) -> int:
-        """How many values a hash has."""
+        """The number of hash values."""
         values: int = self.prime**self.width
         return values
 
     @property
     def bits(self) -> int:
-        """The matrix and the value."""
+        """The length of a report: the matrix, and the hash value."""
         digit = (self.prime - 1).bit_length()
         return self._digits * self.width * digit + (self.buckets - 1).bit_length()
 
     @property
     def odds(self) -> Odds:
-        """A report speaks for every answer that hashes to its value."""
+        """The odds of a report, which supports all answers with its hash value."""
         return Odds(self.ratio / (self.ratio + self.buckets - 1), Fraction(1, self.buckets))
 
     def randomise(self, answers: Integers, entropy: Entropy) -> Integers:
-        """A row for each answer: the entries of the matrix, and the value."""
+        """Return a row for each answer: the entries of the matrix, and the hash value."""
         valid_answers(answers, self.choices)
         entries = self._digits * self.width
         drawn = UniformBelow(self.prime).draw(entropy, answers.size * entries)
         matrix: Integers = drawn.reshape(answers.size, entries)
         truth = self.ratio / (self.ratio + self.buckets - 1)
-        told = Respond(truth, self.buckets)(self._hashed(matrix, answers), entropy)
-        return np.column_stack([matrix, told])
+        values = Respond(truth, self.buckets)(self._hash(matrix, answers), entropy)
+        return np.column_stack([matrix, values])
 
     def tally(self, reports: Integers) -> Integers:
-        """How many reports have the value that each answer hashes to."""
-        matrix, told = reports[:, :-1], valid_answers(reports[:, -1], self.buckets)
+        """Return the number of reports whose value is the hash value of each answer."""
+        matrix, values = reports[:, :-1], valid_answers(reports[:, -1], self.buckets)
         valid_answers(matrix, self.prime)
         every = np.arange(self.choices)
-        counts = [int((self._hashed(matrix, every[a : a + 1]) == told).sum()) for a in every]
+        counts = [int((self._hash(matrix, every[a : a + 1]) == values).sum()) for a in every]
         return np.array(counts, dtype=np.int64)
 
     @property
     def _digits(self) -> int:
-        """Digits that tell all answers apart."""
+        """The number of digits of an answer in base ``prime``."""
         digits = 1
         while self.prime**digits < self.choices:
             digits += 1
         return digits
 
-    def _hashed(self, matrix: Integers, answers: Integers) -> Integers:
-        """The value of each answer, or of the only one, under the matrix of each row."""
+    def _hash(self, matrix: Integers, answers: Integers) -> Integers:
+        """Return the hash value of each answer, or of one answer, by the matrix of each row."""
         places = self.prime ** np.arange(self._digits)
         digits = answers[:, None] // places % self.prime
         rows = matrix.reshape(len(matrix), self.width, self._digits)
@@ -375,7 +398,7 @@ class Hashing:
 
 
 def is_prime(number: int) -> bool:
-    """Whether ``number`` is a prime; those asked about are small.
+    """Return whether ``number`` is a prime, by trial division, since it is small.
 
     Example:
         >>> [number for number in range(12) if is_prime(number)]

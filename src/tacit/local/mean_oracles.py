@@ -1,4 +1,9 @@
-"""A number told by one bit: rounded to the least or the greatest at random, and then a coin."""
+"""Mean oracles: randomisers of a number, and estimates of the mean from their reports.
+
+`OneBit` rounds the number at random to the smallest or the largest value, and then applies
+randomised response to this bit. `Piecewise` reports an integer near the number with a higher
+probability than others; it has a smaller variance at large ratios.
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,10 +30,11 @@ from tacit.numeric.entropy import Entropy
 
 @dataclass(frozen=True, slots=True)
 class OneBit:
-    """A number from 0 to ``steps``: 1 with probability number / steps, told truly or not.
+    """One randomised bit for a number from 0 to ``steps``.
 
-    The share of true ones is the mean number in units of ``steps``, so that Warner's estimate
-    and its interval are those of the mean.
+    The bit is 1 with probability number / steps, before randomised response. So the expected
+    share of ones is the mean number in units of ``steps``, and Warner's estimate of a share and
+    its interval apply to the mean.
     Reference: Duchi, Jordan, Wainwright 2018; Ding, Kulkarni, Yekhanin 2017.
 
     Example:
@@ -41,21 +47,21 @@ class OneBit:
 
     def __post_init__(self) -> None:
         valid_choices(self.steps + 1)
-        KAry(2, self.ratio)  # checks the ratio
+        KAry(2, self.ratio)  # raises if the ratio is not valid
 
     @property
     def variance(self) -> Fraction:
-        """Of the estimate from one report of the middle, which is the worst of all numbers."""
+        """The variance of the estimate from one report, for the worst number, the middle."""
         return self.steps**2 * KAry(2, self.ratio).odds.variance(Fraction(1, 2))
 
     def randomise(self, numbers: Integers, entropy: Entropy) -> Integers:
-        """A bit for each number."""
+        """Return one bit for each number."""
         valid_answers(numbers, self.steps + 1)
         rounded = UniformBelow(self.steps).draw(entropy, numbers.size) < numbers
         return KAry(2, self.ratio).randomise(rounded.astype(np.int64), entropy)[:, 0]
 
     def mean(self, reports: Integers, confidence: Fraction = USUAL) -> MeanEstimate:
-        """The mean number; the interval holds it as that of a share does."""
+        """Return the estimated mean, with the interval of `shares`."""
         coin = KAry(2, self.ratio)
         ones = int(coin.tally(reports[:, None])[1])
         (share,) = shares(coin.odds, [ones], reports.size, confidence)
@@ -63,17 +69,17 @@ class OneBit:
         return MeanEstimate(share.value * self.steps, (low * self.steps, high * self.steps))
 
 
-# ------------------------------------------------------------------ piecewise
-# A number told near where it is, more often than not: better than a bit at large ratios.
+# ------------------------------------------------------------------ piecewise mechanism
 
 
 @dataclass(frozen=True, slots=True)
 class Piecewise:
-    """A number from 0 to ``steps``, told as one of the integers up to ``steps + 2 * reach``.
+    """The piecewise mechanism on a grid, for a number from 0 to ``steps``.
 
-    The integers within ``reach`` of ``number + reach`` are each ``ratio`` times as likely as
-    any of the ``steps`` others. All numbers have equally many on both counts, so what is told
-    is linear in the number on average. This is the piecewise mechanism on a grid, where it is
+    A report is an integer from 0 to ``steps + 2 * reach``. The integers within ``reach`` of
+    ``number + reach`` are each ``ratio`` times as likely as any of the ``steps`` others. The
+    numbers of near and of other integers are the same for every number, so the expected report
+    is linear in the number. On a grid, all probabilities are rational, and the sampler is
     exact.
     Reference: Wang et al. 2019.
 
@@ -90,32 +96,32 @@ class Piecewise:
         valid_choices(self.steps + 1)
         valid_ratio(self.ratio)
         if self.reach < 0:
-            raise InvalidValue(f"A reach is at least 0, and {self.reach} was given.")
+            raise InvalidValue(f"The reach must be at least 0, but {self.reach} was given.")
 
     @classmethod
     def best(cls, steps: int, ratio: Fraction) -> Self:
-        """The reach with the least variance, near the half of steps / sqrt(ratio)."""
+        """Return the oracle with the best reach, which is near steps / (2 * sqrt(ratio))."""
         ideal = int(steps / (2 * sqrt(ratio)))
         made = (cls(steps, reach, ratio) for reach in {max(ideal, 0), ideal + 1})
         return min(made, key=lambda found: (found.variance, found.reach))
 
     @property
     def window(self) -> int:
-        """How many integers are near."""
+        """The number of integers that count as near."""
         return 2 * self.reach + 1
 
     @property
     def near(self) -> Fraction:
-        """How likely a near integer is told."""
+        """The probability that a near integer is reported."""
         return self.ratio * self.window / (self.ratio * self.window + self.steps)
 
     @property
     def variance(self) -> Fraction:
-        """Of the estimate from one report of 0, which is the worst of all numbers."""
+        """The variance of the estimate from one report, for the worst number, 0."""
         return self._spread(0)
 
     def randomise(self, numbers: Integers, entropy: Entropy) -> Integers:
-        """An integer from 0 to ``steps + 2 * reach`` for each number."""
+        """Return an integer from 0 to ``steps + 2 * reach`` for each number."""
         valid_answers(numbers, self.steps + 1)
         near = Bernoulli(self.near).draw(entropy, numbers.size)
         inside = numbers + UniformBelow(self.window).draw(entropy, numbers.size)
@@ -124,14 +130,14 @@ class Piecewise:
         return np.where(near == 1, inside, outside)
 
     def mean(self, reports: Integers, confidence: Fraction = USUAL) -> MeanEstimate:
-        """The mean number; its interval is that of a normal law, right for 30 reports or more.
+        """Return the estimated mean with a normal interval, for about 30 reports or more.
 
-        It holds the mean of all people where those who answered are a random sample of them.
+        The interval covers the mean of all people, if the respondents are a random sample.
         """
         valid_confidence(confidence)
         valid_answers(reports, self.steps + self.window)
-        if reports.size < 2:  # noqa: PLR2004 - one has no spread
-            raise InvalidValue("A mean and its interval need two reports or more.")
+        if reports.size < 2:  # noqa: PLR2004 - one report has no variance
+            raise InvalidValue("A mean and its interval need at least two reports.")
         value = self._number(Fraction(int(reports.sum()), reports.size))
         error = float(np.std(reports, ddof=1)) / sqrt(reports.size) / float(self._slope)
         half = Fraction(NormalDist().inv_cdf((1 + float(confidence)) / 2) * error)
@@ -141,20 +147,20 @@ class Piecewise:
 
     @property
     def _slope(self) -> Fraction:
-        """By how much what is told rises with the number, on average."""
+        """The increase of the expected report per unit of the number."""
         return self.near - (1 - self.near) * self.window / self.steps
 
     def _number(self, told: Fraction) -> Fraction:
-        """The mean number where the mean of what is told is ``told``.
+        """Return the mean number that corresponds to a mean report of ``told``.
 
-        A number is told as ``near * (number + reach) + (1 - near) * (middle of the others)``.
+        The expected report is ``near * (number + reach) + (1 - near) * (mean of the others)``.
         """
         every = Fraction((self.steps + self.window) * (self.steps + self.window - 1), 2)
         others = (every - self.window * self.reach) / self.steps
         return (told - self.near * self.reach - (1 - self.near) * others) / self._slope
 
     def _spread(self, number: int) -> Fraction:
-        """The variance of the estimate from one report of ``number``."""
+        """Return the variance of the estimate from one report of ``number``."""
         inside = _squares(number, number + self.window)
         outside = _squares(0, self.steps + self.window) - inside
         mean = number * self._slope - self._number(Fraction(0)) * self._slope
@@ -163,7 +169,7 @@ class Piecewise:
 
 
 def _squares(start: int, end: int) -> Fraction:
-    """The sum of the squares of the integers from ``start`` to below ``end``."""
+    """Return the sum of the squares of the integers from ``start`` to ``end`` - 1."""
 
     def below(count: int) -> int:
         return (count - 1) * count * (2 * count - 1) // 6

@@ -1,8 +1,12 @@
-"""How much more likely a report may be under one answer than under another: e to the epsilon.
+"""The interfaces of randomisers in the local model, and the estimator of shares.
 
-Every randomiser of this package is made from one rational number, its ``ratio``, and all its
-probabilities are rational then. So rounding happens once, here, toward more privacy, and the
-law that is drawn is the law that the proof speaks of.
+The privacy of a randomiser is its ``ratio``, which is e to the epsilon: how much more likely a
+report can be under one answer than under another. The ratio is a rational number, and all
+probabilities of a randomiser are rational functions of it. So rounding happens only once, here,
+toward more privacy, and the sampled distribution is exactly the one in the proof.
+
+`Odds` holds the two probabilities that an estimator needs, `Oracle` and `MeanOracle` are the
+interfaces of randomisers, and `shares` estimates shares with confidence intervals.
 """
 
 from collections.abc import Sequence
@@ -27,16 +31,16 @@ from tacit.numeric import (
 from tacit.numeric.entropy import Entropy
 
 STEP = Fraction(1, 2**16)
-"""Ratios are multiples of this, so that a browser draws every coin from one 32-bit word."""
+"""The unit of ratios, so that a browser can draw every coin from one 32-bit word."""
 
 MOST = 2**12
-"""No ratio is above this: an answer that is told truly 4,096 times in 4,097 is not hidden."""
+"""The largest ratio; an answer that is true 4,096 times in 4,097 is hardly protected."""
 
 
 def ratio_within(epsilon: Number) -> Fraction:
-    """The greatest ratio whose logarithm is within ``epsilon``.
+    """Return the largest ratio whose logarithm is at most ``epsilon``.
 
-    Guarantee: never above e to the epsilon; 2**-16 below it at most.
+    Guarantee: the ratio is never above e to the epsilon, and at most 2**-16 below it.
 
     Example:
         >>> ratio_within(1)
@@ -44,12 +48,14 @@ def ratio_within(epsilon: Number) -> Fraction:
     """
     asked = exact(epsilon)
     if not 0 < asked <= log_bounds(Fraction(MOST))[0]:
-        raise InvalidValue(f"The epsilon of a report lies in (0, 8.3], and {asked} was given.")
+        raise InvalidValue(
+            f"The epsilon of a report must be above 0 and at most 8.3, but {asked} was given."
+        )
     return floor_to(exp_bounds(asked)[0], STEP)
 
 
 def valid_ratio(ratio: Fraction) -> Fraction:
-    """The ratio itself, refused where reports would say nothing, or nearly all.
+    """Return the ratio if it is valid; raise if it is not above 1, or if it is too large.
 
     Example:
         >>> valid_ratio(Fraction(2))
@@ -57,13 +63,13 @@ def valid_ratio(ratio: Fraction) -> Fraction:
     """
     if not 1 < ratio <= MOST:
         raise InvalidValue(
-            f"A ratio lies above 1 and at or below {MOST}, and {plain(ratio)} was given."
+            f"The ratio must be above 1 and at most {MOST}, but {plain(ratio)} was given."
         )
     return ratio
 
 
 def epsilon_of(ratio: Fraction) -> Fraction:
-    """The epsilon of a report, rounded up.
+    """Return the epsilon of a report, rounded up.
 
     Example:
         >>> float(epsilon_of(Fraction(2)))
@@ -73,10 +79,10 @@ def epsilon_of(ratio: Fraction) -> Fraction:
 
 
 def event_of(ratio: Fraction) -> RandomisedResponseEvent:
-    """One report, for a ledger: told truly or not, with the odds of ``ratio``.
+    """Return the event of one report: randomised response with two answers and this ratio.
 
-    Whatever a randomiser of this ratio tells can be made from such a coin, so that the coin
-    costs as much as any of them or more.
+    The report of any randomiser with this ratio can be computed from such a response, so the
+    event's loss is an upper bound for all of them.
     Reference: Kairouz, Oh, Viswanath 2015, theorem 2.5.
 
     Example:
@@ -86,28 +92,28 @@ def event_of(ratio: Fraction) -> RandomisedResponseEvent:
     return RandomisedResponseEvent(ratio / (1 + valid_ratio(ratio)), choices=2)
 
 
-# ------------------------------------------------------------------ answers
-# Answers as integers from 0 up, and what is refused.
+# ------------------------------------------------------------------ validation of answers
 
 MOST_CHOICES = 2**20
+"""The largest number of answers of a question."""
 
 
 def valid_choices(choices: int) -> int:
-    """The number of answers, refused where there is nothing to choose.
+    """Return the number of answers; raise if it is below 2 or too large.
 
     Example:
         >>> valid_choices(2)
         2
     """
-    if not 2 <= choices <= MOST_CHOICES:  # noqa: PLR2004 - fewer is no question
+    if not 2 <= choices <= MOST_CHOICES:  # noqa: PLR2004 - a question needs two answers
         raise InvalidValue(
-            f"A question has 2 to {MOST_CHOICES} answers, and {choices} were given."
+            f"A question must have from 2 to {MOST_CHOICES} answers, but {choices} were given."
         )
     return choices
 
 
 def valid_answers(answers: Integers, choices: int) -> Integers:
-    """The answers themselves, refused where one is not below ``choices``.
+    """Return the answers; raise if one is below 0 or not below ``choices``.
 
     Example:
         >>> import numpy as np
@@ -115,20 +121,22 @@ def valid_answers(answers: Integers, choices: int) -> Integers:
         [0, 1]
     """
     if answers.size and not 0 <= int(answers.min()) <= int(answers.max()) < choices:
-        raise InvalidValue(f"Answers lie from 0 to {choices - 1}, and one does not.")
+        raise InvalidValue(
+            f"Answers must be from 0 to {choices - 1}, but one of them is outside this range."
+        )
     return answers
 
 
 # ------------------------------------------------------------------ odds
-# All that an estimator must know of a randomiser: how often its reports speak for what.
+# A report supports one or several answers. The estimator of shares needs only two numbers.
 
 
 @dataclass(frozen=True, slots=True)
 class Odds:
-    """How likely a report speaks for the answer that is true, and for one that is not.
+    """The probabilities that a report supports the true answer, and another given answer.
 
-    A report of one answer speaks for that answer, one of several for each of them. So the
-    reports that speak for an answer are a binomial number, whatever the randomiser.
+    A report supports the answer or the answers that it contains. So the number of reports that
+    support an answer has a binomial distribution, for every randomiser.
     Reference: Wang, Blocki, Li, Jha 2017 ("pure" protocols).
 
     Example:
@@ -143,32 +151,35 @@ class Odds:
     def __post_init__(self) -> None:
         if not 0 <= self.other < self.true <= 1:
             raise InvalidValue(
-                "Reports speak for what is true more often than for what is not, and "
-                f"{self.true} and {self.other} were given."
+                "Reports must support the true answer with a higher probability than another "
+                f"answer, but {self.true} and {self.other} were given."
             )
 
     def share(self, told: Fraction) -> Fraction:
-        """The share of people whose answer it is, where a share ``told`` speaks for it.
+        """Return the estimated share of people with an answer that ``told`` reports support.
 
-        Guarantee: free of bias: ``told`` is ``other + share * (true - other)`` on average.
+        ``told`` is a share of all reports.
+
+        Guarantee: unbiased; the expectation of ``told`` is ``other + share * (true - other)``.
         """
         return (told - self.other) / (self.true - self.other)
 
     def variance(self, share: Fraction = Fraction(0)) -> Fraction:
-        """Of the estimate from one report of somebody who was drawn at random.
+        """Return the variance of the estimate from one report of a random person.
 
-        ``share`` is that of the people whose answer it is. Of n reports it is the n-th part.
+        ``share`` is the share of people who have the answer. For n reports, divide by n.
         """
         told = self.other + share * (self.true - self.other)
         return told * (1 - told) / (self.true - self.other) ** 2
 
 
-# ------------------------------------------------------------------ oracle
-# A randomiser of one answer out of several: what a client does, and what a collector needs.
+# ------------------------------------------------------------------ frequency oracles
 
 
 class Oracle(Protocol):
-    """A frozen recipe: answers are integers below ``choices``, reports are rows of integers.
+    """The interface of a frequency oracle: a randomiser of one answer out of several.
+
+    Answers are integers below ``choices``, and reports are rows of integers.
 
     Guarantee: no report is more than ``ratio`` times as likely under one answer as under
     another.
@@ -176,59 +187,58 @@ class Oracle(Protocol):
 
     @property
     def choices(self) -> int:
-        """How many answers there are."""
+        """The number of answers."""
         ...
 
     @property
     def ratio(self) -> Fraction:
-        """How much more likely a report is under one answer than under another, at most."""
+        """The largest ratio of a report's probabilities under two answers."""
         ...
 
     @property
     def bits(self) -> int:
-        """How long a report is."""
+        """The length of a report in bits."""
         ...
 
     @property
     def odds(self) -> Odds:
-        """All that an estimator must know."""
+        """The probabilities that an estimator needs."""
         ...
 
     def randomise(self, answers: Integers, entropy: Entropy) -> Integers:
-        """A report for each answer: this is what happens on each person's own machine."""
+        """Return a report for each answer; this runs on the respondent's device."""
         ...
 
     def tally(self, reports: Integers) -> Integers:
-        """How many reports speak for each answer: this is what happens at the collector."""
+        """Return the number of reports that support each answer; the collector runs this."""
         ...
 
 
-# ------------------------------------------------------------------ shares
-# The estimator: from how many reports speak for each answer to shares with intervals.
+# ------------------------------------------------------------------ estimates of shares
 
 USUAL = Fraction(95, 100)
-"""How sure intervals are, unless somebody says otherwise."""
+"""The default confidence of intervals."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShareEstimate:
-    """An estimated share, and the interval that holds the true one at its confidence."""
+    """An estimated share, and its confidence interval."""
 
     value: Fraction
-    """Free of bias; it may lie below 0 or above 1."""
+    """The unbiased estimate, which can be below 0 or above 1."""
     interval: tuple[Fraction, Fraction]
-    """Within [0, 1]."""
+    """The confidence interval, within [0, 1]."""
 
 
 def shares(
     odds: Odds, tally: Sequence[int], reports: int, confidence: Fraction = USUAL
 ) -> tuple[ShareEstimate, ...]:
-    """The share of each answer, from how many of the ``reports`` speak for it.
+    """Return the estimated share of each answer, from the number of reports that support it.
 
-    Guarantee: each interval holds the share among all people with at least ``confidence``,
-    where those who answered are a random sample of them, whatever their number. The noise of
-    the reports and the luck of the sample are both in it, since the number of reports that
-    speak for an answer is binomial.
+    Guarantee: each interval contains the share among all people with a probability of at least
+    ``confidence``, if the respondents are a random sample of them; this holds for any number of
+    reports. The interval covers both the noise of the reports and the sampling error, since the
+    number of reports that support an answer has a binomial distribution.
     Reference: Clopper, Pearson 1934.
 
     Example:
@@ -238,7 +248,7 @@ def shares(
     """
     valid_confidence(confidence)
     if reports < 1:
-        raise InvalidValue("Nothing can be estimated from no report.")
+        raise InvalidValue("Estimating shares needs at least one report.")
     return tuple(_share(odds, told, reports, float(1 - confidence) / 2) for told in tally)
 
 
@@ -249,42 +259,41 @@ def _share(odds: Odds, told: int, reports: int, mistake: float) -> ShareEstimate
     return ShareEstimate(odds.share(Fraction(told, reports)), (low, high))
 
 
-# ------------------------------------------------------------------ mean
-# The mean of numbers from 0 to a public most, of which nobody tells their own.
+# ------------------------------------------------------------------ mean oracles
 
 
 @dataclass(frozen=True, slots=True)
 class MeanEstimate:
-    """An estimated mean, and the interval that holds the true one at its confidence."""
+    """An estimated mean, and its confidence interval."""
 
     value: Fraction
-    """Free of bias; it may lie outside the range of the numbers."""
+    """The unbiased estimate, which can be outside the range of the numbers."""
     interval: tuple[Fraction, Fraction]
-    """Within that range."""
+    """The confidence interval, within the range of the numbers."""
 
 
 class MeanOracle(Protocol):
-    """A frozen recipe for whole numbers from 0 to ``steps``; a report is one integer."""
+    """The interface of a randomiser of integers from 0 to ``steps``; a report is an integer."""
 
     @property
     def steps(self) -> int:
-        """The greatest number; the least is 0."""
+        """The largest number; the smallest is 0."""
         ...
 
     @property
     def ratio(self) -> Fraction:
-        """How much more likely a report is under one number than under another, at most."""
+        """The largest ratio of a report's probabilities under two numbers."""
         ...
 
     @property
     def variance(self) -> Fraction:
-        """Of the estimate from one report, in steps squared, for the worst of all numbers."""
+        """The worst-case variance of the estimate from one report, in steps squared."""
         ...
 
     def randomise(self, numbers: Integers, entropy: Entropy) -> Integers:
-        """A report for each number: this happens on each person's own machine."""
+        """Return a report for each number; this runs on the respondent's device."""
         ...
 
     def mean(self, reports: Integers, confidence: Fraction = ...) -> MeanEstimate:
-        """The mean number, as far as the reports tell: this happens at the collector."""
+        """Return the estimated mean number; this runs at the collector."""
         ...

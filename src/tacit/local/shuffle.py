@@ -1,8 +1,9 @@
-"""What reports lose where nobody can tell who sent which: computed, not quoted.
+"""Privacy amplification by shuffling: the epsilon of reports whose senders are unknown.
 
-Among n reports that were shuffled, some of the others look as if they came from one of the two
-answers that an attacker wonders about, and hide the one that did. How many do is binomial;
-given that number, the loss is that of two shifted binomial laws, which has a closed form.
+An attacker tries to find out which of two answers a person gave. Among the shuffled reports of
+all people, some have the same distribution as a report of one of these two answers. These
+clones hide the person's report. Their number is binomial. Given their number, the loss is the
+divergence between two shifted binomial distributions, which has a closed form.
 """
 
 from fractions import Fraction
@@ -14,24 +15,25 @@ from tacit.local.oracle import Oracle, epsilon_of
 from tacit.numeric import exact, exp_bounds, regularised_beta
 
 WIDE = 8
-"""Standard deviations around the mean number of clones that are looked at one by one."""
+"""The range of the number of clones that is computed, in standard deviations from its mean."""
 
 PARTS = 200
-"""Into so many ranges is that number cut; each counts as its least, which loses most."""
+"""Number of intervals of that range; each counts as its lowest value, which loses most."""
 
 SLACK = 1e-9
-"""Of a delta: more than floating point can get wrong here."""
+"""The part of a delta that is reserved for rounding errors of floats, which are smaller."""
 
 PRECISION = 2.0**-20
-"""How near the epsilon that is found lies to the least one."""
+"""The precision of the computed epsilon."""
 
 
 def shuffled_epsilon(ratio: Fraction, clones: Fraction, people: int, delta: float) -> float:
-    """The epsilon, at ``delta``, of ``people`` shuffled reports for one who changes an answer.
+    """Return the epsilon at ``delta`` of the shuffled reports of ``people``.
 
-    ``clones`` is how likely another's report hides theirs, as `clones_of` says.
+    Neighbours differ in the answer of one person. ``clones`` is the probability that the report
+    of another person is a clone, as `clones_of` returns it.
 
-    Guarantee: an upper bound, rounded up; never above the epsilon of one report.
+    Guarantee: an upper bound, rounded up, which never exceeds the epsilon of one report.
     Reference: Feldman, McMillan, Talwar 2021, theorem 3.2.
 
     Example:
@@ -41,8 +43,8 @@ def shuffled_epsilon(ratio: Fraction, clones: Fraction, people: int, delta: floa
     """
     if people < 1 or not SLACK < delta < 1:
         raise InvalidValue(
-            f"Shuffling needs 1 person or more and a delta in ({SLACK}, 1), and {people} and "
-            f"{delta} were given."
+            f"Shuffling needs at least 1 person and a delta between {SLACK} and 1, but "
+            f"{people} and {delta} were given."
         )
     counts = _counts(people - 1, float(clones))
     truth = float(ratio / (1 + ratio))
@@ -59,9 +61,10 @@ def shuffled_epsilon(ratio: Fraction, clones: Fraction, people: int, delta: floa
 
 
 def clones_of(oracle: Oracle) -> Fraction:
-    """How likely one person's report looks as if made from another's two answers, at least.
+    """Return a lower bound on the probability that a report is a clone.
 
-    For Warner's coin this is exact; for every other randomiser it is 1 / ratio.
+    For randomised response with two answers, the bound is exact; for any other randomiser, it
+    is 1 / ratio.
     Reference: Feldman, McMillan, Talwar 2021, lemma 3.3.
 
     Example:
@@ -74,20 +77,22 @@ def clones_of(oracle: Oracle) -> Fraction:
 
 
 def hockey_stick(clones: int, truth: float, bound: float) -> float:
-    """The sum of max(0, P - bound * Q), P that of ``heads + coin`` and Q with the coin turned.
+    """Return the hockey-stick divergence between two shifted binomial distributions.
 
-    The heads are those of ``clones`` fair coins, and the coin is 1 with probability ``truth``.
-    P / Q rises with the outcome, so the sum is over all outcomes from some one up.
+    It is the sum of max(0, P - bound * Q) over all outcomes. P is the distribution of the
+    number of heads of ``clones`` fair coins plus one coin that is 1 with probability ``truth``,
+    and Q is the same with the last coin reversed. P / Q increases with the outcome, so the sum
+    is over all outcomes from some outcome on.
 
     Example:
         >>> round(hockey_stick(0, truth=0.75, bound=1), 9)
         0.5
     """
     lie = 1 - truth
-    # P > bound * Q from where heads - 1 is that much likelier than heads
+    # P > bound * Q holds for outcomes with outcome / (clones + 1 - outcome) above ``least``
     if truth <= bound * lie:
         return 0.0
-    least = (bound * truth - lie) / (truth - bound * lie)  # of outcome / (clones + 1 - outcome)
+    least = (bound * truth - lie) / (truth - bound * lie)
     start = floor(least * (clones + 1) / (1 + least)) + 1
     if start > clones + 1:
         return 0.0
@@ -96,7 +101,7 @@ def hockey_stick(clones: int, truth: float, bound: float) -> float:
 
 
 def at_least(heads: int, coins: int) -> float:
-    """The probability of so many heads or more.
+    """Return the probability of at least ``heads`` heads in ``coins`` fair coins.
 
     Example:
         >>> round(at_least(1, 2), 9)
@@ -108,7 +113,7 @@ def at_least(heads: int, coins: int) -> float:
 
 
 def _counts(others: int, clones: float) -> list[tuple[int, float]]:
-    """Numbers of clones, each with the probability of it or of one that is not far above."""
+    """Return the lowest number of clones in each interval, and the interval's probability."""
     around = WIDE * sqrt(others * clones * (1 - clones)) + 1
     low, high = max(0, floor(others * clones - around)), floor(others * clones + around)
     step = max(1, (min(high, others) - low) // PARTS)
@@ -118,7 +123,7 @@ def _counts(others: int, clones: float) -> list[tuple[int, float]]:
 
 
 def _more(hits: int, draws: int, probability: float) -> float:
-    """The probability of ``hits`` or more."""
+    """Return the probability of at least ``hits`` successes in ``draws`` draws."""
     if hits <= 0:
         return 1.0
     return 0.0 if hits > draws else regularised_beta(probability, hits, draws - hits + 1)

@@ -1,4 +1,9 @@
-"""Adding integer noise to integers, without overflow."""
+"""The Laplace and the Gaussian mechanism on integers.
+
+Both mechanisms add discrete noise to a batch of integers. `AddNoise` computes the sum without
+overflow. Each mechanism also computes its margin of error, from exact bounds on the tail of
+its noise distribution.
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,26 +23,25 @@ from tacit.numeric import exp_bounds, log_bounds, sqrt_bounds
 from tacit.numeric.entropy import Entropy
 
 BLOCK = 2**16
-"""Values worked on at a time: few enough for a core's cache, however long the batch."""
+"""Number of values in a block. A block fits in the cache of a core, however long the batch."""
 
 INT64_ROOM = 2**INT64_BITS
-"""Two integers below this in magnitude have a sum that 64 bits hold."""
+"""Two integers below this bound in magnitude have a sum that fits in 64 bits."""
 
 
 class Sampler(Protocol):
-    """A law of integer noise, such as those of `tacit.noise`."""
+    """A distribution of integer noise, such as those of `tacit.noise`."""
 
     def draw(self, entropy: Entropy, count: int) -> Integers:
-        """``count`` independent draws."""
+        """Return ``count`` independent draws."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class AddNoise:
-    """The draw of an additive mechanism: each value plus its own noise.
+    """The random step of an additive mechanism: each value plus its own noise.
 
-    Guarantee: the sum is that of the integers. Where it could pass 64 bits, Python integers
-    hold it.
+    Guarantee: the sum is exact. Where it may not fit in 64 bits, Python integers are used.
 
     Example:
         >>> from fractions import Fraction
@@ -51,9 +55,9 @@ class AddNoise:
     sampler: Sampler
 
     def __call__(self, values: Integers, entropy: Entropy) -> Integers:
-        """The values with noise."""
+        """Return the values with noise."""
         if values.ndim != 1 or values.dtype.kind not in "iuO":
-            raise InternalError("Noise is added to one row of integers, and to nothing else.")
+            raise InternalError("Noise can be added only to a one-dimensional integer array.")
         starts = range(0, max(values.size, 1), BLOCK)
         blocks = [self._noisy(values[start : start + BLOCK], entropy) for start in starts]
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
@@ -66,7 +70,7 @@ class AddNoise:
 
 
 def _fits(values: Integers) -> bool:
-    """Whether every value leaves room for one addition in 64 bits."""
+    """Return whether every value is small enough for one addition in 64 bits."""
     if values.dtype == object:
         return False
     if values.dtype.kind == "u":
@@ -74,16 +78,15 @@ def _fits(values: Integers) -> bool:
     return bool(np.all((values < INT64_ROOM) & (values > -INT64_ROOM)))
 
 
-# ------------------------------------------------------------------ laplace
-# The Laplace mechanism on integers: one number, or many.
+# ------------------------------------------------------------------ Laplace mechanism
 
 
 @dataclass(frozen=True, slots=True)
 class Laplace:
-    """Integers, each with its own discrete Laplace noise.
+    """The Laplace mechanism: independent discrete Laplace noise on each integer.
 
-    Guarantee: integers of L1 sensitivity d, released together and once, lose pure epsilon d /
-    scale: between neighbours each probability changes by a factor of exp(d / scale) at most.
+    Guarantee: the release of integers of L1 sensitivity d has pure epsilon d / scale: between
+    neighbouring datasets each probability changes by a factor of at most exp(d / scale).
     Reference: Dwork, McSherry, Nissim, Smith 2006, proposition 1; on integers Ghosh,
     Roughgarden, Sundararajan 2009.
 
@@ -100,54 +103,58 @@ class Laplace:
 
     def __post_init__(self) -> None:
         if self.scale <= 0:
-            raise InvalidValue(f"Laplace noise needs a scale above 0, and {self.scale} is not.")
+            raise InvalidValue(
+                f"Laplace noise needs a scale above 0, but {self.scale} was given."
+            )
 
     def event(self, sensitivity: Sensitivity) -> LaplaceNoise:
-        """Laplace noise of this scale, for that L1 sensitivity."""
+        """Return the event of Laplace noise with this scale, for the L1 sensitivity."""
         return LaplaceNoise(sensitivity.in_norm(Norm.L1).amount, self.scale)
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway
     ) -> Integers:
-        """The integers with noise."""
+        """Return the integers with noise."""
         draw = AddNoise(DiscreteLaplace(self.scale))
         return gateway.release(secret, sensitivity.in_norm(Norm.L1), draw)
 
     def error(self, confidence: Fraction) -> Fraction:
-        """The least integer t with P(abs(noise) <= t) >= confidence.
+        """Return the least integer t with P(abs(noise) <= t) >= confidence.
 
-        P(abs(noise) > t) = 2 * q**(t + 1) / (1 + q), q = exp(-1 / scale).
+        It follows from P(abs(noise) > t) = 2 * q**(t + 1) / (1 + q), q = exp(-1 / scale).
         """
         valid_confidence(confidence)
         ratio = exp_bounds(-1 / self.scale)[0]
         beyond = (1 - confidence) * (1 + ratio) / 2
-        # q**(t + 1) <= beyond, where -scale * log(beyond) is rounded up
+        # solve q**(t + 1) <= beyond for t, with -scale * log(beyond) rounded up
         return Fraction(max(0, (-self.scale * log_bounds(beyond)[0]).__ceil__() - 1))
 
 
-# ------------------------------------------------------------------ gaussian
-# The Gaussian mechanism on integers: one number, or many.
+# ------------------------------------------------------------------ Gaussian mechanism
 
 SUMMED_BELOW = 10**6
-"""Variances below this have their probabilities summed; above, a step is next to nothing."""
+"""Variance below which the error is computed by summing the probabilities of the integers.
+
+For larger variances, the continuous normal distribution and one extra step are close enough.
+"""
 
 SPARE_BITS = 64
-"""Bits of the sum beyond those that the confidence itself needs."""
+"""Bits of the sum in addition to the bits that the confidence itself needs."""
 
 LEAST_TAIL = Fraction(1, 10**300)
-"""Tails below this leave the floats, and are bounded by exp(-x**2 / 2)."""
+"""Tail probability below which floats underflow, and the bound exp(-x**2 / 2) is used."""
 
 FLOAT_MARGIN = Fraction(1, 10**12)
-"""More than the normal quantile's floats can be wrong by, as a part of it."""
+"""Bound on the relative floating-point error of a normal quantile."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gaussian:
-    """Integers, each with its own discrete Gaussian noise.
+    """The Gaussian mechanism: independent discrete Gaussian noise on each integer.
 
-    Guarantee: integers whose L2 sensitivity has the square d2, released together and once, lose
-    d2 / (2 * variance) in zCDP. At a given epsilon the discrete law's delta can pass that of
-    the continuous one, whose formula is therefore not claimed.
+    Guarantee: the release of integers whose squared L2 sensitivity is d2 satisfies zCDP with
+    rho = d2 / (2 * variance). At a given epsilon, the delta of the discrete distribution can be
+    larger than the delta of the continuous one, so the continuous formula is not used.
     Reference: Canonne, Kamath, Steinke 2020, theorem 14; proposition 25 for the error.
 
     Example:
@@ -164,36 +171,36 @@ class Gaussian:
     def __post_init__(self) -> None:
         if self.variance <= 0:
             raise InvalidValue(
-                f"Gaussian noise needs a variance above 0, and {self.variance} is not."
+                f"Gaussian noise needs a variance above 0, but {self.variance} was given."
             )
 
     def event(self, sensitivity: Sensitivity) -> GaussianNoise:
-        """Gaussian noise of this variance, for that L2 sensitivity."""
+        """Return the event of Gaussian noise with this variance, for the L2 sensitivity."""
         return GaussianNoise(sensitivity.in_norm(Norm.L2).square, self.variance)
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway
     ) -> Integers:
-        """The integers with noise."""
+        """Return the integers with noise."""
         draw = AddNoise(DiscreteGaussian(self.variance))
         return gateway.release(secret, sensitivity.in_norm(Norm.L2), draw)
 
     def error(self, confidence: Fraction) -> Fraction:
-        """The least integer t with P(abs(noise) <= t) >= confidence.
+        """Return the least integer t with P(abs(noise) <= t) >= confidence.
 
-        From a variance of a million on it may be one more, and never less.
+        For a variance of a million or more, the result may be one larger, and never smaller.
         """
         valid_confidence(confidence)
         if self.variance < SUMMED_BELOW:
-            return _summed(self.variance, confidence)
-        # P(noise > t) <= P(normal >= t): one step covers what discreteness adds
+            return _error_by_summing(self.variance, confidence)
+        # P(noise > t) <= P(normal >= t): rounding up covers the effect of discreteness
         quantile = _normal_quantile(1 - confidence) * (1 + FLOAT_MARGIN)
         return Fraction((quantile * sqrt_bounds(self.variance)[1]).__ceil__())
 
 
 @lru_cache(maxsize=256)
-def _summed(variance: Fraction, confidence: Fraction) -> Fraction:
-    """By adding lower bounds on the weights until they are enough of the whole."""
+def _error_by_summing(variance: Fraction, confidence: Fraction) -> Fraction:
+    """Return the least t by summing lower bounds on the weights up to the confidence."""
     precision = SPARE_BITS + int(1 / (1 - confidence)).bit_length()
     side = Bell(variance).weights(precision)
     whole = 2 * (sum(side.upper) + side.rest) - side.upper[0]
@@ -203,7 +210,7 @@ def _summed(variance: Fraction, confidence: Fraction) -> Fraction:
 
 
 def _normal_quantile(tail: Fraction) -> Fraction:
-    """What the size of a standard normal passes with at most the probability ``tail``."""
+    """Return a bound that abs(standard normal) exceeds with probability at most ``tail``."""
     if tail < LEAST_TAIL:
         return sqrt_bounds(-2 * log_bounds(tail)[0])[1]
     return Fraction(abs(NormalDist().inv_cdf(float(tail / 2))))

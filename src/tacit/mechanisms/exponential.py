@@ -1,4 +1,8 @@
-"""The exponential mechanism: one candidate, the likelier the better its score."""
+"""The exponential mechanism: select one candidate, with higher probability for higher scores.
+
+The file also holds helpers that other selection mechanisms share: the range of the weights'
+logarithms (`spread`), the error bound (`shortfall`) and the checks of public parameters.
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,13 +20,13 @@ from tacit.numeric.entropy import Entropy
 
 @dataclass(frozen=True, slots=True)
 class Exponential:
-    """The place of one candidate, drawn with weights exp(rate * score): the best are likeliest.
+    """The exponential mechanism: the index of a candidate, with weights exp(rate * score).
 
     Candidates and rate are public, and do not depend on the data. ``monotone`` asserts that one
-    unit moves all scores the same way, as adding a row does to counts.
+    unit changes all scores in the same direction, as a new row does with counts.
 
-    Guarantee: scores that one unit moves by d at most lose pure epsilon 2 * rate * d, and half
-    of it where they are monotone, with a bounded range.
+    Guarantee: if one unit changes each score by at most d, the selection has pure epsilon
+    2 * rate * d, and half of it for monotone scores; its privacy loss has a bounded range.
     Reference: McSherry, Talwar 2007, theorem 6; Durfee, Rogers 2019, section 4.2 (the range).
 
     Example:
@@ -44,55 +48,57 @@ class Exponential:
         check_choice(self.rate, self.candidates)
 
     def event(self, sensitivity: Sensitivity) -> ExponentialSelection:
-        """A selection whose weights' logarithms spread by twice what one score moves."""
+        """Return the event of a selection, whose epsilon is the range of the log weights."""
         return ExponentialSelection(spread(self.rate, sensitivity, monotone=self.monotone))
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway
     ) -> Integers:
-        """The place of the chosen candidate, in an array of one."""
+        """Return the index of the selected candidate, in an array of length one."""
         draw = ChooseOne(self.rate, self.candidates)
         return gateway.release(secret, sensitivity.in_norm(Norm.LINF), draw)
 
     def error(self, confidence: Fraction) -> Fraction:
-        """How far the chosen score lies below the best at most."""
+        """Return the margin of error: the distance of the selected score below the best."""
         return shortfall(self.rate, Fraction(self.candidates), confidence)
 
 
 @dataclass(frozen=True, slots=True)
 class ChooseOne:
-    """The draw of the exponential mechanism."""
+    """The random step of the exponential mechanism."""
 
     rate: Fraction
     candidates: int
 
     def __call__(self, values: Integers, entropy: Entropy) -> Integers:
-        """The place of one of the scores."""
+        """Return the index of one score, in an array of length one."""
         check_size(values, self.candidates)
         return np.array([choose(entropy, Exponentials(self.rate, values))], dtype=np.int64)
 
 
 def spread(rate: Fraction, sensitivity: Sensitivity, *, monotone: bool) -> Fraction:
-    """How far one unit spreads the logarithms of the weights at most."""
+    """Return the largest range by which one unit changes the logarithms of the weights."""
     moved = rate * sensitivity.in_norm(Norm.LINF).amount
     return moved if monotone else 2 * moved
 
 
 def shortfall(rate: Fraction, outcomes: Fraction, confidence: Fraction) -> Fraction:
-    """The t at which outcomes * exp(-rate * t) = 1 - confidence, rounded up, and at least 0."""
+    """Return the t >= 0 with outcomes * exp(-rate * t) = 1 - confidence, rounded up."""
     valid_confidence(confidence)
     return max(Fraction(0), log_bounds(outcomes / (1 - confidence))[1] / rate)
 
 
 def check_choice(rate: Fraction, candidates: int) -> None:
-    """Refuse a rate of 0 or below, and a choice among nothing."""
+    """Check that the rate is above 0 and that there is at least one candidate."""
     if rate <= 0:
-        raise InvalidValue(f"A choice by scores needs a rate above 0, and {rate} is not.")
+        raise InvalidValue(f"A selection by scores needs a rate above 0, but {rate} was given.")
     if candidates < 1:
-        raise InvalidValue(f"A choice needs at least 1 candidate, and {candidates} were given.")
+        raise InvalidValue(
+            f"A selection needs at least 1 candidate, but {candidates} were given."
+        )
 
 
 def check_size(values: Integers, expected: int) -> None:
-    """Refuse a batch of another size than the public one."""
+    """Check that a batch has the public size ``expected``."""
     if values.size != expected:
-        raise InvalidValue(f"{expected} values are expected, and {values.size} were given.")
+        raise InvalidValue(f"{expected} values are expected, but {values.size} were given.")

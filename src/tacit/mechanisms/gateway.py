@@ -1,8 +1,8 @@
-"""Where a secret meets its draw: the only place where exact values are opened.
+"""The gateway: the only place where secret values are opened and noise is added to them.
 
-A gateway is an argument, never a global. It takes a batch of integers and gives a batch back,
-so that it can run in this process, in an engine's workers, or under an audit that records what
-went in and replays what came out.
+A gateway is an argument, never a global variable. It takes a batch of integers and returns a
+batch, so that it can run in this process, in the workers of an engine, or under an audit that
+records its inputs and replays its outputs.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,14 +22,14 @@ Value = TypeVar("Value")
 Made = TypeVar("Made")
 
 NOWHERE = -1
-"""The place of a group that a table does not have: there, every tally is 0."""
+"""Index of a group that a table does not have. Every tally of such a group is 0."""
 
 
 class Draw(Protocol):
-    """The random step of a mechanism: public in its fields, and private in its call."""
+    """The random step of a mechanism: its fields are public, its call gets private values."""
 
     def __call__(self, values: Integers, entropy: Entropy) -> Integers:
-        """What is released for the exact ``values``."""
+        """Return the integers to release for the exact ``values``."""
         ...
 
 
@@ -37,8 +37,8 @@ class Draw(Protocol):
 class SelectedGroups:
     """The groups that a selection released, in the order of their keys.
 
-    ``released`` holds what came out for each, above 0. Where they stand among all groups of the
-    table is secret.
+    ``released`` holds the released number of each group, which is above 0. ``places``, the
+    indices of these groups among all groups of the table, is secret.
     """
 
     groups: tuple[Group, ...]
@@ -46,25 +46,25 @@ class SelectedGroups:
     places: Secret[Integers]
 
     def of(self, tally: Secret[Integers], width: int = 1) -> Secret[Integers]:
-        """What ``tally`` holds for these groups and no others, still secret.
+        """Return the part of ``tally`` that belongs to these groups, as a secret.
 
-        It has ``width`` integers for each group.
+        A tally has ``width`` integers for each group.
 
-        Guarantee: once the groups are released, its length is public, and one unit moves it by
-        no more than it moves ``tally``.
+        Guarantee: once the groups are released, the length of the result is public, and one
+        unit changes the result by no more than it changes ``tally``.
         """
-        # a place of -1 is that of the zeros at the end
+        # the index -1 (NOWHERE) selects the zeros that are appended at the end
         values = np.append(unseal(tally), np.zeros(width, dtype=np.int64))
         return Secret(values.reshape(-1, width)[unseal(self.places)].ravel())
 
 
 class Gateway(Protocol):
-    """Opens a batch of integers and releases another in its place."""
+    """An object that opens a secret batch of integers and releases a noisy one instead."""
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, draw: Draw
     ) -> Integers:
-        """What ``draw`` makes of a secret that one unit moves by ``sensitivity`` at most."""
+        """Return the result of ``draw`` for a secret with the given sensitivity."""
         ...
 
     def select(
@@ -74,15 +74,16 @@ class Gateway(Protocol):
         sensitivity: Sensitivity,
         draw: Draw,
     ) -> SelectedGroups:
-        """Those of the ``groups`` for which ``draw`` makes a number above 0 of the secret.
+        """Return the groups for which ``draw`` returns a number above 0.
 
-        A group that is not listed counts 0, and how many are listed is secret.
+        ``secret`` holds one integer for each of ``groups``. A group that is not listed counts
+        as 0, and the number of listed groups is secret.
         """
         ...
 
 
 class LiveGateway:
-    """The gateway of production: opens, draws, forgets.
+    """The gateway of production, which opens a secret, draws noise, and stores nothing.
 
     Example:
         >>> from fractions import Fraction
@@ -105,13 +106,13 @@ class LiveGateway:
     def __init__(self, entropy: Entropy, mark: Callable[[], None] = lambda: None) -> None:
         self._entropy = entropy
         self._mark = mark
-        """Called before each draw begins: what has drawn is never run again."""
+        """Function that is called before each draw. A query that has drawn is never rerun."""
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, draw: Draw
     ) -> Integers:
-        """What ``draw`` makes of the secret."""
-        del sensitivity  # the mechanism calibrated its draw to it, and an audit checks it
+        """Return the result of ``draw`` for the secret."""
+        del sensitivity  # the mechanism calibrated its noise to it, and an audit checks it
         self._mark()
         return draw(unseal(secret), self._entropy)
 
@@ -122,12 +123,12 @@ class LiveGateway:
         sensitivity: Sensitivity,
         draw: Draw,
     ) -> SelectedGroups:
-        """The groups that ``draw`` keeps."""
+        """Return the groups that ``draw`` selects."""
         return kept(unseal(groups), self.release(secret, sensitivity, draw))
 
 
 class NothingGateway:
-    """The gateway of a rehearsal: whatever a secret holds, the draw is made of zeros."""
+    """The gateway of a rehearsal, which replaces the values of every secret by zeros."""
 
     __slots__ = ("_entropy",)
 
@@ -137,7 +138,7 @@ class NothingGateway:
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, draw: Draw
     ) -> Integers:
-        """What ``draw`` makes of as many zeros."""
+        """Return the result of ``draw`` for zeros, as many as the secret has values."""
         del sensitivity
         return draw(np.zeros(unseal(secret).shape, dtype=np.int64), self._entropy)
 
@@ -148,20 +149,22 @@ class NothingGateway:
         sensitivity: Sensitivity,
         draw: Draw,
     ) -> SelectedGroups:
-        """No group."""
+        """Return an empty selection."""
         del groups, secret, sensitivity, draw
         return kept((), np.zeros(0, dtype=np.int64))
 
 
 def kept(groups: tuple[Group, ...], released: Integers) -> SelectedGroups:
-    """Those of ``groups`` whose release is above 0, sorted: no order of the table's shows.
+    """Return the groups whose released number is above 0, sorted by their keys.
+
+    Sorting hides the order of the groups in the table, which may depend on the data.
 
     Example:
         >>> kept((("b",), ("a",), ("c",)), np.array([7, 9, 0])).groups
         (('a',), ('b',))
     """
     if len(groups) != released.size:
-        raise InternalError("A selection releases one number for each group.")
+        raise InternalError("A selection must release one number for each group.")
     above = np.asarray(released > 0, dtype=np.bool_)
     found = list(compress(groups, above.tolist()))
     places = np.flatnonzero(above)
@@ -174,7 +177,9 @@ def kept(groups: tuple[Group, ...], released: Integers) -> SelectedGroups:
 def together(
     secrets: Sequence[Secret[Integers]], order: Sequence[int] = ()
 ) -> Secret[Integers]:
-    """Several batches as one, still secret; ``order`` says which integers, and how often.
+    """Return the concatenation of several secret batches, as a secret.
+
+    ``order`` selects integers of the concatenation by index; an index may occur repeatedly.
 
     Example:
         >>> together([Secret(np.array([3])), Secret(np.array([4]))], order=[0, 1, 1])
@@ -185,9 +190,10 @@ def together(
 
 
 def inside(secret: Secret[Value], compute: Callable[[Value], Made]) -> Secret[Made]:
-    """What ``compute`` makes of a secret, which stays one: nothing leaves its box.
+    """Return the result of ``compute`` on a secret, as a secret.
 
-    It must not fail, or take another path that shows, for a reason that depends on the data.
+    ``compute`` must not fail, or behave differently in a way that can be observed, for a reason
+    that depends on the data.
 
     Example:
         >>> inside(Secret(np.array([3, 4])), lambda values: 2 * values)

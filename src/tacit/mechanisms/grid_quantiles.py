@@ -1,4 +1,10 @@
-"""How far the cells of a grid, and reaches around one of them, are from a wanted rank."""
+"""Quantiles on a public grid of cells, by two mechanisms.
+
+`GridQuantile` selects, for each group, a cell near the quantile and then an interval around
+it, both by the exponential mechanism (or by permute and flip). The score of a cell is minus its
+distance from the wanted rank. `TreeQuantile` adds Gaussian noise to the counts of a tree over
+the grid; any number of quantiles can then be read from the released tree by post-processing.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,11 +27,16 @@ from tacit.numeric import log_bounds, sqrt_bounds
 from tacit.numeric.entropy import Entropy
 
 FAR = 2**200
-"""More ranks than any table has."""
+"""A rank beyond the number of rows of any table."""
+
+# Scores are computed for many groups at once. An interval around a cell is described by its
+# "reach": the number of cells that it extends to either side.
 
 
 def cell_scores(counts: Wide, probability: Fraction) -> Wide:
-    """Minus each cell's distance to the wanted rank, times the probability's denominator.
+    """Return minus the distance of each cell to the wanted rank.
+
+    Distances are multiplied by the probability's denominator, so that they are integers.
 
     Example:
         >>> cell_scores(np.array([[1, 0, 2, 0]], dtype=object), Fraction(1, 2)).tolist()
@@ -37,10 +48,11 @@ def cell_scores(counts: Wide, probability: Fraction) -> Wide:
 
 
 def reach_scores(counts: Wide, probability: Fraction, cell: Integers, margin: int) -> Wide:
-    """Minus how far each reach around ``cell`` is from the first with a margin, in the same.
+    """Return minus the distance of each reach from the smallest that has the margin.
 
-    A reach is the first where it holds ``margin`` ranks to either side of the wanted one, and
-    the one before it does not; all where it meets an end of the grid.
+    A reach has the margin if its interval contains at least ``margin`` ranks on both sides of
+    the wanted rank; a side that ends at an end of the grid has every margin. The score is 0
+    for the first reach that has the margin. Distances are in the units of `cell_scores`.
 
     Example:
         >>> rows = np.array([[1, 1, 1, 1, 1]], dtype=object)
@@ -52,14 +64,18 @@ def reach_scores(counts: Wide, probability: Fraction, cell: Integers, margin: in
     low, high = np.maximum(cell[:, None] - around, 0), np.minimum(cell[:, None] + around, last)
     before = np.where(low == 0, FAR, -np.take_along_axis(least, low, axis=1))
     after = np.where(high == last, FAR, np.take_along_axis(most, high, axis=1))
-    held, enough = np.minimum(before, after), margin * probability.denominator
-    shorter = np.concatenate([np.full((len(held), 1), -FAR, dtype=object), held[:, :-1]], 1)
-    scores: Wide = -np.maximum(np.maximum(shorter - enough, enough - held), 0)
+    covered, enough = np.minimum(before, after), margin * probability.denominator
+    none = np.full((len(covered), 1), -FAR, dtype=object)
+    shorter = np.concatenate([none, covered[:, :-1]], 1)
+    scores: Wide = -np.maximum(np.maximum(shorter - enough, enough - covered), 0)
     return scores
 
 
 def _ranks(counts: Wide, probability: Fraction) -> tuple[Wide, Wide]:
-    """By cell, the rows before it and up to it, less the wanted rank, in parts of a row."""
+    """Return, for each cell, the rows before it and up to it, minus the wanted rank.
+
+    Both are multiplied by the probability's denominator.
+    """
     rows = np.cumsum(counts, axis=1)
     most = rows * probability.denominator - rows[:, -1:] * probability.numerator
     return most - counts * probability.denominator, most
@@ -67,7 +83,9 @@ def _ranks(counts: Wide, probability: Fraction) -> tuple[Wide, Wide]:
 
 @lru_cache(maxsize=256)
 def reaches(cells: int) -> tuple[int, ...]:
-    """How many cells to either side a reach may hold, half as many again each; then all.
+    """Return the public list of reaches: each is about 1.5 times the one before.
+
+    The last reach covers the whole grid from every cell.
 
     Example:
         >>> reaches(1), reaches(3)
@@ -79,26 +97,26 @@ def reaches(cells: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-# ------------------------------------------------------------------ grid quantile
-# A quantile of each group on a public grid, and how far around it the exact one lies.
+# ------------------------------------------------------------------ selection on a grid
 
 BLOCK = 2**16
-"""Cells that are weighed at once: a few megabytes of integers."""
+"""Number of cells that are scored at once, which need a few megabytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class GridQuantile:
-    """For each group the place of a cell near a quantile, and that of a reach around it.
+    """For each group, the index of a cell near a quantile, and of a reach around the cell.
 
-    The secret is how many values lie in each of ``cells`` cells, group after group. First a
-    cell is chosen by its distance in ranks, as `Quantile` does it. Then, the cell being known,
-    one of the public `reaches` is chosen: the first whose cells, that far to either side, hold
-    the wanted rank and `margin` ranks more, or one near it by the same distance.
+    The secret is the number of values in each of ``cells`` cells, group after group. First, a
+    cell is selected by its distance in ranks. Then, with the cell known, one of the public
+    `reaches` is selected by a similar score: the best one is the smallest whose interval
+    contains the wanted rank and `margin` more ranks on either side.
 
-    Guarantee: counts of L1 sensitivity d, the same in each of ``max_groups`` groups, lose as
-    many selections of 2 * rate * d / max_groups * max(probability, 1 - probability), and as
-    many with ``reach_rate``. The reach holds the quantile with ``confidence`` at least,
-    whatever the counts.
+    Guarantee: for counts of L1 sensitivity d, equally divided among ``max_groups`` groups, the
+    release is a composition of ``max_groups`` selections with epsilon
+    2 * rate * d / max_groups * max(probability, 1 - probability), and as many with
+    ``reach_rate`` for rate. The interval contains the quantile with a probability of at least
+    ``confidence``, for all counts.
     Reference: Smith 2011, for the ranks; docs/privacy/mechanisms/grid_quantile.md.
 
     Example:
@@ -116,7 +134,7 @@ class GridQuantile:
     cells: int
     max_groups: int
     flips: bool = False
-    """Whether to permute and flip, which is better under pure epsilon."""
+    """Whether to select by permute and flip, which has a smaller error under pure epsilon."""
     confidence: Fraction = Fraction(19, 20)
 
     def __post_init__(self) -> None:
@@ -125,25 +143,25 @@ class GridQuantile:
         valid_confidence(self.confidence)
         if not 0 < self.probability < 1:
             raise InvalidValue(
-                f"A quantile lies between 0 and 1, and {self.probability} does not."
+                f"A quantile must be between 0 and 1, but {self.probability} was given."
             )
         if self.max_groups < 1:
             raise InvalidValue(
-                f"A unit is in 1 group or more, and max_groups={self.max_groups} was given."
+                f"max_groups must be 1 or more, but max_groups={self.max_groups} was given."
             )
 
     @property
     def margin(self) -> int:
-        """Ranks that a reach should hold on either side of the wanted one.
+        """Number of ranks that an interval should contain on either side of the wanted rank.
 
-        One more than a choice of a reach falls short by: that covers every usual meaning of a
-        quantile between two values.
+        It is one more than the error bound of the selection of a reach. The extra rank covers
+        every common definition of a quantile between two values.
         """
         steps = Fraction(len(reaches(self.cells)))
         return shortfall(self.reach_rate, steps, self.confidence).__ceil__() + 1
 
     def interval(self, cell: int, place: int) -> tuple[int, int]:
-        """The first and the last cell that a released cell and reach hold.
+        """Return the first and last cell of the interval for a released cell and reach index.
 
         Example:
             >>> half = Fraction(1, 2)
@@ -154,7 +172,7 @@ class GridQuantile:
         return max(cell - around, 0), min(cell + around, self.cells - 1)
 
     def event(self, sensitivity: Sensitivity) -> events.Composed:
-        """Two selections in each group of a unit."""
+        """Return the event: two selections in each group of a unit."""
         moved = sensitivity.in_norm(Norm.L1).amount / self.max_groups
         moved *= 2 * max(self.probability, 1 - self.probability)
         kind = events.PermuteAndFlipSelection if self.flips else events.ExponentialSelection
@@ -166,7 +184,7 @@ class GridQuantile:
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway
     ) -> Integers:
-        """For each group the place of a cell, and then that of a reach."""
+        """Return, for each group, the index of a cell and then the index of a reach."""
         rates = self.rate, self.reach_rate
         draw = ChooseCells(
             self.probability, rates, self.margin, self.cells, self.max_groups, self.flips
@@ -174,13 +192,13 @@ class GridQuantile:
         return gateway.release(secret, sensitivity.in_norm(Norm.L1), draw)
 
     def error(self, confidence: Fraction) -> Fraction:
-        """How many ranks the chosen cell lies from the quantile at most."""
+        """Return the largest distance in ranks between the selected cell and the quantile."""
         return shortfall(self.rate, Fraction(self.cells), confidence)
 
 
 @dataclass(frozen=True, slots=True)
 class ChooseCells:
-    """The draw: cells by their ranks, then reaches around them by theirs."""
+    """The random step: select a cell for each group, then a reach around it."""
 
     probability: Fraction
     rates: tuple[Fraction, Fraction]
@@ -190,20 +208,21 @@ class ChooseCells:
     flips: bool
 
     def __call__(self, values: Integers, entropy: Entropy) -> Integers:
-        """For each group two places, one after the other."""
+        """Return two indices for each group, one after the other."""
         if values.size % self.cells:
             raise InvalidValue(
-                f"Groups of {self.cells} counts are expected, and {values.size} were given."
+                f"A multiple of {self.cells} counts is expected, one for each cell of a group, "
+                f"but {values.size} were given."
             )
         counts, block = values.reshape(-1, self.cells), max(1, BLOCK // self.cells)
         found = [
-            self._chosen(counts[start : start + block].astype(object), entropy)
+            self._choose_block(counts[start : start + block].astype(object), entropy)
             for start in range(0, len(counts), block)
         ]
         return np.concatenate([np.zeros((0, 2), dtype=np.int64), *found]).ravel()
 
-    def _chosen(self, counts: Wide, entropy: Entropy) -> Integers:
-        """The two places of each group."""
+    def _choose_block(self, counts: Wide, entropy: Entropy) -> Integers:
+        """Return the two indices of each group in a block of groups."""
         scores = cell_scores(counts, self.probability)
         cell = self._choose(self.rates[0], scores, entropy)
         scores = reach_scores(counts, self.probability, cell, self.margin)
@@ -211,7 +230,7 @@ class ChooseCells:
         return np.stack([cell, reach], axis=1)
 
     def _choose(self, rate: Fraction, scores: Wide, entropy: Entropy) -> Integers:
-        """One place of each row, by its scores."""
+        """Return one index for each row of scores."""
         rate /= self.probability.denominator
         if not self.flips:
             return choose_each(entropy, ManyExponentials(rate, scores))
@@ -221,25 +240,28 @@ class ChooseCells:
         return choose_each(entropy, ManyEqual((ticks >= gaps).astype(np.bool_)))
 
 
-# ------------------------------------------------------------------ tree quantile
-# Quantiles, the least and the greatest from noisy counts of a tree over a public grid.
+# ------------------------------------------------------------------ noisy counts of a tree
+# A cell's rank is a sum of few nodes of the tree, so that its error grows only with the
+# logarithm of the number of cells. Before quantiles are read, the noisy counts are corrected
+# by least squares, such that children add up to their parent.
 
 Counts = NDArray[np.float64]
-"""Estimates of the nodes of one level."""
+"""Estimated counts of the nodes of one level."""
 
 SMALLEST = float(np.nextafter(0, 1))
 
 
 @dataclass(frozen=True, slots=True)
 class TreeQuantile:
-    """The noisy counts of all nodes of a tree over a grid, level by level from the top.
+    """Noisy counts of all nodes of a tree over a grid, level by level from the top.
 
-    Level i has ``branching**i`` nodes, and the last level is the grid; the root is not counted.
-    A secret may hold several trees, one after the other. `quantiles` and `extremes` read one
-    released tree, for nothing.
+    Level i has ``branching**i`` nodes, and the last level is the grid. The root is left out.
+    A secret may hold several trees, one after the other. `quantiles` and `extremes` are
+    post-processing of one released tree, and cost nothing.
 
-    Guarantee: counts whose L2 sensitivity has the square d2 lose d2 / (2 * variance) in zCDP. A
-    unit of one value moves one node a level by 1, so its d2 is ``levels``.
+    Guarantee: the release of counts whose squared L2 sensitivity is d2 satisfies zCDP with
+    rho = d2 / (2 * variance). A unit with one value changes one node of each level by 1, so
+    that its d2 is ``levels``.
     Reference: Hay, Rastogi, Miklau, Suciu 2010, theorem 3, for the least squares; Canonne,
     Kamath, Steinke 2020, for the noise.
 
@@ -255,53 +277,57 @@ class TreeQuantile:
 
     def __post_init__(self) -> None:
         Gaussian(self.variance)
-        if self.levels < 1 or self.branching < 2:  # noqa: PLR2004 - one branch is no choice
+        if self.levels < 1 or self.branching < 2:  # noqa: PLR2004 - a tree must branch
             raise InvalidValue(
-                "A tree has 1 level or more and 2 branches or more, and "
+                "A tree must have 1 level or more and 2 branches or more, but "
                 f"levels={self.levels}, branching={self.branching} was given."
             )
 
     @property
     def nodes(self) -> int:
-        """How many counts a tree has."""
+        """Number of counts in a tree."""
         return self._ends[-1]
 
     def event(self, sensitivity: Sensitivity) -> events.GaussianNoise:
-        """Gaussian noise of this variance, for that L2 sensitivity."""
-        return Gaussian(self.variance).event(self._of_a_tree(sensitivity))
+        """Return the event of Gaussian noise with this variance, for the L2 sensitivity."""
+        return Gaussian(self.variance).event(self._check_sensitivity(sensitivity))
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway
     ) -> Integers:
-        """The counts with noise."""
-        return Gaussian(self.variance).release(secret, self._of_a_tree(sensitivity), gateway)
+        """Return the counts with noise."""
+        checked = self._check_sensitivity(sensitivity)
+        return Gaussian(self.variance).release(secret, checked, gateway)
 
     def error(self, confidence: Fraction) -> Fraction:
-        """The least integer t with P(abs(noise) <= t) >= confidence, for one node."""
+        """Return the least integer t with P(abs(noise) <= t) >= confidence, for one node."""
         return Gaussian(self.variance).error(confidence)
 
     def rank_error(self, confidence: Fraction) -> Fraction:
-        """How far the estimated number of units up to a cell is off, at most.
+        """Return the margin of error of the estimated number of units up to a cell.
 
-        It is a sum of (branching - 1) * levels nodes or fewer, or better, and the noise is
-        sub-Gaussian (Canonne, Kamath, Steinke 2020, corollary 9).
+        That number is a sum of at most (branching - 1) * levels nodes, least squares do not
+        make it worse, and the noise is sub-Gaussian (Canonne, Kamath, Steinke 2020,
+        corollary 9).
         """
         valid_confidence(confidence)
         square = 2 * self.variance * (self.branching - 1) * self.levels
         return sqrt_bounds(square * log_bounds(2 / (1 - confidence))[1])[1]
 
     def quantiles(self, noisy: Integers, probabilities: Sequence[Fraction]) -> list[int]:
-        """The cells where so much of a released tree lies at or before them."""
+        """Return the cells of the quantiles of a released tree, one for each probability."""
         if any(not 0 <= probability <= 1 for probability in probabilities):
-            raise InvalidValue(f"Probabilities lie in [0, 1], and {probabilities} do not.")
+            raise InvalidValue(
+                f"Probabilities must be in [0, 1], but {probabilities} were given."
+            )
         counts = self.consistent(noisy)
         return [self._descend(counts, float(probability)) for probability in probabilities]
 
     def extremes(self, noisy: Integers, confidence: Fraction) -> tuple[int, int]:
-        """The cells of the least and the greatest rank that are seen through the noise.
+        """Return the cells of the lowest and highest ranks that the noise does not hide.
 
-        A rank within `rank_error` of an end may be noise alone, so the true least and greatest
-        values lie outside or at these cells.
+        A rank within `rank_error` of an end may be noise alone. The true minimum and maximum
+        are therefore in these cells or outside of the range between them.
         """
         units = max(1, int(noisy[: self.branching].sum()))
         hidden = min(Fraction(1, 2), self.rank_error(confidence) / units)
@@ -309,9 +335,13 @@ class TreeQuantile:
         return least, greatest
 
     def consistent(self, noisy: Integers) -> list[Counts]:
-        """By level, the counts nearest to the noisy ones whose children add up to parents."""
+        """Return, by level, the least-squares counts whose children add up to their parents.
+
+        One pass up the tree averages each node with the sum of its children, weighted by
+        their variances; one pass down divides what is missing equally among children.
+        """
         if noisy.size != self.nodes:
-            raise InvalidValue(f"A tree has {self.nodes} counts, and {noisy.size} were given.")
+            raise InvalidValue(f"A tree has {self.nodes} counts, but {noisy.size} were given.")
         levels = [noisy[a:b].astype(np.float64) for a, b in pairwise([0, *self._ends])]
         for level in reversed(range(self.levels - 1)):
             under = self.branching ** (self.levels - level - 1)
@@ -323,7 +353,7 @@ class TreeQuantile:
         return levels
 
     def _descend(self, levels: list[Counts], rank: float) -> int:
-        """The cell at ``rank``, a part of the units, where a negative count is none."""
+        """Return the cell at ``rank``, a share of the units; negative counts are taken as 0."""
         cell = 0
         for counts in levels:
             children = counts[cell * self.branching :][: self.branching].clip(min=0)
@@ -337,20 +367,20 @@ class TreeQuantile:
             cell = cell * self.branching + child
         return cell
 
-    def _of_a_tree(self, sensitivity: Sensitivity) -> Sensitivity:
+    def _check_sensitivity(self, sensitivity: Sensitivity) -> Sensitivity:
         if sensitivity.in_norm(Norm.L2).square < self.levels:
             raise InvalidValue(
-                f"A unit moves a tree by at least the root of its {self.levels} levels, and "
-                f"the root of {sensitivity.square} was given."
+                "The L2 sensitivity of a tree is at least the square root of its "
+                f"{self.levels} levels, but the square root of {sensitivity.square} was given."
             )
         return sensitivity
 
     def _sums(self, counts: Counts) -> Counts:
-        """Of each parent's children."""
+        """Return the sum of the children of each parent."""
         sums: Counts = counts.reshape(-1, self.branching).sum(axis=1)
         return sums
 
     @property
     def _ends(self) -> list[int]:
-        """Where each level ends."""
+        """The index after the last node of each level."""
         return list(accumulate(self.branching**level for level in range(1, self.levels + 1)))

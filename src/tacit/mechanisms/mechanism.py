@@ -1,4 +1,4 @@
-"""How sure an interval is: a probability below 1."""
+"""The interface of a mechanism, and the selection of groups by a mechanism."""
 
 from fractions import Fraction
 from typing import Protocol
@@ -10,45 +10,42 @@ from tacit.noise import Integers
 
 
 def valid_confidence(confidence: Fraction) -> Fraction:
-    """The confidence itself, refused where no noise can reach it.
+    """Return the confidence, and raise if it is not in [0, 1).
 
     Example:
         >>> valid_confidence(Fraction("0.95"))
         Fraction(19, 20)
     """
     if not 0 <= confidence < 1:
-        raise InvalidValue(f"A confidence lies in [0, 1), and {confidence} does not.")
+        raise InvalidValue(f"A confidence must be in [0, 1), but {confidence} was given.")
     return confidence
 
 
-# ------------------------------------------------------------------ mechanism
-# What a mechanism is: a frozen recipe that says what it does, does it, and says how well.
-
-
 class Mechanism(Protocol):
-    """Public in the constructor, private in the call.
+    """A differentially private mechanism, with public parameters and private inputs.
 
-    A mechanism never prices itself: it describes what it does as an event, and `accounting`
-    says what that costs. Secrets are batches of integers: steps of a public grid, or scores.
+    Public parameters are arguments of the constructor, and private values of `release`. A
+    mechanism does not compute its own price: it describes itself by an event, and
+    `tacit.accounting` computes the privacy loss of the event. Secrets are batches of integers:
+    multiples of the step of a public grid, or scores.
     """
 
     def event(self, sensitivity: Sensitivity) -> Event:
-        """What releasing a secret of this sensitivity does."""
+        """Return the event of a release of a secret with this sensitivity."""
         ...
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway
     ) -> Integers:
-        """The noisy integers, or the places of what was selected."""
+        """Return the noisy integers, or the indices of the selected items."""
         ...
 
     def error(self, confidence: Fraction) -> Fraction:
-        """What one released number errs by at most, with at least this probability."""
+        """Return the margin of error of one released number, at this confidence."""
         ...
 
 
-# ------------------------------------------------------------------ select
-# Release groups by a mechanism that selects keys: only those that it keeps come out.
+# ------------------------------------------------------------------ selection of groups
 
 
 def select(
@@ -58,10 +55,10 @@ def select(
     sensitivity: Sensitivity,
     gateway: Gateway,
 ) -> SelectedGroups:
-    """The groups that ``mechanism`` keeps, by the number of ``units`` in each.
+    """Return the groups that ``mechanism`` selects, by the number of ``units`` in each.
 
-    Guarantee: one call at the gateway; of a group that is not kept nothing comes out, not even
-    that there was one.
+    Guarantee: there is one call of the gateway. Nothing is released about a group that is not
+    selected, not even that it exists.
 
     Example:
         >>> import numpy as np
@@ -78,28 +75,28 @@ def select(
         >>> select(keys, groups, Secret(np.array([900, 1])), once, gateway).groups
         (('flu',),)
     """
-    door = _Selecting(gateway, groups)
-    mechanism.release(units, sensitivity, door)
-    if door.kept is None:
-        raise InternalError("A selection releases its groups through the gateway.")
-    return door.kept
+    wrapped = _SelectingGateway(gateway, groups)
+    mechanism.release(units, sensitivity, wrapped)
+    if wrapped.selected is None:
+        raise InternalError("A selection must release its groups through the gateway.")
+    return wrapped.selected
 
 
-class _Selecting:
-    """The gateway as a mechanism sees it: it draws as ever, and is told of kept groups only."""
+class _SelectingGateway:
+    """A gateway that returns to its mechanism only the released numbers of selected groups."""
 
-    __slots__ = ("_gateway", "_groups", "kept")
+    __slots__ = ("_gateway", "_groups", "selected")
 
     def __init__(self, gateway: Gateway, groups: Secret[tuple[Group, ...]]) -> None:
         self._gateway = gateway
         self._groups = groups
-        self.kept: SelectedGroups | None = None
+        self.selected: SelectedGroups | None = None
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, draw: Draw
     ) -> Integers:
-        self.kept = self.select(self._groups, secret, sensitivity, draw)
-        return self.kept.released
+        self.selected = self.select(self._groups, secret, sensitivity, draw)
+        return self.selected.released
 
     def select(
         self,

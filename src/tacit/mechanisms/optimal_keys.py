@@ -1,4 +1,9 @@
-"""Which keys have units, each kept with the greatest probability that privacy allows."""
+"""Key selection without threshold on a noisy count, and with truncated geometric noise.
+
+`OptimalKeys` releases which keys occur: each key is selected with the largest probability that
+(epsilon, delta) allows for its number of units. `TruncatedGeometricKeys` releases keys and
+their noisy counts at one price.
+"""
 
 from bisect import bisect_left
 from dataclasses import dataclass
@@ -23,22 +28,25 @@ from tacit.numeric import exp_bounds, log_bounds
 from tacit.numeric.entropy import Entropy, Words
 
 PLACES = 256
-"""Binary places of a keeping probability: what rounding costs is far below any delta in use."""
+"""Binary places of a selection probability. Their rounding error is far below any delta."""
 
 LONGEST_TABLE = 2**18
-"""Counts with a keeping probability below 1: more take seconds, and are of no use."""
+"""Maximum number of counts with a selection probability below 1.
+
+A longer table would take seconds to compute, and such a selection would not be useful.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class OptimalKeys:
-    """For each key 1 if it is kept and else 0, by the number of its units.
+    """Optimal key selection: 1 for each key that is selected, by its number of units, else 0.
 
-    The secret holds the number of units of each key that occurs. Publish the keys whose release
-    is 1 and no others: even how many there are is secret.
+    The secret holds the number of units of each key that occurs. Publish only the keys whose
+    release is 1: even the number of the other keys is secret.
 
-    Guarantee: where a unit has at most ``max_keys`` keys and counts once in each, the kept keys
-    lose (epsilon, delta), and but for rounding no rule that spends the same on each key keeps
-    one more often. A key without units is never kept.
+    Guarantee: if a unit has at most ``max_keys`` keys and counts once in each, the selected
+    keys satisfy (epsilon, delta). Apart from rounding, no rule that spends the same on each key
+    selects a key with a larger probability. A key without units is never selected.
     Reference: Desfontaines, Voss, Gipson, Mandayam 2022 (the optimal primitive).
 
     Example:
@@ -58,23 +66,23 @@ class OptimalKeys:
         self._table()
 
     def probability(self, units: int) -> Fraction:
-        """With which a key of so many units is kept, exactly."""
+        """Return the exact probability with which a key with ``units`` units is selected."""
         table = self._table()
         return Fraction(table[min(max(units, 0), len(table) - 1)], 2**PLACES)
 
     def event(self, sensitivity: Sensitivity) -> KeySelection:
-        """A selection of keys, each with its share of epsilon and of delta."""
+        """Return the event of a key selection, with equal parts of epsilon and delta."""
         return shared_by_keys(self.epsilon, self.delta, self.max_keys, sensitivity)
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway
     ) -> Integers:
-        """For each key 1 or 0."""
+        """Return 1 for each key that is selected, and 0 for the others."""
         draw = KeepKeys(self.epsilon / self.max_keys, self.delta / self.max_keys)
         return gateway.release(secret, counted_once(sensitivity, self.max_keys), draw)
 
     def error(self, confidence: Fraction) -> Fraction:
-        """The most units that a key can have and be kept with less than this probability."""
+        """Return the largest number of units with a selection probability below confidence."""
         valid_confidence(confidence)
         return Fraction(max(0, bisect_left(self._table(), confidence * 2**PLACES) - 1))
 
@@ -84,13 +92,17 @@ class OptimalKeys:
 
 @dataclass(frozen=True, slots=True)
 class KeepKeys:
-    """The draw: a uniform number below the keeping probability, revealed as far as needed."""
+    """The random step: compare a uniform number with the selection probability of each key.
+
+    The first word of each uniform number is drawn for all keys at once. More words are drawn
+    only for a key whose first word is equal to the first bits of its probability.
+    """
 
     epsilon: Fraction
     delta: Fraction
 
     def __call__(self, values: Integers, entropy: Entropy) -> Integers:
-        """1 for each key that is kept, and 0 for others."""
+        """Return 1 for each key that is selected, and 0 for the others."""
         table = keeping_table(self.epsilon, self.delta)
         places = np.clip(values, 0, len(table) - 1).astype(np.int64)
         words = entropy.words(values.size)
@@ -105,13 +117,13 @@ class KeepKeys:
 
 @lru_cache(maxsize=64)
 def keeping_table(epsilon: Fraction, delta: Fraction) -> tuple[int, ...]:
-    """The probability of keeping a key of 0, 1, 2, ... units, up to the first that is 1.
+    """Return the selection probabilities for 0, 1, 2, ... units, up to the first that is 1.
 
-    In units of two to the ``-PLACES``. The next after p is the least of e*p + delta and
-    1 - (1 - p - delta)/e, e = exp(epsilon): bounds of e stand for it that make this less, and
-    what is left is rounded down.
+    They are in units of 2**-PLACES. The probability after p is the minimum of e*p + delta and
+    1 - (1 - p - delta)/e, with e = exp(epsilon). Bounds of e that make the result smaller are
+    used in place of e, and the result is rounded down.
 
-    Guarantee: the next p' fulfils p <= p' <= e*p + delta and 1 - p <= e*(1 - p') + delta.
+    Guarantee: the next p' satisfies p <= p' <= e*p + delta and 1 - p <= e*(1 - p') + delta.
     """
     one = 2**PLACES
     bound = exp_bounds(epsilon, digits=PLACES // 3)[0]
@@ -122,8 +134,9 @@ def keeping_table(epsilon: Fraction, delta: Fraction) -> tuple[int, ...]:
     while table[-1] < one:
         if len(table) > LONGEST_TABLE:
             raise InvalidValue(
-                f"An epsilon of {epsilon} and a delta of {delta} a key keep no key below "
-                f"{LONGEST_TABLE} units for certain; allow more of either, or fewer keys."
+                f"With epsilon {epsilon} and delta {delta} for each key, a key with "
+                f"{LONGEST_TABLE} units is not selected with certainty. Allow a larger epsilon "
+                "or delta, or fewer keys."
             )
         more = (growth * table[-1] >> PLACES) + step
         rest = max(0, -(-(one - table[-1] - step) * decay >> PLACES))
@@ -133,38 +146,44 @@ def keeping_table(epsilon: Fraction, delta: Fraction) -> tuple[int, ...]:
 
 @lru_cache(maxsize=64)
 def _leading(epsilon: Fraction, delta: Fraction, bits: int) -> Words:
-    """The first ``bits`` binary places of each probability; those of 1 are never asked for."""
+    """Return the first ``bits`` binary places of each probability.
+
+    The last entry, of probability 1, is a placeholder and never used.
+    """
     table = keeping_table(epsilon, delta)
     return np.array([*(p >> PLACES - bits for p in table[:-1]), 0], dtype=np.uint64)
 
 
 def _below(entropy: Entropy, probability: int) -> bool:
-    """Whether a uniform number that begins like ``probability`` is below it."""
+    """Return whether a uniform number is below ``probability``, given that the first word ties.
+
+    More words are drawn until one differs from the next bits of the probability.
+    """
     bits = entropy.word_bits
     for read in range(bits, PLACES, bits):
-        digits = (
-            probability << read & 2**PLACES - 1
-        )  # what was not read yet, moved to the front
+        # the bits that were not compared yet, shifted to the front
+        digits = probability << read & 2**PLACES - 1
         word = int(entropy.words(1)[0])
         if word != digits >> PLACES - bits:
             return bool(word < digits >> PLACES - bits)
     return False
 
 
-# ------------------------------------------------------------------ truncated geometric keys
-# Keys and their counts at one price, by geometric noise that is cut off at both sides.
+# ------------------------------------------------------------------ truncated geometric noise
 
 
 @dataclass(frozen=True, slots=True)
 class TruncatedGeometricKeys:
-    """The noisy counts of units of those keys whose noisy count passes the reach of the noise.
+    """Key selection with truncated geometric noise: keys, and their noisy counts of units.
 
-    All other keys give 0. The secret holds the number of units of each key that occurs. Publish
-    the keys whose release is above 0 and no others: even how many there are is secret.
+    A key is selected if its noisy count is above the largest possible noise, `reach`. The
+    release is 0 for all other keys. The secret holds the number of units of each key that
+    occurs. Publish only the keys whose release is above 0: even the number of the other keys
+    is secret.
 
-    Guarantee: where a unit has at most ``max_keys`` keys and counts once in each, keys and
-    counts together lose (epsilon, delta). A key without units cannot pass: noise never passes
-    its reach.
+    Guarantee: if a unit has at most ``max_keys`` keys and counts once in each, keys and counts
+    together satisfy (epsilon, delta). A key without units cannot be selected, because the noise
+    is never above its largest value.
     Reference: Desfontaines, Voss, Gipson, Mandayam 2022 (k-TSGD).
 
     Example:
@@ -181,45 +200,45 @@ class TruncatedGeometricKeys:
 
     @property
     def reach(self) -> int:
-        """The greatest noise: it is drawn with probability delta / max_keys at most."""
+        """The largest possible noise, which has a probability of at most delta / max_keys."""
         return _reach(self.epsilon / self.max_keys, self.delta / self.max_keys)
 
     def event(self, sensitivity: Sensitivity) -> KeySelection:
-        """A selection of keys, each with its share of epsilon and of delta."""
+        """Return the event of a key selection, with equal parts of epsilon and delta."""
         return shared_by_keys(self.epsilon, self.delta, self.max_keys, sensitivity)
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway
     ) -> Integers:
-        """For each key its noisy count, or 0."""
+        """Return the noisy count of each key, or 0 if the key is not selected."""
         noise = TruncatedDiscreteLaplace(self.max_keys / self.epsilon, self.reach)
-        # to pass the reach is to reach one more
+        # KeepAbove includes its threshold, and the count must be above the reach
         draw = KeepAbove(noise, self.reach + 1)
         return gateway.release(secret, counted_once(sensitivity, self.max_keys), draw)
 
     def error(self, confidence: Fraction) -> Fraction:
-        """The least t such that any key's release, 0 included, is within t of its count."""
+        """Return the least t such that the release of any key is within t of its count."""
         epsilon, reach = self.epsilon / self.max_keys, self.reach
         return least_miss(lambda size: _tail(epsilon, reach, size), reach + 1, confidence)
 
 
 @lru_cache(maxsize=256)
 def _reach(epsilon: Fraction, delta: Fraction) -> int:
-    """The least k with P(noise = k) <= delta.
+    """Return the least k with P(noise = k) <= delta.
 
     It is ceil(log((e - 1 + 2 * delta) / (delta * (e + 1))) / epsilon), e = exp(epsilon).
     """
     lower, upper = exp_bounds(epsilon)
     ratio = (lower - 1 + 2 * delta) / (delta * (upper + 1))
     reach = max(0, (log_bounds(ratio)[0] / epsilon).__ceil__())
-    # where the logarithm cannot tell, the probability itself decides
+    # the bounds of the logarithm may be one too low: check the probability itself
     while _tail(epsilon, reach, reach) > delta:
         reach += 1
     return reach
 
 
 def _tail(epsilon: Fraction, reach: int, size: int) -> Fraction:
-    """An upper bound on P(noise >= size), size >= 0.
+    """Return an upper bound on P(noise >= size), for size >= 0.
 
     It is (q**size - q**(reach + 1)) / (1 + q - 2 * q**(reach + 1)) with q = exp(-epsilon).
     """

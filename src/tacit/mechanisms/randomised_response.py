@@ -1,4 +1,8 @@
-"""Randomised response: each person's own answer, told truly only sometimes."""
+"""Randomised response: each person's answer is replaced by a random one with some probability.
+
+`RandomisedResponse` is the mechanism, and its method `estimate` computes unbiased counts of
+the true answers from the randomised ones.
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,21 +20,22 @@ from tacit.numeric.entropy import Entropy
 
 @dataclass(frozen=True, slots=True)
 class ResponseEstimate:
-    """How many gave each answer truly, as far as the answers tell, and how sure that is."""
+    """Estimated number of people with each true answer, and the standard errors."""
 
     counts: tuple[Fraction, ...]
-    """Unbiased; single ones may lie below 0."""
+    """Unbiased estimates; some of them may be below 0."""
     standard_errors: tuple[float, ...]
-    """Of the counts, from the randomness of the answers alone, at the estimated counts."""
+    """Standard errors of the counts, from the randomisation alone, at the estimated counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class RandomisedResponse:
-    """Answers below ``choices``, each kept with probability ``truth``, else any other.
+    """Randomised response: an answer stays with probability ``truth``, else another is drawn.
 
-    The secret is a batch of answers, one person each. How many there are is public.
+    Answers are integers from 0 to ``choices`` - 1. The secret is a batch of answers, one for
+    each person. The number of answers is public.
 
-    Guarantee: a person whose answer changes to any other loses pure epsilon
+    Guarantee: where neighbours differ in the answer of one person, the release has pure epsilon
     log(truth * (choices - 1) / (1 - truth)).
     Reference: Warner 1965; Kairouz, Oh, Viswanath 2014 (more choices than two).
 
@@ -47,45 +52,55 @@ class RandomisedResponse:
         event.RandomisedResponseEvent(self.truth, self.choices)  # checks both
 
     def event(self, sensitivity: Sensitivity) -> event.RandomisedResponseEvent:
-        """One answer, however far a person may change it."""
+        """Return the event of one randomised answer, which may change to any other answer."""
         sensitivity.in_norm(Norm.LINF)
         return event.RandomisedResponseEvent(self.truth, self.choices)
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway
     ) -> Integers:
-        """The answers as told."""
+        """Return the randomised answers."""
         draw = Respond(self.truth, self.choices)
         return gateway.release(secret, sensitivity.in_norm(Norm.LINF), draw)
 
     def error(self, confidence: Fraction) -> Fraction:
-        """The least t such that a told answer is within t of the true one, whichever that is.
+        """Return the least t such that a randomised answer is within t of the true answer.
 
-        P(at most t off) = truth + (1 - truth) * t / (choices - 1) where the true answer is 0,
-        and at least that for any other.
+        The probability of this is truth + (1 - truth) * t / (choices - 1) where the true answer
+        is 0, and at least as large for every other answer.
         """
         valid_confidence(confidence)
         lies = max(Fraction(0), confidence - self.truth) / (1 - self.truth)
         return Fraction((lies * (self.choices - 1)).__ceil__())
 
     def estimate(self, answers: Integers) -> ResponseEstimate:
-        """How many gave each answer truly, free of bias: a function of what was told alone.
+        """Return unbiased estimates of the number of people with each true answer.
 
-        For two choices and truth 2/3, the share of ones is 3 * mean - 1.
+        They are post-processing of the randomised answers. For two choices and truth 2/3, the
+        estimated share of ones is 3 * mean - 1.
         """
         if self.truth * self.choices == 1:
-            raise InvalidValue("Answers told at random with equal odds say nothing.")
+            raise InvalidValue(
+                "All answers were randomised with equal probabilities, so that counts cannot "
+                "be estimated. Choose another truth."
+            )
         if answers.size and not 0 <= int(answers.min()) <= int(answers.max()) < self.choices:
-            raise InvalidValue(f"Answers lie below {self.choices}, and one does not.")
+            raise InvalidValue(
+                f"Answers must be integers from 0 to below {self.choices}, and one is not."
+            )
         lie = (1 - self.truth) / (self.choices - 1)
-        told = np.bincount(answers.astype(np.int64), minlength=self.choices).tolist()
-        counts = tuple((seen - answers.size * lie) / (self.truth - lie) for seen in told)
+        reported = np.bincount(answers.astype(np.int64), minlength=self.choices).tolist()
+        counts = tuple((seen - answers.size * lie) / (self.truth - lie) for seen in reported)
         return ResponseEstimate(
             counts, tuple(self._standard_error(c, answers.size) for c in counts)
         )
 
     def _standard_error(self, count: Fraction, answers: int) -> float:
-        """Of a count: each true answer is told or not, each other one is or is not by a lie."""
+        """Return the standard error of a count: a sum of two binomial variances.
+
+        A person with this true answer reports it with probability ``truth``, and each other
+        person reports it with the probability ``lie``.
+        """
         lie = (1 - self.truth) / (self.choices - 1)
         true = min(max(count, Fraction(0)), Fraction(answers))
         variance = true * self.truth * (1 - self.truth) + (answers - true) * lie * (1 - lie)
@@ -94,14 +109,14 @@ class RandomisedResponse:
 
 @dataclass(frozen=True, slots=True)
 class Respond:
-    """Moves some answers on by a random number of places, around the circle of choices."""
+    """The random step: some answers are shifted by a random amount, modulo ``choices``."""
 
     truth: Fraction
     choices: int
 
     def __call__(self, values: Integers, entropy: Entropy) -> Integers:
-        """The answers as told; one outside the choices counts as what it is modulo them."""
+        """Return the randomised answers; an answer out of range is reduced modulo choices."""
         lies = Bernoulli(1 - self.truth).draw(entropy, values.size)
         moves = UniformBelow(self.choices - 1).draw(entropy, values.size) + 1
-        told: Integers = (values % self.choices + lies * moves) % self.choices
-        return told
+        reported: Integers = (values % self.choices + lies * moves) % self.choices
+        return reported

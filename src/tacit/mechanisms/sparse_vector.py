@@ -1,4 +1,7 @@
-"""The sparse vector technique: which queries of a stream pass a threshold."""
+"""The sparse vector technique: find the queries whose answers are above a threshold.
+
+Only the queries above the threshold cost privacy budget, however many queries there are.
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,16 +19,17 @@ from tacit.numeric.entropy import Entropy
 
 @dataclass(frozen=True, slots=True)
 class SparseVector:
-    """For each query of a stream 1 if it passes the threshold, 0 if not, 0 after the last pass.
+    """The sparse vector technique: for each query, 1 if its answer reaches a threshold, else 0.
 
-    The secret holds the answers in order. Each is compared with a public ``threshold`` whose
-    noise is drawn once; after so many ``passes`` no query is looked at. A stream is
-    ``monotone`` where one unit moves all of its answers the same way, as it does counts.
+    The secret holds the answers in order. Each is compared with a public ``threshold``, whose
+    noise is drawn once. After ``passes`` answers have reached it, the result is 0 for all
+    further queries. Queries are ``monotone`` if one unit changes all answers in the same
+    direction, as it does with counts.
 
-    Guarantee: answers that one unit moves by the sensitivity each (LINF), of any number, lose
-    pure threshold_epsilon + query_epsilon.
-    Reference: Lyu, Su, Li 2017, algorithm 1, and their version for monotone queries. (Of the
-    six algorithms that they compare, four do not keep their promise: copy only this one.)
+    Guarantee: if one unit changes each answer by at most the sensitivity (LINF), the release
+    has pure epsilon threshold_epsilon + query_epsilon, for any number of queries.
+    Reference: Lyu, Su, Li 2017, algorithm 1, and their version for monotone queries. (Four of
+    the six algorithms that they compare are not private as claimed: use only this one.)
 
     Example:
         >>> sparse = SparseVector(Fraction(1, 2), Fraction(1, 2), passes=1, monotone=True)
@@ -42,22 +46,22 @@ class SparseVector:
     def __post_init__(self) -> None:
         above_zero(threshold_epsilon=self.threshold_epsilon, query_epsilon=self.query_epsilon)
         if self.passes < 1:
-            raise InvalidValue(f"A stream passes once or more, and {self.passes} was given.")
+            raise InvalidValue(f"passes must be 1 or more, but {self.passes} was given.")
 
     def query_scale(self, step: int) -> Fraction:
-        """Of the noise of each answer, where one unit moves it by ``step`` at most."""
+        """Return the noise scale of each answer, whose sensitivity is ``step``."""
         return (1 if self.monotone else 2) * self.passes * step / self.query_epsilon
 
     def event(self, sensitivity: Sensitivity) -> AboveThreshold:
-        """A stream, with noise in proportion to that sensitivity."""
+        """Return the event, whose noise is scaled to the LINF sensitivity."""
         sensitivity.in_norm(Norm.LINF)
         return AboveThreshold(self.threshold_epsilon, self.query_epsilon)
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway
     ) -> Integers:
-        """For each query 1 or 0."""
-        # the proof moves the noisy threshold by the sensitivity, so that is a whole number
+        """Return 1 or 0 for each query."""
+        # the proof shifts the noisy threshold by the sensitivity, so this must be an integer
         step = max(1, sensitivity.in_norm(Norm.LINF).amount.__ceil__())
         draw = PassThreshold(
             self.threshold, step / self.threshold_epsilon, self.query_scale(step), self.passes
@@ -65,9 +69,10 @@ class SparseVector:
         return gateway.release(secret, sensitivity, draw)
 
     def error(self, confidence: Fraction) -> Fraction:
-        """How far from the threshold an answer can lie on the wrong side, at sensitivity 1.
+        """Return the margin around the threshold in which an answer may be misclassified.
 
-        Half of 1 - confidence is for the threshold's noise, and half for the answer's.
+        It is stated for sensitivity 1. Half of 1 - confidence is for the noise of the
+        threshold, and half for the noise of the answer.
         """
         valid_confidence(confidence)
         each = (1 + confidence) / 2
@@ -77,7 +82,7 @@ class SparseVector:
 
 @dataclass(frozen=True, slots=True)
 class PassThreshold:
-    """The draw: one noisy threshold for the whole stream, and fresh noise for every answer."""
+    """The random step: one noisy threshold for all queries, and fresh noise for each answer."""
 
     threshold: int
     threshold_scale: Fraction
@@ -85,10 +90,10 @@ class PassThreshold:
     passes: int
 
     def __call__(self, values: Integers, entropy: Entropy) -> Integers:
-        """1 for each of the first ``passes`` noisy answers that reach the noisy threshold."""
+        """Return 1 for each of the first ``passes`` noisy answers at or above the threshold."""
         noise = DiscreteLaplace(self.threshold_scale).draw(entropy, 1)
         reached = self.threshold + int(noise[0])
-        # noise for the whole stream, so that the words do not tell where it stopped
+        # draw noise for all answers, so that the entropy used does not reveal the last pass
         noisy = AddNoise(DiscreteLaplace(self.query_scale))(values, entropy)
         above = np.asarray(noisy >= reached, dtype=np.int64)
         return above * (np.cumsum(above) <= self.passes)

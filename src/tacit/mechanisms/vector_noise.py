@@ -1,4 +1,7 @@
-"""Adding one draw of vector noise to one integer vector of a fixed length."""
+"""Mechanisms that add one draw of vector noise to an integer vector of a fixed length.
+
+`Ball` is the K-norm mechanism with the L2 norm, and `Cube` with the L-infinity norm.
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,19 +18,19 @@ from tacit.numeric.entropy import Entropy
 
 
 class VectorSampler(Protocol):
-    """A law of noise on integer vectors, such as `tacit.noise.vector`."""
+    """A distribution of noise on integer vectors, such as those of `tacit.noise.vector`."""
 
     def draw(self, entropy: Entropy, count: int) -> Integers:
-        """``count`` independent draws, one a row."""
+        """Return ``count`` independent draws, one in each row."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class AddVector:
-    """The draw of a mechanism whose noise belongs to a vector of so many ``dimensions``.
+    """The random step: one draw of vector noise on a vector with ``dimensions`` entries.
 
-    Guarantee: the sum is that of the integers. A vector of another length is refused, because
-    its noise would have another law than the one that was priced; lengths are public.
+    Guarantee: the sum is exact. A vector of another length is refused, because its noise would
+    not have the distribution that was priced. The length is public.
 
     Example:
         >>> import numpy as np
@@ -43,37 +46,40 @@ class AddVector:
     dimensions: int
 
     def __call__(self, values: Integers, entropy: Entropy) -> Integers:
-        """The vector with noise."""
+        """Return the vector with noise."""
         if values.shape != (self.dimensions,):
             raise InvalidValue(
-                f"This noise is for {self.dimensions} integers at once, and a batch of shape "
-                f"{values.shape} was given."
+                f"This noise needs a vector of {self.dimensions} integers, but a batch of "
+                f"shape {values.shape} was given."
             )
         noise = self.sampler.draw(entropy, 1).reshape(self.dimensions)
         return narrowed(values.astype(object) + noise.astype(object))
 
 
-# ------------------------------------------------------------------ ball
-# The L2 mechanism: a vector with the high-dimensional Laplace noise of the lectures.
+# ------------------------------------------------------------------ L2 norm
 
 NODES = 400
-"""Points of the sum that stands for the integral of a tail."""
+"""Number of quadrature points for the integral of a tail."""
 
 FLOAT_MARGIN = 1e-9
-"""More than the sum is wrong by, as a part of it."""
+"""Bound on the relative error of the quadrature."""
 
 GREATEST_CONFIDENCE = 1 - Fraction(1, 10**12)
-"""Beyond this the tail of a law that is idealised anyway is not told."""
+"""Largest confidence for which the error is computed.
+
+The proof is idealised, so that smaller tails would have no meaning.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Ball:
-    """One integer vector with noise of density exp(-norm2(z) / scale), rounded to the grid.
+    """The L2 mechanism: noise with density exp(-norm2(z) / scale), rounded to the grid.
 
-    Guarantee: a vector of L2 sensitivity d, released once, loses pure epsilon d / scale; and
-    less with a delta (`tacit.accounting.curves`), where at every dimension tried it errs less
-    than Gaussian noise does in one release. **Idealised**: the proof speaks of real numbers and
-    the draw is floating point, so its event says so and a served population refuses it.
+    Guarantee: the release of a vector of L2 sensitivity d has pure epsilon d / scale. With a
+    delta its epsilon is smaller (`tacit.accounting.curves`); for one release, its error was
+    smaller than that of Gaussian noise in every dimension that we tried. **Idealised**: the
+    proof is about real numbers, but the noise is drawn in floating point. The event says so,
+    and a population that is served refuses such an event.
     Reference: Dwork, McSherry, Nissim, Smith 2006, proposition 1 with the L2 norm; Joseph,
     Kulesza, Yu 2025.
 
@@ -93,25 +99,26 @@ class Ball:
         self._noise()
 
     def event(self, sensitivity: Sensitivity) -> BallNoise:
-        """L2 noise of this scale, for that L2 sensitivity: idealised."""
+        """Return the (idealised) event of L2 noise with this scale, for the L2 sensitivity."""
         square = sensitivity.in_norm(Norm.L2).square
         return BallNoise(square, self.scale, self.dimensions)
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway
     ) -> Integers:
-        """The vector with noise; one of any other length than ``dimensions`` is refused."""
+        """Return the vector with noise; its length must be ``dimensions``."""
         draw = AddVector(self._noise(), self.dimensions)
         return gateway.release(secret, sensitivity.in_norm(Norm.L2), draw)
 
     def error(self, confidence: Fraction) -> Fraction:
-        """The least integer t with P(abs(noise) <= t) >= confidence, for one coordinate.
+        """Return the least integer t with P(abs(noise) <= t) >= confidence, by coordinate.
 
         Rounded noise is within t where the noise is within t + 1/2.
         """
         if not 0 <= confidence <= GREATEST_CONFIDENCE:
             raise InvalidValue(
-                f"A confidence lies in [0, 1 - 1e-12] for a ball, and {confidence} does not."
+                "A confidence must be in [0, 1 - 1e-12] for L2 noise (Ball), but "
+                f"{confidence} was given."
             )
         allowed = float(1 - confidence) * (1 - FLOAT_MARGIN)
         scale = float(self.scale)
@@ -127,7 +134,7 @@ class Ball:
         return Fraction(above)
 
     def _tail(self, size: float) -> float:
-        """The probability that one coordinate passes ``size`` scales.
+        """Return the probability that one coordinate is above ``size`` * scale in magnitude.
 
         The noise is sqrt(2 * w) * scale times a normal vector, where w is Gamma of shape
         (dimensions + 1) / 2, so that the probability is E[erfc(size / sqrt(4 * w))].
@@ -146,20 +153,20 @@ class Ball:
         return RoundedBall(self.scale, self.dimensions)
 
 
-# ------------------------------------------------------------------ cube
-# The L-infinity mechanism: an integer vector whose every coordinate one unit may move.
+# ------------------------------------------------------------------ L-infinity norm
 
 SPARE_BITS = 64
-"""Bits of a probability beyond those that the confidence itself needs."""
+"""Bits of a probability in addition to the bits that the confidence itself needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cube:
-    """One integer vector with noise of probability proportional to exp(-max(abs(z)) / scale).
+    """L-infinity mechanism: noise with probability proportional to exp(-max(abs(z)) / scale).
 
-    Guarantee: a vector of L-infinity sensitivity d, released once, loses pure epsilon d / scale
-    in any dimension. Where one unit may move all of many coordinates its squared error is a
-    sixth of that of Laplace noise; where it moves only one of them, it is far greater.
+    Guarantee: the release of an integer vector of L-infinity sensitivity d has pure epsilon
+    d / scale in any dimension. Where one unit may change all of many coordinates, its squared
+    error is a sixth of the error of Laplace noise. Where a unit changes only one coordinate,
+    its error is far larger.
     Reference: Hardt, Talwar 2010 (the K-norm mechanism, with the cube for K).
 
     Example:
@@ -178,35 +185,35 @@ class Cube:
         self._noise()
 
     def event(self, sensitivity: Sensitivity) -> CubeNoise:
-        """L-infinity noise of this scale, for that L-infinity sensitivity."""
+        """Return the event of L-infinity noise with this scale, for the sensitivity."""
         amount = sensitivity.in_norm(Norm.LINF).amount
         return CubeNoise(amount, self.scale, self.dimensions)
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway
     ) -> Integers:
-        """The vector with noise; one of any other length than ``dimensions`` is refused."""
+        """Return the vector with noise; its length must be ``dimensions``."""
         draw = AddVector(self._noise(), self.dimensions)
         return gateway.release(secret, sensitivity.in_norm(Norm.LINF), draw)
 
     def error(self, confidence: Fraction) -> Fraction:
-        """The least integer t with P(abs(noise) <= t) >= confidence, for one coordinate.
+        """Return the least integer t with P(abs(noise) <= t) >= confidence, by coordinate.
 
-        In a cube of radius R a coordinate is within t with probability (2t + 1) / (2R + 1), or
+        In a cube of radius R, a coordinate is within t with probability (2t + 1) / (2R + 1), or
         1 where R <= t.
         """
         valid_confidence(confidence)
         precision = SPARE_BITS + int(1 / (1 - confidence)).bit_length()
         radii = CubeRadius(self.scale, self.dimensions).weights(precision)
         whole = confidence * (sum(radii.upper) + radii.rest)
-        # of each cube, the part that one of the integers -t, ..., t takes; rounded down
+        # the weight, in each cube, of one value of a coordinate; rounded down
         parts = [weight // (2 * radius + 1) for radius, weight in enumerate(radii.lower)]
         farther = sum(parts)
         for size, nearer in enumerate(accumulate(radii.lower)):
             farther -= parts[size]
             if nearer + (2 * size + 1) * farther >= whole:
                 return Fraction(size)
-        return Fraction(len(parts))  # the confidence is within rounding of all that is listed
+        return Fraction(len(parts))  # only rounding separates the confidence from the total
 
     def _noise(self) -> DiscreteCube:
         return DiscreteCube(self.scale, self.dimensions)

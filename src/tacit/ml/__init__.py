@@ -1,4 +1,8 @@
-"""Estimators that are fitted with differential privacy, with the interface of scikit-learn."""
+"""Estimators that are fitted with differential privacy, with the interface of scikit-learn.
+
+The names below are the public interface of this package. They are imported when they are first
+used, because scikit-learn and scipy are optional dependencies.
+"""
 
 from tacit.extras import lazy_face
 

@@ -1,4 +1,14 @@
-"""Where noisy steps end: how far their noise leaves the weights off, and whether they came."""
+"""Noisy gradient descent, and bounds on how far its result is from the exact solution.
+
+`NoisyDescent` takes a fixed number of steps against the mean of clipped gradients. The number
+of steps is fixed in advance, so the privacy loss does not depend on the data.
+
+An `Arrival` describes the end of such an iteration, of descent or of Newton's method
+(`tacit.ml.newton`). It answers two questions that a confidence interval needs: how much
+variance the noise of the steps leaves in the weights, and whether the iteration has converged,
+so that the remaining bias is small compared with the standard deviation. Both answers use
+released numbers only. In formulas, M is the mean slope of the scores (the mean Hessian).
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,31 +29,31 @@ from tacit.ml.finite_algebra import Floats, eigen, finite, inverse, solve
 from tacit.noise import Integers
 
 SMALL = 0.1
-"""A bias below this part of a deviation, and noise below this part of a slope, do no harm."""
+"""The ratio of bias to standard deviation, and of noise to slope, that counts as negligible."""
 
 RARE = 0.001
-"""How often steps that did come are taken for ones that did not."""
+"""The probability with which iterations that have converged are reported as not converged."""
 
 
 class Arrival(Protocol):
-    """The end of a walk to where scores with the mean slope M add up to nothing."""
+    """The end of an iteration for the weights at which the scores sum to 0."""
 
     @property
     def weights(self) -> Floats:
-        """Where it ended."""
+        """The weights after the last step."""
 
     def noise(self, slope: Floats) -> Floats:
-        """The covariance of the weights around that place, from the noise of the steps."""
+        """Return the covariance of the weights that is due to the noise of the steps."""
 
     def came(self, slope: Floats, covariance: Floats) -> bool:
-        """Whether what is left of the way is little beside what the weights deviate by."""
+        """Return whether the remaining bias is small compared with the standard deviations."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DescentArrival:
-    """So many ``steps`` of ``rate`` against mean gradients, which ended at ``weights``.
+    """The end of gradient descent: ``steps`` steps of size ``rate`` that led to ``weights``.
 
-    ``gradient_noise`` is the deviation of an entry of each mean gradient.
+    ``gradient_noise`` is the standard deviation of the noise on an entry of a mean gradient.
     """
 
     steps: int
@@ -52,32 +62,40 @@ class DescentArrival:
     weights: Floats
 
     def noise(self, slope: Floats) -> Floats:
-        """N = rate s^2 (2M - rate M^2)^-1 (I - (I - rate M)^(2K)): what K noisy steps leave."""
+        """Return the covariance N that the noise of K steps leaves in the weights.
+
+        N = rate s^2 (2M - rate M^2)^-1 (I - (I - rate M)^(2K)), where s is `gradient_noise`.
+        """
         values, vectors = eigen(slope)
-        kept = 1 - np.clip(self.rate * values, 0.0, 1.0)
-        # the sum of kept^(2k) over the steps, times the variance of one
-        left = sum(kept ** (2 * step) for step in range(self.steps))
+        contraction = 1 - np.clip(self.rate * values, 0.0, 1.0)
+        # in each eigenvector: the sum of contraction^(2k) over the steps, times one variance
+        left = sum(contraction ** (2 * step) for step in range(self.steps))
         variance = finite(np.float64(self.rate) * self.gradient_noise) ** 2
         return finite((vectors * finite(left * variance)) @ vectors.T)
 
     def came(self, slope: Floats, covariance: Floats) -> bool:
-        """By where the steps ended: each multiplies what is left of the way by I - rate M."""
-        kept = 1 - self.rate * float(eigen(slope)[0][0])
-        if not 0 < kept < 1:  # at 1, steps are too short for floats to tell that they are any
+        """Return whether the distance to the solution is small, judged by the path so far.
+
+        Each step multiplies the distance to the solution by I - rate M. The steps started at 0,
+        so the final weights and this contraction together give the distance that remains.
+        """
+        contraction = 1 - self.rate * float(eigen(slope)[0][0])
+        if not 0 < contraction < 1:  # at 1, the steps are too short to be seen in floats
             return False
-        left = kept**self.steps
+        left = contraction**self.steps
         if left == 1:
             return False
-        short = left / (1 - left) * float(np.linalg.norm(self.weights))
-        return short <= SMALL * float(np.sqrt(np.diag(covariance)).min())
+        bias = left / (1 - left) * float(np.linalg.norm(self.weights))
+        return bias <= SMALL * float(np.sqrt(np.diag(covariance)).min())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NewtonArrival:
-    """So many ``steps`` by a mean gradient and a mean slope each, to ``weights``.
+    """The end of Newton's method: ``steps`` steps that led to ``weights``.
 
-    ``gradient_noise`` and ``slope_noise`` are the deviations of an entry of each of these, and
-    ``last`` is the step that ended there.
+    Each step uses a noisy mean gradient and a noisy mean slope. ``gradient_noise`` and
+    ``slope_noise`` are the standard deviations of the noise on an entry of each of these, and
+    ``last`` is the last step.
     """
 
     steps: int
@@ -87,10 +105,13 @@ class NewtonArrival:
     last: Floats
 
     def noise(self, slope: Floats) -> Floats:
-        """C <- s^2 M^-2 + t^2/2 M^-1 (tr(C) I + C) M^-1: a step forgets all but wrong slopes.
+        """Return the covariance that noise leaves in the weights, by a recursion over steps.
 
-        A slope that is off by E leaves M^-1 E of what a step should have undone. Where E is no
-        longer small beside M this does not hold, and no interval is printed.
+        C <- s^2 M^-2 + t^2/2 M^-1 (tr(C) I + C) M^-1, where s is `gradient_noise` and t is
+        `slope_noise`. With an exact slope, a Newton step would remove all of the error before
+        it. A slope with an error of E leaves M^-1 E of that error. The recursion is valid while
+        E is small compared with M. Otherwise the iteration counts as not converged, and no
+        interval is printed.
         """
         back = inverse(slope)
         steepest = max(np.abs(eigen(back)[0]).max(), np.finfo(np.float64).tiny)
@@ -103,10 +124,12 @@ class NewtonArrival:
         return found
 
     def came(self, slope: Floats, covariance: Floats) -> bool:
-        """By the last step, which is as long as noise makes it; the slopes were known, too.
+        """Return whether noise alone explains the length of the last step.
 
-        Newton's steps undo nearly all that is left: after a last step that noise and a small
-        part of a deviation explain, less than that is left.
+        A Newton step removes nearly all of the remaining error. So if the last step is no
+        longer than the noise and a small part of the standard deviation explain, then the error
+        that remains is smaller still. This needs slopes that are known well, which is checked
+        first.
         """
         if self.slope_noise > SMALL * float(eigen(slope)[0][0]):
             return False
@@ -115,19 +138,20 @@ class NewtonArrival:
         return bool(length <= chdtri(len(self.last), RARE))
 
 
-# ------------------------------------------------------------------ descent
-# Noisy gradient descent over the rows of units: a number of steps that is fixed in advance.
+# ------------------------------------------------------------------ noisy gradient descent
 
 COUNT_SHARE = Fraction(1, 50)
-"""Of the loss, for how many units there are: it scales the steps, and need not be near."""
+"""The share of the privacy loss for the number of units, which only scales the step size."""
 
 Gradients = Callable[[Floats, Integers], Floats]
-"""Weights and rows, to the gradient of each row's loss."""
+"""A function from weights and rows to the gradient of each row's loss."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoisyDescent:
-    """So many ``steps`` against the mean of units' clipped gradients, each with noise.
+    """Gradient descent with ``steps`` steps against the noisy mean of clipped gradients.
+
+    The gradient of a *unit*, over all of its rows, is clipped to the norm ``clip``.
 
     Guarantee: ``event()`` stays within ``loss``, whatever the rows and the gradients.
     Reference: Bassily, Smith, Thakurta 2014, with full batches; Song, Chaudhuri, Sarwate 2013.
@@ -148,34 +172,37 @@ class NoisyDescent:
     def __post_init__(self) -> None:
         if self.steps < 1 or not 0 < self.rate < inf:
             raise InvalidValue(
-                "Descent takes one step or more and a finite rate above 0, and "
+                "Gradient descent needs at least one step and a finite rate above 0, but "
                 f"{self.steps} and {self.rate} were given."
             )
 
     def event(self) -> Composed:
-        """One count, and a gradient for each step."""
+        """Describe the releases for the accountant: one count, and one gradient per step."""
         return Composed((self.count.event(), Repeated(self.gradient.event(), self.steps)))
 
     @property
     def count(self) -> ClippedSum:
-        """How many units there are."""
+        """The noisy number of units, as a clipped sum."""
         return ClippedSum(1.0, 1, self.neighbours, self.loss.part(COUNT_SHARE))
 
     @property
     def gradient(self) -> ClippedSum:
-        """The sum of gradients of one step."""
+        """The noisy sum of gradients in one step."""
         share = (1 - COUNT_SHARE) / self.steps
         return ClippedSum(self.clip, self.dimensions, self.neighbours, self.loss.part(share))
 
     def units(self, rows: Secret[UnitRows], gateway: Gateway) -> float:
-        """How many units there are, noisy, and 1 at least."""
+        """Release the noisy number of units, which is at least 1."""
         noisy = self.count.release(rows, lambda table: np.ones((len(table), 1)), gateway)
         return max(1.0, float(noisy[0]))
 
     def path(
         self, rows: Secret[UnitRows], gradients: Gradients, units: float, gateway: Gateway
     ) -> Floats:
-        """The weights after each step, from 0 on; a function of what was released."""
+        """Return the weights after each step, starting from 0.
+
+        They depend on the rows through released gradients only.
+        """
         weights, found, noisy = np.zeros(self.dimensions), [], self.gradient
         for _ in range(self.steps):
             total = noisy.release(rows, partial(gradients, weights), gateway)
@@ -184,6 +211,6 @@ class NoisyDescent:
         return np.array(found)
 
     def arrival(self, path: Floats, units: float) -> DescentArrival:
-        """What there is to say of the end of a ``path``."""
+        """Describe the end of a ``path``, for confidence intervals."""
         noise = self.gradient.deviation / units
         return DescentArrival(self.steps, self.rate, noise, path[-1])

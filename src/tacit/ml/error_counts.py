@@ -1,4 +1,10 @@
-"""A public linear classifier, and the rows that it gets wrong, in whole numbers."""
+"""Error counts of linear classifiers, and the private choice of the one with the fewest errors.
+
+`LinearRule` classifies rows in exact integer arithmetic, so that one row's classification never
+depends on the other rows. `FewestErrors` selects one of several classifiers by the exponential
+mechanism on their numbers of errors. `scored_rows` and `rule_of` take the rows and the
+decision rule from a fitted estimator of this package.
+"""
 
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
@@ -20,17 +26,18 @@ from tacit.numeric import exact
 from tacit.plan import Axis, KeptTally, NotSo, RowsOf, StepsAreNull, Training, label_steps
 
 FINE = 2**60
-"""No line is higher than this, nor lower, but for the rounding of its weights."""
+"""The largest absolute score of a linear function in integers, before rounding of weights."""
 
 BINARY = 2
 
 
 @dataclass(frozen=True, slots=True)
 class LinearRule:
-    """Of the classes in their order the one whose line is highest, and of equals the first.
+    """A linear classifier: the class with the largest linear score, and the first of equals.
 
-    Weights are public: given, or released before. They are rounded to integers, so that a row
-    is classified by itself: a product of floats is rounded by the rows that stand beside it.
+    The weights are public: they were given, or released before. They are rounded to integers,
+    so that the class of a row depends on that row only. In a product of float matrices, the
+    rounding can depend on the other rows.
 
     Example:
         >>> rule = LinearRule.of([[2.0, -1.0]], [0.5], classes=2)
@@ -43,45 +50,52 @@ class LinearRule:
 
     @classmethod
     def of(cls, coef: Any, intercept: Any, classes: int) -> "LinearRule":
-        """The rule of scikit-learn's ``coef_`` and ``intercept_``: one line, or one a class."""
+        """Build the rule from scikit-learn's ``coef_`` and ``intercept_``.
+
+        For two classes there is one row of weights, and otherwise one for each class.
+        """
         try:
             slopes = np.atleast_2d(np.asarray(coef, dtype=np.float64))
             starts = np.atleast_1d(np.asarray(intercept, dtype=np.float64))
         except (TypeError, ValueError) as error:
-            raise InvalidValue("A linear rule is made of numbers.") from error
+            raise InvalidValue(
+                "The weights and intercepts of a linear classifier must be numbers."
+            ) from error
         lines = 1 if classes == BINARY else classes
         finite = bool(np.isfinite(slopes).all() and np.isfinite(starts).all())
         if slopes.shape != (lines, slopes.shape[-1]) or starts.shape != (lines,) or not finite:
             raise InvalidValue(
-                f"A linear rule for {classes} classes has {lines} rows of finite weights and "
-                f"as many intercepts; {slopes.shape} and {starts.shape} were given."
+                f"A linear classifier for {classes} classes needs {lines} rows of finite "
+                "weights and as many intercepts, but arrays of shapes "
+                f"{slopes.shape} and {starts.shape} were given."
             )
         rows = [tuple(map(exact, row)) for row in slopes.tolist()]
         ends = [exact(start) for start in starts.tolist()]
-        if classes == BINARY:  # the first class is where the line is not above 0
+        if classes == BINARY:  # the first class has the score 0
             rows.insert(0, (Fraction(0),) * slopes.shape[1])
             ends.insert(0, Fraction(0))
         return cls(tuple(rows), tuple(ends))
 
     def missed(self, rows: Integers, axes: Sequence[Axis]) -> Integers:
-        """1 for each row whose last number, the place of its class, is another than the rule's.
+        """Return 1 for each row that is misclassified, and 0 for each other row.
 
-        The first number of a row is its unit, and those between are its features.
+        The first number of a row is its unit, the last is the index of its class, and the
+        numbers between them are its features.
         """
         weights, starts = self._weights(axes)
-        heights = rows[:, 1:-1] @ weights.T + starts  # of integers: exact, and row by row
+        heights = rows[:, 1:-1] @ weights.T + starts  # integers: exact, and row by row
         return np.asarray(heights.argmax(axis=1) != rows[:, -1], dtype=np.int64)
 
     def check(self, axes: Sequence[Axis]) -> None:
-        """Refuse a rule that has another number of weights than there are ``axes``."""
+        """Check that the rule has one weight for each of the ``axes``."""
         if any(len(row) != len(axes) for row in self.slopes):
             raise InvalidValue(
-                f"This rule has {len(self.slopes[0])} weights a line, and there are "
-                f"{len(axes)} features."
+                f"The linear classifier has {len(self.slopes[0])} weights per class, but "
+                f"there are {len(axes)} features; give one weight for each feature."
             )
 
     def _weights(self, axes: Sequence[Axis]) -> tuple[Integers, Integers]:
-        """The lines on ``axes``, in one unit for all, and within 62 bits."""
+        """Return the weights and intercepts as integers in one common unit, within 62 bits."""
         self.check(axes)
         weights = [[s * a.unit for s, a in zip(row, axes, strict=True)] for row in self.slopes]
         starts = [
@@ -99,8 +113,7 @@ class LinearRule:
         )
 
 
-# ------------------------------------------------------------------ fewest errors
-# The choice of a classifier by its number of errors: the exponential mechanism on counts.
+# ------------------------------------------------------------------ choice by error counts
 
 TWO = 2
 
@@ -116,14 +129,14 @@ class Labelled:
     def __post_init__(self) -> None:
         if self.target is None or len(set(self.classes)) < max(TWO, len(self.classes)):
             raise InvalidValue(
-                "Errors are counted beside a target with two public classes or more, each "
-                f"once, and {len(self.classes)} were given."
+                "Counting errors needs a target and at least two different public classes, "
+                f"but {len(self.classes)} were given."
             )
 
     def step(self, training: Training) -> RowsOf:
-        """These rows: their unit, their features in steps, and the place of their class."""
+        """Return the step of a fit that reads the unit, the features and the class index."""
         if self.target is None:
-            raise InternalError("Rows without a target were refused.")
+            raise InternalError("Labelled rows must have a target.")
         columns = [(axis.steps, axis.reach) for axis in self.axes]
         columns.append((label_steps(self.target, self.classes), len(self.classes)))
         tallies = [KeptTally(steps, -reach, reach) for steps, reach in columns]
@@ -133,11 +146,12 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True)
 class FewestErrors:
-    """One of so many ``candidates``, the likelier the fewer rows it gets wrong.
+    """A private choice among ``candidates`` classifiers that prefers few misclassified rows.
 
-    Guarantee: one unit moves each count of errors by its rows at most, so that the choice loses
-    pure ``epsilon``. Where units are added or removed all counts move one way, and weights are
-    exp(-epsilon * errors / rows); where one is replaced they need twice as much noise.
+    Guarantee: one unit changes each error count by at most the number of its rows, so that the
+    choice has a pure loss of ``epsilon``. Where units are added or removed, all counts change
+    in the same direction, and the weights are exp(-epsilon * errors / rows). Where a unit is
+    replaced, the rate is half as large.
 
     Example:
         >>> FewestErrors(Fraction(1, 2), 10).mechanism(Neighbours.ADD_REMOVE, 1).rate
@@ -150,14 +164,15 @@ class FewestErrors:
     candidates: int
 
     def mechanism(self, neighbours: Neighbours, max_rows: int) -> Exponential:
-        """The exponential mechanism, of the rate that loses epsilon."""
+        """Return the exponential mechanism whose pure loss is epsilon."""
         one_way = neighbours is Neighbours.ADD_REMOVE
         rate = self.epsilon / (max_rows if one_way else TWO * max_rows)
         return Exponential(rate, self.candidates, monotone=one_way)
 
     def event(self, training: Training) -> Event:
-        """One selection."""
-        return self.mechanism(training.neighbours, training.max_rows).event(_moved(training))
+        """Describe the release for the accountant: one selection."""
+        mechanism = self.mechanism(training.neighbours, training.max_rows)
+        return mechanism.event(_sensitivity(training))
 
     def chosen(
         self,
@@ -166,49 +181,54 @@ class FewestErrors:
         training: Training,
         gateway: Gateway,
     ) -> Generator[RowsOf, Any, int]:
-        """The place of one of the ``rules``, by one reading; its errors stay secret."""
+        """Release the index of one of the ``rules``; the error counts are not released.
+
+        The rows are read once for all rules.
+        """
         table = yield rows.step(training)
 
         def scores(found: UnitRows) -> Integers:
-            missed = [0] * len(rules)
+            errors = [0] * len(rules)
             for block in found.blocks(len(rows.classes)):
                 more = [int(rule.missed(block, rows.axes).sum()) for rule in rules]
-                missed = [one + other for one, other in zip(missed, more, strict=True)]
-            return np.array([-errors for errors in missed])
+                errors = [one + other for one, other in zip(errors, more, strict=True)]
+            return np.array([-count for count in errors])
 
         mechanism = self.mechanism(training.neighbours, training.max_rows)
-        return int(mechanism.release(inside(table, scores), _moved(training), gateway)[0])
+        return int(mechanism.release(inside(table, scores), _sensitivity(training), gateway)[0])
 
 
-def _moved(training: Training) -> Sensitivity:
+def _sensitivity(training: Training) -> Sensitivity:
     rule = Rule("a unit's rows are errors or are not", (f"max_rows={training.max_rows}",))
     return Sensitivity.of(training.max_rows, Norm.LINF, rule)
 
 
-# ------------------------------------------------------------------ scored
-# What a fitted classifier is scored by: its line, and the rows that it is beside.
+# ------------------------------------------------------------------ scoring fitted estimators
 
 
 def scored_rows(model: Any, training: Training) -> Labelled:
-    """The rows of ``training`` with a class; one that is not linear is refused.
+    """Return the labelled rows of ``training`` on which a linear classifier is scored.
 
     Example:
         >>> from tacit.ml.naive_bayes import GaussianNB
         >>> scored_rows(GaussianNB(), None)
         Traceback (most recent call last):
-        tacit.errors.InvalidValue: GaussianNB has no score here: linear classifiers have one.
+        tacit.errors.InvalidValue: GaussianNB cannot be scored; only linear classifiers can.
     """
     last = model.model if isinstance(model, Pipeline) else model
     if not hasattr(last, "decision_function") or not is_classifier(last):
         name = type(last).__name__
-        raise InvalidValue(f"{name} has no score here: linear classifiers have one.")
+        raise InvalidValue(f"{name} cannot be scored; only linear classifiers can.")
     bounds = model.scaler.bounds if isinstance(model, Pipeline) else model.bounds
     axes = Points.of(training.features, bounds).axes
     return Labelled(axes, training.target, tuple(np.asarray(last.classes).tolist()))
 
 
 def rule_of(model: Any, parameters: Iterable[Parameter]) -> LinearRule:
-    """The line of a classifier by its released ``parameters``, in its columns' own units."""
+    """Return the decision rule of a classifier from its released ``parameters``.
+
+    The weights are in the units of the columns, also where a pipeline has scaled the columns.
+    """
     found = tuple(parameters)
     if isinstance(model, Pipeline):
         first, last = (str(name) for name, _ in model.parts)

@@ -1,4 +1,10 @@
-"""Arrays as a private table: what a library user gives to ``fit``, answered as any other."""
+"""The base class of all estimators, and ``fit`` on arrays.
+
+`PrivateEstimator` holds the parts that all models share: public settings, the conversion of
+epsilon and delta to rho, and scikit-learn's interface. `Arrays` presents numpy arrays as a
+private table in an engine in memory, so that ``estimator.fit(X, y)`` runs the same code as a
+fit through a session.
+"""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
@@ -28,14 +34,15 @@ KINDS = {
     "u": core.Kind.INTEGER,
     "b": core.Kind.BOOLEAN,
 }
-"""Kinds by the types of arrays; all others are text."""
+"""Column kinds by numpy's type codes; all other types are text."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Arrays:
-    """Features, a target, and whose each row is: without ``units``, each row is its own.
+    """Features, a target, and the privacy unit of each row.
 
-    A unit keeps at most ``max_rows`` of its rows. Types are public, and nothing else is.
+    Without ``units``, each row is a unit of its own. At most ``max_rows`` rows of a unit count.
+    The types of the arrays are public, and nothing else about them is.
     """
 
     features: NDArray[Any]
@@ -49,11 +56,14 @@ class Arrays:
             len(each) for each in (self.features, self.target, self.units) if each is not None
         }
         if self.features.ndim != 2 or len(lengths) > 1:  # noqa: PLR2004 - rows and columns
-            raise InvalidValue("Features are a table of rows, each with its target and unit.")
+            raise InvalidValue(
+                "Features must be an array with two dimensions, and the target and the units "
+                "must have one entry for each row."
+            )
 
     @property
     def catalog(self) -> core.Catalog:
-        """What is publicly known of them: types, and whose rows they are."""
+        """The public facts about the arrays: column types, privacy unit and limits."""
         columns = [core.Column(UNIT, core.Kind.INTEGER)]
         columns += [core.Column(name, core.Kind.FLOAT) for name in self._names]
         if self.target is not None:
@@ -75,12 +85,12 @@ class Arrays:
 
     @property
     def training(self) -> Training:
-        """The features, and the target where there is one."""
+        """The description of the training: the features, and the target if there is one."""
         target = None if self.target is None else TARGET
         return training_of(Scan(TABLE), self._names, target, self.catalog)
 
     def data(self) -> Data:
-        """The rows, in an engine in memory."""
+        """Load the rows into an engine in memory."""
         units: NDArray[Any] = np.arange(len(self.features))
         if self.units is not None:
             units = np.unique(self.units, return_inverse=True)[1]
@@ -98,32 +108,36 @@ class Arrays:
 
 
 def _texts(labels: NDArray[Any]) -> NDArray[Any]:
-    """Labels as texts of Python: an array of text would make each as long as the longest."""
+    """Return the labels as Python strings.
+
+    An array with numpy's text type would pad each label to the length of the longest one.
+    """
     found = np.empty(len(labels), dtype=object)
     found[:] = [str(label) for label in labels.tolist()]
     return found
 
 
-# ------------------------------------------------------------------ estimator
-# What all models share: public settings, a guarantee, and ``fit`` over arrays.
+# ------------------------------------------------------------------ base class of estimators
 
 
 @lru_cache(maxsize=256)
 def _rho(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The rho for an epsilon, which is searched for, and asked for at every step."""
+    """Return the rho for an epsilon; cached, because it is a search and each step needs it."""
     return rho_within(epsilon, delta)
 
 
 class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
     """A scikit-learn estimator that is fitted by the steps of `tacit.plan.estimator`.
 
-    Its settings are public: bounds, classes and the loss stand in the constructor, and nothing
-    is learned from data but what is released with noise. ``epsilon`` and ``delta`` are those of
-    one fit, converted to the rho that its noise is made for.
+    The settings are public: bounds, classes and the privacy loss are arguments of the
+    constructor. An estimator learns from the data only through numbers that are released with
+    noise. ``epsilon`` and ``delta`` are the loss of one fit. They are converted to the rho for
+    which the noise is calibrated.
 
-    ``session.fit(estimator, ...)`` charges a ledger for it. ``estimator.fit(X, y)`` does the
-    same without one: ``guarantee_`` says what it lost, each time, and nobody adds that up. What
-    it refuses there is for whoever holds the arrays; no refusal of a session looks at a row.
+    ``session.fit(estimator, ...)`` charges a ledger for the fit. ``estimator.fit(X, y)`` runs
+    the same fit without a ledger: ``guarantee_`` states the loss of each fit, and nothing adds
+    the losses of several fits. Error messages of ``fit`` may depend on the arrays, since the
+    caller has them. Error messages of a session never depend on a row.
     """
 
     epsilon: float
@@ -131,34 +145,34 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has 
 
     @abstractmethod
     def event(self, training: Training) -> core.Event:
-        """All that fitting will release, from public facts alone."""
+        """Describe everything that a fit will release, from public facts alone."""
 
     @abstractmethod
     def steps(self, training: Training, gateway: Gateway) -> TrainingSteps:
-        """The steps of a fit, and at their end the parameters."""
+        """Yield the steps of a fit, and return the parameters."""
 
     @property
     def rho(self) -> Fraction:
-        """What one fit may lose, as zCDP: its conversion at ``delta`` is ``epsilon``."""
+        """The zCDP loss of one fit; its conversion at ``delta`` is ``epsilon``."""
         if not (self.epsilon > 0 and 0 < self.delta < 1):
             raise InvalidValue(
-                "A fit has an epsilon above 0 and a delta between 0 and 1, not "
-                f"{self.epsilon!r} and {self.delta!r}."
+                "A fit needs an epsilon above 0 and a delta between 0 and 1, but "
+                f"{self.epsilon!r} and {self.delta!r} were given."
             )
         return _rho(exact(self.epsilon), exact(self.delta))
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: N803 - as scikit-learn calls them
-        """Learn from arrays, each row of which is a unit of its own; nothing is charged."""
-        features, target = self._checked(X, y)
+        """Fit to arrays in which each row is a privacy unit; no ledger is charged."""
+        features, target = self._validate(X, y)
         return self.fit_to(Arrays(features, target))
 
     def fit_to(self, arrays: Arrays) -> Self:
-        """Learn from arrays that say whose rows they are."""
+        """Fit to arrays that name the privacy unit of each row; no ledger is charged."""
         training = arrays.training
         event = self.event(training)
         parameters = fitted(self, training, arrays.data(), charge=b"arrays, and no ledger")
         guarantee = core.Guarantee(
-            training.population, self._lost(event), training.assumptions, event.numerics
+            training.population, self._loss_of(event), training.assumptions, event.numerics
         )
         return self.learn(parameters, guarantee)
 
@@ -168,7 +182,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has 
         guarantee: core.Guarantee,
         names: Sequence[str] = (),
     ) -> Self:
-        """This estimator with what was learned, what that lost, and of which columns."""
+        """Store released parameters, their guarantee and the names of the feature columns."""
         if names:
             self.n_features_in_ = len(names)
             self.feature_names_in_ = np.array(names, dtype=object)
@@ -178,27 +192,27 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has 
         self.guarantee_ = guarantee
         return self
 
-    def _lost(self, event: core.Event) -> Any:
-        """The pure loss of an event, where it has one, and else its epsilon at delta."""
+    def _loss_of(self, event: core.Event) -> Any:
+        """Return the pure loss of an event if it has one, and else its epsilon at delta."""
         try:
             return loss_of(event, core.Measure.PURE)
         except InvalidValue:
             return promised(loss_of(event, core.Measure.ZCDP), exact(self.delta))
 
-    def _checked(self, X: Any, y: Any) -> tuple[Any, Any]:  # noqa: N803
-        """The arrays, as scikit-learn checks them."""
+    def _validate(self, X: Any, y: Any) -> tuple[Any, Any]:  # noqa: N803
+        """Return the arrays after scikit-learn's checks."""
         tags = self.__sklearn_tags__()
         if y is None and not tags.target_tags.required:
             return validate_data(self, X), None
         numbers = tags.regressor_tags is not None
         return validate_data(self, X, y, y_numeric=numbers)  # type: ignore[no-any-return]
 
-    def _asked(self, X: Any) -> Any:  # noqa: N803
-        """The rows that a fitted model is asked about."""
+    def _validate_rows(self, X: Any) -> Any:  # noqa: N803
+        """Return rows for a prediction, after checking that the model is fitted."""
         check_is_fitted(self, "guarantee_")
         return validate_data(self, X, reset=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.non_deterministic = True  # noise is fresh, and no seed makes it otherwise
+        tags.non_deterministic = True  # noise is fresh in each fit, and there is no seed
         return tags

@@ -1,12 +1,13 @@
-"""Arithmetic on what was released, which gives a finite number for every input.
+"""Arithmetic on released numbers that returns finite numbers for every input.
 
-A fit that fails after its first draw of noise cannot be run again: choosing among draws changes
-their law. It locks the population until an owner has looked. So nothing that a model computes
-from noisy sums may raise, whatever the noise and the settings are: integers beyond the floats,
-matrices that are singular or infinite, quotients by 0. What these functions return in such a
-case is of no use as a model, and it is finite, and a function of public numbers alone.
+A fit that fails after its first draw of noise cannot be run again, because a choice between
+draws would change their distribution. Such a failure locks the population until an owner has
+looked at it. So nothing that a model computes from noisy sums may raise an exception, whatever
+the noise and the settings are: not for integers beyond the range of floats, for singular or
+infinite matrices, or for a division by 0. In such a case the result is not useful as a model,
+but it is finite, and it is a function of released and public numbers alone.
 
-In ordinary cases they are numpy's own functions, to the last bit.
+In ordinary cases these functions return exactly the result of the numpy function.
 """
 
 from fractions import Fraction
@@ -23,11 +24,11 @@ from tacit.numeric import sqrt_bounds
 Floats = NDArray[np.float64]
 
 LARGEST_FLOAT = 1e300
-"""What stands for an infinite number; the products of a few of them are cut to it again."""
+"""The number that replaces infinity; products that exceed it are clipped to it again."""
 
 
 def float_of(number: Fraction | int) -> float:
-    """Return the nearest float, and `LARGEST_FLOAT` on its side for what is beyond.
+    """Return the nearest float, or plus or minus `LARGEST_FLOAT` for numbers beyond floats.
 
     Example:
         >>> float_of(Fraction(1, 4)), float_of(-(10**400))
@@ -66,7 +67,7 @@ def floats_of(integers: Integers) -> Floats:
 
 
 def finite(numbers: Any) -> Floats:
-    """Return the numbers with 0 for what is none, and large ones for what is infinite.
+    """Replace NaN by 0, and infinite numbers by plus or minus `LARGEST_FLOAT`.
 
     Example:
         >>> finite([1.5, float("nan"), float("-inf")]).tolist()
@@ -79,7 +80,7 @@ def finite(numbers: Any) -> Floats:
 
 
 def parameter(name: str, numbers: Any) -> Parameter:
-    """Make a parameter of numbers that may not be finite.
+    """Build a parameter from numbers that may be infinite or NaN.
 
     Example:
         >>> parameter("coef_", [[0.5, float("inf")]]).nested
@@ -89,9 +90,9 @@ def parameter(name: str, numbers: Any) -> Parameter:
 
 
 def eigen(matrix: Floats) -> tuple[Floats, Floats]:
-    """Return the eigenvalues of a symmetric matrix, from the least on, and its eigenvectors.
+    """Return the eigenvalues of a symmetric matrix in ascending order, and its eigenvectors.
 
-    Where LAPACK does not arrive, the entries on the diagonal stand for the eigenvalues.
+    Where LAPACK does not converge, the diagonal entries replace the eigenvalues.
     """
     known = finite(matrix)
     try:
@@ -105,7 +106,7 @@ def eigen(matrix: Floats) -> tuple[Floats, Floats]:
 
 
 def solve(matrix: Floats, vector: Floats) -> Floats:
-    """Return x with ``matrix`` x = ``vector``, symmetric, nearly where it is singular.
+    """Solve ``matrix`` x = ``vector`` for a symmetric matrix, by least squares if singular.
 
     Example:
         >>> solve(np.diag([2.0, 0.0]), np.array([4.0, 0.0])).tolist()
@@ -122,7 +123,7 @@ def solve(matrix: Floats, vector: Floats) -> Floats:
 
 
 def inverse(matrix: Floats) -> Floats:
-    """Return the inverse of a symmetric matrix, nearly where it is singular.
+    """Return the inverse of a symmetric matrix, or the pseudo-inverse if it is singular.
 
     Example:
         >>> inverse(np.diag([2.0, 0.0])).tolist()
@@ -137,9 +138,9 @@ def inverse(matrix: Floats) -> Floats:
 
 
 def _pseudo_inverse(matrix: Floats) -> Floats:
-    """The inverse along the eigenvectors whose eigenvalues are not 0, as far as floats tell."""
+    """Return the pseudo-inverse: eigenvalues that are 0 up to rounding are left out."""
     values, vectors = eigen(matrix)
     least = np.abs(values).max(initial=0.0) * len(matrix) * np.finfo(np.float64).eps
-    kept = np.abs(values) > least
-    weights = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
+    nonzero = np.abs(values) > least
+    weights = np.where(nonzero, 1.0 / np.where(nonzero, values, 1.0), 0.0)
     return finite((vectors * weights) @ vectors.T)

@@ -1,4 +1,8 @@
-"""Regression by Huber's M-estimator: noisy steps, a sandwich, and honest intervals."""
+"""Robust linear regression: Huber's M-estimator with confidence intervals.
+
+The weights are found by noisy gradient descent or Newton's method. Two more noisy matrices give
+the sandwich estimator of their covariance, to which the variance of the privacy noise is added.
+"""
 
 from fractions import Fraction
 from typing import Any
@@ -15,27 +19,30 @@ from tacit.ml.robust_scores import MallowsScores, RobustRegression, intervals
 from tacit.plan import Training, TrainingSteps
 
 WALK_SHARE = Fraction(3, 4)
-"""Of the loss, for the steps; the two matrices of the sandwich share the rest."""
+"""The share of the privacy loss for the steps; the two sandwich matrices share the rest."""
 
 STEPS = {"descent": 20, "newton": 4}
-"""Solvers, and how many steps each takes where no number is given."""
+"""The solvers, with the default number of steps of each."""
 
 
 class HuberRegression(RobustRegression):
-    """A line by Huber's scores of residuals over a public ``scale``, and Mallows' weights.
+    """A linear regression with Huber's loss of residuals, and Mallows' weights of rows.
 
-    A row x, scaled and with its constant 1, counts by w = min(1, (norm / |x|)^2), so that
-    no row's score w psi(r) x is longer than turn * norm, whatever it holds: robust against
-    outliers in the target and in the features alike.
+    Residuals r are in units of a public ``scale``. A row x, scaled and with its constant 1, has
+    the weight w = min(1, (norm / |x|)^2), so that the norm of a row's score w psi(r) x is at
+    most turn * norm for every row. The regression is therefore robust against outliers both in
+    the target and in the features.
 
-    `interval` has a confidence interval for each coefficient, with the noise in it, where one
-    may be printed: where the steps have arrived, and the slope of the scores is known well.
+    `interval` returns a confidence interval for each coefficient that includes the privacy
+    noise. It is available if the steps have converged and the slope of the scores is known well
+    enough.
 
-    The ``solver`` goes by "descent", 20 ``iterations`` of ``rate`` if not told otherwise, or by
-    "newton", 4 that each buy a slope too: that needs no rate, and no noise that hides a slope.
+    The ``solver`` is "descent", with 20 ``iterations`` of the given ``rate`` by default, or
+    "newton", with 4 by default. Each Newton step also releases a slope matrix. Newton's method
+    needs no rate, but it works only if the noise is small compared with the slope.
 
-    Guarantee: one count, a gradient (and slope) for each of the ``iterations``, and two
-    matrices with Gaussian noise, within rho; exact integers and noise.
+    Guarantee: one count, a gradient (and for "newton" a slope) for each of the ``iterations``,
+    and two matrices with Gaussian noise, within rho; exact integers and noise.
     Reference: Avella-Medina, Bradshaw, Loh 2023, algorithms 1 and 2, with the noise of
     add/remove or replace-one neighbours.
 
@@ -73,11 +80,11 @@ class HuberRegression(RobustRegression):
         self.rate = rate
 
     def event(self, training: Training) -> Event:
-        """All steps, and two matrices."""
+        """Describe the releases for the accountant: all steps, and two matrices."""
         return Composed((self._walk(training).event(), self._sandwich(training).event()))
 
     def steps(self, training: Training, gateway: Gateway) -> TrainingSteps:
-        """One reading of the rows, and then noisy gradients and matrices of them."""
+        """Read the rows once, release noisy gradients and matrices, and return the line."""
         scores, walk = self.scores(training), self._walk(training)
         rows = yield scores.rows.step(training)
         units = walk.units(rows, gateway)
@@ -96,16 +103,19 @@ class HuberRegression(RobustRegression):
         )
 
     def interval(self, confidence: float = 0.95) -> Any:
-        """Lower and upper ends for the intercept and each coefficient, where they are honest.
+        """Return the lower and upper ends for the intercept and for each coefficient.
 
-        Guarantee: for independent units the *population's* coefficients are held with that
-        confidence, to first order: sampling and noise are both in it.
+        Guarantee: for independent units, the interval contains the *population's* coefficient
+        with that confidence, to first order. It covers both sampling error and privacy noise.
+
+        Raises:
+            InvalidValue: if the steps have not converged, or if the slope is too uncertain.
         """
         if not self.honest_:
             raise InvalidValue(
-                "No interval may be printed: the steps have not arrived, or noise hides the "
-                "slope. Give scales nearer to how far features deviate, more iterations, more "
-                "rows or a larger epsilon."
+                "No interval may be printed, because the steps have not converged or the "
+                "noise is too large for the slope. Use scales closer to the standard "
+                "deviations of the features, more iterations, more rows or a larger epsilon."
             )
         centres = np.concatenate([[self.intercept_], self.coef_])
         return intervals(centres, self.covariance_, confidence)
@@ -113,9 +123,11 @@ class HuberRegression(RobustRegression):
     # ------------------------------------------------------------- parts of a fit
 
     def _walk(self, training: Training) -> NoisyDescent | NoisyNewton:
-        """The steps to the weights, by either solver."""
+        """Return the iteration of the chosen solver."""
         if self.solver not in STEPS:
-            raise InvalidValue(f"Solvers are {', '.join(STEPS)}, and not {self.solver!r}.")
+            raise InvalidValue(
+                f"The solver must be one of {', '.join(STEPS)}, but {self.solver!r} was given."
+            )
         steps = STEPS[self.solver] if self.iterations is None else self.iterations
         longest, dimensions = self.scores(training).longest, 1 + len(training.features)
         loss = Loss.zcdp(self.rho * WALK_SHARE)
@@ -125,13 +137,13 @@ class HuberRegression(RobustRegression):
         return NoisyDescent(steps, longest, self.rate, dimensions, training.neighbours, loss)
 
     def _sandwich(self, training: Training) -> NoisySandwich:
-        """The sums of slopes, and of squares of scores."""
+        """Return the two matrices of the sandwich: sums of slopes and of squared scores."""
         loss = Loss.zcdp(self.rho * (1 - WALK_SHARE))
         dimensions, longest = 1 + len(training.features), self.scores(training).longest
         return NoisySandwich(self.norm**2, longest, dimensions, training.neighbours, loss)
 
     def scores(self, training: Training) -> MallowsScores:
-        """How a row is read, and how much it counts."""
+        """Return the scores: how a row is read, and how much weight it has."""
         if not self.turn > 0:
-            raise InvalidValue(f"Scores turn above 0, and {self.turn} was given.")
+            raise InvalidValue(f"The turn must be above 0, but {self.turn} was given.")
         return self._mallows(training, self.turn)

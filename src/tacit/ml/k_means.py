@@ -1,4 +1,10 @@
-"""A tree over rows by the sides of public planes on which they lie, and its noisy counts."""
+"""k-means clustering: centres are found on a noisy coreset, and refined by two Lloyd steps.
+
+`PrefixTree` divides the space by public random planes through the centre of the bounds. Noisy
+counts show which cells of the tree have enough rows, and the noisy mean of each such cell is a
+point of the coreset. An ordinary k-means on the coreset reads released numbers only. Two steps
+of Lloyd's algorithm then move each centre to the noisy mean of the rows that are nearest to it.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,17 +38,18 @@ from tacit.plan import Steps as Number
 from tacit.plan import steps as grid_steps
 
 LEAST_ROWS = 60
-"""A node that counts fewer rows twice is not worth another plane."""
+"""The least number of rows of a child node; a node with less than twice as many is a leaf."""
 
 Node = tuple[int, int]
-"""A level, from 1 on, and the node's place there; (0, 0) is all rows."""
+"""A level, from 1 on, and the index of the node in that level; (0, 0) is the root."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrefixTree:
-    """Rows by the first sides on which they lie, of ``depth`` planes through the centre.
+    """A binary tree of rows, split by ``depth`` public planes through the centre.
 
-    The planes come from a hash: they are public, and sound whatever they are.
+    The planes are derived from a hash, so they are public. The privacy guarantee does not
+    depend on which planes they are.
     Reference: Charikar 2002 (SimHash); Chang, Ghazi, Kumar, Manurangsi 2021 (the coreset).
     """
 
@@ -50,13 +57,13 @@ class PrefixTree:
     depth: int
 
     def counts(self, max_rows: int, share: Fraction) -> NoisySums:
-        """The rows of every node; a row is in one of each level."""
+        """Return the noisy row counts of all nodes; each row is in one node of each level."""
         tally = TreeTally(self.cell, self.depth, 2, max_rows)
         return NoisySums((tally,), self.depth, share, acute=True)
 
     @property
     def cell(self) -> grid_steps.Steps:
-        """The place of a row among the nodes of the last level."""
+        """The index of a row's node in the last level."""
         sides: list[grid_steps.Steps] = []
         for level in range(self.depth):
             bit = grid_steps.WholeSteps(2 ** (self.depth - 1 - level))
@@ -66,9 +73,10 @@ class PrefixTree:
         return reduce(grid_steps.SumSteps, sides)
 
     def leaves(self, released: Integers, noise: float) -> dict[Node, float]:
-        """The nodes where the tree ends, and about how many rows each has.
+        """Return the leaves of the tree and their approximate numbers of rows.
 
-        A node branches while it has rows enough for two, and one without rows is left out.
+        A node branches while it has enough rows for two children. Children with too few rows
+        are left out.
         """
         enough = max(4 * noise, LEAST_ROWS)
         sizes = floats_of(released).tolist()
@@ -77,39 +85,39 @@ class PrefixTree:
         while open_nodes:
             (level, place), size = open_nodes.pop()
             below = [(level + 1, 2 * place), (level + 1, 2 * place + 1)]
-            kept = []
+            children = []
             if level < self.depth and size >= 2 * enough:
-                # the nodes of a level stand after all those above it
+                # counts are stored level by level, from the top
                 sized = [(node, sizes[2 ** node[0] - 2 + node[1]]) for node in below]
-                kept = [(node, count) for node, count in sized if count >= enough / 2]
-            open_nodes += kept
-            if not kept:
+                children = [(node, count) for node, count in sized if count >= enough / 2]
+            open_nodes += children
+            if not children:
                 ends[level, place] = max(1.0, size if size < float("inf") else 1.0)
         return dict(sorted(ends.items()))
 
     def key(self, nodes: list[Node]) -> StepsKey:
-        """Groups of rows by the node that they are in."""
+        """Return the key that groups rows by the leaf that contains them."""
         places = {node: place for place, node in enumerate(nodes)}
         return StepsKey("node", self._place((0, 0), places), Keys(tuple(range(len(nodes)))))
 
     def _place(self, node: Node, places: dict[Node, int]) -> grid_steps.Steps:
-        """The place of a row's node among ``places``: one plane after the other decides."""
+        """Return the expression for the index of a row's leaf, as nested cases over planes."""
         level, at = node
         if node in places or level == self.depth:
             return grid_steps.WholeSteps(places.get(node))
         left, right = (self._place((level + 1, 2 * at + side), places) for side in (0, 1))
-        if left == right:  # no row of either is counted
+        if left == right:  # neither child is a counted leaf
             return left
         return grid_steps.CaseSteps(((self._beyond(level), right),), left)
 
     def _beyond(self, level: int) -> grid_steps.Condition:
-        """Whether a row lies on the second side of a plane."""
+        """Return the condition that a row is on the second side of a plane."""
         return grid_steps.CompareSteps(
             Comparison.AT_LEAST, self._offset(level), grid_steps.WholeSteps(0)
         )
 
     def _offset(self, level: int) -> grid_steps.Steps:
-        """How far a row is from a plane, whose direction is nearly normal."""
+        """Return the distance of a row from a plane with a nearly Gaussian direction."""
         parts: list[grid_steps.Steps] = [
             grid_steps.ProductSteps(
                 grid_steps.WholeSteps(_normal(f"{level} {place}")), axis.steps
@@ -120,28 +128,31 @@ class PrefixTree:
 
 
 def _normal(name: str) -> int:
-    """A public number, from -128 to 128, like one from a bell: the bits of a hash, counted."""
+    """Return a public integer from -128 to 128 that is nearly normally distributed.
+
+    It is the number of ones in a hash of 256 bits, less 128.
+    """
     digest = sha256(f"tacit plane {name}".encode()).digest()
     return int.from_bytes(digest).bit_count() - 128
 
 
-# ------------------------------------------------------------------ k means
-# k-means: centres found on a noisy coreset, and moved by two noisy steps of Lloyd.
+# ------------------------------------------------------------------ the estimator
 
 DEPTH = 9
 LLOYD_STEPS = 2
 SHARES = Fraction(35, 100), Fraction(35, 100), Fraction(12, 100), Fraction(3, 100)
-"""Of the loss: for the tree, the sums of its leaves, and in each step of Lloyd the sums and the
-counts of clusters."""
+"""The shares of the privacy loss: for the counts of the tree, for the sums of its leaves, and
+in each Lloyd step for the sums and for the counts of clusters."""
 
 
 class KMeans(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
-    """Centres of clusters, of which everything that is released has noise.
+    """k-means clustering with differential privacy.
 
-    A tree of public planes splits the rows while it counts enough of them; the noisy mean of a
-    leaf, as often as it has rows, stands for them. The centres of these are found by the usual
-    k-means, which sees no row, and moved twice to the noisy means of the rows that are nearest.
-    There are no labels and no inertia of the rows that it was fitted to: those would be exact.
+    A tree of public planes splits the rows while noisy counts are large enough. The noisy mean
+    of a leaf, weighted by its noisy count, represents its rows. An ordinary k-means finds the
+    centres of these weighted points without reading a row. Two Lloyd steps then move the
+    centres to the noisy means of the nearest rows. There are no labels and no inertia of the
+    training rows, since these would be exact values of the data.
 
     Guarantee: six Gaussian releases, of counts and of sums.
     Reference: Chang, Ghazi, Kumar, Manurangsi 2021; Blum, Dwork, McSherry, Nissim 2005 (Lloyd).
@@ -167,7 +178,7 @@ class KMeans(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
         self.norm = norm
 
     def event(self, training: Training) -> Event:
-        """Gaussian noise on the tree, its leaves, and the clusters of each step of Lloyd."""
+        """Describe the releases: noise on the tree, on its leaves, and in each Lloyd step."""
         tree, leaves, *lloyd = self._parts(training)
         return Composed(
             (
@@ -177,7 +188,7 @@ class KMeans(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
         )
 
     def steps(self, training: Training, gateway: Gateway) -> TrainingSteps:
-        """A scan of the rows for the tree, one for its leaves, one for each step of Lloyd."""
+        """Scan the rows for the tree, for its leaves, and once for each Lloyd step."""
         points = self._points(training)
         tree, (counts, sums, *lloyd) = PrefixTree(points, DEPTH), self._parts(training)
         given = training, self.rho, gateway, points.inside
@@ -188,7 +199,7 @@ class KMeans(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
         weights = np.array(list(leaves.values()))
         reach = (points.square / REACH**2) ** 0.5
         coreset = within(_by_group(totals, len(points.axes)) / weights[:, None], reach)
-        centres = self._started(coreset, weights)
+        centres = self._initial_centres(coreset, weights)
         least = 4 * root_of(lloyd[1].mechanism(training, self.rho).variance)
         for _ in range(LLOYD_STEPS):
             totals, sizes = yield from released(lloyd, *given, key=nearest(points, centres))
@@ -200,32 +211,37 @@ class KMeans(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
         return (parameter("cluster_centers_", origin + centres * ends),)
 
     def predict(self, X: Any) -> Any:  # noqa: N803
-        """The cluster of each row of ``X``."""
+        """Return the cluster of each row of ``X``."""
         return self.transform(X).argmin(axis=1)
 
     def transform(self, X: Any) -> Any:  # noqa: N803
-        """How far each row of ``X`` is from each centre."""
-        return np.linalg.norm(self._asked(X)[:, None, :] - self.cluster_centers_, axis=2)
+        """Return the distance of each row of ``X`` from each centre."""
+        return np.linalg.norm(
+            self._validate_rows(X)[:, None, :] - self.cluster_centers_, axis=2
+        )
 
     @property
     def _n_features_out(self) -> int:
         return len(self.cluster_centers_)
 
-    def _started(self, coreset: Matrix, weights: Matrix) -> Matrix:
-        """The centres of the coreset; points beside it where it has fewer."""
+    def _initial_centres(self, coreset: Matrix, weights: Matrix) -> Matrix:
+        """Return the centres of the coreset.
+
+        Where it has fewer points than clusters, fixed points with tiny weights are added.
+        """
         missing, size = max(0, self.n_clusters - len(coreset)), coreset.shape[1]
-        beside = [np.eye(size)[at % size] / (2 + at // size) for at in range(missing)]
-        coreset = np.vstack([coreset, *beside])
+        fillers = [np.eye(size)[at % size] / (2 + at // size) for at in range(missing)]
+        coreset = np.vstack([coreset, *fillers])
         weights = np.append(weights, np.full(missing, 1e-6))
-        # nothing here is private: a seed makes what is released a function of the noise alone
+        # the coreset is released already; with a fixed seed, noise is the only randomness
         found = ExactKMeans(self.n_clusters, n_init=10, random_state=0)
         with catch_warnings():
-            simplefilter("ignore")  # about points that lie on one another
+            simplefilter("ignore")  # scikit-learn warns about duplicate points
             return np.asarray(found.fit(coreset, sample_weight=weights).cluster_centers_)
 
     def _points(self, training: Training) -> Points:
         if self.n_clusters < 1:
-            raise InvalidValue(f"There is a cluster or more, and {self.n_clusters} is none.")
+            raise InvalidValue(f"n_clusters must be at least 1, not {self.n_clusters}.")
         return Points.of(training.features, self.bounds, self.norm)
 
     def _parts(self, training: Training) -> list[NoisySums]:
@@ -239,10 +255,11 @@ class KMeans(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
 
 
 def nearest(points: Points, centres: Matrix) -> StepsKey:
-    """Groups of rows by the centre that is nearest, in whole numbers; of equals, the first.
+    """Return the key that groups rows by the nearest centre, in integer arithmetic.
 
-    A row v is nearest to the c of which 2vc - cc is greatest. What one centre is not greater
-    than in the list is not compared with it again.
+    A row v is nearest to the centre c for which 2vc - cc is greatest. The cases are tried in
+    order, so a centre only has to be compared with the centres after it, and the first of
+    several nearest centres counts.
     """
     whole = np.rint(np.clip(centres, -1, 1) * REACH).astype(object)
     scores: list[Number] = []
@@ -266,7 +283,7 @@ def nearest(points: Points, centres: Matrix) -> StepsKey:
 
 
 def within(rows: Matrix, reach: float) -> Matrix:
-    """Points drawn in to a distance from the centre that no row is beyond."""
+    """Scale points down to the distance from the centre within which all rows lie."""
     lengths = np.linalg.norm(finite(rows), axis=1, keepdims=True)
     return finite(finite(rows) * np.minimum(1.0, reach / np.maximum(lengths, 1e-300)))
 
@@ -278,5 +295,5 @@ def _greatest(score: Number, others: Sequence[Number]) -> grid_steps.AllOf:
 
 
 def _by_group(totals: Any, axes: int) -> Matrix:
-    """Sums of axes, a row for each group, where an axis ends at one."""
+    """Return the sums of axes as a matrix with one row per group; an axis ends at 1."""
     return floats_of(totals).reshape(axes, -1).T / REACH

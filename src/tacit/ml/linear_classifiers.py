@@ -1,4 +1,10 @@
-"""Classifiers whose scores are lines: public classes, how rows are read, and predictions."""
+"""Linear classifiers by noisy gradient descent: logistic regression and a linear SVM.
+
+`LinearClassifier` holds the public classes, the reading of rows and the predictions.
+`DescentClassifier` adds noisy gradient descent, and its two subclasses add a loss function.
+The guarantee holds for every loss function and every data set, because each unit's gradient is
+clipped.
+"""
 
 from abc import abstractmethod
 from math import sqrt
@@ -24,7 +30,7 @@ BINARY = 2
 
 
 class LinearClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
-    """A line for each of several public classes, or one alone that tells two apart."""
+    """A classifier with one linear score per public class, or one score for two classes."""
 
     bounds: Any
     scales: Any
@@ -33,24 +39,28 @@ class LinearClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
 
     @property
     def classes_(self) -> Any:
-        """The public classes, in the order that was given."""
+        """The public classes, in the given order."""
         return np.array(self.classes)
 
     def decision_function(self, X: Any) -> Any:  # noqa: N803
-        """The score of each class; of two, that of the second, above 0 where it is likelier."""
-        scores = self._asked(X) @ self.coef_.T + self.intercept_
+        """Return the score of each class.
+
+        For two classes, this is one score per row, which is above 0 where the second class is
+        more likely.
+        """
+        scores = self._validate_rows(X) @ self.coef_.T + self.intercept_
         return scores[:, 0] if self._outputs == 1 else scores
 
     def predict(self, X: Any) -> Any:  # noqa: N803
-        """The class with the greatest score."""
+        """Return the class with the largest score for each row of ``X``."""
         scores = self.decision_function(X)
         return self.classes_[(scores > 0) * 1 if self._outputs == 1 else scores.argmax(axis=1)]
 
     def rows(self, training: Training) -> ScaledRows:
-        """How a row is read: scaled features, and the place of its class."""
+        """Return the reader of rows: scaled features, and the index of the class."""
         if training.target is None or len(set(self.classes)) < max(BINARY, len(self.classes)):
             raise InvalidValue(
-                "A classifier needs a target and two public classes or more, each once, and "
+                "A classifier needs a target and at least two different public classes, but "
                 f"{len(self.classes)} were given."
             )
         return ScaledRows.of(
@@ -63,7 +73,7 @@ class LinearClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
 
     @property
     def _constant(self) -> float:
-        """What every row has before its features, for the intercept."""
+        """The constant entry of every row, for the intercept."""
         return 1.0
 
     @property
@@ -71,46 +81,49 @@ class LinearClassifier(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         return 1 if len(self.classes) == BINARY else len(self.classes)
 
     def _lines(self, weights: Floats, scaled: ScaledRows) -> tuple[Parameter, Parameter]:
-        """Weights of scaled features as lines of the features that a person gives."""
+        """Return the coefficients and intercepts in the units of the original features."""
         found = weights.reshape(-1, scaled.dimensions) @ scaled.back().T
         return (
             parameter("coef_", found[:, 1:]),
             parameter("intercept_", found[:, 0]),
         )
 
-    def _checked(self, X: Any, y: Any) -> tuple[Any, Any]:  # noqa: N803
-        features, target = super()._checked(X, y)
+    def _validate(self, X: Any, y: Any) -> tuple[Any, Any]:  # noqa: N803
+        features, target = super()._validate(X, y)
         check_classification_targets(target)
         return features, target
 
 
-# ------------------------------------------------------------------ descent classifier
-# Classifiers by noisy gradient descent: what logistic regression and an SVM share.
+# ------------------------------------------------------------------ noisy gradient descent
 
 STRIDE = 4.0
-"""Of a step, in the longest that is safe for rows of length one that all point one way."""
+"""The step size, as a multiple of the largest step that is stable for the worst rows.
+
+The worst case is rows of norm 1 that all have the same direction.
+"""
 
 
 class DescentClassifier(LinearClassifier):
-    """Scores of public ``classes`` as lines, by descent along noisy gradients.
+    """A linear classifier of public ``classes`` that is fitted by noisy gradient descent.
 
-    Features are scaled by their public ``bounds`` (or ``scales``). In each of so many
-    ``iterations`` every *unit's* gradient, over all its rows, is clipped to the norm ``clip``
-    and rounded to integers; their sum gets Gaussian noise. The weights are the mean of the last
-    half of the path. All classes are one problem, whose gradient is clipped as one vector.
-    The ``rate`` of steps is `STRIDE` over how much the loss curves at most, or as given. A clip
-    below the longest gradient is less noise and some bias: for rows of length one, one half has
-    been better than one at epsilons up to 3.
+    Features are scaled by their public ``bounds`` (or ``scales``). In each of the
+    ``iterations``, every *unit's* gradient, over all of its rows, is clipped to the norm
+    ``clip`` and rounded to integers, and their sum gets Gaussian noise. The weights are the
+    mean of the second half of the path. All classes are one optimisation problem, whose
+    gradient is clipped as one vector. The ``rate`` is `STRIDE` divided by the largest curvature
+    of the loss, unless it is given. A clip below the norm of the longest gradient means less
+    noise and some bias: for rows of norm 1, a clip of 1/2 was better than 1 for epsilons up to
+    3.
 
-    No exact minimiser is needed, and an intercept costs nothing beyond its place in the
-    gradient: the proof knows neither the loss nor the solver.
+    The privacy proof uses neither the loss function nor the convergence of the solver, so no
+    exact minimiser is needed. An intercept costs one more entry of the gradient, and no more.
 
     Guarantee: a count and ``iterations`` gradients with Gaussian noise, within rho; exact
     integers and noise.
     """
 
     curvature: ClassVar[float]
-    """How much the loss of a score curves at most."""
+    """The largest second derivative of the loss with respect to a score."""
 
     def __init__(  # noqa: PLR0913 - settings by name, as scikit-learn has them
         self,
@@ -141,22 +154,26 @@ class DescentClassifier(LinearClassifier):
 
     @property
     def _constant(self) -> float:
-        """As long as steps of the intercept settle: all rows pull at it, and all one way.
+        """The largest constant, up to 1, for which the steps of the intercept converge.
 
-        The slope of several classes may be twice as steep as that of one.
+        All rows change the intercept in the same direction. With several classes, the Hessian
+        can be twice as large as with one score; hence the factor of 2.
         """
         return 1 / sqrt(max(1.0, 2 * self._rate * self.curvature))
 
     @abstractmethod
-    def _off(self, scores: Floats, labels: Integers) -> Floats:
-        """The slope of each row's loss in each of its scores, by its own numbers alone."""
+    def _loss_slopes(self, scores: Floats, labels: Integers) -> Floats:
+        """Return the derivative of each row's loss by each of its scores.
+
+        A row's result must depend on that row only.
+        """
 
     def event(self, training: Training) -> Event:
-        """One count, and a gradient for each step."""
+        """Describe the releases for the accountant: one count, and one gradient per step."""
         return self._descent(training, self.rows(training)).event()
 
     def steps(self, training: Training, gateway: Gateway) -> TrainingSteps:
-        """One reading of the rows, and then noisy gradients of them."""
+        """Read the rows once, release noisy gradients, and return the averaged weights."""
         scaled = self.rows(training)
         descent = self._descent(training, scaled)
         rows = yield scaled.step(training)
@@ -164,9 +181,9 @@ class DescentClassifier(LinearClassifier):
         def gradients(weights: Floats, table: Integers) -> Floats:
             features = scaled.features(table)
             scores = line_at(features, weights.reshape(-1, scaled.dimensions))
-            # of each row and class the features, as far as its score is off
-            off = self._off(scores, table[:, -1])
-            each: Floats = off[:, :, None] * features[:, None, :]
+            # the gradient of a row and a class is the slope of its loss times the features
+            slopes = self._loss_slopes(scores, table[:, -1])
+            each: Floats = slopes[:, :, None] * features[:, None, :]
             return each.reshape(len(table), weights.size)
 
         units = descent.units(rows, gateway)
@@ -184,14 +201,13 @@ class DescentClassifier(LinearClassifier):
         )
 
 
-# ------------------------------------------------------------------ logistic regression
-# Logistic regression by noisy gradient descent, for two classes or more.
+# ------------------------------------------------------------------ loss functions
 
 
 class LogisticRegression(DescentClassifier):
-    """The log-odds of public ``classes`` as a line; for settings see `DescentClassifier`.
+    """Logistic regression over public ``classes``; for settings see `DescentClassifier`.
 
-    More than two classes are one problem, a softmax, and not one each.
+    More than two classes are fitted together with a softmax, and not one against the rest.
 
     Example:
         >>> model = LogisticRegression(epsilon=1, bounds=(0, 120), classes=("no", "yes"))
@@ -202,31 +218,29 @@ class LogisticRegression(DescentClassifier):
     curvature = 0.25
 
     def predict_proba(self, X: Any) -> Any:  # noqa: N803
-        """The probability of each class."""
+        """Return the probability of each class for each row of ``X``."""
         scores = self.decision_function(X)
         if self._outputs == 1:
             return np.column_stack([expit(-scores), expit(scores)])
         return softmax(scores, axis=1)
 
-    def _off(self, scores: Floats, labels: Integers) -> Floats:
-        """How far the probabilities by ``scores`` are from what the rows are."""
+    def _loss_slopes(self, scores: Floats, labels: Integers) -> Floats:
+        """Return the predicted probabilities less the observed classes (1 or 0)."""
         if self._outputs == 1:
             return np.asarray(expit(scores) - labels[:, None])
         return np.asarray(softmax(scores, axis=1) - np.eye(len(self.classes))[labels])
 
 
-# ------------------------------------------------------------------ linear svc
-# A support vector machine by noisy gradient descent, with a hinge that is round.
-
 HALF_WIDTH = 0.5
-"""Of the round part of the hinge, around a margin of 1."""
+"""Half the width of the interval around margin 1 in which the hinge loss is smoothed."""
 
 
 class LinearSVC(DescentClassifier):
-    """A line with a margin between ``classes``; for settings see `DescentClassifier`.
+    """A linear support vector machine; for settings see `DescentClassifier`.
 
-    The loss of a margin z is Huber's: 1 - z below 1 - h, nothing above 1 + h, and a parabola
-    between. More than two classes have a line each against all others, in one problem.
+    The loss is the smoothed hinge of a margin z: 1 - z below 1 - h, 0 above 1 + h, and a
+    parabola between, with h = `HALF_WIDTH`. With more than two classes, each has a score
+    against all others, and all are fitted as one problem.
 
     Reference: Chapelle 2007; Chaudhuri, Monteleoni, Sarwate 2011, equation 7.
 
@@ -237,8 +251,8 @@ class LinearSVC(DescentClassifier):
 
     curvature = 1 / (2 * HALF_WIDTH)
 
-    def _off(self, scores: Floats, labels: Integers) -> Floats:
-        """The slope of the hinge at each row's margins."""
+    def _loss_slopes(self, scores: Floats, labels: Integers) -> Floats:
+        """Return the derivative of the smoothed hinge by each score."""
         places = np.ones(1) if self._outputs == 1 else np.arange(self._outputs)
         signs = np.where(labels[:, None] == places, 1.0, -1.0)
         return -signs * np.clip((1 + HALF_WIDTH - signs * scores) / (2 * HALF_WIDTH), 0, 1)

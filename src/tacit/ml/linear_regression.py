@@ -1,4 +1,8 @@
-"""Linear regression from noisy sufficient statistics, with a ridge that the noise asks for."""
+"""Linear regression from noisy sufficient statistics, with a ridge adapted to the noise.
+
+The engine sums X'X and X'y in one scan. Both are released with Gaussian noise, and the normal
+equations are solved after adding a ridge penalty that is as large as the noise requires.
+"""
 
 from fractions import Fraction
 from typing import Any
@@ -33,19 +37,19 @@ from tacit.plan import REACH, Axis, Training, TrainingSteps
 
 HALF = Fraction(1, 2)
 UNLIKELY = 0.05
-"""How often the noise may be larger than the ridge is made for."""
+"""The probability with which the noise may exceed the size for which the ridge is chosen."""
 
 
 class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
-    """Least squares, of which X'X and X'y are summed in the engine and released with noise.
+    """Least squares from noisy sums X'X and X'y, which the engine computes.
 
-    The ridge is as large as the noise on X'X can be, less the least eigenvalue that was
-    released (AdaSSP). That is read off the released matrix: it costs nothing more, and no
-    eigenvalue of exact data, which floats would round, is ever noised.
+    The ridge is the largest noise on X'X that must be expected, less the smallest eigenvalue of
+    the released matrix (AdaSSP). Since the eigenvalue is computed from released numbers, it
+    costs no further privacy loss, and no floating-point eigenvalue of exact data gets noise.
 
-    Rows whose features are farther from the centre of their bounds than ``norm``, in units of
-    half their bounds, are left out: of a linear model this biases no coefficient. Without a
-    ``norm`` the corners of the bounds are the farthest.
+    Rows whose features are farther than ``norm`` from the centre of their bounds, in units of
+    half the bounds, are left out. If the linear model is true, this biases no coefficient.
+    Without a ``norm``, no row within the bounds is left out.
 
     Guarantee: two Gaussian releases, of half of rho each; integers, and exact noise.
     Reference: Wang 2018, algorithm 2 (AdaSSP).
@@ -74,54 +78,54 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         self.fit_intercept = fit_intercept
 
     def event(self, training: Training) -> Event:
-        """Gaussian noise on X'X, and on X'y."""
+        """Describe the releases for the accountant: Gaussian noise on X'X and on X'y."""
         return event_of(self._parts(training), training, self.rho)
 
     def steps(self, training: Training, gateway: Gateway) -> TrainingSteps:
-        """One scan of the rows."""
+        """Scan the rows once, release both sums, and return the line."""
         points, target = self._points(training), self._target(training)
         parts, there = self._parts(training), target.there
-        gram, beside = yield from released(
+        gram, products = yield from released(
             parts, training, self.rho, gateway, points.inside, there
         )
         matrix = Gram(points).matrix(gram)
-        moments = floats_of(beside) / REACH**2
+        moments = floats_of(products) / REACH**2
         noise = root_of(parts[0].mechanism(training, self.rho).variance) / REACH**2
         slopes = solve(matrix + ridge(matrix, noise), moments)
         return self._parameters(slopes, points, target)
 
     def predict(self, X: Any) -> Any:  # noqa: N803
-        """The line at rows ``X``."""
-        return self._asked(X) @ self.coef_ + self.intercept_
+        """Return the predicted target for each row of ``X``."""
+        return self._validate_rows(X) @ self.coef_ + self.intercept_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True  # on as few rows as scikit-learn checks with
+        tags.regressor_tags.poor_score = True  # scikit-learn's checks use too few rows
         return tags
 
     def _points(self, training: Training) -> Points:
-        # a line through the origin has its origin there
+        # without an intercept the line goes through 0, so the features are not centred
         around = None if self.fit_intercept else Fraction(0)
         points = Points.of(training.features, self.bounds, self.norm, around)
         return points.with_one if self.fit_intercept else points
 
     def _target(self, training: Training) -> Axis:
         if training.target is None:
-            raise InvalidValue("A regression needs a target: the column that it predicts.")
+            raise InvalidValue("A regression needs a target: name the column to predict.")
         (bounds,) = bounds_of([training.target], self.target_bounds)
         return Axis.of(training.target, bounds, None if self.fit_intercept else Fraction(0))
 
     def _parts(self, training: Training) -> tuple[NoisySums, NoisySums]:
         points, target = self._points(training), self._target(training)
-        beside = [product_tally(axis, target, training.max_rows) for axis in points.axes]
+        products = [product_tally(axis, target, training.max_rows) for axis in points.axes]
         square = points.square * target.reach**2
         gram = Gram(points).sums(training.max_rows, HALF)
-        return gram, NoisySums(tuple(beside), square, HALF)
+        return gram, NoisySums(tuple(products), square, HALF)
 
     def _parameters(
         self, slopes: Matrix, points: Points, target: Axis
     ) -> tuple[Parameter, ...]:
-        """The line in the units of the columns."""
+        """Return the coefficients and the intercept in the units of the columns."""
         ends = [float_of(REACH * axis.unit) for axis in points.axes]
         steepness = finite(float_of(REACH * target.unit) * slopes / ends)
         start = float_of(target.centre)
@@ -134,7 +138,7 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
 
 
 def ridge(matrix: Matrix, noise: float) -> Matrix:
-    """What is added to a noisy matrix, so that its least eigenvalue is beyond the noise.
+    """Return the ridge that raises the least eigenvalue of a noisy matrix above the noise.
 
     Example:
         >>> ridge(np.diag([1.0, 500.0]), noise=1.0)[0, 0] > 2

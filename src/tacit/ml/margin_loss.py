@@ -1,31 +1,36 @@
-"""Convex losses of a margin, given by their slopes: exact on a table of integers.
+"""Convex margin losses with exact slopes, and an exact solver for their regularised risk.
 
-The minimiser of a regularised risk by integers alone: what a solver of floats may leave.
+`MarginLoss` stores the derivative of a loss as a piecewise linear function with integer values,
+so that its Lipschitz constant and its smoothness are facts about integers.
 
-The noise of `tacit.ml.output_perturbation` is made for weights that lie within tolerance /
-penalty of the exact minimiser, on *every* table. A solver that stops short on some of them
-has no such proof, and one that fails on some tells which. Newton's steps in floats arrive on
-every table that was tried (`tacit.ml.regularised_risk`), for which there is no proof. This
-solver has one: it ends within `most_cuts` steps, whatever the rows are. It computes with
-integers, so that no sum is rounded and a gradient is as long as it says. A step reads all
-rows once, and takes some hundred times as long as one of floats: it is hardly ever needed.
+`ExactRisk` minimises a regularised risk in integer arithmetic. The noise of
+`tacit.ml.output_perturbation` is calibrated for weights that lie within tolerance / penalty of
+the exact minimiser, on *every* table. If a solver stopped too early on some tables, this would
+not hold, and if it failed on some tables, the failure would reveal which table it was. Newton's
+method in floats (`tacit.ml.regularised_risk`) has converged on every table that was tried, but
+there is no proof that it always does. The solver here has a proof: it ends within `most_cuts`
+steps for all rows. Since it computes with integers, no sum is rounded, and the norm of a
+gradient is exact. Each step reads all rows once and takes some hundred times as long as a step
+in floats, but the solver is hardly ever needed.
 
-The idea is the ellipsoid method. An ellipsoid holds the minimiser v*, and more: a ball around
-it. At the centre c the gradient g is longer than the tolerance t, or c is the answer. The risk
-is convex and its gradient grows by L at most in a unit of length, so that
+The algorithm is the ellipsoid method. An ellipsoid always contains the minimiser v* and a small
+ball around it. Let g be the gradient at the centre c, and t the tolerance. If |g| <= t, then c
+is the answer. Otherwise, since the risk is convex and its gradient has the Lipschitz constant
+L,
 
     g . (c - v*) >= |g|^2 / L.
 
-Every v within t / 2L of v* then has g . (v - c) < -|g|^2 / 2L: it lies on one side of c, also
-where g is taken t / 2L or less beside c. The half of the ellipsoid on that side lies in another
-one, whose volume is smaller by a factor of exp(-1 / 2(d + 1)) at least. Since a ball of radius
-t / 2L is never cut, an ellipsoid that begins as a ball of radius R is cut at most
+Every v within t / 2L of v* then satisfies g . (v - c) < -|g|^2 / 2L, so it lies on one side of
+the plane through c with normal g; this also holds where g is the gradient at a point within
+t / 2L of c. The half of the ellipsoid on that side is contained in another ellipsoid whose
+volume is smaller by a factor of at least exp(-1 / 2(d + 1)). Since a ball of radius t / 2L is
+never cut off, an ellipsoid that begins as a ball of radius R is cut at most
 
     2 d (d + 1) ln(2 L R / t)
 
-times. An ellipsoid is a centre and a matrix A, whose image of the unit ball it is, in integers
-over a power of two. They are rounded: in the ball's own coordinates by 2^-`FINE` of its radius
-at most, for which every new ellipsoid is made larger by `SLACK`.
+times. An ellipsoid is stored as a centre and a matrix A that maps the unit ball to it, both as
+integers over a power of two. Their rounding is at most 2^-`FINE` of the radius, in the
+coordinates of the unit ball, and every new ellipsoid is enlarged by `SLACK` to make up for it.
 Reference: Groetschel, Lovasz, Schrijver 1988, chapter 3; Bubeck 2015, section 2.2.
 """
 
@@ -49,18 +54,19 @@ ONE = 2**36
 """Slopes are multiples of 1 / ONE."""
 
 KNOTS = 64
-"""Of a slope in a unit of the margin."""
+"""Number of knots of a slope per unit of the margin."""
 
 LAST = 32
-"""Beyond margins of this size a slope is -1 or 0."""
+"""The margin beyond which a slope is constant: -1 below -LAST, and 0 above LAST."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarginLoss:
-    """The convex loss whose slope is linear between knots, from -1 to 0.
+    """A convex loss whose derivative is piecewise linear between knots, from -1 to 0.
 
-    Guarantee: it is 1-Lipschitz, and its slope climbs by at most `steepest`: facts of its
-    integers, which are checked, and not of a library's exponential.
+    Guarantee: the loss is 1-Lipschitz, and its slope has the Lipschitz constant `steepest`.
+    Both follow from the integers of the table, which are checked, and do not depend on how a
+    library computes an exponential.
 
     Example:
         >>> LOGISTIC.slopes(np.array([-99.0, 0.0, 99.0])) / ONE
@@ -75,11 +81,11 @@ class MarginLoss:
         ends = self.table[0], self.table[-1]
         climbs = all(low <= high for low, high in pairwise(self.table))
         if ends != (-ONE, 0) or not climbs or len(self.table) != 2 * LAST * KNOTS + 1:
-            raise InternalError("The slope of a convex loss climbs from -1 to 0.")
+            raise InternalError("The slope of a convex loss must increase from -1 to 0.")
 
     @classmethod
     def of(cls, slope: Callable[[Floats], Floats]) -> Self:
-        """By a slope at the knots."""
+        """Build the loss from the values of a slope function at the knots."""
         knots = np.arange(-LAST * KNOTS, LAST * KNOTS + 1) / KNOTS
         table = np.rint(np.clip(slope(knots), -1, 0) * ONE).astype(np.int64)
         table[0], table[-1] = -ONE, 0
@@ -87,55 +93,60 @@ class MarginLoss:
 
     @property
     def steepest(self) -> Fraction:
-        """How much the slope climbs at most in a unit of the margin."""
+        """The Lipschitz constant of the slope: its largest increase per unit of the margin."""
         most = max(high - low for low, high in pairwise(self.table))
         return Fraction(most * KNOTS, ONE)
 
     def slopes(self, margins: Floats) -> Integers:
-        """The slopes at ``margins``, in steps of 1 / ONE.
+        """Return the slopes at ``margins``, in steps of 1 / ONE.
 
-        Guarantee: each is less than one step from the exact slope at that very float.
+        Guarantee: each result is less than one step from the exact slope at that float.
         """
         place, part = self._places(margins)
         table = np.array(self.table)
-        # a part is rounded by 2**-53 at most, and no climb between knots is above 2**36 steps
+        # a part is rounded by at most 2**-53, and no increase between knots exceeds 2**36
         climb = np.rint(part * (table[place + 1] - table[place]))
         return np.asarray(table[place] + climb.astype(np.int64))
 
     def curvatures(self, margins: Floats) -> Floats:
-        """How much the slopes climb at ``margins``, roughly: for a solver, and no proof."""
+        """Return the approximate second derivatives at ``margins``.
+
+        Only a solver uses them, and no proof relies on them.
+        """
         place, _ = self._places(margins)
         return np.asarray(np.diff(np.array(self.table))[place] * (KNOTS / ONE))
 
     def _places(self, margins: Floats) -> tuple[Integers, Floats]:
-        """The knot below each margin, and how far it is on the way to the next."""
+        """Return the index of the knot below each margin, and the fraction to the next."""
         along = np.clip(margins, -LAST, LAST) * KNOTS
         below = np.minimum(np.floor(along), LAST * KNOTS - 1)
         return below.astype(np.int64) + LAST * KNOTS, along - below
 
 
 LOGISTIC = MarginLoss.of(lambda margins: -expit(-margins))
-"""The log-loss, to 3 parts in a million of its slope."""
+"""The logistic loss; its slope is accurate to 3 parts in a million."""
 
 HINGE = MarginLoss.of(lambda margins: -np.clip(1.5 - margins, 0, 1))
-"""Huber's hinge, round from 1/2 to 3/2; below, it is the hinge."""
+"""The Huberised hinge loss, which is smoothed for margins from 1/2 to 3/2."""
 
+
+# ------------------------------------------------------------------ exact minimisation
 
 Vector = list[Fraction]
 Blocks = Callable[[], Iterable[Integers]]
-"""Reads all rows, block by block, as often as it is called."""
+"""A function that reads all rows, block by block, each time it is called."""
 
 
 FINE = 96
-"""Binary digits of a direction, and of what rounding may move in an ellipsoid's own ball."""
+"""Number of binary digits of a direction, and of the precision of an ellipsoid."""
 
 SLACK = Fraction(2**64 + 1, 2**64)
-"""By how much an ellipsoid is larger than it had to be; rounding leaves far less undone."""
+"""The factor by which each ellipsoid is enlarged; rounding shrinks it by far less."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExactRisk:
-    """A risk over rows of integers, ``unit`` of which are one, in exact arithmetic."""
+    """A regularised risk in exact arithmetic, over integer rows in steps of 1 / ``unit``."""
 
     loss: MarginLoss
     penalty: Fraction
@@ -143,7 +154,7 @@ class ExactRisk:
     blocks: Blocks
 
     def minimiser(self, start: Vector, radius: Fraction, tolerance: Fraction) -> Vector:
-        """Return weights at which the gradient is no longer than ``tolerance``.
+        """Return weights at which the norm of the gradient is at most ``tolerance``.
 
         The minimiser must lie within ``radius`` of ``start``.
         """
@@ -154,7 +165,7 @@ class ExactRisk:
         point_bits = max(0, _log2(2 * size * steepest / tolerance)) + 1
         narrowest = radius * Fraction(size, size + 1) ** cuts
         bits = FINE + point_bits + max(0, _log2(size / narrowest))
-        ellipsoid = Ellipsoid.ball([_scaled(each, bits) for each in start], radius, bits)
+        ellipsoid = Ellipsoid.ball([_to_integer(each, bits) for each in start], radius, bits)
         for _ in range(cuts):
             weights = [
                 Fraction(round(Fraction(each, 2 ** (bits - point_bits))), 2**point_bits)
@@ -164,10 +175,11 @@ class ExactRisk:
             if sum(part**2 for part in gradient) <= tolerance**2:
                 return weights
             ellipsoid.cut(gradient)
-        raise InternalError("A minimiser was not found where it must be.")  # by no table
+        # no table leads here: `most_cuts` bounds the number of cuts for all of them
+        raise InternalError("The ellipsoid method exceeded its proven number of steps.")
 
     def gradient(self, weights: Vector) -> Vector:
-        """The gradient, exactly; weights are over powers of two."""
+        """Return the exact gradient; the denominators of the weights are powers of two."""
         shared = max(weight.denominator for weight in weights)
         whole = np.array([int(weight * shared) for weight in weights], dtype=object)
         table = np.array(self.loss.table, dtype=object)
@@ -175,7 +187,7 @@ class ExactRisk:
         slopes = np.array([0] * len(weights), dtype=object)
         for block in self.blocks():
             rows = block.astype(object)
-            margins = rows.dot(whole)  # over below_one
+            margins = rows.dot(whole)  # numerators over below_one
             most = LAST * below_one
             along = np.minimum(np.maximum(margins, -most), most) * KNOTS
             places = np.minimum(along // below_one, LAST * KNOTS - 1)
@@ -191,23 +203,29 @@ class ExactRisk:
 
 @dataclass(slots=True, eq=False)
 class Ellipsoid:
-    """The image of the unit ball under ``matrix``, around ``centre``: integers over 2^bits."""
+    """The image of the unit ball under ``matrix``, around ``centre``.
+
+    All integers are numerators over one power of two.
+    """
 
     centre: list[int]
     matrix: list[list[int]]
 
     @classmethod
     def ball(cls, centre: list[int], radius: Fraction, bits: int) -> Self:
-        """All points within a radius."""
-        long, size = _scaled(radius, bits) + 1, len(centre)
+        """Build the ball of a radius around a centre."""
+        long, size = _to_integer(radius, bits) + 1, len(centre)
         return cls(centre, [[long * (i == j) for j in range(size)] for i in range(size)])
 
     def cut(self, normal: Vector) -> None:
-        """Become an ellipsoid that holds all own points v with normal . (v - centre) <= 0."""
+        """Replace this by a smaller ellipsoid that contains one half of it.
+
+        That half is all points v of this ellipsoid with normal . (v - centre) <= 0.
+        """
         size = len(normal)
         shared = lcm(*(part.denominator for part in normal))
         whole = [int(part * shared) for part in normal]
-        # the normal in the ball's own coordinates, of length 2^FINE
+        # the normal in the coordinates of the unit ball, scaled to length 2^FINE
         own = [
             sum(row[j] * part for row, part in zip(self.matrix, whole, strict=True))
             for j in range(size)
@@ -231,9 +249,9 @@ class Ellipsoid:
 
 @cache
 def _factors(size: int) -> tuple[int, int]:
-    """What half an ellipsoid's axes are multiplied by, across a cut and along it, over 2^FINE.
+    """Return the factors for the axes parallel to a cut and for the axis along its normal.
 
-    Across a cut there is nothing where there is one axis.
+    Both are numerators over 2^FINE. In one dimension there is no axis parallel to the cut.
     """
     square = Fraction(size**2, size**2 - 1) if size > 1 else Fraction(1)
     across = isqrt(ceil(square * SLACK**2 * 4**FINE)) + 1
@@ -241,9 +259,9 @@ def _factors(size: int) -> tuple[int, int]:
 
 
 def steepest_gradient(loss: MarginLoss, penalty: Fraction, rows: int) -> Fraction:
-    """How much a gradient grows at most in a unit of length.
+    """Return a Lipschitz constant of the gradient.
 
-    Rows may be a few steps longer than one, by rounding: twice is more than enough.
+    By rounding, the norm of a row may exceed 1 by a few steps; the factor of 2 covers this.
     """
     return 2 * rows * loss.steepest + penalty
 
@@ -251,23 +269,23 @@ def steepest_gradient(loss: MarginLoss, penalty: Fraction, rows: int) -> Fractio
 def most_cuts(
     dimensions: int, steepest: Fraction, radius: Fraction, tolerance: Fraction
 ) -> int:
-    """How many steps the minimiser takes at most, within so much of where it begins.
+    """Return the largest number of steps until a minimiser within ``radius`` is found.
 
     Example:
         >>> most_cuts(4, Fraction(10**4), Fraction(10**3), Fraction(1, 100))
         861
     """
     doublings = max(1, _log2(2 * steepest * radius / tolerance))
-    # the natural logarithm of two is below 0.6932; a ball of less than that radius is cut once
+    # ln(2) is below 0.6932; even where the initial ball is tiny, one cut is allowed
     cuts = 2 * dimensions * (dimensions + 1) * doublings * Fraction(6932, 10_000)
     return 1 + ceil(cuts)
 
 
-def _scaled(number: Fraction, bits: int) -> int:
+def _to_integer(number: Fraction, bits: int) -> int:
     return round(number * (1 << bits))
 
 
 def _log2(number: Fraction) -> int:
-    """The logarithm of a positive number of any size, rounded up."""
+    """Return the binary logarithm of a positive number of any size, rounded up."""
     up = number.numerator.bit_length() - number.denominator.bit_length()
     return up + (number > Fraction(2 ** max(up, 0), 2 ** max(-up, 0)))

@@ -1,4 +1,9 @@
-"""Which of several public classifiers does best on private rows."""
+"""Private selection of classifiers: by public weights, by cross-validation, by a search.
+
+`ClassifierChoice` chooses among classifiers whose weights are public already. `CrossValidation`
+estimates the accuracy of a private classifier on units to which it was not fitted.
+`ModelSearch` fits several private classifiers, charges all of them, and chooses one.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -24,14 +29,14 @@ from tacit.plan import Fold, Training, TrainingSteps
 
 
 class ClassifierChoice(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
-    """One of public linear ``candidates``, chosen by how many private rows it gets wrong.
+    """A private choice of one of several public linear classifiers by its number of errors.
 
-    Each candidate is a pair: its ``coef_`` and its ``intercept_``, one row for two classes, and
-    else one a class. They must not have been fitted to these rows without privacy. Errors are
-    counted of rows clamped to the ``bounds``. All candidates are compared by one choice, which
-    costs the same however many there are.
+    Each candidate is a pair of ``coef_`` and ``intercept_``, with one row of weights for two
+    classes, and otherwise one for each class. The candidates must not have been fitted to these
+    rows without privacy. Errors are counted on rows that are clamped to the ``bounds``. All
+    candidates are compared in one choice, and its cost does not depend on their number.
 
-    Guarantee: pure ``epsilon``; the counts of errors are not released, only who was chosen.
+    Guarantee: pure ``epsilon``; only the choice is released, and the error counts are not.
     Reference: McSherry, Talwar 2007 (the exponential mechanism).
 
     Example:
@@ -42,7 +47,7 @@ class ClassifierChoice(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
     """
 
     delta = 0.0
-    """A choice has none."""
+    """The choice has pure differential privacy, so its delta is 0."""
 
     def __init__(
         self,
@@ -59,19 +64,19 @@ class ClassifierChoice(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
 
     @property
     def classes_(self) -> Any:
-        """The public classes, in the order that was given."""
+        """The public classes, in the given order."""
         return np.asarray(self.classes)
 
     def event(self, training: Training) -> core.Event:
-        """One selection; whatever cannot be compared on these rows is refused here."""
-        rows = self._labelled(training)
+        """Describe the release: one selection. Candidates that do not fit the rows raise."""
+        rows = self._labelled_rows(training)
         for rule in self._rules():
             rule.check(rows.axes)
         return self._choice().event(training)
 
     def steps(self, training: Training, gateway: Gateway) -> TrainingSteps:
-        """One reading of the rows."""
-        rules, rows = self._rules(), self._labelled(training)
+        """Read the rows once and choose a candidate."""
+        rules, rows = self._rules(), self._labelled_rows(training)
         best = yield from self._choice().chosen(rules, rows, training, gateway)
         coef, intercept = self.candidates[best]
         return (
@@ -83,12 +88,12 @@ class ClassifierChoice(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         )
 
     def predict(self, X: Any) -> Any:  # noqa: N803
-        """The class of each row of ``X`` by the chosen candidate."""
-        lines = self._asked(X) @ self.coef_.T + self.intercept_
+        """Return the class of each row of ``X`` by the chosen candidate."""
+        lines = self._validate_rows(X) @ self.coef_.T + self.intercept_
         places = lines.argmax(axis=1) if len(self.coef_) > 1 else (lines[:, 0] > 0).astype(int)
         return self.classes_[places]
 
-    def _labelled(self, training: Training) -> Labelled:
+    def _labelled_rows(self, training: Training) -> Labelled:
         axes = Points.of(training.features, self.bounds).axes
         return Labelled(axes, training.target, tuple(self.classes_.tolist()))
 
@@ -97,35 +102,35 @@ class ClassifierChoice(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
             pairs = [(coef, intercept) for coef, intercept in self.candidates]
         except (TypeError, ValueError) as error:
             raise InvalidValue(
-                "Candidates are pairs of weights and intercepts: [(coef, intercept), ...]."
+                "Candidates must be pairs of weights and intercepts: [(coef, intercept), ...]."
             ) from error
         return [LinearRule.of(*pair, classes=len(self.classes_)) for pair in pairs]
 
     def _choice(self) -> FewestErrors:
         if not self.epsilon > 0:
-            raise InvalidValue(f"A choice has an epsilon above 0, not {self.epsilon!r}.")
+            raise InvalidValue(f"A choice needs an epsilon above 0, not {self.epsilon!r}.")
         return FewestErrors(exact(self.epsilon), len(self._rules()))
 
-    def _checked(self, X: Any, y: Any) -> tuple[Any, Any]:  # noqa: N803
-        features, target = super()._checked(X, y)
+    def _validate(self, X: Any, y: Any) -> tuple[Any, Any]:  # noqa: N803
+        features, target = super()._validate(X, y)
         check_classification_targets(target)
         return features, target
 
 
-# ------------------------------------------------------------------ cross validation
-# How well a private classifier does on units that it was not fitted to, fold by fold.
+# ------------------------------------------------------------------ cross-validation
 
 
 class CrossValidation(PrivateEstimator):
-    """The accuracy of a ``model`` in each of so many ``folds`` of the units.
+    """Cross-validation: the noisy accuracy of a ``model`` in each fold of the units.
 
-    For each fold the model is fitted to the units of all others, at its own loss, and scored on
-    those of the fold: the errors and the rows there are counted, and noise is added to both.
-    ``epsilon`` and ``delta`` are those of all scores together.
+    For each of the ``folds``, the model is fitted to the units of all other folds, at its own
+    privacy loss, and scored on the units of the fold: errors and rows are counted, and noise is
+    added to both. ``epsilon`` and ``delta`` are the loss of all scores together.
 
-    Guarantee: a unit is in one fold. Where units are added or removed, it is in all fits but
-    one, and those are charged; where one is replaced, another may be in that fold, and all are.
-    A unit moves the counts of one fold alone, so that all scores cost what one does.
+    Guarantee: a unit is in one fold. Where units are added or removed, a unit takes part in all
+    fits but one, and these are charged. Where a unit is replaced, the new unit may be in
+    another fold, and all fits are charged. A unit changes the counts of one fold only, so that
+    the scores of all folds together cost as much as one.
 
     Example:
         >>> from tacit.ml.linear_classifiers import LogisticRegression
@@ -142,67 +147,72 @@ class CrossValidation(PrivateEstimator):
         self.delta = delta
 
     def event(self, training: Training) -> core.Event:
-        """The fits that one unit is in, and the counts of its fold."""
+        """Describe the releases: the fits that contain one unit, and the counts of folds."""
         scored_rows(self.model, training)
         one_way = training.neighbours is core.Neighbours.ADD_REMOVE
         fits = core.Repeated(self.model.event(training), self.folds - one_way)
-        return core.Composed((fits, self._noise(training).event(self._moved(training))))
+        return core.Composed((fits, self._noise(training).event(self._sensitivity(training))))
 
     def steps(self, training: Training, gateway: Gateway) -> TrainingSteps:
-        """The fits, one for each fold, and at last the counts of all folds at once."""
+        """Fit once for each fold, then release the counts of all folds together."""
         rows, counts = scored_rows(self.model, training), []
         for number in range(self.folds):
             fold = Fold(number, self.folds)
             others = replace(training, fold=fold.others)
             found = yield from self.model.steps(others, gateway)
             table = yield rows.step(replace(training, fold=fold))
-            counts.append(_counted(table, rule_of(self.model, found), rows))
-        noisy = self._noise(training).release(together(counts), self._moved(training), gateway)
+            counts.append(_count_errors(table, rule_of(self.model, found), rows))
+        moved = self._sensitivity(training)
+        noisy = self._noise(training).release(together(counts), moved, gateway)
         errors, sizes = floats_of(noisy).reshape(-1, 2).T
         scores = np.clip(1 - errors / np.maximum(sizes, 1), 0, 1)
         return (parameter("test_scores_", scores), parameter("mean_score_", scores.mean()))
 
     def _noise(self, training: Training) -> Gaussian:
-        return Gaussian(self._moved(training).square / (2 * self.rho))
+        return Gaussian(self._sensitivity(training).square / (2 * self.rho))
 
-    def _moved(self, training: Training) -> core.Sensitivity:
-        """Of the errors and the rows of all folds; two units add up, and never point apart."""
+    def _sensitivity(self, training: Training) -> core.Sensitivity:
+        """Return the L2 sensitivity of the error and row counts of all folds.
+
+        Counts are not negative. So the square of the difference between two units' counts is
+        at most the sum of their squares, which is the factor `additions` for a replaced unit.
+        """
         rule = core.Rule("a unit is in one fold", (f"max_rows={training.max_rows}",))
         square = Fraction(2 * training.max_rows**2 * training.neighbours.additions)
         return core.Sensitivity(square, core.Norm.L2, rule)
 
 
-def _counted(
+def _count_errors(
     table: core.Secret[UnitRows], rule: LinearRule, rows: Labelled
 ) -> core.Secret[Integers]:
-    """How many rows the rule gets wrong, and how many there are."""
+    """Return the number of misclassified rows and the number of rows, as a secret."""
 
-    def counted(found: UnitRows) -> Integers:
-        missed = size = 0
+    def count(found: UnitRows) -> Integers:
+        errors = size = 0
         for block in found.blocks(len(rows.classes)):
-            missed += int(rule.missed(block, rows.axes).sum())
+            errors += int(rule.missed(block, rows.axes).sum())
             size += len(block)
-        return np.array([missed, size])
+        return np.array([errors, size])
 
-    return inside(table, counted)
+    return inside(table, count)
 
 
 # ------------------------------------------------------------------ model search
-# A search for settings: candidates are fitted, all are charged, and one is chosen.
 
 BEST = "best"
+"""The prefix of the chosen candidate's parameters."""
 
 
 class ModelSearch(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
-    """Of private ``candidates``, fitted to all folds but one, that which errs least on it.
+    """A search for the best of several private classifiers on a fold that is left out.
 
-    Candidates are linear classifiers or pipelines of one, over the same classes and bounds.
-    Each is fitted at its own loss. Which is best is a choice by the exponential mechanism, on
-    its errors in the fold that was left out: the errors themselves are not released, nor what
-    was learned by those that were not chosen.
+    Candidates are linear classifiers, or pipelines with one, over the same classes and bounds.
+    Each is fitted to all folds but the last, at its own privacy loss. The exponential mechanism
+    then chooses one by its errors in the last fold. The error counts are not released, and
+    neither are the parameters of candidates that were not chosen.
 
-    Guarantee: the sum of what all candidates lose, and ``epsilon`` for the choice. Trying many
-    settings is not free, and is not charged as if the best had been the only one.
+    Guarantee: the sum of the losses of all candidates, and ``epsilon`` for the choice. Trying
+    many settings is charged in full, and not as if the best one had been the only one.
 
     Example:
         >>> from tacit.ml.linear_classifiers import LogisticRegression
@@ -225,21 +235,21 @@ class ModelSearch(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         self.delta = delta
 
     def event(self, training: Training) -> core.Event:
-        """All fits, and the choice."""
+        """Describe the releases for the accountant: all fits, and the choice."""
         self._rows(training)
         fits = [model.event(training) for model in self.candidates]
         return core.Composed((*fits, self._choice().event(training)))
 
     def steps(self, training: Training, gateway: Gateway) -> TrainingSteps:
-        """The steps of each candidate outside of the last fold, and one reading of it."""
+        """Fit each candidate outside the last fold, then read that fold once to choose."""
         fold, choice = Fold(self.folds - 1, self.folds), self._choice()
         fitted = []
         for model in self.candidates:
             found = yield from model.steps(replace(training, fold=fold.others), gateway)
             fitted.append(found)
         rules = [rule_of(*each) for each in zip(self.candidates, fitted, strict=True)]
-        held = replace(training, fold=fold)
-        best = yield from choice.chosen(rules, self._rows(training), held, gateway)
+        left_out = replace(training, fold=fold)
+        best = yield from choice.chosen(rules, self._rows(training), left_out, gateway)
         return (core.Parameter.of("best_index_", best), *prefixed(BEST, fitted[best]))
 
     def learn(
@@ -248,7 +258,10 @@ class ModelSearch(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         guarantee: core.Guarantee,
         names: Sequence[str] = (),
     ) -> Self:
-        """Which was chosen, as ``best_index_``, and itself as ``best_estimator_``."""
+        """Store the index of the choice, and the chosen estimator with its parameters.
+
+        They are the attributes ``best_index_`` and ``best_estimator_``.
+        """
         found = list(parameters)
         super().learn([each for each in found if "__" not in each.name], guarantee, names)
         chosen = clone(self.candidates[self.best_index_])
@@ -256,19 +269,19 @@ class ModelSearch(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> Any:  # noqa: N803
-        """What the chosen candidate predicts."""
+        """Return the predictions of the chosen candidate."""
         return self.best_estimator_.predict(X)
 
     def _rows(self, training: Training) -> Labelled:
         rows = {scored_rows(model, training) for model in self.candidates}
         if len(rows) != 1:
             raise InvalidValue(
-                "A search has one candidate or more, and all are compared on the same classes "
-                "and bounds."
+                "A search needs at least one candidate, and all candidates must have the same "
+                "classes and bounds."
             )
         return rows.pop()
 
     def _choice(self) -> FewestErrors:
         if not self.epsilon > 0:
-            raise InvalidValue(f"A search has an epsilon above 0, not {self.epsilon!r}.")
+            raise InvalidValue(f"A search needs an epsilon above 0, not {self.epsilon!r}.")
         return FewestErrors(exact(self.epsilon), len(self.candidates))

@@ -1,4 +1,4 @@
-"""Naive Bayes: what each public class is like, column by column."""
+"""Gaussian naive Bayes from noisy counts, sums and sums of squares of each class."""
 
 from typing import Any
 
@@ -16,12 +16,12 @@ from tacit.plan import REACH, StepsKey, Training, TrainingSteps, label_key
 
 
 class GaussianNB(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
-    """Classes as normal laws of independent columns, whose means and variances are released.
+    """A classifier that models the columns of each class as independent normal variables.
 
-    The ``classes`` are public, and a row of another is left out. A row is in one class, so that
-    all classes together cost what one does.
+    The ``classes`` are public, and rows of any other class are left out. Each row is in one
+    class, so that the releases for all classes together cost as much as for one.
 
-    Guarantee: three Gaussian releases: of the numbers of rows, the sums and the squares.
+    Guarantee: three Gaussian releases: of row counts, sums and sums of squares.
 
     Example:
         >>> GaussianNB(classes=["no", "yes"], bounds=(0, 1)).get_params()["classes"]
@@ -42,13 +42,13 @@ class GaussianNB(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         self.classes = classes
 
     def event(self, training: Training) -> Event:
-        """Gaussian noise on the counts, the sums and the squares of all classes."""
+        """Describe the releases: noise on counts, sums and sums of squares of all classes."""
         self._key(training)
         parts = NoisyMoments(self._points(training).axes).sums(training.max_rows)
         return event_of(parts, training, self.rho)
 
     def steps(self, training: Training, gateway: Gateway) -> TrainingSteps:
-        """One scan of the rows, by their classes."""
+        """Scan the rows once, grouped by class, and return the parameters of each class."""
         points, key = self._points(training), self._key(training)
         moments = NoisyMoments(points.axes)
         parts = moments.sums(training.max_rows)
@@ -65,11 +65,11 @@ class GaussianNB(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         )
 
     def predict(self, X: Any) -> Any:  # noqa: N803
-        """The likeliest class of each row of ``X``."""
+        """Return the most likely class of each row of ``X``."""
         return self.classes_[self._log_joint(X).argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> Any:  # noqa: N803
-        """How likely each class is for each row of ``X``."""
+        """Return the probability of each class for each row of ``X``."""
         joint = self._log_joint(X)
         likely = np.exp(joint - joint.max(axis=1, keepdims=True))
         return likely / likely.sum(axis=1, keepdims=True)
@@ -80,13 +80,13 @@ class GaussianNB(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         return np.asarray(self.classes)
 
     def _log_joint(self, X: Any) -> Any:  # noqa: N803
-        rows = self._asked(X)[:, None, :]
+        rows = self._validate_rows(X)[:, None, :]
         off = (rows - self.theta_) ** 2 / self.var_ + np.log(2 * np.pi * self.var_)
         return np.log(self.class_prior_) - off.sum(axis=2) / 2
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True  # on as few rows as scikit-learn checks with
+        tags.classifier_tags.poor_score = True  # scikit-learn's checks use too few rows
         return tags
 
     def _points(self, training: Training) -> Points:
@@ -95,16 +95,16 @@ class GaussianNB(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
     def _key(self, training: Training) -> StepsKey:
         column = training.target
         if column is None:
-            raise InvalidValue("A classifier needs a target: the column of the classes.")
+            raise InvalidValue("A classifier needs a target: name the column of the classes.")
         classes = [] if self.classes is None else np.asarray(self.classes).tolist()
         if len(set(classes)) < max(2, len(classes)):
             raise InvalidValue(
-                "A classifier has two public classes or more, each once: give them, as "
-                "classes=[0, 1]; they are not learned from the target."
+                "A classifier needs at least two different public classes, which are not "
+                "learned from the target; give them, for example classes=[0, 1]."
             )
         return label_key(column, classes)
 
-    def _checked(self, X: Any, y: Any) -> tuple[Any, Any]:  # noqa: N803
-        features, target = super()._checked(X, y)
+    def _validate(self, X: Any, y: Any) -> tuple[Any, Any]:  # noqa: N803
+        features, target = super()._validate(X, y)
         check_classification_targets(target)
         return features, target

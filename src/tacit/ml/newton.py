@@ -1,4 +1,10 @@
-"""The covariance of a noisy M-estimate: a sandwich of released matrices, and the noise."""
+"""The sandwich estimator of a covariance, and Newton's method, with noise.
+
+`Sandwich` computes the covariance of an M-estimate from two released matrices, and adds the
+variance of the privacy noise. `NoisySandwich` releases the two matrices, at the weights where
+an iteration has ended. `NoisyNewton` is Newton's method with a noisy gradient and a noisy slope
+matrix in each step. It needs few steps, and its privacy loss is fixed in advance.
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,14 +21,16 @@ from tacit.ml.finite_algebra import Floats, eigen, finite, inverse, solve
 from tacit.ml.robust_scores import MallowsScores, unpacked
 
 LEAST_SLOPE = 0.05
-"""Eigenvalues of a noisy slope are at least this: below, no interval is printed."""
+"""The lower bound on the eigenvalues of a noisy slope; below it, no interval is printed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sandwich:
-    """Released means over units: ``slope`` M of the scores, and ``square`` Q of them.
+    """The sandwich estimator from released means over units.
 
-    ``slope_noise`` is the deviation of an entry of M, taken where the ``arrival`` was.
+    ``slope`` is the mean slope M of the scores, and ``square`` is the mean Q of their outer
+    products, both at the weights of ``arrival``. ``slope_noise`` is the standard deviation of
+    the noise on an entry of M.
 
     Reference: Avella-Medina, Bradshaw, Loh 2023; the noise of a finite number of steps, and
     when an interval may be printed at all, are derived in docs/privacy/models.md.
@@ -36,21 +44,21 @@ class Sandwich:
 
     @property
     def covariance(self) -> Floats:
-        """Of the weights, from sampling and from noise: M^-1 Q M^-1 / n + N."""
+        """The covariance of the weights from sampling and from noise: M^-1 Q M^-1 / n + N."""
         back = inverse(floored(self.slope, LEAST_SLOPE))
         square = floored(self.square, 0.0)
         return finite(back @ square @ back / self.units + self.noise)
 
     @property
     def noise(self) -> Floats:
-        """N, what the noise of the steps leaves in the weights."""
+        """The covariance N that the noise of the steps leaves in the weights."""
         return self.arrival.noise(floored(self.slope, LEAST_SLOPE))
 
     @property
     def is_honest(self) -> bool:
-        """Whether an interval may be printed: the steps arrived, and the slope is known.
+        """Whether an interval may be printed: the steps converged and the slope is accurate.
 
-        All that it looks at was released.
+        The answer uses released numbers only.
         """
         least = float(eigen(self.slope)[0][0])
         if least < LEAST_SLOPE or self.slope_noise > SMALL * least:
@@ -59,20 +67,20 @@ class Sandwich:
 
 
 def floored(matrix: Floats, least: float) -> Floats:
-    """The symmetric matrix with no eigenvalue below ``least``."""
+    """Return the symmetric matrix with eigenvalues below ``least`` raised to ``least``."""
     values, vectors = eigen(matrix)
     return finite((vectors * np.maximum(values, least)) @ vectors.T)
 
 
-# ------------------------------------------------------------------ noisy sandwich
-# The two matrices of a sandwich, summed over units with noise where a walk has ended.
+# ------------------------------------------------------------------ release of the matrices
 
 
 @dataclass(frozen=True, slots=True)
 class NoisySandwich:
-    """Slopes of scores, ``steepest`` at most, and squares of scores, ``longest`` at most.
+    """The release of the two matrices of a sandwich: slopes, and outer products of scores.
 
-    Each gets one half of the ``loss``.
+    The norm of a slope is at most ``steepest``, and the norm of a score at most ``longest``.
+    Each matrix gets one half of the privacy ``loss``.
 
     Example:
         >>> both = NoisySandwich(4.0, 2.0, 3, Neighbours.ADD_REMOVE, Loss.zcdp("0.1"))
@@ -87,7 +95,7 @@ class NoisySandwich:
     loss: Loss
 
     def event(self) -> Composed:
-        """Two matrices."""
+        """Describe the releases for the accountant: two matrices."""
         return Composed((self._slope.event(), self._square.event()))
 
     def release(
@@ -98,7 +106,7 @@ class NoisySandwich:
         units: float,
         gateway: Gateway,
     ) -> Sandwich:
-        """Both, where the walk has arrived."""
+        """Release both matrices at the weights where the iteration has ended."""
         weights = arrival.weights
         slopes = self._slope.release(rows, partial(scores.slopes, weights), gateway)
         squares = self._square.release(rows, partial(scores.squares, weights), gateway)
@@ -123,25 +131,24 @@ class NoisySandwich:
         return ClippedSum(clip, entries, self.neighbours, self.loss.part(Fraction(1, 2)))
 
 
-# ------------------------------------------------------------------ newton
-# Noisy Newton steps over the rows of units: few, and each with a slope of its own.
+# ------------------------------------------------------------------ Newton's method
 
 SLOPE_SHARE = Fraction(1, 2)
-"""Of the loss, for the slopes; the count and the gradients share the rest."""
+"""The share of the privacy loss for the slopes; count and gradients share the rest."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoisyNewton:
-    """So many ``steps`` against mean scores of rows, each divided by their mean slope.
+    """Newton's method with ``steps`` steps, each from a noisy gradient and a noisy slope.
 
     A unit's scores are clipped to the norm ``clip``, and its slopes, which are symmetric
-    matrices, to ``steepest``. All steps but the last go by the slopes that scores have at most,
-    for far away their own are too flat, and would lead past the place that is looked for.
-    Eigenvalues of a mean slope are floored, and no step is longer than ``clip``: where slopes
-    are little but noise, the steps do not run away.
+    matrices, to the norm ``steepest``. All steps but the last use an upper bound on the slopes:
+    far from the solution the true slopes are too flat, and a step would overshoot. The
+    eigenvalues of a mean slope are bounded from below, and no step is longer than ``clip``, so
+    that the weights do not diverge where the noise is larger than the slope.
 
     Guarantee: ``event()`` stays within ``loss``, whatever the rows and scores.
-    Reference: Avella-Medina, Bradshaw, Loh 2023, algorithm 2, from another start.
+    Reference: Avella-Medina, Bradshaw, Loh 2023, algorithm 2, from a different starting point.
 
     Example:
         >>> newton = NoisyNewton(5, 1.0, 4.0, 3, Neighbours.ADD_REMOVE, Loss.zcdp("0.1"))
@@ -157,18 +164,18 @@ class NoisyNewton:
     loss: Loss
 
     def event(self) -> Composed:
-        """One count, and a gradient and a slope for each step."""
+        """Describe the releases: one count, and a gradient and a slope for each step."""
         descent = self._descent.event()
         return Composed((descent, Repeated(self.slope.event(), self.steps)))
 
     @property
     def slope(self) -> ClippedSum:
-        """The sum of slopes of one step, packed."""
+        """The noisy sum of slopes in one step, as a packed symmetric matrix."""
         entries, share = self.dimensions * (self.dimensions + 1) // 2, SLOPE_SHARE / self.steps
         return ClippedSum(self.steepest, entries, self.neighbours, self.loss.part(share))
 
     def units(self, rows: Secret[UnitRows], gateway: Gateway) -> float:
-        """How many units there are, noisy, and 1 at least."""
+        """Release the noisy number of units, which is at least 1."""
         return self._descent.units(rows, gateway)
 
     def path(
@@ -178,7 +185,10 @@ class NoisyNewton:
         units: float,
         gateway: Gateway,
     ) -> Floats:
-        """The weights before and after each step, from 0 on; made of what was released."""
+        """Return the weights before and after each step, starting from 0.
+
+        They depend on the rows through released numbers only.
+        """
         weights, gradient, slope = np.zeros(self.dimensions), self._descent.gradient, self.slope
         found = [weights]
         for place in range(self.steps):
@@ -193,7 +203,7 @@ class NoisyNewton:
         return np.array(found)
 
     def arrival(self, path: Floats, units: float) -> NewtonArrival:
-        """What there is to say of the end of a ``path``."""
+        """Describe the end of a ``path``, for confidence intervals."""
         gradient_noise = self._descent.gradient.deviation / units
         slope_noise = self.slope.deviation / units
         last = path[-1] - path[-2]
@@ -201,6 +211,6 @@ class NoisyNewton:
 
     @property
     def _descent(self) -> NoisyDescent:
-        """The count and the gradients, which are those of a descent."""
+        """The releases of the count and the gradients, as in gradient descent."""
         loss = self.loss.part(1 - SLOPE_SHARE)
         return NoisyDescent(self.steps, self.clip, 1.0, self.dimensions, self.neighbours, loss)

@@ -1,4 +1,10 @@
-"""The minimiser of a regularised risk with Gaussian noise for what one unit moves it."""
+"""Output perturbation: the minimiser of a regularised risk, with Gaussian noise.
+
+Because the risk is strongly convex, one unit can move its minimiser only by a known distance.
+`NoisyMinimiser` computes that distance, including how far the solver may stop from the exact
+minimiser and the rounding to a grid, and adds noise for it. `OutputPerturbation` is the
+estimator for two classes.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,23 +28,24 @@ from tacit.numeric import exact
 from tacit.plan import Training, TrainingSteps
 
 MOST_PENALTY = 1e200
-"""Beyond it steps would leave the floats."""
+"""The largest penalty; beyond it, grid steps would leave the range of floats."""
 
 MOST_STEPS = 2**15
-"""How often integers may have to read the rows, where floats do not arrive."""
+"""The largest number of scans of the rows by the exact solver, if floats do not converge."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoisyMinimiser:
-    """Weights that minimise losses of margins and ``penalty`` / 2 times their squared length.
+    """The release of weights that minimise a regularised risk over margins.
 
-    Rows are shortened to length one; a unit has at most ``max_rows`` of them. ``tolerance`` is
-    how long the gradient may still be where the solver ends, by its certificate.
+    The risk is the sum of the losses and ``penalty`` / 2 times the squared norm of the weights.
+    Rows are clipped to norm 1, and a unit has at most ``max_rows`` of them. ``tolerance`` is
+    the norm of the gradient up to which the solver may stop; the solver certifies it.
 
-    Guarantee: released in steps of 1 / (STEPS * penalty), of which one unit moves the weights
-    by at most `moved`: the risk is ``penalty``-strongly convex, and a unit's part of its
-    gradient is no longer than ``max_rows`` rows. What the solver left, and what rounding to
-    steps adds, is charged.
+    Guarantee: the weights are released in grid steps of 1 / (STEPS * penalty), and their
+    sensitivity to one unit is bounded. This holds because the risk is ``penalty``-strongly
+    convex, and a unit's part of the gradient has at most the norm of ``max_rows`` rows. The
+    distance between solver and minimiser, and the rounding to the grid, are included.
     Reference: Chaudhuri, Monteleoni, Sarwate 2011, corollary 8, with the solver in it.
 
     Example:
@@ -61,15 +68,15 @@ class NoisyMinimiser:
     def __post_init__(self) -> None:
         if not (0 < self.penalty < MOST_PENALTY and self.tolerance > 0):
             raise InvalidValue(
-                f"A minimiser needs a penalty between 0 and {MOST_PENALTY:g} and a tolerance "
-                f"above 0, and {self.penalty} and {self.tolerance} were given."
+                f"The penalty must be between 0 and {MOST_PENALTY:g} and the tolerance above "
+                f"0, but {self.penalty} and {self.tolerance} were given."
             )
         least = least_tolerance(self.curve, self.penalty, self.dimensions)
         if exact(self.tolerance) < least:
             raise InvalidValue(
-                f"With a penalty of {self.penalty} and {self.dimensions} weights a gradient "
-                f"can be certified to {float(least):.2g}, and not to {self.tolerance}; raise "
-                "one of the two."
+                f"With a penalty of {self.penalty} and {self.dimensions} weights, a gradient "
+                f"can be certified to {float(least):.2g}, but not to {self.tolerance}; use a "
+                "larger penalty or a larger tolerance."
             )
         steps = steps_by_integers(
             self.curve, self.penalty, self.dimensions, exact(self.tolerance)
@@ -77,24 +84,24 @@ class NoisyMinimiser:
         if steps > MOST_STEPS:
             raise InvalidValue(
                 f"With {self.dimensions} weights, a penalty of {self.penalty} and a tolerance "
-                f"of {self.tolerance} a minimiser may take {steps} steps on some table, and "
-                f"{MOST_STEPS} are the most; take {self._most_weights()} weights or fewer, or "
-                "raise the penalty or the tolerance."
+                f"of {self.tolerance}, the solver may need {steps} steps, but at most "
+                f"{MOST_STEPS} are allowed; use at most {self._most_weights()} weights, or a "
+                "larger penalty or tolerance."
             )
 
     def _most_weights(self) -> int:
-        """How many weights can be minimised with this penalty and tolerance."""
+        """Return the largest number of weights for this penalty and tolerance."""
         one = steps_by_integers(self.curve, self.penalty, 1, exact(self.tolerance))
         # steps grow as d (d + 1) / 2
         return max(1, (isqrt(1 + 8 * MOST_STEPS // one) - 1) // 2)
 
     @property
     def moved(self) -> Sensitivity:
-        """How many steps one unit moves the released weights at most."""
+        """The sensitivity of the released weights to one unit, in grid steps."""
         exactly = self.max_rows * self.neighbours.additions * reach_of(self.dimensions)
-        # both neighbours' solvers may stop short, each in its own direction
+        # on both neighbouring datasets the solver may stop early, in any direction
         solver = ceil(2 * exact(self.tolerance) * STEPS)
-        # half a step in each weight of either, and less than one step for their division
+        # rounding: half a step in each weight of either dataset, and less than one for division
         rounding = isqrt(self.dimensions) + 2
         facts = (f"minimisers={exactly}", f"solvers={solver}", f"rounding={rounding}")
         rule = Rule("a strongly convex risk, and a certificate of its solver", facts)
@@ -102,43 +109,45 @@ class NoisyMinimiser:
 
     @property
     def step(self) -> float:
-        """Of the weights that are released."""
+        """The grid step of the released weights."""
         return 1 / (STEPS * self.penalty)
 
     @property
     def deviation(self) -> float:
-        """Of the noise of each weight."""
+        """The standard deviation of the noise on each weight."""
         return float(finite(root_of(self._mechanism().variance) * self.step))
 
     def event(self) -> GaussianNoise:
-        """Gaussian noise, once."""
+        """Describe the release for the accountant: Gaussian noise on the weights."""
         return self._mechanism().event(self.moved)
 
     def release(
         self, rows: Secret[UnitRows], vectors: Callable[[Integers], Floats], gateway: Gateway
     ) -> Floats:
-        """The noisy weights for what ``vectors`` makes of rows, each times its class' sign."""
+        """Release the noisy weights.
+
+        ``vectors`` computes from a block of rows the features times the sign of the class.
+        """
         steps = inside(rows, lambda table: self._total(table, vectors))
         noisy = self._mechanism().release(steps, self.moved, gateway)
         return finite(floats_of(noisy) * self.step)
 
     def steps(self, vectors: Floats) -> Integers:
-        """The weights for rows that fit one matrix, in steps; rows are shortened first."""
+        """Return the exact weights in grid steps, for rows in one matrix; rows are clipped."""
         return self._steps(clipped_steps(vectors, 1.0))
 
     def _total(self, table: UnitRows, vectors: Callable[[Integers], Floats]) -> Integers:
-        """The same for rows that are read in blocks."""
-        shortened = UnitRows(self.dimensions)
-        with np.errstate(all="ignore"):  # what is no number counts as nothing
+        """Return the exact weights in grid steps, for rows that are read in blocks."""
+        clipped = UnitRows(self.dimensions)
+        with np.errstate(all="ignore"):  # `clipped_steps` replaces NaN and infinity by 0
             for block in table.blocks(self.dimensions):
-                shortened.add(block[:, 0], clipped_steps(vectors(block), 1.0).T)
-        return self._steps(shortened)
+                clipped.add(block[:, 0], clipped_steps(vectors(block), 1.0).T)
+        return self._steps(clipped)
 
     def _steps(self, rows: Integers | UnitRows) -> Integers:
-        """The weights in steps, at most as many as rows times `STEPS`.
+        """Return the exact weights for clipped rows, rounded to grid steps.
 
-        They become integers as fractions: no product of floats is rounded, and none can leave
-        the integers.
+        The product is computed with fractions, so it is rounded once and cannot overflow.
         """
         risk = RegularisedRisk(self.curve, self.penalty, rows)
         fine = STEPS * exact(self.penalty)
@@ -149,28 +158,27 @@ class NoisyMinimiser:
         return Gaussian(Fraction(ceil(self.moved.square / (2 * self.loss.amount))))
 
 
-# ------------------------------------------------------------------ output perturbation
-# The lectures' private learning: a regularised minimiser, with noise on what comes out.
+# ------------------------------------------------------------------ the estimator
 
 CURVES = {"hinge": HINGE, "logistic": LOGISTIC}
 
 
 class OutputPerturbation(LinearClassifier):
-    """A line between two classes that minimises a regularised risk, with noise on its weights.
+    """A linear classifier for two classes: a regularised minimiser with noise on its weights.
 
     Features are scaled by their public ``bounds`` (or ``scales``), and a row, with its constant
-    1, is divided by ``norm`` and shortened to length one. Its ``loss`` is that of logistic
-    regression or of a support vector machine ("hinge", rounded). The risk is the *sum* of the
-    rows' losses and ``penalty`` / 2 times the squared length of the weights, the intercept's
-    too: scikit-learn's C is 1 / penalty. The lectures' mean loss and lambda |w|^2 over n rows
-    is a penalty of 2 n lambda; with lambda / 2 it is n lambda.
+    1, is divided by ``norm`` and clipped to norm 1. The ``loss`` is "logistic", as in logistic
+    regression, or "hinge", as in a support vector machine, smoothed. The risk is the *sum* of
+    the rows' losses and ``penalty`` / 2 times the squared norm of the weights, including the
+    intercept: scikit-learn's C is 1 / penalty. Where a textbook minimises the mean loss plus
+    lambda |w|^2 over n rows, the penalty is 2 n lambda; with lambda / 2 |w|^2, it is n lambda.
 
-    `LogisticRegression` and `LinearSVC` are far nearer to the best line at the same loss; this
-    one is their baseline, and shows what a proof about a minimiser needs.
+    `LogisticRegression` and `LinearSVC` are much more accurate at the same privacy loss. This
+    estimator is a baseline for them, and shows what a proof about a minimiser requires.
 
-    Guarantee: one Gaussian release within rho. One unit moves the weights by its rows over the
-    penalty, or by twice that where it is replaced; how far the solver's certificate leaves it
-    from the minimiser, ``tolerance`` over penalty, is charged for both neighbours.
+    Guarantee: one Gaussian release within rho. Adding or removing one unit moves the minimiser
+    by at most ``max_rows`` / penalty, and replacing one by twice that. The solver's distance
+    from the minimiser, at most ``tolerance`` / penalty, is added for both neighbours.
     Reference: Chaudhuri, Monteleoni, Sarwate 2011, algorithm 1, with Gaussian noise.
 
     Example:
@@ -205,27 +213,28 @@ class OutputPerturbation(LinearClassifier):
         self.fit_intercept = fit_intercept
 
     def event(self, training: Training) -> Event:
-        """Gaussian noise, once."""
+        """Describe the release for the accountant: Gaussian noise on the weights."""
         return self.noisy(training, self.rows(training)).event()
 
     def steps(self, training: Training, gateway: Gateway) -> TrainingSteps:
-        """One reading of the rows, and their minimiser with noise."""
+        """Read the rows once, and return their minimiser with noise."""
         scaled = self.rows(training)
         noisy = self.noisy(training, scaled)
         rows = yield scaled.step(training)
 
-        def signed(table: Integers) -> Floats:
+        def times_sign(table: Integers) -> Floats:
             signs = 2.0 * table[:, -1] - 1
             return np.asarray(scaled.features(table) * (signs / self.norm)[:, None])
 
-        return self._lines(noisy.release(rows, signed, gateway) / self.norm, scaled)
+        return self._lines(noisy.release(rows, times_sign, gateway) / self.norm, scaled)
 
     def noisy(self, training: Training, scaled: ScaledRows) -> NoisyMinimiser:
-        """What is released, from public settings alone."""
+        """Return the release that a fit makes, from public settings alone."""
         if len(self.classes) != BINARY or self.loss not in CURVES or not self.norm > 0:
             raise InvalidValue(
-                "Output perturbation is for two classes, a loss of hinge or logistic and a "
-                f"norm above 0; {len(self.classes)}, {self.loss!r} and {self.norm} were given."
+                "Output perturbation needs two classes, a loss of 'hinge' or 'logistic', and "
+                f"a norm above 0, but {len(self.classes)} classes, {self.loss!r} and "
+                f"{self.norm} were given."
             )
         return NoisyMinimiser(
             CURVES[self.loss],

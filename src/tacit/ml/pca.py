@@ -1,4 +1,4 @@
-"""Principal components: the directions in which rows vary most, off a noisy matrix."""
+"""Principal component analysis from a noisy covariance matrix."""
 
 from fractions import Fraction
 from typing import Any
@@ -23,15 +23,18 @@ from tacit.ml.sufficient_statistics import (
 from tacit.plan import REACH, Training, TrainingSteps
 
 COUNT, SUMS = Fraction(1, 100), Fraction(14, 100)
-"""Of the loss: for the count, and for the sums where rows are centred. The rest is X'X's."""
+"""The shares of the privacy loss for the count, and for the sums if rows are centred.
+
+The rest is for X'X.
+"""
 
 
 class PCA(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
-    """The eigenvectors of a covariance matrix that was released with noise.
+    """Principal component analysis by the eigenvectors of a noisy covariance matrix.
 
-    With ``centred`` the mean is released too, and the rows are taken from it; without, they are
-    taken from the centre of their bounds, and nearly all loss is for the matrix. Rows farther
-    from that centre than ``norm``, in units of half their bounds, are left out.
+    With ``centred``, the mean is released too, and rows are centred on it. Without, rows are
+    centred on the middle of their bounds, and nearly all of the privacy loss is for the matrix.
+    Rows farther than ``norm`` from that middle, in units of half the bounds, are left out.
 
     Guarantee: two Gaussian releases, or three.
     Reference: Dwork, Talwar, Thakurta, Zhang 2014 (Analyze Gauss).
@@ -59,11 +62,11 @@ class PCA(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
         self.centred = centred
 
     def event(self, training: Training) -> Event:
-        """Gaussian noise on the matrix, the count, and the sums where rows are centred."""
+        """Describe the releases: noise on the matrix, the count, and the sums if centred."""
         return event_of(self._parts(training), training, self.rho)
 
     def steps(self, training: Training, gateway: Gateway) -> TrainingSteps:
-        """One scan of the rows."""
+        """Scan the rows once, and return the components."""
         points, parts = self._points(training), self._parts(training)
         found = yield from released(parts, training, self.rho, gateway, points.inside)
         matrix = Gram(points).matrix(found[0])
@@ -85,11 +88,11 @@ class PCA(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
         )
 
     def transform(self, X: Any) -> Any:  # noqa: N803
-        """Rows ``X`` along the components."""
-        return (self._asked(X) - self.mean_) @ self.components_.T
+        """Project the rows of ``X`` on the components."""
+        return (self._validate_rows(X) - self.mean_) @ self.components_.T
 
     def inverse_transform(self, X: Any) -> Any:  # noqa: N803
-        """The rows that components stand for."""
+        """Return the rows with the given coordinates along the components."""
         return np.asarray(X) @ self.components_ + self.mean_
 
     @property
@@ -99,8 +102,8 @@ class PCA(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
     def _points(self, training: Training) -> Points:
         if not 1 <= self.n_components <= len(training.features):
             raise InvalidValue(
-                f"There are between 1 and {len(training.features)} components, one for each "
-                f"feature at most, and n_components={self.n_components} was given."
+                f"There must be between 1 and {len(training.features)} components, at most "
+                f"one for each feature, but n_components={self.n_components} was given."
             )
         return Points.of(training.features, self.bounds, self.norm)
 

@@ -1,4 +1,8 @@
-"""Means and deviations of columns, and columns without them."""
+"""A private standard scaler, and a pipeline of a private scaler and a private model.
+
+The scaler releases means and standard deviations first. The engine then scales the columns by
+these released numbers, and the model is fitted to the scaled columns. Both parts are charged.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -18,9 +22,9 @@ from tacit.plan import REACH, ScaledColumn, Training, TrainingSteps
 
 
 class StandardScaler(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
-    """Columns less their mean, in units of their deviation, both of which are released.
+    """Standardisation of columns by their noisy mean and standard deviation.
 
-    Guarantee: three Gaussian releases: of the number of rows, the sums and the squares.
+    Guarantee: three Gaussian releases: of the number of rows, the sums and the sums of squares.
 
     Example:
         >>> StandardScaler(epsilon=0.5, bounds=(0, 120)).get_params()["delta"]
@@ -35,12 +39,12 @@ class StandardScaler(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
         self.bounds = bounds
 
     def event(self, training: Training) -> Event:
-        """Gaussian noise on the count, the sums and the squares."""
+        """Describe the releases: noise on the count, the sums and the sums of squares."""
         parts = NoisyMoments(self._points(training).axes).sums(training.max_rows)
         return event_of(parts, training, self.rho)
 
     def steps(self, training: Training, gateway: Gateway) -> TrainingSteps:
-        """One scan of the rows."""
+        """Scan the rows once, and return means and standard deviations."""
         points = self._points(training)
         moments = NoisyMoments(points.axes)
         parts = moments.sums(training.max_rows)
@@ -58,11 +62,11 @@ class StandardScaler(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
         )
 
     def transform(self, X: Any) -> Any:  # noqa: N803
-        """Rows ``X`` in deviations from the mean."""
-        return (self._asked(X) - self.mean_) / self.scale_
+        """Return the rows of ``X`` less the mean, divided by the standard deviation."""
+        return (self._validate_rows(X) - self.mean_) / self.scale_
 
     def inverse_transform(self, X: Any) -> Any:  # noqa: N803
-        """Rows as they were before `transform`."""
+        """Return the rows as they were before `transform`."""
         return np.asarray(X) * self.scale_ + self.mean_
 
     def _points(self, training: Training) -> Points:
@@ -70,15 +74,15 @@ class StandardScaler(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
 
 
 # ------------------------------------------------------------------ pipeline
-# A private scaler and a private model, one after the other; each is charged.
 
 
 class Pipeline(PrivateEstimator):
-    """What a session fits of a scikit-learn `Pipeline`: a `StandardScaler`, and then a model.
+    """A `StandardScaler` followed by a model; a session fits scikit-learn's `Pipeline` as this.
 
-    The scaler's mean and deviation are released first. The model then sees columns that are
-    scaled by these numbers, in the engine, and has ``bounds`` of its own, in deviations: no
-    bounds of a scaled column are public. Its cost does not depend on what the scaler found.
+    The scaler's means and standard deviations are released first. The engine then scales the
+    columns by these numbers for the model. The model needs its own ``bounds``, in standard
+    deviations, because scaled columns have no public bounds. The model's privacy loss does not
+    depend on the numbers that the scaler released.
 
     Guarantee: the scaler's releases and the model's.
 
@@ -94,7 +98,7 @@ class Pipeline(PrivateEstimator):
 
     @property
     def delta(self) -> float:  # type: ignore[override]
-        """That of the model."""
+        """The delta of the model."""
         return float(self.model.delta)
 
     @property
@@ -108,27 +112,27 @@ class Pipeline(PrivateEstimator):
         return self._two()[1]
 
     def event(self, training: Training) -> Event:
-        """What the scaler releases, and what the model does of any scaled columns."""
+        """Describe the releases of the scaler, and of the model on scaled columns."""
         unit = [(Fraction(0), Fraction(1))] * len(training.features)
-        after = self.model.event(self._scaled(training, unit))
+        after = self.model.event(self._scale_features(training, unit))
         return Composed((self.scaler.event(training), after))
 
     def steps(self, training: Training, gateway: Gateway) -> TrainingSteps:
-        """Those of the scaler, and then those of the model."""
+        """Run the steps of the scaler, and then those of the model."""
         unit = [(Fraction(0), Fraction(1))] * len(training.features)
-        # what is wrong with the model's settings shows before the first step is asked
-        next(self.model.steps(self._scaled(training, unit), gateway), None)
+        # start the model's steps once, so that wrong settings raise before any data is read
+        next(self.model.steps(self._scale_features(training, unit), gateway), None)
         first, last = (str(name) for name, _ in self.parts)
         found = yield from self.scaler.steps(training, gateway)
         by_name = {each.name: map(Fraction, each.values) for each in found}
         scales = list(zip(by_name["mean_"], by_name["scale_"], strict=True))
-        more = yield from self.model.steps(self._scaled(training, scales), gateway)
+        more = yield from self.model.steps(self._scale_features(training, scales), gateway)
         return (*prefixed(first, found), *prefixed(last, more))
 
     def learn(
         self, parameters: Iterable[Parameter], guarantee: Guarantee, names: Sequence[str] = ()
     ) -> Self:
-        """Each part with its own parameters, and the guarantee of all of them."""
+        """Store the parameters of each part, and the guarantee of both together."""
         found = list(parameters)
         for (name, part), known in zip(self.parts, (names, ()), strict=True):
             part.learn(of_part(name, found), guarantee, known)
@@ -137,10 +141,10 @@ class Pipeline(PrivateEstimator):
         return self
 
     def predict(self, X: Any) -> Any:  # noqa: N803
-        """What the model predicts of scaled rows."""
+        """Return the model's predictions for the scaled rows of ``X``."""
         return self.model.predict(self.scaler.transform(X))
 
-    def _scaled(
+    def _scale_features(
         self, training: Training, scales: Sequence[tuple[Fraction, Fraction]]
     ) -> Training:
         within = bounds_of(training.features, self.scaler.bounds)
@@ -155,13 +159,13 @@ class Pipeline(PrivateEstimator):
             case [[str(), StandardScaler() as scaler], [str(), PrivateEstimator() as model]]:
                 return scaler, model
         raise InvalidValue(
-            "A pipeline that a session fits has two steps, each with its name: a "
-            "StandardScaler of tacit.ml, and then a model of tacit.ml."
+            "A session can fit a pipeline of two named steps only: a StandardScaler of "
+            "tacit.ml, and then a model of tacit.ml."
         )
 
 
 def of_part(name: str, parameters: Iterable[Parameter]) -> tuple[Parameter, ...]:
-    """Those of the ``parameters`` that are called name__..., under their own names."""
+    """Return the ``parameters`` that begin with name__, without this prefix."""
     start = f"{name}__"
     return tuple(
         replace(each, name=each.name.removeprefix(start))
@@ -171,5 +175,5 @@ def of_part(name: str, parameters: Iterable[Parameter]) -> tuple[Parameter, ...]
 
 
 def prefixed(name: str, parameters: Iterable[Parameter]) -> tuple[Parameter, ...]:
-    """The parameters of a part, as those of the whole."""
+    """Return the parameters with the prefix name__."""
     return tuple(replace(each, name=f"{name}__{each.name}") for each in parameters)

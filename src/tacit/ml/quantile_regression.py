@@ -1,4 +1,4 @@
-"""Quantile regression: descent along the scores of a check loss whose corner is rounded."""
+"""Quantile regression by noisy gradient descent on a smoothed check loss."""
 
 from typing import Any
 
@@ -11,19 +11,19 @@ from tacit.plan import Training, TrainingSteps
 
 
 class QuantileRegression(RobustRegression):
-    """A line below which the target is with probability ``quantile``, whatever the features.
+    """A linear model of a conditional quantile: the target lies below it with that probability.
 
-    The check loss has slope quantile - 1 below the line and quantile above it. Between
-    ``smoothing`` scales below and above, the slope goes evenly from one to the other, so that
-    descent settles; a density that bends there makes the line a little off. Residuals are in
-    units of a public ``scale``, and features in their ``scales``.
+    The check loss has slope quantile - 1 for targets below the model and quantile for targets
+    above it. Within ``smoothing`` scales of the model, the slope changes linearly, so that
+    descent converges. Where the density of residuals is not linear there, this causes a small
+    bias. Residuals are in units of a public ``scale``, and features in units of ``scales``.
 
-    There is no interval: how far the rounded corner leads away from the quantile is a fact
-    about the people that is not released, and an interval without it would be too short.
+    There is no confidence interval. The bias of the smoothing depends on the data and is not
+    released, and an interval without it would be too short.
 
     Guarantee: one count and ``iterations`` gradients with Gaussian noise, within rho; exact
-    integers and noise. Rows count by Mallows' weights, as in `HuberRegression`.
-    Reference: Koenker, Bassett 1978; He, Pan, Tan, Zhou 2023 for the rounded corner.
+    integers and noise. Rows have Mallows' weights, as in `HuberRegression`.
+    Reference: Koenker, Bassett 1978; He, Pan, Tan, Zhou 2023 for the smoothing.
 
     Example:
         >>> model = QuantileRegression(quantile=0.9, bounds=(0, 120), target_bounds=(0, 5000))
@@ -59,24 +59,24 @@ class QuantileRegression(RobustRegression):
         self.rate = rate
 
     def event(self, training: Training) -> Event:
-        """One count, and a gradient for each step."""
+        """Describe the releases for the accountant: one count, and one gradient per step."""
         return self._descent(training).event()
 
     def steps(self, training: Training, gateway: Gateway) -> TrainingSteps:
-        """One reading of the rows, and then noisy gradients of them."""
+        """Read the rows once, release noisy gradients, and return the line."""
         scores, descent = self.scores(training), self._descent(training)
         rows = yield scores.rows.step(training)
         units = descent.units(rows, gateway)
         path = descent.path(rows, scores.gradients, units, gateway)
-        # late steps walk around the place: their mean has less noise than the last
+        # late steps fluctuate around the solution, so their mean has less noise than the last
         weights = path[len(path) // 2 :].mean(axis=0)
         return self._line(weights, scores.rows, training)
 
     def scores(self, training: Training) -> MallowsScores:
-        """How a row is read, and its score: 2 smoothing times the slope of the check loss."""
+        """Return the scores of rows: 2 smoothing times the slope of the check loss."""
         if not (0 < self.quantile < 1 and self.smoothing > 0):
             raise InvalidValue(
-                "A quantile is between 0 and 1 and its smoothing above 0, and "
+                "The quantile must be between 0 and 1 and the smoothing above 0, but "
                 f"{self.quantile} and {self.smoothing} were given."
             )
         shift = self.smoothing * (2 * self.quantile - 1)

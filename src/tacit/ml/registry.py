@@ -1,7 +1,9 @@
-"""What a setting of a model may be: plain, and neither larger nor smaller than a fit needs.
+"""Models by name: validation of their settings, and their form as JSON text.
 
-Settings come from anybody, over HTTP too. They are looked at here, before anything is priced or
-charged, and a model's own rules come after.
+A model is stored and sent over HTTP as its name and its public settings, never as code.
+Settings come from untrusted clients. This module validates them before anything is priced or
+charged: they must be plain values (numbers, text, lists, other models) of a reasonable size.
+The model's own checks come after.
 """
 
 import json
@@ -15,28 +17,28 @@ from tacit.errors import InvalidValue, TacitError, UnknownName
 from tacit.extras import ESTIMATORS, find_plugin, load, named_plugins
 
 LARGEST = 1e100
-"""The largest number, either side of 0."""
+"""The largest absolute value of a number."""
 
 LEAST = 1e-100
-"""The least number that is not 0, either side of it.
+"""The smallest absolute value of a number that is not 0.
 
-Squares of settings, and products of three, are then floats that are neither 0 nor infinite. No
-guarantee rests on it: sums are bounded for any number (docs/privacy/numbers.md). It refuses
-settings that no fit is meant to have, before anything is charged.
+Within these limits, squares of settings and products of three are floats that are neither 0 nor
+infinite. No guarantee relies on the limits, because sums are bounded for any number
+(docs/privacy/numbers.md). They reject settings that are of no use before anything is charged.
 """
 
 MOST = 10_000
-"""The largest whole number that counts something: steps, clusters, components."""
+"""The largest integer setting, which counts steps, clusters or components."""
 
 DEEPEST = 3
-"""How many lists may stand in one another, and how many models."""
+"""The largest depth of nested lists, and of nested models."""
 
 SHOWN = 60
-"""Characters of what was given that a refusal repeats."""
+"""Number of characters of a given value that an error message repeats."""
 
 
 def check_settings(made: type, settings: Mapping[str, Any]) -> None:
-    """Refuse settings that ``made`` does not have, or of other types than its constructor says.
+    """Check that settings have the names and types of the constructor of ``made``.
 
     Example:
         >>> from tacit.ml.k_means import KMeans
@@ -45,40 +47,43 @@ def check_settings(made: type, settings: Mapping[str, Any]) -> None:
         Traceback (most recent call last):
         tacit.errors.InvalidValue: KMeans takes n_clusters as int up to 10000, not 1000000000.
     """
-    known = get_type_hints(made.__init__)  # type: ignore[misc] # of the class that was named
+    known = get_type_hints(made.__init__)  # type: ignore[misc] # the class itself, no subclass
     known.pop("return", None)
     unknown = sorted(settings.keys() - known.keys())
     if unknown:
         raise UnknownName(
-            f"{made.__name__} has no settings called {', '.join(unknown)[:SHOWN]}; it has: "
-            f"{', '.join(known)}."
+            f"{made.__name__} has no settings called {', '.join(unknown)[:SHOWN]}; its "
+            f"settings are {', '.join(known)}."
         )
     for name, value in settings.items():
         wanted = get_args(known[name]) or (known[name],)
         if not any(_is(value, kind) for kind in wanted):
             allowed = " or ".join(NAMES.get(kind, PLAIN) for kind in wanted)
             raise InvalidValue(
-                f"{made.__name__} takes {name} as {allowed}, not {_shown(value)}."
+                f"{made.__name__} takes {name} as {allowed}, not {_excerpt(value)}."
             )
 
 
 def is_model(stored: Any) -> bool:
-    """Whether ``stored`` has the shape of a model's text."""
-    told = isinstance(stored, dict) and stored.keys() == {"model", "settings"}
-    return told and isinstance(stored["model"], str) and isinstance(stored["settings"], dict)
+    """Return whether decoded JSON has the form of a model: a name and settings."""
+    keys = isinstance(stored, dict) and stored.keys() == {"model", "settings"}
+    return keys and isinstance(stored["model"], str) and isinstance(stored["settings"], dict)
 
 
 @contextmanager
 def refusing(model: str) -> Iterator[None]:
-    """Whatever a model's settings make impossible, as a refusal: nothing here has seen data."""
+    """Raise InvalidValue where a model fails because of its settings.
+
+    The code inside this context must not have read any data, so that the failure is public.
+    """
     try:
         yield
     except TacitError:
         raise
     except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
         raise InvalidValue(
-            f"{model} cannot be fitted with these settings to these columns; its page says "
-            "what each setting is."
+            f"{model} cannot be fitted to these columns with these settings; see the "
+            "documentation of its settings."
         ) from error
 
 
@@ -94,7 +99,7 @@ NAMES: dict[Any, str] = {
 
 
 def _is(value: Any, kind: Any) -> bool:
-    """Whether a setting is of a kind; of one that is not in the list, whether it is plain."""
+    """Return whether a setting has a type; for any other type, whether it is plain."""
     if kind is NoneType or kind is bool or kind is str:
         return isinstance(value, kind)
     if kind is int:
@@ -104,7 +109,7 @@ def _is(value: Any, kind: Any) -> bool:
 
 def _is_plain(value: Any, deep: int) -> bool:
     if is_model(value):
-        return True  # its settings are looked at when it is made
+        return True  # its settings are checked when the model is built
     match value:
         case None | bool() | str():
             return True
@@ -120,24 +125,26 @@ def _is_whole(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    # what is no number at all compares with nothing
+    # NaN fails both comparisons
     if not (_is_whole(value) or isinstance(value, float)):
         return False
     return bool(value == 0 or LEAST <= abs(value) <= LARGEST)
 
 
-def _shown(value: Any) -> str:
-    """The beginning of what was given, where it is no nest: its text may be endless."""
+def _excerpt(value: Any) -> str:
+    """Return the beginning of a given value, for an error message.
+
+    Lists and objects are not shown, because they can be very large.
+    """
     if isinstance(value, list | tuple | dict):
-        return "a list of other things"
+        return "a list or object of other values"
     if _is_whole(value) and abs(value) > LARGEST:
-        return "a number beyond all"
+        return "a larger number"
     text = repr(value)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
 
-# ------------------------------------------------------------------ registry
-# The models that have a name: as text they are that name and public settings, never code.
+# ------------------------------------------------------------------ models by name
 
 Plugins = Mapping[str, str]
 """Plug-ins that the project file names: a distribution's name and its exact version."""
@@ -145,7 +152,7 @@ Plugins = Mapping[str, str]
 NO_PLUGINS: Plugins = {}
 
 Model = TypeVar("Model")
-"""What is fitted comes back fitted, whichever it is."""
+"""The type of a model that is fitted and returned."""
 
 MODELS = {
     "ClassifierChoice": "tacit.ml.model_selection",
@@ -163,11 +170,11 @@ MODELS = {
     "QuantileRegression": "tacit.ml.quantile_regression",
     "StandardScaler": "tacit.ml.pipeline",
 }
-"""Models by name, and the modules that are loaded when one is first asked for."""
+"""The names of the models, and the modules that are imported when a model is first used."""
 
 
 def spec_of(model: Any, plugins: Plugins = NO_PLUGINS) -> str:
-    """The text of a model: its name and its settings, as canonical JSON.
+    """Return the name and the settings of a model as canonical JSON.
 
     Example:
         >>> from tacit.ml.linear_regression import LinearRegression
@@ -176,57 +183,60 @@ def spec_of(model: Any, plugins: Plugins = NO_PLUGINS) -> str:
         ... ]
         '{"model":"LinearRegression","settings":{"boun'
     """
-    told = _told(model, plugins)
+    document = _to_json(model, plugins)
     try:
-        return json.dumps(told, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except ValueError as error:
         raise InvalidValue(
-            f"{told['model']} is told as JSON, which has no NaN and no infinity; give it "
-            "finite numbers."
+            f"The settings of {document['model']} are stored as JSON, which has no NaN and no "
+            "infinity; use finite numbers."
         ) from error
 
 
 def estimator_of(model: Any) -> Any:
-    """What a session drives: the model itself, and of scikit-learn's pipelines our own."""
+    """Return the estimator that a session fits.
+
+    This is the model itself, or our own `Pipeline` for a pipeline of scikit-learn.
+    """
     if (type(model).__module__, type(model).__name__) == ("sklearn.pipeline", "Pipeline"):
         return _class_of("Pipeline")(model.steps)
     return model
 
 
 def taught(model: Model, release: Answer, features: Sequence[str]) -> Model:
-    """``model`` with the parameters of ``release``, which it keeps."""
+    """Store the parameters of ``release``, and the release itself, in ``model``; return it."""
     estimator_of(model).learn(parameters_in(release), release.guarantee, features)
-    learned: Any = model  # a pipeline of scikit-learn has what its steps have
+    learned: Any = model  # a pipeline of scikit-learn shares its steps with our own
     learned.guarantee_, learned.release_ = release.guarantee, release
     return model
 
 
 def folded(model: Any, folds: int, epsilon: float, delta: float) -> Any:
-    """What fits ``model`` fold by fold, and scores it."""
+    """Return the estimator that scores ``model`` by cross-validation."""
     made = _class_of("CrossValidation")
     return made(model, folds=folds, epsilon=epsilon, delta=delta)
 
 
-def _told(model: Any, plugins: Plugins) -> dict[str, Any]:
-    """A model as JSON holds it."""
+def _to_json(model: Any, plugins: Plugins) -> dict[str, Any]:
+    """Return a model as a dictionary that JSON can encode."""
     model = estimator_of(model)
     name = type(model).__name__
     ours = name in MODELS and type(model) is _class_of(name)
     if not ours and not _is_plugin(model, plugins):
         raise InvalidValue(
-            f"{name} is no model that a session fits; these are: {', '.join(MODELS)}. A model "
-            "of a plug-in is fitted where the project file names the plug-in, below [plugins]."
+            f"A session cannot fit a {name}; the supported models are {', '.join(MODELS)}. "
+            "To fit a model of a plug-in, name the plug-in under [plugins] in the project file."
         )
-    return {"model": name, "settings": _plain(model.get_params(deep=False), plugins)}
+    return {"model": name, "settings": _to_plain(model.get_params(deep=False), plugins)}
 
 
 def _class_of(name: str) -> Any:
-    """The class of a model that has a name."""
+    """Import and return the class of a named model."""
     return getattr(load(MODELS[name], extra="ml"), name)
 
 
 def _is_plugin(model: Any, plugins: Plugins) -> bool:
-    """Whether a model is of a class that an allowed plug-in brings under its name."""
+    """Return whether a model is of a class that an allowed plug-in brings under its name."""
     name = type(model).__name__
     if name in MODELS:
         return False  # no plug-in takes the place of a model of Tacit's own
@@ -235,7 +245,9 @@ def _is_plugin(model: Any, plugins: Plugins) -> bool:
 
 
 def load_estimators(plugins: Plugins) -> tuple[str, ...]:
-    """Load all estimators of allowed plug-ins, so that a failure is an owner's; their names.
+    """Load all estimators of allowed plug-ins and return their names.
+
+    A session loads them when it opens, so that the owner sees a failure before any charge.
 
     Raises:
         InvalidValue: One fails, or takes the name of a model of Tacit's own.
@@ -253,7 +265,7 @@ def load_estimators(plugins: Plugins) -> tuple[str, ...]:
 
 
 def model_of(spec: str, plugins: Plugins = NO_PLUGINS) -> Any:
-    """The model whose text is ``spec``, not fitted; anything else is refused.
+    """Return the unfitted model that ``spec`` describes.
 
     Guarantee: ``spec_of(model_of(spec_of(model))) == spec_of(model)``.
 
@@ -276,9 +288,9 @@ def model_named(
     deep: int = DEEPEST,
     plugins: Plugins = NO_PLUGINS,
 ) -> Any:
-    """The model of a name with public settings, not fitted; anything else is refused.
+    """Return the unfitted model with this name and these public settings.
 
-    Settings can be models, which are told in the same way, ``deep`` in one another at most.
+    Settings can be models in the same form, nested up to a depth of ``deep``.
 
     Example:
         >>> model_named("KMeans", {"n_clusters": 3}).n_clusters
@@ -297,7 +309,7 @@ def model_named(
 
 
 def _made(stored: Any, deep: int, plugins: Plugins) -> Any:
-    """A setting as it is used: a plain one, or a model that another is made of."""
+    """Return a setting: a plain value, or a model that another model contains."""
     if isinstance(stored, list):
         return [_made(part, deep, plugins) for part in stored]
     if not is_model(stored):
@@ -307,19 +319,19 @@ def _made(stored: Any, deep: int, plugins: Plugins) -> Any:
     return model_named(stored["model"], stored["settings"], deep - 1, plugins)
 
 
-def _plain(value: Any, plugins: Plugins) -> Any:
-    """A setting as JSON holds it: numbers, text, truths, nothing, and lists of these."""
+def _to_plain(value: Any, plugins: Plugins) -> Any:
+    """Return a setting as values that JSON can encode."""
     value = value.tolist() if hasattr(value, "tolist") else value
     match value:
         case None | bool() | int() | float() | str():
             return value
         case list() | tuple():
-            return [_plain(part, plugins) for part in value]
+            return [_to_plain(part, plugins) for part in value]
         case dict():
-            return {str(key): _plain(part, plugins) for key, part in value.items()}
+            return {str(key): _to_plain(part, plugins) for key, part in value.items()}
         case _ if hasattr(value, "get_params"):
-            return _told(value, plugins)  # a model that another is made of
+            return _to_json(value, plugins)  # a model that another is made of
     raise InvalidValue(
-        "A setting of a model is a number, text or a list of these, and no "
+        "A setting of a model must be a number, text or a list of these, not a "
         f"{type(value).__name__}."
     )

@@ -1,4 +1,11 @@
-"""A regularised risk over rows of integers, and its minimiser with a certificate."""
+"""A regularised risk over integer rows, and a solver that certifies its result.
+
+The privacy guarantee of output perturbation needs weights that are provably close to the exact
+minimiser, on every table. `RegularisedRisk.at` computes a gradient together with a bound on its
+rounding error. The solver takes Newton steps in floats until this bound certifies that the
+gradient is short enough. If floats do not converge, the exact solver of `tacit.ml.margin_loss`
+finishes the work in integers, and cannot fail.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,56 +23,62 @@ from tacit.noise import Integers
 from tacit.numeric import sqrt_bounds
 
 LOW_BITS = 18
-"""Of a slope: with its high ones apart, sums over 2**22 rows stay below 2**61."""
+"""Number of low bits of a slope, which are summed apart from the high bits.
+
+Each of the two sums over 2**22 rows then stays below 2**61.
+"""
 
 MOST_NEWTON_STEPS = 40
-"""At each penalty, before the next, and at the last before integers take over."""
+"""The largest number of Newton steps at each penalty of the path."""
 
 FALL = 100.0
-"""How many times smaller each penalty of a path is than the one before."""
+"""The factor by which each penalty of the path is smaller than the one before."""
 
 NEAR = 0.1
-"""The part of a penalty's own gradient that is left of it where the next penalty begins."""
+"""The relative size of the gradient at which the solver moves on to the next penalty."""
 
 SHORT = 2.0 ** -np.array([24, 16, 11, 7, 4, 2, 1])
-"""Shares of a way that are looked at first, where all of it is too much."""
+"""The fractions of a step that the line search tries first, if the full step is too long."""
 
 EVEN = np.array([0.25, 0.5, 0.75])
-"""And then these, of what is left between two."""
+"""The fractions that the line search tries next, between two of the first."""
 
 ROWS_BY_FLOATS = 5_000_000
-"""Rows for which floats are fine enough, whatever they hold; it is no cap."""
+"""The number of rows up to which floats are precise enough, whatever values the rows have.
+
+It is not a limit on the size of a table.
+"""
 
 ROUNDING = Fraction(1, 2**53)
-"""The most by which one operation of floats is off, as a part of its result."""
+"""The largest relative rounding error of one operation with floats."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gradient:
-    """Exact numbers, and how far from them the true gradient is at most."""
+    """A computed gradient in exact numbers, and a bound on its distance from the true one."""
 
     parts: tuple[Fraction, ...]
     off: Fraction
 
     @property
     def longest(self) -> Fraction:
-        """No less than the norm of the true gradient; rounded up."""
+        """An upper bound on the norm of the true gradient."""
         return sqrt_bounds(sum((part**2 for part in self.parts), Fraction(0)))[1] + self.off
 
     @property
     def floats(self) -> Floats:
-        """The same, near enough for a solver."""
+        """The gradient as floats, for a solver."""
         return np.array([float_of(part) for part in self.parts])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RegularisedRisk:
-    """The losses of all rows' margins, and ``penalty`` / 2 times the weights' squared length.
+    """The sum of the losses of all margins, and ``penalty`` / 2 times the squared weights.
 
-    ``rows`` are features times the sign of their class, in `STEPS`, as `clipped_steps` has
-    them, in one matrix or in blocks; a margin is the product of weights and a row. It is a
-    function of real numbers, convex by its penalty, and knows nothing of floats: those are in
-    `at`, which bounds them.
+    ``rows`` are features times the sign of their class, in `STEPS`, as `clipped_steps` returns
+    them, in one matrix or in blocks. A margin is the product of weights and a row. The risk is
+    a function of real numbers and strongly convex by its penalty. Floats appear only in `at`,
+    which bounds their rounding errors, and in the solver, whose result `at` certifies.
     """
 
     loss: MarginLoss
@@ -73,10 +86,10 @@ class RegularisedRisk:
     rows: Integers | UnitRows
 
     def at(self, weights: Floats) -> Gradient:
-        """The gradient at weights that are these very floats.
+        """Return the gradient at the given weights, with a bound on its error.
 
-        Guarantee: the sum over rows is exact. What is off is a slope by a step at most, and by
-        the rounding of its margin, which a slope multiplies by ``steepest``.
+        Guarantee: the sum over rows is exact. The error of a slope is at most one step, plus
+        the rounding error of its margin times the Lipschitz constant ``steepest``.
         """
         count, sums = 0, [0] * len(weights)
         for rows in self._blocks():
@@ -94,11 +107,12 @@ class RegularisedRisk:
         return Gradient(parts, off_at(self.loss, count, len(weights), length))
 
     def minimiser(self, tolerance: Fraction) -> NDArray[Any]:
-        """Weights at which the true gradient is no longer than ``tolerance``: certified.
+        """Return weights at which the norm of the true gradient is at most ``tolerance``.
 
-        Guarantee: for every table they are within ``tolerance`` / ``penalty`` of the exact
-        minimiser. Nothing raises, and to give up would tell of the data: where floats do not
-        arrive, integers do, which are slow and cannot fail.
+        Guarantee: for every table, the weights are within ``tolerance`` / ``penalty`` of the
+        exact minimiser. This never raises an exception, because a failure would reveal
+        something about the data: where floats do not converge, the exact solver is used, which
+        is slow and cannot fail.
         """
         weights, left = self._by_floats(tolerance)
         if left <= tolerance:
@@ -106,23 +120,24 @@ class RegularisedRisk:
         penalty = Fraction(self.penalty)
         exact = ExactRisk(self.loss, penalty, STEPS, self._blocks)
         start, radius = [Fraction(0)] * len(weights), self._reach()
-        if left / penalty < radius:  # as near as that, by strong convexity
+        if left / penalty < radius:  # by strong convexity, the minimiser is this close
             start, radius = [Fraction(weight) for weight in weights.tolist()], left / penalty
         return np.array(exact.minimiser(start, radius, tolerance), dtype=object)
 
     def _reach(self) -> Fraction:
-        """How long the minimiser is at most, and a positive number."""
+        """Return a positive upper bound on the norm of the minimiser."""
         return longest_minimiser(self.penalty, 1 + sum(len(rows) for rows in self._blocks()))
 
     def _by_floats(self, tolerance: Fraction) -> tuple[Floats, Fraction]:
-        """Where Newton's steps in floats end, and how long the gradient is there at most.
+        """Return the end of Newton's method in floats, and a bound on the gradient there.
 
-        Newton's step is good where the curvature that it divides by is that of the way ahead. A
-        penalty far below the number of rows leaves nearly none away from the rows' own margins,
-        so that a step from no weights at all is as long as 1 / penalty, and crosses rows by the
-        thousand. The minimisers of larger penalties lie on a path to the one that is sought,
-        and are near each other where penalties are: each is found from the one before, roughly,
-        and only the last to the tolerance. Penalties and the number of steps at each are public
+        A Newton step is good where the curvature does not change much along the step. If the
+        penalty is far below the number of rows, the curvature is nearly 0 away from the rows'
+        own margins, so a step from weights of 0 is as long as 1 / penalty, and crosses the
+        margins of thousands of rows. The minimisers for larger penalties form a path to the
+        minimiser that is sought, and neighbouring penalties have neighbouring minimisers. So
+        each minimiser is found approximately, starting from the one before, and only the last
+        one up to the tolerance. The penalties and the number of steps at each are public
         (`penalties`, `MOST_NEWTON_STEPS`).
         """
         weights = np.zeros(self.dimensions)
@@ -141,7 +156,7 @@ class RegularisedRisk:
                 there = self.at(weights + way)
                 after = there.floats + (penalty - self.penalty) * (weights + way)
                 shorter = np.linalg.norm(after) <= np.linalg.norm(gradient) / 2
-                if not shorter and after @ way > 0:  # it passes the least point of its way
+                if not shorter and after @ way > 0:  # the step overshoots the minimum
                     way = (
                         self._share(
                             weights, way, penalty, (float(gradient @ way), float(after @ way))
@@ -155,11 +170,12 @@ class RegularisedRisk:
     def _share(
         self, weights: Floats, way: Floats, penalty: float, ends: tuple[float, float]
     ) -> float:
-        """How much of a way leads to its least point, where all of it is too much.
+        """Return the fraction of a step that leads to the minimum along it (a line search).
 
-        The slope along a way never falls, from below 0 to above it at its ``ends``. It is
-        looked at in a few places at once, and then between those two where it changes sign: so
-        rows are read a fixed number of times.
+        The risk is convex, so its slope along the step never decreases; at the two ``ends`` it
+        is below and above 0. The slope is computed at a few fractions at once, and then at a
+        few more between the two where it changes sign. So the number of scans of the rows is
+        fixed.
         """
         (low, high), (falls, climbs) = (0.0, 1.0), ends
         for shares in (SHORT, EVEN):
@@ -171,13 +187,13 @@ class RegularisedRisk:
                 low, falls = float(looks[first - 1]), float(slopes[first - 1])
             if first < len(looks):
                 high, climbs = float(looks[first]), float(slopes[first])
-        # between two looks the slope is nearly a line
+        # between two neighbouring fractions the slope is nearly linear: interpolate
         return low + (high - low) * falls / min(falls - climbs, -np.finfo(float).tiny)
 
     def _slopes_along(
         self, weights: Floats, way: Floats, penalty: float, shares: Floats
     ) -> Floats:
-        """How the risk climbs after each of some shares of a way, roughly."""
+        """Return the approximate slope of the risk at some fractions of a step."""
         found = penalty * (weights @ way + shares * (way @ way))
         for rows in self._blocks():
             scaled = rows / STEPS
@@ -188,7 +204,7 @@ class RegularisedRisk:
 
     @property
     def dimensions(self) -> int:
-        """How many weights there are."""
+        """The number of weights."""
         return self.rows.shape[1] if isinstance(self.rows, np.ndarray) else self.rows.columns
 
     def _blocks(self) -> Iterator[Integers]:
@@ -200,12 +216,12 @@ class RegularisedRisk:
                 yield block[:, 1:]
 
     def _newton_step(self, weights: Floats, gradient: Floats, penalty: float) -> Floats:
-        """The gradient over the curvature, which is never below the penalty."""
+        """Return the Newton step; the eigenvalues of the Hessian are at least the penalty."""
         with np.errstate(all="ignore"):
             bent = self._curvature(weights, penalty)
             try:
                 found = np.linalg.solve(bent, gradient)
-            except np.linalg.LinAlgError:  # singular, as far as floats can tell
+            except np.linalg.LinAlgError:  # singular up to rounding
                 found = np.full(len(weights), np.nan)
             if np.isfinite(found).all() and found @ gradient > 0:
                 return np.asarray(found)
@@ -214,7 +230,7 @@ class RegularisedRisk:
             return np.asarray(vectors @ along)
 
     def _curvature(self, weights: Floats, penalty: float) -> Floats:
-        """The matrix of second derivatives, roughly."""
+        """Return the approximate Hessian."""
         bent = penalty * np.eye(len(weights))
         for rows in self._blocks():
             weighed = self.loss.curvatures(_margins(rows, weights))[:, None] * rows
@@ -223,7 +239,7 @@ class RegularisedRisk:
 
 
 def penalties(last: float) -> list[float]:
-    """The penalties on the way to the ``last``: public, from what many rows weigh to it.
+    """Return the public path of penalties from about `ROWS_BY_FLOATS` down to ``last``.
 
     Example:
         >>> penalties(100.0)
@@ -236,31 +252,31 @@ def penalties(last: float) -> list[float]:
 
 
 def _margins(rows: Integers, weights: Floats) -> Floats:
-    # products are taken one by one, and a sum of so many is off by as many roundings
+    # products are added one by one, so the error is at most `dimensions` roundings
     return line_at(rows / STEPS, weights[None])[:, 0]
 
 
 def off_at(loss: MarginLoss, rows: int, dimensions: int, length: Fraction) -> Fraction:
-    """How far a computed gradient is from the true one, at weights of such a ``length``."""
+    """Return a bound on the error of a computed gradient, at weights of norm ``length``."""
     longest = Fraction(reach_of(dimensions), STEPS)
     margin = dimensions * ROUNDING / (1 - dimensions * ROUNDING) * longest * length
     return rows * longest * (Fraction(1, ONE) + loss.steepest * margin)
 
 
 def least_tolerance(loss: MarginLoss, penalty: float, dimensions: int) -> Fraction:
-    """What floats can certify of `ROWS_BY_FLOATS` rows, and half as much again: public.
+    """Return twice the gradient error of floats on `ROWS_BY_FLOATS` rows, which is public.
 
-    It keeps fits fast, and nothing rests on it: on a larger table integers may have to do it.
-
+    A tolerance of at least this keeps fits fast. No guarantee relies on it: on a larger table,
+    the exact solver may be needed.
     """
     length = longest_minimiser(penalty, ROWS_BY_FLOATS)
     return 2 * off_at(loss, ROWS_BY_FLOATS, dimensions, length)
 
 
 def longest_minimiser(penalty: float, rows: int) -> Fraction:
-    """How long the minimiser is at most.
+    """Return an upper bound on the norm of the minimiser.
 
-    Its risk is at most that of no weights at all, one for each row or less.
+    The risk at the minimiser is at most the risk at weights of 0, which is at most 1 per row.
     """
     return sqrt_bounds(2 * rows / Fraction(penalty))[1]
 
@@ -268,9 +284,9 @@ def longest_minimiser(penalty: float, rows: int) -> Fraction:
 def steps_by_integers(
     loss: MarginLoss, penalty: float, dimensions: int, tolerance: Fraction
 ) -> int:
-    """How often `ROWS_BY_FLOATS` rows are read at most where floats do not arrive: public.
+    """Return the largest number of scans by the exact solver, for `ROWS_BY_FLOATS` rows.
 
-    It grows with the logarithm of the rows.
+    The number is public, and it grows with the logarithm of the number of rows.
     """
     steepest = steepest_gradient(loss, Fraction(penalty), ROWS_BY_FLOATS)
     reach = longest_minimiser(penalty, ROWS_BY_FLOATS)

@@ -1,4 +1,10 @@
-"""Symmetric matrices as vectors whose length is the Frobenius norm, and intervals from them."""
+"""Bounded scores for robust regression, and the base class of the robust regressions.
+
+`MallowsScores` computes for each row a score whose norm is bounded, whatever the row contains:
+the residual is clipped (Huber), and rows with large features get a small weight (Mallows).
+`RobustRegression` holds the parts that Huber and quantile regression share. Symmetric matrices
+are packed as vectors whose Euclidean norm is the Frobenius norm of the matrix.
+"""
 
 from dataclasses import dataclass
 from math import sqrt
@@ -19,7 +25,9 @@ from tacit.plan import Axis, Training
 
 
 def packed_products(rows: Floats) -> Floats:
-    """Of each row x the entries of x x' on and above the diagonal; those above times sqrt(2).
+    """Return the packed matrix x x' of each row x.
+
+    These are the entries on and above the diagonal, and those above are multiplied by sqrt(2).
 
     Example:
         >>> packed_products(np.array([[1.0, 2.0]])).round(3).tolist()
@@ -27,13 +35,13 @@ def packed_products(rows: Floats) -> Floats:
     """
     first, second = np.triu_indices(rows.shape[1])
     products: Floats = rows[:, first] * rows[:, second]
-    return products * _twice(first, second)
+    return products * _packing_factors(first, second)
 
 
 def unpacked(vector: Floats, size: int) -> Floats:
-    """The symmetric matrix that a vector of its packed entries stands for.
+    """Return the symmetric matrix from the vector of its packed entries.
 
-    Noise that is equal on all entries of the vector is so in all directions of the matrix.
+    Noise with equal variance on all entries of the vector is isotropic in the Frobenius norm.
 
     Example:
         >>> unpacked(packed_products(np.array([[1.0, 2.0]]))[0], 2).tolist()
@@ -41,12 +49,12 @@ def unpacked(vector: Floats, size: int) -> Floats:
     """
     first, second = np.triu_indices(size)
     matrix = np.zeros((size, size))
-    matrix[first, second] = matrix[second, first] = vector / _twice(first, second)
+    matrix[first, second] = matrix[second, first] = vector / _packing_factors(first, second)
     return matrix
 
 
 def intervals(centres: Floats, covariance: Floats, confidence: float) -> Floats:
-    """Lower and upper ends around normal estimates, one row each.
+    """Return the lower and upper ends of confidence intervals for normal estimates.
 
     Example:
         >>> intervals(np.array([1.0]), np.array([[4.0]]), 0.95).round(2).tolist()
@@ -56,22 +64,22 @@ def intervals(centres: Floats, covariance: Floats, confidence: float) -> Floats:
     return np.column_stack([centres - reach, centres + reach])
 
 
-def _twice(first: Any, second: Any) -> Floats:
+def _packing_factors(first: Any, second: Any) -> Floats:
     return np.where(first == second, 1.0, sqrt(2))
 
 
-# ------------------------------------------------------------------ mallows
-# Huber's scores of residuals with Mallows' weights of rows: bounded, whatever a row holds.
+# ------------------------------------------------------------------ bounded scores
 
 
 @dataclass(frozen=True, slots=True)
 class MallowsScores:
-    """Of a row x with target y: w psi(r) x, r = y - x'weights, w = min(1, (norm / |x|)^2).
+    """The scores w psi(r) x of rows x with target y, which have a bounded norm.
 
-    Here psi(r) is r between -turn and turn, and beyond as at the ends, plus a ``shift``. So the
-    length of a score is (turn + |shift|) * norm at most, that of its square the square of that,
-    and that of its slope norm^2. ``target_unit`` is how much a step of the target is, in scales
-    of the residuals.
+    The residual is r = y - x'weights, and the weight of a row is w = min(1, (norm / |x|)^2).
+    Here psi(r) is r clipped to [-turn, turn], plus a ``shift``. So the norm of a score is at
+    most (turn + |shift|) * norm, the norm of its outer product is at most the square of that,
+    and the norm of its slope is at most norm^2. ``target_unit`` is one grid step of the target
+    in units of the residuals' scale.
     """
 
     rows: ScaledRows
@@ -82,30 +90,30 @@ class MallowsScores:
 
     @property
     def longest(self) -> float:
-        """The most that a score is long."""
+        """The largest norm of a score."""
         return (self.turn + abs(self.shift)) * self.norm
 
     def gradients(self, weights: Floats, table: Integers) -> Floats:
-        """Of each row its score with the sign turned: the gradient of its loss."""
+        """Return the gradient of each row's loss, which is its score with the opposite sign."""
         features, residuals = self._residuals(weights, table)
         scores = np.clip(residuals, -self.turn, self.turn) + self.shift
         counted = scores * self._weights(features)
         return np.asarray(-counted[:, None] * features)
 
     def slopes(self, weights: Floats, table: Integers) -> Floats:
-        """Of each row w psi'(r) x x', packed."""
+        """Return the packed slope w psi'(r) x x' of each row."""
         features, residuals = self._residuals(weights, table)
         counted = (abs(residuals) < self.turn) * self._weights(features)
         return packed_products(features) * counted[:, None]
 
     def steepest(self, weights: Floats, table: Integers) -> Floats:
-        """Of each row w x x', packed: what its slope is at most, whatever the weights."""
+        """Return the packed matrix w x x' of each row, an upper bound on its slope."""
         del weights
         features = self.rows.features(table)
         return packed_products(features) * self._weights(features)[:, None]
 
     def squares(self, weights: Floats, table: Integers) -> Floats:
-        """Of each row its score times itself, packed."""
+        """Return the packed outer product of each row's score with itself."""
         return packed_products(self.gradients(weights, table))
 
     def _residuals(self, weights: Floats, table: Integers) -> tuple[Floats, Floats]:
@@ -114,20 +122,20 @@ class MallowsScores:
         return features, np.asarray(table[:, -1] * self.target_unit - fitted)
 
     def _weights(self, features: Floats) -> Floats:
-        # of numpy's floats, whose squares overflow to infinity where Python's raise
+        # a square of numpy's float64 overflows to infinity, where Python's float would raise
         square = np.float64(self.norm) ** 2
         return np.asarray(np.minimum(1.0, square / (features**2).sum(axis=1)))
 
 
-# ------------------------------------------------------------------ robust regression
-# What regressions by bounded scores share: a public target, rows that count, and a line.
+# ------------------------------------------------------------------ base class
 
 
 class RobustRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
-    """A line through a target between public bounds, by Mallows' scores of rows.
+    """The base class of linear regressions with bounded scores and a target with public bounds.
 
-    Residuals are taken in units of a public ``scale``. A row x, scaled and with its constant 1,
-    counts by w = min(1, (norm / |x|)^2): robust against outliers in the features, too.
+    Residuals are in units of a public ``scale``. A row x, scaled and with its constant 1, has
+    the weight w = min(1, (norm / |x|)^2), which makes the regression robust against outliers in
+    the features as well.
     """
 
     bounds: Any
@@ -137,21 +145,21 @@ class RobustRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     norm: float
 
     def predict(self, X: Any) -> Any:  # noqa: N803
-        """The line at rows ``X``."""
-        return self._asked(X) @ self.coef_ + self.intercept_
+        """Return the predicted target for each row of ``X``."""
+        return self._validate_rows(X) @ self.coef_ + self.intercept_
 
     def target(self, training: Training) -> Axis:
-        """The target between its public bounds."""
+        """Return the axis of the target between its public bounds."""
         if training.target is None or not min(self.scale, self.norm) > 0:
             raise InvalidValue(
-                "A regression needs a target, and a scale and norm above 0; "
-                f"{self.scale} and {self.norm} were given."
+                "A regression needs a target, and a scale and a norm above 0; the scale "
+                f"{self.scale} and the norm {self.norm} were given."
             )
         (bounds,) = bounds_of([training.target], self.target_bounds)
         return Axis.of(training.target, bounds)
 
     def _mallows(self, training: Training, turn: float, shift: float = 0.0) -> MallowsScores:
-        """How a row is read, and how much it counts."""
+        """Return the scores: how a row is read, and how much weight it has."""
         target = self.target(training)
         bounds = bounds_of(training.features, self.bounds)
         rows = ScaledRows.of(training, bounds, self.scales, (target.steps, target.reach))
@@ -160,6 +168,6 @@ class RobustRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     def _line(
         self, weights: Floats, rows: ScaledRows, training: Training
     ) -> tuple[Parameter, Parameter]:
-        """The coefficients and the intercept, in units of columns, of released weights."""
+        """Return the coefficients and the intercept in the units of the columns."""
         line, start = self.scale * rows.back() @ weights, float_of(self.target(training).centre)
         return parameter("coef_", line[1:]), parameter("intercept_", line[0] + start)

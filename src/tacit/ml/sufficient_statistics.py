@@ -1,4 +1,10 @@
-"""Rows as points: the axes of a model's features, within a public distance of their centre."""
+"""Noisy sufficient statistics: sums that the engine computes over rows, with Gaussian noise.
+
+`Points` turns feature columns into axes on an integer grid with a public bound on the norm of a
+row. `NoisySums` is a set of sums over rows that are released together, with noise for the L2
+sensitivity of one unit. `Gram` is the matrix X'X, and `NoisyMoments` are counts, means and
+variances. One step of a fit sums several such sets in one scan of the rows.
+"""
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
@@ -30,16 +36,16 @@ from tacit.plan import (
 from tacit.plan import steps as grid_steps
 
 ONE = Axis(grid_steps.WholeSteps(REACH), REACH, Fraction(0), Fraction(1, REACH))
-"""What every row has: the axis of an intercept."""
+"""The axis of an intercept, on which every row has the value 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """Axes, of which the squares of no row add up to more than ``square``.
+    """Axes of features, with an upper bound ``square`` on the squared norm of a row.
 
-    The ends of an axis are one unit of length from its centre. A row that is farther away than
-    the model's ``norm`` says, or has no number on an axis, is left out: by itself, whatever
-    other rows hold.
+    The ends of an axis are at distance 1 from its centre. A row is left out if its norm exceeds
+    the model's ``norm``, or if it has a NULL on an axis. Whether a row is left out depends on
+    that row only.
 
     Example:
         >>> from tacit.core.domain import Kind
@@ -61,7 +67,7 @@ class Points:
         norm: Number | None = None,
         around: Fraction | None = None,
     ) -> "Points":
-        """The columns within ``bounds``, a lower and an upper end for all or for each."""
+        """Build the axes from ``bounds``: a lower and an upper end, for all or for each."""
         axes = tuple(
             Axis.of(column, each, around)
             for column, each in zip(columns, bounds_of(columns, bounds), strict=True)
@@ -70,13 +76,13 @@ class Points:
         if norm is not None:
             square = min(square, (exact(norm) * abs(exact(norm)) * REACH**2).__floor__())
         if square < 1:
-            raise InvalidValue(f"A norm is above 0, and {norm} is not.")
+            raise InvalidValue(f"The norm must be above 0, but {norm} was given.")
         squares: list[grid_steps.Steps] = [
             grid_steps.ProductSteps(axis.steps, axis.steps) for axis in axes
         ]
         total = reduce(grid_steps.SumSteps, squares)
-        grid_steps.Ranged(total, 0, corner, Fraction(1))  # fits, or is refused
-        if square == corner:  # all that have numbers are inside: no square has to be summed
+        grid_steps.Ranged(total, 0, corner, Fraction(1))  # raises if sums could overflow
+        if square == corner:  # all rows without NULL are inside, so no norm is computed
             return cls(axes, square, grid_steps.AllOf(tuple(axis.there for axis in axes)))
         return cls(
             axes,
@@ -86,52 +92,54 @@ class Points:
 
     @property
     def with_one(self) -> "Points":
-        """The same beside an axis on which every row stands at one."""
+        """These points with one more axis, on which every row has the value 1."""
         return Points((*self.axes, ONE), self.square + REACH**2, self.inside)
 
 
 def bounds_of(columns: Sequence[core.Column], given: Any) -> list[core.Bounds]:
-    """The bounds of each column: those ``given``, and without them those that it declares."""
+    """Return the bounds of each column: the ``given`` ones, or else the declared ones."""
     if given is None:
         missing = [column.name for column in columns if column.bounds is None]
         if missing:
             raise MissingBound(
-                f"These columns have no bounds: {', '.join(missing)}. Give them to the model, "
-                "as bounds=(lower, upper), from what is known without the data."
+                f"These columns have no bounds: {', '.join(missing)}. Give bounds=(lower, "
+                "upper) to the model, from knowledge that does not come from the data."
             )
         return [column.bounds for column in columns if column.bounds is not None]
     try:
-        lower, upper = (_each(end, len(columns)) for end in given)
+        lower, upper = (_per_column(end, len(columns)) for end in given)
         ends = zip(columns, lower, upper, strict=True)
         return [core.Bounds.of(low, high) for _, low, high in ends]
     except (TypeError, ValueError) as error:
         raise InvalidValue(
-            f"Bounds are (lower, upper): each a number, or one for each of {len(columns)} "
-            f"columns, with lower <= upper; {given!r} was given."
+            f"Bounds must be (lower, upper), each one number or one number for each of "
+            f"{len(columns)} columns, with lower <= upper, but {given!r} was given."
         ) from error
 
 
-def _each(end: Any, count: int) -> list[Number]:
-    """One end of the bounds, for each column."""
+def _per_column(end: Any, count: int) -> list[Number]:
+    """Return one end of the bounds for each column."""
     plain = end.tolist() if hasattr(end, "tolist") else end
     return list(plain) if isinstance(plain, Sequence) else [plain] * count
 
 
 # ------------------------------------------------------------------ noisy sums
-# Sums over rows that are released together, with Gaussian noise for what one unit moves.
 
 
 @dataclass(frozen=True, slots=True)
 class NoisySums:
-    """Sums of numbers of rows; the squares of what one row adds come to ``row_square`` at most.
+    """Sums over rows that are released together, with Gaussian noise.
 
-    ``order`` says which sums are released, and how often each; without it, all are, once. They
-    are ``acute`` where what two rows add never points apart: its inner product is never
-    negative, as that of two matrices xx' or of numbers that are never negative.
+    The vector that one row adds to the sums has a squared norm of at most ``row_square``.
+    ``order`` lists which sums are released, and how often each; without it, each is released
+    once. Sums are ``acute`` if the vectors of any two rows have an inner product of at least 0,
+    as two matrices xx' have, or vectors of numbers that are not negative. ``share`` is their
+    share of the privacy loss.
 
-    Guarantee: a unit keeps at most ``max_rows`` rows, whose sums add up to at most ``max_rows``
-    times the root of ``row_square``; for acute sums a and b, the square of a - b is at most
-    those of a and b together, and else at most four times the greater.
+    Guarantee: a unit has at most ``max_rows`` rows, so the norm of its sums is at most
+    ``max_rows`` times the square root of ``row_square``. Where a unit with sums a is replaced
+    by one with sums b, the square of a - b is at most the sum of both squares if the sums are
+    acute, and otherwise at most four times the larger square.
     """
 
     tallies: tuple[KeptTally | TreeTally, ...]
@@ -141,7 +149,7 @@ class NoisySums:
     acute: bool = False
 
     def sensitivity(self, training: Training) -> core.Sensitivity:
-        """How far one unit moves them together."""
+        """Return the L2 sensitivity of all sums together."""
         facts = (f"row_square={self.row_square}", f"max_rows={training.max_rows}")
         rule = core.Rule("a unit adds at most max_rows times what a row does", facts)
         square = Fraction(self.row_square * training.max_rows**2)
@@ -154,12 +162,12 @@ class NoisySums:
         return core.Sensitivity(square, core.Norm.L2, rule)
 
     def mechanism(self, training: Training, rho: Fraction) -> Gaussian:
-        """The noise that costs their share of ``rho``, and hardly less."""
+        """Return the Gaussian mechanism for the sums' share of ``rho``."""
         square = self.sensitivity(training).square
         return Gaussian(Fraction(ceil(square / (2 * rho * self.share))))
 
     def event(self, training: Training, rho: Fraction) -> core.GaussianNoise:
-        """What releasing them does."""
+        """Describe the release of the sums for the accountant."""
         return self.mechanism(training, rho).event(self.sensitivity(training))
 
     def released(
@@ -169,13 +177,13 @@ class NoisySums:
         rho: Fraction,
         gateway: Gateway,
     ) -> Integers:
-        """The sums with noise."""
+        """Release the sums with noise."""
         mechanism, moved = self.mechanism(training, rho), self.sensitivity(training)
         return mechanism.release(together(secrets, self.order), moved, gateway)
 
 
 def event_of(parts: Sequence[NoisySums], training: Training, rho: Fraction) -> core.Composed:
-    """What releasing all ``parts`` within ``rho`` does."""
+    """Describe the release of all ``parts`` within ``rho`` for the accountant."""
     return core.Composed(tuple(part.event(training, rho) for part in parts))
 
 
@@ -187,10 +195,10 @@ def released(
     *conditions: grid_steps.Condition,
     key: StepsKey | None = None,
 ) -> Generator[BoundedPlan, Any, list[Integers]]:
-    """One step of a fit: all ``parts``, summed in one scan of the rows, each with its noise.
+    """Sum all ``parts`` in one scan of the rows, and release each with its noise.
 
-    By a ``key`` each sum is one for each group, of which a row is in one at most: it moves the
-    sums of all groups together by no more than it would move one.
+    With a ``key``, there is one sum for each group. A row is in at most one group, so it
+    changes the sums of all groups together by no more than it would change one sum.
     """
     tallies = list(dict.fromkeys(tally for part in parts for tally in part.tallies))
     secrets = yield training.plan(tallies, *conditions, key=key)
@@ -200,26 +208,25 @@ def released(
     ]
 
 
-# ------------------------------------------------------------------ gram
-# The matrix of products of a model's axes, summed in the engine: X'X, in exact integers.
+# ------------------------------------------------------------------ the matrix X'X
 
 Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Gram:
-    """All products of two axes of ``points``.
+    """The matrix X'X: the sums of products of all pairs of axes of ``points``.
 
-    Each product of different axes is released twice, as it stands in the matrix twice, and the
-    mean of the two is read: noise that is equally large in all directions of the Frobenius
-    norm, in which a row xx' moves it by the square of its length.
+    Each product of two different axes is released twice, as it is twice in the matrix, and the
+    result is the mean of both. So the noise is isotropic in the Frobenius norm, in which one
+    row changes the matrix by the squared norm of the row.
     Reference: Dwork, Talwar, Thakurta, Zhang 2014 (Analyze Gauss), with isotropic noise.
     """
 
     points: Points
 
     def sums(self, max_rows: int, share: Fraction) -> NoisySums:
-        """What the engine sums, and the noise on it."""
+        """Return the sums that the engine computes, with their sensitivity."""
         axes, size = self.points.axes, len(self.points.axes)
         pairs = list(combinations_with_replacement(range(size), 2))
         places = {pair: place for place, pair in enumerate(pairs)}
@@ -232,34 +239,36 @@ class Gram:
         )
 
     def matrix(self, released: Integers) -> Matrix:
-        """The matrix, where the end of an axis is one unit of length from its centre."""
+        """Return the released matrix, in units in which an axis ends at distance 1."""
         size = len(self.points.axes)
         whole = floats_of(released).reshape(size, size) / REACH**2
         return np.asarray((whole + whole.T) / 2)
 
 
 def product_tally(one: Axis, other: Axis, max_rows: int) -> KeptTally:
-    """The sum of the products of two axes, over a unit's kept rows."""
+    """Return the tally of products of two axes over the rows of a unit that count."""
     most = max_rows * one.reach * other.reach
     low = 0 if one == other else -most
     return KeptTally(grid_steps.ProductSteps(one.steps, other.steps), low, most)
 
 
-# ------------------------------------------------------------------ moments
-# How many rows there are, their means and their variances: from noisy sums of axes.
+# ------------------------------------------------------------------ counts, means, variances
 
 SHARES = Fraction(1, 10), Fraction(45, 100), Fraction(45, 100)
-"""Of the loss: for the count, which is easy to see, for the sums and for the squares."""
+"""The shares of the privacy loss for the count, for the sums and for the squares."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoisyMoments:
-    """The count, the sums and the squares of axes, of all rows or of each group."""
+    """The count, the sums and the sums of squares of axes, over all rows or per group."""
 
     axes: tuple[Axis, ...]
 
     def sums(self, max_rows: int) -> tuple[NoisySums, NoisySums, NoisySums]:
-        """What the engine sums; squares are taken from the middle of their range."""
+        """Return the sums that the engine computes.
+
+        Squares are taken relative to the middle of their range, which halves their sensitivity.
+        """
         reaches = [axis.reach for axis in self.axes]
         squares = tuple(_square(axis, max_rows) for axis in self.axes)
         most = sum(max(-tally.low, tally.high) ** 2 for tally in squares) // max_rows**2
@@ -270,10 +279,10 @@ class NoisyMoments:
         )
 
     def read(self, released: Sequence[Integers], noise: float) -> tuple[Matrix, Matrix, Matrix]:
-        """Counts, means and variances, a row for each group, where an axis ends at one.
+        """Return counts, means and variances, one row per group; an axis ends at 1.
 
-        A variance of which nothing is seen through ``noise``, the deviation of that on the
-        squares, is as large as that noise.
+        ``noise`` is the standard deviation of the noise on the squares. It is also the least
+        variance that is returned, since a smaller variance cannot be seen through the noise.
         """
         numbers = [floats_of(part) for part in released]
         counts = np.maximum(numbers[0], 1.0)
@@ -282,7 +291,7 @@ class NoisyMoments:
         middle = np.array([_middle(axis) for axis in self.axes], dtype=np.float64)
         second = (squares / counts[:, None] + middle) / REACH**2
         least = noise / REACH**2 / counts[:, None]
-        # no number between -1 and 1 varies by more than 1
+        # numbers between -1 and 1 have a variance of at most 1
         found = np.clip(second - means**2, np.minimum(least, 1.0), 1.0)
         return counts, finite(means), finite(found)
 
@@ -290,7 +299,7 @@ class NoisyMoments:
 def axis_sums(
     axes: Sequence[Axis], row_square: int, max_rows: int, share: Fraction
 ) -> NoisySums:
-    """The sums of ``axes``, of which the squares of a row come to ``row_square`` at most."""
+    """Return the sums of ``axes``; the squared norm of a row is at most ``row_square``."""
     tallies = tuple(
         KeptTally(axis.steps, -max_rows * axis.reach, max_rows * axis.reach) for axis in axes
     )
@@ -298,7 +307,7 @@ def axis_sums(
 
 
 def count_sums(max_rows: int, share: Fraction) -> NoisySums:
-    """The number of rows."""
+    """Return the sum that counts rows."""
     return NoisySums((KeptTally(grid_steps.WholeSteps(1), 0, max_rows),), 1, share, acute=True)
 
 

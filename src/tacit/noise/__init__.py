@@ -1,6 +1,7 @@
-"""Exact samplers of integer noise over a stream of entropy.
+"""Exact samplers of integer noise, which draw from a stream of random words.
 
-A sampler only draws; it never sees a secret.
+The samplers of noise have public parameters only. The samplers of a private choice
+(`Exponentials`, `ManyExponentials`, `ManyEqual`) have secret weights, which they never store.
 """
 
 from tacit.noise.choice import (

@@ -1,9 +1,11 @@
-"""An exponential clock, read only as finely as a comparison needs.
+"""An exact sampler of the discrete Gaussian distribution, for any rational variance.
 
-An exponential variable E with mean 1 outlives the moment x with probability exp(-x). Its
-reading in ticks of two to the ``-TICK_BITS`` is a geometric draw, and each further binary digit
-of it is independent of those before, so a comparison with any rational moment is decided
-exactly by finitely many digits.
+A small scale is drawn from one table (`tacit.noise.inversion`). A large scale is drawn by
+rejection: a candidate must be accepted with probability exp(-x) for a rational x. The coin for
+this is an exponential clock. An exponential variable E with mean 1 exceeds x with probability
+exp(-x). The value of E in ticks of two to the ``-TICK_BITS`` is a geometric draw, and each
+further binary digit of E is independent of the digits before. So E is drawn only as precisely
+as the comparison with x needs, and the comparison is exact.
 """
 
 from collections.abc import Callable
@@ -21,19 +23,19 @@ from tacit.noise.laplace import DIGIT_BITS, Geometric
 from tacit.numeric.entropy import Entropy
 
 TICK_BITS = 40
-"""Binary digits of the first reading.
+"""Number of binary digits of a clock that are drawn first.
 
-A comparison needs more with probability near two to the minus this.
+A comparison needs more digits with a probability of about two to the ``-TICK_BITS``.
 """
 
 
 def outlives(
     entropy: Entropy, least: Integers, most: Integers, moment: Callable[[int], Fraction]
 ) -> NDArray[np.bool_]:
-    """Whether each clock outlives its moment, which lies between ``least`` and ``most`` ticks.
+    """Return for each clock whether it exceeds its moment.
 
-    ``moment(i)`` is the exact moment of the i-th clock, asked for where the first reading
-    cannot tell.
+    The moments lie between ``least`` and ``most`` ticks. ``moment(i)`` returns the exact moment
+    of the i-th clock, and is called only if the first digits do not decide.
 
     Guarantee: true with probability exactly exp(-moment), independently for each clock.
     """
@@ -45,7 +47,7 @@ def outlives(
 
 
 def _read_on(entropy: Entropy, ticks: int, moment: Fraction) -> bool:
-    """Whether a clock that shows ``ticks`` at its first reading outlives ``moment``."""
+    """Draw more digits of a clock until it is decided whether it exceeds ``moment``."""
     bits = TICK_BITS
     while ticks <= moment * 2**bits < ticks + 1:
         bits += DIGIT_BITS
@@ -54,26 +56,24 @@ def _read_on(entropy: Entropy, ticks: int, moment: Fraction) -> bool:
     return bool(ticks > moment * 2**bits)
 
 
-# ------------------------------------------------------------------ wide gaussian
-# Discrete Gaussian draws of a large scale, by rejection from a table and uniform low digits.
-#
+# ------------------------------------------------------------------ rejection for a large scale
 # Write abs(y) = 2**m * high + low. A candidate has ``high`` from a table of weights
-# exp(-(2**m * high)**2 / (2 * variance)), ``low`` uniform below 2**m and a fair sign, and is
-# accepted with probability exp(-x), where x = low * (2**(m+1) * high + low) / (2 * variance);
-# the product of the two is exp(-y**2 / (2 * variance)). Zero is accepted under one of its two
-# signs.
+# exp(-(2**m * high)**2 / (2 * variance)), a uniform ``low`` below 2**m, and a fair sign. It is
+# accepted with probability exp(-x), where x = low * (2**(m+1) * high + low) / (2 * variance).
+# The product of the two is exp(-y**2 / (2 * variance)). Zero has two signs, and only one of
+# them is accepted.
 
 HIGH_BITS = 9
-"""Bits of ``high``; a draw that needs more is computed in Python integers."""
+"""Number of bits of ``high``; a draw with more bits is computed in Python integers."""
 
 LONGEST_LOW = 48
-"""Bits of ``low`` that 64-bit bounds are made for; beyond, Python integers compute."""
+"""The largest number of bits of ``low`` for 64-bit bounds; beyond, Python integers are used."""
 
 
 def accepted(entropy: Entropy, variance: Fraction, low_bits: int, candidates: int) -> Integers:
-    """The accepted ones of ``candidates`` candidates.
+    """Draw ``candidates`` candidates and return those that are accepted.
 
-    Independent draws of the discrete Gaussian law.
+    The results are independent draws of the discrete Gaussian distribution.
     """
     high = Inversion(Bell(variance / 4**low_bits)).draw(entropy, candidates)
     bits = uniform_bits(entropy, candidates, low_bits + 1)
@@ -95,12 +95,12 @@ def accepted(entropy: Entropy, variance: Fraction, low_bits: int, candidates: in
 def _ticks(
     low: Integers, other: Integers, variance: Fraction, low_bits: int
 ) -> tuple[Integers, Integers]:
-    """Bounds on the moments low * other / (2 * variance), in ticks of the clock."""
+    """Return bounds on the moments low * other / (2 * variance), in ticks of the clock."""
     per_product = 2**TICK_BITS / (2 * variance)
     if low.dtype == object:
         least = low * other * per_product.numerator // per_product.denominator
         return least, least + 1
-    # three products of at most 62 bits, each from factors cut to their leading bits
+    # three products of at most 62 bits, whose factors are truncated to their leading bits
     low_least, low_most, low_cut = _leading(low, low, low_bits, keep=28)
     other_bits = low_bits + HIGH_BITS + 1
     other_least, other_most, other_cut = _leading(other, other, other_bits, keep=33)
@@ -117,33 +117,32 @@ def _ticks(
 def _leading(
     least: Integers, most: Integers, bits: int, keep: int
 ) -> tuple[Integers, Integers, int]:
-    """The ``keep`` leading of ``bits`` bits, rounded down and up, and how many were cut off."""
+    """Return the ``keep`` leading bits, rounded down and up, and the number of bits removed."""
     cut = max(0, bits - keep)
     if cut == 0:
         return least, most, 0
     return least >> cut, (most >> cut) + 1, cut
 
 
-# ------------------------------------------------------------------ gaussian
-# The discrete Gaussian law, exactly, for any rational variance parameter.
+# ------------------------------------------------------------------ the sampler
 
 TABLE_SCALE = 32
-"""Below this scale one table holds the whole law.
+"""The scale below which one table covers the whole distribution.
 
-Above it, a table holds the leading digits of a draw.
+Above it, a table covers the leading digits of a draw.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class DiscreteGaussian:
-    """A sampler with P(y) proportional to exp(-y**2 / (2 * variance)), for every integer y.
+    """A discrete Gaussian sampler: P(y) is proportional to exp(-y**2 / (2 * variance)).
 
-    The parameter is the square of the scale, because that is what privacy fixes: rho =
-    sensitivity**2 / (2 * variance) has a rational variance where its root is irrational. (The
-    law's own variance is a little smaller.)
+    The parameter is the square of the scale, because privacy determines it: rho =
+    sensitivity**2 / (2 * variance). For a rational rho it is rational, while its square root
+    can be irrational. (The variance of the distribution itself is slightly smaller.)
 
-    Guarantee: the law is exact. How many candidates a large scale rejects is independent of the
-    draw that it keeps.
+    Guarantee: the distribution is exact. The number of rejected candidates is independent of
+    the accepted draws.
     Reference: Canonne, Kamath, Steinke 2020, definition 1.
 
     Example:
@@ -157,20 +156,20 @@ class DiscreteGaussian:
     def __post_init__(self) -> None:
         if self.variance <= 0:
             raise InvalidValue(
-                f"Gaussian noise needs a variance above 0, and {self.variance} is not."
+                f"Gaussian noise needs a variance above 0, but {self.variance} was given."
             )
 
     def draw(self, entropy: Entropy, count: int) -> Integers:
-        """``count`` independent draws."""
+        """Return ``count`` independent draws."""
         low_bits = (isqrt(int(self.variance)) // TABLE_SCALE).bit_length()
         if low_bits == 0:
             place = Inversion(TwoSidedBell(self.variance)).draw(entropy, count)
-            # 0, 1, 2, 3, 4, ... stand for 0, 1, -1, 2, -2, ...
+            # the outcomes 0, 1, 2, 3, 4, ... stand for 0, 1, -1, 2, -2, ...
             return (place + 1 >> 1) * np.where(place & 1, 1, -1)
         drawn = np.empty(0, dtype=np.int64)
         while drawn.size < count:
             missing = count - drawn.size
-            # about 97 in 100 are accepted: one round is nearly always enough
+            # about 97 in 100 candidates are accepted, so one round is nearly always enough
             more = accepted(
                 entropy, self.variance, low_bits, candidates=missing + missing // 20 + 20
             )

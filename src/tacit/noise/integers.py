@@ -1,4 +1,7 @@
-"""Batches of integers: in 64 bits where these are enough, else as Python's own integers."""
+"""Arrays of integers of any size, and exact uniform draws.
+
+An array has 64-bit integers if all of its values fit, and Python integers otherwise.
+"""
 
 from dataclasses import dataclass
 
@@ -9,16 +12,16 @@ from tacit.errors import InvalidValue
 from tacit.numeric.entropy import Entropy
 
 Integers = NDArray[np.int64]
-"""A batch. Where an integer does not fit 64 bits, the array holds Python integers instead."""
+"""An array of integers; if one does not fit 64 bits, the array has Python integers instead."""
 
 INT64_BITS = 62
-"""Magnitudes below two to this leave room for a sign and one addition in 64 bits."""
+"""Number of bits of a magnitude that leaves room for a sign and one addition in 64 bits."""
 
 
 def narrowed(wide: Integers) -> Integers:
-    """The same batch in 64 bits, if all of its integers fit.
+    """Convert an array to 64 bits if all of its integers fit.
 
-    What decides is the batch itself, so that its type tells no more than its values do.
+    The type depends on the values only, so it reveals no more than the values do.
 
     Example:
         >>> narrowed(np.array([1, 2**63 - 1], dtype=object)).dtype
@@ -31,7 +34,7 @@ def narrowed(wide: Integers) -> Integers:
 
 
 def packed(numbers: list[int]) -> Integers:
-    """The numbers as a batch.
+    """Return the numbers as an array.
 
     Example:
         >>> packed([1, -2]).tolist()
@@ -40,12 +43,11 @@ def packed(numbers: list[int]) -> Integers:
     return narrowed(np.array(numbers, dtype=object))
 
 
-# ------------------------------------------------------------------ uniform
-# Uniform bits and uniform integers, exactly.
+# ------------------------------------------------------------------ uniform draws
 
 
 def uniform_bits(entropy: Entropy, count: int, bits: int) -> Integers:
-    """``count`` uniform integers below two to the ``bits``.
+    """Return ``count`` uniform integers below two to the ``bits``.
 
     Example:
         >>> from tacit.testing.entropy import ScriptedEntropy
@@ -67,8 +69,8 @@ def uniform_bits(entropy: Entropy, count: int, bits: int) -> Integers:
 class UniformBelow:
     """A sampler of the integers 0, ..., size - 1, each with probability 1/size.
 
-    Guarantee: the law is exact: bits that spell a number of ``size`` or more are thrown away
-    and drawn again, and how often says nothing of the number kept.
+    Guarantee: the distribution is exact. Numbers of ``size`` or more are rejected and drawn
+    again, and the number of rejections is independent of the result.
 
     Example:
         >>> from tacit.testing.entropy import ScriptedEntropy
@@ -81,11 +83,11 @@ class UniformBelow:
     def __post_init__(self) -> None:
         if self.size < 1:
             raise InvalidValue(
-                f"A uniform law needs at least 1 outcome, and {self.size} were asked for."
+                f"A uniform draw needs at least 1 outcome, but {self.size} were given."
             )
 
     def draw(self, entropy: Entropy, count: int) -> Integers:
-        """``count`` independent draws."""
+        """Return ``count`` independent draws."""
         bits = (self.size - 1).bit_length()
         if bits == 0:
             return np.zeros(count, dtype=np.int64)

@@ -1,12 +1,11 @@
-"""A law on 0, 1, 2, ...
+"""Exact draws from public distributions on 0, 1, 2, ..., by inversion with threshold tables.
 
-as weights known to any precision, and the thresholds that draw from it exactly.
-
-A uniform number U in [0, 1) falls below the cumulative probability F(k) or not. Comparing the
-first 64 bits of U with the integer ``floor(2**64 * F(k))`` decides this, unless the two are
-equal. So a table of such integers draws from the law exactly, once each is *certainly* the
-right one: it is computed from a lower and an upper bound, with more precision until both give
-the same integer.
+A distribution (`Law`) is given by bounds on its weights at any precision. To draw, a uniform
+number U in [0, 1) is compared with the cumulative probabilities F(k). The first 64 bits of U
+and the integer ``floor(2**64 * F(k))`` decide this comparison, unless they are equal; then more
+bits of U are drawn. So a table of these integers, the thresholds, gives exact draws, provided
+that each threshold is *certainly* correct. It is computed from a lower and from an upper bound,
+with increasing precision, until both give the same integer.
 """
 
 from bisect import bisect_right
@@ -25,27 +24,24 @@ from tacit.numeric import exp_bounds
 from tacit.numeric.entropy import Entropy, Words
 
 GUARD_BITS = 40
-"""Bits beyond the threshold's own with which a table is first tried; nearly always enough."""
+"""Number of extra bits of precision in the first attempt, which is nearly always enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Bounds on the weights of the outcomes 0, 1, 2, ...
-
-    in one common unit, and on all that is not listed.
-    """
+    """Bounds on the weights of outcomes, in one common unit, and on the weight of the rest."""
 
     lower: Sequence[int]
     upper: Sequence[int]
     rest: int = 0
-    """An upper bound on the weight of all outcomes beyond the list; 0 where there are none."""
+    """An upper bound on the weight of all outcomes beyond the list; 0 if there are none."""
 
 
 class Law(Protocol):
-    """A law on the integers from 0 up, in terms of weights that need not add up to 1."""
+    """A distribution on the integers from 0 on, given by weights that need not add up to 1."""
 
     def weights(self, precision: int) -> Weights:
-        """Bounds on the weights in units of two to the ``-precision``."""
+        """Return bounds on the weights in units of two to the ``-precision``."""
         ...
 
     def __hash__(self) -> int: ...
@@ -53,20 +49,21 @@ class Law(Protocol):
 
 @lru_cache(maxsize=256)
 def thresholds(law: Law, bits: int) -> tuple[int, ...]:
-    """The same as `compute_thresholds`, kept for the next time."""
+    """Return `compute_thresholds`, from a cache if possible."""
     return compute_thresholds(law, bits)
 
 
 def compute_thresholds(law: Law, bits: int) -> tuple[int, ...]:
-    """The integers ``floor(2**bits * F(k))`` for k = 0, 1, 2, ...
+    """Return the integers ``floor(2**bits * F(k))`` for k = 0, 1, 2, ...
 
-    For laws of public facts: how much precision a law needs can tell what it is made of, and
-    one whose cumulative probability is rational but for a negligible weight needs it without
-    end. A law of secret weights is drawn by `tacit.noise.choice`.
+    This is for public distributions only. The precision that a distribution needs can reveal
+    its weights, and it is unbounded if a cumulative probability is rational except for a
+    negligible weight. For secret weights, use `tacit.noise.choice`.
 
-    Guarantee: each is exact. The list ends before the last outcome of a finite law, and at the
-    first ``2**bits - 1`` of an infinite one, where longer words must decide.
-    Reference: Ziv 1991: raise the precision until both bounds round to the same number.
+    Guarantee: each threshold is exact. The list ends before the last outcome of a finite
+    distribution. For an infinite one it ends at the first ``2**bits - 1``, where longer words
+    must decide.
+    Reference: Ziv 1991: increase the precision until both bounds round to the same number.
     """
     precision = bits + GUARD_BITS
     while (found := _certain(law.weights(precision), bits)) is None:
@@ -75,10 +72,10 @@ def compute_thresholds(law: Law, bits: int) -> tuple[int, ...]:
 
 
 def _certain(weights: Weights, bits: int) -> tuple[int, ...] | None:
-    """The thresholds, or None where the bounds are too wide to tell one of them."""
+    """Return the thresholds, or None if the bounds are too wide for one of them."""
     total_lower = sum(weights.lower)
     total_upper = sum(weights.upper) + weights.rest
-    highest = (1 << bits) - 1  # F(k) < 1 for every k but the last, which has no threshold
+    highest = (1 << bits) - 1  # F(k) < 1 for all k except the last, which has no threshold
     found: list[int] = []
     below_lower = below_upper = 0
     for lower, upper in zip(weights.lower, weights.upper, strict=True):
@@ -86,7 +83,7 @@ def _certain(weights: Weights, bits: int) -> tuple[int, ...] | None:
         below_upper += upper
         if below_upper == total_upper:
             return tuple(found)
-        # F = below / (below + above), least where above is greatest
+        # F = below / (below + above) is least if above is greatest
         least = (below_lower << bits) // (below_lower + total_upper - below_upper)
         most = (below_upper << bits) // (below_upper + total_lower - below_lower)
         if least != min(most, highest):
@@ -97,8 +94,8 @@ def _certain(weights: Weights, bits: int) -> tuple[int, ...] | None:
     return None
 
 
-# ------------------------------------------------------------------ weights
-# The laws that Tacit draws from, each as its weights: integers only, rounded outward.
+# ------------------------------------------------------------------ distributions
+# Each distribution computes bounds on its weights with integers only, rounded outward.
 
 Bound = tuple[int, int]
 """A lower and an upper bound on one weight."""
@@ -106,27 +103,27 @@ Bound = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Categorical:
-    """Outcome k with probability ``parts[k] / sum(parts)``."""
+    """The distribution in which outcome k has probability ``parts[k] / sum(parts)``."""
 
     parts: tuple[int, ...]
 
     def weights(self, precision: int) -> Weights:
-        """The parts themselves, exact at every precision."""
+        """Return the parts as weights, which are exact at every precision."""
         del precision
         return Weights(self.parts, self.parts)
 
 
 @dataclass(frozen=True, slots=True)
 class LaplaceSign:
-    """Outcomes 0, 1, 2 for a discrete Laplace value below, at and above zero.
+    """The sign of a discrete Laplace value: outcomes 0, 1, 2 for below, at and above zero.
 
-    Their weights are q, 1 - q and q, with q = exp(-1/scale).
+    The weights are q, 1 - q and q, with q = exp(-1/scale).
     """
 
     scale: Fraction
 
     def weights(self, precision: int) -> Weights:
-        """Bounds on the three weights."""
+        """Return bounds on the three weights."""
         lower, upper = _exp_minus(1 / self.scale, precision)
         one = 1 << precision
         return Weights((lower, one - upper, lower), (upper, one - lower, upper))
@@ -134,13 +131,13 @@ class LaplaceSign:
 
 @dataclass(frozen=True, slots=True)
 class Decay:
-    """Outcome k with weight exp(-k/scale): for all k, or for those below ``size``."""
+    """The geometric distribution: weight exp(-k/scale) for all k, or for k below ``size``."""
 
     scale: Fraction
     size: int | None = None
 
     def weights(self, precision: int) -> Weights:
-        """Bounds on the weights; those too small for the precision are bounded together."""
+        """Return bounds on the weights; negligible weights are bounded together."""
         ratio = _exp_minus(1 / self.scale, precision)
         if self.size is None:
             return _until_negligible(repeat(ratio), precision)
@@ -150,31 +147,31 @@ class Decay:
 
 @dataclass(frozen=True, slots=True)
 class Bell:
-    """Outcome k with weight exp(-k**2 / (2 * variance)), for all k from 0 up."""
+    """One side of the discrete Gaussian: weight exp(-k**2 / (2 * variance)) for k >= 0."""
 
     variance: Fraction
 
     def weights(self, precision: int) -> Weights:
-        """Bounds on the weights; those too small for the precision are bounded together."""
+        """Return bounds on the weights; negligible weights are bounded together."""
         return _until_negligible(self._ratios(precision), precision)
 
     def _ratios(self, precision: int) -> Iterator[Bound]:
-        """Of each weight to the one before, exp(-(2k - 1)/(2 * variance)): itself a product."""
+        """Yield bounds on the ratio of each weight to the one before.
+
+        The ratio exp(-(2k - 1)/(2 * variance)) is itself a product of earlier ratios.
+        """
         first = _exp_minus(1 / (2 * self.variance), precision)
         return _products(repeat(_exp_minus(1 / self.variance, precision)), precision, first)
 
 
 @dataclass(frozen=True, slots=True)
 class TwoSidedBell:
-    """Outcomes 0, 1, 2, 3, 4, ...
-
-    for the integers 0, 1, -1, 2, -2, ..., weighted as by `Bell`.
-    """
+    """The discrete Gaussian: outcomes 0, 1, 2, 3, 4, ... for 0, 1, -1, 2, -2, ..."""
 
     variance: Fraction
 
     def weights(self, precision: int) -> Weights:
-        """The weights of `Bell`, all but the first of them twice."""
+        """Return the weights of `Bell`, each twice except for the first."""
         side = Bell(self.variance).weights(precision)
         lower, upper = list(side.lower), list(side.upper)
         twice = [weight for weight in lower[1:] for _ in range(2)]
@@ -183,25 +180,25 @@ class TwoSidedBell:
 
 
 def _until_negligible(ratios: Iterator[Bound], precision: int) -> Weights:
-    """Weights whose ratios never rise, listed while they are above the precision."""
+    """Return weights from ratios that never increase, until they fall below the precision."""
     lower: list[int] = []
     upper: list[int] = []
     one = 1 << precision
     weight = (one, one)
-    for ratio in ratios:  # of the next weight to this one
+    for ratio in ratios:  # the ratio of the next weight to this one
         if weight[0] == 0:
             break
         lower.append(weight[0])
         upper.append(weight[1])
         weight = _times(weight, ratio, precision)
-    # the first weight left out starts a series that falls at least as fast as a geometric one
+    # the weights that are left out decrease at least as fast as a geometric series
     return Weights(lower, upper, rest=-(-(weight[1] << precision) // (one - ratio[1])))
 
 
 def _products(
     ratios: Iterator[Bound], precision: int, first: Bound | None = None
 ) -> Iterator[Bound]:
-    """The first weight, 1 unless given, and its products with one ratio after the other."""
+    """Yield the first weight, 1 by default, and its products with one ratio after another."""
     weight = first or (1 << precision, 1 << precision)
     yield weight
     for ratio in ratios:
@@ -210,30 +207,32 @@ def _products(
 
 
 def _times(left: Bound, right: Bound, precision: int) -> Bound:
-    """The product of two weights, rounded outward."""
+    """Return the product of two weights, rounded outward."""
     return left[0] * right[0] >> precision, -(-left[1] * right[1] >> precision)
 
 
 def _exp_minus(value: Fraction, precision: int) -> Bound:
-    """Bounds on exp(-value), value >= 0, in units of two to the ``-precision``."""
-    # three bits need less than one decimal digit
+    """Return bounds on exp(-value), for value >= 0, in units of two to the ``-precision``."""
+    # one decimal digit is worth more than three bits
     lower, upper = exp_bounds(-value, digits=precision // 3 + 5)
     one = 1 << precision
     return (lower * one).__floor__(), min((upper * one).__ceil__(), one)
 
 
-# ------------------------------------------------------------------ table
-# A sorted table of thresholds that can be searched for many words at once.
+# ------------------------------------------------------------------ threshold tables
 
 GUIDE_BITS = 14
-"""Leading bits that the guide is indexed by: it fits a core's cache, and tells most words."""
+"""Number of leading bits that index the guide table.
+
+The guide fits into a core's cache, and decides most words.
+"""
 
 GUIDED_FROM = 4096
-"""Words from which the guide pays; below, the plain search takes equal time for each."""
+"""The number of words from which the guide is faster than a plain search."""
 
 
 class ThresholdTable:
-    """Thresholds in order; a word's place is how many of them it has reached.
+    """A sorted table of thresholds; the place of a word is the number of those it reaches.
 
     Example:
         >>> table = ThresholdTable((3, 5), bits=4)
@@ -247,7 +246,10 @@ class ThresholdTable:
         self._thresholds = np.array(thresholds, dtype=np.uint64)
 
     def find(self, words: Words) -> tuple[Integers, Integers]:
-        """The place of each word, and which words equal a threshold: more bits decide those."""
+        """Return the place of each word, and the words that equal a threshold.
+
+        A word that equals a threshold needs more bits to decide.
+        """
         if words.size < GUIDED_FROM or self._bits < GUIDE_BITS:
             return self._search(words)
         cells = words >> np.uint64(self._bits - GUIDE_BITS)
@@ -261,33 +263,31 @@ class ThresholdTable:
         places = np.searchsorted(self._thresholds, words, side="right")
         if not self._thresholds.size:
             return places, places[:0]
-        # a word below all thresholds looks at the last one, which it does not equal
+        # for a word below all thresholds, index -1 is the last one, which it does not equal
         return places, np.flatnonzero(self._thresholds[places - 1] == words)
 
     @cached_property
     def _guide(self) -> NDArray[np.int32]:
-        """The place of all words with given leading bits, or -1 where their places differ."""
+        """The place of all words with given leading bits, or -1 if their places differ."""
         starts = np.arange(2**GUIDE_BITS, dtype=np.uint64) << np.uint64(self._bits - GUIDE_BITS)
         before = np.searchsorted(self._thresholds, starts, side="left")
         after = np.append(before[1:], self._thresholds.size)
         return np.where(before == after, before, -1).astype(np.int32)
 
 
-# ------------------------------------------------------------------ inversion
-# Draws from a law by comparing uniform words with its thresholds.
-#
-# Exact, in bulk, in one pass.
+# ------------------------------------------------------------------ the sampler
 
 
 @dataclass(frozen=True, slots=True)
 class Inversion:
-    """A sampler of ``law``: one word a draw, and another only where the first cannot decide.
+    """A sampler of the distribution ``law``, which draws by inversion.
 
-    Guarantee: the law of the draws is exactly ``law``. Let U be uniform with the word as its
-    leading bits. A word below the threshold of k means U < F(k), a word above it U > F(k), and
-    a word equal to it is decided by more bits of the same U.
-    Reference: Devroye 1986, chapter II.2 (inversion); Knuth, Yao 1976 (bits revealed as they
-    are needed).
+    A draw takes one random word, and another one only if the first does not decide.
+
+    Guarantee: the distribution of the draws is exactly ``law``. Let U be uniform with the word
+    as its leading bits. A word below the threshold of k means U < F(k), a word above it means
+    U > F(k), and a word equal to it is decided by more bits of the same U.
+    Reference: Devroye 1986, chapter II.2 (inversion); Knuth, Yao 1976 (bits drawn as needed).
 
     Example:
         >>> from tacit.noise.inversion import Categorical
@@ -300,7 +300,7 @@ class Inversion:
     law: Law
 
     def draw(self, entropy: Entropy, count: int) -> Integers:
-        """``count`` independent draws."""
+        """Return ``count`` independent draws."""
         words = entropy.words(count)
         drawn, undecided = _table(self.law, entropy.word_bits).find(words)
         for position in undecided:
@@ -308,7 +308,7 @@ class Inversion:
         return drawn
 
     def _decide(self, entropy: Entropy, leading: int) -> int:
-        """The draw of a uniform number that begins with ``leading``, from more words of it."""
+        """Draw more words of a uniform number that begins with ``leading``, until decided."""
         bits = entropy.word_bits
         while True:
             leading = leading << entropy.word_bits | int(entropy.words(1)[0])

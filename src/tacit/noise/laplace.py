@@ -1,4 +1,9 @@
-"""Geometric draws of any rational scale, a group of binary digits at a time."""
+"""Exact samplers of the geometric, Bernoulli and discrete Laplace distributions.
+
+All parameters are rational numbers. A geometric draw of a large scale is composed of groups of
+binary digits, which are independent of each other, so that each group is drawn from a small
+table. The other samplers are built from geometric draws.
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,19 +17,19 @@ from tacit.noise.inversion import Categorical, Decay, Inversion, LaplaceSign
 from tacit.numeric.entropy import Entropy
 
 DIGIT_BITS = 8
-"""Bits of a low digit: tables of 256 thresholds, built in under a millisecond."""
+"""Number of bits of a low group, so that its table of 256 thresholds is built quickly."""
 
 TOP_SCALE = 16
-"""The scale of the top digit stays below this, and its table below a thousand thresholds."""
+"""An upper bound on the scale of the top group, so that its table stays small."""
 
 
 @dataclass(frozen=True, slots=True)
 class Geometric:
-    """A sampler with P(k) proportional to exp(-k/scale), for k = 0, 1, 2, ...
+    """A geometric sampler: P(k) is proportional to exp(-k/scale), for k = 0, 1, 2, ...
 
-    Guarantee: the law is exact. Writing k in groups of binary digits, exp(-k/scale) is a
-    product of one factor a group, so the groups are independent: each is drawn from its own
-    table, and the number of words is known beforehand.
+    Guarantee: the distribution is exact. If k is written in groups of binary digits, then
+    exp(-k/scale) is a product with one factor per group, so the groups are independent. Each
+    group is drawn from its own table, and the number of words is known in advance.
 
     Example:
         >>> from tacit.numeric.entropy import SystemEntropy
@@ -37,11 +42,11 @@ class Geometric:
     def __post_init__(self) -> None:
         if self.scale <= 0:
             raise InvalidValue(
-                f"A geometric law needs a scale above 0, and {self.scale} is not."
+                f"A geometric draw needs a scale above 0, but {self.scale} was given."
             )
 
     def draw(self, entropy: Entropy, count: int) -> Integers:
-        """``count`` independent draws."""
+        """Return ``count`` independent draws."""
         low_bits = self._low_bits()
         top = Inversion(Decay(self.scale / 2**low_bits)).draw(entropy, count)
         if low_bits and (low_bits + int(top.max(initial=0)).bit_length()) > INT64_BITS:
@@ -54,17 +59,16 @@ class Geometric:
         return drawn
 
     def _low_bits(self) -> int:
-        """How many binary digits lie below the top one."""
+        """Return the number of binary digits below the top group."""
         return max(0, int(self.scale / TOP_SCALE).bit_length())
 
 
-# ------------------------------------------------------------------ bernoulli
-# Coins: with a rational probability, and with probability exp(-x) for a rational x.
+# ------------------------------------------------------------------ Bernoulli draws
 
 
 @dataclass(frozen=True, slots=True)
 class Bernoulli:
-    """A sampler of 1 with the given probability, and of 0 otherwise.
+    """A Bernoulli sampler: 1 with the given rational probability, and 0 otherwise.
 
     Guarantee: the probability is exact.
 
@@ -79,21 +83,21 @@ class Bernoulli:
     def __post_init__(self) -> None:
         if not 0 <= self.probability <= 1:
             raise InvalidValue(
-                f"A probability lies in [0, 1], and {self.probability} does not."
+                f"A probability must be between 0 and 1, but {self.probability} was given."
             )
 
     def draw(self, entropy: Entropy, count: int) -> Integers:
-        """``count`` independent draws."""
+        """Return ``count`` independent draws."""
         ones, all_ = self.probability.numerator, self.probability.denominator
         return Inversion(Categorical((all_ - ones, ones))).draw(entropy, count)
 
 
 def bernoulli_exp(entropy: Entropy, exponents: Integers, denominator: int) -> NDArray[np.bool_]:
-    """True with probability exp(-x), for each x = exponent / denominator of at least 0.
+    """Return for each x = exponent / denominator >= 0 true with probability exp(-x).
 
-    Guarantee: each probability is exact, and all coins take the same words. A geometric draw of
-    scale ``denominator`` reaches k with probability exp(-k / denominator), so the coin is
-    whether it reaches the exponent.
+    Guarantee: each probability is exact, and every draw takes the same number of words. A
+    geometric draw of scale ``denominator`` is at least k with probability
+    exp(-k / denominator), so the result is whether it is at least the exponent.
 
     Example:
         >>> from tacit.numeric.entropy import SystemEntropy
@@ -103,24 +107,26 @@ def bernoulli_exp(entropy: Entropy, exponents: Integers, denominator: int) -> ND
         [True, False]
     """
     if exponents.size and int(exponents.min()) < 0:
-        raise InvalidValue("A coin exp(-x) needs x of at least 0, and one below 0 was given.")
+        raise InvalidValue(
+            "A Bernoulli draw with probability exp(-x) needs x >= 0, but an exponent below 0 "
+            "was given."
+        )
     reached = Geometric(Fraction(denominator)).draw(entropy, exponents.size)
     return np.asarray(reached >= exponents, dtype=np.bool_)
 
 
-# ------------------------------------------------------------------ laplace
-# The discrete Laplace law, exactly, for any rational scale.
+# ------------------------------------------------------------------ discrete Laplace
 
 
 @dataclass(frozen=True, slots=True)
 class DiscreteLaplace:
-    """A sampler with P(y) proportional to exp(-|y|/scale), for every integer y.
+    """A discrete Laplace sampler: P(y) is proportional to exp(-|y|/scale).
 
-    Guarantee: the law is exact; there is no rejection, and how many words a draw takes does not
-    depend on it. The sign is negative, zero or positive with weights q, 1 - q, q, q =
-    exp(-1/scale); given that it is not zero, |y| - 1 is geometric.
+    Guarantee: the distribution is exact. There is no rejection, and the number of words does
+    not depend on the draw. The sign is negative, zero or positive with the weights q, 1 - q, q,
+    where q = exp(-1/scale). If it is not zero, |y| - 1 is geometric.
     Reference: Ghosh, Roughgarden, Sundararajan 2009, definition 2.3 (the two-sided geometric
-    law).
+    distribution).
 
     Example:
         >>> from tacit.numeric.entropy import SystemEntropy
@@ -132,25 +138,27 @@ class DiscreteLaplace:
 
     def __post_init__(self) -> None:
         if self.scale <= 0:
-            raise InvalidValue(f"Laplace noise needs a scale above 0, and {self.scale} is not.")
+            raise InvalidValue(
+                f"Laplace noise needs a scale above 0, but {self.scale} was given."
+            )
 
     def draw(self, entropy: Entropy, count: int) -> Integers:
-        """``count`` independent draws."""
+        """Return ``count`` independent draws."""
         sign = Inversion(LaplaceSign(self.scale)).draw(entropy, count) - 1
         return sign * (Geometric(self.scale).draw(entropy, count) + 1)
 
 
-# ------------------------------------------------------------------ truncated
-# The discrete Laplace law cut to a finite reach, exactly, for any rational scale.
+# ------------------------------------------------------------------ truncated discrete Laplace
 
 
 @dataclass(frozen=True, slots=True)
 class TruncatedDiscreteLaplace:
     """A sampler with P(y) proportional to exp(-abs(y) / scale), for integers abs(y) <= reach.
 
-    Guarantee: the law is exact, by rejection: from the uncut law where the reach is at least
-    the scale, else from the uniform law. Either way more than 6 in 10 candidates are kept, and
-    how many are rejected says nothing of the one kept.
+    Guarantee: the distribution is exact, by rejection. Candidates come from the full discrete
+    Laplace distribution if the reach is at least the scale, and otherwise from the uniform
+    distribution. In both cases more than 6 in 10 candidates are accepted, and the number of
+    rejections is independent of the accepted draw.
     Reference: Devroye 1986, chapter II.3 (rejection); Geng, Ding, Guo, Kumar 2020.
 
     Example:
@@ -166,24 +174,24 @@ class TruncatedDiscreteLaplace:
     def __post_init__(self) -> None:
         if self.scale <= 0 or self.reach < 0:
             raise InvalidValue(
-                "Truncated Laplace noise needs a scale above 0 and a reach of at least 0, and "
+                "Truncated Laplace noise needs a scale above 0 and a reach of at least 0, but "
                 f"scale={self.scale}, reach={self.reach} was given."
             )
 
     def draw(self, entropy: Entropy, count: int) -> Integers:
-        """``count`` independent draws."""
-        drawn = self._accepted(entropy, count)
+        """Return ``count`` independent draws."""
+        drawn = self._accept_some(entropy, count)
         while drawn.size < count:
             missing = count - drawn.size
-            drawn = np.concatenate([drawn, self._accepted(entropy, missing)])
+            drawn = np.concatenate([drawn, self._accept_some(entropy, missing)])
         return drawn[:count]
 
-    def _accepted(self, entropy: Entropy, wanted: int) -> Integers:
-        """The accepted ones of some more candidates than are wanted."""
+    def _accept_some(self, entropy: Entropy, wanted: int) -> Integers:
+        """Draw somewhat more candidates than ``wanted``, and return those that are accepted."""
         candidates = wanted + wanted // 8 + 8
         if self.reach >= self.scale:
-            uncut = DiscreteLaplace(self.scale).draw(entropy, candidates)
-            return uncut[np.asarray(abs(uncut) <= self.reach, dtype=np.bool_)]
+            full = DiscreteLaplace(self.scale).draw(entropy, candidates)
+            return full[np.asarray(abs(full) <= self.reach, dtype=np.bool_)]
         flat = UniformBelow(2 * self.reach + 1).draw(entropy, candidates) - self.reach
         exponents = abs(flat)
         if (self.reach * self.scale.denominator).bit_length() > INT64_BITS:

@@ -1,4 +1,9 @@
-"""L2 noise on vectors, rounded to the integer grid: idealised, in floating point."""
+"""Samplers of noise vectors: L2 noise (idealised) and L-infinity noise (exact).
+
+`RoundedBall` draws L2 noise in floating point, so its guarantee is idealised. `DiscreteCube`
+draws L-infinity noise exactly: it first draws the radius of a cube from a table (`CubeRadius`),
+and then a uniform integer vector in this cube.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,21 +21,23 @@ from tacit.numeric import exp_bounds
 from tacit.numeric.entropy import Entropy
 
 UNIFORM_BITS = 52
-"""Bits of a uniform float, which with the half step added are the 53 that a float holds."""
+"""Number of bits of a uniform float; with the added half step they are the 53 of a float."""
 
 LARGEST_NORM = 2**53
-"""Norms that could pass this have no float for each integer."""
+"""The largest norm; beyond it, floats cannot represent each integer."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoundedBall:
-    """A sampler of vectors with density proportional to exp(-norm2(z) / scale), rounded.
+    """A sampler of rounded vectors with density proportional to exp(-norm2(z) / scale).
 
-    The norm is Gamma with shape ``dimensions`` and *scale* (not rate) ``scale``: so many
-    exponentials are added. The direction is that of independent normals.
+    The norm has a Gamma distribution with shape ``dimensions`` and *scale* (not rate)
+    ``scale``, drawn as a sum of ``dimensions`` exponential variables. The direction is that of
+    a vector of independent normal variables.
 
-    Guarantee: none of exactness. This is floating point: the law is right to about 2**-50, and
-    some integers of a far tail are never drawn. `BallNoise` is marked idealised for it.
+    Guarantee: the distribution is not exact. In floating point it is accurate to about 2**-50,
+    and some integers far in the tail are never drawn. Therefore `BallNoise` is marked as
+    idealised.
     Reference: Chaudhuri, Monteleoni, Sarwate 2011, algorithm 1; Box, Muller 1958.
 
     Example:
@@ -45,18 +52,18 @@ class RoundedBall:
     def __post_init__(self) -> None:
         if self.scale <= 0 or self.dimensions < 1:
             raise InvalidValue(
-                "Ball noise needs a scale above 0 and at least 1 dimension, and "
+                "Ball noise needs a scale above 0 and at least 1 dimension, but "
                 f"scale={self.scale}, dimensions={self.dimensions} was given."
             )
-        # no exponential drawn from 52 bits passes 37
+        # an exponential variable that is drawn from 52 bits is never above 37
         if 37 * self.scale * self.dimensions > LARGEST_NORM:
             raise InvalidValue(
-                f"Ball noise of scale={self.scale} in dimensions={self.dimensions} passes the "
-                "integers that floats hold; use a coarser grid."
+                f"Ball noise of scale={self.scale} in dimensions={self.dimensions} exceeds the "
+                "integers that floats can represent; use a coarser grid."
             )
 
     def draw(self, entropy: Entropy, count: int) -> Integers:
-        """``count`` independent draws, one a row."""
+        """Return ``count`` independent draws, one per row."""
         shape = (count, self.dimensions)
         angles = 2 * np.pi * _uniforms(entropy, shape)
         normals = np.sqrt(-2 * np.log(_uniforms(entropy, shape))) * np.cos(angles)
@@ -67,45 +74,45 @@ class RoundedBall:
 
 
 def _uniforms(entropy: Entropy, shape: tuple[int, int]) -> NDArray[np.float64]:
-    """Uniform floats strictly between 0 and 1."""
+    """Return uniform floats strictly between 0 and 1."""
     whole = uniform_bits(entropy, shape[0] * shape[1], UNIFORM_BITS)
     uniforms: NDArray[np.float64] = (whole + 0.5) / 2**UNIFORM_BITS
     return uniforms.reshape(shape)
 
 
-# ------------------------------------------------------------------ cube weights
-# The law of the size of the cube that L-infinity noise lies in, as its weights.
+# ------------------------------------------------------------------ radius of the cube
 
 Bound = tuple[int, int]
 """A lower and an upper bound on one weight."""
 
 GUARD_BITS = 32
-"""Bits that the rounding of a long chain of products may use up, without a power's own."""
+"""Number of bits that the rounding of a long chain of products may use, besides powers."""
 
 NEGLIGIBLE = 110
-"""A table ends where its weights are below exp(-110) of the greatest: 158 bits."""
+"""A table ends where its weights are below exp(-110) of the largest weight (158 bits)."""
 
 
 @dataclass(frozen=True, slots=True)
 class CubeRadius:
-    """Outcome R with weight (2R + 1)**dimensions * exp(-R / scale), for all R from 0 up.
+    """The distribution of a radius R >= 0 with weight (2R + 1)**dimensions * exp(-R / scale).
 
-    The weights rise to R near dimensions * scale and then fall. They are listed as parts of the
-    greatest, by products of ratios that do not pass 1, on both sides of it.
+    The weights increase up to R near dimensions * scale and then decrease. They are computed
+    relative to the largest weight, in both directions from it, by products of ratios of at most
+    1.
     """
 
     scale: Fraction
     dimensions: int
 
     def weights(self, precision: int) -> Weights:
-        """Bounds on the weights; those too small for the precision are bounded together."""
+        """Return bounds on the weights; negligible weights are bounded together."""
         bits = precision + GUARD_BITS + self.dimensions.bit_length()
         one = 1 << bits
         peak = max(0, ceil(self.dimensions * self.scale) - 1)
         listed = [(one, one)]
         for ratio in self._ratios(range(peak, 0, -1), -1, bits):
             listed.append(_times(listed[-1], ratio, bits))
-            if listed[-1] == (0, 1):  # and so are all below, without counting
+            if listed[-1] == (0, 1):  # then all smaller radii have these bounds too
                 break
         listed += [(0, 1)] * (peak + 1 - len(listed))
         listed.reverse()
@@ -114,24 +121,25 @@ class CubeRadius:
         while (following := _times(listed[-1], ratio, bits))[0]:
             listed.append(following)
             ratio = next(ratios)
-        # ratios fall, so what is left out falls at least as fast as a geometric series
+        # ratios decrease, so the rest decreases at least as fast as a geometric series
         rest = -(-(following[1] << bits) // (one - ratio[1]))
         return Weights([lower for lower, _ in listed], [upper for _, upper in listed], rest)
 
     @property
     def table_size(self) -> int:
-        """About how many outcomes a table holds, a little more than it does.
+        """An estimate of the number of outcomes in a table, which is slightly too large.
 
-        A Gamma law of shape s passes s + sqrt(2 * s * x) + x with probability exp(-x) at most.
+        A Gamma variable of shape s exceeds s + sqrt(2 * s * x) + x with probability at most
+        exp(-x).
         """
         shape = self.dimensions + 1
         return ceil(self.scale * ceil(shape + sqrt(2 * shape * NEGLIGIBLE) + NEGLIGIBLE))
 
     def _ratios(self, radii: Iterator[int] | range, step: int, bits: int) -> Iterator[Bound]:
-        """Of the weight of each radius plus ``step`` to its own.
+        """Yield bounds on the ratio of the weight at each radius plus ``step`` to its own.
 
-        The exponential goes inside the power, where its product with a quotient of radii is
-        near 1, so that nothing large meets something small.
+        The exponential is computed inside the power, where its product with a quotient of radii
+        is near 1, so that no large number is multiplied by a small one.
         """
         power = Fraction(-step) / (self.scale * self.dimensions)
         lower, upper = exp_bounds(power, digits=bits // 3 + 5)
@@ -143,7 +151,7 @@ class CubeRadius:
 
 
 def _power(base: Bound, exponent: int, bits: int) -> Bound:
-    """The power of a weight by squaring, rounded outward."""
+    """Return a power of a weight, by repeated squaring, rounded outward."""
     result = base
     for digit in bin(exponent)[3:]:
         result = _times(result, result, bits)
@@ -153,31 +161,31 @@ def _power(base: Bound, exponent: int, bits: int) -> Bound:
 
 
 def _times(left: Bound, right: Bound, bits: int) -> Bound:
-    """The product of two weights, rounded outward."""
+    """Return the product of two weights, rounded outward."""
     return left[0] * right[0] >> bits, -(-left[1] * right[1] >> bits)
 
 
-# ------------------------------------------------------------------ cube
-# L-infinity noise on integer vectors, exactly, as a mixture of uniform cubes.
+# ------------------------------------------------------------------ L-infinity noise
+# A mixture of uniform distributions on cubes.
 
 LARGEST_TABLE = 200_000
-"""Outcomes of the greatest table, which takes a second or two to build."""
+"""The largest number of outcomes of a table, which takes a second or two to build."""
 
 LEADING_BITS = 40
-"""Bits of a uniform number that are looked at first.
+"""Number of bits of a uniform number that are drawn first.
 
-Their product with the width of a cube that a table holds stays within 62 bits.
+Their product with the width of any cube of a table stays within 62 bits.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class DiscreteCube:
-    """A sampler of integer vectors, P(z) proportional to exp(-max(abs(z)) / scale).
+    """A sampler of integer vectors with P(z) proportional to exp(-max(abs(z)) / scale).
 
-    Guarantee: the law is exact, and there is no rejection. The cube's radius R has weight
-    (2R + 1)**dimensions * exp(-R / scale), and z is uniform on {-R, ..., R} in each coordinate:
-    then z has the weight of exp(-R / scale) summed over R >= max(abs(z)), which is proportional
-    to exp(-max(abs(z)) / scale).
+    Guarantee: the distribution is exact, and there is no rejection. The radius R of the cube
+    has weight (2R + 1)**dimensions * exp(-R / scale), and each coordinate of z is uniform on
+    {-R, ..., R}. So the weight of z is the sum of exp(-R / scale) over all R >= max(abs(z)),
+    which is proportional to exp(-max(abs(z)) / scale).
     Reference: Hardt, Talwar 2010 (the K-norm mechanism); Devroye 1986, chapter II.4
     (mixtures).
 
@@ -193,18 +201,18 @@ class DiscreteCube:
     def __post_init__(self) -> None:
         if self.scale <= 0 or self.dimensions < 1:
             raise InvalidValue(
-                "Cube noise needs a scale above 0 and at least 1 dimension, and "
+                "Cube noise needs a scale above 0 and at least 1 dimension, but "
                 f"scale={self.scale}, dimensions={self.dimensions} was given."
             )
         if (size := self._radius.table_size) > LARGEST_TABLE:
             raise InvalidValue(
                 f"Cube noise of scale={self.scale} in dimensions={self.dimensions} needs a "
-                f"table of about {size} outcomes, and {LARGEST_TABLE} are allowed; "
+                f"table of about {size} outcomes, but at most {LARGEST_TABLE} are allowed; "
                 "use a coarser grid."
             )
 
     def draw(self, entropy: Entropy, count: int) -> Integers:
-        """``count`` independent draws, one a row."""
+        """Return ``count`` independent draws, one per row."""
         radius = Inversion(self._radius).draw(entropy, count)
         each = np.repeat(radius, self.dimensions)
         places = uniform_below_each(entropy, 2 * each + 1)
@@ -216,11 +224,11 @@ class DiscreteCube:
 
 
 def uniform_below_each(entropy: Entropy, sizes: Integers) -> Integers:
-    """One uniform integer of 0, ..., size - 1 for each of ``sizes``, which are below 2**22.
+    """Draw one uniform integer from 0 to size - 1 for each of ``sizes``, all below 2**22.
 
-    Guarantee: the law is exact: floor(U * size) of a uniform U, with more bits of the same U
-    where the first cannot decide. Unlike rejection it takes the same words for every size, so
-    that its time does not tell the radius of a cube.
+    Guarantee: the distribution is exact. The draw is floor(U * size) of a uniform U, with more
+    bits of the same U if the first do not decide. Unlike rejection, this takes the same number
+    of words for every size, so that its running time does not reveal the radius of a cube.
 
     Example:
         >>> from tacit.testing.entropy import ScriptedEntropy
@@ -232,7 +240,7 @@ def uniform_below_each(entropy: Entropy, sizes: Integers) -> Integers:
     leading = uniform_bits(entropy, sizes.size, bits)
     products = leading * sizes
     places = products >> bits
-    # the bits to come may carry
+    # undecided if further bits of U could carry into the result
     undecided = (products & (1 << bits) - 1) + sizes > 1 << bits
     for position in np.flatnonzero(undecided):
         places[position] = _decide(entropy, int(leading[position]), bits, int(sizes[position]))
@@ -240,7 +248,7 @@ def uniform_below_each(entropy: Entropy, sizes: Integers) -> Integers:
 
 
 def _decide(entropy: Entropy, leading: int, bits: int, size: int) -> int:
-    """The place of a uniform number that begins with ``leading``, from more words of it."""
+    """Draw more words of U until floor(U * size) is decided, and return it."""
     while leading * size >> bits != ((leading + 1) * size - 1) >> bits:
         leading = leading << entropy.word_bits | int(entropy.words(1)[0])
         bits += entropy.word_bits

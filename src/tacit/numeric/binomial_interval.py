@@ -1,20 +1,27 @@
-"""Bounds on the probability of an event, from how often it was seen: exact for every number."""
+"""Exact (Clopper-Pearson) confidence bounds on a probability, from a number of hits.
+
+The bounds hold for every sample size. They are computed from the incomplete beta function.
+"""
 
 from math import exp, lgamma, log, log1p
 
 from tacit.errors import InternalError, InvalidValue
 
 LONGEST_FRACTION = 100_000
-"""Terms of a continued fraction; it needs about the root of the number of draws."""
+"""Maximum number of terms of a continued fraction.
+
+It needs about as many terms as the square root of the number of draws.
+"""
 
 CLOSE = 1e-15
-"""A term that changes a continued fraction by less is the last."""
+"""Relative change of a continued fraction below which the computation stops."""
 
 
 def least_probability(hits: int, count: int, mistake: float) -> float:
-    """A bound below the probability of an event, wrong with probability ``mistake`` at most.
+    """Return a lower bound on a probability that fails with probability at most ``mistake``.
 
-    The probability at which so many hits or more are seen with probability ``mistake``.
+    It is the probability at which ``hits`` or more hits in ``count`` draws have the probability
+    ``mistake``.
     Reference: Clopper, Pearson 1934.
 
     Example:
@@ -23,8 +30,8 @@ def least_probability(hits: int, count: int, mistake: float) -> float:
     """
     if not 0 <= hits <= count or not 0 < mistake < 1:
         raise InvalidValue(
-            "A bound needs 0 <= hits <= count and a mistake between 0 and 1, "
-            f"and {hits}, {count} and {mistake} were given."
+            "A bound needs 0 <= hits <= count and a mistake between 0 and 1, but "
+            f"hits={hits}, count={count} and mistake={mistake} were given."
         )
     low, high = 0.0, float(hits > 0)
     while low < (middle := (low + high) / 2) < high:
@@ -36,7 +43,7 @@ def least_probability(hits: int, count: int, mistake: float) -> float:
 
 
 def greatest_probability(hits: int, count: int, mistake: float) -> float:
-    """A bound above the probability of an event, wrong with probability ``mistake`` at most.
+    """Return an upper bound on a probability that fails with probability at most ``mistake``.
 
     Example:
         >>> round(greatest_probability(0, 1, 0.05), 9), greatest_probability(10, 10, 0.05)
@@ -46,20 +53,19 @@ def greatest_probability(hits: int, count: int, mistake: float) -> float:
 
 
 def regularised_beta(value: float, first: float, second: float) -> float:
-    """The probability that a Beta(first, second) variable lies below ``value``, in (0, 1).
+    """Return the probability that a Beta(first, second) variable is below ``value``, in (0, 1).
 
-    For integers also that of ``first`` hits or more in ``first + second - 1`` draws. The
-    relative error is that of `lgamma`, 10**-8 at ten million draws: far below what a bound can
-    notice.
+    For integers it is also the probability of ``first`` hits or more in ``first + second - 1``
+    draws. The relative error is the error of `lgamma`: 10**-8 at ten million draws, which is
+    too small to matter for a bound.
     Reference: DiDonato, Morris 1992, section 2 (the continued fraction).
 
     Example:
         >>> round(regularised_beta(0.5, 2, 2), 12)
         0.5
     """
-    if (
-        value * (first + second + 2) > first + 1
-    ):  # the fraction converges fast on the other side
+    # the continued fraction converges fast only on one side, so use the symmetry on the other
+    if value * (first + second + 2) > first + 1:
         return 1 - regularised_beta(1 - value, second, first)
     factor = exp(
         lgamma(first + second)
@@ -72,7 +78,7 @@ def regularised_beta(value: float, first: float, second: float) -> float:
 
 
 def _continued_fraction(value: float, first: float, second: float) -> float:
-    """Of the incomplete beta function, by Lentz's method."""
+    """Return the continued fraction of the incomplete beta function, by Lentz's method."""
     upper, lower = 1.0, 1 / (1 - (first + second) * value / (first + 1))
     found = lower
     for term in range(1, LONGEST_FRACTION):
@@ -86,4 +92,4 @@ def _continued_fraction(value: float, first: float, second: float) -> float:
             found *= upper * lower
         if found == before or abs(found / before - 1) < CLOSE:
             return found
-    raise InternalError("The continued fraction of a beta law did not converge.")
+    raise InternalError("The continued fraction of the beta function did not converge.")

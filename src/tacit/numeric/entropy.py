@@ -1,9 +1,9 @@
-"""The one door to randomness: cryptographic words, fresh for each release, in bulk.
+"""The only source of randomness: a cryptographic generator, with a fresh key for each release.
 
-Nothing else in Tacit draws a random bit, and nobody can seed this. A stream is AES-256 in
-counter mode under a key made from the operating system's entropy and the hash of the charge
-that pays for the release: a restored virtual machine, whose operating system may repeat itself,
-still does not repeat noise, because its charges differ.
+No other code in Tacit draws random bits, and there is no seed. A generator is AES-256 in
+counter mode. Its key is derived from the operating system's entropy and from the hash of the
+charge that pays for the release. The operating system of a restored virtual machine may repeat
+its random numbers, but the noise is not repeated, because the charges are different.
 """
 
 import os
@@ -20,12 +20,14 @@ from numpy.typing import NDArray
 
 from tacit.errors import SecretMisuse
 
-# ------------------------------------------------------------------ forks
-# How many forks lie between this process and the first: told without a system call.
+# ------------------------------------------------------------------ fork detection
+# A forked child inherits the memory of its parent, generators included. If both used the same
+# generator, they would draw the same noise. The process id alone does not detect every fork,
+# because the operating system reuses process ids.
 
 
 class ForkGuard:
-    """Counts forks. A reused process id cannot fool it.
+    """A counter of the forks between the first process and this one.
 
     Example:
         >>> forks.count >= 0
@@ -35,7 +37,7 @@ class ForkGuard:
     count = 0
 
     def forked(self) -> None:
-        """A child process begins."""
+        """Count one fork; this is called when a child process begins."""
         self.count += 1
 
 
@@ -44,7 +46,7 @@ os.register_at_fork(after_in_child=forks.forked)
 
 
 Words = NDArray[np.uint64]
-"""Independent uniform integers below two to the ``word_bits``."""
+"""Independent uniform integers below 2**word_bits."""
 
 KEY_BYTES = 32
 NONCE_BYTES = 16
@@ -53,24 +55,25 @@ NONCE_BYTES = 16
 class Entropy(Protocol):
     """A source of independent uniform words.
 
-    Production has 64-bit words; a test may script narrower ones.
+    In production, words have 64 bits. A test may supply its own words with fewer bits.
     """
 
     @property
     def word_bits(self) -> int:
-        """How many random bits a word holds, 64 at most."""
+        """Number of random bits in a word, at most 64."""
         ...
 
     def words(self, count: int) -> Words:
-        """``count`` words that nobody has seen and that never come again."""
+        """Return ``count`` fresh words, which are secret and never returned again."""
         ...
 
 
 class SystemEntropy:
-    """A cryptographic stream for one release, keyed by the operating system and the charge.
+    """A cryptographic generator for one release, with a key from the system and the charge.
 
-    Guarantee: no two threads, no two processes, forked ones included, and no two streams share
-    a key, up to a collision of 256-bit keys. There is no seed: a release cannot be drawn twice.
+    Guarantee: two threads, two processes (forked ones included) or two generators never share a
+    key, apart from a collision of 256-bit keys. There is no seed, so that the noise of a
+    release cannot be drawn twice.
     Reference: NIST SP 800-38A (counter mode), RFC 5869 (HKDF).
 
     Example:
@@ -87,23 +90,21 @@ class SystemEntropy:
 
     @property
     def word_bits(self) -> int:
-        """The width of a word: 64."""
+        """Number of random bits in a word: 64."""
         return 64
 
     def words(self, count: int) -> Words:
-        """``count`` fresh 64-bit words, under a key of this thread in this process alone."""
+        """Return ``count`` fresh 64-bit words, from the key of this thread and process."""
         return np.frombuffer(self._cipher().update(bytes(8 * count)), dtype=np.uint64)
 
     def __reduce__(self) -> str:
         raise SecretMisuse(
-            "A stream of entropy stays in its process; make a new one elsewhere."
+            "A generator of random words stays in its process and cannot be pickled. Make a "
+            "new one in the other process."
         )
 
     def _cipher(self) -> CipherContext:
-        """This thread's cipher.
-
-        Made anew in a child process, which inherits its parent's memory.
-        """
+        """Return the cipher of this thread, and make a new one in a forked child process."""
         here = (os.getpid(), forks.count)
         if getattr(self._local, "home", None) != here:
             self._local.cipher = _keyed(self._charge)
@@ -113,7 +114,7 @@ class SystemEntropy:
 
 
 def fresh_bytes(count: int) -> bytes:
-    """``count`` random bytes of the operating system, for a key, a nonce or a token.
+    """Return ``count`` random bytes of the operating system, for a key, nonce or token.
 
     Example:
         >>> len(fresh_bytes(32))
@@ -123,7 +124,7 @@ def fresh_bytes(count: int) -> bytes:
 
 
 def _keyed(charge: bytes) -> CipherContext:
-    """A counter-mode cipher under a key of the operating system, mixed with the charge."""
+    """Return a counter-mode cipher, with a key from the system's entropy and the charge."""
     fresh = os.urandom(KEY_BYTES + NONCE_BYTES)
     made = HKDF(
         algorithm=SHA256(), length=KEY_BYTES + NONCE_BYTES, salt=charge, info=b"tacit noise 1"

@@ -1,8 +1,9 @@
-"""Exact numbers: fractions from what a person wrote, and bounds rounded only toward more loss.
+"""Exact numbers: conversion of input to fractions, and directed rounding.
 
-A privacy parameter is a ``Fraction`` from the moment it enters. Where a logarithm, a root or an
-exponential leaves the fractions, the result is a pair ``(lower, upper)`` of fractions with the
-true real number between them, and the caller takes the end that gives more loss or more noise.
+A privacy parameter is converted to a ``Fraction`` as soon as it is read. The result of a
+logarithm, a root or an exponential is in general not a fraction. These functions return a pair
+``(lower, upper)`` of fractions with the true number between them, and the caller uses the end
+that gives more loss or more noise.
 """
 
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
@@ -13,24 +14,24 @@ from numbers import Rational
 from tacit.errors import InvalidValue
 
 Number = int | float | str | Fraction | Decimal
-"""What a person may write where an exact number is meant."""
+"""Types that are accepted where an exact number is expected."""
 
 Interval = tuple[Fraction, Fraction]
 """Two fractions with the true real number between them."""
 
 LONGEST_TEXT = 100
-"""Characters of a number as text; more is a mistake or an attack."""
+"""Maximum number of characters of a number in text form. More is a mistake or an attack."""
 
 LARGEST_EXPONENT = 1000
-"""Powers of ten beyond this are refused, since '1e999999999' would fill the memory."""
+"""Largest decimal exponent. A number such as '1e999999999' would fill the memory."""
 
 
 LARGEST_POWER = 10_000
-"""e to more than this is refused, and e to less than its negative is bounded by it."""
+"""Largest exponent of e. Exponents below its negative get the bound for its negative."""
 
 
 def exact(value: Number) -> Fraction:
-    """The fraction that ``value`` says: a float means the shortest decimal that prints it.
+    """Return ``value`` as a fraction; a float is read as its shortest decimal form.
 
     Example:
         >>> exact(0.1), exact("1/3"), exact("1e-6")
@@ -45,23 +46,23 @@ def exact(value: Number) -> Fraction:
             case float():
                 # float.__repr__, because a numpy float prints its type as well
                 return Fraction(float.__repr__(value))
-            case Rational():  # numpy's integers too, which would wrap inside a Fraction
+            case Rational():  # also NumPy integers, which would overflow inside a Fraction
                 return Fraction(int(value.numerator), int(value.denominator))
             case Decimal():
-                return _of_decimal(value)
+                return _from_decimal(value)
             case str() if len(value) <= LONGEST_TEXT:
-                return Fraction(value) if "/" in value else _of_decimal(Decimal(value))
+                return Fraction(value) if "/" in value else _from_decimal(Decimal(value))
     except (ValueError, ArithmeticError):
-        pass  # told below, in one wording
+        pass  # the error below is the same for all types
     shown = repr(value)
     raise InvalidValue(
-        f"A finite number is expected, and {shown[:LONGEST_TEXT]} is none that Tacit takes; "
-        "write 2, 0.1, '1/3', '1e-6' or a Fraction."
+        f"A finite number is expected, but {shown[:LONGEST_TEXT]} was given. "
+        "Write 2, 0.1, '1/3', '1e-6' or a Fraction."
     )
 
 
 def plain(value: Fraction) -> str:
-    """``value`` as a person would write it: a decimal where it is one, a fraction otherwise.
+    """Return ``value`` as text: as a decimal if it is finite, and as a fraction otherwise.
 
     Example:
         >>> plain(Fraction(1, 10)), plain(Fraction(1, 3)), plain(Fraction(5))
@@ -79,7 +80,7 @@ def plain(value: Fraction) -> str:
 
 
 def ceil_to(value: Fraction, unit: Fraction) -> Fraction:
-    """The least multiple of ``unit`` that is at least ``value``: a cost is rounded this way.
+    """Return the least multiple of ``unit`` that is at least ``value``, to round a cost.
 
     Example:
         >>> ceil_to(Fraction(1, 3), Fraction(1, 100))
@@ -89,7 +90,7 @@ def ceil_to(value: Fraction, unit: Fraction) -> Fraction:
 
 
 def floor_to(value: Fraction, unit: Fraction) -> Fraction:
-    """The greatest multiple of ``unit`` that is at most ``value``: a limit is rounded this way.
+    """Return the largest multiple of ``unit`` that is at most ``value``, to round a limit.
 
     Example:
         >>> floor_to(Fraction(1, 3), Fraction(1, 100))
@@ -99,12 +100,11 @@ def floor_to(value: Fraction, unit: Fraction) -> Fraction:
 
 
 def exp_bounds(value: Fraction, digits: int = 50) -> Interval:
-    """Fractions around e to the ``value``, near it to about ``digits`` decimal digits.
+    """Return fractions below and above exp(``value``), with about ``digits`` decimal digits.
 
-    Guarantee: ``lower < exp(value) < upper``; far below zero, where ``digits`` would say
-    nothing, ``lower`` is 0.
+    Guarantee: ``lower < exp(value) < upper``. For a value below -LARGEST_POWER, ``lower`` is 0.
     Reference: ``decimal`` rounds exp and ln correctly at every precision (General Decimal
-    Arithmetic 1.70), and each end is moved outward by one unit in the last place besides.
+    Arithmetic 1.70). In addition, each end is moved outward by one unit in the last place.
 
     Example:
         >>> lower, upper = exp_bounds(Fraction(-1))
@@ -115,7 +115,7 @@ def exp_bounds(value: Fraction, digits: int = 50) -> Interval:
         return Fraction(0), exp_bounds(Fraction(-LARGEST_POWER), digits)[1]
     if value > LARGEST_POWER:
         raise InvalidValue(
-            f"e to a power above {LARGEST_POWER} is refused, and {value} is above."
+            f"An exponent of e must be at most {LARGEST_POWER}, but {value} was given."
         )
     below, above = _contexts(digits)
     low, high = _decimal(value, below), _decimal(value, above)
@@ -125,7 +125,7 @@ def exp_bounds(value: Fraction, digits: int = 50) -> Interval:
 
 
 def log_bounds(value: Fraction, digits: int = 50) -> Interval:
-    """Fractions around the natural logarithm of ``value``, which must be positive.
+    """Return fractions below and above the natural logarithm of a positive ``value``.
 
     Guarantee: ``lower < log(value) < upper``.
 
@@ -146,9 +146,9 @@ def log_bounds(value: Fraction, digits: int = 50) -> Interval:
 
 
 def sqrt_bounds(value: Fraction, digits: int = 50) -> Interval:
-    """Fractions around the square root of ``value``.
+    """Return fractions below and above the square root of ``value``.
 
-    Both ends are the root itself where it is rational.
+    Both are the root itself if it is rational.
 
     Guarantee: ``lower <= sqrt(value) <= upper``.
 
@@ -161,7 +161,7 @@ def sqrt_bounds(value: Fraction, digits: int = 50) -> Interval:
     """
     if value < 0:
         raise InvalidValue(
-            f"A square root needs a number of at least 0, and {value} is below it."
+            f"A square root needs a number of at least 0, but {value} was given."
         )
     top, bottom = value.numerator, value.denominator
     if isqrt(top) ** 2 == top and isqrt(bottom) ** 2 == bottom:
@@ -173,14 +173,16 @@ def sqrt_bounds(value: Fraction, digits: int = 50) -> Interval:
     return Fraction(root_floor, bottom * shift), Fraction(root_floor + 1, bottom * shift)
 
 
-def _of_decimal(value: Decimal) -> Fraction:
+def _from_decimal(value: Decimal) -> Fraction:
     if not value.is_finite() or abs(value.adjusted()) > LARGEST_EXPONENT:
-        raise InvalidValue(f"{value!r} is not finite, or beyond 10 to the {LARGEST_EXPONENT}.")
+        raise InvalidValue(
+            f"{value!r} is not finite, or its exponent is beyond {LARGEST_EXPONENT}."
+        )
     return Fraction(value)
 
 
 def _contexts(digits: int) -> tuple[Context, Context]:
-    """Decimal contexts that round down and up, with room for every exponent."""
+    """Return decimal contexts that round down and up, without a limit on exponents."""
     return (
         Context(prec=digits, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX),
         Context(prec=digits, rounding=ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX),
@@ -188,11 +190,11 @@ def _contexts(digits: int) -> tuple[Context, Context]:
 
 
 def _decimal(value: Fraction, context: Context) -> Decimal:
-    """``value`` as a decimal, rounded in the context's direction."""
+    """Return ``value`` as a decimal, rounded in the direction of the context."""
     return context.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
 def _positive(value: Fraction) -> Fraction:
     if value <= 0:
-        raise InvalidValue(f"A number above 0 is expected, and {value} is not.")
+        raise InvalidValue(f"A number above 0 is expected, but {value} was given.")
     return value

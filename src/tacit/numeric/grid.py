@@ -1,4 +1,7 @@
-"""Fixed-point grids: a bounded column becomes integers, whose sums are exact everywhere."""
+"""Fixed-point grids, which map a bounded column to integers.
+
+Sums of integers are exact in every engine and in every order, and their sensitivity is known.
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -7,17 +10,17 @@ from typing import Self
 from tacit.errors import InvalidValue
 
 FINE_STEPS = 2**32
-"""Steps that the range of a float column gets at least: rounding is far below any noise."""
+"""Minimum number of steps for a float column, so that rounding is far below any noise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
     """A public grid over an interval; values are clamped to it and rounded to the nearest step.
 
-    Guarantee: ``index`` is an integer between ``lowest`` and ``highest``, for every input; two
-    values in the interval are at most ``highest - lowest`` steps apart, so a sum over one unit
-    moves by a number of steps known beforehand.
-    Reference: Casacuberta, Shoemate, Vadhan, Wagaman 2022: sums of floats break idealised
+    Guarantee: ``index`` is an integer between ``lowest`` and ``highest``, for every input. Two
+    values in the interval are at most ``highest - lowest`` steps apart, so that the sensitivity
+    of a sum, in steps, is known in advance.
+    Reference: Casacuberta, Shoemate, Vadhan, Wagaman 2022: sums of floats exceed idealised
     sensitivities.
 
     Example:
@@ -34,23 +37,26 @@ class Grid:
 
     def __post_init__(self) -> None:
         if self.step <= 0:
-            raise InvalidValue(f"A grid needs a step above 0, and {self.step} is not.")
+            raise InvalidValue(f"A grid needs a step above 0, but {self.step} was given.")
         if self.lower > self.upper:
-            raise InvalidValue(f"A grid needs lower <= upper, and {self.lower} > {self.upper}.")
+            raise InvalidValue(
+                f"A grid needs lower <= upper, but lower={self.lower} and upper={self.upper} "
+                "were given."
+            )
 
     @classmethod
     def fine(cls, lower: Fraction, upper: Fraction, steps: int = FINE_STEPS) -> Self:
-        """The grid for a float column, with at least ``steps`` steps, each a power of two.
+        """Return a grid for a float column with at least ``steps`` steps.
 
-        A power of two scales a binary float without rounding, so every engine lands on the same
-        integer.
+        The step is a power of two. Division by it does not round a binary float, so that every
+        engine computes the same integer.
 
         Example:
             >>> Grid.fine(Fraction(0), Fraction(1)).step == Fraction(1, 2**32)
             True
         """
         if steps < 1:
-            raise InvalidValue(f"A grid needs at least 1 step, and {steps} were asked for.")
+            raise InvalidValue(f"A grid needs at least 1 step, but {steps} were given.")
         widest = (upper - lower) / steps if upper > lower else Fraction(1, steps)
         # the greatest power of two that is at most `widest`
         exponent = widest.numerator.bit_length() - widest.denominator.bit_length()
@@ -68,25 +74,25 @@ class Grid:
         return self._nearest(self.upper)
 
     def index(self, value: Fraction) -> int:
-        """The step that ``value`` falls on, clamped to the interval; a half goes up."""
+        """Return the index of the step nearest to the clamped ``value``; a half rounds up."""
         return self._nearest(min(max(value, self.lower), self.upper))
 
     def value(self, index: int) -> Fraction:
-        """What a sum of indices stands for, in the units of the column."""
+        """Return the value of an index, or of a sum of indices, in the units of the column."""
         return index * self.step
 
     def rounding_error(self, rows: int) -> Fraction:
-        """The most by which rounding can move a sum over ``rows`` rows.
+        """Return the largest effect of rounding on a sum over ``rows`` rows.
 
-        An interval is widened by it.
+        Confidence intervals are widened by this amount.
         """
         return rows * self.step / 2
 
     def sum_bits(self, rows: int) -> int:
-        """Bits, with the sign, of an integer that holds every sum over ``rows`` rows.
+        """Return the number of bits, with sign, that every sum over ``rows`` rows fits in.
 
-        An engine's sum type must have as many, so that overflow is impossible rather than
-        unlikely.
+        The type of sums in an engine must have at least as many bits, so that overflow is
+        impossible and not only unlikely.
 
         Example:
             >>> Grid(Fraction(0), Fraction(100), Fraction(1)).sum_bits(rows=10**12)

@@ -1,8 +1,15 @@
-"""The question as a frozen tree, and what follows from it without looking at data.
+"""Query plans: typed trees of questions, and everything derived from them without any data.
 
-A plan is checked against the catalogue, bounded by the contribution limits of each privacy
-unit, and lowered to integer tallies whose sensitivities are known. This package knows no
-SQL and no engine.
+A question passes through four stages, all of which use public facts alone:
+
+1. `plan` and `expression` define the nodes of the tree that SQL or a data frame becomes.
+2. `type_check` and `row_cost` check the tree against the catalogue and against size limits.
+3. `bounding` and `lowering` translate it into a `BoundedPlan`: contribution limits are applied,
+   values are clamped and written as integers, and each aggregate becomes integer tallies.
+4. `bounded_plan.sensitivities` computes how much one privacy unit can change each tally.
+
+`canonical_form` gives equal questions equal text, so that a repeated question is recognised.
+This package does not depend on SQL or on any engine.
 """
 
 from tacit.plan import expression, plan, steps, tally

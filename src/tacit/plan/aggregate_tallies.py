@@ -1,4 +1,13 @@
-"""The shape of a tree of counts: a public grid over a number's range, and the nodes above."""
+"""The tallies that each aggregate needs, and how its value is computed from them.
+
+An engine computes only integer tallies. `read` translates an aggregate (COUNT, SUM, AVG,
+VAR_SAMP, a quantile, MIN, MAX) into the tallies that it needs and into a `Reading`, which says
+how the released tallies give the aggregate's value. Tallies are shared: AVG and VAR_SAMP of one
+column use the same count and the same sum.
+
+MIN and MAX are computed from a tree of counts over a public grid, a quantile from the counts of
+the grid alone.
+"""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -27,20 +36,30 @@ from tacit.plan.tally import (
 )
 
 FINEST = 12
-"""Halvings of a range that a grid has at most: 4,096 cells."""
+"""Largest number of times that a grid halves its range: 12 halvings give 4,096 cells."""
 
 SECRET_FINEST = 8
-"""The same where the groups are secret, and so is how many trees there will be."""
+"""Largest number of halvings where the groups, and so the number of trees, are secret."""
 
 MOST_NODES = 2**20
-"""Counts of one tree in all groups together: a second of noise, or some of choosing."""
+"""Largest number of counts of one tree in all groups together; noise for them takes about a
+second, and choosing a quantile takes a few."""
 
 BRANCHINGS = (1, 2, 3, 4)
-"""Halvings of one level: from 2 to 16 children."""
+"""Halvings per level that `shape` tries: a node then has 2, 4, 8 or 16 children."""
+
+
+# Trees of counts -----------------------------------------------------------------------------
+#
+# A tree divides the public range of a number into cells, and counts rows in every node above
+# the cells too. A rank is then the sum of a few noisy nodes and not of thousands of noisy
+# cells.
 
 
 def finest(keys: tuple[BoundedKey, ...]) -> int:
-    """How often the range of a number may be halved, by the groups that an answer has.
+    """Return how many times the range of a number may be halved in an answer with these keys.
+
+    More groups mean more trees, so that each tree is coarser.
 
     Example:
         >>> finest(())
@@ -52,10 +71,10 @@ def finest(keys: tuple[BoundedKey, ...]) -> int:
 
 
 def shape(halvings: int) -> tuple[int, int]:
-    """The halvings of a level, and the levels, with the least noise in a rank.
+    """Return the halvings per level and the number of levels that give a rank the least noise.
 
-    A unit moves one node a level, so that noise has a variance of ``levels``; a rank adds up to
-    ``branching - 1`` nodes a level.
+    A row counts in one node of each level, so that the variance of the noise grows with
+    ``levels``. A rank is the sum of up to ``branching - 1`` nodes of each level.
 
     Example:
         >>> shape(12), shape(1)
@@ -66,49 +85,52 @@ def shape(halvings: int) -> tuple[int, int]:
 
 
 def tree(value: grid_steps.Ranged, max_rows: int, most: int) -> tuple[TreeTally, TreeCells]:
-    """The tree that counts ``value`` on a grid of its own steps, or of coarser ones.
+    """Return the tree of counts of ``value``, and the values that its cells represent.
 
-    ``most`` is how often its range may be halved.
+    A cell is one step of ``value``, or several steps where the range has more than ``most``
+    halvings.
     """
     wanted = max(1, (value.high - value.low).bit_length())
     each, levels = shape(min(wanted, most))
-    cell, cells = _placed(value, max(0, wanted - each * levels))
+    cell, cells = _grid_cells(value, max(0, wanted - each * levels))
     return TreeTally(cell, levels, 2**each, max_rows), cells
 
 
 def grid(
     value: grid_steps.Ranged, max_rows: int, most: int, quantile: Fraction
 ) -> tuple[TreeTally, TreeCells]:
-    """The counts of ``value`` on such a grid alone, from which a ``quantile`` is chosen."""
+    """Return the grid of counts, without a tree above it, from which a quantile is chosen."""
     whole = value.high - value.low
     times = max(0, whole.bit_length() - most)
-    cell, cells = _placed(value, times)
+    cell, cells = _grid_cells(value, times)
     return TreeTally(cell, 1, (whole >> times) + 1, max_rows, quantile=quantile), cells
 
 
-def _placed(value: grid_steps.Ranged, times: int) -> tuple[grid_steps.Steps, TreeCells]:
-    """The cell of a number, whose steps are halved ``times`` times, and what it stands for."""
+def _grid_cells(value: grid_steps.Ranged, times: int) -> tuple[grid_steps.Steps, TreeCells]:
+    """Return the cell number of ``value`` on a grid of ``2**times`` steps, and its cells."""
     whole = value.above(value.low)
     cell = grid_steps.HalvedSteps(whole.steps, times) if times else whole.steps
     return cell, TreeCells(value.low, value.high, 2**times, value.step, value.rounding)
 
 
-# ------------------------------------------------------------------ moment
-# Means and variances from centred sums and counts, over the rows that a unit keeps.
+# Means and variances -------------------------------------------------------------------------
+#
+# Values are summed as distances from the middle of their public range. One unit can change such
+# a centred sum by half as much as the plain sum, so that the noise is half as large.
 
 Place = Callable[[Tally], int]
-"""Where a tally stands among those of a question; it is added where it is missing."""
+"""Function that returns the index of a tally in a question, and adds the tally if needed."""
 
 
 def mean(value: grid_steps.Ranged, max_rows: int, place: Place) -> MeanReading:
-    """A mean from a centred sum and a count: centring halves what one unit can move."""
+    """Return how a mean is computed from a centred sum and a count of the rows with a value."""
     centre = (value.low + value.high) // 2
     there = grid_steps.NotSo(grid_steps.StepsAreNull(value.steps))
     counted = grid_steps.CaseSteps(
         ((there, grid_steps.WholeSteps(1)),), grid_steps.WholeSteps(0)
     )
     return MeanReading(
-        total=place(_kept(value.above(centre), max_rows)),
+        total=place(_sum_of_rows(value.above(centre), max_rows)),
         count=place(KeptTally(counted, 0, max_rows)),
         centre=centre * value.step,
         step=value.step,
@@ -121,10 +143,10 @@ def mean(value: grid_steps.Ranged, max_rows: int, place: Place) -> MeanReading:
 def variance(
     value: grid_steps.Ranged, max_rows: int, place: Place, *, sample: bool, root: bool
 ) -> VarianceReading:
-    """A variance from the mean's tallies and the squares around a centre.
+    """Return how a variance is computed from a mean and the squared distances from a centre.
 
-    The squares too are centred on the middle of their range, which halves what one unit moves.
-    Where they would not fit 62 bits, they are taken on a coarser grid.
+    The squares are centred on the middle of their range too, which halves their sensitivity.
+    They are computed on a coarser grid where their sum would not fit in 62 bits.
     """
     coarse = _coarse(value.above(value.low), max_rows)
     centre = (coarse.low + coarse.high) // 2
@@ -135,7 +157,7 @@ def variance(
     away = offset.size
     return VarianceReading(
         mean=mean(value, max_rows, place),
-        squares=place(_kept(square.above(middle), max_rows)),
+        squares=place(_sum_of_rows(square.above(middle), max_rows)),
         centre=value.low * value.step + centre * coarse.step,
         middle=middle * square.step,
         step=square.step,
@@ -145,21 +167,20 @@ def variance(
     )
 
 
-def _kept(value: grid_steps.Ranged, max_rows: int) -> KeptTally:
+def _sum_of_rows(value: grid_steps.Ranged, max_rows: int) -> KeptTally:
     low, high = min(0, value.low * max_rows), max(0, value.high * max_rows)
     return KeptTally(grid_steps.Ranged(value.steps, low, high, value.step).steps, low, high)
 
 
 def _coarse(value: grid_steps.Ranged, max_rows: int) -> grid_steps.Ranged:
-    """``value``, never below 0, in the finest steps whose squares fit."""
+    """Return ``value``, which is at least 0, in the finest steps whose squares fit 62 bits."""
     times = 0
     while max_rows * ((value.high >> times) // 2 + 2) ** 2 >= grid_steps.ROOM:
         times += 1
     return value.halved(times)
 
 
-# ------------------------------------------------------------------ read
-# Which tallies an aggregate needs, and how its answer is read off them.
+# From an aggregate to its tallies ------------------------------------------------------------
 
 
 def read(
@@ -169,9 +190,14 @@ def read(
     tallies: list[Tally],
     most: int = FINEST,
 ) -> Reading:
-    """How ``aggregate`` is read; the tallies that it needs are added where they are missing.
+    """Return how the value of ``aggregate`` is computed, and add the tallies that it needs.
 
-    ``most`` is how often the range of a number may be halved where it is put on a grid.
+    Args:
+        aggregate: The aggregate, whose fields are columns of ``schema``.
+        schema: The columns of the rows.
+        max_rows: The most rows of one unit that count in a group.
+        tallies: The tallies of the question so far; missing ones are appended.
+        most: The most halvings of a number's range where a grid is needed.
     """
 
     def place(tally: Tally) -> int:
@@ -179,7 +205,7 @@ def read(
             tallies.append(tally)
         return tallies.index(tally)
 
-    def planted(argument: Expression) -> tuple[int, TreeCells]:
+    def place_tree(argument: Expression) -> tuple[int, TreeCells]:
         made, cells = tree(number(argument, schema), max_rows, most)
         return place(made), cells
 
@@ -196,9 +222,8 @@ def read(
         case nodes.Sum(argument):
             value = number(argument, schema)
             low, high = min(0, value.low * max_rows), max(0, value.high * max_rows)
-            summed = grid_steps.Ranged(
-                value.steps, low, high, value.step
-            )  # refused beyond 62 bits
+            # `Ranged` refuses a range of more than 62 bits
+            summed = grid_steps.Ranged(value.steps, low, high, value.step)
             total = place(TotalTally(summed.steps, low, high))
             return TotalReading(total, value.step, value.rounding)
         case nodes.Mean(argument):
@@ -214,15 +239,15 @@ def read(
             counts, cells = grid(value, max_rows, most, fraction)
             return QuantileReading(place(counts), fraction, cells)
         case nodes.Least(argument):
-            found, cells = planted(argument)
+            found, cells = place_tree(argument)
             return ExtremeReading(found, False, cells)
         case nodes.Greatest(argument):
-            found, cells = planted(argument)
+            found, cells = place_tree(argument)
             return ExtremeReading(found, True, cells)
 
 
 def present(argument: Expression, schema: Schema) -> grid_steps.Condition:
-    """Whether ``argument`` is not NULL."""
+    """Return the condition that ``argument`` is not NULL."""
     match argument:
         case Field(name) if not isinstance(schema[name], grid_steps.ComputedColumn):
             column = schema[name]

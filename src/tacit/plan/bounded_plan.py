@@ -1,4 +1,10 @@
-"""A question whose every part is bounded: what an engine runs, and what a proof speaks of."""
+"""Bounded plans: the form of a question that engines run, and its sensitivities.
+
+In a `BoundedPlan` every contribution of a privacy unit is limited: the number of its groups,
+the number of its rows, and the amount that it can add to each tally. The proofs of sensitivity
+are about this form, and `sensitivities` computes them. Engines must implement exactly what the
+docstring of `BoundedPlan` says.
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,9 +19,9 @@ from tacit.plan.tally import Tally, TreeTally
 
 @dataclass(frozen=True, slots=True)
 class ColumnKey:
-    """Groups by the values of a column; those that are not public are not there, nor is NULL.
+    """A group key that is a column. Rows with NULL, or with an unlisted value, are dropped.
 
-    Where ``keys`` is None the values are secret, until a selection releases some.
+    Where ``keys`` is None the values are secret, and a key selection decides which to release.
     """
 
     name: str
@@ -26,7 +32,7 @@ class ColumnKey:
 
 @dataclass(frozen=True, slots=True)
 class CaseKey:
-    """Groups by the first condition that holds: the question itself names them."""
+    """A group key that is a CASE: the first condition that is true names the group."""
 
     name: str
     whens: tuple[tuple[Condition, Key], ...]
@@ -36,9 +42,9 @@ class CaseKey:
 
 @dataclass(frozen=True, slots=True)
 class PeriodKey:
-    """Groups by the period of a clamped day; each is named by the day that it starts on.
+    """A group key that is the period of a clamped day, named by the period's first day.
 
-    Where ``keys`` is None the periods are secret, until a selection releases some.
+    Where ``keys`` is None the periods are secret, and a key selection decides which to release.
     """
 
     name: str
@@ -49,7 +55,7 @@ class PeriodKey:
 
 @dataclass(frozen=True, slots=True)
 class StepsKey:
-    """Groups by a whole number of a row: those listed; a row of another number is in none."""
+    """A group key that is an integer of a row. Rows with an unlisted integer are dropped."""
 
     name: str
     steps: Steps
@@ -61,13 +67,14 @@ BoundedKey = ColumnKey | CaseKey | PeriodKey | StepsKey
 
 @dataclass(frozen=True, slots=True)
 class FirstPeriods:
-    """Rows of the period ``now`` count, of units that have it among their first ``most``.
+    """The limit of a stream: each unit counts only in its first ``most`` periods with rows.
 
-    The periods of a unit are those in which it has rows that meet the condition.
+    Rows of the period ``now`` count for a unit if ``now`` is among the first ``most`` periods
+    in which the unit has rows that meet the condition.
 
-    Guarantee: asked again for every period, a unit counts in at most ``most`` of them, as long
-    as no row of a period before is taken away or changed. Rows that come late only use up
-    periods: what was answered before them stands.
+    Guarantee: if the question is asked for every period, a unit counts in at most ``most`` of
+    them, as long as no row of an earlier period is removed or changed. Rows that arrive late
+    only use up periods of their unit; earlier answers remain valid.
     """
 
     period: PeriodKey
@@ -77,14 +84,18 @@ class FirstPeriods:
 
 @dataclass(frozen=True, slots=True)
 class BoundedPlan:
-    """One bounded relation that feeds all tallies and the selection of keys.
+    """A question with bounded contributions, from which an engine computes all tallies.
 
-    Rows where the unit is NULL or not in the fold, or where the condition is not true, are
-    dropped, and those that are not of a unit's ``first_periods``, where these are said. Then
-    each unit keeps at most ``max_rows_in_all`` rows, where that is said; of these, rows where a
-    key is NULL or not public are dropped, and it keeps at most ``max_groups`` groups, and in a
-    group at most ``max_rows`` rows where a tally keeps rows. Which ones is a function of the
-    unit's own rows and a salt.
+    An engine applies these steps in this order:
+
+    1. It drops rows whose unit is NULL or not in ``fold``, rows for which ``condition`` is not
+       true, and rows outside ``first_periods``, if that is set.
+    2. It keeps at most ``max_rows_in_all`` rows of each unit, if that is set.
+    3. It drops rows with a key that is NULL or is not among the public keys.
+    4. It keeps at most ``max_groups`` groups of each unit, and at most ``max_rows`` rows of the
+       unit in each group, for the tallies that are computed from kept rows.
+
+    Which rows and groups of a unit are kept depends only on the unit's own rows and a salt.
     """
 
     source: Source
@@ -98,18 +109,17 @@ class BoundedPlan:
     fold: Fold | None = None
 
 
-# ------------------------------------------------------------------ sensitivity
-# How far one unit moves each tally, from the unit and the bounds alone.
+# Sensitivity ---------------------------------------------------------------------------------
 
 
 def group_count(plan: BoundedPlan) -> int | None:
-    """How many groups the answer has, where they are public; None where they are secret."""
+    """Return the number of groups of the answer, or None where the groups are secret."""
     sizes = [None if key.keys is None else len(key.keys.values) for key in plan.keys]
     return None if None in sizes else prod(size for size in sizes if size is not None)
 
 
 def groups_touched(plan: BoundedPlan) -> int:
-    """In how many groups one unit can be."""
+    """Return the largest number of groups in which one unit can count."""
     groups = group_count(plan)
     return plan.max_groups if groups is None else min(plan.max_groups, groups)
 
@@ -117,13 +127,14 @@ def groups_touched(plan: BoundedPlan) -> int:
 def sensitivities(
     plan: BoundedPlan, tally: Tally, neighbours: Neighbours
 ) -> tuple[Sensitivity, Sensitivity]:
-    """How far one unit moves the groups' values of ``tally``: in L1, and in L2.
+    """Return the L1 and the L2 sensitivity of ``tally``, as a vector over all groups.
 
-    Guarantee: for every pair of neighbouring tables, in the integers that the engine returns.
-    Adding or removing a unit changes at most k groups, each by at most M = max(|low|, |high|).
-    Replacing one is a removal and an addition: where both meet in a group it moves by at most
-    w = high - low (0 counts as a value), elsewhere by M in each of two groups. A tree is moved
-    so in each of its levels: at most M rows leave one node, and as many join another.
+    Guarantee: the bounds hold for every pair of neighbouring tables, in the integers that the
+    engine returns. Adding or removing a unit changes at most k = `groups_touched` groups, each
+    by at most M = max(|low|, |high|). Replacing a unit is a removal and an addition: a group
+    that both units are in changes by at most w, the width of the range of low, high and 0, and
+    any other group of either unit by at most M. In a tree this holds for each level: at most M
+    rows leave one node of the level, and at most M rows join another.
 
     Example:
         >>> from tacit.plan.source import Source

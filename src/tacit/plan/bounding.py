@@ -1,4 +1,10 @@
-"""Where the groups of a question come from."""
+"""The step from a checked plan to a bounded plan.
+
+`bound` applies the owner's declarations to a question: it finds the tables and the privacy unit
+of the rows (`gather`), decides which groups are public (`bound_key`), gives each unit its
+contribution limits, and translates aggregates into tallies. Everything here is a function of
+the question and the catalogue; no data is read, so that a refusal reveals nothing about people.
+"""
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -45,37 +51,41 @@ from tacit.plan.type_check import (
 )
 
 GROUPED = {Kind.TEXT, Kind.INTEGER, Kind.BOOLEAN, Kind.DATE}
-"""Kinds that have groups; numbers with fractions are put into bins first."""
+"""Kinds of columns that can be group keys; numbers with fractions need bins first."""
 
 TRUTHS = Keys((0, 1))
 
 MOST_PERIODS = 50_000
-"""Periods of one key, such as the days of 137 years."""
+"""Largest number of periods of one key: the days of 137 years."""
 
 MOST_BINS = 200
-"""Bins of one key; each is a comparison that every row goes through."""
+"""Largest number of bins of one key; each bin is a comparison for every row."""
+
+
+# Group keys ----------------------------------------------------------------------------------
 
 
 def bound_key(key: nodes.GroupKey, schema: Schema) -> BoundedKey:
-    """The groups that ``key`` makes: public where the owner or the question names them."""
+    """Return the groups of ``key``: public where the owner or the question lists the values."""
     match key.expression:
         case expr.Field(name):
             column = schema[name]
             if isinstance(column, grid_steps.ComputedColumn) and column.keys is None:
                 raise InvalidValue(
-                    "A number of a query below makes groups where it is whole, and has at most "
-                    f"{grid_steps.MOST_KEYS} values; use bins, as in FLOOR(x / 10) * 10."
+                    "A number that a subquery computes can be a group key only if it is an "
+                    f"integer with at most {grid_steps.MOST_KEYS} values; use bins, as in "
+                    "FLOOR(x / 10) * 10."
                 )
             if column.kind not in GROUPED:
                 raise InvalidValue(
-                    f"Groups by {name!r}, a {column.kind.value} column, would hold one value "
+                    f"Groups by {name!r}, a {column.kind.value} column, would have one value "
                     "each; use bins, as in FLOOR(x / 10) * 10, or a CASE that names ranges."
                 )
             keys = TRUTHS if column.kind is Kind.BOOLEAN else column.keys
             return ColumnKey(key.name, column.name, column.kind, keys)
         case expr.Case(whens, otherwise):
-            named = tuple((condition(when, schema), _named(then)) for when, then in whens)
-            rest = None if otherwise == expr.Constant(None) else _named(otherwise)
+            named = tuple((condition(when, schema), _group_name(then)) for when, then in whens)
+            rest = None if otherwise == expr.Constant(None) else _group_name(otherwise)
             values = [value for _, value in named] + ([] if rest is None else [rest])
             return CaseKey(key.name, named, rest, Keys(tuple(dict.fromkeys(values))))
         case expr.Bin(part, width):
@@ -86,36 +96,43 @@ def bound_key(key: nodes.GroupKey, schema: Schema) -> BoundedKey:
             column = day_column(day, schema)
             return PeriodKey(key.name, clamped_days(column), span, _periods(span, column))
     raise InvalidValue(
-        "Groups are made by a column, by bins of a number, as in FLOOR(x / 10) * 10, by dates, "
-        "as in MONTH(day) or DATE_TRUNC('month', day), or by a CASE whose values are written "
-        "out."
+        "This expression cannot be a group key. Group by a column, by bins of a number, as in "
+        "FLOOR(x / 10) * 10, by dates, as in MONTH(day) or DATE_TRUNC('month', day), or by a "
+        "CASE whose values are constants."
     )
 
 
 def _periods(span: expr.Span, column: Column) -> Keys | None:
-    """The periods that the bounds of days reach; nobody knows them where there are none."""
+    """Return the periods within the bounds of a column of days; None if it has no bounds."""
     if column.bounds is None:
         return None
     first, last = day_of(column.grid().lowest), day_of(column.grid().highest)
     if (last - first).days > MOST_PERIODS * span.longest:
         raise InvalidValue(
-            f"So many {span.name.lower()} within the bounds of {column.name!r} are more than "
-            f"{MOST_PERIODS}; ask for longer periods."
+            f"The bounds of {column.name!r} contain more than {MOST_PERIODS} "
+            f"{span.name.lower()}; ask for longer periods."
         )
     return Keys(tuple(start.isoformat() for start in span.starts(first, last)))
 
 
 def _bins(part: expr.Expression, width: int, schema: Schema) -> expr.Case:
-    """The bins that the bounds of a number reach; what lies beyond is in the first or last."""
+    """Return a CASE that names the bin of a number.
+
+    The bins cover the bounds of the number. Values are clamped to these bounds, so that a value
+    outside is in the first or the last bin.
+    """
     value = number(part, schema)
     first, last = (end * value.step // width for end in (value.low, value.high))
     if last - first >= MOST_BINS:
         raise InvalidValue(
-            f"Bins {width} wide are {last - first + 1} within the bounds, and {MOST_BINS} are "
-            "the most; make them wider."
+            f"Bins of width {width} give {last - first + 1} groups within the bounds, and "
+            f"{MOST_BINS} are the most; use wider bins."
         )
     if (last - first + 1) * size(part) > LARGEST_QUESTION:
-        raise InvalidValue("So many bins of a number that is so much to compute are too many.")
+        raise InvalidValue(
+            "The expression has too many operations for this number of bins; use wider bins, "
+            "or a simpler expression."
+        )
     starts = [place * width for place in range(first, last + 1)]
     below = [
         (
@@ -124,12 +141,12 @@ def _bins(part: expr.Expression, width: int, schema: Schema) -> expr.Case:
         )
         for start in starts[:-1]
     ]
-    # a comparison with NULL is not true, so that NULL has no bin
+    # the last bin needs a condition too: a comparison with NULL is not true, so NULL has no bin
     rest = expr.Compare(expr.Comparison.AT_LEAST, part, expr.Constant(starts[-1]))
     return expr.Case((*below, (rest, expr.Constant(starts[-1]))), expr.Constant(None))
 
 
-def _named(expression: expr.Expression) -> Key:
+def _group_name(expression: expr.Expression) -> Key:
     match expression:
         case expr.Constant(bool()):
             pass
@@ -137,30 +154,30 @@ def _named(expression: expr.Expression) -> Key:
             return value
         case expr.Constant(Fraction() as value) if value.denominator == 1:
             return int(value)
-    raise InvalidValue("A group is named by text or by a whole number, written out.")
+    raise InvalidValue("The values of a CASE in GROUP BY must be constant texts or integers.")
 
 
-# ------------------------------------------------------------------ gather value
-# Which number an aggregate of one unit's rows is, and the range that it never leaves.
+# Aggregates over the rows of one unit --------------------------------------------------------
 
 FINE = 34
-"""Bits of the range of a mean, at least: its rounding is then as small as that of floats."""
+"""Smallest number of bits for the range of a mean, which makes its rounding as small as that of
+floats."""
 
 SHAPE = grid_steps.WholeSteps(None)
-"""What stands for the steps where only their range is told."""
+"""Placeholder for the steps of a `Ranged` of which only the range is used."""
 
 
 def gather_value(
     aggregate: nodes.Aggregate, schema: Schema, max_rows: int
 ) -> tuple[OfUnit, grid_steps.Ranged]:
-    """What an engine computes for ``aggregate``, and its range, with no steps of its own.
+    """Return the computation of ``aggregate`` over one unit's rows, and the result's range.
 
-    The range follows from public facts: ``max_rows``, beyond which counts and sums are clamped,
-    and the bounds of columns.
+    The range follows from public facts: the bounds of columns, and ``max_rows``, to which
+    counts and sums are clamped.
     """
     match aggregate:
         case nodes.CountRows():
-            # a unit that has a row here has at least one
+            # a group of a unit exists only if it has a row, so the count is at least 1
             return CountOf(grid_steps.ConstantCondition(True), 1, max_rows), grid_steps.Ranged(
                 SHAPE, 1, max_rows, Fraction(1)
             )
@@ -185,12 +202,13 @@ def gather_value(
         case nodes.Mean(argument):
             return _mean(number(argument, schema))
     raise InvalidValue(
-        "Of one unit's rows there are COUNT(*), COUNT(x), SUM, AVG, MIN and MAX."
+        "A subquery that aggregates the rows of each unit supports only COUNT(*), COUNT(x), "
+        "SUM, AVG, MIN and MAX."
     )
 
 
 def _mean(value: grid_steps.Ranged) -> tuple[MeanOf, grid_steps.Ranged]:
-    """A mean rounded to parts of a step, as many as there is room for."""
+    """Return the mean of a value in a fraction of its steps, as fine as 62 bits allow."""
     wide = (value.high - value.low).bit_length()
     room = grid_steps.ROOM.bit_length() - 1 - max(abs(value.low), abs(value.high)).bit_length()
     finer = 2 ** max(0, min(FINE - wide, room))
@@ -199,19 +217,19 @@ def _mean(value: grid_steps.Ranged) -> tuple[MeanOf, grid_steps.Ranged]:
     return made, grid_steps.Ranged(SHAPE, low, high, step, value.rounding + step / 2)
 
 
-# ------------------------------------------------------------------ gather
-# The rows of a relation as engines find them: tables, or what each unit's own rows add up to.
+# Rows of a relation --------------------------------------------------------------------------
 #
-# What is computed for a unit is a total function of that unit's own rows, so that the rows
-# above still belong to one unit each, and are bounded above as any others are.
+# The rows of a question come from tables, or from a subquery that aggregates the rows of each
+# unit. The subquery computes a total function of one unit's own rows, so that each of its rows
+# belongs to one unit again, and the question above bounds them like rows of a table.
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Where rows come from, their columns, which of them count, and how many a unit has.
+    """The source of rows, their columns, the condition on them, and the limits per unit.
 
-    ``limits`` are what a question about these rows bounds units by: what is above a limit is
-    dropped, so that nothing rests on their being true.
+    Rows above ``limits`` are dropped. Privacy therefore does not depend on whether the limits
+    describe the data correctly.
     """
 
     source: Source
@@ -221,9 +239,9 @@ class Rows:
 
 
 def gather(relation: nodes.Relation, catalog: Catalog) -> Rows:
-    """The rows of ``relation``.
+    """Return the source, the columns, the condition and the limits of the rows of ``relation``.
 
-    Guarantee: a function of the question and the catalog alone: no data is read.
+    Guarantee: the result is a function of the question and the catalogue; no data is read.
     """
     source = source_of(relation, catalog)
     below = nodes.per_unit_in(relation)
@@ -233,49 +251,49 @@ def gather(relation: nodes.Relation, catalog: Catalog) -> Rows:
         if one_row(source, catalog):
             limits = Limits(1, 1)
     else:
-        gathered, scope, limits = _gathered(below, source.unit, catalog)
+        gathered, scope, limits = _gather_units(below, source.unit, catalog)
         source = replace(source, gathered=gathered)
         public = scope_of(tuple(each.dataset for each in source.beside), catalog)
         scope = ColumnScope((*scope.columns, *public.columns))
     for each in source.beside:
         if catalog.is_public(each.dataset):
-            _alike(scope[each.left], scope[each.right])
+            _check_same_kind(scope[each.left], scope[each.right])
     wanted = grid_steps.AllOf(tuple(condition(part, scope) for part in nodes.filters(relation)))
     return Rows(source, scope, wanted, limits)
 
 
-def _gathered(
+def _gather_units(
     relation: nodes.PerUnit, unit: str, catalog: Catalog
 ) -> tuple[Gathered, ColumnScope, Limits]:
-    """The rows of units, their columns, and their limits.
+    """Return the aggregated rows of units, their columns, and their limits.
 
-    A unit has one row, or one for each of its groups: as many as it may have in an answer.
+    A unit has one row, or one row for each of its groups, at most the limit of its groups.
     """
     rows = gather(relation.source, catalog)
     _names_unit(relation, unit)
     columns = [rows.scope[name] for name in dict.fromkeys((unit, *relation.keys))]
     for column in columns[1:]:
         _is_key(column)
-    values, held = [], []
+    values, computed = [], []
     for value in relation.values:
         made, found = gather_value(value.aggregate, rows.scope, rows.limits.max_rows)
         name = f"{nodes.BELOW}.{value.name}"
         values.append((name, made))
-        held.append(
+        computed.append(
             grid_steps.ComputedColumn.of(name, replace(found, steps=grid_steps.HeldSteps(name)))
         )
     keys = tuple(column.name for column in columns[1:])
     gathered = Gathered(rows.source, rows.condition, keys, tuple(values))
     most = rows.limits.max_groups if keys else 1
-    return gathered, ColumnScope((*columns, *held)), Limits(most, most)
+    return gathered, ColumnScope((*columns, *computed)), Limits(most, most)
 
 
-def _alike(left: Column, right: Column) -> None:
-    """Refuse to equate columns that engines compare each in their own way, or not at all."""
+def _check_same_kind(left: Column, right: Column) -> None:
+    """Refuse to join by columns that engines compare differently, or cannot compare."""
     if left.kind is not right.kind or left.kind not in GROUPED:
         raise InvalidValue(
-            f"{left.name} is {left.kind.value} and {right.name} is {right.kind.value}; a join "
-            "equates columns of one kind: text, whole numbers, truths or days."
+            f"{left.name} is {left.kind.value} and {right.name} is {right.kind.value}; both "
+            "columns of a join must be of one kind: text, integer, boolean or date."
         )
 
 
@@ -283,49 +301,49 @@ def _names_unit(relation: nodes.PerUnit, unit: str) -> None:
     dataset = unit.partition(".")[0]
     if dataset not in nodes.datasets(relation):
         raise InvalidValue(
-            f"Rows of a query below that aggregates belong to {unit}; join {dataset!r} there."
+            f"The rows of a subquery that aggregates belong to {unit}; join {dataset!r} inside "
+            "that subquery."
         )
 
 
 def _is_key(column: Column) -> None:
     if isinstance(column, grid_steps.ComputedColumn) or column.kind not in GROUPED:
         raise InvalidValue(
-            f"{column.name!r} makes no groups in a query below; group by the unit, and by "
-            "columns of text, whole numbers, truths or days."
+            f"{column.name!r} cannot be a group key of a subquery; group by the unit, and by "
+            "columns of kind text, integer, boolean or date."
         )
 
 
-# ------------------------------------------------------------------ bound
-# Bound a question: contribution limits, clamps, and where its keys come from.
+# The whole question --------------------------------------------------------------------------
 
 MOST_MEASURES = 100
-"""Aggregates of one question."""
+"""Largest number of aggregates of one question."""
 
 MOST_GROUPS = 10**7
-"""Public groups of one answer: ten seconds of noise."""
+"""Largest number of public groups of one answer; noise for them takes about ten seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A question that an engine can run, and how its answer is read off what comes back."""
+    """A bounded plan for an engine, and how each measure is computed from its tallies."""
 
     plan: BoundedPlan
     readings: tuple[Reading, ...]
 
 
 def bound(plan: nodes.Plan, catalog: Catalog) -> Bound:
-    """``plan`` with every contribution bounded by what the owner declared.
+    """Return ``plan`` with all contributions bounded as the owner declared.
 
-    Guarantee: a function of the question and the catalog alone: no data is read.
+    Guarantee: the result is a function of the question and the catalogue; no data is read.
     """
     rows = gather(plan.source, catalog)
     scope, limits = rows.scope, rows.limits
-    _without_unit(rows.source.unit, plan, scope)
-    # patterns stand below too, where other columns are seen
+    _check_no_unit_key(rows.source.unit, plan, scope)
+    # a subquery can have patterns too, over columns that the outer question does not have
     tables = tuple(dict.fromkeys(rows.source.datasets))
     not_too_many_patterns(plan, scope_of(tables, catalog))
     keys = tuple(bound_key(key, scope) for key in plan.keys)
-    _not_too_many(plan, keys)
+    _check_answer_size(plan, keys)
     not_too_many_terms(plan.source, plan.keys, plan.measures)
     tallies: list[Tally] = []
     if any(key.keys is None for key in keys):
@@ -347,8 +365,8 @@ def bound(plan: nodes.Plan, catalog: Catalog) -> Bound:
     return Bound(bounded, readings)
 
 
-def _not_too_many(plan: nodes.Plan, keys: tuple[BoundedKey, ...]) -> None:
-    """Refuse an answer that nobody could hold: every public group is in it."""
+def _check_answer_size(plan: nodes.Plan, keys: tuple[BoundedKey, ...]) -> None:
+    """Refuse an answer with too many values. Every public group is in it, even an empty one."""
     if len(plan.measures) > MOST_MEASURES:
         raise InvalidValue(f"A question asks for at most {MOST_MEASURES} aggregates.")
     groups = prod(len(key.keys.values) for key in keys if key.keys is not None)
@@ -357,7 +375,10 @@ def _not_too_many(plan: nodes.Plan, keys: tuple[BoundedKey, ...]) -> None:
 
 
 def _max_rows(plan: nodes.Plan, scope: ColumnScope, limits: Limits) -> int:
-    """The rows of a unit in a group: one, where the keys are those that it has one row by."""
+    """Return the most rows of a unit in a group.
+
+    It is 1 where the rows come from a subquery and the keys include all keys of that subquery.
+    """
     below = nodes.per_unit_in(plan.source)
     if below is None:
         return _at_most(limits.max_rows, limits.max_rows_in_all)
@@ -370,17 +391,17 @@ def _at_most(limit: int, in_all: int | None) -> int:
     return limit if in_all is None else min(limit, in_all)
 
 
-def _without_unit(unit: str, plan: nodes.Plan, scope: ColumnScope) -> None:
-    """Refuse a question that names the unit: it is for counting people, not for finding one."""
+def _check_no_unit_key(unit: str, plan: nodes.Plan, scope: ColumnScope) -> None:
+    """Refuse a question that groups by the unit: each group would be one person."""
     if any(mentions(key.expression, unit, scope) for key in plan.keys):
         raise InvalidValue(
-            f"{unit!r} names a person; groups of one person are not released. Group by another "
-            "column."
+            f"{unit!r} identifies a person; groups of one person are not released. Group by "
+            "another column."
         )
 
 
 def mentions(expression: object, name: str, scope: ColumnScope) -> bool:
-    """Whether an expression names a column."""
+    """Return whether an expression uses the column ``name``."""
     if isinstance(expression, expr.Field):
         return scope[expression.name].name == name
     if isinstance(expression, tuple):
@@ -389,27 +410,34 @@ def mentions(expression: object, name: str, scope: ColumnScope) -> bool:
     return any(mentions(getattr(expression, slot), name, scope) for slot in slots)
 
 
-# ------------------------------------------------------------------ post kind
-# What is done with released values makes sense: told before the charge, and not after it.
+# Post-processing -----------------------------------------------------------------------------
 
 
 def check_post(
     post: nodes.Post, keys: tuple[BoundedKey, ...], measures: tuple[str, ...]
 ) -> None:
-    """Refuse what cannot be computed from released values, whatever these will be."""
-    columns = [Column(key.name, _released(key)) for key in keys]
+    """Refuse post-processing that cannot be computed from released values.
+
+    The check is made before the charge, so that an analyst does not pay for a question whose
+    outputs, HAVING or ORDER BY have a type error.
+    """
+    columns = [Column(key.name, _released_kind(key)) for key in keys]
     schema = Released((*columns, *(Column(name, Kind.FLOAT) for name in measures)))
     for output in post.outputs:
         if kind_of(output.expression, schema) is Kind.DATE:
-            raise InvalidValue("A day is shown as text, such as '2026-01-31'.")
+            raise InvalidValue(
+                "An output cannot be a date; write it as text, such as '2026-01-31'."
+            )
     for order in post.order:
         kind_of(order.expression, schema)
     if post.having is not None and kind_of(post.having, schema) not in {Kind.BOOLEAN, None}:
-        raise InvalidValue("HAVING is a condition on what is released, as in COUNT(*) > 100.")
+        raise InvalidValue(
+            "HAVING must be a condition on released values, as in COUNT(*) > 100."
+        )
 
 
-def _released(key: BoundedKey) -> Kind:
-    """Groups are named by text, as days are, or by whole numbers, as truths are."""
+def _released_kind(key: BoundedKey) -> Kind:
+    """Return the kind of a released key: days are released as text, Booleans as 0 and 1."""
     if isinstance(key, CaseKey | StepsKey):
         return Kind.TEXT if isinstance(key.keys.values[0], str) else Kind.INTEGER
     if isinstance(key, PeriodKey):

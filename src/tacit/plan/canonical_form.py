@@ -1,10 +1,13 @@
-"""Equal questions made equal: the names and the order that an analyst chose are put aside.
+"""The canonical form of a question, its text, and its hash.
 
-The text of a canonical question is hashed into the key of its release, by which the same
-question is found again and is free. Declarations and streams are hashed in the same way. So
-what stands in a text is written down here, and in the tables of those who hash more: a class
-or a field may be renamed or moved in the code, and its stored name stays. A stored name is
-never reused and never removed.
+Questions that differ only in names or in order have one canonical form. The hash of its text
+is part of the key of a release, so that a repeated question finds its stored answer and is not
+charged again. Declarations and streams are hashed in the same way.
+
+The text must therefore never change its meaning. A `Vocabulary` lists the stored name of every
+class, field and enum member that can occur in a text; modules that hash other classes extend
+it. A class or a field may be renamed or moved in the code, and its stored name stays the same.
+A stored name is never reused and never removed.
 """
 
 import json
@@ -26,9 +29,10 @@ Node = TypeVar("Node")
 
 
 class StoredForm(NamedTuple):
-    """How a class stands in a text: its stored name, and its fields, in the order of the text.
+    """The form of a class in a text: its stored name, and its fields in the order of the text.
 
-    Fields that are ``left_out`` on purpose do not tell two values apart.
+    Fields that are ``left_out`` are not part of the text: two values that differ only in such
+    a field have the same text.
     """
 
     name: str
@@ -38,11 +42,11 @@ class StoredForm(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The classes that a text may hold, in their stored forms, and the choices, by name.
+    """The classes and enum members that a text may contain, with their stored names.
 
-    Guarantee: no two classes have one stored name, nor two choices, and every field of a class
-    is in its stored form or is left out on purpose. A field that nobody wrote down would let
-    two questions pass for one, so that a vocabulary without it is refused when it is made.
+    Guarantee: stored names are distinct, and every field of a class is either in its stored
+    form or left out on purpose. The constructor checks this, because a forgotten field would
+    give two different questions the same text, and so the same answer.
     """
 
     classes: Mapping[type, StoredForm]
@@ -52,38 +56,38 @@ class Vocabulary:
         named = [form.name for form in self.classes.values()]
         for names in (named, list(self.choices.values())):
             if len(set(names)) != len(names):
-                raise InternalError(f"Stored names are distinct; these are {sorted(names)}.")
+                raise InternalError(f"Stored names must be distinct; got {sorted(names)}.")
         for kind, form in self.classes.items():
-            held = {part.name for part in fields(kind)} if is_dataclass(kind) else set()
-            told = [*form.fields, *form.left_out]
-            if len(set(told)) != len(told) or set(told) != held:
+            actual = {part.name for part in fields(kind)} if is_dataclass(kind) else set()
+            listed = [*form.fields, *form.left_out]
+            if len(set(listed)) != len(listed) or set(listed) != actual:
                 raise InternalError(
-                    f"{kind.__name__} has the fields {sorted(held)}, and its stored form has "
-                    f"{sorted(told)}; write each of them down, or leave it out on purpose."
+                    f"{kind.__name__} has the fields {sorted(actual)}, and its stored form has "
+                    f"{sorted(listed)}; list each field once in `fields` or in `left_out`."
                 )
 
     def with_more(
         self, classes: Mapping[type, StoredForm], choices: Mapping[Enum, str] | None = None
     ) -> "Vocabulary":
-        """Return these classes and choices, and more."""
+        """Return a vocabulary with more classes and enum members."""
         return Vocabulary({**self.classes, **classes}, {**self.choices, **(choices or {})})
 
     def form_of(self, kind: type) -> StoredForm:
-        """Return the stored form of a class; our mistake where there is none."""
+        """Return the stored form of a class; a missing form is an error in Tacit."""
         found = self.classes.get(kind)
         if found is None:
             raise InternalError(
-                f"The class {kind.__name__} has no stored form; write it down in "
-                "the vocabulary of whoever hashes it."
+                f"The class {kind.__name__} has no stored form; add it to the vocabulary with "
+                "which it is hashed."
             )
         return found
 
     def choice_of(self, choice: Enum) -> str:
-        """Return the stored name of a choice; our mistake where there is none."""
+        """Return the stored name of an enum member; a missing name is an error in Tacit."""
         found = self.choices.get(choice)
         if found is None:
             raise InternalError(
-                f"The choice {choice} has no stored name; write it down beside its class."
+                f"The enum member {choice} has no stored name; add it to the vocabulary."
             )
         return found
 
@@ -156,35 +160,35 @@ _OF_CHOICES: dict[Enum, str] = {
 }
 
 PLANS = Vocabulary(_OF_AGGREGATES | _OF_EXPRESSIONS | _OF_RELATIONS | _OF_PLANS, _OF_CHOICES)
-"""All that a plan is made of."""
+"""The vocabulary of plans."""
 
 
 @dataclass(frozen=True, slots=True)
 class Canonical:
-    """A question under names of its own, and what the analyst wants done with its answer."""
+    """A question with canonical names, and the post-processing that the analyst asked for."""
 
     plan: nodes.Plan
     post: nodes.Post
 
     @property
     def hash(self) -> bytes:
-        """What the question is known by."""
+        """The SHA-256 hash of the question's text, without its post-processing."""
         return sha256(f"tacit plan 1\n{text(self.plan)}".encode()).digest()
 
 
 def canonical(plan: nodes.Plan) -> Canonical:
-    """The canonical question behind ``plan``, which answers all that mean the same.
+    """Return the canonical form of ``plan``.
 
-    Conditions are flattened, sorted and named once; keys and measures come in the order of
-    their text, each once. What this does not see as equal is charged twice, which costs budget
-    and no privacy.
+    Conditions are flattened and sorted, and duplicates are removed. Keys and measures are
+    sorted by their text and renamed. Two questions that mean the same but have different
+    canonical forms are charged twice: this wastes budget and does not harm privacy.
     """
     not_too_large(plan)
     plan = settled(plan)
     keys = {key.name: _normal(key.expression) for key in plan.keys}
     measures = {part.name: _normal(part.aggregate) for part in plan.measures}
-    key_names = _numbered("key", keys.values())
-    measure_names = _numbered("measure", measures.values())
+    key_names = _number_names("key", keys.values())
+    measure_names = _number_names("measure", measures.values())
     made = nodes.Plan(
         _normal(plan.source),
         tuple(nodes.GroupKey(*each) for each in key_names.values()),
@@ -193,60 +197,61 @@ def canonical(plan: nodes.Plan) -> Canonical:
             *(name for name, _ in (*key_names.values(), *measure_names.values()))
         ),
     )
-    called = {name: key_names[text(part)][0] for name, part in keys.items()}
-    called |= {name: measure_names[text(part)][0] for name, part in measures.items()}
-    return Canonical(made, rewritten(plan.post, partial(_called, called)))
+    new_names = {name: key_names[text(part)][0] for name, part in keys.items()}
+    new_names |= {name: measure_names[text(part)][0] for name, part in measures.items()}
+    return Canonical(made, rewritten(plan.post, partial(_rename_output, new_names)))
 
 
 def settled(plan: nodes.Plan) -> nodes.Plan:
-    """``plan`` with the values of units under names that follow from what they are."""
-    source, names = _settled(plan.source)
-    change = partial(_renamed, names)
+    """Return ``plan`` with canonical names for the columns that its subqueries compute."""
+    source, names = _canonical_relation(plan.source)
+    change = partial(_rename_field, names)
     keys, measures = rewritten(plan.keys, change), rewritten(plan.measures, change)
     return nodes.Plan(source, keys, measures, plan.post)
 
 
-def _settled(relation: nodes.Relation) -> tuple[nodes.Relation, dict[str, str]]:
-    """``relation``, and what the values of units are called above it."""
+def _canonical_relation(relation: nodes.Relation) -> tuple[nodes.Relation, dict[str, str]]:
+    """Return ``relation`` with canonical names, and the new name of each renamed column."""
     match relation:
         case nodes.Scan():
             return relation, {}
         case nodes.Filter(source, wanted):
-            found, names = _settled(source)
-            return nodes.Filter(found, rewritten(wanted, partial(_renamed, names))), names
+            found, names = _canonical_relation(source)
+            change = partial(_rename_field, names)
+            return nodes.Filter(found, rewritten(wanted, change)), names
         case nodes.Join(source, dataset, left, right):
-            found, names = _settled(source)
+            found, names = _canonical_relation(source)
             return nodes.Join(found, dataset, names.get(left, left), right), names
         case nodes.JoinPublic(source, table, left, right, outer):
-            found, names = _settled(source)
+            found, names = _canonical_relation(source)
             return nodes.JoinPublic(found, table, names.get(left, left), right, outer), names
         case nodes.PerUnit(source, keys, values):
-            found, names = _settled(source)
-            change = partial(_renamed, names)
-            meant = {v.name: _normal(rewritten(v.aggregate, change)) for v in values}
-            made = _numbered("value", meant.values())
-            settled_values = tuple(nodes.UnitValue(*each) for each in made.values())
-            called = {
+            found, names = _canonical_relation(source)
+            change = partial(_rename_field, names)
+            normal = {v.name: _normal(rewritten(v.aggregate, change)) for v in values}
+            made = _number_names("value", normal.values())
+            new_values = tuple(nodes.UnitValue(*each) for each in made.values())
+            new_names = {
                 f"{nodes.BELOW}.{v}": f"{nodes.BELOW}.{made[text(part)][0]}"
-                for v, part in meant.items()
+                for v, part in normal.items()
             }
-            return nodes.PerUnit(found, _sorted(keys), settled_values), called
+            return nodes.PerUnit(found, _sort_by_text(keys), new_values), new_names
 
 
-def _renamed(names: Mapping[str, str], field: expr.Field) -> expr.Field:
+def _rename_field(names: Mapping[str, str], field: expr.Field) -> expr.Field:
     return expr.Field(names.get(field.name, field.name))
 
 
-def _called(names: Mapping[str, str], field: expr.Field) -> expr.Field:
+def _rename_output(names: Mapping[str, str], field: expr.Field) -> expr.Field:
     if field.name not in names:
         raise InvalidValue(f"The answer has no column {field.name!r}.")
     return expr.Field(names[field.name])
 
 
 def text(node: object, words: Vocabulary = PLANS) -> str:
-    """The text of a plan or of a part of it: equal parts have equal text, and no others.
+    """Return the text of a plan or of a part of it. Two parts have one text only if equal.
 
-    Whoever hashes more than plans says by which ``words``.
+    Callers that hash other classes than those of plans pass their vocabulary as ``words``.
 
     Example:
         >>> from tacit.plan.plan import Scan
@@ -275,7 +280,7 @@ def _plain(node: object, words: Vocabulary) -> Any:
 
 
 def _normal(node: Node) -> Node:
-    """``node`` in its canonical form, from the leaves up."""
+    """Return the canonical form of ``node``, computed from the leaves up."""
     if isinstance(node, tuple):
         return tuple(_normal(part) for part in node)  # type: ignore[return-value]
     if isinstance(node, Fraction) and node.denominator == 1:
@@ -287,16 +292,16 @@ def _normal(node: Node) -> Node:
     match made:
         case expr.And(inner) | expr.Or(inner):
             same = [part.parts if isinstance(part, type(made)) else (part,) for part in inner]
-            flat = _sorted(part for group in same for part in group)
+            flat = _sort_by_text(part for group in same for part in group)
             return flat[0] if len(flat) == 1 else type(made)(flat)  # type: ignore[return-value]
         case expr.Compare(comparison, left, right) if text(left) > text(right):
             return expr.Compare(comparison.mirrored, right, left)  # type: ignore[return-value]
         case expr.OneOf(part, values):
-            return expr.OneOf(part, _sorted(values))  # type: ignore[return-value]
+            return expr.OneOf(part, _sort_by_text(values))  # type: ignore[return-value]
         case nodes.Filter(nodes.Filter(source, below), above):
             return _normal(nodes.Filter(source, expr.And((below, above))))  # type: ignore[return-value]
         case nodes.Join(nodes.Filter(source, wanted), dataset, one, other):
-            # which rows are dropped first is all the same
+            # a filter below a join keeps the same rows as a filter above it
             join = nodes.Join(source, dataset, one, other)
             return _normal(nodes.Filter(join, wanted))  # type: ignore[return-value]
         case nodes.JoinPublic(nodes.Filter(source, wanted), table, one, other, outer):
@@ -305,35 +310,37 @@ def _normal(node: Node) -> Node:
     return made  # type: ignore[no-any-return]
 
 
-def _sorted(parts: Iterable[Any]) -> tuple[Any, ...]:
-    """Each part once, in the order of their texts.
+def _sort_by_text(parts: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the parts without duplicates, sorted by their texts.
 
-    Parts are the same where their texts are: Python takes 1 and True for equal, and a question
-    that lists both would lose one of them before its kind is looked at.
+    Duplicates are found by text and not by ``==``: in Python 1 equals True, and a question that
+    lists both would lose one of them before its kind is checked.
     """
     by_text = {text(part): part for part in parts}
     return tuple(by_text[each] for each in sorted(by_text))
 
 
-def _numbered(word: str, parts: Iterable[Any]) -> dict[str, tuple[str, Any]]:
-    """By the text of each part, once: a name that says nothing but its order, and the part."""
-    return {text(part): (f"{word}_{place}", part) for place, part in enumerate(_sorted(parts))}
+def _number_names(word: str, parts: Iterable[Any]) -> dict[str, tuple[str, Any]]:
+    """Map the text of each part to a numbered name, such as ``key_0``, and to the part."""
+    in_order = enumerate(_sort_by_text(parts))
+    return {text(part): (f"{word}_{place}", part) for place, part in in_order}
 
 
-# ------------------------------------------------------------------ stored plan
-# A plan back from its canonical text, for a process that is told what to run.
+# Reading a plan from its text ----------------------------------------------------------------
+#
+# A worker process receives the plan that it runs as canonical text.
 
 NODES: dict[str, type] = {form.name: kind for kind, form in PLANS.classes.items()}
-"""Every class that a plan is made of, by its stored name."""
+"""The classes of plans, by stored name."""
 
 CHOICES = {name: choice for choice, name in PLANS.choices.items()}
-"""No two have one name, which is all that a text holds of them."""
+"""The enum members of plans, by stored name; `Vocabulary` checks that names are distinct."""
 
 
 def decode_plan(stored: str) -> nodes.Plan:
-    """The plan whose canonical text is ``stored``; anything else is refused.
+    """Return the plan whose canonical text is ``stored``; refuse any other text.
 
-    Guarantee: ``decode(text(plan)) == plan``.
+    Guarantee: ``decode_plan(text(plan)) == plan``.
     """
     try:
         found = _restore(json.loads(stored))

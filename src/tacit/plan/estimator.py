@@ -1,11 +1,11 @@
-"""The rows and columns that a model is fitted to, as far as the public knows them.
+"""The interface of estimators, and the training rows that they are fitted to.
 
-The contract of an estimator: priced by public settings, fitted by steps that it asks for.
-
-An estimator sees neither ledger nor engine nor data. Its `steps` are a generator: each yields
-what an engine is to compute, and is sent the result in a box, which only a mechanism opens, at
-the gateway. What it returns is public: it is made of released integers and settings alone. A
-session drives it where it drives questions, and ``fit(X, y)`` drives the same over arrays.
+An `Estimator` is priced from its public settings and fitted in steps. It never sees the ledger,
+an engine or data. Its method `steps` is a generator: it yields the plan that an engine has to
+run, and receives the result as a `Secret`, which only a mechanism can open, at the gateway. The
+parameters that it returns are public, because they are computed from released integers and
+public settings. A session runs the steps in the same way as questions, and ``fit(X, y)`` runs
+the same steps over arrays.
 
 A private mean, as an estimator::
 
@@ -14,26 +14,29 @@ A private mean, as an estimator::
         bounds: Bounds  # public settings, in the constructor
         variance: Fraction
 
-        def event(self, training):  # what will be done, from public facts alone
-            return Gaussian(self.variance).event(self._moved(training))
+        def event(self, training):  # the releases to come, from public facts alone
+            return Gaussian(self.variance).event(self._sensitivity(training))
 
         def steps(self, training, gateway):
             axis = Axis.of(training.features[0], self.bounds)
             most = training.max_rows * axis.reach
             there = NotSo(StepsAreNull(axis.steps))
             sums = yield training.plan([KeptTally(axis.steps, -most, most)], there)
-            noisy = Gaussian(self.variance).release(sums[0], self._moved(training), gateway)
+            sensitivity = self._sensitivity(training)
+            noisy = Gaussian(self.variance).release(sums[0], sensitivity, gateway)
             return (Parameter.of("sum_", axis.unit * int(noisy[0])),)
 
-Rules:
+Rules for estimators:
 
-- ``event(training)`` holds every release that `steps` makes, whatever the data: how many steps
-  there are, their plans, draws and sensitivities depend on settings and on earlier releases.
-- What one unit moves is bounded for all its rows together: at most ``training.max_rows`` of a
-  unit are kept in sums and in rows, and the first column of rows says which belong together.
-- Nothing is noised but integers, and their sensitivity holds in the integers really used.
-- It never fails, and never stops early, for a reason that depends on the data. What it computes
-  of releases is total, too: a failure after the first draw of noise locks the population.
+- ``event(training)`` must include every release that `steps` makes, for all data. The number of
+  steps, their plans, their noise and their sensitivities may depend only on settings and on
+  earlier releases.
+- Sensitivity must be bounded for all rows of a unit together. At most ``training.max_rows``
+  rows of a unit are kept, in sums and in rows; the first column of rows numbers the units.
+- Noise is added to integers only, and the sensitivity must hold for exactly these integers.
+- An estimator must never fail or stop early for a reason that depends on the data. Computations
+  on released values must not fail either: a failure after the first draw of noise locks the
+  population.
 """
 
 from collections.abc import Generator, Sequence
@@ -53,9 +56,10 @@ from tacit.plan.tally import KeptTally, Tally
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """Where a model's rows come from, its columns, and how many rows a unit has in it.
+    """The source of a model's training rows, its columns, and the row limits of a unit.
 
-    What is above ``max_rows`` is dropped, so that nothing rests on its being true.
+    Rows above ``max_rows`` are dropped. Privacy therefore does not depend on whether the limit
+    describes the data correctly.
     """
 
     source: Source
@@ -67,20 +71,21 @@ class Training:
     population: Population
     assumptions: tuple[str, ...]
     fold: Fold | None = None
-    """The part of the units that it is about, where that is not all of them."""
+    """The fold whose units the model is fitted to; None for all units."""
 
     @property
     def neighbours(self) -> Neighbours:
-        """Which tables differ by one unit."""
+        """The relation of neighbouring datasets: add or remove a unit, or replace one."""
         return self.population.unit.neighbours
 
     def plan(
         self, tallies: Sequence[Tally], *conditions: Condition, key: StepsKey | None = None
     ) -> BoundedPlan:
-        """What an engine counts over the rows where the ``conditions`` hold too, by a ``key``.
+        """Return the plan for ``tallies`` over the rows that also meet ``conditions``.
 
-        A condition looks at one row and public numbers, so that a unit's rows that are left
-        are a function of its own. With a key, too, a unit keeps ``max_rows`` rows in all.
+        A condition depends on one row and on public numbers, so that the rows of a unit that
+        remain depend only on the unit's own rows. With a ``key``, tallies are per group, and a
+        unit still keeps at most ``max_rows`` rows in all groups together.
         """
         return BoundedPlan(
             source=self.source,
@@ -97,9 +102,9 @@ class Training:
 def training_of(
     relation: Relation, features: Sequence[str], target: str | None, catalog: Catalog
 ) -> Training:
-    """The ``features`` and the ``target`` of the rows of ``relation``.
+    """Return the training rows of ``relation`` with the columns ``features`` and ``target``.
 
-    Guarantee: a function of the catalogue alone: no data is read.
+    Guarantee: the result is a function of the arguments; no data is read.
     """
     not_too_many_terms(relation)
     rows = gather(relation, catalog)
@@ -108,12 +113,13 @@ def training_of(
     named = [column.name for column in (*columns, *([aim] if aim else []))]
     if not features or len(set(named)) != len(named):
         raise InvalidValue(
-            "A model has at least one feature, and each column once, the target among them; "
-            f"these were given: {', '.join(named) or 'none'}."
+            "A model needs at least one feature, and no column may be given twice as feature "
+            f"or target; the given columns are: {', '.join(named) or 'none'}."
         )
     if rows.source.unit in named:
         raise InvalidValue(
-            f"{rows.source.unit!r} names a person, and no model is fitted to it; leave it out."
+            f"{rows.source.unit!r} identifies a person and cannot be a column of a model; "
+            "leave it out."
         )
     dataset = catalog.dataset(rows.source.dataset)
     most, in_all = rows.limits.max_rows, rows.limits.max_rows_in_all
@@ -134,36 +140,39 @@ Opener_contra = TypeVar("Opener_contra", contravariant=True)
 
 @dataclass(frozen=True, slots=True)
 class RowsOf:
-    """The rows that ``plan`` keeps, and not their sums: for what no sum can tell.
+    """A step that asks for the rows that ``plan`` keeps, and not for their sums.
 
-    Its tallies are all `KeptTally`, and each is a column, after a first that numbers the units.
-    They are sent as a `Secret` of `tacit.engines.unit_rows.UnitRows`, which are read in blocks
-    of whole units, and never leave the process that holds the engine. The rows of a unit are
-    ordered by their integers. There is no cap on rows: to fail beyond one would be an exact
-    answer about how many there are.
+    All tallies must be `KeptTally`. Each of them is a column of the rows; an additional first
+    column numbers the units. The estimator receives a `Secret` of
+    `tacit.engines.unit_rows.UnitRows`, which is read in blocks of whole units and never leaves
+    the process of the engine. The rows of a unit are sorted by their integers. There is no cap
+    on the number of rows: a failure above a cap would reveal exact information about it.
     """
 
     plan: BoundedPlan
 
     def __post_init__(self) -> None:
         if self.plan.keys or not all(isinstance(t, KeptTally) for t in self.plan.tallies):
-            raise InvalidValue("Rows are kept numbers of one group, and no other tallies.")
+            raise InvalidValue(
+                "A step that asks for rows must have no group keys, and all of its tallies "
+                "must be of the class KeptTally."
+            )
 
 
 Step = BoundedPlan | RowsOf
-"""What an estimator asks for: sums, sent as a `Secret` of integers for each tally, or rows,
-sent as one `Secret` of blocks."""
+"""A request of an estimator to an engine. The answer to a `BoundedPlan` is a `Secret` of
+integers for each tally, and the answer to `RowsOf` is one `Secret` of blocks of rows."""
 
 TrainingSteps = Generator[Step, Any, tuple[Parameter, ...]]
 
 
 class Estimator(Protocol[Opener_contra]):
-    """Public in the constructor, private in its steps."""
+    """A model that can be fitted privately. Its fields are public settings."""
 
     def event(self, training: Training) -> Event:
-        """All that fitting will release, from public facts alone."""
+        """Return the event of all releases that a fit will make, from public facts alone."""
         ...
 
     def steps(self, training: Training, gateway: Opener_contra) -> TrainingSteps:
-        """The steps of a fit, and at their end the parameters."""
+        """Yield the requests of a fit, and return its parameters at the end."""
         ...

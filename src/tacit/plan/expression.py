@@ -1,4 +1,9 @@
-"""The calendar, which is public: what parts a day has, and in which periods it lies."""
+"""Expressions over the columns of one row, and the calendar functions that they use.
+
+All expressions are total functions: none of them can fail for any content of a row, so that an
+error never reveals a value. NULL follows SQL: a comparison with NULL is unknown, and a row for
+which a condition is unknown is not selected.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,9 +15,11 @@ from typing import Any
 
 from tacit.errors import InvalidValue
 
+# Calendar ------------------------------------------------------------------------------------
+
 
 class DatePartName(Enum):
-    """A number that a day has, named as SQL names it."""
+    """A part of a date, with its name in SQL."""
 
     YEAR = "YEAR"
     QUARTER = "QUARTER"
@@ -21,7 +28,7 @@ class DatePartName(Enum):
     WEEKDAY = "DOW"
 
     def of(self, day: date) -> int:
-        """This part of ``day``; Sunday is 0 of its week.
+        """Return this part of ``day``. The weekday of Sunday is 0.
 
         Example:
             >>> [part.of(date(2026, 5, 31)) for part in DatePartName]
@@ -40,7 +47,7 @@ class DatePartName(Enum):
                 return day.isoweekday() % 7
 
     def reach(self, first: date, last: date) -> tuple[int, int]:
-        """The least and the greatest that this part can be of the days between two."""
+        """Return bounds of this part for days from ``first`` to ``last``."""
         match self:
             case DatePartName.YEAR:
                 return first.year, last.year
@@ -55,7 +62,7 @@ class DatePartName(Enum):
 
 
 class Span(Enum):
-    """How long periods are, named as SQL names them; weeks start on Monday."""
+    """The length of a period, with its name in SQL. Weeks start on Monday."""
 
     YEARS = "YEAR"
     QUARTERS = "QUARTER"
@@ -64,7 +71,7 @@ class Span(Enum):
     DAYS = "DAY"
 
     def start(self, day: date) -> date:
-        """The first day of the period that ``day`` lies in.
+        """Return the first day of the period that contains ``day``.
 
         Example:
             >>> [span.start(date(2026, 5, 31)).isoformat()[5:] for span in Span]
@@ -83,7 +90,9 @@ class Span(Enum):
                 return day
 
     def starts(self, first: date, last: date) -> Iterator[date]:
-        """The first days of all periods from that of ``first`` to that of ``last``.
+        """Yield the first day of each period between the periods of ``first`` and ``last``.
+
+        Both of these periods are included.
 
         Example:
             >>> len(list(Span.WEEKS.starts(date(2026, 1, 1), date(2026, 12, 31))))
@@ -92,43 +101,39 @@ class Span(Enum):
         start, end = self.start(first), self.start(last)
         while start < end:
             yield start
-            # a period has at most as many days, and the one after it begins within them
+            # no period is longer than this, and none is shorter than half of it, so that the
+            # sum is a day of the next period and not of a later one
             start = self.start(start + timedelta(days=self.longest))
         yield end
 
     @property
     def longest(self) -> int:
-        """The days of the longest such period, by which the next is reached and not passed."""
+        """The number of days of the longest period of this span."""
         return {"YEAR": 366, "QUARTER": 92, "MONTH": 31, "WEEK": 7, "DAY": 1}[self.value]
 
 
-# ------------------------------------------------------------------ expression
-# What an analyst may compute from the columns of one row: total functions, and no others.
-#
-# None of these can fail, whatever a row holds, so that no row can be told by its error. NULL
-# is carried as SQL carries it: a comparison with NULL is unknown, and what is unknown is not
-# true.
+# Expressions ---------------------------------------------------------------------------------
 
 Value = bool | int | Fraction | str | date
-"""What an analyst may write: truth, a number, text or a day."""
+"""The types of constants that an analyst may write."""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A column of the relation below, by name."""
+    """A column of the relation, by name."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A value that the question holds; None is NULL."""
+    """A constant that is written in the question; None is NULL."""
 
     value: Value | None
 
 
 class Comparison(Enum):
-    """How two values are compared."""
+    """A comparison operator of SQL."""
 
     EQUAL = "="
     UNEQUAL = "<>"
@@ -138,12 +143,12 @@ class Comparison(Enum):
     AT_LEAST = ">="
 
     def holds(self, left: Any, right: Any) -> bool:
-        """Whether two values that can be compared stand in this relation."""
+        """Return whether ``left`` and ``right``, which are not NULL, compare in this way."""
         return bool(_FUNCTIONS[self](left, right))
 
     @property
     def mirrored(self) -> "Comparison":
-        """The same comparison with its sides exchanged."""
+        """The comparison that is equivalent when its two sides are exchanged."""
         return Comparison(self.value.translate(str.maketrans("<>", "><")).replace("><", "<>"))
 
 
@@ -159,7 +164,7 @@ _FUNCTIONS: dict[Comparison, Callable[[Any, Any], Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """Whether two values stand in a relation; unknown where one is NULL."""
+    """A comparison of two values; unknown if one of them is NULL."""
 
     comparison: Comparison
     left: "Expression"
@@ -168,7 +173,10 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """Whether a value is one of a public list, without NULL; unknown where it is NULL."""
+    """The condition that a value is in a list of constants without NULL: ``IN``.
+
+    It is unknown if the value is NULL.
+    """
 
     part: "Expression"
     values: tuple[Value, ...]
@@ -180,9 +188,10 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Like:
-    """Whether a value is one of its column's declared keys that look like ``pattern``.
+    """The condition that a value is one of its column's declared keys that match ``pattern``.
 
-    % stands for any text, _ for one character. Unknown where the value is NULL.
+    % matches any text, and _ matches one character. The condition is unknown if the value is
+    NULL.
     """
 
     part: "Expression"
@@ -191,34 +200,34 @@ class Like:
 
 @dataclass(frozen=True, slots=True)
 class IsNull:
-    """Whether a value is NULL."""
+    """The condition that a value is NULL."""
 
     part: "Expression"
 
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """Whether all of several conditions hold."""
+    """The condition that all of several conditions are true."""
 
     parts: tuple["Expression", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """Whether one of several conditions holds."""
+    """The condition that at least one of several conditions is true."""
 
     parts: tuple["Expression", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """Whether a condition does not hold."""
+    """The negation of a condition; unknown stays unknown."""
 
     part: "Expression"
 
 
 class Operation(Enum):
-    """Arithmetic that cannot fail."""
+    """An arithmetic operation that cannot fail, unlike division."""
 
     ADD = "+"
     SUBTRACT = "-"
@@ -227,9 +236,9 @@ class Operation(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
-    """Two numbers in, one out; NULL where one is NULL.
+    """Arithmetic with two numbers; the result is NULL if one of them is NULL.
 
-    A column stands for its value clamped to its bounds here, so that its range is known.
+    Columns are clamped to their bounds first, so that the range of the result is known.
     """
 
     operation: Operation
@@ -239,7 +248,10 @@ class Arithmetic:
 
 @dataclass(frozen=True, slots=True)
 class Divide:
-    """A quotient of released values, NULL where the divisor is 0; rows are not divided."""
+    """A quotient of released values; NULL if the divisor is 0.
+
+    Division of values of rows is not supported.
+    """
 
     left: "Expression"
     right: "Expression"
@@ -247,9 +259,10 @@ class Divide:
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Where the bin starts that a number lies in: bins are ``width`` wide, and one starts at 0.
+    """The start of the bin that contains a number.
 
-    It names groups alone: its bins are those that the number's bounds reach.
+    Bins are ``width`` wide, and one starts at 0. A `Bin` can only be a group key; the groups
+    are the bins between the bounds of the number.
     """
 
     part: "Expression"
@@ -257,12 +270,12 @@ class Bin:
 
     def __post_init__(self) -> None:
         if self.width < 1:
-            raise InvalidValue(f"A bin is a whole number wide, from 1 on, not {self.width}.")
+            raise InvalidValue(f"The width of a bin must be at least 1, not {self.width}.")
 
 
 @dataclass(frozen=True, slots=True)
 class DatePart:
-    """A part of a day, which is clamped to the bounds of its column, or to years 1 to 9999."""
+    """A part of a date, which is clamped to the bounds of its column or to years 1 to 9999."""
 
     part: DatePartName
     day: "Expression"
@@ -270,7 +283,11 @@ class DatePart:
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """Where the period starts that a day, clamped likewise, lies in. It names groups alone."""
+    """The first day of the period that contains a day: ``DATE_TRUNC``.
+
+    The day is clamped to the bounds of its column or to years 1 to 9999. A `Period` can only be
+    a group key.
+    """
 
     span: Span
     day: "Expression"
@@ -278,7 +295,7 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The value beside the first condition that holds, or else another."""
+    """The value of the first condition that is true, or else the value ``otherwise``."""
 
     whens: tuple[tuple["Expression", "Expression"], ...]
     otherwise: "Expression"

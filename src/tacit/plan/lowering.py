@@ -1,4 +1,10 @@
-"""A column as it is beside a constant, which engines must compare alike."""
+"""The translation of an analyst's expressions into integer arithmetic and conditions.
+
+`number` turns an expression into steps of a grid with a known range, and `condition` turns one
+into a condition that every engine decides in the same way. Where engines disagree, for example
+about the order of texts or about comparing an integer with a fraction, the expression is
+refused or rewritten here.
+"""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -11,21 +17,28 @@ from tacit.plan import steps as grid_steps
 from tacit.plan.type_check import NUMBERS, day_column, day_part, days_between, kind_of, like
 
 DECIMALS = 10**18
-"""What a decimal in a question is a whole part of."""
+"""Common denominator of decimals in a question: they have at most 18 digits after the point."""
+
+
+# Comparisons of stored columns with constants ------------------------------------------------
 
 
 def compare_column(
     comparison: expr.Comparison, column: Column, value: expr.Value
 ) -> grid_steps.Condition:
-    """A column beside a constant, both as they are."""
+    """Return the condition that compares a column, without clamping, with a constant."""
     ordered(comparison, column)
     if isinstance(value, int | Fraction):
         _comparable(Fraction(value), column)
     if column.kind is Kind.INTEGER and isinstance(value, Fraction):
-        # engines compare integers with integers exactly, and with fractions in their own ways
+        # engines compare integers with integers exactly but differ for fractions, so that the
+        # constant is rounded to the integer that gives the same result
         below = value.__floor__()
         if comparison in {expr.Comparison.EQUAL, expr.Comparison.UNEQUAL} and below != value:
-            raise InvalidValue(f"{column.name!r} holds whole numbers, and {value} is none.")
+            raise InvalidValue(
+                f"{column.name!r} is an integer column, and {value} is not an integer; compare "
+                "with an integer."
+            )
         up = comparison in {expr.Comparison.LESS, expr.Comparison.AT_LEAST}
         return grid_steps.CompareColumn(
             comparison, column.name, column.kind, -(-value // 1) if up else below
@@ -34,24 +47,27 @@ def compare_column(
 
 
 def _comparable(value: Fraction, column: Column) -> None:
-    """Refuse a number that an engine could not put beside every value of a column."""
+    """Refuse a number that an engine could not compare exactly with every value of a column."""
     if abs(value) >= grid_steps.ROOM:
-        raise InvalidValue("A number in a comparison has at most 62 bits.")
+        raise InvalidValue("A number in a comparison must have at most 62 bits.")
     if column.kind is Kind.DECIMAL and DECIMALS % value.denominator:
-        raise InvalidValue("A number beside a decimal has at most 18 digits after the point.")
-
-
-def ordered(comparison: expr.Comparison, column: Column) -> None:
-    """Refuse an order where engines have none, or each its own."""
-    equality = comparison in {expr.Comparison.EQUAL, expr.Comparison.UNEQUAL}
-    if column.kind in {Kind.TEXT, Kind.BOOLEAN} and not equality:
         raise InvalidValue(
-            f"{column.name!r} holds {column.kind.value}s, which are compared by = and <> alone."
+            "A number that is compared with a decimal column must have at most 18 digits after "
+            "the decimal point."
         )
 
 
-# ------------------------------------------------------------------ on grid
-# From what the analyst wrote to what an engine computes: steps of grids, and conditions.
+def ordered(comparison: expr.Comparison, column: Column) -> None:
+    """Refuse < and > for kinds of columns that engines order differently or not at all."""
+    equality = comparison in {expr.Comparison.EQUAL, expr.Comparison.UNEQUAL}
+    if column.kind in {Kind.TEXT, Kind.BOOLEAN} and not equality:
+        raise InvalidValue(
+            f"{column.name!r} is a {column.kind.value} column, which supports only the "
+            "comparisons = and <>."
+        )
+
+
+# Numbers and conditions ----------------------------------------------------------------------
 
 OPERATIONS: dict[
     expr.Operation, Callable[[grid_steps.Ranged, grid_steps.Ranged], grid_steps.Ranged]
@@ -63,9 +79,9 @@ OPERATIONS: dict[
 
 
 def number(expression: expr.Expression, schema: Schema) -> grid_steps.Ranged:
-    """``expression`` in steps, with its range.
+    """Return ``expression`` in steps of a grid, with its range.
 
-    Columns stand for their values clamped to their bounds.
+    Columns are clamped to their bounds.
     """
     match expression:
         case expr.Field(name):
@@ -74,7 +90,9 @@ def number(expression: expr.Expression, schema: Schema) -> grid_steps.Ranged:
                 return column.value
             grid = column.grid()
             if column.kind not in NUMBERS:
-                raise InvalidValue(f"{column.name!r} holds {column.kind.value}s, not numbers.")
+                raise InvalidValue(
+                    f"{column.name!r} is a {column.kind.value} column; a number is expected."
+                )
             clamped = grid_steps.ColumnSteps(column.name, column.kind, grid)
             rounding = grid.rounding_error(rows=1) if column.kind is Kind.FLOAT else Fraction(0)
             return grid_steps.Ranged(clamped, grid.lowest, grid.highest, grid.step, rounding)
@@ -108,16 +126,16 @@ def number(expression: expr.Expression, schema: Schema) -> grid_steps.Ranged:
 
 
 def condition(expression: expr.Expression, schema: Schema) -> grid_steps.Condition:
-    """``expression`` as an engine decides it."""
+    """Return the condition that engines evaluate for ``expression``."""
     match expression:
         case expr.Compare(comparison, left, right):
             return _compare(comparison, left, right, schema)
         case expr.OneOf(part, values):
-            kind_of(expression, schema)  # refuses what is not comparable
+            kind_of(expression, schema)  # refuses values of another kind
             return _one_of(part, values, schema)
         case expr.Like():
             return like(expression, schema)
-        case expr.IsNull(expr.Field(name)) if not _held(schema, name):
+        case expr.IsNull(expr.Field(name)) if not _is_computed(schema, name):
             return grid_steps.ColumnIsNull(schema[name].name, schema[name].kind)
         case expr.IsNull(part) if kind_of(part, schema) in NUMBERS:
             return grid_steps.StepsAreNull(number(part, schema).steps)
@@ -141,7 +159,7 @@ def _thens(whens: tuple[tuple[expr.Expression, expr.Expression], ...]) -> list[e
 def _one_of(
     part: expr.Expression, values: tuple[expr.Value, ...], schema: Schema
 ) -> grid_steps.Condition:
-    if isinstance(part, expr.Field) and not _held(schema, part.name):
+    if isinstance(part, expr.Field) and not _is_computed(schema, part.name):
         column = schema[part.name]
         for value in values:
             compare_column(expr.Comparison.EQUAL, column, value)
@@ -154,21 +172,21 @@ def _one_of(
 def _compare(
     comparison: expr.Comparison, left: expr.Expression, right: expr.Expression, schema: Schema
 ) -> grid_steps.Condition:
-    kind_of(expr.Compare(comparison, left, right), schema)  # refuses what is not comparable
+    kind_of(expr.Compare(comparison, left, right), schema)  # refuses values of another kind
     match left, right:
         case (expr.Constant(None), _) | (_, expr.Constant(None)):
             return grid_steps.ConstantCondition(None)
-        case expr.Field(name), expr.Constant(value) if value is not None and not _held(
+        case expr.Field(name), expr.Constant(value) if value is not None and not _is_computed(
             schema, name
         ):
             return compare_column(comparison, schema[name], value)
-        case expr.Constant(value), expr.Field(name) if value is not None and not _held(
+        case expr.Constant(value), expr.Field(name) if value is not None and not _is_computed(
             schema, name
         ):
             return compare_column(comparison.mirrored, schema[name], value)
         case expr.Field(one), expr.Field(other) if schema[one].kind is schema[
             other
-        ].kind and not _held(schema, one, other):
+        ].kind and not _is_computed(schema, one, other):
             ordered(comparison, schema[one])
             names = schema[one].name, schema[other].name
             return grid_steps.CompareColumns(comparison, *names, schema[one].kind)
@@ -178,6 +196,6 @@ def _compare(
     raise InvalidValue("Compare a column with a value, two columns of one kind, or numbers.")
 
 
-def _held(schema: Schema, *names: str) -> bool:
-    """Whether a column holds steps, which are compared as numbers are."""
+def _is_computed(schema: Schema, *names: str) -> bool:
+    """Return whether a column was computed by a subquery, and so is stored in steps."""
     return any(isinstance(schema[name], grid_steps.ComputedColumn) for name in names)

@@ -1,4 +1,9 @@
-"""A column less a mean, in units of a deviation, both of which were released before."""
+"""Columns in the form in which models compute with them.
+
+An `Axis` is a numeric feature or target as an integer around a public centre. A `ScaledColumn`
+is a column after a standard scaler, whose mean and scale were released before. `label_steps`
+turns a class label into its index in a public list of classes.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,9 +22,9 @@ from tacit.plan.type_check import NUMBERS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaledColumn(Column):
-    """What a model sees of a column after a scaler: no bounds are declared of it.
+    """A column after a scaler: (value - mean) / scale. It has no declared bounds.
 
-    ``within`` are the public bounds of the column itself.
+    ``own`` is the unscaled column, and ``within`` are its public bounds.
 
     Example:
         >>> age = Column("age", Kind.INTEGER)
@@ -34,33 +39,34 @@ class ScaledColumn(Column):
 
     @classmethod
     def of(cls, own: Column, within: Bounds, mean: Fraction, scale: Fraction) -> Self:
-        """``own``, whose values lie ``within`` bounds, less a mean and divided by a scale."""
+        """Return the column ``own``, clamped to ``within``, after centring and scaling."""
         return cls(own.name, Kind.FLOAT, own=own, within=within, mean=mean, scale=scale)
 
 
-# ------------------------------------------------------------------ axis
-# A column as a model computes with it: integers around a public centre, all equally wide.
+# Numeric columns -----------------------------------------------------------------------------
 
 REACH = 2**26
-"""No column is farther from its centre, in steps; hardly any is less far at its end.
+"""Largest distance of a column from its centre, in steps. Most columns come close to it.
 
-Products of two, summed over a thousand columns or a thousand rows of a unit, fit 62 bits.
+Products of two columns, summed over a thousand columns or over a thousand rows of a unit, fit
+in 62 bits.
 """
 
 FINE_STEPS = 2**19
-"""Steps that the range of a float gets at least, and others at most twice."""
+"""Smallest number of steps in the range of a float column. Other columns have at most twice as
+many."""
 
 
 SCALED_BITS = 60
-"""A scaled column is computed in so many bits, and then cut to its steps."""
+"""Number of bits in which a scaled column is computed, before it is rounded to its steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
     """A column between public bounds, in integers from ``-reach`` to ``reach``.
 
-    A row whose integer is v holds ``centre + v * unit``, up to rounding; what is beyond the
-    bounds is clamped, and what is no number is NULL.
+    The integer v represents the value ``centre + v * unit``, up to rounding. Values outside the
+    bounds are clamped, and a float that is not finite is NULL.
 
     Example:
         >>> age = Axis.of(Column("people.age", Kind.INTEGER), Bounds.of(0, 120))
@@ -75,21 +81,23 @@ class Axis:
 
     @classmethod
     def of(cls, column: Column, bounds: Bounds, around: Fraction | None = None) -> Self:
-        """``column`` within ``bounds``, around their middle or the step nearest to ``around``.
+        """Return ``column`` within ``bounds``, centred at ``around`` or in the middle.
 
-        Guarantee: the bounds are the model's own and public; those of the column, if it has
-        any, are not looked at.
+        The centre is rounded down to a step.
+
+        Guarantee: only the model's own public ``bounds`` are used. Bounds that are declared for
+        the column have no effect.
         """
         if bounds.lower == bounds.upper:
             raise InvalidValue(
-                f"{column.name!r} has one value alone within its bounds; widen them, or leave "
-                "it out."
+                f"The bounds of {column.name!r} contain only one value; widen them, or leave "
+                "the column out."
             )
         value, lowest = _from_its_lowest(column, bounds)
         if value.high == 0:
             raise InvalidValue(
-                f"{column.name!r} has no two values between its bounds, which are nearer than "
-                "one step of the column; widen them, or leave it out."
+                f"The bounds of {column.name!r} are less than one step of the column apart; "
+                "widen them, or leave the column out."
             )
         middle = Fraction(value.high, 2)
         if around is not None:
@@ -106,21 +114,24 @@ class Axis:
 
     @property
     def there(self) -> grid_steps.NotSo:
-        """Whether a row has a number here: whether its column does."""
+        """The condition that the column of a row is not NULL."""
         (column,) = columns_of(self.steps)
         if isinstance(column, grid_steps.ColumnSteps):
             return grid_steps.NotSo(grid_steps.ColumnIsNull(column.name, column.kind))
         return grid_steps.NotSo(grid_steps.StepsAreNull(column))
 
     def value(self, steps: int) -> Fraction:
-        """What a number of steps stands for."""
+        """Return the value that a number of steps represents."""
         return self.centre + steps * self.unit
 
 
 def _from_its_lowest(column: Column, bounds: Bounds) -> tuple[grid_steps.Ranged, Fraction]:
-    """The column in steps from 0 on, not many more than are needed, and what 0 stands for."""
+    """Return the column in steps that start at 0, and the value that 0 represents.
+
+    Steps are merged in pairs until there are fewer than twice `FINE_STEPS`.
+    """
     if isinstance(column, ScaledColumn):
-        return _scaled(column, bounds), bounds.lower
+        return _scaled_steps(column, bounds), bounds.lower
     grid = _grid(column, bounds)
     if column.kind is Kind.BOOLEAN:
         true = grid_steps.ColumnIsTrue(column.name)
@@ -140,21 +151,23 @@ def _from_its_lowest(column: Column, bounds: Bounds) -> tuple[grid_steps.Ranged,
     return value, grid.lowest * grid.step
 
 
-def _scaled(column: ScaledColumn, bounds: Bounds) -> grid_steps.Ranged:
-    """A scaled column within ``bounds``, in as many steps whatever its mean and scale are.
+def _scaled_steps(column: ScaledColumn, bounds: Bounds) -> grid_steps.Ranged:
+    """Return a scaled column within ``bounds``, in a number of steps that is fixed in advance.
 
-    So what is charged for its sums was known before those were released.
+    The number of steps does not depend on the mean and the scale. The sensitivity of sums over
+    the column, and so their price, is therefore known before mean and scale are released.
     """
     own, lowest = _from_its_lowest(column.own, column.within)
     step = bounds.width / FINE_STEPS
-    # a deviation that noise made next to nothing: no finer than the column's own steps tell,
-    # and no smaller than fits the bits, whatever was released: nothing may fail after that
+    # Noise can make the released scale close to 0. It is raised to the resolution of the column
+    # and to a size for which the arithmetic below fits in 62 bits: after a release, no value of
+    # the scale may cause a failure.
     fits = 4 * column.within.width / (step * 2 ** (SCALED_BITS - 2))
     scale = max(column.scale, column.within.width / FINE_STEPS, fits)
     slope = own.step / (scale * step)
     start = (lowest - column.mean - scale * bounds.lower) / (scale * step)
     reach = (own.high * slope + abs(start) + 1).__ceil__()
-    # the end of the range, in as fine steps, fits the bits too
+    # the end of the range has to fit in the same number of bits
     times = max(0, SCALED_BITS - max(reach.bit_length(), FINE_STEPS.bit_length()))
     whole = grid_steps.Ranged(own.steps, 0, own.high, Fraction(1))
     line = grid_steps.Ranged.constant(Fraction(round(slope * 2**times))) * whole
@@ -171,18 +184,19 @@ def _grid(column: Column, bounds: Bounds) -> Grid:
         return Grid.fine(bounds.lower, bounds.upper, FINE_STEPS)
     if column.kind not in {*NUMBERS, Kind.BOOLEAN}:
         raise InvalidValue(
-            f"{column.name!r} holds {column.kind.value}s; a model computes with numbers and "
-            "truths."
+            f"{column.name!r} is a {column.kind.value} column; columns of a model must be "
+            "numbers or Booleans."
         )
     return Grid(bounds.lower, bounds.upper, column.step or Fraction(1))
 
 
-# ------------------------------------------------------------------ labels
-# A target of classes as a model computes with it: the place of a class in a public list.
+# Class labels --------------------------------------------------------------------------------
 
 
 def label_key(column: Column, classes: Sequence[Key]) -> StepsKey:
-    """Groups of rows by the public ``classes``, under their places; others are in none.
+    """Return a key that groups rows by the index of their label in the public ``classes``.
+
+    Rows with another label are in no group.
 
     Example:
         >>> label_key(Column("ward", Kind.TEXT), ["north", "south"]).keys.values
@@ -192,7 +206,7 @@ def label_key(column: Column, classes: Sequence[Key]) -> StepsKey:
 
 
 def label_steps(column: Column, classes: Sequence[Key]) -> grid_steps.CaseSteps:
-    """Which of the public ``classes`` a row is of, from 0 on; NULL for what is none of them.
+    """Return the index of a row's label in the public ``classes``; NULL for other labels.
 
     Example:
         >>> steps = label_steps(Column("ward", Kind.TEXT), ["north", "south"])
@@ -203,8 +217,8 @@ def label_steps(column: Column, classes: Sequence[Key]) -> grid_steps.CaseSteps:
         isinstance(label, str) is not (column.kind is Kind.TEXT) for label in classes
     ):
         raise InvalidValue(
-            f"{column.name!r} holds {column.kind.value}s, and its classes are: "
-            f"{', '.join(map(repr, classes))}."
+            f"The classes of {column.name!r} must have its kind, {column.kind.value}; they "
+            f"are: {', '.join(map(repr, classes))}."
         )
     whens = [
         (_is(column, label), grid_steps.WholeSteps(at)) for at, label in enumerate(classes)

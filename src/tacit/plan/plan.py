@@ -1,4 +1,8 @@
-"""What is asked of each group."""
+"""The nodes of a plan: aggregates, relations, post-processing, and the plan itself.
+
+A plan is the frozen tree that a question in SQL or with data frames becomes. It contains
+everything that the analyst wrote and nothing from the data.
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -7,27 +11,29 @@ from tacit.core import RESERVED
 from tacit.errors import InvalidValue
 from tacit.plan.expression import Expression, Field
 
+# Aggregates ----------------------------------------------------------------------------------
+
 
 @dataclass(frozen=True, slots=True)
 class CountRows:
-    """How many rows a group has: COUNT(*)."""
+    """The number of rows of a group: COUNT(*)."""
 
 
 @dataclass(frozen=True, slots=True)
 class CountUnits:
-    """How many units a group has: COUNT(DISTINCT the unit)."""
+    """The number of units of a group: COUNT(DISTINCT unit)."""
 
 
 @dataclass(frozen=True, slots=True)
 class CountValues:
-    """In how many rows of a group an expression is not NULL: COUNT(expression)."""
+    """The number of rows of a group in which an expression is not NULL: COUNT(expression)."""
 
     argument: Expression
 
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """The sum of a number over the rows of a group; NULL counts for nothing."""
+    """The sum of a number over the rows of a group in which it is not NULL."""
 
     argument: Expression
 
@@ -41,9 +47,9 @@ class Mean:
 
 @dataclass(frozen=True, slots=True)
 class Variance:
-    """The variance of a number over the rows in which it is not NULL.
+    """The variance of a number over the rows of a group in which it is not NULL.
 
-    Of a ``sample`` it is divided by one row less than there are.
+    With ``sample``, the sum of squares is divided by n - 1 and not by n.
     """
 
     argument: Expression
@@ -52,7 +58,7 @@ class Variance:
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """The root of the variance."""
+    """The standard deviation: the square root of the variance."""
 
     argument: Expression
     sample: bool
@@ -60,7 +66,7 @@ class Deviation:
 
 @dataclass(frozen=True, slots=True)
 class Quantile:
-    """The value that so large a part of the rows do not pass; the median's part is a half."""
+    """The value below which the given fraction of the rows lies; 1/2 is the median."""
 
     argument: Expression
     fraction: Fraction
@@ -68,21 +74,21 @@ class Quantile:
     def __post_init__(self) -> None:
         if not 0 < self.fraction < 1:
             raise InvalidValue(
-                f"A quantile lies between 0 and 1, and {self.fraction} does not; the ends are "
-                "MIN and MAX."
+                f"The fraction of a quantile must be between 0 and 1, and {self.fraction} is "
+                "not; use MIN or MAX for the ends."
             )
 
 
 @dataclass(frozen=True, slots=True)
 class Least:
-    """The least value whose rank can be seen through noise: MIN."""
+    """The least value whose rank can be distinguished from noise: MIN."""
 
     argument: Expression
 
 
 @dataclass(frozen=True, slots=True)
 class Greatest:
-    """The greatest value whose rank can be seen through noise: MAX."""
+    """The greatest value whose rank can be distinguished from noise: MAX."""
 
     argument: Expression
 
@@ -101,11 +107,13 @@ Aggregate = (
 )
 
 
-# ------------------------------------------------------------------ relation
-# Where rows come from. Every relation below the top carries the unit of its rows.
+# Relations -----------------------------------------------------------------------------------
+#
+# Every relation below the top keeps track of the unit of each of its rows.
 
 BELOW = RESERVED
-"""Where values of units are found: above `PerUnit`, one is called below.name."""
+"""Prefix of the columns that a subquery computes: above `PerUnit`, such a column is called
+below.name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +125,7 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """The rows for which a condition holds."""
+    """The rows of ``source`` for which a condition is true."""
 
     source: "Relation"
     condition: Expression
@@ -125,11 +133,11 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """Rows of ``source``, each beside those of ``dataset`` that belong to it.
+    """An inner join of ``source`` with ``dataset`` on ``left`` = ``right``.
 
-    ``left`` is a column of ``source``, as dataset.column, and ``right`` one of ``dataset``.
-    They are the two ends of a declared link, or both name the unit: a row belongs to one unit
-    before and after.
+    ``left`` is a column of ``source``, written dataset.column, and ``right`` is a column of
+    ``dataset``. The two columns are the ends of a declared link, or both identify the unit, so
+    that each joined row still belongs to exactly one unit.
     """
 
     source: "Relation"
@@ -140,10 +148,10 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class JoinPublic:
-    """Rows of ``source``, each beside those of a public table whose ``right`` is its ``left``.
+    """A join of ``source`` with a public table on ``left`` = ``right``.
 
-    ``left`` is a column of ``source``, as dataset.column. A row that has none beside it is
-    dropped, or stays beside NULLs where the join is ``outer``.
+    ``left`` is a column of ``source``, written dataset.column. A row without a match is
+    dropped, or is kept with NULLs if the join is ``outer``.
     """
 
     source: "Relation"
@@ -155,7 +163,7 @@ class JoinPublic:
 
 @dataclass(frozen=True, slots=True)
 class UnitValue:
-    """An aggregate of one unit's own rows, under the name of its column."""
+    """An aggregate over the rows of one unit, and the name of its column."""
 
     name: str
     aggregate: Aggregate
@@ -163,10 +171,11 @@ class UnitValue:
 
 @dataclass(frozen=True, slots=True)
 class PerUnit:
-    """A row for each unit, and for each group of its rows by ``keys``: aggregates of these.
+    """A subquery with GROUP BY unit and ``keys``: one row for each unit and each of its groups.
 
-    ``keys`` are columns of ``source``, as dataset.column; the unit is one without being named.
-    Above it there are the unit and the keys under their own names, and the values.
+    ``keys`` are columns of ``source``, written dataset.column; the unit is always a key and is
+    not listed. The columns of the result are the unit and the keys, with their own names, and
+    the ``values``.
     """
 
     source: "Relation"
@@ -178,7 +187,7 @@ Relation = Scan | Filter | Join | JoinPublic | PerUnit
 
 
 def datasets(relation: Relation) -> tuple[str, ...]:
-    """The names of the datasets and public tables that ``relation`` reads, in order.
+    """Return the names of the datasets and public tables that ``relation`` reads, in order.
 
     Example:
         >>> datasets(Filter(Join(Scan("visits"), "patients", "visits.patient", "id"), True))
@@ -194,7 +203,7 @@ def datasets(relation: Relation) -> tuple[str, ...]:
 
 
 def per_unit_in(relation: Relation) -> PerUnit | None:
-    """The rows of units that ``relation`` filters or joins; None where it reads datasets."""
+    """Return the `PerUnit` subquery that ``relation`` reads; None if it reads datasets."""
     match relation:
         case Scan():
             return None
@@ -205,7 +214,10 @@ def per_unit_in(relation: Relation) -> PerUnit | None:
 
 
 def filters(relation: Relation) -> list[Expression]:
-    """The conditions on the rows of ``relation``, from the bottom up; not those of units."""
+    """Return the conditions on the rows of ``relation``, from the bottom up.
+
+    Conditions inside a `PerUnit` subquery are not included.
+    """
     match relation:
         case Scan() | PerUnit():
             return []
@@ -215,13 +227,14 @@ def filters(relation: Relation) -> list[Expression]:
             return filters(source)
 
 
-# ------------------------------------------------------------------ post
-# What is done with released values: free, since it looks at nothing else.
+# Post-processing -----------------------------------------------------------------------------
+#
+# Post-processing uses released values only, and so costs no privacy budget.
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A column of the answer: its name, and how it is computed from released columns."""
+    """A column of the answer: its name, and its expression over released columns."""
 
     name: str
     expression: Expression
@@ -229,7 +242,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class OrderBy:
-    """An order of the answer's rows."""
+    """A sort key of the answer's rows."""
 
     expression: Expression
     descending: bool
@@ -237,10 +250,10 @@ class OrderBy:
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """The columns shown, which groups of them, in which order, and how many.
+    """The output columns, HAVING, ORDER BY and LIMIT of a question.
 
-    Fields name keys and measures of the plan. Whatever is not ordered is in the order of the
-    keys.
+    Fields name keys and measures of the plan. Rows that ``order`` does not distinguish are in
+    the order of the keys.
     """
 
     outputs: tuple[Output, ...]
@@ -253,23 +266,22 @@ class Post:
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise InvalidValue(
-                f"Columns of an answer have distinct names, and two are called {twice[0]!r}; "
-                "name one with AS."
+                f"Columns of an answer must have distinct names, and two are called "
+                f"{twice[0]!r}; rename one with AS."
             )
 
     @classmethod
     def showing(cls, *names: str) -> "Post":
-        """The columns ``names`` as they were released."""
+        """Return post-processing that outputs the columns ``names`` without change."""
         return cls(tuple(Output(name, Field(name)) for name in names))
 
 
-# ------------------------------------------------------------------ plan
-# The question as a frozen tree: everything that the analyst said, and nothing of the data.
+# Plans ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class GroupKey:
-    """An expression that names the groups, under the name that its column has."""
+    """An expression in GROUP BY, and the name of its column."""
 
     name: str
     expression: Expression
@@ -277,7 +289,7 @@ class GroupKey:
 
 @dataclass(frozen=True, slots=True)
 class NamedAggregate:
-    """An aggregate under the name that its column has."""
+    """An aggregate, and the name of its column."""
 
     name: str
     aggregate: Aggregate
@@ -285,9 +297,9 @@ class NamedAggregate:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One table of answers: for each group of ``source`` by ``keys``, the ``measures``.
+    """A question: for each group of ``source`` by ``keys``, the aggregates ``measures``.
 
-    ``post`` is what is done with them after their release.
+    ``post`` is the post-processing of the released values.
     """
 
     source: Relation
@@ -298,9 +310,11 @@ class Plan:
     def __post_init__(self) -> None:
         if not self.measures:
             raise InvalidValue(
-                "A question asks for at least one aggregate, such as COUNT(*); rows are not "
-                "released."
+                "A question must ask for at least one aggregate, such as COUNT(*); rows are "
+                "not released."
             )
         names = [key.name for key in self.keys] + [part.name for part in self.measures]
         if len(set(names)) != len(names):
-            raise InvalidValue("Keys and measures have distinct names.")
+            raise InvalidValue(
+                "Keys and measures must have distinct names; rename one with AS."
+            )

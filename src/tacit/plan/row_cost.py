@@ -1,8 +1,9 @@
-"""How much a question may compute for each row.
+"""Limits on the work that a question may cause for each row.
 
-A condition runs once for each row, and for each pair of rows that a join makes. A question
-with hundreds of terms would make one person's few rows cost enough time to be seen, so the
-number of terms is capped, as is the length of everything that a row is compared with.
+A condition is evaluated once for each row, or for each pair of rows in a join. With hundreds of
+operations, the rows of one person would take enough time to be visible in the time of an
+answer. The number of operations is therefore limited, and so is the length of lists and texts
+with which rows are compared.
 """
 
 from collections.abc import Iterator
@@ -12,18 +13,21 @@ from tacit.plan import expression as expr
 from tacit.plan.tree_walk import every
 
 MOST_TERMS = 64
-"""Operations on a row: comparisons, LIKE, IN, IS NULL, NOT, CASE, arithmetic, dates, bins."""
+"""Largest number of operations on a row: comparisons, LIKE, IN, IS NULL, NOT, CASE, arithmetic,
+dates and bins."""
 
 MOST_LISTED = 1_000
-"""Values in all lists of IN together; an engine finds a value among many in one step."""
+"""Largest number of values in all lists of IN together. The limit is higher because engines
+find a value in a list by hashing."""
 
 MOST_RUNGS = 512
-"""Rungs of all ladders together. A ladder is a CASE that compares one column with constant
-numbers or days, and gives a constant for each: `tacit domain --estimate` asks by two of them.
-Such a comparison takes a nanosecond, so a rung is not counted as an operation."""
+"""Largest number of rungs of all ladders together. A ladder is a CASE that compares one column
+with constant numbers or days and returns constants; its WHENs are its rungs. The command
+`tacit domain --estimate` uses two ladders. Such a comparison takes about a nanosecond, so that
+a rung does not count as an operation."""
 
 LONGEST_LITERAL = 1_000
-"""Bytes of a text that a row is compared with, as many as a text column holds by default."""
+"""Largest number of bytes of a text in a question; a text column has the same default limit."""
 
 OPERATIONS = (
     expr.Compare,
@@ -40,7 +44,7 @@ OPERATIONS = (
 
 
 def not_too_many_terms(*parts: object) -> None:
-    """Refuse parts of a question that compute too much for each row.
+    """Refuse parts of a question that need too many operations for each row.
 
     Example:
         >>> from tacit.plan.expression import Constant, Comparison, Field
@@ -76,7 +80,7 @@ operations on each row; 64 is the most. Ask for less at once, or list values wit
 
 
 def _terms(part: object) -> int:
-    """Operations in a tree, and columns that stand for a condition by themselves."""
+    """Count the operations in a tree; a Boolean column in AND or OR counts as one too."""
     operations = sum(1 for kind in OPERATIONS for _ in every(part, kind))
     operations -= sum(len(ladder.whens) for ladder in _ladders(part))
     several = [each.parts for each in every(part, expr.And)] + [
@@ -86,7 +90,7 @@ def _terms(part: object) -> int:
 
 
 def _ladders(part: object) -> Iterator[expr.Case]:
-    """CASEs that only compare one column with constant numbers or days."""
+    """Yield each CASE that only compares one column with constant numbers or days."""
     for case in every(part, expr.Case):
         conditions = [condition for condition, _ in case.whens]
         results = [result for _, result in case.whens] + [case.otherwise]
@@ -97,7 +101,7 @@ def _ladders(part: object) -> Iterator[expr.Case]:
 
 
 def _compared_column(condition: object) -> expr.Field | None:
-    """The column that a condition compares with a constant number or day; else None."""
+    """Return the column that a condition compares with a constant number or day, or None."""
     if isinstance(condition, expr.Compare):
         for column, other in (
             (condition.left, condition.right),
@@ -112,7 +116,7 @@ def _compared_column(condition: object) -> expr.Field | None:
 
 
 def _texts(part: object) -> Iterator[str]:
-    """All texts that rows are compared with."""
+    """Yield all texts with which rows are compared."""
     for constant in every(part, expr.Constant):
         if isinstance(constant.value, str):
             yield constant.value

@@ -1,4 +1,10 @@
-"""A part of the units: which fold a unit is in is a function of its own name and a salt."""
+"""The source of a question's rows: tables, joins, and the column that identifies the unit.
+
+`source_of` checks each join against the owner's declarations and adds the tables that lead to
+the privacy unit, so that every joined row belongs to exactly one unit. `assumptions` lists the
+declarations on which this depends and which Tacit cannot enforce. `Fold` is a part of the units
+for cross-validation.
+"""
 
 from dataclasses import dataclass
 
@@ -10,10 +16,13 @@ from tacit.plan.steps import Condition, Steps
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """The units of one of ``folds`` parts, counted from 0 on, or those ``outside`` of it.
+    """Fold ``number`` (from 0) of ``folds`` folds of the units, or all units ``outside`` of it.
 
-    Guarantee: a unit is in one fold, with all its rows, whoever else is in the table: with it,
-    nothing changes inside of other folds, nor outside of its own.
+    The fold of a unit is a function of the unit's identifier and a salt.
+
+    Guarantee: a unit is in exactly one fold, with all of its rows, independently of the other
+    units in the table. Adding or removing a unit changes only its own fold, and the complements
+    of the other folds.
 
     Example:
         >>> Fold(4, 5).others
@@ -27,26 +36,26 @@ class Fold:
     def __post_init__(self) -> None:
         if not 0 <= self.number < self.folds or self.folds < 2:  # noqa: PLR2004 - parts
             raise InvalidValue(
-                f"There are 2 folds or more, counted from 0 on, and fold {self.number} of "
-                f"{self.folds} was given."
+                "There must be at least 2 folds, which are numbered from 0; fold "
+                f"{self.number} of {self.folds} was given."
             )
 
     @property
     def others(self) -> "Fold":
-        """All units that are not in it."""
+        """The complement of the fold: all other units."""
         return Fold(self.number, self.folds, not self.outside)
 
 
-# ------------------------------------------------------------------ of unit
-# What engines compute of one unit's own rows: a number in steps, in a range known beforehand.
+# Aggregates over the rows of one unit --------------------------------------------------------
 #
-# NULL counts for nothing; a sum, a mean, a least or greatest of nothing is NULL. Sums are of
-# numbers below 62 bits, so that 128 bits hold them however many rows a unit has.
+# Engines compute these in steps of a grid, in a range that is known in advance. NULL is
+# ignored; a sum, a mean, a minimum or a maximum of no values is NULL. Summands have at most 62
+# bits, so that a sum fits in 128 bits for any number of rows.
 
 
 @dataclass(frozen=True, slots=True)
 class CountOf:
-    """The rows where a condition holds, clamped to ``low`` and ``high``."""
+    """The number of rows for which a condition is true, clamped to ``low`` and ``high``."""
 
     condition: Condition
     low: int
@@ -78,9 +87,9 @@ class GreatestOf:
 
 @dataclass(frozen=True, slots=True)
 class MeanOf:
-    """The mean of steps, never below 0, in ``finer`` parts of a step; a half goes up.
+    """The mean of steps that are at least 0, rounded to 1/``finer`` of a step; halves go up.
 
-    It is counted from ``start`` parts on.
+    ``start`` is added to the result.
     """
 
     steps: Steps
@@ -91,15 +100,14 @@ class MeanOf:
 OfUnit = CountOf | SumOf | LeastOf | GreatestOf | MeanOf
 
 
-# ------------------------------------------------------------------ source
-# The tables that an engine reads, and how rows find their unit.
+# Tables and joins ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """Another table's rows, beside those whose ``left`` equals their ``right``.
+    """A joined table: its rows are joined on ``left`` = ``right``.
 
-    Rows without any stay, beside NULLs, where the join is ``outer``.
+    Rows without a match are dropped, or are kept with NULLs if the join is ``outer``.
     """
 
     dataset: str
@@ -110,10 +118,11 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """A row for each unit, and each of its groups by ``keys``, NULL among them.
+    """Rows that are aggregated per unit: one row for each unit and group of ``keys``.
 
-    Only rows of ``source`` that name a unit and meet ``condition`` count. The columns are the
-    unit, the keys, and the values in steps, each under its name.
+    NULL is a key like any other. Only rows of ``source`` whose unit is not NULL and for which
+    ``condition`` is true count. The columns are the unit, the keys, and the named values, in
+    steps.
     """
 
     source: "Source"
@@ -124,10 +133,10 @@ class Gathered:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A table, the tables beside it, and the column that names the unit of each joined row.
+    """A table, the tables that are joined to it, and the column of the unit of a joined row.
 
-    Columns are called dataset.column throughout. Where rows were ``gathered`` these are read in
-    place of the table, which lies below them.
+    Columns are called dataset.column throughout. If ``gathered`` is set, its aggregated rows
+    are read, and ``dataset`` is the table from which they were computed.
     """
 
     dataset: str
@@ -137,32 +146,35 @@ class Source:
 
     @property
     def datasets(self) -> tuple[str, ...]:
-        """All tables, in order."""
+        """The names of all tables that are read, in the order of the joins."""
         below = (self.dataset,) if self.gathered is None else self.gathered.source.datasets
         return (*below, *(each.dataset for each in self.beside))
 
 
 def source_of(relation: Relation, catalog: Catalog) -> Source:
-    """The tables that ``relation`` names, and those on the way to the unit.
+    """Return the tables of ``relation``, with those that are needed to find the unit.
 
-    Guarantee: every joined row belongs to one unit, and is a function of that unit's rows,
-    where the links are what the owner declared. What is gathered is added by
-    `tacit.plan.bounding`.
+    A row may identify its unit only through links to parent tables; tables on this path that
+    the question does not name are joined in addition. `tacit.plan.bounding` fills in
+    ``gathered``.
+
+    Guarantee: every joined row belongs to one unit and is a function of that unit's rows,
+    provided that the links are as the owner declared them.
     """
     below = per_unit_in(relation)
     if below is not None:
         lowest = source_of(below.source, catalog)
-        public = tuple(_beside_units(join, catalog) for join in _joined(relation)[1])
+        public = tuple(_join_to_units(join, catalog) for join in _first_and_joins(relation)[1])
         return Source(lowest.dataset, public, lowest.unit)
-    first, joins = _joined(relation)
-    beside = tuple(_beside(join, catalog) for join in joins)
-    _in_order(first, beside)
+    first, joins = _first_and_joins(relation)
+    beside = tuple(_checked_join(join, catalog) for join in joins)
+    _check_join_order(first, beside)
     named = {first, *(each.dataset for each in beside)}
     if len(named) != len(joins) + 1:
-        raise InvalidValue("A question joins a table once.")
+        raise InvalidValue("A question can join a table only once.")
     private = [name for name in named if not catalog.is_public(name)]
     if len({catalog.dataset(name).population for name in private}) > 1:
-        raise InvalidValue("A question joins datasets of one population.")
+        raise InvalidValue("A question can join only datasets of one population.")
     child = first
     while True:
         way = catalog.dataset(child).unit
@@ -170,18 +182,18 @@ def source_of(relation: Relation, catalog: Catalog) -> Source:
             return Source(first, beside, f"{child}.{way.column}")
         parent = catalog.dataset(way.parent).unit
         if isinstance(parent, UnitColumn) and parent.column == way.parent_column:
-            # the link holds the unit itself
+            # the linking column contains the unit's identifier, so the parent is not needed
             return Source(first, beside, f"{child}.{way.column}")
         if way.parent not in named:
             named.add(way.parent)
-            beside = (*beside, _of_link(child, way))
+            beside = (*beside, _join_along_link(child, way))
         child = way.parent
 
 
 def one_row(source: Source, catalog: Catalog) -> bool:
-    """Whether each unit has one row: it was gathered so, or the owner says so of the table."""
+    """Return whether each unit has at most one row, by aggregation or by declaration."""
     if source.beside:
-        return False  # a row may be beside many
+        return False  # a join can match one row with many
     if source.gathered is not None:
         return not source.gathered.keys
     way = catalog.dataset(source.dataset).unit
@@ -189,48 +201,51 @@ def one_row(source: Source, catalog: Catalog) -> bool:
 
 
 def assumptions(source: Source, catalog: Catalog) -> tuple[str, ...]:
-    """What the owner says and neither an engine nor a copy keeps.
+    """Return the owner's declarations on which the guarantee depends and nothing enforces.
 
-    That each unit has one row, that a link leads to one row, or that a table is about nobody.
+    They say that each unit has one row, that a link leads to one row, that a public table
+    contains no personal data, or that a table that is read in place does not cause failures or
+    delays. A constraint of the database or a prepared copy enforces uniqueness; then the
+    declaration is not listed.
     """
     found: list[str] = []
     if source.gathered is None:
         found += _in_place(source, catalog)
         found += _by_plugins(source, catalog)
     unit = catalog.dataset(source.dataset).unit
-    kept = isinstance(unit, UnitColumn) and unit.unique_by_constraint
-    kept = kept or _kept_by_copy(source.unit, catalog)
-    if source.gathered is None and one_row(source, catalog) and not kept:
+    enforced = isinstance(unit, UnitColumn) and unit.unique_by_constraint
+    enforced = enforced or _unique_in_copy(source.unit, catalog)
+    if source.gathered is None and one_row(source, catalog) and not enforced:
         found.append(f"{source.unit} is unique")
     if source.gathered is not None:
         found += assumptions(source.gathered.source, catalog)
     for each in source.beside:
         if catalog.is_public(each.dataset):
-            found.append(f"{each.dataset} is about nobody")
+            found.append(f"{each.dataset} contains no personal data")
             continue
         child, column = each.left.split(".", 1)
         way = catalog.dataset(child).unit
         if isinstance(way, Link) and (way.parent, way.column) == (each.dataset, column):
-            if not way.unique_by_constraint and not _kept_by_copy(each.right, catalog):
+            if not way.unique_by_constraint and not _unique_in_copy(each.right, catalog):
                 found.append(f"{each.right} is unique")
         else:
-            found += _reverse(each, catalog)
+            found += _reverse_link(each, catalog)
     return tuple(found)
 
 
 def _in_place(source: Source, catalog: Catalog) -> list[str]:
-    """What is assumed of tables that the owner serves in place, and not from a copy."""
+    """Return the assumptions about tables that are read in place and not from a copy."""
     names = dict.fromkeys((source.dataset, *(each.dataset for each in source.beside)))
     return [
-        f"no question about {name}, which is read in place, fails, or takes longer, by one "
-        "person's row"
+        f"no query on {name}, which is read in place, fails or takes longer because of one "
+        "person's rows"
         for name in names
         if not catalog.is_public(name) and catalog.dataset(name).in_place
     ]
 
 
 def _by_plugins(source: Source, catalog: Catalog) -> list[str]:
-    """What is assumed of engines that are not Tacit's own."""
+    """Return the assumptions about engines that plug-ins bring."""
     names = dict.fromkeys((source.dataset, *(each.dataset for each in source.beside)))
     return [
         f"the plug-in {plugin}, which reads {name}, keeps the contract of an engine"
@@ -239,58 +254,64 @@ def _by_plugins(source: Source, catalog: Catalog) -> list[str]:
     ]
 
 
-def _reverse(each: Beside, catalog: Catalog) -> list[str]:
+def _reverse_link(each: Beside, catalog: Catalog) -> list[str]:
+    """Return the assumption about a join from a parent table to a table that links to it."""
     way = catalog.dataset(each.dataset).unit
     if isinstance(way, Link) and f"{each.dataset}.{way.column}" == each.right:
-        kept = way.unique_by_constraint or _kept_by_copy(each.left, catalog)
-        return [] if kept else [f"{each.left} is unique"]
+        enforced = way.unique_by_constraint or _unique_in_copy(each.left, catalog)
+        return [] if enforced else [f"{each.left} is unique"]
     return []
 
 
-def _kept_by_copy(named: str, catalog: Catalog) -> bool:
-    """Whether the table's copy, which is read in its place, holds each value in one row."""
+def _unique_in_copy(named: str, catalog: Catalog) -> bool:
+    """Return whether the table has a prepared copy in which the column's values are unique."""
     dataset, column = named.split(".", 1)
     copy = catalog.dataset(dataset).copy
     return copy is not None and column in copy.unique
 
 
-def _joined(relation: Relation) -> tuple[str, list[Join | JoinPublic]]:
-    """The table that a relation begins with, and the joins above it; of units, only these."""
+def _first_and_joins(relation: Relation) -> tuple[str, list[Join | JoinPublic]]:
+    """Return the first table of a relation and its joins; "" if a subquery comes first."""
     match relation:
         case Scan(dataset):
             return dataset, []
         case PerUnit():
             return "", []
         case Filter(source, _):
-            return _joined(source)
+            return _first_and_joins(source)
         case Join(source, _, _, _) | JoinPublic(source, _, _, _, _):
-            first, joins = _joined(source)
+            first, joins = _first_and_joins(source)
             return first, [*joins, relation]
 
 
-def _in_order(first: str, beside: tuple[Beside, ...]) -> None:
-    """Refuse a join by a column of a table that is not there yet."""
+def _check_join_order(first: str, beside: tuple[Beside, ...]) -> None:
+    """Refuse a join by a column of a table that is joined later."""
     there = {first}
     for each in beside:
         if each.left.partition(".")[0] not in there:
             raise InvalidValue(
-                f"{each.dataset!r} is joined by {each.left}, whose table is not joined before."
+                f"{each.dataset!r} is joined by {each.left}, but the table of that column is "
+                "not joined before it; change the order of the joins."
             )
         there.add(each.dataset)
 
 
-def _beside_units(join: Join | JoinPublic, catalog: Catalog) -> Beside:
-    """A public table beside rows of units; no other."""
+def _join_to_units(join: Join | JoinPublic, catalog: Catalog) -> Beside:
+    """Return the join of a public table to aggregated rows of units; refuse other tables."""
     if isinstance(join, Join):
         raise InvalidValue(
-            f"{join.dataset!r} is joined to the rows of a query below that aggregates; join it "
-            "inside that query, and add the columns that you need to its GROUP BY."
+            f"{join.dataset!r} is joined to a subquery that aggregates; join it inside that "
+            "subquery, and add the columns that you need to its GROUP BY."
         )
-    return _beside(join, catalog)
+    return _checked_join(join, catalog)
 
 
-def _beside(join: Join | JoinPublic, catalog: Catalog) -> Beside:
-    """A join that follows a link, in either direction, equates the unit, or is public."""
+def _checked_join(join: Join | JoinPublic, catalog: Catalog) -> Beside:
+    """Return a join that is allowed; refuse any other.
+
+    A join is allowed if it follows a declared link in either direction, if it equates the unit
+    of two tables, or if it looks up rows of a public table.
+    """
     if isinstance(join, JoinPublic):
         _check_lookup(join, catalog)
         return Beside(join.table, join.left, f"{join.table}.{join.right}", join.outer)
@@ -310,38 +331,41 @@ def _beside(join: Join | JoinPublic, catalog: Catalog) -> Beside:
     if left == UnitColumn(column) and right == UnitColumn(join.right):
         return Beside(join.dataset, join.left, f"{join.dataset}.{join.right}")
     raise InvalidValue(
-        f"{join.left} = {join.dataset}.{join.right} is no declared link, and does not equate "
+        f"{join.left} = {join.dataset}.{join.right} is not a declared link and does not equate "
         "the unit; join along the links that the owner declared."
     )
 
 
 def _check_lookup(join: JoinPublic, catalog: Catalog) -> None:
-    """Refuse a public join that could make more rows of one row than its owner has declared."""
+    """Refuse a public join by a column for which no fan-out is declared.
+
+    Without a declared fan-out, one row could become any number of joined rows.
+    """
     table = catalog.table(join.table) if catalog.is_public(join.table) else None
     if not isinstance(table, PublicTable):
-        raise InvalidValue(f"{join.table!r} is no public table.")
+        raise InvalidValue(f"{join.table!r} is not a public table.")
     if join.right not in table.lookup:
         known = ", ".join(table.lookup) or "none"
         raise InvalidValue(
-            f"{join.table!r} is not joined by {join.right!r}: its declared lookup columns are: "
-            f"{known}. Where each value stands in few rows, its owner can declare it: "
-            f'[public.{join.table}] lookup = ["{join.right}"], and fan_out = 2 where a value '
-            f"stands in 2 rows; {MOST_FAN_OUT} is the most."
+            f"{join.table!r} cannot be joined by {join.right!r}; its declared lookup columns "
+            f"are: {known}. If each value occurs in few rows, the owner can declare the "
+            f'column: [public.{join.table}] lookup = ["{join.right}"], with fan_out = 2 if a '
+            f"value occurs in 2 rows; {MOST_FAN_OUT} is the most."
         )
 
 
-def _of_link(child: str, way: Link) -> Beside:
+def _join_along_link(child: str, way: Link) -> Beside:
     return Beside(way.parent, f"{child}.{way.column}", f"{way.parent}.{way.parent_column}")
 
 
-# ------------------------------------------------------------------ row key
-# What tells the rows of a unit apart, where every table says so.
+# Row keys ------------------------------------------------------------------------------------
 
 
 def row_keys(source: Source, catalog: Catalog) -> tuple[tuple[str, Kind], ...]:
-    """The columns that tell joined rows of a unit apart; none where a table has no such one.
+    """Return the columns that together identify a joined row within its unit.
 
-    Rows beside public ones, and rows that were gathered, have none.
+    The result is empty if a table has no declared row key, if a public table is joined, or if
+    the rows are aggregated.
     """
     if source.gathered is not None or any(map(catalog.is_public, source.datasets)):
         return ()

@@ -1,8 +1,12 @@
-"""Numbers as engines compute them: whole steps of a public grid, in ranges known beforehand.
+"""Integer arithmetic and conditions in the form that engines compute.
 
-An engine never sees a float, a division or a number whose range is not proved: columns are
-clamped to their bounds and counted in steps, and the rest is integer arithmetic that 64 bits
-hold.
+A number is a count of steps of a public grid (fixed-point arithmetic), in a range that is known
+in advance. Columns are clamped to their bounds and rounded to steps; the rest is integer
+arithmetic that fits in 64 bits. Engines therefore compute no floats, no division and nothing
+that can overflow, and all of them return the same integers.
+
+The file has the nodes of steps and conditions, then `Ranged`, which adds a proven range and the
+size of a step, and then `ComputedColumn`, a column that a subquery computes.
 """
 
 from dataclasses import dataclass
@@ -17,9 +21,9 @@ from tacit.plan.expression import Comparison, DatePartName, Value
 
 @dataclass(frozen=True, slots=True)
 class ColumnSteps:
-    """A column clamped to its bounds, in steps of its grid; what is no number is NULL.
+    """A column that is clamped to its bounds, in steps of its grid.
 
-    Days are counted from 1970-01-01 on.
+    A float that is not finite is NULL. Days are counted from 1970-01-01.
     """
 
     name: str
@@ -29,7 +33,7 @@ class ColumnSteps:
 
 @dataclass(frozen=True, slots=True)
 class HeldSteps:
-    """A column that holds steps already, in the range that they were gathered in."""
+    """A column that a subquery has computed, and that contains steps already."""
 
     name: str
 
@@ -59,7 +63,7 @@ class ProductSteps:
 
 @dataclass(frozen=True, slots=True)
 class HalvedSteps:
-    """A number of steps, never below 0, halved ``times`` times and rounded down."""
+    """A number of steps that is at least 0, divided by 2**``times`` and rounded down."""
 
     steps: "Steps"
     times: int
@@ -67,7 +71,7 @@ class HalvedSteps:
 
 @dataclass(frozen=True, slots=True)
 class PartSteps:
-    """A part of a clamped day."""
+    """A part of a clamped day, such as its month."""
 
     day: ColumnSteps
     part: DatePartName
@@ -75,7 +79,7 @@ class PartSteps:
 
 @dataclass(frozen=True, slots=True)
 class CaseSteps:
-    """The steps beside the first condition that holds, or else others."""
+    """The steps of the first condition that is true, or else the steps ``otherwise``."""
 
     whens: tuple[tuple["Condition", "Steps"], ...]
     otherwise: "Steps"
@@ -83,7 +87,10 @@ class CaseSteps:
 
 @dataclass(frozen=True, slots=True)
 class CompareColumn:
-    """A column as it is, beside a constant of its kind; a float that is not finite is NULL."""
+    """A comparison of a column, without clamping, with a constant of its kind.
+
+    A float that is not finite is NULL.
+    """
 
     comparison: Comparison
     name: str
@@ -93,7 +100,7 @@ class CompareColumn:
 
 @dataclass(frozen=True, slots=True)
 class CompareColumns:
-    """Two columns of one kind as they are."""
+    """A comparison of two columns of one kind, without clamping."""
 
     comparison: Comparison
     left: str
@@ -103,7 +110,7 @@ class CompareColumns:
 
 @dataclass(frozen=True, slots=True)
 class CompareSteps:
-    """Two numbers of equal steps."""
+    """A comparison of two numbers with the same step."""
 
     comparison: Comparison
     left: "Steps"
@@ -112,14 +119,14 @@ class CompareSteps:
 
 @dataclass(frozen=True, slots=True)
 class StepsAreNull:
-    """Whether a number is NULL."""
+    """The condition that a number is NULL."""
 
     steps: "Steps"
 
 
 @dataclass(frozen=True, slots=True)
 class StepsOneOf:
-    """Whether a number is one of a list of equal steps."""
+    """The condition that a number is in a list of numbers with the same step."""
 
     steps: "Steps"
     values: tuple[int, ...]
@@ -127,7 +134,7 @@ class StepsOneOf:
 
 @dataclass(frozen=True, slots=True)
 class ColumnOneOf:
-    """Whether a column is one of a list."""
+    """The condition that a column, without clamping, is in a list."""
 
     name: str
     kind: Kind
@@ -136,7 +143,7 @@ class ColumnOneOf:
 
 @dataclass(frozen=True, slots=True)
 class ColumnIsNull:
-    """Whether a column is NULL, or a float that is not finite."""
+    """The condition that a column is NULL, or is a float that is not finite."""
 
     name: str
     kind: Kind
@@ -144,7 +151,7 @@ class ColumnIsNull:
 
 @dataclass(frozen=True, slots=True)
 class ColumnIsTrue:
-    """A column of truths."""
+    """The condition that a Boolean column is true."""
 
     name: str
 
@@ -158,21 +165,21 @@ class ConstantCondition:
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
-    """All of several conditions."""
+    """The condition that all of several conditions are true."""
 
     parts: tuple["Condition", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """One of several conditions."""
+    """The condition that at least one of several conditions is true."""
 
     parts: tuple["Condition", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class NotSo:
-    """The opposite; unknown stays unknown."""
+    """The negation of a condition; unknown stays unknown."""
 
     part: "Condition"
 
@@ -195,22 +202,25 @@ OfRow = ColumnSteps | HeldSteps | WholeSteps | PartSteps
 Steps = OfRow | SumSteps | ProductSteps | HalvedSteps | CaseSteps
 
 
-# ------------------------------------------------------------------ ranged
-# Steps whose range is known, whatever the rows hold: what makes overflow impossible.
+# Steps with a range --------------------------------------------------------------------------
+#
+# Interval arithmetic over the expression proves, before any row is read, that no result and no
+# intermediate result can overflow.
 
 ROOM = 2**62
-"""No number of steps reaches this, so that 64 bits hold it, and 128 any sum of a table."""
+"""Bound on the size of every number of steps: it fits in 64 bits, and a sum over any table fits
+in 128 bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranged:
-    """Steps of a known size, and the range that they never leave.
+    """Steps with the size of a step, and with a range that contains them for every row.
 
-    ``rounding`` is how far the steps can be from the number itself, in its own units: floats
-    are rounded to their grid.
+    ``rounding`` is the largest distance between the steps and the exact number, in units of the
+    number; it comes from floats, which are rounded to their grid.
 
-    Guarantee: for every row an engine that computes the steps stays within the range, and the
-    range within 62 bits; intermediate results too.
+    Guarantee: for every row, the steps and all intermediate results are within their ranges,
+    and every range is within 62 bits.
 
     Example:
         >>> half = Ranged.constant(Fraction(1, 2))
@@ -233,7 +243,7 @@ class Ranged:
 
     @classmethod
     def constant(cls, value: Fraction) -> "Ranged":
-        """A number that the question holds."""
+        """Return a constant, in steps that represent it exactly."""
         whole = value.numerator
         return cls(WholeSteps(whole), whole, whole, Fraction(1, value.denominator))
 
@@ -255,17 +265,19 @@ class Ranged:
 
     @property
     def size(self) -> Fraction:
-        """How far the number can lie from 0, in its own units."""
+        """The largest absolute value of the number, in its own units."""
         return max(abs(self.low), abs(self.high)) * self.step
 
     def above(self, start: int) -> "Ranged":
-        """The same number counted from ``start`` steps on."""
+        """Return this number minus ``start`` steps."""
         steps = SumSteps(self.steps, WholeSteps(-start))
         low, high = self.low - start, self.high - start
         return Ranged(steps, low, high, self.step, self.rounding)
 
     def halved(self, times: int) -> "Ranged":
-        """The same number, never below 0, in steps twice as large ``times`` times; to nearest.
+        """Return this number, which is at least 0, rounded to coarser steps.
+
+        A step becomes 2**``times`` times as large.
 
         Example:
             >>> age = Ranged(WholeSteps(11), 0, 120, Fraction(1)).halved(3)
@@ -281,7 +293,7 @@ class Ranged:
         return Ranged(steps, near.low >> times, near.high >> times, step, rounding)
 
     def refined(self, step: Fraction) -> "Ranged":
-        """The same number in smaller steps, of which its own is a multiple."""
+        """Return this number in smaller steps; its own step must be a multiple of ``step``."""
         factor = int(self.step / step)
         if factor == 1:
             return self
@@ -296,28 +308,27 @@ class Ranged:
 
 
 def in_one_step(values: list[Ranged]) -> list[Ranged]:
-    """The same numbers in one step: the greatest that all of theirs are multiples of."""
+    """Return the numbers in one common step: the largest that divides each of their steps."""
     top = gcd(*(value.step.numerator for value in values))
     step = Fraction(top, lcm(*(value.step.denominator for value in values)))
     return [value.refined(step) for value in values]
 
 
-# ------------------------------------------------------------------ held
-# A number that was computed for each unit: engines hold it in steps, within its range.
+# Columns that a subquery computes ------------------------------------------------------------
 
 MOST_KEYS = 200
-"""Whole numbers of a range that is short enough for each to be a group of its own."""
+"""Largest number of integers in a range for which each integer can be a group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComputedColumn(Column):
-    """A column of such numbers; ``value`` is one, with the range that it never leaves."""
+    """A column that a subquery computes for each unit; ``value`` has its steps and range."""
 
     value: Ranged
 
     @classmethod
     def of(cls, name: str, value: Ranged) -> "ComputedColumn":
-        """The column that holds ``value``: its kind follows from the steps.
+        """Return the column that contains ``value``; its kind follows from its steps.
 
         Example:
             >>> from fractions import Fraction
@@ -335,12 +346,13 @@ class ComputedColumn(Column):
         return cls(name, Kind.INTEGER, keys=keys, value=value)
 
 
-# ------------------------------------------------------------------ columns there
-# Which columns a condition is about: those that hold a value wherever it is true.
+# Columns that cannot be NULL -----------------------------------------------------------------
 
 
 def columns_there(condition: Condition) -> frozenset[str]:
-    """The columns that no kept row lacks: each is asked for by itself, and all must hold.
+    """Return the columns that ``condition`` requires not to be NULL, by an IS NOT NULL.
+
+    Only tests that are joined by AND are considered; the result may miss columns.
 
     Example:
         >>> from tacit.core.domain import Kind

@@ -1,7 +1,11 @@
-"""What an engine counts for each group: integers, to which one unit adds a bounded amount.
+"""Tallies: the integers that an engine computes for each group, before noise is added.
 
-Each is first taken over one unit's rows in the group, clamped, and then summed over units, so
-that a unit adds between ``low`` and ``high``, whatever its rows hold.
+A tally is first computed over the rows of one unit in a group, then clamped, and then summed
+over units. One unit therefore adds between ``low`` and ``high`` to it, for any rows.
+
+The file has the tallies, then `row_values`, which finds the few numbers that engines must
+compute for each row, and then the readings, which compute the columns of an answer from
+released tallies.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -14,7 +18,7 @@ from tacit.plan import steps as grid_steps
 
 @dataclass(frozen=True, slots=True)
 class UnitTally:
-    """Each unit counts once."""
+    """The number of units: each unit counts once."""
 
     low: int = 1
     high: int = 1
@@ -22,7 +26,7 @@ class UnitTally:
 
 @dataclass(frozen=True, slots=True)
 class RowTally:
-    """The unit's rows where a condition holds, at most ``high`` of them."""
+    """The number of a unit's rows for which a condition is true, at most ``high``."""
 
     condition: grid_steps.Condition
     high: int
@@ -31,7 +35,10 @@ class RowTally:
 
 @dataclass(frozen=True, slots=True)
 class TotalTally:
-    """The sum of the unit's steps, clamped to ``low`` and ``high``; NULL counts for nothing."""
+    """The sum of steps over all of a unit's rows, clamped to ``low`` and ``high``.
+
+    NULL is ignored.
+    """
 
     steps: grid_steps.Steps
     low: int
@@ -40,15 +47,17 @@ class TotalTally:
     def __post_init__(self) -> None:
         if not self.low <= 0 <= self.high:
             raise InternalError(
-                "A unit whose steps are all NULL adds 0, which the range holds."
+                "The range of a total must include 0, which a unit adds if all its steps are "
+                "NULL."
             )
 
 
 @dataclass(frozen=True, slots=True)
 class KeptTally:
-    """The sum of steps over those of the unit's rows that are kept, at most ``max_rows``.
+    """The sum of steps over the rows of a unit that are kept, which are at most ``max_rows``.
 
-    ``low`` and ``high`` follow from the range of the steps: nothing is clamped here but rows.
+    ``low`` and ``high`` follow from the range of the steps and the number of rows; the sum is
+    not clamped.
     """
 
     steps: grid_steps.Steps
@@ -58,11 +67,11 @@ class KeptTally:
 
 @dataclass(frozen=True, slots=True)
 class TreeTally:
-    """The kept rows of a unit, at most ``high``, counted in every node of a tree above a grid.
+    """A tree of counts: the kept rows of a unit, at most ``high``, in every node above a grid.
 
-    ``cell`` is the place on the grid, from 0 on, and a row where it is NULL counts for nothing.
-    Level i has ``branching**i`` nodes, and the last is the grid; a row adds 1 to one node of
-    each level. Where a ``quantile`` is chosen from the counts there is no level but the grid.
+    ``cell`` is the index of a row on the grid, from 0; a row whose cell is NULL does not count.
+    Level i has ``branching**i`` nodes, and the last level is the grid. A row adds 1 to one node
+    of each level. If a ``quantile`` is chosen from the counts, the only level is the grid.
     """
 
     cell: grid_steps.Steps
@@ -74,12 +83,12 @@ class TreeTally:
 
     @property
     def cells(self) -> int:
-        """The places of the grid."""
+        """The number of cells of the grid."""
         return int(self.branching**self.levels)
 
     @property
     def nodes(self) -> int:
-        """The counts of a tree."""
+        """The number of nodes, and so of counts, of the tree."""
         return sum(self.branching**level for level in range(1, self.levels + 1))
 
 
@@ -87,16 +96,18 @@ Tally = UnitTally | RowTally | TotalTally | KeptTally | TreeTally
 
 
 def width(tally: Tally) -> int:
-    """How many integers a tally has for each group."""
+    """Return how many integers a tally has for each group."""
     return tally.nodes if isinstance(tally, TreeTally) else 1
 
 
-# ------------------------------------------------------------------ row value
-# What tallies need of one row: few numbers, of which each tally makes its own.
+# Values per row ------------------------------------------------------------------------------
+#
+# Many tallies use the same columns. Engines compute a small set of numbers for each row, carry
+# them through the limiting of contributions, and compute each tally's value from them.
 
 
 def value_of(tally: Tally) -> grid_steps.Steps:
-    """The number that ``tally`` needs of one row.
+    """Return the number that ``tally`` adds up over rows.
 
     Example:
         >>> value_of(RowTally(grid_steps.ConstantCondition(True), 3))
@@ -116,11 +127,11 @@ def value_of(tally: Tally) -> grid_steps.Steps:
 
 
 def row_values(tallies: Sequence[Tally]) -> tuple[grid_steps.Steps, ...]:
-    """The numbers that a row carries along: what tallies need of it is made of these alone.
+    """Return the numbers to compute for each row, from which all tallies can be computed.
 
-    A column, a constant above it, its square and whether it is there are all made of one. Where
-    there are more numbers of several columns than columns, as in a matrix of products, it is
-    the columns that are carried: as the factors of the products, each computed once a row.
+    A column, the column plus a constant, its square and whether it is NULL all need one number.
+    If there are more tallies over several columns than columns, as in a matrix of products, the
+    numbers are the columns themselves: the factors of the products, each computed once per row.
 
     Example:
         >>> from tacit.plan.steps import HeldSteps
@@ -155,12 +166,12 @@ def row_values(tallies: Sequence[Tally]) -> tuple[grid_steps.Steps, ...]:
 def columns_of(
     number: grid_steps.Steps, known: Collection[grid_steps.Steps] = ()
 ) -> list[grid_steps.Steps]:
-    """What a number is made of, each once: columns, or what is ``known``; no constants."""
+    """Return the columns, or the ``known`` parts, of which a number is computed, each once."""
     return list(dict.fromkeys(_parts(number, known)))
 
 
 def _factors(tallies: Sequence[Tally]) -> Iterator[grid_steps.Steps]:
-    """What is multiplied in products of two columns."""
+    """Yield the factors of products of two columns."""
     for tally in tallies:
         match value_of(tally):
             case grid_steps.ProductSteps(left, right) if (
@@ -193,7 +204,7 @@ def _parts(
 def made_from(
     number: grid_steps.Steps, carried: Mapping[grid_steps.Steps, grid_steps.Steps]
 ) -> grid_steps.Steps:
-    """``number``, made of what a row carries along.
+    """Return ``number`` with each part that a row carries replaced by the carried column.
 
     Example:
         >>> from tacit.plan.steps import HeldSteps
@@ -219,15 +230,17 @@ def made_from(
             return number
 
 
-# ------------------------------------------------------------------ reading
-# How a column of the answer is read off the tallies: arithmetic on what was released.
+# Readings ------------------------------------------------------------------------------------
+#
+# A reading says how a column of the answer is computed from released tallies. Its integer
+# fields are indexes of tallies in the plan.
 
 
 @dataclass(frozen=True, slots=True)
 class TotalReading:
-    """A count or a sum: one tally, each of whose steps stands for ``step``.
+    """A count or a sum: one tally in units of ``step``.
 
-    ``rounding`` is how far each row's number can be from its steps; counts have none.
+    ``rounding`` is the largest rounding error of one row's number; it is 0 for counts.
     """
 
     tally: int
@@ -237,7 +250,10 @@ class TotalReading:
 
 @dataclass(frozen=True, slots=True)
 class MeanReading:
-    """A mean: a centre, plus a centred total over a count, kept within the public range."""
+    """A mean: the centre plus a centred total divided by a count.
+
+    The result is clamped to ``low`` and ``high``.
+    """
 
     total: int
     count: int
@@ -250,10 +266,11 @@ class MeanReading:
 
 @dataclass(frozen=True, slots=True)
 class VarianceReading:
-    """A variance, or its root: the mean of squares around ``centre``, less that of the mean.
+    """A variance, or its ``root``, from a mean and a sum of squared distances from ``centre``.
 
-    The tally ``squares`` holds the sum of the squares less ``middle``, each in steps of
-    ``step``; ``rounding`` is how far a row's square can be from that.
+    The variance is the mean squared distance from ``centre`` minus the squared distance of the
+    mean from ``centre``. The tally ``squares`` is the sum of the squares minus ``middle`` each,
+    in units of ``step``; ``rounding`` is the largest rounding error of one row's square.
     """
 
     mean: MeanReading
@@ -268,7 +285,7 @@ class VarianceReading:
 
 @dataclass(frozen=True, slots=True)
 class TreeCells:
-    """What the cells of a tree stand for: each holds as many steps, from ``low`` on."""
+    """The values that the cells of a tree represent: each has ``steps`` steps, from ``low``."""
 
     low: int
     high: int
@@ -277,17 +294,17 @@ class TreeCells:
     rounding: Fraction
 
     def least(self, cell: int) -> Fraction:
-        """The least number of a cell."""
+        """Return the least value of a cell."""
         return min(self.low + cell * self.steps, self.high) * self.step
 
     def greatest(self, cell: int) -> Fraction:
-        """The greatest number of a cell."""
+        """Return the greatest value of a cell."""
         return min(self.low + (cell + 1) * self.steps - 1, self.high) * self.step
 
 
 @dataclass(frozen=True, slots=True)
 class QuantileReading:
-    """The value that a part of the rows do not pass, chosen on a grid: a tree of one level."""
+    """A quantile that is chosen from the counts of a grid, which is a tree of one level."""
 
     tree: int
     fraction: Fraction
@@ -296,7 +313,7 @@ class QuantileReading:
 
 @dataclass(frozen=True, slots=True)
 class ExtremeReading:
-    """The least or the greatest value whose rank is seen through the noise of a tree."""
+    """A minimum or maximum: the last value whose rank can be distinguished from noise."""
 
     tree: int
     greatest: bool

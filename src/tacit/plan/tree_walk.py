@@ -1,4 +1,8 @@
-"""What the nodes of a plan are made of: looked up once a class, since questions are walked."""
+"""Functions that visit and rewrite the nodes of a plan, and limits on its size.
+
+Plans are trees of frozen dataclasses. These functions find the children of any node from its
+fields, so that a new class of nodes needs no code here.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
@@ -9,7 +13,7 @@ from tacit.plan.expression import Expression, Field
 
 
 class Parts(dict[type, tuple[str, ...] | None]):
-    """The names of what the nodes of a class are made of, in order; None for values.
+    """A cache of the field names of each class of nodes, in order; None for other classes.
 
     Example:
         >>> from tacit.plan.expression import Field
@@ -28,25 +32,28 @@ class Parts(dict[type, tuple[str, ...] | None]):
 PARTS = Parts()
 
 
-# ------------------------------------------------------------------ size
-# How large a question may be: whoever walks one must come back, and soon.
+# Size ----------------------------------------------------------------------------------------
+#
+# Limits on size and depth keep every function that visits a plan fast, and within Python's
+# recursion limit.
 
 Node = TypeVar("Node")
 
 LARGEST_QUESTION = 5_000
-"""Nodes of a plan."""
+"""Largest number of nodes of a plan."""
 
 LARGEST_PART = 200
-"""Nodes of a part that is named or repeated, since names of names would double at each."""
+"""Largest number of nodes of a named part. A name can be used several times, and names that use
+other names would double the size of a plan at each level."""
 
 DEEPEST = 100
-"""Nodes above a node."""
+"""Largest depth of a plan."""
 
 
 def not_too_large(node: Node, most: int = LARGEST_QUESTION) -> Node:
-    """``node`` itself; refused where it has more than ``most`` nodes, or is nested too deeply.
+    """Check that a tree has at most ``most`` nodes and is not nested too deeply; return it.
 
-    No more than ``most`` nodes are looked at, however large the tree is.
+    At most ``most`` nodes are visited, for a tree of any size.
 
     Example:
         >>> from tacit.plan.expression import Constant, Not
@@ -62,17 +69,17 @@ def not_too_large(node: Node, most: int = LARGEST_QUESTION) -> Node:
             seen += 1
             if seen > most:
                 raise InvalidValue(
-                    f"This question has a part of more than {most} operations once all that "
-                    "it names is written out; ask for less at once."
+                    f"A part of this question has more than {most} operations after names are "
+                    "replaced by their definitions; split it into several questions."
                 )
         if not below:
             return node
         level = below
-    raise InvalidValue("This question is nested too deeply.")
+    raise InvalidValue("This question is nested too deeply; simplify its expressions.")
 
 
 def every(node: object, kind: type[Node]) -> Iterator[Node]:
-    """The nodes of one kind in a tree."""
+    """Yield the nodes of one class in a tree."""
     if isinstance(node, kind):
         yield node
     for part in _parts(node):
@@ -80,18 +87,18 @@ def every(node: object, kind: type[Node]) -> Iterator[Node]:
 
 
 def size(node: object) -> int:
-    """The nodes of a tree."""
+    """Return the number of nodes of a tree."""
     return 1 + sum(map(size, _parts(node)))
 
 
 def _parts(node: object) -> list[Any]:
-    """The nodes right below a node; what is no node, such as a name, counts for nothing."""
+    """Return the children of a node that are nodes themselves, and not names or numbers."""
     if isinstance(node, tuple):
-        held: Any = node
+        children: Any = node
     else:
-        held = [getattr(node, slot) for slot in getattr(node, "__slots__", ())]
+        children = [getattr(node, slot) for slot in getattr(node, "__slots__", ())]
     found: list[Any] = []
-    for part in held:
+    for part in children:
         if isinstance(part, tuple):
             found += _parts(part)
         elif PARTS[type(part)] is not None:
@@ -99,12 +106,11 @@ def _parts(node: object) -> list[Any]:
     return found
 
 
-# ------------------------------------------------------------------ rewrite
-# Change the columns that a part of a plan names, wherever they stand.
+# Rewriting -----------------------------------------------------------------------------------
 
 
 def rewritten(node: Any, change: Callable[[Field], Expression]) -> Any:
-    """``node`` with each of its columns changed.
+    """Return ``node`` with ``change`` applied to each field in it.
 
     Example:
         >>> rewritten((Field("a"), 3), lambda field: Field(field.name * 2))

@@ -1,4 +1,11 @@
-"""Which columns can be named: those of the datasets that a question reads, or its answer's."""
+"""Name resolution and type checking of expressions.
+
+`kind_of` computes the kind (SQL type) of an expression, and refuses an expression that has
+none; every expression of a question passes through it before the question is priced. Columns
+are found in a `ColumnScope`, the columns of the tables that a question reads, or in `Released`,
+the columns of its answer. LIKE is resolved here too: a pattern becomes the list of declared
+keys that match it, so that engines never match patterns against data.
+"""
 
 import re
 from collections.abc import Iterable
@@ -17,9 +24,9 @@ from tacit.plan.tree_walk import every
 
 @dataclass(frozen=True, slots=True)
 class ColumnScope(Schema):
-    """Columns under the names that engines know them by, dataset.column.
+    """Columns with full names, dataset.column.
 
-    A column is found by that name, or by its own where no other dataset has one of that name.
+    A column is found by its full name, or by its own name if that is unambiguous.
     """
 
     def __getitem__(self, name: str) -> Column:
@@ -32,18 +39,18 @@ class ColumnScope(Schema):
             return found[0]
         if found:
             choices = ", ".join(column.name for column in found)
-            raise UnknownName(f"{name!r} can be any of {choices}; write which.")
+            raise UnknownName(f"The column {name!r} is ambiguous; write one of: {choices}.")
         known = ", ".join(column.name for column in self.columns)
-        raise UnknownName(f"There is no column {name!r}; there are {known}.")
+        raise UnknownName(f"There is no column {name!r}; the columns are: {known}.")
 
 
 @dataclass(frozen=True, slots=True)
 class Released(Schema):
-    """Columns that were released: what is computed of them looks at nothing else."""
+    """Columns of an answer. Expressions over them are post-processing."""
 
 
 def scope_of(names: tuple[str, ...], catalog: Catalog) -> ColumnScope:
-    """The columns of the tables ``names``."""
+    """Return the columns of the tables ``names``, with full names."""
     return ColumnScope(
         tuple(
             replace(column, name=f"{name}.{column.name}")
@@ -53,28 +60,32 @@ def scope_of(names: tuple[str, ...], catalog: Catalog) -> ColumnScope:
     )
 
 
-# ------------------------------------------------------------------ days
-# Days as engines compute with them: whole numbers, of a clamped column or a constant.
+# Dates ---------------------------------------------------------------------------------------
+#
+# Engines compute with days as integers, counted from 1970-01-01.
 
 CALENDAR = Grid(Fraction(FIRST), Fraction(LAST), Fraction(1))
-"""Where a day is clamped whose column has no bounds: the same on every engine, and public."""
+"""The range to which days are clamped if their column has no bounds; it is the same for all
+engines."""
 
 
 def day_column(day: expr.Expression, schema: Schema) -> Column:
-    """The column of days that a part or a period is taken of."""
+    """Return the column of days from which a part or a period is computed."""
     if isinstance(day, expr.Field) and schema[day.name].kind is Kind.DATE:
         return schema[day.name]
-    raise InvalidValue("EXTRACT and DATE_TRUNC take a column of days, as in YEAR(day).")
+    raise InvalidValue(
+        "EXTRACT and DATE_TRUNC need a date column as argument, as in YEAR(day)."
+    )
 
 
 def clamped_days(column: Column) -> grid_steps.ColumnSteps:
-    """The days of a column, clamped to its bounds, or to the calendar where it has none."""
+    """Return the days of a column, clamped to its bounds or to the calendar."""
     grid = CALENDAR if column.bounds is None else column.grid()
     return grid_steps.ColumnSteps(column.name, column.kind, grid)
 
 
 def day_part(part: expr.DatePartName, column: Column) -> grid_steps.Ranged:
-    """A part of the days of ``column``; years have a range only where the days have bounds."""
+    """Return a part of the days of ``column``; for years the column must have bounds."""
     if part is expr.DatePartName.YEAR:
         column.grid()  # refuses a column without bounds
     days = clamped_days(column)
@@ -85,7 +96,7 @@ def day_part(part: expr.DatePartName, column: Column) -> grid_steps.Ranged:
 def days_between(
     left: expr.Expression, right: expr.Expression, schema: Schema
 ) -> grid_steps.Ranged | None:
-    """How many days ``left`` is after ``right``; None where they are not both days."""
+    """Return the number of days from ``right`` to ``left``; None if they are not both days."""
     one, other = _day_number(left, schema), _day_number(right, schema)
     return None if one is None or other is None else one - other
 
@@ -101,27 +112,28 @@ def _day_number(day: expr.Expression, schema: Schema) -> grid_steps.Ranged | Non
     return None
 
 
-# ------------------------------------------------------------------ like
-# LIKE is decided in public: a pattern becomes the declared keys that it matches.
+# LIKE ----------------------------------------------------------------------------------------
 
 MOST_MATCHES = 100_000
-"""Keys that all patterns of a question together are put beside, before it has a price."""
+"""Largest number of keys with which all patterns of a question together are compared. The
+comparison is made before the question is priced, so that it must be fast."""
 
 MOST_WILDCARDS, LONGEST_PATTERN = 4, 1000
-"""Of one pattern: how many % and _ it holds, and how many bytes of UTF-8 it is long."""
+"""Largest number of % and _ in a pattern, and its largest length in bytes of UTF-8."""
 
 
 def matching(pattern: str, texts: Iterable[str]) -> tuple[str, ...]:
-    """Those of ``texts`` that look like ``pattern``: % is any text, _ one character.
+    """Return the texts that match ``pattern``: % is any text, _ is one character.
 
-    Between two % the first place that fits is taken, which is as good as any other: the time
-    is that of the pattern times the text, whatever they hold.
+    For each part between two %, the first match is taken; if any match leads to success, the
+    first does too. There is no backtracking, so that the time is at most proportional to the
+    length of the pattern times the length of the text.
 
     Example:
         >>> matching("n%t_", ["north", "nt", "ninety", "south"])
         ('north', 'ninety')
     """
-    parts = [_part(each) for each in pattern.split("%")]
+    parts = [_compile_part(each) for each in pattern.split("%")]
     lengths = [len(each) for each in pattern.split("%")]
 
     def fits(text: str) -> bool:
@@ -141,21 +153,23 @@ def matching(pattern: str, texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(text for text in texts if fits(text))
 
 
-def _part(written: str) -> re.Pattern[str]:
-    """What stands between two %: so many characters."""
+def _compile_part(written: str) -> re.Pattern[str]:
+    """Compile the part of a pattern between two %, which matches texts of one length."""
     return re.compile("".join("." if c == "_" else re.escape(c) for c in written), re.DOTALL)
 
 
 def declared_keys(part: expr.Expression, schema: Schema) -> tuple[Column, list[str]]:
-    """The column that is asked about, and its keys; refused where none are declared."""
+    """Return the column of a LIKE and its declared keys; refuse a column without keys."""
     if isinstance(schema, Released):
-        raise InvalidValue("LIKE is about rows; put it into WHERE, or use = and IN.")
+        raise InvalidValue(
+            "LIKE is not supported for released values; put it into WHERE, or use = and IN."
+        )
     if not isinstance(part, expr.Field):
-        raise InvalidValue("LIKE asks about a column, as in ward LIKE 'no%'.")
+        raise InvalidValue("LIKE needs a column on its left side, as in ward LIKE 'no%'.")
     column = schema[part.name]
     if column.kind is not Kind.TEXT or column.keys is None:
         raise InvalidValue(
-            f"LIKE needs a text column with declared keys, and {column.name!r} is none; list "
+            f"LIKE needs a text column with declared keys, and {column.name!r} has none; list "
             "the values with IN, or ask the owner to declare the keys."
         )
     return column, [key for key in column.keys.values if isinstance(key, str)]
@@ -170,23 +184,23 @@ def check_pattern(pattern: str) -> None:
     wildcards = pattern.count("%") + pattern.count("_")
     if wildcards > MOST_WILDCARDS:
         raise InvalidValue(
-            f"A pattern of LIKE holds at most {MOST_WILDCARDS} wildcards (% and _), and this "
-            f"one holds {wildcards}; list the values with IN."
+            f"A pattern of LIKE can have at most {MOST_WILDCARDS} wildcards (% and _), and "
+            f"this one has {wildcards}; list the values with IN."
         )
     if len(pattern.encode(errors="surrogatepass")) > LONGEST_PATTERN:
         raise InvalidValue(
-            f"A pattern of LIKE is at most {LONGEST_PATTERN} bytes long; list the values with "
-            "IN."
+            f"A pattern of LIKE can be at most {LONGEST_PATTERN} bytes long; list the values "
+            "with IN."
         )
 
 
 def like(wanted: expr.Like, schema: Schema) -> grid_steps.Condition:
-    """``wanted`` as an engine decides it: no pattern is left."""
+    """Return LIKE as a condition without a pattern: the column is one of the matching keys."""
     check_pattern(wanted.pattern)
     column, keys = declared_keys(wanted.part, schema)
     matched = matching(wanted.pattern, keys)
     if not matched:
-        # false, and unknown where it is NULL
+        # column <> column: false, and unknown where the column is NULL
         return grid_steps.CompareColumns(
             expr.Comparison.UNEQUAL, column.name, column.name, column.kind
         )
@@ -194,24 +208,25 @@ def like(wanted: expr.Like, schema: Schema) -> grid_steps.Condition:
 
 
 def not_too_many_patterns(plan: Plan, schema: Schema) -> None:
-    """Refuse patterns that would take long to decide, one by one harmless."""
+    """Refuse a question whose patterns together need too many comparisons with keys."""
     asking = (plan.source, plan.keys, plan.measures)
     asked = sum(len(declared_keys(each.part, schema)[1]) for each in every(asking, expr.Like))
     if asked > MOST_MATCHES:
         raise InvalidValue(
-            f"The patterns of a question are put beside at most {MOST_MATCHES} keys in all, "
-            f"and these beside {asked}; ask for fewer, or list the values with IN."
+            f"The patterns of this question need {asked} comparisons with declared keys, and "
+            f"{MOST_MATCHES} are the most; use fewer patterns, or list the values with IN."
         )
 
 
-# ------------------------------------------------------------------ kind
-# The kind of an expression: the validation, since what has none is refused, with a reason.
+# Kinds of expressions ------------------------------------------------------------------------
 
 NUMBERS = {Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT}
 
 
 def kind_of(expression: expr.Expression, schema: Schema) -> Kind | None:
-    """The kind of ``expression`` over rows of ``schema``; None for NULL, which fits every kind.
+    """Return the kind of ``expression`` over rows of ``schema``, or raise `InvalidValue`.
+
+    The kind of NULL is None, which is compatible with every kind.
 
     Example:
         >>> from tacit.core.domain import Column
@@ -247,39 +262,41 @@ def kind_of(expression: expr.Expression, schema: Schema) -> Kind | None:
             _condition(part, schema)
             return Kind.BOOLEAN
         case expr.Arithmetic(operation, left, right):
-            # each once: twice at every level would double at every level
+            # compute each kind once: two calls per level would take exponential time
             one, other = kind_of(left, schema), kind_of(right, schema)
             if operation is expr.Operation.SUBTRACT and {one, other} == {Kind.DATE}:
                 return Kind.INTEGER
             if not {one, other} <= NUMBERS | {None}:
                 days = ", or two days" if operation is expr.Operation.SUBTRACT else ""
-                raise InvalidValue(f"{operation.value} takes numbers{days}.")
+                raise InvalidValue(f"The operands of {operation.value} must be numbers{days}.")
             return _number_kind(one, other)
         case expr.Divide(left, right) if isinstance(schema, Released):
             if not {kind_of(left, schema), kind_of(right, schema)} <= NUMBERS | {None}:
-                raise InvalidValue("/ takes numbers.")
+                raise InvalidValue("The operands of / must be numbers.")
             return Kind.FLOAT
         case expr.Divide():
             raise InvalidValue(
-                "The values of a row are not divided; divide what is released, as in "
-                "SUM(x) / COUNT(*)."
+                "Division is not supported for values of a row; divide aggregates instead, as "
+                "in SUM(x) / COUNT(*)."
             )
         case expr.Bin():
-            raise InvalidValue("Bins name groups; put them into GROUP BY.")
+            raise InvalidValue("Bins can be used only as a group key; put them into GROUP BY.")
         case expr.DatePart(_, day):
             day_column(day, schema)
             return Kind.INTEGER
         case expr.Period():
-            raise InvalidValue("DATE_TRUNC names groups; put it into GROUP BY.")
+            raise InvalidValue(
+                "DATE_TRUNC can be used only as a group key; put it into GROUP BY."
+            )
         case expr.Case(whens, otherwise):
             for condition, _ in whens:
                 _condition(condition, schema)
             kinds = [kind_of(value, schema) for _, value in whens]
-            return _shared([*kinds, kind_of(otherwise, schema)])
+            return _common_kind([*kinds, kind_of(otherwise, schema)])
 
 
 def kind_of_value(value: expr.Value | None) -> Kind | None:
-    """The kind of a constant."""
+    """Return the kind of a constant."""
     match value:
         case None:
             return None
@@ -301,14 +318,17 @@ def _comparable(left: Kind | None, right: Kind | None) -> None:
     if Kind.TIMESTAMP in {left, right} and Kind.DATE in {left, right}:
         return
     raise InvalidValue(
-        f"A {_name(left)} is not compared with a {_name(right)}; write a value of one kind."
+        f"The kinds {_name(left)} and {_name(right)} cannot be compared; write two values of "
+        "one kind."
     )
 
 
 def _condition(part: expr.Expression, schema: Schema) -> None:
     kind = kind_of(part, schema)
     if kind not in {Kind.BOOLEAN, None}:
-        raise InvalidValue(f"A condition is expected here, and a {_name(kind)} is none.")
+        raise InvalidValue(
+            f"A condition is expected, such as age > 30, and not a value of kind {_name(kind)}."
+        )
 
 
 def _number_kind(left: Kind | None, right: Kind | None) -> Kind:
@@ -318,14 +338,14 @@ def _number_kind(left: Kind | None, right: Kind | None) -> Kind:
     return Kind.INTEGER
 
 
-def _shared(kinds: list[Kind | None]) -> Kind | None:
-    """The one kind of all values of a CASE."""
+def _common_kind(kinds: list[Kind | None]) -> Kind | None:
+    """Return the common kind of all values of a CASE."""
     known = {kind for kind in kinds if kind is not None}
     if len(known) <= 1:
         return known.pop() if known else None
     if known <= NUMBERS:
         return Kind.FLOAT if Kind.FLOAT in known else Kind.DECIMAL
-    raise InvalidValue("The values of a CASE are of one kind.")
+    raise InvalidValue("All values of a CASE must be of one kind.")
 
 
 def _name(kind: Kind | None) -> str:

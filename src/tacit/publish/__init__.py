@@ -1,4 +1,8 @@
-"""Publications that are released each period, and surveys randomised at the source."""
+"""Publications that are released each period, and surveys in the local model.
+
+A publication is a stream with a name, whose tables are written to files or to PostgreSQL. In a
+survey, each respondent's browser randomises the answers before they are sent.
+"""
 
 from tacit.publish.due_releases import run
 from tacit.publish.publication import Publication, Publications

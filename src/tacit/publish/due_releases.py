@@ -1,4 +1,8 @@
-"""A publication as files: a Parquet file for each period, a chart, and what is promised."""
+"""Release the periods of a publication that are due, and write them as files.
+
+`run` releases each period once, whichever process runs it and however often. `Folder` writes a
+Parquet file for each period, a chart, and the text of the guarantee.
+"""
 
 import json
 import os
@@ -16,13 +20,13 @@ from tacit.session import Session
 from tacit.stream import OpenStream, Periods, StreamRelease, history
 
 MOST_DRAWN = 2000
-"""Rows of a chart; of a longer history the last steps are drawn."""
+"""Maximum number of rows in a chart. Of a longer history, only the last steps are drawn."""
 
 
 class Folder:
-    """The folder of a publication; ``table`` in it is one table, of a Parquet file a period.
+    """The folder of a publication; its folder ``table`` has one Parquet file for each period.
 
-    Guarantee: a file is there whole or not at all, and once there stays what it is.
+    Guarantee: a file is written completely or not at all, and it is never changed afterwards.
     """
 
     def __init__(self, path: Path, periods: Periods) -> None:
@@ -33,7 +37,7 @@ class Folder:
     def there(self) -> frozenset[date]:
         """Return the first days of all periods that have a file here.
 
-        A file that is named by no day is none of ours, and is refused.
+        A file whose name is not a day is not ours, and is refused.
         """
         found = set()
         for file in (self._path / "table").glob("*.parquet"):
@@ -41,16 +45,16 @@ class Folder:
                 found.add(date.fromisoformat(file.stem))
             except ValueError:
                 raise InvalidValue(
-                    f"{file} is no period of this publication; move it away: all files beside "
-                    "it are read as one table."
+                    f"{file} is not a period of this publication. Move it away, because all "
+                    "files in its folder are read as one table."
                 ) from None
         return frozenset(found)
 
     def agrees(self, number: int, table: StreamRelease) -> bool:
-        """Whether the file of a step holds the values of ``table``.
+        """Return whether the file of a step has the values of ``table``.
 
-        Intervals are computed from values, by rules that later versions may sharpen, and are
-        not compared.
+        Intervals are not compared: they are computed from the values, and later versions may
+        compute narrower ones.
         """
         parquet = load("pyarrow.parquet", extra="arrow")
         names = [column.name for column in history([table], self._periods, number).columns]
@@ -59,30 +63,30 @@ class Folder:
         except (OSError, ValueError):  # Arrow's own errors are of these kinds
             return False
         wanted = self._rows(number, table).select(names)
-        # as text, in which a number that is none equals itself
+        # compared as text, in which NaN is equal to itself
         return str(found.to_pydict()) == str(wanted.to_pydict())
 
     def write(self, number: int, table: StreamRelease) -> None:
-        """Write the file of a step, beside the sentences that hold for all of them."""
+        """Write the file of a step, and the text of the guarantee of all steps."""
         parquet = load("pyarrow.parquet", extra="arrow")
         rows = self._rows(number, table)
         if not self._put(
             self._file(number), lambda path: parquet.write_table(rows, path), once=True
         ) and not self.agrees(number, table):
             raise LedgerBroken(
-                f"{self._file(number)} is there with other values than the ledger keeps, and "
-                "is not overwritten."
+                f"{self._file(number)} exists with other values than the ledger has stored, "
+                "and is not overwritten. Restore the right ledger, or move the file away."
             )
         said = "\n\n".join(table.notes)
         self._put(self._path / "promise.txt", lambda path: path.write_text(f"{said}\n"))
 
     def _rows(self, number: int, table: StreamRelease) -> Any:
-        """Return the rows of a step as Arrow's table."""
-        told = history([table], self._periods, number)
-        exact = {column.name for column in told.columns if column.confidence is None}
+        """Return the rows of a step as an Arrow table."""
+        dated = history([table], self._periods, number)
+        exact = {column.name for column in dated.columns if column.confidence is None}
         arrow = load("pyarrow", extra="arrow")
-        rows = told.to_arrow()
-        # the same types in every file, whether or not its numbers happen to be whole
+        rows = dated.to_arrow()
+        # use the same types in every file, also where all numbers happen to be integers
         types = [
             (each.name, each.type if each.name in exact else arrow.float64())
             for each in rows.schema
@@ -101,14 +105,14 @@ class Folder:
         return self._path / "table" / f"{self._periods.ends(number)[0].isoformat()}.parquet"
 
     def _put(self, path: Path, write: Callable[[Path], object], *, once: bool = False) -> bool:
-        """Write a file whole; what is to be there ``once`` is not overwritten."""
+        """Write a file atomically; with ``once``, an existing file is not overwritten."""
         with NamedTemporaryFile(dir=self._path, prefix=".", delete=False) as file:
             made = Path(file.name)
         try:
             write(made)
             made.chmod(0o644)
             with made.open("rb") as file:
-                os.fsync(file.fileno())  # a name must not be on the disk before its bytes
+                os.fsync(file.fileno())  # the name must not be durable before the content
             if not once:
                 made.replace(path)
                 return True
@@ -118,25 +122,23 @@ class Folder:
 
 
 def _placed(made: Path, path: Path) -> bool:
-    """Give a file its name, unless another has it; whether it has it now."""
+    """Move a file to ``path`` unless that exists, and return whether it was moved."""
     try:
         path.hardlink_to(made)
     except FileExistsError:
         return False
-    except OSError:  # a disk without links: two at once could both come here
+    except OSError:  # the file system has no links: two processes could both come here
         if path.exists():
             return False
         made.replace(path)
     return True
 
 
-# ------------------------------------------------------------------ run
-# Release what is due: each period once, whoever runs it and however often.
-#
-# What was published is compared with the ledger before anything is released. A period that is
-# published and that the ledger does not know of says that the ledger is an old copy: it would
-# draw that period again, with new noise, and both draws together tell more than was paid for.
-# No noise can be made that is both fresh and the same, so the publication stops.
+# ------------------------------------------------------------------ release of due periods
+# Published periods are compared with the ledger before anything is released. If a period is
+# published but not in the ledger, the ledger is an old copy. It would draw new noise for that
+# period, and both draws together would reveal more than was charged. The noise of the first
+# draw cannot be recovered, so the publication stops.
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,42 +151,43 @@ class Published:
 
 
 class Shelf(Protocol):
-    """Where the tables of a publication lie, a part for each step."""
+    """A place to which the tables of a publication are written, one part for each step."""
 
     def there(self) -> frozenset[date]:
-        """Return the first days of all periods that lie here, of this ledger or not."""
+        """Return the first days of all stored periods, from this ledger or another."""
         ...
 
     def agrees(self, number: int, table: StreamRelease) -> bool:
-        """Whether the part of a step, which is there, holds the values of ``table``."""
+        """Return whether the stored part of a step has the values of ``table``."""
         ...
 
     def write(self, number: int, table: StreamRelease) -> None:
-        """Put it there, whole or not at all; what is there already is not overwritten."""
+        """Write the part of a step atomically; an existing part is not overwritten."""
         ...
 
 
 def run(
     publication: Publication, session: Session, today: date, into: Path, *more: Shelf
 ) -> Iterator[Published]:
-    """Release every period that is over by ``today`` and was not yet, in order.
+    """Release, in order, every period that is over on ``today`` and not yet released.
 
-    Guarantee: two that run at once release each period once, and write the same tables. What
-    was released and not written, because the machine failed between, is written now. Nothing
-    is released where something is published that the ledger does not know of, or that differs
-    from what it keeps; no published table is overwritten, and nothing is charged.
+    Guarantee: if two processes run at once, each period is released once, and both write the
+    same tables. A period that was released but not written, because the machine failed in
+    between, is written now. Nothing is released if a published period is not in the ledger or
+    differs from it. No published table is overwritten, and nothing is charged.
     """
     now = session.ledger.today()
     if today > now:
         raise InvalidValue(
             f"{today} is in the future: today is {now}. The data of a period that is not over "
-            "is not complete, and what is released of it is final."
+            "is not complete, and a release is final. Give a day that is not after today."
         )
     stream = Publications(session.states).open(publication.name, session)
     periods = publication.periods
     folder = Folder(into / publication.name, periods)
     shelves: tuple[Shelf, ...] = (folder, *more)
-    # looked at before the ledger: what others publish meanwhile is in the ledger first
+    # Read the shelves before the ledger: another process writes to the ledger first, so a
+    # period that it publishes meanwhile is then in the ledger.
     found = [shelf.there() for shelf in shelves]
     released = stream.released
     check_published(publication, stream, shelves, found, released)
@@ -212,25 +215,25 @@ def check_published(
     found: list[frozenset[date]],
     released: int,
 ) -> None:
-    """Refuse to go on where what is published is not what the ledger keeps."""
+    """Raise if a published period is not in the ledger, or differs from it."""
     name = publication.name
     known = {publication.periods.ends(number)[0]: number for number in range(released)}
     for shelf, there in zip(shelves, found, strict=True):
         unknown = sorted(there - known.keys())
         if unknown:
             raise LedgerBroken(
-                f"{unknown[0]} of {name!r} is published, and the ledger does not know that it "
-                "was released: this ledger is an old copy, or another one. Releasing it again "
-                "would draw new noise for a period that is out already. Put back the newest "
-                "ledger. Where it is lost, keep what is published, end this publication by "
+                f"{unknown[0]} of {name!r} is published, but its release is not in the ledger: "
+                "this ledger is an old copy, or another one. Releasing it again would draw new "
+                "noise for a period that is already published. Restore the newest ledger. If "
+                "it is lost, keep the published tables, end this publication with "
                 f"`tacit publish withdraw {name}`, and declare a new one under a new name, for "
-                "the periods after the last one that is published."
+                "the periods after the last published one."
             )
         for day in sorted(there):
             if not shelf.agrees(known[day], stream.release(known[day])):
                 raise LedgerBroken(
-                    f"{day} of {name!r} is published with other values than the ledger keeps: "
-                    "it was changed, or released by another ledger. It is not overwritten. "
-                    "Put the right ledger back, or move away what is published, and what this "
-                    "ledger keeps is written again."
+                    f"{day} of {name!r} is published with other values than the ledger has "
+                    "stored: it was changed, or released by another ledger. It is not "
+                    "overwritten. Restore the right ledger, or move the published table away; "
+                    "the values of this ledger are then written again."
                 )

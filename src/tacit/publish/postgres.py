@@ -1,4 +1,4 @@
-"""A publication as a table in a schema of PostgreSQL, which any tool reads."""
+"""Publications as tables in a schema of PostgreSQL, which any tool can read."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,19 +16,19 @@ from tacit.render import fields
 from tacit.stream import StreamRelease, history
 
 LONGEST_NAME = 63
-"""Bytes of a name that PostgreSQL keeps; two that it cuts might be one."""
+"""Maximum length of a name in bytes. PostgreSQL cuts longer names, which may collide."""
 
 TYPES = {str: "text", int: "bigint"}
-"""Of what names a group; all else is a number."""
+"""SQL types of the key columns; all other columns are double precision."""
 
 
 class PublishedTable:
     """The table of a publication: a row for each period and group, with its intervals.
 
-    What is promised is the comment of the table.
+    The comment of the table is the text of the guarantee.
 
-    Guarantee: a period is there whole or not at all, and once; once there it stays what it is,
-    whoever else writes at the same moment.
+    Guarantee: a period is written completely or not at all, only once, and it is never changed
+    afterwards, also if several processes write at the same moment.
     """
 
     def __init__(
@@ -38,29 +38,29 @@ class PublishedTable:
         self._schema = schema
         self._publication = publication
         self._period = publication.periods.span.value.lower()
-        self._table = SQL(".").join([_named(schema), _named(publication.name)])
+        self._table = SQL(".").join([_identifier(schema), _identifier(publication.name)])
 
     def there(self) -> frozenset[date]:
         """Return the first days of all periods that have rows here."""
-        query = SQL("SELECT DISTINCT {} FROM {}").format(_named(self._period), self._table)
-        with _told(self._schema):
+        query = SQL("SELECT DISTINCT {} FROM {}").format(_identifier(self._period), self._table)
+        with _translate_errors(self._schema):
             if self._comment is None:
                 return frozenset()
             return frozenset(day for (day,) in self._run(query).fetchall())
 
     def agrees(self, number: int, table: StreamRelease) -> bool:
-        """Whether the rows of a step hold the values of ``table``, under its receipt."""
+        """Return whether the rows of a step have the values of ``table``, with its receipt."""
         columns = history([table], self._publication.periods, number).columns
         cells = fields(columns)
         names = [column.name for column in columns]
         day = self._publication.periods.ends(number)[0]
         query = SQL("SELECT {} FROM {} WHERE {} = {}").format(
-            SQL(", ").join(map(_named, names)),
+            SQL(", ").join(map(_identifier, names)),
             self._table,
-            _named(self._period),
+            _identifier(self._period),
             Literal(day),
         )
-        with _told(self._schema):
+        with _translate_errors(self._schema):
             self._check_mark(table)
             found = self._run(query).fetchall()
         wanted = zip(*(cells[name] for name in names), strict=True)
@@ -68,14 +68,14 @@ class PublishedTable:
 
     def write(self, number: int, table: StreamRelease) -> None:
         """Write the rows of a step, in one transaction."""
-        with _told(self._schema):
+        with _translate_errors(self._schema):
             self._write(number, table)
 
     def _write(self, number: int, table: StreamRelease) -> None:
         columns = history([table], self._publication.periods, number).columns
         rows = fields(columns)
         with self._connection.transaction():
-            _alone(self._connection, self._table.as_string(self._connection))
+            _lock(self._connection, self._table.as_string(self._connection))
             self._make(columns, list(rows), table)
             if self._holds(number):
                 return
@@ -85,26 +85,26 @@ class PublishedTable:
                 cursor.executemany(insert, list(zip(*rows.values(), strict=True)))
 
     def _holds(self, number: int) -> bool:
-        """Whether the rows of a step are there."""
+        """Return whether the rows of a step are in the table."""
         day = self._publication.periods.ends(number)[0]
         there = SQL("SELECT FROM {} WHERE {} = {} LIMIT 1")
-        query = there.format(self._table, _named(self._period), Literal(day))
+        query = there.format(self._table, _identifier(self._period), Literal(day))
         return self._comment is not None and bool(self._run(query).rowcount)
 
     def _check_mark(self, table: StreamRelease) -> bool:
-        """Whether the table is there; one of another charge is refused."""
+        """Return whether the table exists, and raise if it belongs to another charge."""
         found = self._comment
         if found is not None and not found.endswith(_mark(table)):
             raise InvalidValue(
-                f"There is a table {self._publication.name!r} in that schema which is not this "
-                "publication; name another schema, or drop it."
+                f"The table {self._publication.name!r} in that schema does not belong to this "
+                "publication. Name another schema, or drop the table."
             )
         return found is not None
 
     def _make(
         self, columns: tuple[ReleasedColumn, ...], names: list[str], table: StreamRelease
     ) -> None:
-        """Make the table, unless it is there and is that of this charge."""
+        """Create the table, unless it exists and belongs to this charge."""
         if self._check_mark(table):
             return
         types = {columns[0].name: "date"} | {
@@ -113,10 +113,10 @@ class PublishedTable:
             if type(column.values[0]) in TYPES and column.confidence is None
         }
         cells = [
-            SQL("{} {}").format(_named(name), SQL(types.get(name, "double precision")))
+            SQL("{} {}").format(_identifier(name), SQL(types.get(name, "double precision")))
             for name in names
         ]
-        key = SQL("PRIMARY KEY ({})").format(SQL(", ").join(map(_named, types)))
+        key = SQL("PRIMARY KEY ({})").format(SQL(", ").join(map(_identifier, types)))
         made = SQL("CREATE TABLE {} ({})").format(self._table, SQL(", ").join([*cells, key]))
         self._run(made)
         said = Literal("\n\n".join([*table.notes, _mark(table)]))
@@ -124,8 +124,8 @@ class PublishedTable:
 
     @property
     def _comment(self) -> str | None:
-        """What the table says; None where there is none."""
-        # not by to_regclass, which may remember that a table was not there a moment ago
+        """The comment of the table, or None if there is no table."""
+        # to_regclass is not used: it may have cached that the table did not exist
         asked = SQL(
             "SELECT coalesce(obj_description(found.oid, 'pg_class'), '') FROM pg_class found "
             "JOIN pg_namespace place ON place.oid = found.relnamespace "
@@ -141,56 +141,56 @@ class PublishedTable:
 
 @contextmanager
 def schema_of(address: str, schema: str) -> Iterator[Callable[[Publication], PublishedTable]]:
-    """The tables of a schema, by their publications; it is made where it is not there."""
+    """Yield a function from a publication to its table; create the schema if needed."""
     with (
-        _told(schema),
+        _translate_errors(schema),
         psycopg.connect(address, connect_timeout=10, autocommit=True) as connection,
     ):
         with connection.transaction():
-            _alone(connection, schema)
+            _lock(connection, schema)
             asked = "SELECT FROM pg_namespace WHERE nspname = %s"
             if not connection.execute(asked, (schema,)).rowcount:
-                connection.execute(SQL("CREATE SCHEMA {}").format(_named(schema)))
+                connection.execute(SQL("CREATE SCHEMA {}").format(_identifier(schema)))
         yield partial(PublishedTable, connection, schema)
 
 
 @contextmanager
-def _told(schema: str) -> Iterator[None]:
-    """Say what PostgreSQL refused, in our words."""
+def _translate_errors(schema: str) -> Iterator[None]:
+    """Raise our own error in place of an error of PostgreSQL."""
     try:
         yield
     except psycopg.Error as error:
         kind = type(error).__name__
     else:
         return
-    # without its words, in which an address with a password may stand
+    # the text of the error is left out, because it may contain an address with a password
     raise InvalidValue(
-        f"PostgreSQL did not take the publication, by a {kind}; look at the address in the "
+        f"PostgreSQL did not store the publication ({kind}). Check the address in the "
         f"variable, and that its role may create tables in the schema {schema!r}."
     )
 
 
-def _alone(connection: psycopg.Connection[Any], name: str) -> None:
-    """Wait for others that make or write what is called so, to the end of the transaction."""
+def _lock(connection: psycopg.Connection[Any], name: str) -> None:
+    """Lock ``name`` for this transaction, so that others wait until it ends."""
     connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (name,))
 
 
 def _plain(row: tuple[object, ...]) -> tuple[str, ...]:
-    """Return the cells of a row as text, in which whole and other numbers are written alike."""
+    """Return the cells of a row as text, with integers and floats written in the same form."""
     return tuple(
         str(float(cell)) if isinstance(cell, int | float) else str(cell) for cell in row
     )
 
 
 def _mark(table: StreamRelease) -> str:
-    """Return the end of the table's comment: the charge whose publication it is."""
+    """Return the end of the table's comment, which names the charge of the publication."""
     return f"Receipt: {table.receipt.hex()}"
 
 
-def _named(name: str) -> Identifier:
+def _identifier(name: str) -> Identifier:
     if len(name.encode()) > LONGEST_NAME:
         raise InvalidValue(
-            f"PostgreSQL cuts names beyond {LONGEST_NAME} bytes, and {name!r} is longer; call "
-            "it by a shorter one."
+            f"PostgreSQL cuts names after {LONGEST_NAME} bytes, and {name!r} is longer. Use a "
+            "shorter name."
         )
     return Identifier(name)

@@ -1,4 +1,4 @@
-"""A publication: a question, its periods and its price, under a name."""
+"""Publications: streams with a name, and the list of them that is sealed in the store."""
 
 import json
 from collections.abc import Callable
@@ -18,9 +18,10 @@ from tacit.stream import Guard, OpenStream, Periods, Window
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """What is published, of which periods, and how many days after the end of each.
+    """A question with its periods, its loss and its window, under a name.
 
-    Rows that come within ``wait`` days after a period count in it, and later ones do not.
+    Each period is released ``wait`` days after its end. Rows that arrive within these days are
+    included, and later rows are not.
     """
 
     name: str
@@ -34,14 +35,14 @@ class Publication:
     def __post_init__(self) -> None:
         if not self.name.isidentifier():
             raise InvalidValue(
-                f"A publication is named by letters, digits and _, and {self.name!r} is not: "
-                "its files are called by its name."
+                "The name of a publication must consist of letters, digits and _, but "
+                f"{self.name!r} was given. Its files have the same name."
             )
         if self.wait < 0:
-            raise InvalidValue(f"Waiting takes 0 days or more, and {self.wait} were given.")
+            raise InvalidValue(f"wait must be 0 days or more, but {self.wait} were given.")
 
     def stream(self, session: Session) -> OpenStream:
-        """The stream that is released, in a session over its tables."""
+        """Return the stream of the publication, in a session over its tables."""
         return session.stream(
             session.sql(self.sql),
             self.loss,
@@ -51,7 +52,7 @@ class Publication:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         loss, periods = self.loss, self.periods
         return {
             "name": self.name,
@@ -68,7 +69,7 @@ class Publication:
 
     @classmethod
     def from_dict(cls, told: dict[str, Any]) -> "Publication":
-        """The publication that `to_dict` told."""
+        """Return the publication from the values of `to_dict`."""
         measure, amount, delta = told["loss"]
         first = date.fromisoformat(told["first"])
         return cls(
@@ -82,22 +83,20 @@ class Publication:
         )
 
 
-# ------------------------------------------------------------------ declared
-# The publications of a ledger: declared once, sealed beside it, and never changed.
-#
+# ------------------------------------------------------------------ list of publications
 # A publication is charged when it is declared, under the declarations that it uses at that
-# time. They are written down with it. While they stay as they were it keeps its charge and
-# its files, whatever else is declared; once they differ it stops, because its price and its
-# noise rest on the old ones. It is then withdrawn, or the change is undone.
+# time. These declarations are stored with it. While they do not change, it keeps its charge and
+# its files, whatever else is declared. If they change, the publication stops, because its price
+# and its noise depend on the old ones. The owner then withdraws it, or undoes the change.
 
 NAME = "publications"
 
 
 @dataclass(frozen=True, slots=True)
 class ListedPublication:
-    """A publication in the list, and the declarations under which it was charged.
+    """A publication in the list, with the declarations under which it was charged.
 
-    Those that version 0.1.0 listed have no ``policy`` until they are first opened.
+    A publication from version 0.1.0 has no ``policy`` until it is first opened.
     """
 
     publication: Publication
@@ -112,7 +111,7 @@ class ListedPublication:
 
     @classmethod
     def from_dict(cls, told: dict[str, Any]) -> "ListedPublication":
-        """Return the publication that `to_dict` told, or version 0.1.0."""
+        """Return the publication from the values of `to_dict`, or from those of 0.1.0."""
         return cls(
             Publication.from_dict(told),
             told.get("policy"),
@@ -124,17 +123,17 @@ class ListedPublication:
 Listing = tuple[ListedPublication, ...]
 
 _WITHDRAWN = (
-    "The publication {!r} was withdrawn: what was published of it stays, and nothing more is "
-    "released. Declare a new one under a new name."
+    "The publication {!r} was withdrawn: its published tables stay, and nothing more is "
+    "released. Declare a new publication under a new name."
 )
 
 
 class Publications:
-    """What was declared, by name.
+    """The publications of a ledger, by name.
 
-    Guarantee: what is listed is charged, for its whole horizon. A name stands for one
-    declaration for ever: another under the same name is refused, and the same again is free.
-    Only `declare` charges anything.
+    Guarantee: a listed publication is charged for its whole horizon. A name stands for one
+    publication forever: another one under the same name is refused, and the same one again is
+    free. Only `declare` charges anything.
     """
 
     def __init__(self, states: States) -> None:
@@ -150,7 +149,7 @@ class Publications:
         return _listing(found.value) if found.version else ()
 
     def __getitem__(self, name: str) -> Publication:
-        return self._named(name).publication
+        return self._find(name).publication
 
     def declare(self, publication: Publication, session: Session) -> None:
         """Charge the whole horizon of ``publication``, and list it."""
@@ -158,7 +157,7 @@ class Publications:
         if same and (same[0].withdrawn or same[0].publication != publication):
             was = "was withdrawn" if same[0].withdrawn else "is another publication"
             raise InvalidValue(
-                f"{publication.name!r} {was}, and stays what it is; declare this one under a "
+                f"{publication.name!r} {was} and cannot be changed. Declare this one under a "
                 "new name."
             )
         if same:
@@ -171,7 +170,10 @@ class Publications:
         def add(known: Listing) -> Listing:
             named = [each for each in known if each.publication.name == publication.name]
             if named and named[0].publication != publication:
-                raise InvalidValue(f"{publication.name!r} was declared by another just now.")
+                raise InvalidValue(
+                    f"Another process has just declared {publication.name!r}. Declare this "
+                    "publication under a new name."
+                )
             return known if named else (*known, made)
 
         self._change(add)
@@ -179,44 +181,48 @@ class Publications:
     def open(self, name: str, session: Session) -> OpenStream:
         """Return the stream of a publication as it was charged; nothing is charged here.
 
-        Refused where the declarations that it uses are not those of its charge.
+        Raises:
+            InvalidValue: A declaration that the publication uses has changed since its charge.
         """
-        listed = self._named(name)
+        listed = self._find(name)
         stream = listed.publication.stream(session)
         if listed.policy is None:
             if not stream.charged:
-                raise _changed(name, (), ())
+                raise _changed_error(name, (), ())
             pinned = replace(listed, policy=stream.policy, facts=stream.facts)
             self._replace(pinned)
             return stream.guarded(self._guard(name))
         if listed.facts != stream.facts:
-            raise _changed(name, listed.facts, stream.facts)
+            raise _changed_error(name, listed.facts, stream.facts)
         return stream.under(listed.policy).guarded(self._guard(name))
 
     def _guard(self, name: str) -> Guard:
-        """What ends the steps of a publication once it is withdrawn."""
+        """Return the guard that refuses further steps once a publication is withdrawn."""
 
-        def check(told: bytes) -> None:
-            for each in _listing(told):
+        def check(stored: bytes) -> None:
+            for each in _listing(stored):
                 if each.publication.name == name and each.withdrawn:
                     raise Withdrawn(_WITHDRAWN.format(name))
 
         return Guard(self._states, NAME, check)
 
     def withdraw(self, name: str) -> None:
-        """End a publication: no period of it is released any more.
+        """End a publication, so that no further period is released.
 
-        What was published stays, and so does the charge.
+        Its published tables and its charge stay.
 
-        Guarantee: once this returns, no step is stored, whoever is at one at that moment.
+        Guarantee: after this returns, no step is stored, also by a process that is computing
+        one at that moment.
         """
-        self._replace(replace(self._named(name), withdrawn=True))
+        self._replace(replace(self._find(name), withdrawn=True))
 
-    def _named(self, name: str) -> ListedPublication:
+    def _find(self, name: str) -> ListedPublication:
         known = {each.publication.name: each for each in self.listed()}
         if name not in known:
             there = ", ".join(known) or "none yet"
-            raise UnknownName(f"There is no publication {name!r}; there are: {there}.")
+            raise UnknownName(
+                f"There is no publication {name!r}. The publications are: {there}."
+            )
         if known[name].withdrawn:
             raise InvalidValue(_WITHDRAWN.format(name))
         return known[name]
@@ -230,28 +236,28 @@ class Publications:
         )
 
     def _change(self, edit: Callable[[Listing], Listing]) -> None:
-        """Write the list as ``edit`` makes it from the newest one."""
+        """Apply ``edit`` to the newest list and store the result; retry after a conflict."""
         while True:
             found, known = self._states.find(NAME), self.listed()
-            told = json.dumps([each.to_dict() for each in edit(known)])
+            edited = json.dumps([each.to_dict() for each in edit(known)])
             try:
-                self._states.change(NAME, found, told.encode())
-            except Conflict:  # another changed the list at the same moment
+                self._states.change(NAME, found, edited.encode())
+            except Conflict:  # another process changed the list at the same moment
                 continue
             return
 
 
-def _listing(told: bytes) -> Listing:
-    return tuple(map(ListedPublication.from_dict, json.loads(told)))
+def _listing(stored: bytes) -> Listing:
+    return tuple(map(ListedPublication.from_dict, json.loads(stored)))
 
 
-def _changed(name: str, before: tuple[str, ...], now: tuple[str, ...]) -> InvalidValue:
+def _changed_error(name: str, before: tuple[str, ...], now: tuple[str, ...]) -> InvalidValue:
     gone = [f"- {fact}" for fact in before if fact not in now]
     new = [f"+ {fact}" for fact in now if fact not in before]
-    told = "\n  ".join(("", *gone, *new))
+    differences = "\n  ".join(("", *gone, *new))
     return InvalidValue(
-        f"The declarations that {name!r} uses have changed since it was charged.{told}\n"
-        "What was published stays, and nothing is charged again. Undo the change, or end this "
-        f"publication by `tacit publish withdraw {name}` and declare a new one under a new "
+        f"The declarations that {name!r} uses have changed since it was charged.{differences}\n"
+        "Its published tables stay, and nothing is charged again. Undo the change, or end this "
+        f"publication with `tacit publish withdraw {name}` and declare a new one under a new "
         "name, which is charged."
     )

@@ -1,7 +1,10 @@
 """The path of a question: its price, its run after the charge, and its margin of error.
 
-Everything that reads data after a charge runs through `run_below`, in this process or in a
-confined worker.
+`price` computes the price of a question from public facts. After the charge is durable,
+`run_below` runs the question: it asks the engine, draws noise, and stores the release. All code
+that reads data after a charge runs through `run_below`, in this process or in a confined worker
+process. The modules about intervals compute the margin of error of released values, and
+`post_processing` applies the analyst's expressions to them.
 """
 
 from tacit.query.below_charge import (

@@ -1,26 +1,29 @@
-"""The one path below a charge, for questions, fits, shares of a holdout and steps of a stream.
+"""The one path on which data is read after a charge.
 
-A charge is durable; now the data is touched. Whatever goes wrong from here on is seen by
-whoever asked, and may depend on one person's row. So a failure is treated as a release:
+Questions, fits, answers of a holdout and steps of a stream all take it. When the charge is
+durable, the data is read. From here on, the analyst sees every failure, and a failure may
+depend on one person's row. A failure is therefore treated as a release:
 
-* One attempt ends in bytes, in `Broken`, or in `EngineUnreachable`. Nothing else comes out: the
-  words of an engine may hold a value of a row.
-* An attempt that breaks before the first draw of noise is made once more, in a new worker where
-  there are workers. Nothing random had happened, so the law of what leaves is the same. The
-  retry stands in the chain, and every third one stops the population's charges.
-* After a draw nothing is run again: to run until an attempt succeeds is to choose among draws,
-  and a choice among draws has another law than one draw.
-* A second failure, or one after a draw, is written into the chain of each population, and stops
-  all charges about these people until an owner has looked.
-* An engine that cannot be reached is an outage, and no failure: no statement was sent, so no
-  row can have caused it. The charge waits, and whoever asks the same again takes it up.
+* An attempt ends in bytes, in `Broken`, or in `EngineUnreachable`. No other error leaves: the
+  message of an engine may contain a value of a row.
+* An attempt that fails before the first draw of noise is repeated once, in a new worker process
+  if there are workers. Nothing random has happened by then, so that the distribution of the
+  output is unchanged. The retry is recorded in the ledger, and every third retry stops the
+  population's charges.
+* After a draw, nothing is run again: repeating until an attempt succeeds would select among
+  draws, and a selected draw has another distribution than a single one.
+* A second failure, or a failure after a draw, is recorded in the chain of each population. It
+  stops all charges of these populations until an owner has reviewed it.
+* An engine that cannot be reached is an outage and not a failure: no statement was sent, so
+  that no row can have caused it. The charge waits, and the same question asked again resumes
+  it.
 
-What makes an outage differ from a failure: engines raise `EngineUnreachable` only where no
-connection could be had *before* a statement was sent, or where the server says that its
-operator ends the connection, that a table is locked by somebody else, or, after a statement
-that failed before its first row, that a table is gone. A connection that is lost while a
-statement runs counts as a failure, even if the server is down afterwards: one row that crashes
-the server must not look like an outage.
+The border between an outage and a failure: engines raise `EngineUnreachable` only if there was
+no connection *before* a statement was sent, or if the server says that its operator closes the
+connection, that a table is locked by another client, or, after a statement that failed before
+its first row, that a table is gone. A connection that is lost while a statement runs is a
+failure, even if the server is down afterwards: a row that crashes the server must not look like
+an outage.
 """
 
 import time
@@ -41,19 +44,20 @@ from tacit.plan import BoundedPlan
 Found = TypeVar("Found")
 
 ENGINE, NOISE, ENCODE, STORE = "engine", "noise", "encode", "store"
-"""The stages of a piece of paid work, as the operator's log names them."""
+"""The stages of paid work, with their names in the operator's log."""
 
 WORKER, TIME = "worker", "time"
-"""Two more: a child process ended by itself, or was ended at its limit in seconds."""
+"""Two more stages: a worker process ended by itself, or was killed at its time limit."""
 
 OUTAGE_SECONDS = 5.0
-"""How long an attempt waits for an engine that cannot be reached, before any noise is drawn."""
+"""Time for which an attempt waits for an engine that cannot be reached, before the first draw
+of noise."""
 
 DRAWN_SECONDS = 600.0
-"""The same after a draw, when the charge cannot be taken up again by another attempt."""
+"""Time for which an attempt waits for an engine after a draw, when it cannot be repeated."""
 
 STORE_SECONDS = 60.0
-"""How long an answer is held for a store that does not answer."""
+"""Time for which an answer is kept in memory while the store does not respond."""
 
 PAUSE = 0.25
 """Seconds between two attempts to reach an engine or a store."""
@@ -62,19 +66,19 @@ UNCHARGED = "The engine cannot be reached. Nothing was charged; ask again."
 
 
 class Broken(InternalError):
-    """One attempt failed: at which stage, and whether noise had been drawn; never why."""
+    """The failure of one attempt: its stage, and whether noise was drawn, but not its cause."""
 
     def __init__(self, stage: str, *, drawn: bool) -> None:
-        super().__init__("The question failed below the line. It stays charged.")
+        super().__init__("The question failed after it was charged. It stays charged.")
         self.stage = stage
         self.drawn = drawn
 
 
 class Progress:
-    """How far one attempt has come: its stage, and whether a draw of noise has begun.
+    """The progress of one attempt: its stage, and whether a draw of noise has begun.
 
     ``drawing`` is called before the first draw begins, and ``waiting`` whenever the engine
-    cannot be reached: a child process tells its parent so, before it can die.
+    cannot be reached. A worker process uses them to inform its parent before it can die.
     """
 
     def __init__(
@@ -95,16 +99,16 @@ class Progress:
             self._drawing()
 
     def gateway(self, entropy: Entropy) -> Gateway:
-        """A gateway that marks its draws here, whether a mechanism or a sampler makes them."""
+        """Return a gateway that reports all draws here, of mechanisms and of samplers."""
         return LiveGateway(MarkedEntropy(entropy, self.draw), self.draw)
 
     def gateway_for(self, receipt: bytes) -> Gateway:
-        """The same with fresh noise for the charge of ``receipt``."""
+        """Return a gateway with fresh noise for the charge of ``receipt``."""
         return self.gateway(SystemEntropy(receipt))
 
 
 class MarkedEntropy:
-    """Entropy that says so before its first word is taken.
+    """A source of entropy that calls ``draw`` before words are taken from it.
 
     Example:
         >>> progress = Progress()
@@ -121,31 +125,31 @@ class MarkedEntropy:
 
     @property
     def word_bits(self) -> int:
-        """The width of a word."""
+        """The number of bits of a word."""
         return self._entropy.word_bits
 
     def words(self, count: int) -> Words:
-        """``count`` words of the stream, marked first."""
+        """Return ``count`` words of the stream, after reporting the draw."""
         self._draw()
         return self._entropy.words(count)
 
 
 PaidWork = Callable[[Engine, Progress], bytes]
-"""Work that was paid for: asks the engine, draws by its progress, and gives what may leave."""
+"""Paid work: it asks the engine, draws noise through its progress, and returns the release."""
 
 Attempt = Callable[[Charge], bytes]
-"""One attempt at the work of a charge, here or in a worker."""
+"""A function that makes one attempt at the work of a charge, here or in a worker process."""
 
 
 def attempt(work: PaidWork, engine: Engine, progress: Progress) -> bytes:
-    """Run ``work`` once; what goes wrong is `Broken` or `EngineUnreachable`, and no cause."""
+    """Run ``work`` once; raise only `Broken` or `EngineUnreachable`, without their cause."""
     kind = PatientRows if isinstance(engine, RowEngine) else Patient
     unreached = False
     try:
         return work(kind(engine, progress), progress)
     except EngineUnreachable:
         unreached = not progress.drawn
-    except BaseException:  # noqa: BLE001, S110 - its words may hold a value of a row
+    except BaseException:  # noqa: BLE001, S110 - its message may contain a value of a row
         pass
     if unreached:
         raise EngineUnreachable(UNREACHED)
@@ -155,9 +159,9 @@ def attempt(work: PaidWork, engine: Engine, progress: Progress) -> bytes:
 def when_reached(
     ask: Callable[[], Found], limit: float, waiting: Callable[[], None] = lambda: None
 ) -> Found:
-    """What ``ask`` finds, tried until the engine is reached, for ``limit`` seconds at most.
+    """Return the result of ``ask``; retry it for ``limit`` seconds until the engine is reached.
 
-    ``waiting`` is called after each try in vain.
+    ``waiting`` is called after each try without success.
     """
     began = time.monotonic()
     while True:
@@ -171,17 +175,17 @@ def when_reached(
 
 
 class Patient:
-    """An engine that is waited for, where it cannot be reached: then no row was read."""
+    """An engine whose calls are retried while it cannot be reached; no row was read then."""
 
     def __init__(self, engine: Engine, progress: Progress) -> None:
         self._engine = engine
         self._progress = progress
 
     def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
-        """The secret answer to ``plan``."""
-        return self._reached(lambda: self._engine.run(plan, catalog, salt))
+        """Return the secret answer to ``plan``."""
+        return self._retry(lambda: self._engine.run(plan, catalog, salt))
 
-    def _reached(self, ask: Callable[[], Found]) -> Found:
+    def _retry(self, ask: Callable[[], Found]) -> Found:
         progress = self._progress
         progress.stage = ENGINE
         limit = DRAWN_SECONDS if progress.drawn else OUTAGE_SECONDS
@@ -189,21 +193,21 @@ class Patient:
 
 
 class PatientRows(Patient):
-    """The same over an engine that can hand on rows."""
+    """A `Patient` engine that can return rows too."""
 
     _engine: Engine
 
     def rows(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> Secret[UnitRows]:
-        """The secret rows that ``plan`` keeps."""
+        """Return the secret rows that ``plan`` keeps."""
         engine = self._engine
         if not isinstance(engine, RowEngine):
-            raise InternalError("This engine has no rows to hand on.")
-        return self._reached(lambda: engine.rows(plan, catalog, salt))
+            raise InternalError("This engine does not support reading rows.")
+        return self._retry(lambda: engine.rows(plan, catalog, salt))
 
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What the operator and the owners are told: which charge, at which stage, and no more."""
+    """A report to the operator and the owners: the charge and the stage, and nothing else."""
 
     what: str
     populations: tuple[str, ...]
@@ -212,31 +216,31 @@ class Trouble:
 
 
 RETRIED, FAILED, LATE, UNREACHABLE = "retried", "failed", "late", "unreachable"
-"""What can be told of a charge."""
+"""The kinds of `Trouble`."""
 
 Tell = Callable[[Trouble], None]
 
 Keep = Callable[[Charge, bytes], StoredRelease]
-"""Stores what an attempt at a charge gave."""
+"""A function that stores the bytes that an attempt at a charge returned."""
 
 
 class Withdrawn(InvalidValue):
-    """Raised by a `Keep`, for a public reason: nothing is stored, and nothing has failed."""
+    """The error of a `Keep` that does not store an answer for a public reason."""
 
 
 def nobody(trouble: Trouble) -> None:
-    """Tell nobody of ``trouble``."""
+    """Ignore ``trouble``: the `Tell` that reports to nobody."""
 
 
 class Deadline(Protocol):
-    """A public time at which all that was paid for ends, whatever the engine did."""
+    """A public time at which all paid work ends, independently of the engine."""
 
     def wait(self) -> None:
-        """Wait for it."""
+        """Wait until the deadline."""
         ...
 
 
-def run_below(  # noqa: PLR0913 - a charge, its work, and who is told
+def run_below(  # noqa: PLR0913 - a charge, its work, and whom to inform
     ledger: Ledger,
     charge: Charge,
     once: Attempt,
@@ -245,24 +249,28 @@ def run_below(  # noqa: PLR0913 - a charge, its work, and who is told
     deadline: Deadline | None = None,
     keep: Keep | None = None,
 ) -> StoredRelease:
-    """The stored answer to ``charge``: at most two attempts, and never a second draw.
+    """Return the stored answer to ``charge``, after at most two attempts and one draw.
 
-    ``keep`` stores what an attempt gave, where the ledger alone does not do: a share of a
-    holdout is decided in the unit of work that stores it. What fails there is not run again.
-
-    Where there is a ``deadline``, nothing is written or told before it, so that neither the
-    ledger nor the log shows how long the engine took; an attempt that reached its limit in
-    seconds is then late.
-
-    What happened is recorded before anybody is told, and whether or not they can be.
+    Args:
+        ledger: The ledger that has the charge.
+        charge: The durable charge.
+        once: The function that makes one attempt.
+        tell: The function to which trouble is reported. Trouble is recorded in the ledger
+            before it is reported, and also if the report fails.
+        deadline: If it is set, nothing is written or reported before it, so that neither the
+            ledger nor the log shows how long the engine took. An attempt that reached its time
+            limit is then late.
+        keep: The function that stores the answer, if the ledger alone is not enough: an answer
+            of a holdout is decided in the unit of work that stores it. A failure there is not
+            run again.
 
     Guarantee: when this returns, the answer is durable. When it raises `EngineUnreachable`, no
     noise was drawn, and the charge waits. When it raises anything else but `AnswerLost`, the
-    populations of the charge are locked until an owner has looked.
+    populations of the charge are locked until an owner has reviewed the failure.
     """
     retried: list[Broken] = []
 
-    def told(what: str, stage: str) -> None:
+    def report(what: str, stage: str) -> None:
         names = tuple(entry.population for entry in charge.entries)
         _tell(tell, Trouble(what, names, charge.receipt, stage))
 
@@ -275,59 +283,59 @@ def run_below(  # noqa: PLR0913 - a charge, its work, and who is told
             ended = UNREACHABLE
         except Broken as found:
             broken = found
-            again = not (found.drawn or charge.retried or _over(found, deadline))
-            if again and (deadline is not None or _written(partial(ledger.retry, charge))):
+            again = not (found.drawn or charge.retried or _is_over(found, deadline))
+            if again and (deadline is not None or _write(partial(ledger.retry, charge))):
                 retried.append(found)
                 charge = charge.run_again()
                 continue
-        except Exception:  # noqa: BLE001 - of what carries the work: nobody knows how far it was
+        except Exception:  # noqa: BLE001 - outside the work itself: its progress is unknown
             broken = Broken(WORKER, drawn=True)
         break
     if deadline is not None:
         deadline.wait()
         if retried:
-            _written(lambda: ledger.retry(charge))
+            _write(lambda: ledger.retry(charge))
     for each in retried:
-        told(RETRIED, each.stage)
+        report(RETRIED, each.stage)
     if ended == UNREACHABLE:
-        _written(lambda: ledger.park(charge))
-        told(UNREACHABLE, ENGINE)
+        _write(lambda: ledger.park(charge))
+        report(UNREACHABLE, ENGINE)
         raise EngineUnreachable(UNREACHED)
     if ended == FAILED and deadline is not None and broken.stage == TIME:
-        _written(lambda: ledger.miss(charge))
-        told(LATE, TIME)
+        _write(lambda: ledger.miss(charge))
+        report(LATE, TIME)
         raise Broken(TIME, drawn=broken.drawn)
     if not ended:
-        kept = _keep(keep or ledger.keep, charge, body)
-        if kept is not None:
-            return kept
+        stored = _keep(keep or ledger.keep, charge, body)
+        if stored is not None:
+            return stored
         broken = Broken(STORE, drawn=True)
     found_after_all = _record_failure(ledger, charge)
-    told(FAILED, broken.stage)
+    report(FAILED, broken.stage)
     if found_after_all is not None:
         return found_after_all
     raise Broken(broken.stage, drawn=broken.drawn)
 
 
 def _tell(tell: Tell, trouble: Trouble) -> None:
-    """Tell of ``trouble``, which is recorded already, where anybody can be told.
+    """Report ``trouble``, which is recorded already, and ignore a failure of the report.
 
-    A log that cannot be written, such as a pipe whose reader has gone, must not keep a failure
-    from being recorded, nor an answer from whoever paid for it.
+    A log that cannot be written, such as a pipe without a reader, must not prevent that a
+    failure is recorded, nor that an analyst receives a paid answer.
     """
     try:
         tell(trouble)
-    except Exception:  # noqa: BLE001 - there is nobody else to tell
+    except Exception:  # noqa: BLE001 - there is nowhere else to report it
         return
 
 
-def _over(broken: Broken, deadline: Deadline | None) -> bool:
-    """Whether the time for attempts is over."""
+def _is_over(broken: Broken, deadline: Deadline | None) -> bool:
+    """Return whether the time for attempts is over."""
     return deadline is not None and broken.stage == TIME
 
 
-def _written(write: Callable[[], None]) -> bool:
-    """Whether ``write`` could write to the store, which is waited for."""
+def _write(write: Callable[[], None]) -> bool:
+    """Call ``write``, retried while the store does not respond; return whether it succeeded."""
     ends = time.monotonic() + STORE_SECONDS
     while True:
         try:
@@ -341,10 +349,10 @@ def _written(write: Callable[[], None]) -> bool:
 
 
 def _keep(keep: Keep, charge: Charge, body: bytes) -> StoredRelease | None:
-    """The answer, stored; None where the store could not, though it was waited for.
+    """Store the answer and return it; return None if the store does not respond in time.
 
-    The same bytes are offered again: nothing is drawn. `AnswerLost` says that another charge
-    took the place of this answer, which must be forgotten.
+    A retry stores the same bytes, without another draw. `AnswerLost` says that another charge
+    has replaced this one, so that this answer must be discarded.
     """
     ends = time.monotonic() + STORE_SECONDS
     while True:
@@ -361,9 +369,10 @@ def _keep(keep: Keep, charge: Charge, body: bytes) -> StoredRelease | None:
 
 
 def _record_failure(ledger: Ledger, charge: Charge) -> StoredRelease | None:
-    """Write the failure into the chains; the answer, where it was stored after all.
+    """Record the failure in the chains; return the answer if it was stored after all.
 
-    A store that does not answer charges nobody meanwhile, and is told as soon as it does.
+    While the store does not respond, it cannot record charges either. The failure is then
+    recorded by a thread, as soon as the store responds.
     """
     try:
         return ledger.fail(charge)

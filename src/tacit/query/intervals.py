@@ -1,7 +1,8 @@
-"""A column of the answer, with its intervals: arithmetic on what was released.
+"""Columns of an answer with their confidence intervals, and the errors to expect of them.
 
-An interval speaks of this table after bounding: rows that were not kept, and values beyond the
-bounds of their columns, are not in the exact value that it holds.
+Everything here is post-processing: it uses released tallies and the public quote. An interval
+is about the table after bounding. The exact value that it contains is computed without rows
+above the contribution limits, and with values clamped to the bounds of their columns.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,23 +19,24 @@ from tacit.query.quote import Quote
 from tacit.query.selected_count import kept_count
 
 CONFIDENCE = Fraction(19, 20)
-"""How often an interval holds the exact value of the table after bounding, at least."""
+"""Least probability with which an interval contains the exact value after bounding."""
 
 MOST_ROWS = 10**9
-"""Rows of a group for which the rounding of floats is within the interval of their sum."""
+"""Largest number of rows of a group for which the interval of a sum covers the rounding of
+floats."""
 
 
 def column_of(
     name: str, reading: tallies.Reading, quote: Quote, released: list[list[int]]
 ) -> ReleasedColumn:
-    """The values that ``reading`` makes of the released tallies, each with its interval."""
-    found = tuple(_found(reading, quote, released))
+    """Return the values that ``reading`` computes from released tallies, with intervals."""
+    found = tuple(_values(reading, quote, released))
     values = tuple(value for value, _ in found)
     intervals = tuple(interval for _, interval in found)
     return ReleasedColumn(name, values, intervals, CONFIDENCE)
 
 
-def _found(
+def _values(
     reading: tallies.Reading, quote: Quote, released: list[list[int]]
 ) -> Iterator[Found]:
     match reading:
@@ -58,24 +60,26 @@ def _found(
             yield from extremes(reading, quote, released, CONFIDENCE)
 
 
-# ------------------------------------------------------------------ expected
-# How much an answer will miss by, before it is asked: a function of the quote alone.
+# Errors to expect ----------------------------------------------------------------------------
+#
+# The margin of error that an answer will have is a function of the quote, so that an analyst
+# can see it before anything is charged.
 
 SIZES = (10, 100, 1000, 10_000)
-"""Rows of a group that errors are told for, where they depend on it."""
+"""Group sizes for which errors are shown, if they depend on the size."""
 
 MOST_SIZES, LARGEST = 10, 10**12
 MANY = 10**6
-"""Units of a group that no selection hides."""
+"""Number of units of a group that is large enough to pass every key selection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a column misses the exact value by at most, with 95%, in its own units.
+    """The margin of error of a column with probability 95%, in units of the column.
 
-    Counts and sums have one error, ``always``. The others have one for each size of a group,
-    where its values are spread evenly over their range: half of the interval's length, or all
-    of it for the least and the greatest, whose intervals lie on one side.
+    Counts and sums have one margin, ``always``. Other aggregates have one for each group size,
+    computed for values that are spread evenly over their range. It is half of the interval's
+    length, or the whole length for MIN and MAX, whose intervals lie on one side.
     """
 
     name: str
@@ -84,35 +88,39 @@ class Expected:
 
 
 def expected(quote: Quote, assume_size: Sequence[int] = SIZES) -> tuple[Expected, ...]:
-    """The error of each measure of ``quote``, under the question's own names.
+    """Return the margin of error of each measure of ``quote``.
 
-    Guarantee: a function of the quote, which is public; no data is read.
+    Guarantee: the result is a function of the quote, which is public; no data is read.
     """
     check_sizes(assume_size)
     measures = zip(quote.question.plan.measures, quote.bound.readings, strict=True)
     return tuple(
-        _expected(measure.name, reading, quote, tuple(assume_size))
+        _expected_error(measure.name, reading, quote, tuple(assume_size))
         for measure, reading in measures
     )
 
 
 def check_sizes(assume_size: Sequence[int]) -> None:
-    """Refuse sizes that no group has, or more of them than are looked at."""
+    """Refuse group sizes that are out of range, and a list that is too long."""
     if not 1 <= len(assume_size) <= MOST_SIZES:
         raise InvalidValue(
-            f"Errors are told for 1 to {MOST_SIZES} sizes, and {len(assume_size)} were given."
+            f"The number of assumed group sizes must be from 1 to {MOST_SIZES}; "
+            f"{len(assume_size)} were given."
         )
     for size in assume_size:
         if not 1 <= size <= LARGEST:
-            raise InvalidValue(f"A group has 1 to {LARGEST} rows, and {size} was assumed.")
+            raise InvalidValue(
+                f"An assumed group size must be from 1 to {LARGEST} rows; {size} was given."
+            )
 
 
-def _expected(
+def _expected_error(
     name: str, reading: tallies.Reading, quote: Quote, sizes: tuple[int, ...]
 ) -> Expected:
     match reading:
         case tallies.TotalReading():
-            # a great one: groups that hardly pass a selection have more to say
+            # for a large group: the interval of a group that barely passes a selection is
+            # longer
             low, high = _intervals(reading, quote, [[MANY] for _ in quote.tallies])[0]
             return Expected(name, always=(high - low) / 2)
         case tallies.MeanReading() | tallies.VarianceReading():
@@ -121,12 +129,12 @@ def _expected(
             return Expected(name, by_size=tuple(zip(sizes, errors, strict=True)))
         case tallies.QuantileReading() | tallies.ExtremeReading():
             ranks = _ranks(reading, quote)
-            apart = tuple((size, _apart(reading.cells, ranks, size)) for size in sizes)
-            return Expected(name, by_size=apart)
+            by_size = tuple((size, _distance(reading.cells, ranks, size)) for size in sizes)
+            return Expected(name, by_size=by_size)
 
 
 def _intervals(reading: tallies.Reading, quote: Quote, made: list[list[int]]) -> list[Interval]:
-    """The intervals that a release of these very numbers would show."""
+    """Return the intervals that a release of the tallies ``made`` would have."""
     intervals = column_of("", reading, quote, made).intervals
     return [interval for interval in intervals if interval is not None]
 
@@ -134,7 +142,7 @@ def _intervals(reading: tallies.Reading, quote: Quote, made: list[list[int]]) ->
 def _even(
     reading: tallies.MeanReading | tallies.VarianceReading, quote: Quote, sizes: tuple[int, ...]
 ) -> list[list[int]]:
-    """The tallies of groups whose values are spread evenly over their range."""
+    """Return the tallies of groups whose values are spread evenly over their range."""
     made = [[0] * len(sizes) for _ in quote.tallies]
     mean = reading.mean if isinstance(reading, tallies.VarianceReading) else reading
     made[mean.count] = list(sizes)
@@ -148,35 +156,34 @@ def _even(
 
 
 def _ranks(reading: tallies.QuantileReading | tallies.ExtremeReading, quote: Quote) -> Fraction:
-    """How many ranks noise does not tell apart."""
+    """Return the number of ranks that noise makes indistinguishable."""
     if isinstance(reading, tallies.QuantileReading):
-        # a reach is half as long again as the one before
+        # the mechanism tries reaches of which each is 1.5 times as long as the one before
         return quantile_of(quote, reading).margin * Fraction(3, 2)
     noise = RankNoise.of(quote.tallies[reading.tree].mechanism, tree_of(quote, reading.tree))
     reaches = noise.reaches(Fraction(int(reading.greatest)), 1 - CONFIDENCE)
     return Fraction(float(reaches.max()))
 
 
-def _apart(cells: tallies.TreeCells, ranks: Fraction, size: int) -> Fraction:
-    """How far values lie apart whose ranks are so far apart among ``size`` values."""
+def _distance(cells: tallies.TreeCells, ranks: Fraction, size: int) -> Fraction:
+    """Return the distance of two values that are ``ranks`` apart among ``size`` even values."""
     whole = (cells.high - cells.low) * cells.step
     return min(whole, whole * ranks / size + cells.steps * cells.step)
 
 
-# ------------------------------------------------------------------ covers
-# What the interval of a column covers, in a sentence that stands beside it.
+# What an interval covers ---------------------------------------------------------------------
 
-TABLE = "this table, after its rows were bounded"
-"""An interval speaks of these rows, and not of those whom they may stand for."""
+TABLE = "this table, after contribution limits and clamping"
+"""The rows that an interval is about. It is not about the people whom these rows represent."""
 
 
 def covers(reading: tallies.Reading) -> str:
-    """What the exact value is that the interval holds.
+    """Return a description of the exact value that the interval of a column contains.
 
     Example:
         >>> from fractions import Fraction
         >>> covers(tallies.TotalReading(0, Fraction(1)))
-        'the exact total of this table, after its rows were bounded'
+        'the exact total of this table, after contribution limits and clamping'
     """
     match reading:
         case tallies.TotalReading():
@@ -185,13 +192,13 @@ def covers(reading: tallies.Reading) -> str:
             return f"the exact mean of {TABLE}"
         case tallies.VarianceReading():
             what = "standard deviation" if reading.root else "variance"
-            of = ", as of a sample" if reading.sample else ""
+            of = ", with divisor n - 1" if reading.sample else ""
             return f"the exact {what} of {TABLE}{of}"
         case tallies.QuantileReading():
             return f"the {plain(reading.fraction)} quantile of {TABLE}"
         case tallies.ExtremeReading():
             end, side = ("greatest", "above") if reading.greatest else ("least", "below")
             return (
-                f"the {end} value of {TABLE}, which lies at the released one or {side} it, "
-                "the last rank that noise does not hide"
+                f"the {end} value of {TABLE}; it is the released value or lies {side} it, "
+                "because noise hides the last ranks"
             )

@@ -1,4 +1,10 @@
-"""The quotient of two noisy totals, such as a sum over a count, and what it can be."""
+"""Confidence intervals of means, variances and standard deviations.
+
+A mean is a quotient of two noisy totals, a sum and a count. `Ratio` computes its interval by
+Fieller's method. `Spread` does the same for a variance, which combines three noisy totals. Both
+take the noise of all totals into account at once, which gives shorter intervals than adding the
+errors of each.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,17 +20,19 @@ from tacit.plan import MeanReading, VarianceReading
 from tacit.query.quote import Quote
 
 FLOAT_MARGIN = 1e-9
-"""More than the floats of a root can be wrong by, as a part of it."""
+"""Relative margin for the rounding of floats in a square root; the real error is smaller."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """Where exact quotients lie, by how far two totals reach with some probability.
+    """The confidence interval of a quotient of two noisy totals.
 
-    Guarantee: of Gaussian noise, top - quotient * bottom is Gaussian too, of a variance that
-    the quotient decides; the interval holds the quotients for which it is as small as it should
-    be. Of other noise, both totals are within their own reach, at half of the doubt each.
-    The exact bottom is taken to be at least 1.
+    ``top_reach`` and ``bottom_reach`` are the margins of error of the two totals.
+
+    Guarantee: if both noises are Gaussian, top - quotient * bottom is Gaussian too, with a
+    variance that depends on the quotient; the interval contains the quotients for which this
+    difference is within its margin. For other noise, each total is within its own margin, with
+    half of the probability of error each. The exact bottom is assumed to be at least 1.
     Reference: Fieller 1954.
 
     Example:
@@ -40,17 +48,17 @@ class Ratio:
 
     @classmethod
     def of(cls, top: Mechanism, bottom: Mechanism, confidence: Fraction) -> Self:
-        """The quotient of what these two release, at this confidence."""
+        """Return the interval rule for the quotient of two released totals."""
         if isinstance(top, Gaussian) and isinstance(bottom, Gaussian):
             sure = NormalDist().inv_cdf(float(1 + confidence) / 2)
-            # a whole step more for each: integers have their probability in lumps
+            # one step more for each: the distribution of integers is discrete
             one, other = (Fraction(sure * sqrt(part.variance) + 1) for part in (top, bottom))
             return cls(one, other, gaussian=True)
         each = 1 - (1 - confidence) / 2
         return cls(top.error(each), bottom.error(each), gaussian=False)
 
     def interval(self, top: Fraction | int, bottom: int) -> Interval | None:
-        """Where the quotient lies; None where it can lie anywhere."""
+        """Return the interval of the quotient; None if it is unbounded."""
         if bottom <= self.bottom_reach:
             return None
         if self.gaussian:
@@ -63,29 +71,27 @@ class Ratio:
         return min(ends), max(ends)
 
     def _fieller(self, top: Fraction | int, bottom: int) -> Interval:
-        """All q with (top - q * bottom)**2 <= top_reach**2 + (q * bottom_reach)**2."""
+        """Return all q with (top - q * bottom)**2 <= top_reach**2 + (q * bottom_reach)**2."""
         noise, below = float(self.top_reach), float(self.bottom_reach)
         over, square = float(top), float(bottom) ** 2 - below**2
-        # the discriminant, without its great terms, which cancel
+        # the discriminant, without its largest terms, which cancel
         root = sqrt((noise * bottom) ** 2 + (over * below) ** 2 - (noise * below) ** 2)
         middle, root = over * float(bottom), root * (1 + FLOAT_MARGIN)
         return Fraction((middle - root) / square), Fraction((middle + root) / square)
 
 
-# ------------------------------------------------------------------ spread
-# What the variance of a group can be, by all of its noise at once.
-
-
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Where exact variances lie, by how far three totals reach with some probability.
+    """The confidence interval of a variance from three totals with Gaussian noise.
 
-    Guarantee: at the exact mean, the sum of squares around it, less variance * count, is
-    Gaussian noise of a variance that both decide. The interval holds the variances for which it
-    is as small as it should be, at some mean of the mean's own interval. Around the mean the
-    squares change by little, so that little is lost.
+    ``squares``, ``values`` and ``rows`` are the margins of error of the three totals, in units
+    of squares, of values, and of rows.
 
-    The reaches are in the units of the squares, of the values, and of rows.
+    Guarantee: at the exact mean, the sum of squares around it, minus variance * count, is
+    Gaussian noise whose variance depends on the mean and on the variance. The interval contains
+    the variances for which this noise is within its margin, for some mean in the mean's own
+    interval. Near the exact mean the squares change little, so that the interval is not much
+    longer than for a known mean.
     """
 
     squares: float
@@ -95,7 +101,7 @@ class Spread:
 
     @classmethod
     def of(cls, reading: VarianceReading, quote: Quote, confidence: Fraction) -> Self | None:
-        """The spread at this confidence; None where some noise is not Gaussian."""
+        """Return the interval rule at this confidence; None if some noise is not Gaussian."""
         sure = NormalDist().inv_cdf(float(1 + confidence) / 2)
         reaches = []
         for place in (reading.squares, reading.mean.total, reading.mean.count):
@@ -110,31 +116,31 @@ class Spread:
     def interval(
         self, reading: VarianceReading, found: tuple[int, int, int], mean: Interval
     ) -> Interval | None:
-        """Where the variance lies, by the three totals and the mean's interval."""
+        """Return the interval of the variance from the three totals and the mean's interval."""
         square, total, count = found
         centre = reading.mean.centre - reading.centre
         low, high = (end - reading.centre for end in mean)
         middle = (total * reading.mean.step + count * centre) / max(count, 1)
         around = square * reading.step + count * (reading.middle - middle**2)
         farthest = max((low - middle) ** 2, (high - middle) ** 2)
-        # what a row adds beside its own variance, at any of the means
+        # the amount that a row adds in addition to the variance, for all means in the interval
         near, far = square_range(low - centre, high - centre)
         offset = reading.middle - centre**2
         reach = sqrt(self.squares**2 + 4 * float(max(low**2, high**2)) * self.values**2)
-        # a whole step more for each: integers have their probability in lumps
+        # one step more for each: the distribution of integers is discrete
         ratio = Ratio(Fraction(reach + self.step), Fraction(self.rows + 1), gaussian=True)
         ends = []
-        for beside in (near + offset, far + offset):
+        for shift in (near + offset, far + offset):
             for top in (around, around + count * farthest):
-                interval = ratio.interval(top - count * beside, count)
+                interval = ratio.interval(top - count * shift, count)
                 if interval is None:
                     return None
-                ends += [end + beside for end in interval]
+                ends += [end + shift for end in interval]
         return min(ends), max(ends)
 
 
 def square_range(low: Fraction, high: Fraction) -> Interval:
-    """The least and the greatest square of a number between two others.
+    """Return the least and the greatest square of a number between ``low`` and ``high``.
 
     Example:
         >>> square_range(Fraction(-1), Fraction(2))
@@ -144,20 +150,19 @@ def square_range(low: Fraction, high: Fraction) -> Interval:
     return (Fraction(0) if low <= 0 <= high else min(squares)), max(squares)
 
 
-# ------------------------------------------------------------------ moment
-# Means, variances and deviations, with what they can be.
+# Values with their intervals -----------------------------------------------------------------
 
 Found = tuple[Fraction, Interval]
 """A released value and its interval."""
 
 DIGITS = 20
-"""Decimal digits of a root."""
+"""Number of decimal digits of a square root."""
 
 
 def means(
     reading: MeanReading, quote: Quote, released: list[list[int]], confidence: Fraction
 ) -> Iterator[Found]:
-    """The mean of each group; the exact one is in the interval with this probability."""
+    """Yield the mean of each group and an interval with the given confidence."""
     ratio = _over_count(reading.total, reading, quote, confidence)
     for total, count in zip(released[reading.total], released[reading.count], strict=True):
         value = _inside(reading, reading.centre + total * reading.step / max(count, 1))
@@ -165,7 +170,7 @@ def means(
         if found is None:
             yield value, (reading.low - reading.rounding, reading.high + reading.rounding)
             continue
-        # a bound that is no float lies beyond its own step, by no more than rounding moves it
+        # the exact mean may lie beyond a bound that is not a float, by at most the rounding
         low, high = (_inside(reading, reading.centre + end * reading.step) for end in found)
         yield value, (min(value, low - reading.rounding), max(value, high + reading.rounding))
 
@@ -173,10 +178,11 @@ def means(
 def variances(
     reading: VarianceReading, quote: Quote, released: list[list[int]], confidence: Fraction
 ) -> Iterator[Found]:
-    """The variance of each group, or its root.
+    """Yield the variance of each group, or its square root, and an interval.
 
-    The interval holds where those of the mean, of the squares and, for a sample, of the count
-    do; the squares have most of the doubt, since they decide how long it is.
+    The interval is correct if those of the mean, of the squares and, for a sample, of the count
+    are. Most of the allowed probability of error is given to the squares, because they
+    determine the length of the interval.
     """
     aside = (1 - confidence) / 5
     rest = confidence + (2 if reading.sample else 1) * aside
@@ -191,7 +197,7 @@ def variances(
         value = square * reading.step / max(count, 1) + reading.middle
         value -= (middle - reading.centre) ** 2
         if spread is None:
-            interval = _apart(reading, ratio.interval(square, count), reach)
+            interval = _combine(reading, ratio.interval(square, count), reach)
         else:
             interval = spread.interval(reading, found, reach)
         low, high = interval or (Fraction(0), _most(reading))
@@ -199,13 +205,13 @@ def variances(
         if reading.sample:
             value *= _sample_factor(Fraction(count))
             high *= _sample_factor(count - below)
-        yield _shown(reading, value, (low, high))
+        yield _clamp(reading, value, (low, high))
 
 
-def _apart(
+def _combine(
     reading: VarianceReading, squares: Interval | None, mean: Interval
 ) -> Interval | None:
-    """Where the variance lies, by the mean square and the mean, each by itself."""
+    """Return the interval of the variance from those of the mean square and of the mean."""
     if squares is None:
         return None
     near, far = square_range(mean[0] - reading.centre, mean[1] - reading.centre)
@@ -223,19 +229,19 @@ def _inside(reading: MeanReading, value: Fraction) -> Fraction:
 
 
 def _sample_factor(count: Fraction) -> Fraction:
-    """What makes the variance of rows that of a sample; there are two rows at least."""
+    """Return n / (n - 1), which turns a population variance into a sample variance; n >= 2."""
     rows = max(count, Fraction(2))
     return rows / (rows - 1)
 
 
 def _most(reading: VarianceReading) -> Fraction:
-    """The greatest variance within the bounds: half of the rows at each end."""
+    """Return the largest variance within the bounds: half of the rows are at each bound."""
     most = (reading.mean.high - reading.mean.low) ** 2 / 4
     return 2 * most if reading.sample else most
 
 
-def _shown(reading: VarianceReading, value: Fraction, interval: Interval) -> Found:
-    """A variance within what the bounds allow, or its root."""
+def _clamp(reading: VarianceReading, value: Fraction, interval: Interval) -> Found:
+    """Return a variance, or its root, and its interval, clamped to the possible range."""
     most = _most(reading)
     low, value, high = (
         min(max(part, Fraction(0)), most) for part in (interval[0], value, interval[1])

@@ -1,4 +1,10 @@
-"""Drive an estimator: each step that it asks for is run by the engine, and sent back boxed."""
+"""The work of a paid question or a paid fit.
+
+`run` answers a question: the engine computes tallies, mechanisms release them with noise, and
+the columns of the answer are computed from released values. `drive` fits a model: it runs each
+step of an estimator on the engine, and sends the result back as a secret. `QuoteWork` is the
+function that a session or a worker process calls below the charge.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,33 +23,36 @@ from tacit.query.below_charge import ENCODE, Progress
 from tacit.query.intervals import column_of
 from tacit.query.quote import FitQuote, Quote
 
+# Fits ----------------------------------------------------------------------------------------
+
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """Where the rows of a fit are: an engine, its catalogue, and the salt of their order."""
+    """The data of a fit: an engine, its catalogue, and the salt of the row-order hash."""
 
     engine: Engine
     catalog: core.Catalog
     salt: bytes
 
     def answer(self, step: Step) -> Any:
-        """What ``step`` asked for: secrets, one for each tally, or one of rows."""
+        """Return the answer to ``step``: a secret for each tally, or one secret of rows."""
         if not isinstance(step, RowsOf):
             return self.engine.run(step, self.catalog, self.salt).tallies
         if not isinstance(self.engine, RowEngine):
-            raise InternalError("This engine has no rows to hand on.")
+            raise InternalError("This engine does not support reading rows.")
         return self.engine.rows(step.plan, self.catalog, self.salt)
 
 
 def drive(
     estimator: Estimator[Gateway], training: Training, data: Data, gateway: Gateway
 ) -> tuple[core.Parameter, ...]:
-    """The parameters that ``estimator`` learns; its event was charged before, or is not.
+    """Run all steps of ``estimator`` and return its parameters.
 
-    Secrets go in and none comes out: they are opened at the ``gateway``.
+    The caller must have charged the estimator's event, unless the data is not personal.
+    Secrets are opened only at the ``gateway``, so that the parameters contain none.
     """
     steps = estimator.steps(training, gateway)
-    # a warning would be an error where somebody made it one, and then tell of the data
+    # a floating-point warning depends on the data, and can be configured to raise an error
     with np.errstate(all="ignore"):
         try:
             step = next(steps)
@@ -57,26 +66,25 @@ def drive(
 def fitted(
     estimator: Estimator[Gateway], training: Training, data: Data, charge: bytes
 ) -> tuple[core.Parameter, ...]:
-    """The parameters that ``estimator`` learns, with fresh noise keyed by a ``charge``."""
+    """Return the parameters of ``estimator``, fitted with fresh noise keyed by ``charge``."""
     return drive(estimator, training, data, LiveGateway(SystemEntropy(charge)))
 
 
 def run_fit(
     quote: FitQuote, engine: Engine, catalog: core.Catalog, salt: bytes, gateway: Gateway
 ) -> tuple[core.ReleasedColumn, ...]:
-    """The parameters of a fit that was paid for, as columns."""
+    """Run a paid fit and return its parameters as columns."""
     data = Data(engine, catalog, salt)
     return core.columns_of(drive(quote.estimator, quote.training, data, gateway))
 
 
-# ------------------------------------------------------------------ run
-# Run a paid question: the engine counts, mechanisms release, the rest is arithmetic.
+# Questions -----------------------------------------------------------------------------------
 
 
 def run(
     quote: Quote, engine: Engine, catalog: core.Catalog, salt: bytes, gateway: Gateway
 ) -> tuple[core.ReleasedColumn, ...]:
-    """The released columns under the question's own names, in the order of its keys."""
+    """Run a paid question and return its released columns, in the order of its keys."""
     groups, released = release(quote, engine.run(quote.bound.plan, catalog, salt), gateway)
     plan = quote.question.plan
     keys = [
@@ -93,16 +101,16 @@ def run(
 def release(
     quote: Quote, table: SecretTable, gateway: Gateway
 ) -> tuple[tuple[core.Group, ...], list[list[int]]]:
-    """The groups of the answer, and for each tally its integers with noise, group by group.
+    """Return the groups of the answer, and for each tally its noisy integers by group.
 
-    Where the keys are not public the first tally selects the groups, and of the others only
-    what belongs to these is opened.
+    If the keys are not public, the first tally selects the groups, and the other tallies are
+    released only for the selected groups.
     """
     priced, secrets = quote.tallies, table.tallies
     groups, selected = public_groups(quote.bound.plan), []
     if groups is None:
         if table.groups is None:
-            raise InternalError("An engine tells which groups it found, where they are secret.")
+            raise InternalError("An engine must return the groups it found if they are secret.")
         first, *priced_rest = priced
         chosen = select(first.mechanism, table.groups, secrets[0], first.sensitivity, gateway)
         groups, selected = chosen.groups, [chosen.released.tolist()]
@@ -122,25 +130,24 @@ def released_by(
     receipt: bytes,
     noted: Sequence[str] = (),
 ) -> core.Release:
-    """The release that the charge of ``receipt`` paid for.
+    """Return the release that the charge of ``receipt`` paid for.
 
-    Its guarantee adds what was ``noted`` of earlier answers about the same people: how many
-    were late, failed or were run twice, and the least price of a question.
+    ``noted`` is added to the assumptions of its guarantee: how many earlier answers about the
+    same population were late, failed or were run twice, and the least price of a question.
     """
     assumed = (*quote.assumptions, *noted)
     guarantee = core.Guarantee(quote.population, quote.loss, assumed, quote.event.numerics)
     return core.Release(columns, guarantee, receipt)
 
 
-# ------------------------------------------------------------------ paid work
-# The work of a paid question or fit: one function, here and in a worker.
+# The function that runs below the charge -----------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class QuoteWork:
-    """What a paid quote does to the data: the engine counts, noise is drawn, bytes come out.
+    """The work of a paid quote: ask the engine, draw noise, and return the encoded release.
 
-    ``noted`` is what the guarantee adds about earlier answers.
+    ``noted`` are the sentences that the guarantee adds about earlier answers.
     """
 
     quote: Quote | FitQuote
@@ -150,7 +157,7 @@ class QuoteWork:
     noted: Sequence[str] = ()
 
     def __call__(self, engine: Engine, progress: Progress) -> bytes:
-        """The bytes of the release; only the ledger may hand them on."""
+        """Return the encoded release, which must be stored in the ledger before it is shown."""
         quote, gateway = self.quote, progress.gateway_for(self.receipt)
         if isinstance(quote, FitQuote):
             columns = run_fit(quote, engine, self.catalog, self.salt, gateway)

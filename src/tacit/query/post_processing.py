@@ -1,4 +1,9 @@
-"""A released value, or what was computed of some, and the range that goes with it."""
+"""Post-processing of a release: output expressions, HAVING, ORDER BY and LIMIT.
+
+Only released values are used, so that it costs no privacy budget. Interval arithmetic gives
+each computed value an interval: `IntervalValue` is a value with its interval and the
+probability that the interval is wrong.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,15 +18,18 @@ from tacit.plan import Post
 from tacit.plan import expression as expr
 
 Plain = Fraction | Key | bool | None
-"""What a computed column holds."""
+"""The type of a computed value."""
 
 
 @dataclass(frozen=True, slots=True)
 class IntervalValue:
-    """A value, the interval around it if it has noise, and how likely that is to miss at most.
+    """A value, its interval if it has noise, and an upper bound on the interval's error.
 
-    Guarantee: where the intervals of two parts hold, so does that of what is computed of them;
-    doubts add up.
+    ``doubt`` is an upper bound on the probability that the interval does not contain the exact
+    value.
+
+    Guarantee: if the intervals of two values contain their exact values, then so does the
+    interval of a value that is computed from both. Doubts add up (union bound).
 
     Example:
         >>> near = IntervalValue(Fraction(10), (Fraction(8), Fraction(12)), Fraction(1, 20))
@@ -37,7 +45,7 @@ class IntervalValue:
     def number(self) -> Fraction:
         """The value, which must be a number."""
         if isinstance(self.value, bool) or not isinstance(self.value, int | Fraction):
-            raise InvalidValue("Arithmetic after a release takes numbers.")
+            raise InvalidValue("Arithmetic with released values needs numbers.")
         return Fraction(self.value)
 
     def __add__(self, other: "IntervalValue") -> "IntervalValue":
@@ -50,7 +58,7 @@ class IntervalValue:
         return self._with(other, expr.Operation.MULTIPLY)
 
     def __truediv__(self, other: "IntervalValue") -> "IntervalValue":
-        """The quotient, NULL by 0; nothing is said about it where the divisor may be 0."""
+        """Return the quotient: NULL if the divisor is 0, without interval if it may be 0."""
         if self.value is None or other.value is None or other.number == 0:
             return IntervalValue(None)
         low, high = other.interval or (other.number, other.number)
@@ -82,8 +90,7 @@ def _apply(operation: expr.Operation, left: Fraction, right: Fraction) -> Fracti
             return left * right
 
 
-# ------------------------------------------------------------------ post
-# The answer as the analyst asked for it: expressions, HAVING, ORDER BY and LIMIT.
+# Evaluation over a release -------------------------------------------------------------------
 
 Row = Mapping[str, IntervalValue]
 """One row of a release, by the names of its columns."""
@@ -96,10 +103,10 @@ OPERATIONS: dict[expr.Operation, Callable[[IntervalValue, IntervalValue], Interv
 
 
 def posted(release: Release, post: Post) -> Release:
-    """``release`` with its columns computed, and its rows chosen, ordered and cut.
+    """Return ``release`` after HAVING, ORDER BY, LIMIT and the output expressions.
 
-    Guarantee: free: only released values are looked at. The interval of a computed value holds
-    where those of its parts do, and its confidence says so.
+    Guarantee: only released values are used, so that nothing is charged. The confidence of a
+    computed column takes the intervals of all its parts into account.
     """
     rows = [_row(release, place) for place in range(len(release.columns[0].values))]
     if post.having is not None:
@@ -116,7 +123,7 @@ def posted(release: Release, post: Post) -> Release:
 
 
 def estimate(expression: expr.Expression, row: Row) -> IntervalValue:
-    """The value of ``expression`` for one row of a release."""
+    """Return the value of ``expression`` for one row of a release."""
     match expression:
         case expr.Field(name):
             return row[name]
@@ -135,18 +142,18 @@ def estimate(expression: expr.Expression, row: Row) -> IntervalValue:
             expr.Compare() | expr.OneOf() | expr.IsNull() | expr.And() | expr.Or() | expr.Not()
         ):
             return IntervalValue(_truth(expression, row))
-    raise InvalidValue("This cannot be computed from released values.")
+    raise InvalidValue("This expression cannot be computed from released values.")
 
 
 def _truth(condition: expr.Expression, row: Row) -> bool | None:
-    """Whether a condition holds for released values; None is unknown."""
+    """Return whether a condition is true for released values; None is unknown."""
     match condition:
         case expr.Compare(comparison, left, right):
             one, other = estimate(left, row).value, estimate(right, row).value
             if one is None or other is None:
                 return None
             if isinstance(one, str) is not isinstance(other, str):
-                raise InvalidValue("Text is compared with text, and numbers with numbers.")
+                raise InvalidValue("A text cannot be compared with a number.")
             return comparison.holds(one, other)
         case expr.OneOf(part, values):
             value = estimate(part, row).value
@@ -162,7 +169,7 @@ def _truth(condition: expr.Expression, row: Row) -> bool | None:
         case expr.Not(part):
             value = estimate(part, row).value
             return None if value is None else value is False
-    raise InvalidValue("A condition is expected here.")
+    raise InvalidValue("A condition is expected here, such as COUNT(*) > 100.")
 
 
 def _row(release: Release, place: int) -> dict[str, IntervalValue]:
@@ -178,15 +185,15 @@ def _row(release: Release, place: int) -> dict[str, IntervalValue]:
 
 
 def _column(name: str, found: list[IntervalValue]) -> ReleasedColumn:
-    values = tuple(_shown(each) for each in found)
+    values = tuple(_output_value(each) for each in found)
     doubt = max((each.doubt for each in found), default=Fraction(0))
     if not doubt:
         return ReleasedColumn(name, values)
     return ReleasedColumn(name, values, tuple(each.interval for each in found), 1 - doubt)
 
 
-def _shown(each: IntervalValue) -> Any:
-    """A value as it is shown: truth is a number, since columns hold no other."""
+def _output_value(each: IntervalValue) -> Any:
+    """Return a value as a column contains it: a Boolean becomes 0 or 1."""
     return int(each.value) if isinstance(each.value, bool) else each.value
 
 

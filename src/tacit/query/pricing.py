@@ -1,4 +1,10 @@
-"""How the loss of a question is divided among its tallies."""
+"""The price of a question, from public facts alone, and advice on how to lower its noise.
+
+`price` bounds the question, divides the allowed loss among its tallies (`losses`), chooses the
+mechanism with the least error for each of them, and checks that the loss of the whole event is
+within the allowed loss. `advice_on` looks for declarations that would give less noise at the
+same loss.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -44,25 +50,29 @@ from tacit.plan import (
 )
 from tacit.query.quote import PricedTally, Quote
 
-TOTAL_SHARE = Fraction(3, 5)
-"""What the centred sum of a mean gets of its loss; its count gets the rest.
+# Division of the loss among tallies ----------------------------------------------------------
 
-Loss in proportion to how much each moves the answer makes the variance least under zCDP, and a
-count moves a mean by its distance from the centre. That is two thirds of a sum's bound here:
-bounds are wide, and what is asked for often lies near one of them. Half each would be better by
-2% for a mean at a bound, and worse by 10% for one at the centre.
+TOTAL_SHARE = Fraction(3, 5)
+"""Part of the loss of a mean that its centred sum gets; the count gets the rest.
+
+Under zCDP the variance of the mean is least if each part is proportional to how much its noise
+changes the mean. The noise of the count changes a mean by the mean's distance from the centre.
+We assume that this distance is two thirds of the half range, because bounds are usually wide
+and many means lie near one of them. Equal parts would be better by 2% for a mean at a bound,
+and worse by 10% for a mean at the centre.
 """
 
 SQUARES_SHARE, MEAN_SHARE = Fraction(2, 5), Fraction(2, 5)
-"""What the squares and the sum of a variance get of its loss; its count gets the rest.
+"""Parts of the loss of a variance that its squares and its sum get; the count gets the rest.
 
-By the same rule: a quarter of the half range off the centre, and values spread evenly, the
-three move a variance by 0.5, 0.5 and 0.29 of the square of the half range.
+They follow from the same rule: for a mean that is a quarter of the half range off the centre,
+and values that are spread evenly, the noises of the three change a variance by 0.5, 0.5 and
+0.29 of the square of the half range.
 """
 
 
 def shares(bounded: Bound) -> list[Fraction]:
-    """The part of the loss that each tally gets: equal parts for what the analyst asked."""
+    """Return the part of the loss that each tally gets; all measures get equal parts."""
     parts: dict[int, Fraction] = defaultdict(Fraction)
     whole = Fraction(1, len(bounded.readings))
     for reading in bounded.readings:
@@ -82,11 +92,12 @@ def shares(bounded: Bound) -> list[Fraction]:
 
 
 def losses(bounded: Bound, loss: Loss) -> list[Loss]:
-    """The loss of each tally; where the keys are secret, the first one selects them.
+    """Return the loss of each tally. If the keys are secret, the first tally selects them.
 
-    A selection whose counts nobody asked for takes as much as one thing that was asked, and a
-    selection takes all of the delta. Under (epsilon, delta) the tallies of public groups share
-    it equally, since each is read off its curve at one delta.
+    A key selection whose counts are not a measure of the question gets as much as one measure.
+    A selection gets all of the delta. With public groups, tallies share the delta equally:
+    under (epsilon, delta), the epsilon of each of them is read off its curve at its part of
+    delta.
     """
     parts = shares(bounded)
     if group_count(bounded.plan) is not None:
@@ -103,15 +114,14 @@ def losses(bounded: Bound, loss: Loss) -> list[Loss]:
     ]
 
 
-# ------------------------------------------------------------------ price
-# The price of a question, from public facts alone.
+# The price -----------------------------------------------------------------------------------
 
 
 def price(plan: Plan, catalog: Catalog, loss: Loss) -> Quote:
-    """What answering ``plan`` within ``loss`` would do.
+    """Return the quote for answering ``plan`` within ``loss``.
 
-    Guarantee: no data is read, and the event's loss, computed by another route than the
-    mechanisms were, is within ``loss``.
+    Guarantee: no data is read. The loss of the event is within ``loss``; it is computed again,
+    independently of the code that chose the mechanisms.
     """
     question = canonical(plan)
     bounded = bound(question.plan, catalog)
@@ -131,7 +141,7 @@ def price(plan: Plan, catalog: Catalog, loss: Loss) -> Quote:
         tallies.append(noise_for(bounded.plan, tally, part, neighbours))
     event = Composed(tuple(part.mechanism.event(part.sensitivity) for part in tallies))
     if not loss_of(event, loss.measure, delta) <= loss:
-        raise InternalError("A quote costs more than was asked for.")
+        raise InternalError("The price of a quote is above the requested loss.")
     assumed = assumptions(bounded.plan.source, catalog)
     return Quote(question, bounded, population, tuple(tallies), event, loss, delta, assumed)
 
@@ -139,11 +149,11 @@ def price(plan: Plan, catalog: Catalog, loss: Loss) -> Quote:
 def noise_for(
     plan: BoundedPlan, tally: Tally, loss: Loss, neighbours: Neighbours
 ) -> PricedTally:
-    """The noise or the choice with the least error for ``tally`` within ``loss``."""
+    """Return the mechanism with the least error for ``tally`` within ``loss``."""
     if tally.low == tally.high == 0:
         raise InvalidValue(
-            "A number in this question has one value alone within the declared bounds and "
-            "limits, so that there is nothing to ask; widen them, or leave it out."
+            "A number in this question can have only one value within the declared bounds and "
+            "limits, so that its aggregate is known; widen them, or leave it out."
         )
     moved = sensitivities(plan, tally, neighbours)
     if isinstance(tally, TreeTally) and tally.quantile is not None:
@@ -153,7 +163,7 @@ def noise_for(
         )
         chosen = choose_quantile(rows, tally.quantile, tally.cells, groups, loss)
         return PricedTally(chosen, rows)
-    # Gaussian noise has an epsilon only at a delta
+    # without a delta, Gaussian noise has no epsilon
     curved = loss.measure is Measure.APPROXIMATE and not loss.delta
     known = [part for part in moved if part.norm is Norm.L1] if curved else moved
     mechanism = choose_noise(known, group_count(plan) or 1, loss).mechanism
@@ -164,12 +174,12 @@ def noise_for(
 def selection_for(
     plan: BoundedPlan, loss: Loss, neighbours: Neighbours, *, counted: bool
 ) -> PricedTally:
-    """The selection of the groups of ``plan`` within ``loss``, by its first tally."""
+    """Return the key selection for the groups of ``plan`` within ``loss``."""
     if not loss.delta:
         raise InvalidValue(
-            "The groups of this question are not public, and which there are cannot be "
-            "released without a delta; ask with one, such as 1e-8, which the budget's delta "
-            f"must hold, or {to_declare(plan)}."
+            "The groups of this question are not public, and releasing them needs a delta; ask "
+            "with a delta, such as 1e-8, that fits in the delta of the budget, or "
+            f"{to_declare(plan)}."
         )
     moved = sensitivities(plan, plan.tallies[0], neighbours)
     once = next(part for part in moved if part.norm is Norm.L2)
@@ -177,7 +187,7 @@ def selection_for(
 
 
 def to_declare(plan: BoundedPlan) -> str:
-    """What the owner can declare so that all groups are public; empty where they are."""
+    """Return the declarations that would make all groups public, as text; empty if none."""
     parts = []
     for key in plan.keys:
         match key:
@@ -188,13 +198,12 @@ def to_declare(plan: BoundedPlan) -> str:
     return f"declare {' and '.join(parts)}" if parts else ""
 
 
-# ------------------------------------------------------------------ advice
-# Cheaper ways to ask the same: worked out from public facts, before anything is charged.
+# Advice --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What to change, and by which part the noise would be smaller at the same loss.
+    """A change, and the fraction by which it would make the noise smaller at the same loss.
 
     Example:
         >>> print(Advice("declare the keys of 'doctor'", Fraction(38, 100)))
@@ -210,15 +219,15 @@ class Advice:
 
 
 def advice_on(quote: Quote) -> tuple[Advice, ...]:
-    """What would answer the question of ``quote`` with less noise.
+    """Return the changes with which the question of ``quote`` would have less noise.
 
-    Guarantee: a function of the quote, which is public; no data is read.
+    Guarantee: the result is a function of the quote, which is public; no data is read.
     """
-    return tuple(_declared_keys(quote))
+    return tuple(_advise_public_keys(quote))
 
 
-def _declared_keys(quote: Quote) -> Iterator[Advice]:
-    """With public keys nothing is spent on selecting groups, and none is left out."""
+def _advise_public_keys(quote: Quote) -> Iterator[Advice]:
+    """Yield the advice to declare keys, which makes a key selection unnecessary."""
     plan, change = quote.bound.plan, to_declare(quote.bound.plan)
     if not change:
         return
@@ -235,14 +244,14 @@ def _declared_keys(quote: Quote) -> Iterator[Advice]:
 
 
 def variance(mechanism: Mechanism) -> Fraction:
-    """Of the noise of one released number, or just above it."""
+    """Return the variance of the noise of one released number, or an upper bound of it."""
     match mechanism:
         case Gaussian(square) | GaussianKeys(square, _, _) | TreeQuantile(square, _, _):
             return square
         case Laplace(scale):
             return 2 * scale**2
         case GridQuantile(_, rate):
-            return 2 / rate**2  # in ranks, far from the ends of a table
+            return 2 / rate**2  # in ranks, for a quantile that is not near MIN or MAX
         case LaplaceKeys(epsilon, _, max_keys) | TruncatedGeometricKeys(epsilon, _, max_keys):
             return 2 * (max_keys / epsilon) ** 2
-    raise InternalError(f"The noise of {type(mechanism).__name__} has no variance here.")
+    raise InternalError(f"The variance of {type(mechanism).__name__} noise is not implemented.")

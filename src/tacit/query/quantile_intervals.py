@@ -1,4 +1,10 @@
-"""How far the noise of a tree can move a rank, cell by cell."""
+"""Confidence intervals of quantiles, minima and maxima.
+
+MIN and MAX are read off a released tree of counts. `RankNoise` computes, for each cell of the
+grid, how far noise can move the rank of that cell; the minimum or maximum is the last cell
+whose rank can be distinguished from noise. Quantiles are chosen by `GridQuantile`, which
+computes an interval of its own.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,15 +26,19 @@ from tacit.query.quote import Quote
 Numbers = NDArray[np.float64]
 
 LAPLACE_BEND = 4 * log(4 / 3)
-"""-log(1 - x) is at most this times x, for x up to a quarter."""
+"""Constant c with -log(1 - x) <= c * x for x from 0 to 1/4."""
 
 
 @dataclass(frozen=True, slots=True)
 class RankNoise:
-    """The noise of ranks that are read off the consistent counts of a tree.
+    """The noise of ranks that are computed from the consistent counts of a tree.
 
-    Guarantee: a rank is a sum of independent noises with known weights; of Gaussian noise its
-    law is normal to within a step, and of Laplace noise Chernoff's bound holds.
+    Consistent counts are the least-squares estimate in which each node is the sum of its
+    children.
+
+    Guarantee: the noise of a rank is a weighted sum of independent noises with known weights.
+    With Gaussian noise its distribution is normal to within a step; with Laplace noise the
+    Chernoff bound is used.
     Reference: Hay, Rastogi, Miklau, Suciu 2010, theorem 3, for the consistent counts.
     """
 
@@ -37,37 +47,45 @@ class RankNoise:
 
     @classmethod
     def of(cls, mechanism: Mechanism, tally: TreeTally) -> Self:
-        """The noise of a tree that ``mechanism`` released."""
+        """Return the rank noise of a tree that ``mechanism`` released."""
         if not isinstance(mechanism, Gaussian | Laplace):
-            raise InternalError(f"Ranks under {type(mechanism).__name__} noise are not known.")
-        # the noise that a reader adds is not used: it only reads
+            raise InternalError(
+                f"The rank noise of {type(mechanism).__name__} is not implemented."
+            )
+        # the mechanism TreeQuantile is used only to compute consistent counts, without noise
         return cls(mechanism, TreeQuantile(Fraction(1), tally.levels, tally.branching))
 
     def reaches(self, part: Fraction, tail: Fraction) -> Numbers:
-        """By cell, what the rows up to it, less ``part`` of all, pass with this probability."""
+        """Return, for each cell, the value that rank noise exceeds with probability ``tail``.
+
+        The rank of a cell is the number of rows up to it minus ``part`` of all rows.
+        """
         weights = np.sqrt(self.weights(part))
         if isinstance(self.mechanism, Gaussian):
             sure = NormalDist().inv_cdf(1 - float(tail))
             reach: Numbers = sure * sqrt(self.mechanism.variance) * weights
             return reach
         scale = float(self.mechanism.scale) * np.maximum(weights, 1e-9)
-        # exp(-rate * t) * E[exp(rate * noise)], at a rate of at most half the inverse scale
+        # Chernoff bound: exp(-rate * t) * E[exp(rate * noise)], with a rate of at most half the
+        # inverse scale
         doubt = -log(float(tail))
         rate = np.minimum(sqrt(doubt / LAPLACE_BEND), 0.5) / scale
         found: Numbers = doubt / rate + LAPLACE_BEND * rate * scale**2
         return found
 
     def weights(self, part: Fraction) -> Numbers:
-        """By cell, the sum of squared weights of all nodes in its rank, less ``part`` of all.
+        """Return, for each cell, the sum of squared weights of all nodes in its rank.
 
-        Below a node, a rank takes the share ``f`` of the node's own count, and the deviations
-        of the nodes under it from their mean, which are independent of it.
+        The rank of a cell is the number of rows up to it minus ``part`` of all rows. The sums
+        are computed from the leaves up. Of the count of a node, a rank of a cell below it takes
+        a certain share, plus the deviations of the node's children from their mean; these
+        deviations are independent of the node's count, so that the variances add up.
         """
         levels, branching = self.reader.levels, self.reader.branching
         shares, noises = np.ones(1), np.zeros(1)
         squares = self._squares()
         for level in reversed(range(levels)):
-            # all cells below one node: child by child
+            # all cells below one node, child by child
             share = np.concatenate([child + shares for child in range(branching)])
             whole = np.repeat(np.arange(branching), shares.size) + np.tile(shares**2, branching)
             noises = np.tile(noises, branching)
@@ -80,7 +98,10 @@ class RankNoise:
         return noises
 
     def _squares(self) -> list[float]:
-        """By level, the squared weights of the best estimate of a node from those under it."""
+        """Return, for each level, the squared weights of the best estimate of a node's count.
+
+        The estimate combines the node's own noisy count with the counts of the nodes below it.
+        """
         branching = self.reader.branching
         found = [1.0]
         for under in range(1, self.reader.levels):
@@ -90,17 +111,17 @@ class RankNoise:
         return found[::-1]
 
 
-# ------------------------------------------------------------------ tree
-# The least and the greatest off a released tree, with what they can be.
+# MIN and MAX ---------------------------------------------------------------------------------
 
 
 def extremes(
     reading: ExtremeReading, quote: Quote, released: list[list[int]], confidence: Fraction
 ) -> Iterator[tuple[Fraction, Interval]]:
-    """The least or greatest cell whose rank is seen; the exact one lies there or beyond.
+    """Yield the minimum or maximum of each group and its interval, which is one-sided.
 
-    With no row beyond the greatest, what is counted there is noise, within its reach: the first
-    cell with no more than that beyond it is at most the greatest.
+    Beyond the exact maximum there are no rows, so that the count there is only noise, within
+    its margin. The first cell beyond which the count is within this margin is therefore at most
+    the exact maximum, which lies in that cell or above.
     """
     tally = tree_of(quote, reading.tree)
     noise = RankNoise.of(quote.tallies[reading.tree].mechanism, tally)
@@ -113,7 +134,7 @@ def extremes(
             cell = min(_first(-above <= reach), last)
             yield shown(reading.cells, cell, (cell, last))
         else:
-            # rows before a cell: those up to the one before it
+            # the rows before a cell are the rows up to the preceding cell
             before = np.concatenate([[0.0], above[:-1]])
             limit = np.concatenate([[0.0], reach[:-1]])
             cell = last - min(_first((before <= limit)[::-1]), last)
@@ -121,56 +142,55 @@ def extremes(
 
 
 def tree_of(quote: Quote, place: int) -> TreeTally:
-    """The tree at ``place``."""
+    """Return the tree tally with the index ``place``."""
     tally = quote.bound.plan.tallies[place]
     if not isinstance(tally, TreeTally):
-        raise InternalError("An extreme is read off a tree.")
+        raise InternalError("MIN and MAX need a tree tally, and this tally is another one.")
     return tally
 
 
 def _each(released: list[int], nodes: int) -> Iterator[Integers]:
-    """The trees of the groups, one after the other."""
+    """Yield the tree of each group."""
     yield from packed(released).reshape(-1, nodes)
 
 
 def _above(cells: Numbers, part: Fraction) -> Numbers:
-    """By cell, the rows up to it, less ``part`` of all rows."""
+    """Return, for each cell, the number of rows up to it minus ``part`` of all rows."""
     reached = np.cumsum(cells)
     above: Numbers = reached - float(part) * reached[-1]
     return above
 
 
 def _first(wanted: NDArray[np.bool_]) -> int:
-    """The first place where it is so; one beyond the last where it never is."""
+    """Return the first index with a true value; the length of the array if there is none."""
     return int(wanted.argmax()) if wanted.any() else wanted.size
 
 
 def shown(cells: TreeCells, cell: int, around: tuple[int, int]) -> tuple[Fraction, Interval]:
-    """The middle of a cell, and the range from one cell to another."""
+    """Return the middle of ``cell``, and the range between the two cells ``around``."""
     value = (cells.least(cell) + cells.greatest(cell)) / 2
     low, high = cells.least(around[0]), cells.greatest(around[1])
     return value, (low - cells.rounding, high + cells.rounding)
 
 
-# ------------------------------------------------------------------ quantile
-# Quantiles that were chosen on a grid, with what they can be.
+# Quantiles -----------------------------------------------------------------------------------
 
 
 def quantiles(
     reading: QuantileReading, quote: Quote, released: list[list[int]], confidence: Fraction
 ) -> Iterator[tuple[Fraction, Interval]]:
-    """The quantile of each group, and where that of the kept rows lies."""
+    """Yield the quantile of each group, and an interval for the quantile of its kept rows."""
     mechanism = quantile_of(quote, reading)
     if mechanism.confidence < confidence:
-        raise InternalError("The reach of a quantile was chosen for less confidence.")
+        raise InternalError("The interval of a quantile was chosen for a lower confidence.")
     places = released[reading.tree]
     for cell, place in zip(places[::2], places[1::2], strict=True):
         yield shown(reading.cells, cell, mechanism.interval(cell, place))
 
 
 def quantile_of(quote: Quote, reading: QuantileReading) -> GridQuantile:
-    """The mechanism that chooses it."""
+    """Return the mechanism that chooses the quantile of ``reading``."""
     mechanism = quote.tallies[reading.tree].mechanism
     if not isinstance(mechanism, GridQuantile):
-        raise InternalError("A quantile is chosen on a grid.")
+        raise InternalError("A quantile needs the mechanism GridQuantile, and has another one.")
     return mechanism

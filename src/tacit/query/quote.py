@@ -1,4 +1,9 @@
-"""What answering would do, cost and miss by: free, and without data."""
+"""Quotes: the price and the plan of a question or of a fit, computed without data.
+
+A `Quote` belongs to a question and a `FitQuote` to a fit. Both say what will be charged and
+which mechanisms will run; asking for them is free. `FitPreview` is the text that an analyst
+sees before a fit.
+"""
 
 import json
 from dataclasses import dataclass
@@ -25,22 +30,22 @@ from tacit.query.selected_count import survival
 
 @dataclass(frozen=True, slots=True)
 class PricedTally:
-    """The mechanism that releases one tally, and how far one unit moves it."""
+    """The mechanism that releases a tally, and the tally's sensitivity."""
 
     mechanism: Mechanism
     sensitivity: core.Sensitivity
 
     def error(self, confidence: Fraction) -> Fraction:
-        """What a released number errs by at most, in steps, with this probability."""
+        """Return the margin of error of a released number at this confidence, in steps."""
         return self.mechanism.error(confidence)
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A question with its price: what is charged, and how well it will be answered.
+    """A question with its price, its mechanisms, and the assumptions of its guarantee.
 
-    Under (epsilon, delta) a leaf of the event without an epsilon of its own is read off its
-    curve at ``price_delta``. Where the keys are not public, the first tally selects them.
+    Under (epsilon, delta), the epsilon of Gaussian noise is read off its privacy curve at
+    ``price_delta``. If the keys are not public, the first tally selects them.
     """
 
     question: Canonical
@@ -54,38 +59,37 @@ class Quote:
 
     @property
     def key(self) -> bytes:
-        """What the ledger knows it by."""
+        """The hash by which the ledger identifies the question."""
         return self.question.hash
 
     @property
     def datasets(self) -> tuple[str, ...]:
-        """The tables that it reads."""
+        """The tables that the question reads."""
         return self.bound.plan.source.datasets
 
     @property
     def asked(self) -> dict[str, Any]:
-        """What a child process is told of it."""
+        """The request that a worker process receives; it prices the question again."""
         loss = self.loss
-        told = [loss.measure.value, str(loss.amount), str(loss.delta)]
-        return {"plan": text(self.question.plan), "loss": told}
+        parts = [loss.measure.value, str(loss.amount), str(loss.delta)]
+        return {"plan": text(self.question.plan), "loss": parts}
 
     @property
     def survival(self) -> tuple[tuple[Fraction, int], ...]:
-        """Probabilities, each with the least units of a group that is released so often.
+        """Probabilities, each with the least size of a group that is released that often.
 
-        None are stated where the keys are public: then every group is there.
+        It is empty if the keys are public, because then every group is released.
         """
         public = group_count(self.bound.plan) is not None
         return () if public else survival(self.tallies[0].mechanism)
 
 
-# ------------------------------------------------------------------ fit quote
-# The price of a fit, from public facts alone.
+# Fits ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What is to be fitted: a model as text, and the columns of a dataset.
+    """A request for a fit: a model as text, and the columns of a dataset.
 
     Example:
         >>> Fit('{"model":"PCA","settings":{}}', "people", ("age", "pay"), None).key.hex()[:8]
@@ -99,14 +103,14 @@ class Fit:
 
     @property
     def key(self) -> bytes:
-        """What the fit is known by: the same again is free."""
-        told = json.dumps([self.spec, self.dataset, self.features, self.target])
-        return sha256(f"tacit fit 1\n{told}".encode()).digest()
+        """The hash by which a repeated fit is recognised, which is then not charged again."""
+        written = json.dumps([self.spec, self.dataset, self.features, self.target])
+        return sha256(f"tacit fit 1\n{written}".encode()).digest()
 
 
 @dataclass(frozen=True, slots=True)
 class FitQuote:
-    """A fit with its price: what is charged for the parameters, all of them together."""
+    """A fit with its price, which covers all parameters together."""
 
     fit: Fit
     estimator: Estimator[Gateway]
@@ -117,12 +121,12 @@ class FitQuote:
 
     @property
     def population(self) -> core.Population:
-        """The people whom it is about."""
+        """The population of the training rows."""
         return self.training.population
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What its guarantee rests on."""
+        """The owner's declarations on which the guarantee depends."""
         plugin = getattr(self.estimator, "plugin", None)
         if plugin is None:
             return self.training.assumptions
@@ -133,21 +137,21 @@ class FitQuote:
 
     @property
     def key(self) -> bytes:
-        """What the ledger knows it by."""
+        """The hash by which the ledger identifies the fit."""
         return self.fit.key
 
     @property
     def datasets(self) -> tuple[str, ...]:
-        """The tables that it reads."""
+        """The tables that the fit reads."""
         return self.training.source.datasets
 
     @property
     def asked(self) -> dict[str, Any]:
-        """What a child process is told of it."""
+        """The request that a worker process receives; it prices the fit again."""
         fit = self.fit
-        told = {"spec": fit.spec, "dataset": fit.dataset, "features": fit.features}
+        parts = {"spec": fit.spec, "dataset": fit.dataset, "features": fit.features}
         measure, delta = self.loss.measure.value, str(self.price_delta)
-        return {"fit": told | {"target": fit.target}, "measure": [measure, delta]}
+        return {"fit": parts | {"target": fit.target}, "measure": [measure, delta]}
 
 
 def price_fit(
@@ -157,25 +161,27 @@ def price_fit(
     measure: core.Measure,
     price_delta: Fraction = Fraction(0),
 ) -> FitQuote:
-    """What fitting ``estimator``, whose text is that of ``fit``, would do and cost.
+    """Return the quote for fitting ``estimator``, which ``fit`` describes as text.
 
-    Guarantee: no data is read. The first step is made, though not asked, so that what is wrong
-    with the settings shows here, where it is free.
+    The estimator's first request is computed but not sent to an engine, so that invalid
+    settings are found here, before anything is charged.
+
+    Guarantee: no data is read.
     """
     training = training_of(Scan(fit.dataset), fit.features, fit.target, catalog)
     event = estimator.event(training)
     next(estimator.steps(training, _NO_GATEWAY), None)
-    loss = price(event, measure, price_delta).loss(measure)  # in the units of a ledger
+    loss = price(event, measure, price_delta).loss(measure)  # rounded to the ledger's units
     return FitQuote(fit, estimator, training, event, loss, price_delta)
 
 
 def delta_for_each(event: core.Event, delta: Fraction) -> Fraction:
-    """A part of ``delta`` for each release, where losses are counted in epsilon with delta."""
+    """Return the part of ``delta`` for each release, under (epsilon, delta)."""
     return delta / max(1, sum(times for _, times in leaves(event)))
 
 
 class _NoGateway:
-    """What no step before the first answer can open anything with."""
+    """A gateway for pricing, when an estimator has not received any secret to open."""
 
     def release(self, *_: object) -> Any:
         raise NotImplementedError
@@ -187,13 +193,12 @@ class _NoGateway:
 _NO_GATEWAY: Gateway = _NoGateway()
 
 
-# ------------------------------------------------------------------ fit preview
-# What a quote of a fit shows, at either door.
+# The preview of a fit ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class FitPreview:
-    """What a fit would cost: free, and the same whatever stands in the tables."""
+    """The price of a fit and the state of the budget; it is free and independent of data."""
 
     standing: core.BudgetSummary
     assumptions: tuple[str, ...] = ()

@@ -1,8 +1,13 @@
-"""How large an answer a worker can make: a public cap, held before anything is charged.
+"""Checks that a question can be run, made before it is charged and without reading a row.
 
-An answer with public groups holds every group, with or without rows, so that how much memory
-and time it takes is known when it is priced. A worker that reached its limits with such a
-question would fail whatever the rows are, and a failure locks a population for everybody.
+A failure after the charge locks a population until an owner has reviewed it. A question that
+fails for all possible rows must therefore be refused before the charge:
+
+* `check_size` refuses an answer that is too large for a worker process. An answer with public
+  groups contains every group, even without rows, so that its need of memory and time is known
+  when it is priced.
+* `rehearse` has the engine parse every statement that will run, and resolve its names and
+  types. This finds, for example, a statement with more columns than PostgreSQL allows.
 """
 
 from collections.abc import Iterator
@@ -18,23 +23,27 @@ from tacit.plan import BoundedPlan, RowsOf, Step, TreeTally, group_count
 from tacit.query import below_charge
 from tacit.query.quote import FitQuote, Quote
 
+# Size ----------------------------------------------------------------------------------------
+
 BYTES = 1000
-"""Memory that one number of an answer takes in a worker: at most 970 bytes were measured."""
+"""Memory in bytes for one number of an answer in a worker; at most 970 were measured."""
 
 SECONDS = 1e-4
-"""Time that one number takes: 10 to 30 microseconds of a sum or a mean, 66 of a variance."""
+"""Time in seconds for one number of an answer; 10 to 30 microseconds were measured for a sum or
+a mean, and 66 for a variance."""
 
 NODES = 10
-"""Nodes of a tree that take as much as one number: 4 microseconds each were measured."""
+"""Number of nodes of a tree that take as long as one number; 4 microseconds each were
+measured."""
 
 SHARE = 0.5
-"""The part of a worker's memory and time that an answer may take: the rest is for the rows."""
+"""Part of a worker's memory and time that an answer may take; the rest is for reading rows."""
 
 
 def numbers_of(plan: BoundedPlan) -> int:
-    """The numbers of an answer: its groups, each with its keys and tallies.
+    """Return how many numbers an answer has: the keys and tallies of all groups.
 
-    Where groups are not public, how many there are is not known, and it is those of one group.
+    If the groups are not public, their number is unknown, and one group is counted.
     """
     each = len(plan.keys)
     for tally in plan.tallies:
@@ -43,7 +52,7 @@ def numbers_of(plan: BoundedPlan) -> int:
 
 
 def most_numbers(memory_bytes: int, seconds: float) -> int:
-    """The numbers of an answer that a worker makes within its limits.
+    """Return how many numbers of an answer a worker can compute within its limits.
 
     Example:
         >>> most_numbers(8192 * 2**20, 60)
@@ -53,37 +62,31 @@ def most_numbers(memory_bytes: int, seconds: float) -> int:
 
 
 def check_size(plan: BoundedPlan, most: int | None) -> None:
-    """Refuse an answer of more than ``most`` numbers; without a cap, refuse nothing.
+    """Refuse an answer with more than ``most`` numbers; None means no limit.
 
-    Guarantee: a function of the plan and of public limits.
+    Guarantee: the result is a function of the plan and of public limits.
     """
     numbers = numbers_of(plan)
     if most is not None and numbers > most:
         groups = group_count(plan) or 1
         raise InvalidValue(
-            f"This answer has {groups} groups of {len(plan.tallies)} sums each, which are "
-            f"{numbers} numbers; a worker of this server makes at most {most}. Ask for fewer "
-            "groups or fewer aggregates, or let the operator allow more: [server] seconds and "
-            "megabytes. Nothing was charged."
+            f"This answer has {groups} groups with {len(plan.tallies)} sums each, which are "
+            f"{numbers} numbers; a worker of this server can compute at most {most}. Ask for "
+            "fewer groups or fewer aggregates, or ask the operator to raise [server] seconds "
+            "and megabytes. Nothing was charged."
         )
 
 
-# ------------------------------------------------------------------ rehearse
-# Rehearse what is asked before it is charged: what fails for all rows alike fails here, free.
+# Rehearsal -----------------------------------------------------------------------------------
 #
-# A paid failure locks a population until an owner has looked. So a question that this engine
-# cannot run whatever the rows are, such as one of more columns than PostgreSQL allows, must
-# not come that far. Each statement that will be run is read by the engine, which resolves its
-# names and types, and no row.
-#
-# Guarantee: nothing here depends on a row. Engines refuse by the text of a statement and by
-# the types of their tables; a fit is taken through all its steps over no rows at all.
-# Statements of a later step may hold other numbers when it is paid for, since they follow
-# from releases.
+# Guarantee: nothing here depends on a row. Engines refuse a statement by its text and by the
+# types of their tables. A fit is run through all its steps over an empty table; the statements
+# of its later steps may contain other numbers in the paid run, because these follow from
+# releases.
 
 NO_FIT = (
-    "This model cannot be fitted to these columns, whatever the rows are; fit fewer features, "
-    "or choose other settings. Nothing was charged."
+    "This model cannot be fitted to these columns, for any rows; use fewer features, or choose "
+    "other settings. Nothing was charged."
 )
 
 
@@ -94,14 +97,14 @@ def rehearse(
     salt: bytes,
     most: int | None = None,
 ) -> None:
-    """Refuse a quote that ``engine`` cannot run, or one of more than ``most`` numbers."""
+    """Refuse a quote that ``engine`` cannot run, or that has more than ``most`` numbers."""
     for step in steps_of(quote):
         check_size(step.plan if isinstance(step, RowsOf) else step, most)
         rehearse_step(step, engine, catalog, salt)
 
 
 def rehearse_step(step: Step, engine: Engine, catalog: Catalog, salt: bytes) -> None:
-    """Refuse a step that ``engine`` cannot run; it is waited for where it is not reached."""
+    """Refuse a step that ``engine`` cannot run; retry while the engine cannot be reached."""
     if not isinstance(engine, RehearsedEngine):
         return
     rows = isinstance(step, RowsOf)
@@ -115,7 +118,7 @@ def rehearse_step(step: Step, engine: Engine, catalog: Catalog, salt: bytes) -> 
 
 
 def steps_of(quote: Quote | FitQuote) -> Iterator[Step]:
-    """What the engine will be asked: one question, or the steps of a fit over no rows."""
+    """Yield what the engine will be asked: one plan, or the steps of a fit over no rows."""
     if isinstance(quote, Quote):
         yield quote.bound.plan
         return

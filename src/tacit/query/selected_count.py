@@ -1,4 +1,10 @@
-"""How many units a group needs to be released, where its key is not public."""
+"""Key selection: which group sizes are released, and intervals of counts of released groups.
+
+`survival` computes how many units a group needs in order to be released with a given
+probability. `KeptCount` computes intervals of counts, given that the group was released. A
+small group is released only if its noise is large and positive, so that the noise of released
+groups is not symmetric, and an interval has to take this into account.
+"""
 
 from bisect import bisect_left
 from collections.abc import Callable
@@ -17,17 +23,19 @@ from tacit.mechanisms import (
 )
 from tacit.numeric import exp_bounds
 
+# Group sizes that are released ---------------------------------------------------------------
+
 SHOWN = (Fraction(1, 20), Fraction(1, 2), Fraction(19, 20))
-"""The probabilities that a quote shows sizes for."""
+"""The probabilities for which a quote shows group sizes."""
 
 TAIL_PRECISION = Fraction(1, 10**12)
-"""How far down the tail of a law is summed, when the group sizes of a quote are looked for."""
+"""Probability below which the tail of a Gaussian distribution is not summed any further."""
 
 
 def survival(mechanism: Mechanism) -> tuple[tuple[Fraction, int], ...]:
-    """The probabilities of `SHOWN`, each with the least units that survive so often.
+    """Return each probability of `SHOWN` with the least group size released that often.
 
-    Guarantee: from the law of the selection alone; no data is read.
+    Guarantee: the result follows from the distribution of the mechanism; no data is read.
 
     Example:
         >>> keys = TruncatedGeometricKeys(Fraction(1), Fraction(1, 10**6), max_keys=1)
@@ -39,7 +47,7 @@ def survival(mechanism: Mechanism) -> tuple[tuple[Fraction, int], ...]:
 
 
 def kept_with(mechanism: Mechanism) -> Callable[[int], Fraction]:
-    """With which probability ``mechanism`` releases a group of so many units.
+    """Return the function from a group's size to the probability that it is released.
 
     Example:
         >>> law = kept_with(TruncatedGeometricKeys(Fraction(1), Fraction(1, 10**6), max_keys=1))
@@ -50,19 +58,19 @@ def kept_with(mechanism: Mechanism) -> Callable[[int], Fraction]:
         return mechanism.probability
     law = noise_tail(mechanism)
     if law is None:
-        raise InternalError(f"{type(mechanism).__name__} does not select groups.")
+        raise InternalError(f"The mechanism {type(mechanism).__name__} does not select groups.")
     return law.passes
 
 
 @dataclass(frozen=True, slots=True)
 class NoiseTail:
-    """A threshold, and P(noise >= m) for m from 1 up, of symmetric noise that has to pass."""
+    """The threshold of a key selection, and the tail P(noise >= m) of its noise, m >= 1."""
 
     threshold: int
     tail: Callable[[int], Fraction]
 
     def passes(self, units: int) -> Fraction:
-        """With which probability a group of so many units passes; one of none never does."""
+        """Return the probability that a group passes the threshold; 0 for an empty group."""
         if units < 1:
             return Fraction(0)
         missing = self.threshold - units
@@ -70,7 +78,7 @@ class NoiseTail:
 
 
 def noise_tail(mechanism: Mechanism) -> NoiseTail | None:
-    """The threshold and the noise of a selection; None where nothing is selected so."""
+    """Return the threshold and the noise of a selection; None for any other mechanism."""
     match mechanism:
         case TruncatedGeometricKeys(epsilon, _, max_keys):
             reach = mechanism.reach
@@ -83,12 +91,12 @@ def noise_tail(mechanism: Mechanism) -> NoiseTail | None:
 
 
 def _tail(epsilon: Fraction, size: int) -> Fraction:
-    """P(noise >= size) of the discrete Laplace law, to fifty digits."""
+    """Return P(noise >= size) of the discrete Laplace distribution, to fifty digits."""
     return exp_bounds(-epsilon * size)[1] / (1 + exp_bounds(-epsilon)[1])
 
 
 def _cut_tail(epsilon: Fraction, reach: int, size: int) -> Fraction:
-    """P(noise >= size) where that law is cut off beyond ``reach``, to fifty digits."""
+    """Return P(noise >= size) of the discrete Laplace distribution truncated at ``reach``."""
     if size > reach:
         return Fraction(0)
     end = exp_bounds(-epsilon * (reach + 1))[1]
@@ -104,28 +112,25 @@ def _least(probability: Callable[[int], Fraction], wanted: Fraction) -> int:
     return sizes[bisect_left(sizes, wanted, key=probability)]
 
 
-# ------------------------------------------------------------------ kept
-# What the number of units can be in a group that a selection released.
-#
-# A small group is released only where its noise is great: of those that are, the noise is no
-# longer symmetric, and an interval has to know it.
+# Intervals of released counts ----------------------------------------------------------------
 
 PARTS_OF_REACH = 10
-"""Parts of the reach of noise, one after the other, whose lower ends are looked for."""
+"""Number of points per margin of error at which the lower ends of intervals are computed."""
 
 LONGEST = 40
-"""Reaches of noise above the threshold, at most, in which it still hides something."""
+"""Distance above the threshold, in margins of error, up to which lower ends are computed."""
 
 
 @dataclass(frozen=True)
 class KeptCount:
-    """Intervals of counts that passed a threshold with noise of this tail.
+    """Confidence intervals of counts that passed a threshold with noise of a known tail.
 
-    Guarantee: for every number of units, given that the group is released, the interval holds
-    it with ``confidence`` at least. Its lower end is the least number of units of which so much
-    is released with more than half of the doubt, among what is released of it at all; since the
-    noise is log-concave, all greater numbers pass too. Above, the noise alone decides: to have
-    passed a threshold makes too little the less likely.
+    Guarantee: for every group size, given that the group is released, the interval contains the
+    size with probability at least ``confidence``. Let alpha = 1 - ``confidence``. The lower end
+    is the least size for which a count at least as large as the released one has a conditional
+    probability, given release, of more than alpha / 2; because the noise is log-concave, all
+    larger sizes have it too. The upper end follows from the noise alone: given release, a count
+    that is too small is even less likely than without selection.
 
     Example:
         >>> from tacit.mechanisms.threshold_keys import LaplaceKeys
@@ -139,10 +144,10 @@ class KeptCount:
     confidence: Fraction
 
     def interval(self, released: int) -> tuple[int, int]:
-        """The least and the greatest number of units that go with a released number."""
+        """Return the interval of the group size for a released count."""
         part = max(released - self.law.threshold, 0) // self._stride
         last = len(self._least) - 1
-        # beyond the last, a threshold hides even less: what is missing there is enough
+        # far above the threshold the selection has less effect, so the last distance suffices
         low = self._least[min(part, last)]
         if part > last:
             low += released - self.law.threshold - last * self._stride
@@ -159,7 +164,7 @@ class KeptCount:
 
     @cached_property
     def _least(self) -> list[int]:
-        """The lower ends of some numbers from the threshold on; each holds up to the next."""
+        """The lower ends for released counts from the threshold on, one for each stride."""
         found: list[int] = []
         for part in range(PARTS_OF_REACH * LONGEST):
             released = self.law.threshold + part * self._stride
@@ -180,6 +185,6 @@ class KeptCount:
 
 
 def kept_count(mechanism: Mechanism, confidence: Fraction) -> KeptCount | None:
-    """The intervals of what ``mechanism`` keeps; None where it selects nothing."""
+    """Return the intervals of counts that ``mechanism`` selects; None if it selects nothing."""
     law = noise_tail(mechanism)
     return None if law is None else KeptCount(law, confidence)

@@ -1,4 +1,17 @@
-"""A folder for what an engine writes when its memory is full: gone with whoever wrote there."""
+"""Worker processes that run paid work, with a pool of them and their temporary folders.
+
+A `Worker` is a child process with few rights and with an engine of its own. The parent sends it
+a request, and receives the encoded release. No secret crosses the border between the processes:
+the child prices the plan again from public facts, asks the engine, draws the noise, and sends
+only what may be released. All failures of a child have one and the same message.
+
+The child reports over the pipe that it is about to draw noise, *before* the first draw. The
+parent therefore knows whether noise was drawn even if the child dies right after, and never
+runs such work again (`tacit.query.below_charge`). The child also reports when it waits for an
+engine that it cannot reach, so that waiting is not mistaken for a slow engine.
+
+A `Pool` lends each worker to one question at a time, and applies the public deadline.
+"""
 
 import fcntl
 import gc
@@ -43,15 +56,20 @@ from tacit.query.quote import FitQuote, Quote
 from tacit.query.rehearsal import most_numbers, rehearse
 from tacit.query.worker_sandbox import Confinement, confine, start_fork_server
 
+# Temporary folders ---------------------------------------------------------------------------
+#
+# An engine writes rows to its folder when its memory is full, so the folder must not outlive
+# it.
+
 PREFIX, NEW = "tacit-below-", ".tacit-new-"
 LOCK = "held"
 
 
 class Scratch:
-    """A new folder for one process at a time, held by a lock that a crash lets go.
+    """A new temporary folder of one process, locked by a file lock that a crash releases.
 
-    Guarantee: what a process left behind is removed by `close`, or, where whoever made the
-    folder died as well, by the next one on this machine.
+    Guarantee: the folder is removed by `close`. If the process that made it has died as well,
+    the next `Scratch` on this machine removes it.
     """
 
     def __init__(self) -> None:
@@ -59,7 +77,7 @@ class Scratch:
         made = Path(mkdtemp(prefix=NEW))
         self._lock = (made / LOCK).open("w")
         fcntl.flock(self._lock, fcntl.LOCK_EX)
-        # under this name others may find it, and find it held
+        # only now the folder has a name that `sweep` looks for, and it is locked already
         self.path = made.rename(made.with_name(PREFIX + made.name.removeprefix(NEW)))
 
     def close(self) -> None:
@@ -69,61 +87,53 @@ class Scratch:
 
 
 def sweep() -> None:
-    """Remove the folders of those who died."""
+    """Remove the folders of processes that have died."""
     for left in Path(gettempdir()).glob(f"{PREFIX}*"):
         with suppress(OSError), (left / LOCK).open() as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(left, ignore_errors=True)
 
 
-# ------------------------------------------------------------------ worker
-# Everything below the line in one child process: a paid question in, release bytes out.
-#
-# No secret crosses a process: the child prices the plan again from public facts, asks the
-# engine, draws the noise, and sends back what may leave. What goes wrong there has one text.
-#
-# The child says over the pipe when it begins to draw noise, *before* the first draw: its
-# parent knows whether noise was drawn even if the child dies the moment after, and what has
-# drawn is never run again (`tacit.query.below_charge`). It says when it waits for an engine
-# that it cannot reach, so that a wait is not mistaken for an engine that is slow.
+# Workers -------------------------------------------------------------------------------------
 
 StartEngine = Callable[[str], Engine]
-"""Opens an engine at an address, in the child; found by its name there."""
+"""A function that opens an engine at an address, in the child. It is pickled by name."""
 
 Reads = Callable[[dict[str, Any], Catalog], PaidWork]
-"""Makes the work of what a child was asked, from public facts; found by its name there."""
+"""A function that turns a request into paid work, from public facts. It is pickled by name."""
 
 READY, PING = b"ready", b"ping"
 ANSWERED, FAILED, UNREACHED = b"+", b"-", b"?"
-"""How a reply begins: release bytes, a stage at which the work failed, or an engine that cannot
-be reached, before any noise was drawn."""
+"""First byte of a reply: the release follows, the stage of a failure follows, or the engine
+could not be reached before any noise was drawn."""
 REHEARSED, REFUSED = b"=", b"#"
-"""How a rehearsal ends: the engine can run it, or a public text that says why not."""
+"""First byte of the reply to a rehearsal: the engine can run the question, or a public reason
+why it cannot follows."""
 DRAWING, WAITING = b"!", b"~"
-"""What a child says while it works: noise is drawn from here on; the engine is waited for."""
+"""Messages of a child at work: it is about to draw noise; it waits for the engine."""
 
 REHEARSE = "rehearse"
-"""What a request says that is not paid for yet, and reads no row."""
+"""Key of a request that is not paid yet, and for which no row is read."""
 
 TOO_LARGE = (
-    "A worker cannot make ready for this question within its limits, whatever the rows are; "
-    "ask for fewer groups or columns, or fit fewer features. Nothing was charged."
+    "A worker cannot prepare this question within its limits, for any rows; ask for fewer "
+    "groups or columns, or fit fewer features. Nothing was charged."
 )
 
 START_SECONDS = 60
 PING_SECONDS = 5
 ROOM = 2**26
-"""Bytes that a child must have left once its engine is open; without them it does not start."""
+"""Memory in bytes that must be left when a child has opened its engine; else it ends."""
 
 _born = get_context("forkserver")
-"""Children are forked from a process that has our code loaded, and nothing else: quick to start
-again, with no thread, no secret and no connection of whoever asks."""
+"""The context from which children are forked: a process that has our code loaded and nothing
+else. Children start quickly, without threads, secrets or connections of the parent."""
 _born.set_forkserver_preload(["tacit.query.worker"])
 
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """What a child process may use: public limits, the same for every table."""
+    """The limits of a child process. They are public and the same for every table."""
 
     memory_bytes: int
     seconds: float
@@ -131,12 +141,12 @@ class Allowed:
 
     @property
     def most_numbers(self) -> int:
-        """The numbers of an answer that a child makes within these limits."""
+        """The most numbers of an answer that a child can compute within these limits."""
         return most_numbers(self.memory_bytes, self.seconds)
 
 
 class Worker:
-    """A child process with an engine of its own, started again where it died."""
+    """A child process with an engine of its own, which is started again if it has died."""
 
     def __init__(
         self,
@@ -155,7 +165,7 @@ class Worker:
         self._lock = RLock()
 
     def start(self) -> bool:
-        """Start the child, where there is none; whether there is one now."""
+        """Start the child if there is none; return whether there is one now."""
         with self._lock:
             with suppress(OSError, EOFError):
                 self._running()
@@ -164,10 +174,10 @@ class Worker:
         return False
 
     def ready(self) -> bool:
-        """Whether a child answers now; one that died or hangs is replaced by a new one.
+        """Return whether the child responds; replace one that has died or hangs.
 
-        This is asked before anything is charged: a child that died while nobody asked takes
-        nobody's charge.
+        This is called before anything is charged, so that a child that died while it was idle
+        does not cost an analyst a charge.
         """
         with self._lock:
             if self._child is not None and not self._answers_ping():
@@ -176,7 +186,7 @@ class Worker:
 
     @property
     def started(self) -> bool:
-        """Whether there is a child, as far as is known."""
+        """Whether there is a child; it may have died since it was last used."""
         return self._child is not None
 
     def run(
@@ -188,15 +198,21 @@ class Worker:
         *,
         ends: float | None = None,
     ) -> bytes:
-        """The bytes of the release that the charge of ``receipt`` paid for, by one attempt.
+        """Return the encoded release that the charge of ``receipt`` paid for; make one attempt.
 
-        Its guarantee adds what was ``noted`` of earlier answers about the same people. The
-        attempt ends at the time ``ends`` of the monotonic clock; without one, after the seconds
-        that are allowed, and then the time in which the engine could not be reached is not
-        counted.
+        Args:
+            quote: The quote of the charged question or fit.
+            salt: The salt of the row-order hash.
+            receipt: The receipt of the charge.
+            noted: Sentences about earlier answers, which the guarantee of the release adds.
+            ends: The time of the monotonic clock at which the attempt ends. Without it, the
+                attempt ends after the allowed seconds, and the time in which the engine could
+                not be reached does not count.
 
-        `Broken` stands for all that can go wrong, a row, a limit or a bug, and says whether
-        noise was drawn. After it, the child is gone.
+        Raises:
+            Broken: The attempt failed, because of a row, a limit or a bug. The error says
+                whether noise was drawn. The child has been ended.
+            EngineUnreachable: No noise was drawn. The child has been ended.
         """
         request = quote.asked | {
             "salt": salt.hex(),
@@ -212,10 +228,10 @@ class Worker:
                 raise
 
     def rehearse(self, quote: Quote | FitQuote, salt: bytes) -> None:
-        """Refuse a quote that the child cannot run, whatever the rows are: none is read.
+        """Refuse a quote that the child cannot run for any rows; no row is read.
 
-        It is not paid for. A child that does not survive it, or takes longer than is allowed,
-        would not have answered it either, and is gone afterwards.
+        Nothing is charged. A child that dies during the rehearsal, or takes longer than the
+        allowed seconds, could not have answered the question either, and is ended.
         """
         none = {"salt": salt.hex(), "receipt": "", "noted": [], REHEARSE: True}
         asked = json.dumps(quote.asked | none).encode()
@@ -235,9 +251,9 @@ class Worker:
                 raise InvalidValue(TOO_LARGE)
 
     def close(self, *, for_good: bool = False) -> None:
-        """End the child process; the next question starts another, unless it is for good.
+        """End the child process and remove its folder.
 
-        What the child left behind in its folder is gone with it.
+        The next question starts another child, unless the worker is closed ``for_good``.
         """
         with self._lock:
             self._ended |= for_good
@@ -252,7 +268,7 @@ class Worker:
                 self._scratch = None
 
     def _answers_ping(self) -> bool:
-        """Whether the child is there and listens."""
+        """Return whether the child is alive and responds to a ping."""
         if self._child is None:
             return False
         process, pipe = self._child
@@ -263,7 +279,7 @@ class Worker:
         return False
 
     def _run(self, asked: bytes, ends: float | None) -> bytes:
-        """Send a request, and follow what the child says until it has replied."""
+        """Send a request, and read the messages of the child until its reply."""
         drawn = waiting = False
         limit = time.monotonic() + self.allowed.seconds if ends is None else ends
         try:
@@ -308,7 +324,7 @@ class Worker:
         return self._child
 
 
-def serve(  # noqa: PLR0913, PLR0917 - all that a child is given
+def serve(  # noqa: PLR0913, PLR0917 - everything that a child process receives
     pipe: Connection,
     scratch: str,
     start: StartEngine,
@@ -317,19 +333,19 @@ def serve(  # noqa: PLR0913, PLR0917 - all that a child is given
     allowed: Allowed,
     reads: Reads,
 ) -> None:
-    """What the child does: one question after the other, until the pipe ends."""
+    """Answer one request after the other in the child process, until the pipe is closed."""
     confine(allowed.within)
-    os.chdir(scratch)  # where DuckDB writes what its memory does not hold
-    tempfile.tempdir = scratch  # and fits write their rows
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # for whoever started us to heed
+    os.chdir(scratch)  # DuckDB writes here when its memory is full
+    tempfile.tempdir = scratch  # fits write their rows here
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles interrupts
     resource.setrlimit(resource.RLIMIT_AS, (allowed.memory_bytes, allowed.memory_bytes))
     try:
         engine = start(address)
         bytearray(ROOM)
-        gc.freeze()  # what was loaded stays: walking it again would hold up some answers
-    except Exception:  # noqa: BLE001 - whoever waits sees that the pipe ends
+        gc.freeze()  # loaded modules stay: scanning them in a collection would delay answers
+    except Exception:  # noqa: BLE001 - the parent sees that the pipe is closed
         return
-    with suppress(EOFError, OSError):  # whoever asked is gone, or was killed
+    with suppress(EOFError, OSError):  # the parent has ended, or was killed
         pipe.send_bytes(READY)
         while True:
             asked = pipe.recv_bytes()
@@ -340,12 +356,12 @@ def serve(  # noqa: PLR0913, PLR0917 - all that a child is given
             )
 
 
-def _reply(  # noqa: PLR0913, PLR0917 - all that a child has
+def _reply(  # noqa: PLR0913, PLR0917 - everything that a child process has
     asked: bytes, pipe: Connection, engine: Engine, catalog: Catalog, reads: Reads, most: int
 ) -> bytes:
-    """How the attempt at what was ``asked`` ended, as the last message about it."""
+    """Make an attempt at the request ``asked``, and return the reply."""
     if REHEARSE in json.loads(asked):
-        return _rehearsed(asked, engine, catalog, reads, most)
+        return _reply_to_rehearsal(asked, engine, catalog, reads, most)
     progress = Progress(
         drawing=lambda: pipe.send_bytes(DRAWING), waiting=lambda: pipe.send_bytes(WAITING)
     )
@@ -361,10 +377,10 @@ def _reply(  # noqa: PLR0913, PLR0917 - all that a child has
         return FAILED + broken.stage.encode()
 
 
-def _rehearsed(
+def _reply_to_rehearsal(
     asked: bytes, engine: Engine, catalog: Catalog, reads: Reads, most: int
 ) -> bytes:
-    """How the rehearsal of what was ``asked`` ended; no row was read."""
+    """Check that the engine can run the request ``asked``, without rows; return the reply."""
     try:
         work = reads(json.loads(asked), catalog)
         if isinstance(work, QuoteWork):
@@ -373,33 +389,31 @@ def _rehearsed(
         return UNREACHED
     except InvalidValue as refused:
         return REFUSED + str(refused).encode()
-    except Exception:  # noqa: BLE001 - a child that lacks memory, such as for a plan
+    except Exception:  # noqa: BLE001 - for example, the child has too little memory for a plan
         return REFUSED + TOO_LARGE.encode()
     return REHEARSED
 
 
 def read_question(request: dict[str, Any], catalog: Catalog) -> QuoteWork:
-    """The work of one paid question, priced again from public facts."""
+    """Return the work of a paid question, which is priced again from public facts."""
     measure, amount, delta = request["loss"]
     loss = Loss(Measure(measure), Fraction(amount), Fraction(delta))
     return work_of(request, price(decode_plan(request["plan"]), catalog, loss), catalog)
 
 
 def work_of(request: dict[str, Any], quote: Quote | FitQuote, catalog: Catalog) -> QuoteWork:
-    """The work of a quote, under the charge that the request names."""
+    """Return the work of a quote, for the charge that the request names."""
     salt, receipt = bytes.fromhex(request["salt"]), bytes.fromhex(request["receipt"])
     return QuoteWork(quote, catalog, salt, receipt, request["noted"])
 
 
-# ------------------------------------------------------------------ pool
-# Child processes that answer paid questions, a question each at a time.
+# The pool ------------------------------------------------------------------------------------
 
 
 class LeasedWorker:
-    """A worker that was found to answer, held for one charge.
+    """A worker that responds, reserved for one charge.
 
-    Where there is a ``deadline``, in seconds, all that is paid for ends at that time, counted
-    from when the work begins.
+    If there is a ``deadline``, all paid work ends that many seconds after the work begins.
     """
 
     def __init__(self, worker: Worker, deadline: float | None, rehearsed: Rehearsed) -> None:
@@ -409,14 +423,14 @@ class LeasedWorker:
         self._deadline = deadline
 
     def run(self, quote: Quote | FitQuote, salt: bytes, charge: Charge) -> bytes:
-        """One attempt at the work that ``charge`` paid for; see `Worker.run`."""
+        """Make one attempt at the work that ``charge`` paid for; see `Worker.run`."""
         if self._deadline is not None and self._ends is None:
             self._ends = time.monotonic() + self._deadline
         noted = charge.assumptions
         return self._worker.run(quote, salt, charge.receipt, noted, ends=self._ends)
 
     def rehearse(self, quote: Quote | FitQuote, salt: bytes) -> None:
-        """Refuse what no worker can run; each question once, whatever is paid for it."""
+        """Refuse a quote that no worker can run; each question is rehearsed only once."""
         self._rehearsed.once(quote.key + salt, lambda: self._worker.rehearse(quote, salt))
 
     @property
@@ -425,16 +439,16 @@ class LeasedWorker:
         return self._deadline is not None
 
     def wait(self) -> None:
-        """Wait for the deadline of what was begun."""
+        """Wait for the deadline of the work that has begun."""
         if self._ends is not None:
             time.sleep(max(0.0, self._ends - time.monotonic()))
 
 
 class Pool:
-    """Workers in turn; where a ``deadline`` is set, in seconds, all answers take that long.
+    """A pool of workers. If a ``deadline`` in seconds is set, every answer takes that long.
 
-    A worker is held until the deadline, so that neither an answer's time nor how long others
-    wait for a worker tells how long the engine took.
+    A worker stays reserved until the deadline. Neither the time of an answer nor the time for
+    which other questions wait for a worker then reveals how long the engine took.
     """
 
     def __init__(self, workers: list[Worker], deadline: float | None = None) -> None:
@@ -447,33 +461,33 @@ class Pool:
 
     @property
     def most_numbers(self) -> int | None:
-        """The numbers of an answer that each worker can make."""
+        """The most numbers of an answer that every worker can compute; None without workers."""
         return min((worker.allowed.most_numbers for worker in self._workers), default=None)
 
     def start(self) -> bool:
-        """Start all children, so that no question waits for them; whether all did start."""
+        """Start all children before the first question; return whether all started."""
         return all(worker.start() for worker in self._workers)
 
     @contextmanager
     def held(self) -> Iterator[LeasedWorker]:
-        """A worker that answers, for as long as the block takes; nothing is charged before.
+        """Reserve a worker that responds for the time of the block, before anything is charged.
 
-        A child that died or hangs is replaced first. Where none can be started, the engine
-        cannot be reached, and nobody pays for that.
+        A child that has died or hangs is replaced first. If none can be started, the engine
+        cannot be reached, and nothing is charged.
         """
         worker = self._free.get()
         try:
             if not worker.ready():
                 raise EngineUnreachable(UNCHARGED)
-            held = LeasedWorker(worker, self._deadline, self._rehearsed)
+            leased = LeasedWorker(worker, self._deadline, self._rehearsed)
             try:
-                yield held
+                yield leased
             finally:
-                held.wait()
+                leased.wait()
         finally:
             if worker.started:
                 self._free.put(worker)
-            else:  # a child that was ended is started again while nobody waits for it
+            else:  # start a new child in the background, so that no question waits for it
                 Thread(target=self._ready, args=(worker,), daemon=True).start()
 
     def close(self) -> None:

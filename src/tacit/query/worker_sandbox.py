@@ -1,25 +1,25 @@
-"""Take everything from a worker process that answering paid questions does not need.
+"""The sandbox of a worker process: it removes all rights that paid queries do not need.
 
-A worker reads people's rows, so whoever finds a fault in the engine that it runs may run code
-there. The worker therefore holds no secret but those of its own engine, and can reach nothing
-that its engine does not need:
+A worker reads personal data. An attacker who finds a fault in the engine could run code in the
+worker. The worker therefore has no secrets except those of its own engine, and cannot reach
+anything that its engine does not need:
 
-* The environment is empty but for the engine's credentials. Clearing ``os.environ`` is not
-  enough: Linux shows the environment that a process was *executed* with in
-  ``/proc/PID/environ``, and a forked process has that of its parent. So the fork server is
-  executed with an environment of public names (`start_fork_server`), and each worker also
-  overwrites the memory which that file shows (`_erase_initial_environment`), since somebody
-  else may have started the fork server before.
+* The environment contains only the engine's credentials. Clearing ``os.environ`` is not enough:
+  Linux shows the environment with which a process was *executed* in ``/proc/PID/environ``, and
+  a forked process has the one of its parent. The fork server is therefore executed with public
+  variables only (`start_fork_server`), and each worker also overwrites the memory that this
+  file shows (`_erase_initial_environment`), in case other code has started the fork server
+  before.
 * No core dump is written: the limit is 0, and the process is not dumpable. Both are needed,
-  since Linux ignores the limit where core dumps are piped to a program. A process that is not
-  dumpable cannot be traced or read by others of the same user either.
-* Nothing that the worker executes can gain privileges.
-* A filter of system calls (seccomp) refuses calls that reach into other processes, and, where
-  the engine is a file, all sockets and all new processes.
-* Open files and processes are limited.
+  because Linux ignores the limit if core dumps are piped to a program. A process that is not
+  dumpable also cannot be traced or read by other processes of the same user.
+* The worker cannot gain privileges by executing a program.
+* A filter of system calls (seccomp) refuses calls that access other processes, and, if the
+  engine is a file, all sockets and all new processes.
+* The numbers of open files and of processes are limited.
 
-Linux on x86-64 and ARM64 has all of this. Other systems have the limits and the empty
-environment; ``docs/reference/server.md`` says so.
+All of this is available on Linux on x86-64 and ARM64. Other systems have only the limits and
+the empty environment, as ``docs/reference/server.md`` says.
 """
 
 import ctypes
@@ -35,13 +35,13 @@ from pathlib import Path
 from threading import Lock
 
 MOST_FILES = 4096
-"""Files that a worker may have open."""
+"""Largest number of open files of a worker."""
 
 MOST_PROCESSES = 4096
-"""Processes and threads that the worker's user may have when the worker makes another one.
+"""Largest number of processes and threads of the worker's user when the worker makes another.
 
-Systems count all of the user's, so a small number would refuse threads because of somebody
-else's work. Where the engine is a file, the filter refuses new processes altogether.
+The system counts all processes of the user, so that a small number would refuse threads because
+of unrelated programs. If the engine is a file, the filter refuses all new processes.
 """
 
 PUBLIC_NAMES = (
@@ -49,22 +49,22 @@ PUBLIC_NAMES = (
     *("LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR"),
     *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"),
 )
-"""Variables that the fork server needs to start and to load libraries; none holds a secret."""
+"""Variables that the fork server needs to start and to load libraries; none is a secret."""
 
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """What one worker keeps: its engine's own ``environment``, and whether it has a network."""
+    """The rights of one worker: the ``environment`` of its engine, and use of the network."""
 
     network: bool = True
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 def confine(to: Confinement) -> None:
-    """Give up all that a worker does not need; the first thing that a worker does.
+    """Give up all rights that this worker process does not need, before it does anything else.
 
     Raises:
-        OSError: the system refuses one of the limits, so the worker must not start.
+        OSError: The system refuses one of the limits, so that the worker must not start.
     """
     set_environment(to.environment)
     limit_core_dumps()
@@ -78,13 +78,13 @@ def confine(to: Confinement) -> None:
 
 
 def set_environment(variables: Mapping[str, str]) -> None:
-    """Have no variables but these."""
+    """Replace all environment variables by ``variables``."""
     os.environ.clear()
     os.environ.update(variables)
 
 
 def limit_core_dumps() -> None:
-    """Forbid core files, which would hold rows."""
+    """Forbid core files, which would contain rows."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
@@ -98,11 +98,11 @@ _starting = Lock()
 
 
 def start_fork_server() -> None:
-    """Start the process that workers are forked from, with public variables alone.
+    """Start the process from which workers are forked, with public variables only.
 
-    The standard library executes it with the environment of whoever asks, which holds the key
-    of sealed states and the password of the store. So these are taken out of ``os.environ``
-    for the moment of starting. Where the fork server already runs, nothing is done.
+    The standard library executes it with the environment of the calling process, which contains
+    the key of sealed states and the password of the store. They are removed from ``os.environ``
+    while the fork server starts. If it already runs, nothing is done.
     """
     with _starting:
         if _fork_server_runs():
@@ -117,19 +117,19 @@ def start_fork_server() -> None:
 
 
 def _fork_server_runs() -> bool:
-    """Whether there is a fork server that has not ended."""
+    """Return whether there is a fork server that has not ended."""
     server = getattr(forkserver, "_forkserver", None)
     pid = getattr(server, "_forkserver_pid", None)
     if pid is None:
         return False
-    try:  # looks without taking the exit status, which the standard library waits for
+    try:  # WNOWAIT leaves the exit status to the standard library, which waits for it
         return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
     except ChildProcessError:
         return False
 
 
 def _limit(what: int, most: int) -> None:
-    """Lower a limit, for good; a limit that is lower already stays."""
+    """Lower a limit permanently; a limit that is lower already does not change."""
     _, hard = resource.getrlimit(what)
     least = most if hard == resource.RLIM_INFINITY else min(most, hard)
     resource.setrlimit(what, (least, least))
@@ -142,7 +142,7 @@ SECCOMP_MODE_FILTER = 2
 
 
 def _prctl(option: int, value: int, pointer: int = 0) -> None:
-    """Call ``prctl``, and raise what it says."""
+    """Call ``prctl``, and raise its error."""
     library = ctypes.CDLL(None, use_errno=True)
     numbers = (ctypes.c_ulong(number) for number in (value, pointer, 0, 0))
     if library.prctl(ctypes.c_int(option), *numbers) != 0:
@@ -152,27 +152,27 @@ def _prctl(option: int, value: int, pointer: int = 0) -> None:
 def _erase_initial_environment() -> None:
     """Overwrite the part of the stack that ``/proc/PID/environ`` shows.
 
-    ``/proc/self/stat`` says where it begins and ends: its 50th and 51st numbers. The variables
-    of this process point there no more, since ``os.environ`` was cleared before.
+    The 50th and 51st numbers of ``/proc/self/stat`` are its begin and end. The variables of
+    this process do not point there any more, because ``os.environ`` was cleared before.
     """
     numbers = Path("/proc/self/stat").read_text().rpartition(") ")[2].split()
     start, end = (int(numbers[place - 3]) for place in (50, 51))
     ctypes.memset(start, 0, end - start)
 
 
-# A filter of system calls is a small program for the kernel's packet-filter machine. The
-# machine runs it before each system call, over a structure that holds the call's number at byte
+# A filter of system calls is a small program for the packet-filter machine (BPF) of the kernel.
+# The machine runs it before each system call, over a structure with the call's number at byte
 # 0, the architecture at byte 4 and the low half of the first argument at byte 16. The program
-# ends by saying what happens: the call is allowed, or it returns an error and does nothing.
+# returns what happens: the call is allowed, or it returns an error and has no effect.
 #
-# Numbers of calls differ by architecture, so the program first refuses calls of any other
-# architecture (a 64-bit process can make 32-bit calls), and numbers beyond 2^30, by which
-# x86-64 has a second set of the same calls.
+# The numbers of calls differ by architecture. The program therefore first refuses calls of any
+# other architecture (a 64-bit process can make 32-bit calls), and numbers from 2^30, which are
+# a second set of the same calls on x86-64.
 #
-# Threads and processes are made by one call, ``clone``, whose first argument tells which it is:
-# threads stay allowed, since DuckDB has one for each core. The newer ``clone3`` hides its
-# arguments behind a pointer, which a filter cannot follow; it is said not to exist, and the C
-# library then uses ``clone``.
+# One call, ``clone``, makes threads and processes, and a bit of its first argument
+# distinguishes them. Threads stay allowed, because DuckDB uses one for each core. The newer
+# ``clone3`` has its arguments behind a pointer, which a filter cannot follow; the filter
+# reports that ``clone3`` does not exist, and the C library then uses ``clone``.
 
 CLONE_THREAD = 0x10000
 LOAD, JUMP_EQUAL, JUMP_AT_LEAST, JUMP_ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
@@ -180,18 +180,19 @@ NUMBER_AT, ARCHITECTURE_AT, ARGUMENT_AT = 0, 4, 16
 ALLOWED, REFUSED, NOT_THERE = 0x7FFF0000, 0x50000 | errno.EPERM, 0x50000 | errno.ENOSYS
 
 Instruction = tuple[int, int, int, int]
-"""An operation, how many instructions are skipped if it holds and if not, and a number."""
+"""An operation, the numbers of instructions to skip if it is true and if it is false, and an
+operand."""
 
 
 @dataclass(frozen=True, slots=True)
 class SystemCalls:
-    """The numbers of an architecture's system calls, as its kernel has had them ever since."""
+    """The numbers of system calls on an architecture; the kernel never changes them."""
 
     architecture: int
     into_others: tuple[int, ...]
     """ptrace, process_vm_readv, process_vm_writev, pidfd_getfd."""
     sockets: tuple[int, ...]
-    """socket, and io_uring_setup, by which sockets are made without that call."""
+    """socket, and io_uring_setup, which can open sockets without that call."""
     processes: tuple[int, ...]
     """fork and vfork, where they exist."""
     clone: int
@@ -205,7 +206,7 @@ KNOWN_CALLS = {
 
 
 def filter_program(calls: SystemCalls, *, network: bool) -> list[Instruction]:
-    """The filter: what is refused, in the order in which it is looked for."""
+    """Return the instructions of the filter; calls are checked in the order of the list."""
     program: list[Instruction] = [
         (LOAD, 0, 0, ARCHITECTURE_AT),
         (JUMP_EQUAL, 1, 0, calls.architecture),
@@ -245,7 +246,7 @@ class _Program(ctypes.Structure):
 
 
 def _filter_system_calls(*, network: bool) -> None:
-    """Have the kernel run the filter, for this thread and all that it starts, for good."""
+    """Install the filter in the kernel, permanently, for this thread and all that it starts."""
     calls = KNOWN_CALLS.get(platform.machine())
     if calls is None:
         return  # docs/reference/server.md names the architectures that have a filter

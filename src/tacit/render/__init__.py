@@ -1,4 +1,4 @@
-"""Tables and charts as text, HTML and Vega-Lite. This package knows nothing of privacy."""
+"""Tables and charts as text, HTML, SVG and Vega-Lite; nothing here depends on privacy."""
 
 from tacit.render.charts import bars, chart
 from tacit.render.table import Plain, ShownColumn, cell, fields, grid_of, html, safe, text

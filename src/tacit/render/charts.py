@@ -1,4 +1,4 @@
-"""Columns as a Vega-Lite chart: bars, with a rule for the range around each."""
+"""Bar charts of columns, with confidence intervals, as Vega-Lite and as SVG."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -11,10 +11,10 @@ SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 
 
 def chart(labels: Sequence[ShownColumn], measure: ShownColumn) -> dict[str, Any]:
-    """One bar for each row, called by the ``labels`` beside it.
+    """Return a Vega-Lite chart with one bar for each row; ``labels`` name the bars.
 
-    The fields have names of their own, since Vega-Lite reads dots and brackets in a name as a
-    path; what the columns are called is only written.
+    The fields have fixed names, because Vega-Lite reads dots and brackets in a field name as a
+    path. The names of the columns are used only as titles.
     """
     ranges = measure.intervals or (None,) * len(measure.values)
     rows = [
@@ -41,8 +41,8 @@ def chart(labels: Sequence[ShownColumn], measure: ShownColumn) -> dict[str, Any]
     }
 
 
-# ------------------------------------------------------------------ bars
-# Columns as bars in an SVG: no script, no network.
+# ------------------------------------------------------------------ SVG
+# The SVG needs no script and no network.
 
 WIDTH, LEFT, ROW, RIGHT = 720, 240, 30, 110
 INK, FILL, LINE = "#1c2b2a", "#7fb5ae", "#d7e0de"
@@ -53,11 +53,11 @@ TICKS = 4
 def bars(
     labels: Sequence[ShownColumn], measure: ShownColumn, low: Fraction, high: Fraction
 ) -> str:
-    """One bar for each row from ``low`` up, with a rule for the range around its end.
+    """Return an SVG with one bar for each row, from ``low``, and a rule for each interval.
 
-    Bars that pass ``low`` or ``high`` are cut there; the number beside them is not.
+    Bars are cut off at ``low`` and ``high``; the numbers next to them are not.
 
-    Guarantee: every name and label is text to a browser, whatever is written in it.
+    Guarantee: all names and labels are escaped, so that a browser shows them as text.
     """
     ranges = measure.intervals or (None,) * len(measure.values)
     rows = []
@@ -82,12 +82,12 @@ def _row(
     parts = [_text(LEFT - 10, middle, "end", cut)]
     if value is None or isinstance(value, str):
         return parts[0]
-    told = cell(value, around)
+    number = cell(value, around)
     wide = _x(Fraction(value), *ends) - LEFT
     parts += [
-        f"<title>{escape(f'{name}: {told} {interval(around)}')}</title>",
+        f"<title>{escape(f'{name}: {number} {interval(around)}')}</title>",
         f'<rect x="{LEFT}" y="{middle - 9}" width="{wide:.1f}" height="18" fill="{FILL}"/>',
-        _text(WIDTH - RIGHT + 12, middle, "start", told),
+        _text(WIDTH - RIGHT + 12, middle, "start", number),
     ]
     if around is not None:
         parts.append(_rule(_x(around[0], *ends), _x(around[1], *ends), middle))

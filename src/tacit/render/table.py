@@ -1,4 +1,4 @@
-"""What can be shown: named values, each perhaps with a range around it."""
+"""Tables of columns with confidence intervals, as text, as HTML and as plain lists."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,38 +7,37 @@ from html import escape
 from typing import Protocol
 
 Value = Fraction | str | int | None
-"""One cell; None is shown as NULL is."""
+"""One cell; None stands for NULL."""
 
 Range = tuple[Fraction, Fraction] | None
-"""The range around a value, where there is one."""
+"""The interval around a value, or None."""
 
 
 class ShownColumn(Protocol):
-    """Values under a name. Where there is a ``confidence``, each has its range or None."""
+    """A named column. If it has a ``confidence``, each value has an interval or None."""
 
     @property
     def name(self) -> str:
-        """What the values are called."""
+        """The name of the column."""
         ...
 
     @property
     def values(self) -> Sequence[Value]:
-        """One for each row."""
+        """The values, one for each row."""
         ...
 
     @property
     def intervals(self) -> Sequence[Range]:
-        """One for each value, or none at all."""
+        """The intervals, one for each value, or an empty sequence."""
         ...
 
     @property
     def confidence(self) -> Fraction | None:
-        """How often a range holds what it is meant to hold."""
+        """The confidence of the intervals."""
         ...
 
 
-# ------------------------------------------------------------------ cell
-# One value as text: no more digits than mean something, and nothing that a terminal obeys.
+# ------------------------------------------------------------------ one cell as text
 
 MOST_DECIMALS = 12
 PLAIN_DIGITS = 6
@@ -47,7 +46,7 @@ NOTHING = ""
 
 
 def safe(text: str) -> str:
-    r"""``text`` without what a terminal, a log or a reader's eye would take for a command.
+    r"""Return ``text`` with its control characters escaped, for terminals and logs.
 
     Example:
         >>> safe("north\x1b[2J\u202e")
@@ -57,7 +56,7 @@ def safe(text: str) -> str:
 
 
 def cell(value: Value, around: Range = None) -> str:
-    """A value, to as many digits as the range around it has a use for.
+    """Return a value as text, with only as many digits as its interval justifies.
 
     Example:
         >>> cell(Fraction(100, 3), (Fraction(31), Fraction(36)))
@@ -73,11 +72,11 @@ def cell(value: Value, around: Range = None) -> str:
     decimals = _decimals(around)
     if decimals is None:
         return f"{float(value):.{PLAIN_DIGITS}g}"
-    return _fixed(round(value * 10**decimals), decimals)
+    return _to_decimal(round(value * 10**decimals), decimals)
 
 
 def interval(around: Range) -> str:
-    """A range, rounded outward.
+    """Return an interval as text, rounded outward.
 
     Example:
         >>> interval((Fraction(313, 10), Fraction(3577, 100)))
@@ -90,11 +89,11 @@ def interval(around: Range) -> str:
     decimals = 0 if whole else _decimals(around) or 0
     unit = 10**decimals
     ends = (low * unit).__floor__(), (high * unit).__ceil__()
-    return f"[{', '.join(_fixed(end, decimals) for end in ends)}]"
+    return f"[{', '.join(_to_decimal(end, decimals) for end in ends)}]"
 
 
 def _decimals(around: Range) -> int | None:
-    """Digits after the point, so that half of the range has two."""
+    """Return the number of decimals with which half of the interval has two digits."""
     if around is None or around[0] == around[1]:
         return None
     half, decimals = (around[1] - around[0]) / 2, 0
@@ -103,8 +102,8 @@ def _decimals(around: Range) -> int | None:
     return decimals
 
 
-def _fixed(units: int, decimals: int) -> str:
-    """``units`` of the last digit, written out."""
+def _to_decimal(units: int, decimals: int) -> str:
+    """Return the decimal number with ``units`` of the last digit."""
     if not decimals:
         return str(units)
     digits = str(abs(units)).rjust(decimals + 1, "0")
@@ -112,16 +111,15 @@ def _fixed(units: int, decimals: int) -> str:
     return f"{sign}{digits[:-decimals]}.{digits[-decimals:]}"
 
 
-# ------------------------------------------------------------------ grid
-# Columns as rows of text, with each range beside its value.
+# ------------------------------------------------------------------ rows of text
 
 MOST_ROWS = 60
-"""Rows that are shown; the rest is counted."""
+"""Maximum number of rows that are shown. The number of further rows is stated."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextGrid:
-    """Headings, rows of cells, which columns hold numbers, and how many rows are not shown."""
+    """A table of text: headings, rows, which columns are numeric, and the rows not shown."""
 
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -130,7 +128,7 @@ class TextGrid:
 
 
 def grid_of(columns: Sequence[ShownColumn]) -> TextGrid:
-    """The first rows of ``columns``, as text that is safe to print."""
+    """Return the first rows of ``columns``, as text that is safe to print."""
     headings: list[str] = []
     shown: list[list[str]] = []
     numeric: list[bool] = []
@@ -149,14 +147,13 @@ def grid_of(columns: Sequence[ShownColumn]) -> TextGrid:
     return TextGrid(tuple(headings), rows, tuple(numeric), total - len(rows))
 
 
-# ------------------------------------------------------------------ text
-# Columns as a table of text.
+# ------------------------------------------------------------------ plain text
 
 GAP = "  "
 
 
 def text(columns: Sequence[ShownColumn]) -> str:
-    """A table with headings; numbers stand to the right, and no line ends in spaces."""
+    """Return a text table with headings and right-aligned numbers."""
     grid = grid_of(columns)
     lines = [grid.headings, *grid.rows]
     widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
@@ -174,14 +171,13 @@ def _line(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) 
     return GAP.join(placed).rstrip()
 
 
-# ------------------------------------------------------------------ html
-# Columns as a table of HTML, for a notebook.
+# ------------------------------------------------------------------ HTML for notebooks
 
 
 def html(columns: Sequence[ShownColumn], notes: Sequence[str] = ()) -> str:
-    """A table and the lines below it.
+    """Return an HTML table and the notes below it.
 
-    Guarantee: every name, key and note is text to a browser, whatever is written in it.
+    Guarantee: all names, keys and notes are escaped, so that a browser shows them as text.
     """
     grid = grid_of(columns)
     head = "".join(f"<th>{escape(heading)}</th>" for heading in grid.headings)
@@ -201,16 +197,16 @@ def _cells(cells: Sequence[str], numeric: Sequence[bool]) -> str:
     )
 
 
-# ------------------------------------------------------------------ fields
-# Columns as plain lists under distinct names, for data frames and JSON.
+# ------------------------------------------------------------------ plain lists
 
 Plain = int | float | str | None
 
 
 def fields(columns: Sequence[ShownColumn]) -> dict[str, list[Plain]]:
-    """Each column, and the ends of its ranges in ``_low`` and ``_high`` columns beside it.
+    """Return columns as lists with distinct names, for data frames and JSON.
 
-    Whole columns of integers stay integers; other numbers are the nearest floats.
+    The ends of intervals are in additional columns, whose names end in ``_low`` and ``_high``.
+    A column of integers stays one; other numbers become the nearest floats.
     """
     found: dict[str, list[Plain]] = {}
     taken = {column.name for column in columns}

@@ -1,6 +1,7 @@
 """Robust statistics with differential privacy: location, means, quantiles and trimmed means.
 
-They are for study and for estimators: no SQL aggregate leads to them yet.
+These statistics are a Python library for arrays; they are not available as SQL aggregates. The
+names below are the public interface of this package, and are imported when they are first used.
 """
 
 from tacit.extras import lazy_face

@@ -1,4 +1,9 @@
-"""What a robust statistic releases: a number, and an interval where one may be printed."""
+"""The result type of robust statistics, and the exact noisy sums from which they are built.
+
+`RobustEstimate` is a released number with an optional confidence interval. `steps_from` maps
+values to an integer grid around a public centre, `exact_sum` adds them without rounding, and
+`NoisySum` adds the noise. Most statistics of this package consist of these three steps.
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,24 +20,25 @@ from tacit.mechanisms import Gateway, Gaussian, Laplace, Mechanism
 from tacit.noise import Integers
 
 CONFIDENCE = Fraction(19, 20)
-"""Of every interval here."""
+"""The confidence of every interval in this package."""
 
 NORMAL = NormalDist().inv_cdf(float((1 + CONFIDENCE) / 2))
-"""Deviations of a normal law within which it lies with that confidence."""
+"""Half the width of a normal interval of that confidence, in standard deviations."""
 
 
 @dataclass(frozen=True, slots=True)
 class RobustEstimate:
-    """A released number; ``interval`` is None where none may be printed.
+    """A released number; ``interval`` is None where no interval can be computed.
 
-    ``of`` says what the interval holds: the sample's own number, which only noise hides, or the
-    population's, which sampling hides too.
+    ``of`` names the quantity that the interval covers. It is either the statistic of the
+    sample, and then the interval covers the noise only, or the statistic of the population, and
+    then the interval covers sampling error as well.
 
     Example:
         >>> print(RobustEstimate(101.25, (99.5, 103.0), "the population's mean"))
-        101.2, and 99.5 to 103 holds the population's mean with 95%
+        101.2 (95% interval for the population's mean: 99.5 to 103)
         >>> print(RobustEstimate(101.25))
-        101.2, with no interval
+        101.2 (no interval)
     """
 
     value: float
@@ -41,34 +47,35 @@ class RobustEstimate:
 
     def __str__(self) -> str:
         if self.interval is None:
-            return f"{self.value:.4g}, with no interval"
+            return f"{self.value:.4g} (no interval)"
         low, high = self.interval
         return (
-            f"{self.value:.4g}, and {low:.4g} to {high:.4g} holds {self.of} "
-            f"with {float(100 * CONFIDENCE):.0f}%"
+            f"{self.value:.4g} ({float(100 * CONFIDENCE):.0f}% interval for {self.of}: "
+            f"{low:.4g} to {high:.4g})"
         )
 
     def holds(self, number: float) -> bool:
-        """Whether there is an interval, and ``number`` lies in it."""
+        """Return whether there is an interval that contains ``number``."""
         return self.interval is not None and self.interval[0] <= number <= self.interval[1]
 
 
-# ------------------------------------------------------------------ steps
-# Values as whole steps from a public centre, one for each unit, and sums that are exact.
+# ------------------------------------------------------------------ exact sums on a grid
 
 Floats = NDArray[np.float64]
 
 CHUNK = 2**14
-"""Terms that are added in 64 bits at a time; Python's integers hold the rest."""
+"""Number of terms that are added in 64 bits; their sums are added as Python integers."""
 
 
 def steps_from(values: ArrayLike, centre: float, reach: float, half: int) -> Integers:
-    """Steps from ``centre``, ``half`` of them as far as ``reach``, where values are clamped.
+    """Round values to a grid with ``half`` steps on each side of ``centre``.
 
-    What is no number counts as the lowest. However wide the reach, one value moves a sum by the
-    same number of steps: a price is known before the reach is.
+    Values are clamped to ``reach`` from the centre, and NaN counts as the lowest value. The
+    number of steps by which one value can change a sum does not depend on the reach. So the
+    privacy loss is known before the reach is, where a mechanism chooses the reach.
 
-    Guarantee: total, within -half and half, and a function of each value by itself.
+    Guarantee: the function is defined for every input, its results lie between -half and half,
+    and each is a function of its own value only.
 
     Example:
         >>> steps_from([0.256, 7.0, float("nan"), float("-inf")], 0.5, 0.5, 50).tolist()
@@ -76,14 +83,14 @@ def steps_from(values: ArrayLike, centre: float, reach: float, half: int) -> Int
     """
     numbers = np.asarray(values, dtype=np.float64)
     numbers = np.where(np.isnan(numbers), -np.inf, numbers)
-    # clamped first, so that no value can overflow and warn
+    # clamp first, so that no value overflows and causes a warning
     inside = np.clip(numbers, centre - reach, centre + reach)
     parts = np.clip((inside - centre) / reach, -1.0, 1.0)
     return np.floor(parts * half + 0.5).astype(np.int64)
 
 
 def exact_sum(steps: Integers) -> int:
-    """The sum of integers of at most 2**48 in magnitude, however many there are.
+    """Return the exact sum of any number of integers of magnitude up to 2**48.
 
     Example:
         >>> exact_sum(np.full(100_000, 2**48)) == 100_000 * 2**48
@@ -93,13 +100,12 @@ def exact_sum(steps: Integers) -> int:
     return sum(int(steps[start : start + CHUNK].sum()) for start in starts)
 
 
-# ------------------------------------------------------------------ noisy sum
-# One integer sum with noise: the step that most statistics here are made of.
+# ------------------------------------------------------------------ noisy sums
 
 
 @dataclass(frozen=True, slots=True)
 class NoisySum:
-    """Integers that one unit moves by ``sensitivity``, and the noise that a loss asks for.
+    """A release of integer sums with a known sensitivity, and noise for a given loss.
 
     Example:
         >>> NoisySum.within(
@@ -113,30 +119,33 @@ class NoisySum:
 
     @classmethod
     def within(cls, loss: Loss, square: Fraction, why: str, dimensions: int = 1) -> Self:
-        """Gaussian noise under zCDP, Laplace noise under epsilon; ``square`` is in its norm."""
+        """Choose Gaussian noise under zCDP, or Laplace noise under pure epsilon.
+
+        ``square`` is the squared sensitivity, in L2 under zCDP and in L1 under pure epsilon.
+        """
         norm = Norm.L2 if loss.measure is Measure.ZCDP else Norm.L1
         sensitivity = Sensitivity(square, norm, Rule(why))
         return cls(choose_noise([sensitivity], dimensions, loss).mechanism, sensitivity)
 
     def event(self) -> Event:
-        """What releasing it does."""
+        """Describe the release for the accountant."""
         return self.mechanism.event(self.sensitivity)
 
     def release(self, exact: list[int], gateway: Gateway) -> Integers:
-        """The integers with noise."""
+        """Release the integers with noise."""
         batch = np.array(exact, dtype=object if max(map(abs, exact)) >= 2**62 else np.int64)
         return self.mechanism.release(Secret(batch), self.sensitivity, gateway)
 
     @property
     def variance(self) -> float:
-        """Of the noise of one integer; a Laplace law of scale s has 2 * s**2."""
+        """The variance of the noise on one integer; for Laplace noise, 2 * scale**2."""
         match self.mechanism:
             case Gaussian(variance=variance):
                 return float(variance)
             case Laplace(scale=scale):
                 return 2 * float(scale) ** 2
-        raise InternalError("A noisy sum has Gaussian or Laplace noise.")
+        raise InternalError("A noisy sum must have Gaussian or Laplace noise.")
 
     def error(self, confidence: Fraction) -> float:
-        """What one of the integers errs by at most, with that probability."""
+        """Return the margin of error of one integer, with that confidence."""
         return float(self.mechanism.error(confidence))

@@ -1,4 +1,10 @@
-"""Numbers for the owner's eyes: they describe the data, and no mechanism takes them."""
+"""Influence functions and related diagnostics, which are for the data owner only.
+
+A `Diagnostic` is an exact property of the data, such as the gross error sensitivity of an
+estimator. It must not be released, and it is not a sensitivity in the sense of differential
+privacy. The module also implements two published formulas that scale noise by such diagnostics,
+in order to demonstrate why they are not private.
+"""
 
 from dataclasses import dataclass
 from math import exp, log, sqrt
@@ -15,12 +21,12 @@ from tacit.robust.location import Psi
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Diagnostic:
-    """A property of the very data at hand, such as a gross error sensitivity.
+    """An exact property of the data, such as a gross error sensitivity.
 
-    It is exact, so it stays with the owner: it prints no number. And it holds for these data
-    and not for their neighbours, so noise that follows it tells who is there (E03, E05, E07 of
-    ``docs/privacy/errata.md``). Every mechanism asks for its sensitivity in a norm: there this
-    one refuses.
+    Only the owner may see it, so printing it does not show the number. It holds for this data
+    and not for neighbouring datasets, so noise that is scaled by it reveals who is in the data
+    (E03, E05, E07 of ``docs/privacy/errata.md``). Every mechanism asks for its sensitivity in a
+    norm; a diagnostic raises an exception there.
 
     Example:
         >>> found = Diagnostic("gross error sensitivity", 1.8)
@@ -39,51 +45,50 @@ class Diagnostic:
     __str__ = __repr__
 
     def in_norm(self, norm: Norm) -> NoReturn:
-        """Refuse to be the sensitivity of a mechanism."""
+        """Raise an exception, because a diagnostic is not a sensitivity."""
         raise SecretMisuse(
-            f"The {self.name} describes the data at hand, and a sensitivity in {norm.name} "
-            "must hold for all data: noise that follows it would tell who is there. Use a "
-            "mechanism of tacit.robust, such as Location, whose noise does not look at it."
+            f"The {self.name} is a property of the present data, but a sensitivity in "
+            f"{norm.name} must hold for all data; noise that is scaled by it would reveal who "
+            "is in the data. Use a mechanism of tacit.robust, such as RobustLocation."
         )
 
     def __float__(self) -> float:
         raise SecretMisuse(
-            f"The {self.name} is exact, and for the owner alone; for_the_owner holds it."
+            f"The {self.name} is an exact value of the data. Only the owner may use it, "
+            "through the attribute for_the_owner."
         )
 
 
-# ------------------------------------------------------------------ influence
-# Influence functions and what follows from them, as diagnostics of the owner's data.
-#
+# ------------------------------------------------------------------ influence functions
 # T is an M-estimator of location: the root of sum psi((x - T) / scale) = 0. With M = -E[d psi
-# / dT] its influence function is psi / M: how far a little more of x moves T. Reference:
-# Hampel 1974; Huber 1981, chapter 3. ``docs/privacy/errata.md``, E20, has the lectures'
-# formula, which lost a t and a sign.
+# / dT], its influence function is psi / M. It states how far T moves per share of additional
+# data at x. Reference: Hampel 1974; Huber 1981, chapter 3. ``docs/privacy/errata.md``, E20,
+# corrects the formula of the lectures, in which a factor t and a sign are missing.
 
 STEPS = 2000
-"""Of the iteration for a root; it stops when nothing moves any more."""
+"""The largest number of iterations for a root; they end earlier when nothing changes."""
 
 AWAY = 1e6
-"""So many scales beyond the data is far enough for a score to have reached its end."""
+"""The distance from the data, in scales, at which a score has reached its limit."""
 
 PLACES = 401
-"""Where an influence is looked at."""
+"""Number of points at which an influence function is evaluated."""
 
 
 def location(values: ArrayLike, psi: Psi, scale: float = 1.0) -> Diagnostic:
-    """The exact M-estimate, from the median on; reweighting, which cannot overshoot.
+    """Return the exact M-estimate, by iterative reweighting that starts from the median.
 
     Example:
         >>> from tacit.robust.location import Huber
         >>> round(location([0.0, 1.0, 2.0, 90.0], Huber(3.0)).for_the_owner, 6)
         2.0
     """
-    return Diagnostic("M-estimate", _root(_weighted(values), psi, scale))
+    return Diagnostic("M-estimate", _root(_equal_weights(values), psi, scale))
 
 
 def influence(values: ArrayLike, at: ArrayLike, psi: Psi, scale: float = 1.0) -> Floats:
-    """IF(x) = psi((x - T) / scale) * scale / mean slope, for each x of ``at``."""
-    points, weights = _weighted(values)
+    """Return IF(x) = psi((x - T) / scale) * scale / mean slope, for each x of ``at``."""
+    points, weights = _equal_weights(values)
     where = _root((points, weights), psi, scale)
     slope = float(weights @ psi.slope((points - where) / scale))
     scores = psi((np.asarray(at, dtype=np.float64) - where) / scale)
@@ -91,7 +96,7 @@ def influence(values: ArrayLike, at: ArrayLike, psi: Psi, scale: float = 1.0) ->
 
 
 def gross_error_sensitivity(values: ArrayLike, psi: Psi, scale: float = 1.0) -> Diagnostic:
-    """The greatest influence, sup over x of abs(IF(x)).
+    """Return the largest influence, the supremum over x of abs(IF(x)).
 
     Example:
         >>> from tacit.robust.location import Huber
@@ -99,7 +104,7 @@ def gross_error_sensitivity(values: ArrayLike, psi: Psi, scale: float = 1.0) -> 
         4.0
     """
     name = "gross error sensitivity"
-    points, weights = _weighted(values)
+    points, weights = _equal_weights(values)
     where = _root((points, weights), psi, scale)
     slope = float(weights @ psi.slope((points - where) / scale))
     return Diagnostic(name, scale * psi.bound / slope if slope > 0 else float("inf"))
@@ -108,8 +113,11 @@ def gross_error_sensitivity(values: ArrayLike, psi: Psi, scale: float = 1.0) -> 
 def fixed_scale_influence(
     values: ArrayLike, at: ArrayLike, psi: Psi, share: float, scale: float = 1.0
 ) -> Floats:
-    """IF at a share of x that is not little: (T((1 - share) F + share x) - T(F)) / share."""
-    points, weights = _weighted(values)
+    """Return the influence of x at a fixed share of the data, for each x of ``at``.
+
+    It is (T((1 - share) F + share x) - T(F)) / share.
+    """
+    points, weights = _equal_weights(values)
     here = _root((points, weights), psi, scale)
     mixed = np.append((1 - share) * weights, share)
     moved = [
@@ -122,10 +130,10 @@ def fixed_scale_influence(
 def fixed_scale_sensitivity(
     values: ArrayLike, psi: Psi, share: float, scale: float = 1.0
 ) -> Diagnostic:
-    """The greatest fixed-scale influence, near the estimate and far away."""
+    """Return the largest fixed-scale influence, near the estimate and far away."""
     if not 0 < share < 1:
-        raise InvalidValue(f"A share lies between 0 and 1, and {share} does not.")
-    where = _root(_weighted(values), psi, scale)
+        raise InvalidValue(f"The share must be between 0 and 1, but {share} was given.")
+    where = _root(_equal_weights(values), psi, scale)
     near = where + scale * np.linspace(-2, 2, PLACES) * psi.turn
     at = np.concatenate([near, [where - AWAY * scale, where + AWAY * scale]])
     found = fixed_scale_influence(values, at, psi, share, scale)
@@ -133,21 +141,21 @@ def fixed_scale_sensitivity(
 
 
 def asymptotic_variance(values: ArrayLike, psi: Psi, scale: float = 1.0) -> Diagnostic:
-    """V = E[IF**2]: sqrt(n) (T - its limit) is near a normal law of this variance."""
-    points, weights = _weighted(values)
+    """Return V = E[IF**2], the variance of the normal limit of sqrt(n) (T - its limit)."""
+    points, weights = _equal_weights(values)
     found = influence(values, points, psi, scale)
     return Diagnostic("asymptotic variance", float(weights @ found**2))
 
 
-def _weighted(values: ArrayLike) -> tuple[Floats, Floats]:
+def _equal_weights(values: ArrayLike) -> tuple[Floats, Floats]:
     points = np.asarray(values, dtype=np.float64)
     if points.size == 0:
-        raise InvalidValue("A diagnostic needs one value or more, and none was given.")
+        raise InvalidValue("A diagnostic needs at least one value, but none was given.")
     return points, np.full(points.size, 1 / points.size)
 
 
 def _root(law: tuple[Floats, Floats], psi: Psi, scale: float) -> float:
-    """The fixed point of T = sum(w * x) / sum(w), w = weight * psi(u) / u."""
+    """Return the fixed point of T = sum(w * x) / sum(w), where w = weight * psi(u) / u."""
     points, weights = law
     order = np.argsort(points)
     half = int(np.searchsorted(np.cumsum(weights[order]), 0.5))
@@ -164,22 +172,22 @@ def _root(law: tuple[Floats, Floats], psi: Psi, scale: float) -> float:
     return where
 
 
-# ------------------------------------------------------------------ demonstrations
-# Two formulas of the lectures that look like mechanisms, kept to show why they are none.
-#
-# Both scale noise by a property of the data at hand: E03 and E05 of
-# ``docs/privacy/errata.md``. They compute what the lectures say, as diagnostics, and refuse
-# to be charged or released.
+# ------------------------------------------------------------------ formulas that are not
+# private Two formulas of the lectures that look like mechanisms. Both scale noise by a property
+# of the present data: E03 and E05 of ``docs/privacy/errata.md``. The classes compute the
+# formulas as diagnostics, and raise an exception when they should be charged or released.
 
 
 @dataclass(frozen=True, slots=True)
 class GrossErrorNoise:
-    """E03: T + G * 5 sqrt(2 ln n ln(2/delta)) / (epsilon n) * Z, which is not private.
+    """The noise of E03, which is not private: T + G * factor * Z.
 
-    The proposition holds for data whose slope is bounded from below all around them, and
-    whether they are cannot be told without paying for it. Two heaps of equal size break it: one
-    person moves the estimate from one heap to the other, a thousand deviations of this noise.
-    Reference: Avella-Medina 2021; the counterexample is tests/claims/test_errata.py's.
+    The factor is 5 sqrt(2 ln n ln(2/delta)) / (epsilon n). The published proposition holds for
+    data whose slope is bounded from below in a neighbourhood, and this condition cannot be
+    checked without a privacy loss. Two clusters of equal size are a counterexample: one person
+    moves the estimate from one cluster to the other, by a thousand standard deviations of this
+    noise.
+    Reference: Avella-Medina 2021; the counterexample is in tests/claims/test_errata.py.
     """
 
     epsilon: float
@@ -188,7 +196,7 @@ class GrossErrorNoise:
     scale: float = 1.0
 
     def deviation(self, values: ArrayLike) -> Diagnostic:
-        """Of the noise that the formula would add."""
+        """Return the standard deviation of the noise that the formula would add."""
         size = max(2, np.size(values))
         gross = gross_error_sensitivity(values, self.psi, self.scale).for_the_owner
         factor = 5 * sqrt(2 * log(size) * log(2 / self.delta)) / (self.epsilon * size)
@@ -205,12 +213,12 @@ class GrossErrorNoise:
 
 @dataclass(frozen=True, slots=True)
 class ProbableSmoothBound:
-    """E05: max(2 G / n, R exp(-beta k)), which bounds a smooth sensitivity *often*.
+    """The bound of E05 on a smooth sensitivity, max(2 G / n, R exp(-beta k)): not private.
 
-    G is the fixed-scale gross error sensitivity at 1/n. The bound holds with probability
-    1 - eta over a sample of independent values, for a law that nobody knows; a neighbour of the
-    sample at hand need not be a likely one. ``span`` is the length of the estimator's range,
-    which must be finite.
+    G is the fixed-scale gross error sensitivity at 1/n. The bound holds only with probability
+    1 - eta over a sample of independent values from an unknown distribution, and a neighbour of
+    the present sample need not be a likely sample. ``span`` is the length of the estimator's
+    range, which must be finite.
     Reference: Chaudhuri, Hsu 2012, theorem 3.
     """
 
@@ -221,7 +229,7 @@ class ProbableSmoothBound:
     scale: float = 1.0
 
     def bound(self, values: ArrayLike) -> Diagnostic:
-        """What the formula says, with the sample itself in place of its law."""
+        """Return the value of the formula, with the sample in place of its distribution."""
         size = max(2, np.size(values))
         gross = fixed_scale_sensitivity(values, self.psi, 1 / size, self.scale).for_the_owner
         changed = sqrt(size * log(2 / self.eta) / 2) - 1
@@ -229,7 +237,10 @@ class ProbableSmoothBound:
         return Diagnostic("probable smooth sensitivity", max(2 * gross / size, damped))
 
     def radius(self, size: int) -> float:
-        """Of the ball of laws around the sample's that holds the true one, but for ``eta``."""
+        """Return the radius of a ball of distributions around the sample's.
+
+        The ball contains the true distribution with probability 1 - ``eta``.
+        """
         return sqrt(2 * log(2 / self.eta) / size)
 
     def event(self, *_: object) -> NoReturn:
@@ -242,6 +253,7 @@ class ProbableSmoothBound:
 
 
 _REFUSAL = (
-    "{} is no mechanism: it promises nothing on the data where it fails, and they cannot be "
-    "told apart for free. Use Location, TrimmedMean or DescentLocation of tacit.robust."
+    "{} is not a private mechanism: it has no guarantee for some datasets, and checking for "
+    "these would itself cost privacy. Use RobustLocation, TrimmedMean or DescentLocation of "
+    "tacit.robust."
 )

@@ -1,4 +1,11 @@
-"""The score functions of M-estimators of location: how much a residual counts."""
+"""Robust location estimates: M-estimators by inverse sensitivity and by gradient descent.
+
+`Huber` and `Tukey` are the score functions of M-estimators. `RobustLocation` selects a location
+with the inverse sensitivity mechanism: the score of a point is the number of values that would
+have to be replaced to make the point the location. `DescentLocation` finds Huber's location by
+noisy gradient descent. `SubsampleAggregate` applies an arbitrary estimator to disjoint blocks
+of rows and releases the robust location of the results.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,30 +26,30 @@ from tacit.robust.selection import choose_selector
 
 
 class Psi(Protocol):
-    """A bounded, odd function of a residual, and its slope."""
+    """A score function: a bounded, odd function of a residual, and its derivative."""
 
     @property
     def turn(self) -> float:
-        """Where it stops growing (Huber), or where it is 0 again (Tukey)."""
+        """The residual beyond which the score is constant (Huber) or 0 (Tukey)."""
         ...
 
     @property
     def bound(self) -> float:
-        """The most that it can be."""
+        """The largest score."""
         ...
 
     def __call__(self, residuals: Floats) -> Floats:
-        """How much each residual counts."""
+        """Return the score of each residual."""
         ...
 
     def slope(self, residuals: Floats) -> Floats:
-        """Its derivative."""
+        """Return the derivative at each residual."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Huber:
-    """A residual counts as it is up to ``turn``, and no more beyond.
+    """Huber's score function: residuals clamped to ``turn``.
 
     Example:
         >>> Huber(1.345)(np.array([0.5, 100.0])).tolist()
@@ -56,21 +63,21 @@ class Huber:
 
     @property
     def bound(self) -> float:
-        """The turn itself."""
+        """The largest score, which is the turn."""
         return self.turn
 
     def __call__(self, residuals: Floats) -> Floats:
-        """Residuals, clamped."""
+        """Clamp the residuals."""
         return np.clip(residuals, -self.turn, self.turn)
 
     def slope(self, residuals: Floats) -> Floats:
-        """1 between the turns, else 0."""
+        """Return 1 for residuals between the turns, and 0 otherwise."""
         return np.asarray(abs(residuals) < self.turn, dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
 class Tukey:
-    """The biweight: a residual counts less again when it grows, and nothing beyond ``turn``.
+    """Tukey's biweight: the score decreases for larger residuals, and is 0 beyond ``turn``.
 
     Example:
         >>> Tukey(4.685)(np.array([0.0, 4.685, 100.0])).tolist()
@@ -84,63 +91,65 @@ class Tukey:
 
     @property
     def bound(self) -> float:
-        """Its value at turn / sqrt(5)."""
+        """The largest score, which is at turn / sqrt(5)."""
         return float(self(np.array([self.turn / 5**0.5]))[0])
 
     def __call__(self, residuals: Floats) -> Floats:
-        """Each residual u as u * (1 - (u / turn)**2)**2 inside the turns."""
+        """Return u * (1 - (u / turn)**2)**2 for each residual u between the turns."""
         inside = np.clip(residuals / self.turn, -1, 1)
         return np.asarray(self.turn * inside * (1 - inside**2) ** 2)
 
     def slope(self, residuals: Floats) -> Floats:
-        """(1 - v**2) * (1 - 5 * v**2) for v = u / turn inside the turns."""
+        """Return (1 - v**2) * (1 - 5 * v**2), where v = u / turn, between the turns."""
         square = np.clip(residuals / self.turn, -1, 1) ** 2
         return np.asarray((1 - square) * (1 - 5 * square))
 
 
 def _above_zero(turn: float) -> None:
     if not turn > 0:
-        raise InvalidValue(f"The turn of a score function is above 0, and {turn} was given.")
+        raise InvalidValue(
+            f"The turn of a score function must be above 0, but {turn} was given."
+        )
 
 
 # ------------------------------------------------------------------ inverse sensitivity
-# How many units must change before a point is the location: the score of a private choice.
-#
-# Neighbours move each number here by 1 at most, whether one unit is replaced or comes and
-# goes; ``docs/privacy/robust.md`` proves it. All of it is in integers: a rounded sum could
-# move a number by one more.
+# The inverse sensitivity of a point is the number of values that must be replaced so that the
+# point becomes the location. One unit changes this number by at most 1, both where units are
+# replaced and where they are added or removed; ``docs/privacy/robust.md`` proves it. All sums
+# are in integers, since a rounded sum could change the number by more than 1.
 
 BLOCK = 2**21
-"""Residuals that are looked at together: some tens of megabytes."""
+"""Number of residuals that are computed together, which take some tens of megabytes."""
 
 
 def huber_lengths(values: Integers, points: Integers, turn: int) -> Integers:
-    """For each point the least number of values to replace so that residuals' scores sum to 0.
+    """Return for each point how many values must be replaced to make Huber's scores sum to 0.
 
-    A score is the residual in steps, clamped to ``turn``.
+    A score is the residual in grid steps, clamped to ``turn``.
 
     Example:
         >>> huber_lengths(np.array([0, 1, 2, 90]), np.array([0, 1, 2, 90]), 3).tolist()
         [1, 1, 0, 2]
     """
     ordered = np.sort(values)
-    above = _fewest(ordered, points, turn)
-    # below the root the same holds for everything with its sign turned
-    return np.maximum(above, _fewest(-ordered[::-1], -points, turn))
+    above = _fewest_to_lower(ordered, points, turn)
+    # a sum below 0 is the mirror image: change the sign of everything
+    return np.maximum(above, _fewest_to_lower(-ordered[::-1], -points, turn))
 
 
-def _fewest(ordered: Integers, points: Integers, turn: int) -> Integers:
-    """How many of the greatest values to lower so that a sum of scores above 0 becomes 0.
+def _fewest_to_lower(ordered: Integers, points: Integers, turn: int) -> Integers:
+    """Return how many of the largest values must be lowered until the sum of scores is 0.
 
-    Lowered to the least, a score falls by itself and the turn; the greatest values fall most.
-    The sum of so many is a matter of cumulative sums, so the number is found by halving.
+    Replacing a value by a very low one lowers its score s by s + turn, which is most for the
+    largest values. The sum of the largest scores follows from cumulative sums, so the number of
+    values is found by bisection.
     """
     sums = np.concatenate([[0], np.cumsum(ordered)])
     low = np.searchsorted(ordered, points - turn)
     high = np.searchsorted(ordered, points + turn)
 
     def scores_from(start: Integers) -> Integers:
-        """Of the values from place ``start`` on, for each point."""
+        """Return the sum of scores of the values from index ``start`` on, for each point."""
         first, last = np.maximum(low, start), np.maximum(high, start)
         inner = sums[last] - sums[first] - points * (last - first)
         return np.asarray(inner + turn * (ordered.size - last - first + start))
@@ -156,10 +165,11 @@ def _fewest(ordered: Integers, points: Integers, turn: int) -> Integers:
 
 
 def tukey_lengths(values: Integers, points: Integers, table: Integers) -> Integers:
-    """The same for scores ``table[abs(residual)]`` that fall to 0 beyond the table's end.
+    """Return for each point how many values must be replaced to make Tukey's scores sum to 0.
 
-    Where nothing is near, all scores are 0, and a sum of 0 says nothing. So a point is a
-    location only where at least half of the values lie within the table.
+    The score of a residual is ``table[abs(residual)]``, and 0 beyond the end of the table.
+    Where no value is near a point, all scores are 0, and the sum is 0 without meaning. So a
+    point counts as a location only if at least half of the values lie within the table.
 
     Example:
         >>> scores = np.array([0, 2, 3, 2, 0])
@@ -180,24 +190,25 @@ def _tukey(values: Integers, points: Integers, table: Integers) -> Integers:
     missing = np.maximum(0, -(-values.size // 2) - near.sum(axis=1))
     side = np.where(total > 0, 1, -1)[:, None]
     to_reduce = np.sort(side * scores + most, axis=1)[:, ::-1]
-    # so many of what is far must come near anyway; each has a score of 0, and gives ``most``
+    # ``missing`` far values must be moved near the point in any case; each of them has a score
+    # of 0 now, so moving it can change the sum by ``most``
     left = np.maximum(0, abs(total) - missing * most)
-    ahead = missing + _needed(_without(to_reduce, missing, most), left)
+    ahead = missing + _count_needed(_remove_entries(to_reduce, missing, most), left)
     return np.asarray(ahead)
 
 
-def _without(to_reduce: Integers, missing: Integers, most: int) -> Integers:
-    """Rows in falling order, without ``missing`` of their entries that are ``most``."""
+def _remove_entries(to_reduce: Integers, missing: Integers, most: int) -> Integers:
+    """Return rows in descending order, without ``missing`` of the entries equal to ``most``."""
     first = (to_reduce > most).sum(axis=1)[:, None]
     places = np.arange(to_reduce.shape[1])
     cut = (places >= first) & (places < first + missing[:, None])
-    # at the end of a row an entry of 0 changes nothing
+    # removed entries become 0 at the end of a row, where they change nothing
     moved = np.where(cut, -1, to_reduce)
     return np.asarray(np.maximum(np.sort(moved, axis=1)[:, ::-1], 0))
 
 
-def _needed(to_reduce: Integers, totals: Integers) -> Integers:
-    """How many of the first entries of a row add up to its total."""
+def _count_needed(to_reduce: Integers, totals: Integers) -> Integers:
+    """Return how many leading entries of each row are needed to reach its total."""
     summed = np.cumsum(to_reduce, axis=1)
     return np.asarray((summed < totals[:, None]).sum(axis=1) + (totals > 0))
 
@@ -207,26 +218,25 @@ def _blocks(points: Integers, size: int) -> list[Integers]:
     return np.array_split(points, parts)
 
 
-# ------------------------------------------------------------------ location
-# Huber's and Tukey's location by inverse sensitivity: pure, and as robust as they are.
+# ------------------------------------------------------------------ private location
 
 FINER = 16
-"""Steps of values between two points that may be released."""
+"""Number of grid steps between two points that can be released."""
 
 FINE_SCORES = 2**16
-"""What the greatest of Tukey's scores is as an integer."""
+"""The largest of Tukey's scores as an integer."""
 
 ONE = Sensitivity.of(1, Norm.LINF, Rule("a unit changes by one how many must be replaced"))
 
 
 @dataclass(frozen=True, slots=True)
 class RobustLocation:
-    """The location of one value for each unit, by the exponential mechanism.
+    """The robust location of one value per unit, by the inverse sensitivity mechanism.
 
-    A point between the ``bounds`` is the likelier the fewer values must be replaced to make it
-    the root of ``psi``'s scores, in residuals over a public ``scale``. Values need no bounds:
-    beyond the turn they all count the same. `docs/privacy/robust.md` has the proof, for
-    neighbours of either kind.
+    A point between the ``bounds`` is more likely, the fewer values must be replaced to make it
+    the root of the scores ``psi`` of residuals over a public ``scale``. The values themselves
+    need no bounds, because all values beyond the turn have the same score. The proof is in
+    `docs/privacy/robust.md`, for both kinds of neighbours.
 
     Guarantee: ``event()`` stays within ``loss``, whatever the values. There is no interval.
     Reference: Asi, Duchi 2020 (inverse sensitivity).
@@ -246,28 +256,31 @@ class RobustLocation:
     def __post_init__(self) -> None:
         if not self.scale > 0 or self.bounds.width == 0 or self.points < 2:  # noqa: PLR2004
             raise InvalidValue(
-                "A location needs bounds that differ, a scale above 0 and 2 points or more; "
-                f"{self.scale} and {self.points} were given."
+                "A location needs two different bounds, a scale above 0 and at least 2 points, "
+                f"but the scale {self.scale} and {self.points} points were given."
             )
 
     def event(self) -> Event:
-        """One selection."""
+        """Describe the release for the accountant: one selection."""
         return self._mechanism().event(ONE)
 
     def release(self, values: ArrayLike, gateway: Gateway) -> RobustEstimate:
-        """The noisy location of ``values``, one for each unit."""
+        """Release the location of ``values``, which has one value per unit."""
         lower, upper = float(self.bounds.lower), float(self.bounds.upper)
         scores = Secret(-self.lengths(values))
         place = int(self._mechanism().release(scores, ONE, gateway)[0])
         return RobustEstimate(lower + (upper - lower) * place / (self.points - 1))
 
     def lengths(self, values: ArrayLike) -> Integers:
-        """For each point how many values must be replaced: exact, and for the gateway alone."""
+        """Return for each point how many values must be replaced.
+
+        These numbers are exact and must not be released without the mechanism.
+        """
         lower, upper = float(self.bounds.lower), float(self.bounds.upper)
         step = (upper - lower) / (self.points - 1) / FINER
         turn = max(1, round(self.psi.turn * self.scale / step))
         last = FINER * (self.points - 1)
-        # beyond the turn from every point a value counts as if it were there
+        # values that are beyond the turn from every point all have the same scores: clamp them
         half = last // 2 + turn + 1
         middle = lower + step * (last // 2)
         steps = steps_from(values, middle, step * half, half) + last // 2
@@ -282,30 +295,29 @@ class RobustLocation:
 
 @lru_cache(maxsize=16)
 def _biweights(turn: int) -> Integers:
-    """Tukey's scores of residuals of 0 to ``turn`` steps, as integers."""
+    """Return Tukey's scores of residuals from 0 to ``turn`` steps, as integers."""
     exact = [Fraction(u, turn) * (1 - Fraction(u, turn) ** 2) ** 2 for u in range(turn + 1)]
     most = max(exact)
     return np.array([round(FINE_SCORES * each / most) for each in exact])
 
 
-# ------------------------------------------------------------------ descent
-# Huber's location by noisy gradient descent, with the lectures' sign and noise put right.
+# ------------------------------------------------------------------ noisy gradient descent
 
 TURN = 2**40
-"""Steps up to which a residual counts as it is."""
+"""The turn of the scores, in grid steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class DescentLocation:
-    """Huber's location of one value for each unit, by so many noisy ``steps``.
+    """Huber's location of one value per unit, by gradient descent with ``steps`` noisy steps.
 
-    A step adds the mean of the residuals, clamped to ``turn``: against the gradient, which is
-    minus that mean. Their sum moves by twice the turn where one value is replaced; the number
-    of values is public, and that of the steps is fixed in advance.
+    A step adds the mean of the residuals, clamped to ``turn``; this mean is the negative
+    gradient. The sum of residuals changes by at most twice the turn where one value is
+    replaced. The number of values is public, and the number of steps is fixed in advance.
 
     Guarantee: ``event()`` stays within ``loss``, whatever the values.
-    Reference: Avella-Medina, Bradshaw, Loh 2023. ``docs/privacy/errata.md`` has the lectures'
-    version, E04, whose sign goes up and whose noise is half of what it needs.
+    Reference: Avella-Medina, Bradshaw, Loh 2023. ``docs/privacy/errata.md``, E04, corrects the
+    lectures' version, which has the wrong sign and half of the noise that is needed.
 
     Example:
         >>> where = DescentLocation(Bounds.of(-50, 50), turn=1.345, loss=Loss.zcdp("0.1"))
@@ -321,16 +333,16 @@ class DescentLocation:
     def __post_init__(self) -> None:
         if self.steps < 1 or not self.turn > 0:
             raise InvalidValue(
-                "Descent takes one step or more and a turn above 0, and "
+                "Gradient descent needs at least one step and a turn above 0, but "
                 f"{self.steps} and {self.turn} were given."
             )
 
     def event(self) -> Repeated:
-        """So many sums with noise."""
+        """Describe the releases for the accountant: one noisy sum per step."""
         return Repeated(self._sum().event(), self.steps)
 
     def release(self, values: ArrayLike, gateway: Gateway) -> RobustEstimate:
-        """The noisy location of ``values``, one for each unit; it starts in the middle."""
+        """Release the location of ``values``; descent starts in the middle of the bounds."""
         lower, upper = float(self.bounds.lower), float(self.bounds.upper)
         units, noisy = max(1, np.size(values)), self._sum()
         where = (lower + upper) / 2
@@ -346,22 +358,21 @@ class DescentLocation:
         return NoisySum.within(each, Fraction(2 * TURN) ** 2, why)
 
 
-# ------------------------------------------------------------------ subsample
-# Subsample and aggregate: any estimator at all, on blocks, and a private location of them.
+# ------------------------------------------------------------------ subsample and aggregate
 
 LEAST_BLOCKS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class SubsampleAggregate:
-    """The private ``location`` of what ``estimator`` says on each of ``blocks`` blocks of rows.
+    """Subsample and aggregate: the private ``location`` of an estimator's results on blocks.
 
     Row i belongs to block i modulo ``blocks``. Neighbours replace one row, and the number of
-    rows is public, so that one row moves one block's estimate. The estimator may be anything:
-    what it raises, or says beyond all bounds, counts as no number, which is the lowest.
+    rows is public, so that one row changes the estimate of one block. The estimator may be any
+    function. If it raises an exception, its result counts as NaN, which is the lowest value.
 
-    Guarantee: that of ``location``, whatever the estimator does, as long as it looks at its own
-    block alone and keeps nothing.
+    Guarantee: the guarantee of ``location``, whatever the estimator does, provided that it
+    reads only its own block and keeps no state.
     Reference: Nissim, Raskhodnikova, Smith 2007, section 4.
 
     Example:
@@ -380,24 +391,23 @@ class SubsampleAggregate:
     def __post_init__(self) -> None:
         if self.blocks < LEAST_BLOCKS:
             raise InvalidValue(
-                f"Rows are cut into {LEAST_BLOCKS} blocks or more, and "
-                f"{self.blocks} were asked for."
+                f"There must be at least {LEAST_BLOCKS} blocks, but {self.blocks} were given."
             )
 
     def event(self) -> Event:
-        """That of the location: one row moves one block."""
+        """Describe the release of the location; one row changes one block's estimate."""
         return self.location.event()
 
     def release(self, rows: ArrayLike, gateway: Gateway) -> RobustEstimate:
-        """The noisy location of the blocks' estimates."""
+        """Release the location of the blocks' estimates."""
         table = np.asarray(rows, dtype=np.float64)
-        found = [self._of(table[place :: self.blocks]) for place in range(self.blocks)]
+        found = [self._estimate(table[place :: self.blocks]) for place in range(self.blocks)]
         return self.location.release(found, gateway)
 
-    def _of(self, block: Floats) -> float:
-        """What the estimator says of a block, and no number where it says nothing."""
+    def _estimate(self, block: Floats) -> float:
+        """Return the estimate of a block, or NaN if the estimator fails."""
         try:
             with np.errstate(all="ignore"):
                 return float(self.estimator(block.copy()))
-        except Exception:  # noqa: BLE001 - that it failed is a secret of the rows
+        except Exception:  # noqa: BLE001 - an error depends on the rows, and must not be seen
             return nan

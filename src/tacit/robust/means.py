@@ -1,4 +1,9 @@
-"""The mean of values between public bounds."""
+"""Means and variances: with public bounds, with private bounds, and for normal values.
+
+`BoundedMean` and `MeanAndVariance` need public bounds. `ClippedMean` chooses the bounds
+privately from quantiles. `CoinPress` is for values that are nearly normal, and narrows a wide
+public guess in three rounds.
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,22 +27,23 @@ from tacit.robust.estimate import (
 from tacit.robust.quantiles import PublicCells, RankQuantile
 
 SUM_SHARE = Fraction(4, 5)
-"""What the sum gets of the loss where the number of units is released as well."""
+"""The share of the privacy loss for the sum, if the number of units is released as well."""
 
 MEAN_STEPS = 2**32
-"""Steps from the middle to a bound: rounding is far below any noise."""
+"""Number of grid steps from the middle to a bound, so that rounding is far below the noise."""
 
 
 @dataclass(frozen=True, slots=True)
 class BoundedMean:
-    """The mean of one value for each unit, clamped to ``bounds``.
+    """The mean of one value per unit, clamped to ``bounds``.
 
-    Where units come and go their number is private: the sum of what lies above or below the
-    middle, which one unit moves by half the range, and the number are released. Where one is
-    replaced the number is public, and the sum moves by the whole range.
+    Where units are added or removed, their number is private. Then the number is released, and
+    the sum of distances from the middle of the bounds, which one unit changes by at most half
+    the range. Where a unit is replaced, the number is public, and a unit changes the sum by at
+    most the whole range.
 
-    Guarantee: ``event()`` stays within ``loss``. The interval holds the mean of the clamped
-    values with 95% at least; nobody's guess of the population is in it.
+    Guarantee: ``event()`` stays within ``loss``. The interval contains the mean of the clamped
+    values of the sample with probability 95% or more. It does not cover sampling error.
 
     Example:
         >>> mean = BoundedMean(
@@ -53,14 +59,17 @@ class BoundedMean:
 
     def __post_init__(self) -> None:
         if self.bounds.width == 0:
-            raise InvalidValue("Bounds that are one number have that mean; nothing is asked.")
+            raise InvalidValue(
+                "The lower and the upper bound are equal, so the mean is already known; use "
+                "bounds that differ."
+            )
 
     def event(self) -> core.Composed:
-        """One sum, and one count where the number of units is private."""
+        """Describe the releases: one sum, and one count if the number of units is private."""
         return core.Composed(tuple(each.event() for each in self._sums()))
 
     def release(self, values: ArrayLike, gateway: Gateway) -> RobustEstimate:
-        """The noisy mean of ``values``, one for each unit."""
+        """Release the mean of ``values``, which has one value per unit."""
         middle, reach = self._middle_and_reach()
         steps, sums = steps_from(values, middle, reach, MEAN_STEPS), self._sums()
         total = float(sums[0].release([exact_sum(steps)], gateway)[0])
@@ -69,7 +78,7 @@ class BoundedMean:
             count = float(sums[1].release([steps.size], gateway)[0])
             off, sure = sums[1].error(EACH), EACH
         value = middle + reach * _within_one(total / MEAN_STEPS / max(count, 1.0))
-        if count - off < 1:  # there may be nobody
+        if count - off < 1:  # the number of units may be 0, so there is no interval
             return RobustEstimate(value)
         ends = [(total + side * sums[0].error(sure)) / MEAN_STEPS for side in (-1, 1)]
         quotients = [end / (count + side * off) for end in ends for side in (-1, 1)]
@@ -95,33 +104,37 @@ class BoundedMean:
 
 
 EACH = (1 + CONFIDENCE) / 2
-"""Two errors, each with half of what a confidence leaves, are both within with it."""
+"""The confidence of each of two margins of error that hold together with `CONFIDENCE`."""
 
 
 def _within_one(part_of_reach: float) -> float:
     return min(max(part_of_reach, -1.0), 1.0)
 
 
-# ------------------------------------------------------------------ moments
-# Mean and variance together, and an interval for the population's mean.
+# ------------------------------------------------------------------ mean and variance
 
 MOMENT_STEPS = 2**22
-"""Steps from the middle to a bound: sums of their squares are exact."""
+"""Number of grid steps from the middle to a bound, so that sums of squares are exact."""
 
 MOMENT_SHARES = Fraction(3, 5), Fraction(3, 10), Fraction(1, 10)
-"""Of the sum, the squares and the number; where that is public the squares get its share."""
+"""The shares of the privacy loss for the sum, the squares and the number of units.
+
+Where the number is public, the squares get its share as well.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class MeanAndVariance:
-    """The mean and the variance of one value for each unit, clamped to ``bounds``.
+    """The mean and the variance of one value per unit, clamped to ``bounds``.
 
-    Sums of the distances to the middle of the bounds and of their squares are released, never
-    those of the values themselves: for a narrow heap far from 0 these nearly cancel.
+    The sums of distances from the middle of the bounds and of their squares are released, and
+    not the sums of the values and their squares. For values in a narrow range far from 0, these
+    would nearly cancel in the variance.
 
-    Guarantee: ``event()`` stays within ``loss``. For independent units the mean's interval
-    holds the *population's* mean with 95%, to first order in 1/n: its width has the sampling
-    error, by the released variance, and that of the noise. Under epsilon there is none.
+    Guarantee: ``event()`` stays within ``loss``. For independent units, the interval contains
+    the *population's* mean with probability 95%, to first order in 1/n. It covers the sampling
+    error, estimated from the released variance, and the noise. Under pure epsilon there is no
+    interval.
 
     Example:
         >>> both = MeanAndVariance(
@@ -137,16 +150,19 @@ class MeanAndVariance:
 
     def __post_init__(self) -> None:
         if self.bounds.width == 0:
-            raise InvalidValue("Bounds that are one number have no variance; nothing is asked.")
+            raise InvalidValue(
+                "The lower and the upper bound are equal, so the variance is 0; use bounds "
+                "that differ."
+            )
 
     def event(self) -> core.Composed:
-        """Two sums, and one count where the number of units is private."""
+        """Describe the releases: two sums, and one count if the number of units is private."""
         return core.Composed(tuple(each.event() for each in self._sums()))
 
     def release(
         self, values: ArrayLike, gateway: Gateway
     ) -> tuple[RobustEstimate, RobustEstimate]:
-        """The noisy mean and variance of ``values``, one for each unit."""
+        """Release the mean and the variance of ``values``, which has one value per unit."""
         lower, upper = self.bounds.lower, self.bounds.upper
         middle, reach = float((lower + upper) / 2), float((upper - lower) / 2)
         steps, sums = steps_from(values, middle, reach, MOMENT_STEPS), self._sums()
@@ -185,26 +201,26 @@ class MeanAndVariance:
         return first, second, third
 
 
-# ------------------------------------------------------------------ clipped mean
-# The mean of values whose bounds nobody knows: clamped to private quantiles.
+# ------------------------------------------------------------------ mean with private bounds
 
 BOUND_SHARE = Fraction(1, 8)
-"""What each of the two quantiles gets of the loss; the mean gets the rest."""
+"""The share of the privacy loss for each of the two quantiles; the mean gets the rest."""
 
 MISSED = Fraction(1, 20)
-"""How often a quantile may fall short of its slack in ranks."""
+"""The probability with which a quantile may exceed its margin of error in ranks."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClippedMean:
     """The mean of values clamped to two private quantiles, ``tail`` and 1 - ``tail``.
 
-    ``cells`` need to hold the values only roughly; finer ones near 0 are for a range that
-    nobody knows. The tail must hold more ranks than a private choice misses by, or the choice
-    lands where there is nothing: `tail_for` says how many.
+    ``cells`` only have to cover the values roughly; for an unknown range, use cells that are
+    finer near 0. The tail must contain more ranks than the margin of error of the private
+    choice; otherwise the choice may be a cell beyond all values. `tail_for` computes such a
+    tail.
 
-    Guarantee: ``event()`` stays within ``loss``. There is no interval: what clamping takes away
-    depends on tails that were not released.
+    Guarantee: ``event()`` stays within ``loss``. There is no interval, because the bias of
+    clamping depends on the values in the tails, which are not released.
 
     Example:
         >>> cells = PublicCells(core.Bounds.of(0, 10**4), unit=Fraction(1))
@@ -220,17 +236,17 @@ class ClippedMean:
 
     def __post_init__(self) -> None:
         if not 0 < self.tail < Fraction(1, 2):
-            raise InvalidValue(f"A tail lies between 0 and 1/2, and {self.tail} does not.")
+            raise InvalidValue(f"The tail must be between 0 and 1/2, not {self.tail}.")
 
     def event(self) -> core.Composed:
-        """Two selections, and a mean whose noise follows what they released."""
-        moved, ends = self._moved(), self._ends()
+        """Describe the releases: two selections, and the mean between the selected bounds."""
+        moved, ends = self._sensitivity(), self._ends()
         price = BoundedMean(self.cells.bounds, self._rest(), self.neighbours).event()
         return core.Composed((*(end.event(moved) for end in ends), price))
 
     def release(self, values: ArrayLike, gateway: Gateway) -> RobustEstimate:
-        """The noisy mean of ``values``, one for each unit."""
-        counts, moved = self.cells.counts(values), self._moved()
+        """Release the mean of ``values``, which has one value per unit."""
+        counts, moved = self.cells.counts(values), self._sensitivity()
         low, high = sorted(
             int(end.release(core.Secret(counts), moved, gateway)[0]) for end in self._ends()
         )
@@ -245,14 +261,14 @@ class ClippedMean:
         found = []
         for probability in (self.tail, 1 - self.tail):
             one = RankQuantile(probability, Fraction(1), self.cells.count, self.neighbours)
-            rate = epsilon / one.event(self._moved()).epsilon
+            rate = epsilon / one.event(self._sensitivity()).epsilon
             found.append(RankQuantile(probability, rate, self.cells.count, self.neighbours))
         return found[0], found[1]
 
     def _rest(self) -> core.Loss:
         return self.loss.part(1 - 2 * BOUND_SHARE)
 
-    def _moved(self) -> core.Sensitivity:
+    def _sensitivity(self) -> core.Sensitivity:
         times = self.neighbours.additions
         return core.Sensitivity.of(
             times, core.Norm.L1, core.Rule("a unit's value lies in one cell")
@@ -260,9 +276,10 @@ class ClippedMean:
 
 
 def tail_for(size: int, cells: PublicCells, loss: core.Loss) -> Fraction:
-    """The least tail that a private choice among so many units does not miss.
+    """Return the smallest tail that exceeds the margin of error of a private quantile.
 
-    ``size`` is public knowledge: a guess of the owner's, or the number where it is public.
+    ``size`` is the number of units. It must be public: an estimate by the owner, or the exact
+    number where that is public.
 
     Example:
         >>> float(tail_for(5000, PublicCells(core.Bounds.of(0, 10**4)), core.Loss.zcdp("0.1")))
@@ -273,34 +290,36 @@ def tail_for(size: int, cells: PublicCells, loss: core.Loss) -> Fraction:
 
 
 def _epsilon(loss: core.Loss) -> Fraction:
-    """The bounded range that one selection may have."""
+    """Return the epsilon of one selection by the exponential mechanism within ``loss``."""
     return 1 / calibrate(lambda x: core.ExponentialSelection(1 / x), loss)
 
 
-# ------------------------------------------------------------------ coin press
-# The mean of bell-shaped values from a wide guess, by clipping that tightens: CoinPress.
+# ------------------------------------------------------------------ CoinPress
 
 ROUND_SHARES = Fraction(1, 8), Fraction(1, 8), Fraction(3, 4)
-"""Of the loss, round by round: the last one makes the answer."""
+"""The shares of the privacy loss of the three rounds; the last round gives the answer."""
 
 ROUND_STEPS = 2**30
-"""Steps from the centre of a round to its edge, whatever its radius, as the price is fixed."""
+"""Number of grid steps from the centre of a round to its edge.
+
+It does not depend on the radius, so the privacy loss is fixed in advance.
+"""
 
 FAILURE = 0.01
-"""How often a round may cut off what belongs to the heap."""
+"""The probability with which a round may clip values that belong to the distribution."""
 
 
 @dataclass(frozen=True, slots=True)
 class CoinPress:
-    """The mean of values near a normal law whose deviation is at most ``deviation``.
+    """The mean of nearly normal values with a standard deviation of at most ``deviation``.
 
-    It starts from a public guess: the mean lies within ``radius`` of ``centre``. Each round
-    clips to what the round before left possible. Neighbours replace one value, and the number
-    of values is public.
+    The algorithm starts from a public guess: the mean lies within ``radius`` of ``centre``.
+    Each round clips to the range that the round before left possible. Neighbours replace one
+    value, and the number of values is public.
 
-    Guarantee: ``event()`` stays within ``loss``, whatever the values. For normal values of that
-    deviation or less the interval holds the *population's* mean with 95% to first order; for
-    others it says nothing.
+    Guarantee: ``event()`` stays within ``loss``, whatever the values. For normal values with at
+    most that standard deviation, the interval contains the *population's* mean with probability
+    95%, to first order. For other values, the interval has no guarantee.
     Reference: Biswas, Dong, Kamath, Ullman 2020, algorithm 1.
 
     Example:
@@ -318,19 +337,19 @@ class CoinPress:
 
     def __post_init__(self) -> None:
         if self.loss.measure is not core.Measure.ZCDP:
-            raise InvalidValue("CoinPress adds Gaussian noise; ask for a loss in rho.")
+            raise InvalidValue("CoinPress adds Gaussian noise; give the loss in rho (zCDP).")
         if self.radius <= 0 or self.deviation <= 0:
             raise InvalidValue(
-                "CoinPress needs a radius and a deviation above 0, and "
+                "CoinPress needs a radius and a deviation above 0, but "
                 f"{self.radius} and {self.deviation} were given."
             )
 
     def event(self) -> core.Composed:
-        """Three rounds of Gaussian noise."""
+        """Describe the releases for the accountant: three rounds of Gaussian noise."""
         return core.Composed(tuple(each.event() for each in self._rounds()))
 
     def release(self, values: ArrayLike, gateway: Gateway) -> RobustEstimate:
-        """The noisy mean of ``values``, one for each unit."""
+        """Release the mean of ``values``, which has one value per unit."""
         centre, radius, spread = self.centre, self.radius / self.deviation, _spread()
         units, hidden = max(1, np.size(values)), 0.0
         for each in self._rounds():
@@ -351,6 +370,9 @@ class CoinPress:
 
 
 def _spread() -> float:
-    """How far from its centre a normal value lies, in deviations, but for ``FAILURE``."""
+    """Return the distance, in standard deviations, that a normal value rarely exceeds.
+
+    It exceeds this distance with probability at most ``FAILURE``.
+    """
     tail = log(1 / FAILURE)
     return sqrt(1 + 2 * sqrt(tail) + 2 * tail)

@@ -1,4 +1,8 @@
-"""Public cells between public bounds, even or finer near a public point: a base measure."""
+"""Quantiles on public cells, by the exponential mechanism on ranks.
+
+`PublicCells` divides a public range into cells. `RankQuantile` selects a cell near a quantile.
+`Quantiles` releases several quantiles of one value per unit, each with a confidence interval.
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,11 +23,12 @@ from tacit.robust.estimate import RobustEstimate
 
 @dataclass(frozen=True, slots=True)
 class PublicCells:
-    """``count`` cells between ``bounds``; with a ``unit`` they are even in asinh(value / unit).
+    """A division of the range ``bounds`` into ``count`` public cells.
 
-    On a wide range even cells are a poor guess of where values are: a private choice then pays
-    for the logarithm of the range. Cells that grow with the distance from 0 beyond ``unit`` pay
-    for that of its logarithm.
+    Without a ``unit``, all cells have the same width. With a ``unit``, they have the same width
+    in asinh(value / unit), so that they are wider, the farther they are from 0. The error of a
+    private choice grows with the logarithm of the number of cells. Cells of equal width need a
+    number proportional to the range, and cells that grow need only its logarithm.
 
     Example:
         >>> even = PublicCells(core.Bounds.of(0, 10), 5)
@@ -41,14 +46,17 @@ class PublicCells:
     def __post_init__(self) -> None:
         if self.count < 1 or self.bounds.width == 0 or (self.unit or 1) <= 0:
             raise InvalidValue(
-                "Cells need bounds that differ, a count of 1 or more and a unit above 0; "
-                f"{self.count} and {self.unit} were given."
+                "Cells need two different bounds, a count of at least 1 and a unit above 0, "
+                f"but the count {self.count} and the unit {self.unit} were given."
             )
 
     def places(self, values: ArrayLike) -> Integers:
-        """The cell of each value: the nearest for one outside, the first for what is no number.
+        """Return the index of the cell of each value.
 
-        Guarantee: total, and each place is a function of its own value alone.
+        A value outside the bounds is in the nearest cell, and NaN is in the first.
+
+        Guarantee: the function is defined for every input, and each index is a function of its
+        own value only.
         """
         lower, upper = (float(end) for end in (self.bounds.lower, self.bounds.upper))
         numbers = np.asarray(values, dtype=np.float64)
@@ -59,15 +67,15 @@ class PublicCells:
         return np.clip(found, 0, self.count - 1)
 
     def counts(self, values: ArrayLike) -> Integers:
-        """How many values lie in each cell."""
+        """Return the number of values in each cell."""
         return np.bincount(self.places(values), minlength=self.count)
 
     def value(self, place: int) -> float:
-        """The middle of a cell."""
+        """Return the middle of a cell."""
         return self.edge(place + 0.5)
 
     def edge(self, place: float) -> float:
-        """Where the cell ``place`` begins, and the one before it ends."""
+        """Return the lower edge of the cell ``place``."""
         low, high = self._ends
         even = low + (high - low) * place / self.count
         return even if self.unit is None else float(self.unit) * sinh(even)
@@ -80,23 +88,23 @@ class PublicCells:
         return asinh(ends[0] / float(self.unit)), asinh(ends[1] / float(self.unit))
 
 
-# ------------------------------------------------------------------ quantile
-# A quantile on a public grid, by the exponential mechanism on ranks.
+# ------------------------------------------------------------------ one quantile
 
 
 @dataclass(frozen=True, slots=True)
 class RankQuantile:
-    """The place of a grid point near the quantile ``probability`` of values on the grid.
+    """The exponential mechanism for one quantile of values on a public grid.
 
-    The secret is how many values lie at each of ``points`` public grid points. A point t has
-    weight exp(-rate * distance), the distance from probability * size to the ranks that t has,
-    from #(values < t) to #(values <= t).
+    The secret is the number of values at each of ``points`` public grid points. A point t has
+    the weight exp(-rate * distance), where distance is from probability * size to the ranks of
+    t, which reach from #(values < t) to #(values <= t).
 
-    Guarantee: counts of L1 sensitivity d lose pure epsilon 2 * rate * d * max(probability, 1 -
-    probability) where one unit adds or removes rows. Where it replaces them, d / 2 at most that
-    leave by d / 2 at most that come, they lose rate * d. The range is bounded.
-    Reference: Smith 2011 (on intervals between values); the distance to all ranks of a point,
-    so that ties do no harm, is proved in docs/privacy/mechanisms/quantile.md.
+    Guarantee: counts of L1 sensitivity d have the pure loss 2 * rate * d * max(probability, 1 -
+    probability) where one unit adds or removes rows. Where a unit is replaced, at most d / 2
+    rows leave and at most d / 2 rows come, and the loss is rate * d. The loss has bounded
+    range.
+    Reference: Smith 2011 (on intervals between values); docs/privacy/mechanisms/quantile.md
+    proves it for the distance to all ranks of a point, which allows ties.
 
     Example:
         >>> from tacit.core.sensitivity import Rule
@@ -112,33 +120,33 @@ class RankQuantile:
 
     def __post_init__(self) -> None:
         check_choice(self.rate, self.points)
-        if not 0 < self.probability < 1:  # the extremes are not for private eyes
+        if not 0 < self.probability < 1:  # the extremes depend on single values
             raise InvalidValue(
-                f"A quantile lies between 0 and 1, and {self.probability} does not."
+                f"A quantile must be between 0 and 1, but {self.probability} was given."
             )
 
     def event(self, sensitivity: core.Sensitivity) -> core.ExponentialSelection:
-        """A selection by ranks that move as far as ``neighbours`` lets them."""
+        """Describe the selection, for counts of the given L1 sensitivity."""
         moved = sensitivity.in_norm(core.Norm.L1).amount * self._per_row()
         return core.ExponentialSelection(2 * self.rate * moved)
 
     def release(
         self, secret: core.Secret[Integers], sensitivity: core.Sensitivity, gateway: Gateway
     ) -> Integers:
-        """The place of the chosen grid point, in an array of one."""
+        """Release the index of the chosen grid point, in an array of one entry."""
         draw = ChooseRank(self.probability, self.rate, self.points)
         return gateway.release(secret, sensitivity.in_norm(core.Norm.L1), draw)
 
     def error(self, confidence: Fraction) -> Fraction:
-        """How many ranks the chosen point lies from the quantile at most."""
+        """Return the margin of error of the chosen point, in ranks."""
         return shortfall(self.rate, Fraction(self.points), confidence)
 
     def _per_row(self) -> Fraction:
-        """How far a row that comes or leaves moves a distance at most."""
+        """Return the largest change of a distance by one added or removed row."""
         match self.neighbours:
             case core.Neighbours.ADD_REMOVE:
                 return max(self.probability, 1 - self.probability)
-            case core.Neighbours.REPLACE_ONE:  # one that comes and one that leaves: 1 together
+            case core.Neighbours.REPLACE_ONE:  # one row added and one removed change it by 1
                 return Fraction(1, 2)
             case _:
                 assert_never(self.neighbours)
@@ -146,14 +154,14 @@ class RankQuantile:
 
 @dataclass(frozen=True, slots=True)
 class ChooseRank:
-    """The draw of a quantile: scores from counts, and a choice by them."""
+    """The draw of a quantile: a choice by scores that are computed from counts."""
 
     probability: Fraction
     rate: Fraction
     points: int
 
     def __call__(self, values: Integers, entropy: Entropy) -> Integers:
-        """The place of a grid point."""
+        """Return the index of the chosen grid point."""
         check_size(values, self.points)
         scores = rank_scores(values, self.probability)
         law = Exponentials(self.rate / self.probability.denominator, scores)
@@ -161,13 +169,15 @@ class ChooseRank:
 
 
 def rank_scores(counts: Integers, probability: Fraction) -> Integers:
-    """Minus each point's distance to the wanted rank, times the probability's denominator.
+    """Return the negative distance of each point from the wanted rank, as integers.
+
+    Distances are multiplied by the denominator of the probability.
 
     Example:
         >>> rank_scores(np.array([1, 0, 2, 0]), Fraction(1, 2)).tolist()
         [-1, -1, 0, -3]
     """
-    up_to = np.cumsum(counts.astype(object))  # Python integers: no count is too large
+    up_to = np.cumsum(counts.astype(object))  # Python integers cannot overflow
     wanted = up_to[-1] * probability.numerator
     most = up_to * probability.denominator
     least = most - counts.astype(object) * probability.denominator
@@ -175,20 +185,20 @@ def rank_scores(counts: Integers, probability: Fraction) -> Integers:
     return scores
 
 
-# ------------------------------------------------------------------ quantiles
-# Quantiles on public cells, each with an interval; the median is one of them.
+# ------------------------------------------------------------------ quantiles with intervals
 
 MEDIAN = Fraction(1, 2)
 
 
 @dataclass(frozen=True, slots=True)
 class Quantiles:
-    """Quantiles of one value for each unit, by the exponential mechanism on ranks.
+    """Quantiles of one value per unit, by the exponential mechanism on ranks.
 
-    Each has an equal share of the loss, and its interval a twentieth of that.
+    Each quantile has an equal share of the privacy loss, of which one twentieth is for its
+    interval.
 
-    Guarantee: ``event()`` stays within ``loss``. An interval holds the sample's quantile with
-    95% at least, whatever the values.
+    Guarantee: ``event()`` stays within ``loss``. An interval contains the sample's quantile
+    with probability 95% or more, whatever the values.
     Reference: Smith 2011; ``docs/privacy/mechanisms/grid_quantile.md`` for the intervals.
 
     Example:
@@ -205,18 +215,18 @@ class Quantiles:
 
     def __post_init__(self) -> None:
         if not self.probabilities:
-            raise InvalidValue("At least one quantile is asked for, and none was given.")
-        self._each()
+            raise InvalidValue("Give at least one probability; none was given.")
+        self._mechanisms()
 
     def event(self) -> core.Composed:
-        """Two selections for each quantile: its cell, and how far around it the interval is."""
-        moved = self._moved()
-        return core.Composed(tuple(each.event(moved) for each in self._each()))
+        """Describe two selections per quantile: its cell, and the width of its interval."""
+        moved = self._sensitivity()
+        return core.Composed(tuple(each.event(moved) for each in self._mechanisms()))
 
     def release(self, values: ArrayLike, gateway: Gateway) -> tuple[RobustEstimate, ...]:
-        """The quantiles, each from a release of its own."""
-        counts, moved, found = self.cells.counts(values), self._moved(), []
-        for each in self._each():
+        """Release the quantiles of ``values``, which has one value per unit."""
+        counts, moved, found = self.cells.counts(values), self._sensitivity(), []
+        for each in self._mechanisms():
             cell, reach = each.release(core.Secret(counts), moved, gateway).tolist()
             first, last = each.interval(cell, reach)
             interval = self.cells.edge(first), self.cells.edge(last + 1)
@@ -225,16 +235,16 @@ class Quantiles:
             )
         return tuple(found)
 
-    def _moved(self) -> core.Sensitivity:
+    def _sensitivity(self) -> core.Sensitivity:
         times = self.neighbours.additions
         return core.Sensitivity.of(
             times, core.Norm.L1, core.Rule("a unit's value lies in one cell")
         )
 
-    def _each(self) -> tuple[GridQuantile, ...]:
+    def _mechanisms(self) -> tuple[GridQuantile, ...]:
         loss = self.loss
         share = core.Loss(loss.measure, loss.amount / len(self.probabilities))
         return tuple(
-            choose_quantile(self._moved(), probability, self.cells.count, 1, share)
+            choose_quantile(self._sensitivity(), probability, self.cells.count, 1, share)
             for probability in self.probabilities
         )

@@ -1,4 +1,8 @@
-"""Permute-and-flip: one candidate, never worse than the exponential mechanism's."""
+"""Private selection of one candidate: permute-and-flip, or the exponential mechanism.
+
+At equal epsilon, permute-and-flip is never worse than the exponential mechanism. Under zCDP the
+exponential mechanism costs less. `choose_selector` takes the better one for a given loss.
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,15 +20,17 @@ from tacit.numeric.entropy import Entropy
 
 @dataclass(frozen=True, slots=True)
 class PermuteAndFlip:
-    """The place of the first candidate in random order whose coin exp(-rate * gap) falls heads.
+    """The permute-and-flip mechanism: the first candidate in random order that is accepted.
 
-    The gap is how far its score lies below the best. Under pure epsilon this is the better
-    choice; under zCDP the exponential mechanism is, which costs a quarter there.
+    A candidate is accepted with probability exp(-rate * gap), where the gap is the difference
+    between the best score and its own. Under pure epsilon, this mechanism is the better choice;
+    under zCDP, the exponential mechanism is, since its cost there is a quarter.
 
-    Guarantee: scores that one unit moves by d at most lose pure epsilon 2 * rate * d, and half
-    of it where they are ``monotone``: where one unit moves all of them the same way.
-    Reference: McKenna, Sheldon 2020; Ding, Kifer, Saghaian, Steinke, Wang, Xiao, Zhang 2021 (it
-    is report noisy max with exponential noise).
+    Guarantee: scores that one unit changes by at most d have the pure loss 2 * rate * d, and
+    half of that where they are ``monotone``: where one unit changes all scores in the same
+    direction.
+    Reference: McKenna, Sheldon 2020; Ding, Kifer, Saghaian, Steinke, Wang, Xiao, Zhang 2021
+    (the mechanism equals report noisy max with exponential noise).
 
     Example:
         >>> from tacit.core.sensitivity import Rule
@@ -41,51 +47,51 @@ class PermuteAndFlip:
         check_choice(self.rate, self.candidates)
 
     def event(self, sensitivity: Sensitivity) -> PermuteAndFlipSelection:
-        """A selection of the same epsilon as the exponential mechanism."""
+        """Describe the selection, which has the epsilon of the exponential mechanism."""
         return PermuteAndFlipSelection(spread(self.rate, sensitivity, monotone=self.monotone))
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway
     ) -> Integers:
-        """The place of the chosen candidate, in an array of one."""
+        """Release the index of the chosen candidate, in an array of one entry."""
         draw = FlipAll(self.rate, self.candidates)
         return gateway.release(secret, sensitivity.in_norm(Norm.LINF), draw)
 
     def error(self, confidence: Fraction) -> Fraction:
-        """How far the chosen score lies below the best at most.
+        """Return the margin by which the chosen score may be below the best.
 
-        Half as likely to be passed as with the exponential mechanism: where H candidates so far
-        below fall heads, one of them comes first with probability H / (H + 1) <= H / 2 at most.
+        The probability of exceeding it is half that of the exponential mechanism: if H
+        candidates with such a gap are accepted, one of them comes before the best candidate
+        with probability H / (H + 1), which is at most H / 2 for H >= 1.
         """
         return shortfall(self.rate, Fraction(self.candidates, 2), confidence)
 
 
 @dataclass(frozen=True, slots=True)
 class FlipAll:
-    """Flips all coins, and takes one of those that fell heads, uniformly.
+    """The draw of permute-and-flip: a uniform choice among all accepted candidates.
 
-    That is the first heads in a random order, without the order. All steps are done whatever
-    falls, so that their number says nothing.
+    This has the same distribution as the first accepted candidate in a random order. All coins
+    are always flipped, so that the running time does not depend on the result.
     """
 
     rate: Fraction
     candidates: int
 
     def __call__(self, values: Integers, entropy: Entropy) -> Integers:
-        """The place of one of the scores."""
+        """Return the index of the chosen score."""
         check_size(values, self.candidates)
-        scores = values.astype(object)  # Python integers: a gap may pass 64 bits
+        scores = values.astype(object)  # Python integers: a gap may exceed 64 bits
         # a geometric draw of scale 1 / rate reaches the gap with probability exp(-rate * gap)
         ticks = Geometric(1 / self.rate).draw(entropy, self.candidates)
         heads = Categorical(tuple(map(int, ticks >= scores.max() - scores)))
         return np.array([choose(entropy, heads)], dtype=np.int64)
 
 
-# ------------------------------------------------------------------ selector
-# Which selection to use: the budget's measure decides.
+# ------------------------------------------------------------------ choice of a mechanism
 
 UNIT = Fraction(1, 10**9)
-"""Rates are solved for to this step, rounded down."""
+"""The precision of rates, which are rounded down."""
 
 HALF = Fraction(1, 2)
 
@@ -96,11 +102,12 @@ KINDS: tuple[type[Selector], ...] = (PermuteAndFlip, Exponential)
 def choose_selector(
     sensitivity: Sensitivity, candidates: int, loss: Loss, *, monotone: bool = False
 ) -> Candidate:
-    """The selection that misses the best score by least within ``loss``.
+    """Return the selection mechanism with the smallest error within ``loss``.
 
-    At equal epsilon permute-and-flip never does worse than the exponential mechanism, so it is
-    taken under pure epsilon. Under zCDP the exponential mechanism costs epsilon**2 / 8 and
-    permute-and-flip epsilon**2 / 2: the first may use twice the rate, and is taken.
+    At equal epsilon, permute-and-flip is never worse than the exponential mechanism, so it is
+    chosen under pure epsilon. Under zCDP, the exponential mechanism costs epsilon**2 / 8 and
+    permute-and-flip costs epsilon**2 / 2. So the exponential mechanism may use twice the rate,
+    and is chosen.
 
     Example:
         >>> from tacit.core.sensitivity import Rule
@@ -112,7 +119,7 @@ def choose_selector(
         'Exponential'
     """
     if sensitivity.amount == 0 or loss.amount == 0:
-        raise InvalidValue("A selection needs a sensitivity and a loss above 0.")
+        raise InvalidValue("A selection needs a sensitivity above 0 and a loss above 0.")
     rates = {kind: _rate(kind, sensitivity, candidates, loss, monotone) for kind in KINDS}
     mechanisms = [kind(rates[kind], candidates, monotone) for kind in KINDS]
     found = [Candidate(mechanism, mechanism.error(HALF)) for mechanism in mechanisms]
@@ -126,7 +133,7 @@ def _rate(
     loss: Loss,
     monotone: bool,  # noqa: FBT001 - a field handed on
 ) -> Fraction:
-    """The greatest rate, to a step, whose event stays within ``loss``."""
+    """Return the largest rate, to a precision of `UNIT`, whose event is within ``loss``."""
 
     def fits(steps: int) -> bool:
         event = kind(steps * UNIT, candidates, monotone).event(sensitivity)

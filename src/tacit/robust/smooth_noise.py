@@ -1,4 +1,10 @@
-"""The two-sided Lomax law, rounded to integers, exactly, for any rational scale."""
+"""Noise for smooth sensitivity: Lomax, Laplace and Student noise.
+
+Each mechanism takes a secret pair (value, smooth sensitivity), and adds noise in proportion to
+the smooth sensitivity. `Lomax` has pure epsilon and an exact sampler (`RoundedLomax`). The
+other two are published mechanisms for comparison. Their samplers use floats, so their guarantee
+is for idealised real numbers, and a served population does not accept them.
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,18 +19,19 @@ from tacit.numeric import Interval, exp_bounds, log_bounds
 from tacit.numeric.entropy import Entropy
 
 SPARE_DIGITS = 7
-"""Decimal digits beyond those that the revealed bits are worth."""
+"""Number of decimal digits of precision beyond the bits that were drawn."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoundedLomax:
-    """A sampler of z rounded to the nearest integer, P(abs(z) > t) = (1 + t/scale)**(-tail).
+    """An exact sampler of the two-sided Lomax distribution, rounded to the nearest integer.
 
-    The scale may be secret, so it is an argument of the draw, and nothing is kept of it.
+    The tail is P(abs(z) > t) = (1 + t/scale)**(-tail). The scale may be secret, so it is an
+    argument of the draw, and is not stored.
 
-    Guarantee: the law is exact. abs(z) = scale * (V**(-1/tail) - 1) for a uniform V, of which
-    bits are revealed until both ends of where V must lie give the same integer; the first bit
-    of all is the sign.
+    Guarantee: the distribution is exact. abs(z) = scale * (V**(-1/tail) - 1) for a uniform V.
+    Bits of V are drawn until both ends of the interval that contains V give the same integer.
+    The very first bit is the sign.
     Reference: Devroye 1986, chapter II.2 (inversion); Lomax 1954.
 
     Example:
@@ -37,10 +44,12 @@ class RoundedLomax:
 
     def __post_init__(self) -> None:
         if self.tail <= 0:
-            raise InvalidValue(f"A Lomax law needs a tail above 0, and {self.tail} is not.")
+            raise InvalidValue(
+                f"The tail of Lomax noise must be above 0, but {self.tail} was given."
+            )
 
     def draw(self, entropy: Entropy, scale: Fraction, count: int) -> Integers:
-        """``count`` independent draws with this scale."""
+        """Return ``count`` independent draws with this scale."""
         bits = entropy.word_bits - 1
         drawn = []
         for word in entropy.words(count):
@@ -50,9 +59,9 @@ class RoundedLomax:
         return packed(drawn)
 
     def _size(self, entropy: Entropy, scale: Fraction, leading: int, bits: int) -> int:
-        """The rounded size for a uniform number whose first ``bits`` spell ``leading``."""
+        """Return the rounded size for a uniform number whose first ``bits`` are ``leading``."""
         while True:
-            if leading:  # all zeros leave the size without an upper bound
+            if leading:  # if all bits are zeros, there is no upper bound on the size yet
                 least, most = self._power(leading, bits)
                 size = _nearest(scale * (most - 1))
                 if _nearest(scale * (least - 1)) == size:
@@ -61,7 +70,7 @@ class RoundedLomax:
             bits += entropy.word_bits
 
     def _power(self, leading: int, bits: int) -> Interval:
-        """Bounds on V**(-1/tail) over leading <= V * 2**bits <= leading + 1."""
+        """Return bounds on V**(-1/tail) over leading <= V * 2**bits <= leading + 1."""
         digits = bits // 3 + SPARE_DIGITS
         lower, upper = log_bounds(Fraction(1 << bits, leading), digits)
         # log((leading + 1) / leading) < 1 / leading, and exp(-x) >= 1 - x
@@ -74,19 +83,19 @@ def _nearest(size: Fraction) -> int:
     return int(size + Fraction(1, 2))
 
 
-# ------------------------------------------------------------------ lomax
-# The Lomax mechanism: noise in proportion to a smooth sensitivity, with pure epsilon.
+# ------------------------------------------------------------------ Lomax noise
 
 
 @dataclass(frozen=True, slots=True)
 class Lomax:
-    """One integer with rounded Lomax noise, from a secret pair (value, smooth sensitivity).
+    """The Lomax mechanism: one integer with rounded Lomax noise, with pure epsilon.
 
-    Both are whole steps of one public grid. The pair must be smooth *as integers*: between
-    neighbours the value moves by at most the lesser of both sensitivities, and they differ by a
-    factor of exp(smoothing) at most. Rounding up breaks that unless it is paid for:
-    `tacit.robust.trimmed_mean` shows how. The `Sensitivity` of the pair is its worst case
-    over all neighbours, for audits; it sets no noise.
+    The secret is a pair (value, smooth sensitivity) in whole steps of one public grid. The pair
+    must be smooth *as integers*: between neighbours, the value changes by at most the smaller
+    of both sensitivities, and the sensitivities differ by a factor of at most exp(smoothing).
+    Rounding up can break this, unless a part of the smoothing is reserved for it, as in
+    `tacit.robust.trimmed_mean`. The `Sensitivity` of the pair is its worst case over all
+    neighbours. It is used by audits, and does not determine the noise.
 
     Guarantee: pure epsilon.
     Reference: ``docs/privacy/mechanisms/lomax.md`` proves it, with the exact scale; the family
@@ -103,24 +112,24 @@ class Lomax:
     smoothing: Fraction
 
     def __post_init__(self) -> None:
-        LomaxNoise(self.epsilon, self.smoothing)  # refuses what is out of range
+        LomaxNoise(self.epsilon, self.smoothing)  # raises if a parameter is out of range
 
     def event(self, sensitivity: Sensitivity) -> LomaxNoise:
-        """Lomax noise of this epsilon, however far the pair moves at worst."""
+        """Describe the noise, which does not depend on the worst-case sensitivity."""
         sensitivity.in_norm(Norm.LINF)
         return LomaxNoise(self.epsilon, self.smoothing)
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway
     ) -> Integers:
-        """The value with noise, alone in its batch."""
+        """Release the value with noise, in an array of one entry."""
         draw = AddLomax(lomax_factor(self.epsilon, self.smoothing), self._tail)
         return gateway.release(secret, sensitivity.in_norm(Norm.LINF), draw)
 
     def error(self, confidence: Fraction) -> Fraction:
-        """What the release errs by, in smooth sensitivities, whose size is secret.
+        """Return the margin of error in units of the smooth sensitivity, which is secret.
 
-        P(abs(z) > t) = (1 + t/scale)**(-tail); rounding adds half a step of the grid at most.
+        P(abs(z) > t) = (1 + t/scale)**(-tail); rounding adds at most half a grid step.
         """
         valid_confidence(confidence)
         if confidence == 0:
@@ -135,34 +144,33 @@ class Lomax:
 
 @dataclass(frozen=True, slots=True)
 class AddLomax:
-    """The draw: the first of a pair, with noise of ``factor`` times the second."""
+    """The draw of Lomax noise, whose scale is ``factor`` times the smooth sensitivity."""
 
     factor: Fraction
     tail: Fraction
 
     def __call__(self, values: Integers, entropy: Entropy) -> Integers:
-        """The value with noise, of one step's sensitivity at least."""
+        """Return the value with noise; the smooth sensitivity is at least one step."""
         value, smooth_sensitivity = (int(each) for each in values)
         scale = self.factor * max(1, smooth_sensitivity)
         noisy = value + int(RoundedLomax(self.tail).draw(entropy, scale, 1)[0])
         return packed([noisy])
 
 
-# ------------------------------------------------------------------ smooth laplace
-# The Laplace mechanism on a smooth sensitivity: (epsilon, delta), idealised.
+# ------------------------------------------------------------------ Laplace noise
 
 
 @dataclass(frozen=True, slots=True)
 class SmoothLaplace:
-    """One integer with Laplace noise, from a secret pair (value, smooth sensitivity).
+    """One integer with Laplace noise that is scaled by a smooth sensitivity.
 
-    The pair is as for `Lomax`. The noise has ``factor`` times the smooth
-    sensitivity as its scale, and is made of floats: idealised, and a served population refuses
-    it.
+    The secret pair is as for `Lomax`. The scale of the noise is ``factor`` times the smooth
+    sensitivity. The sampler uses floats, so the guarantee is idealised, and a served population
+    does not accept it.
 
     Guarantee: for real numbers, (epsilon, delta) with the delta of
-    ``tacit.accounting.curves.smooth_laplace_delta``; no pure epsilon, since the wider of two
-    Laplace laws has infinitely heavier tails.
+    ``tacit.accounting.curves.smooth_laplace_delta``. There is no pure epsilon, because of two
+    Laplace distributions the wider has infinitely heavier tails.
     Reference: Nissim, Raskhodnikova, Smith 2007, with the exact curve in place of their factor
     of 2.
 
@@ -177,25 +185,25 @@ class SmoothLaplace:
     smoothing: Fraction
 
     def __post_init__(self) -> None:
-        SmoothLaplaceNoise(self.factor, self.smoothing)  # refuses what is out of range
+        SmoothLaplaceNoise(self.factor, self.smoothing)  # raises if out of range
 
     def event(self, sensitivity: Sensitivity) -> SmoothLaplaceNoise:
-        """Laplace noise that follows the data, however far the pair moves at worst."""
+        """Describe the noise, which does not depend on the worst-case sensitivity."""
         sensitivity.in_norm(Norm.LINF)
         return SmoothLaplaceNoise(self.factor, self.smoothing)
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway
     ) -> Integers:
-        """The value with noise, alone in its batch."""
+        """Release the value with noise, in an array of one entry."""
         return gateway.release(
             secret, sensitivity.in_norm(Norm.LINF), AddSmoothLaplace(self.factor)
         )
 
     def error(self, confidence: Fraction) -> Fraction:
-        """What the release errs by, in smooth sensitivities, whose size is secret.
+        """Return the margin of error in units of the smooth sensitivity, which is secret.
 
-        P(abs(z) > t) = exp(-t/scale); rounding adds half a step of the grid at most.
+        P(abs(z) > t) = exp(-t/scale); rounding adds at most half a grid step.
         """
         valid_confidence(confidence)
         if confidence == 0:
@@ -205,31 +213,30 @@ class SmoothLaplace:
 
 @dataclass(frozen=True, slots=True)
 class AddSmoothLaplace:
-    """The draw: the first of a pair, with noise of ``factor`` times the second."""
+    """The draw of Laplace noise, whose scale is ``factor`` times the smooth sensitivity."""
 
     factor: Fraction
 
     def __call__(self, values: Integers, entropy: Entropy) -> Integers:
-        """The value with noise, by inversion, in floats."""
+        """Return the value with noise, by inversion in floats."""
         value, smooth_sensitivity = (int(each) for each in values)
         uniform = (int(entropy.words(1)[0]) + 0.5) / 2.0**entropy.word_bits
         side = min(uniform, 1 - uniform)
-        # 1 - uniform is 0 for the very last words: the noise ends there, as floats do
+        # for the very last words 1 - uniform rounds to 0, so the noise is cut off there
         unit = Fraction(copysign(log(max(2 * side, 2.0**-60)), uniform - 0.5))
         return packed([value - round(unit * self.factor * max(1, smooth_sensitivity))])
 
 
-# ------------------------------------------------------------------ student
-# The Student mechanism: noise in proportion to a smooth sensitivity, pure, idealised.
+# ------------------------------------------------------------------ Student's t noise
 
 
 @dataclass(frozen=True, slots=True)
 class Student:
-    """One integer with Student noise, from a secret pair (value, smooth sensitivity).
+    """One integer with Student's t noise that is scaled by a smooth sensitivity.
 
-    The pair is as for `Lomax`, which is exact and has less noise; this
-    is the mechanism of the literature, to compare with. Its noise is made of floats: idealised,
-    and a served population refuses it.
+    The secret pair is as for `Lomax`, which has an exact sampler and less noise. This is the
+    published mechanism, for comparison. The sampler uses floats, so the guarantee is idealised,
+    and a served population does not accept it.
 
     Guarantee: for real numbers, pure epsilon = smoothing * degrees + rate * (degrees + 1) /
     (2 * sqrt(degrees)), where the noise is smooth sensitivity / rate times Student's T.
@@ -248,24 +255,24 @@ class Student:
     rate: Fraction
 
     def __post_init__(self) -> None:
-        StudentNoise(self.degrees, self.smoothing, self.rate)  # refuses what is out of range
+        StudentNoise(self.degrees, self.smoothing, self.rate)  # raises if out of range
 
     def event(self, sensitivity: Sensitivity) -> StudentNoise:
-        """Student noise, however far the pair moves at worst."""
+        """Describe the noise, which does not depend on the worst-case sensitivity."""
         sensitivity.in_norm(Norm.LINF)
         return StudentNoise(self.degrees, self.smoothing, self.rate)
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway
     ) -> Integers:
-        """The value with noise, alone in its batch."""
+        """Release the value with noise, in an array of one entry."""
         draw = AddStudent(self.degrees, self.rate)
         return gateway.release(secret, sensitivity.in_norm(Norm.LINF), draw)
 
     def error(self, confidence: Fraction) -> Fraction:
-        """What the release errs by, in smooth sensitivities, whose size is secret.
+        """Return the margin of error in units of the smooth sensitivity, which is secret.
 
-        Rounding adds half a step of the grid at most.
+        Rounding adds at most half a grid step.
         """
         valid_confidence(confidence)
         if confidence == 0:
@@ -284,13 +291,13 @@ class Student:
 
 @dataclass(frozen=True, slots=True)
 class AddStudent:
-    """The draw: the first of a pair, with noise of the second over ``rate``."""
+    """The draw of Student's t noise, whose scale is the smooth sensitivity over ``rate``."""
 
     degrees: int
     rate: Fraction
 
     def __call__(self, values: Integers, entropy: Entropy) -> Integers:
-        """The value with noise, by Bailey's polar method (1994), in floats."""
+        """Return the value with noise, by Bailey's polar method (1994) in floats."""
         value, smooth_sensitivity = (int(each) for each in values)
         bits = entropy.word_bits
         first, second = ((int(word) + 0.5) / 2.0**bits for word in entropy.words(2))
@@ -300,7 +307,7 @@ class AddStudent:
 
 
 def student_within(size: float, degrees: int) -> float:
-    """P(abs(T) <= size), the finite sum for whole degrees of freedom.
+    """Return P(abs(T) <= size), by the finite sum for integer degrees of freedom.
 
     Reference: Abramowitz, Stegun 1964, 26.7.3 and 26.7.4.
 

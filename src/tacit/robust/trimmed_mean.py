@@ -1,8 +1,10 @@
-"""The smooth sensitivity of sums of the middle values: of trimmed means, and of the median.
+"""Trimmed means and the median, with noise that is scaled by their smooth sensitivity.
 
-Neighbours replace one value, and the number of values is public. Values are whole steps of a
-public grid between public bounds. Of the values in order, those at the places ``first`` to
-``last`` are kept.
+`MiddleSum` computes the sum of the middle values and its smooth sensitivity, in exact
+arithmetic. `TrimmedMean` releases it with Lomax noise. Neighbours replace one value, and the
+number of values is public. Values are whole steps of a public grid between public bounds. After
+sorting, the values at the positions ``first`` to ``last`` are in the sum, and the others are
+trimmed.
 """
 
 from dataclasses import dataclass
@@ -21,12 +23,12 @@ from tacit.robust.estimate import RobustEstimate, steps_from
 from tacit.robust.smooth_noise import Lomax
 
 ROUNDING_SHARE = Fraction(1, 100)
-"""The share of a mechanism's smoothing that pays for rounding up to whole steps."""
+"""The share of a mechanism's smoothing that is reserved for rounding up to whole steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class MiddleSum:
-    """The sum of the values from place ``first`` to ``last``, of ``size`` between the bounds.
+    """The sum of the sorted values from position ``first`` to ``last``, out of ``size``.
 
     Example:
         >>> MiddleSum.trimmed(7, 2, lower=0, upper=10)
@@ -42,27 +44,27 @@ class MiddleSum:
     def __post_init__(self) -> None:
         if not 0 <= self.first <= self.last < self.size:
             raise InvalidValue(
-                "A trimmed mean and a median need one value or more that is kept, and of "
-                f"{self.size} those from place {self.first} to {self.last} were asked for."
+                "Trimming must leave at least one value, but the positions "
+                f"{self.first} to {self.last} of {self.size} values were requested."
             )
 
     @classmethod
     def trimmed(cls, size: int, cut: int, lower: int, upper: int) -> "MiddleSum":
-        """Of all but the ``cut`` least and the ``cut`` greatest."""
+        """Return the sum without the ``cut`` smallest and the ``cut`` largest values."""
         return cls(cut, size - 1 - cut, size, lower, upper)
 
     @classmethod
     def median(cls, size: int, lower: int, upper: int) -> "MiddleSum":
-        """Of the lower median alone."""
+        """Return the sum that consists of the lower median only."""
         return cls((size - 1) // 2, (size - 1) // 2, size, lower, upper)
 
     def __call__(self, values: Integers) -> int:
-        """The sum of the kept values."""
+        """Return the sum of the values that are not trimmed."""
         ordered = np.sort(np.clip(values, self.lower, self.upper))
         return int(ordered[self.first : self.last + 1].sum())
 
     def local_sensitivities(self, values: Integers) -> tuple[int, ...]:
-        """The greatest local sensitivity within 0, 1, 2, ..., n replacements.
+        """Return the largest local sensitivity within 0, 1, 2, ..., n replacements.
 
         Reference: Nissim, Raskhodnikova, Smith 2007, proposition 3.4, for the median; Bun,
         Steinke 2019, proposition 8, for trimmed means.
@@ -71,43 +73,44 @@ class MiddleSum:
             >>> MiddleSum.median(3, 0, 10).local_sensitivities(np.array([0, 5, 9]))
             (5, 9, 10, 10)
         """
-        padded = self._padded(values)
+        padded = self._pad(values)
         return tuple(self._within(padded, moved) for moved in range(self.size + 1))
 
     def smooth_sensitivity(self, values: Integers, smoothing: Fraction) -> Interval:
-        """Bounds on max over k of exp(-smoothing * k) * (local sensitivity within k).
+        """Return bounds on max over k of exp(-smoothing * k) * (local sensitivity within k).
 
-        Guarantee: the true one lies between, and the bounds differ in the 50th digit. It is at
-        least the local sensitivity, and neighbours' differ by a factor of exp(smoothing).
+        Guarantee: the smooth sensitivity lies between the bounds, which differ in the 50th
+        digit. It is at least the local sensitivity, and those of neighbours differ by a factor
+        of at most exp(smoothing).
         """
         if smoothing <= 0:
-            raise InvalidValue(f"smoothing is above 0, and {smoothing} was given.")
-        padded = self._padded(values)
+            raise InvalidValue(f"The smoothing must be above 0, but {smoothing} was given.")
+        padded = self._pad(values)
         least = most = Fraction(0)
         for moved in range(self.size + 1):
             below, above = exp_bounds(-smoothing * moved) if moved else (Fraction(1),) * 2
             if above * (self.upper - self.lower) <= least:
-                break  # no later one can be greater
+                break  # no later term can be larger
             local = self._within(padded, moved)
             least, most = max(least, below * local), max(most, above * local)
         return least, most
 
     def smooth_pair(self, values: Integers, smoothing: Fraction) -> Integers:
-        """The pair (sum, smooth sensitivity) in whole steps, for a mechanism of ``smoothing``.
+        """Return the pair (sum, smooth sensitivity) in whole steps, for a smooth mechanism.
 
-        Guarantee: between neighbours the sensitivities differ by a factor of exp(smoothing) at
-        most *after* rounding up. They are computed with 99 parts in 100 of the smoothing, b,
-        and are at least a floor of M steps, where 1/M is below the remaining part: ceil(S) <=
-        exp(b) * S' + 1 <= exp(b + 1/M) * ceil(S').
+        Guarantee: between neighbours, the sensitivities differ by a factor of at most
+        exp(smoothing) *after* rounding up. They are computed with 99 parts in 100 of the
+        smoothing, b, and are at least M steps, where 1/M is below the remaining part:
+        ceil(S) <= exp(b) * S' + 1 <= exp(b + 1/M) * ceil(S').
         """
-        spent = smoothing * ROUNDING_SHARE
-        exact = self.smooth_sensitivity(values, smoothing - spent)[1]
-        # one step above 1/spent leaves room for the 50th digit too
-        whole = max(exact.__ceil__(), (1 / spent).__ceil__() + 1)
+        reserve = smoothing * ROUNDING_SHARE
+        exact = self.smooth_sensitivity(values, smoothing - reserve)[1]
+        # one step above 1/reserve also covers the uncertainty in the 50th digit
+        whole = max(exact.__ceil__(), (1 / reserve).__ceil__() + 1)
         return np.array([self(values), whole])
 
-    def _padded(self, values: Integers) -> Integers:
-        """The values in order, with as many bounds beside them as replacements can bring in."""
+    def _pad(self, values: Integers) -> Integers:
+        """Return the sorted values, with as many bounds around them as can be replaced."""
         around = self.size + 1
         inside = np.sort(np.clip(values, self.lower, self.upper))
         return np.concatenate(
@@ -115,10 +118,10 @@ class MiddleSum:
         )
 
     def _within(self, padded: Integers, moved: int) -> int:
-        """The most that one more replacement can do, after ``moved``.
+        """Return the largest change of the sum by one more replacement, after ``moved``.
 
-        A value leaves the kept ones at one end and another comes in at the other end; each of
-        the ``moved`` widens the kept ones by one place, to either side.
+        With the replacement, a value leaves the middle at one end, and another enters at the
+        other end. Each of the ``moved`` replacements before can shift an end by one position.
         """
         first, last = self.first + self.size + 1, self.last + self.size + 1
         above = padded[last : last + moved + 2]
@@ -126,26 +129,29 @@ class MiddleSum:
         return int((above - below).max())
 
 
-# ------------------------------------------------------------------ trimmed mean
-# A trimmed mean, or the median, with noise of its smooth sensitivity.
+# ------------------------------------------------------------------ private trimmed mean
 
 HALF = 2**32
-"""Steps from the middle to a bound."""
+"""Number of grid steps from the middle to a bound."""
 
 SMOOTHING = Fraction(1, 6)
-"""Of epsilon: the noise has finite variance below a half, and least error near a sixth."""
+"""The smoothing as a part of epsilon.
+
+Below one half, the noise has finite variance, and near one sixth its error is smallest.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class TrimmedMean:
-    """The mean of what is left when the share ``cut`` is taken off at either end.
+    """The mean of the values that remain when a share ``cut`` is trimmed at each end.
 
-    With a cut of 1/2 one value is left: the lower median. Neighbours replace one value, and the
-    number of values is public. An exponential mechanism on ranks (`Quantiles`) has a median of
-    less error; this is for trimmed means, and for the literature's mechanism.
+    With a cut of 1/2, one value remains: the lower median. Neighbours replace one value, and
+    the number of values is public. For the median alone, the exponential mechanism on ranks
+    (`Quantiles`) has a smaller error. This class is for trimmed means, and for comparison with
+    the published mechanism.
 
-    Guarantee: ``event()`` stays within ``loss``, whatever the values. There is no interval: the
-    size of the noise is a secret of the values.
+    Guarantee: ``event()`` stays within ``loss``, whatever the values. There is no interval,
+    because the scale of the noise depends on the values and is secret.
     Reference: Bun, Steinke 2019; noise by ``docs/privacy/mechanisms/lomax.md``.
 
     Example:
@@ -160,28 +166,28 @@ class TrimmedMean:
     def __post_init__(self) -> None:
         if not 0 <= self.cut <= Fraction(1, 2) or self.bounds.width == 0:
             raise InvalidValue(
-                "A trimmed mean needs bounds that differ and a cut between 0 and 1/2, and "
-                f"{self.cut} was given."
+                "A trimmed mean needs two different bounds and a cut between 0 and 1/2, but "
+                f"the cut {self.cut} was given."
             )
 
     def event(self) -> Event:
-        """Noise that follows the values, smoothly."""
+        """Describe the release for the accountant: noise scaled by a smooth sensitivity."""
         return self._mechanism().event(self._worst(1))
 
     def release(self, values: ArrayLike, gateway: Gateway) -> RobustEstimate:
-        """The noisy trimmed mean of ``values``, one for each unit; of none it is the middle."""
+        """Release the trimmed mean of ``values``; without values it is the middle of bounds."""
         lower, upper = self.bounds.lower, self.bounds.upper
         middle, reach = float((lower + upper) / 2), float((upper - lower) / 2)
-        if np.size(values) == 0:  # their number is public
+        if np.size(values) == 0:  # the number of values is public
             return RobustEstimate(middle)
         steps = steps_from(values, middle, reach, HALF)
-        kept, mechanism = self._kept(steps.size), self._mechanism()
-        pair = Secret(kept.smooth_pair(steps, mechanism.smoothing))
-        left = kept.last - kept.first + 1
+        middle_sum, mechanism = self._middle_sum(steps.size), self._mechanism()
+        pair = Secret(middle_sum.smooth_pair(steps, mechanism.smoothing))
+        left = middle_sum.last - middle_sum.first + 1
         noisy = float(mechanism.release(pair, self._worst(left), gateway)[0]) / left
         return RobustEstimate(middle + reach * min(max(noisy / HALF, -1.0), 1.0))
 
-    def _kept(self, size: int) -> MiddleSum:
+    def _middle_sum(self, size: int) -> MiddleSum:
         cut = int(size * self.cut)
         if 2 * cut >= size:
             return MiddleSum.median(size, -HALF, HALF)
@@ -192,20 +198,16 @@ class TrimmedMean:
         return Lomax(epsilon, SMOOTHING * epsilon)
 
     def _worst(self, left: int) -> Sensitivity:
-        """However far the pair can move; for audits, since it sets no noise."""
+        """Return the worst-case sensitivity, for audits; it does not determine the noise."""
         return Sensitivity.of(2 * HALF * left, Norm.LINF, Rule("the range of the kept sum"))
 
 
-# ------------------------------------------------------------------ median sensitivity
-# The smooth sensitivity of the median, and the pair that a smooth mechanism takes.
-#
-# Neighbours replace one value, and the number of values is public. Values are whole steps of
-# a public grid between public bounds, and the median of an even number of values is the lower
-# one.
+# ------------------------------------------------------------------ the median
+# The same for the median alone; the median of an even number of values is the lower one.
 
 
 def local_sensitivities(values: Integers, lower: int, upper: int) -> tuple[int, ...]:
-    """The greatest local sensitivity of the median within 0, 1, 2, ..., n replacements.
+    """Return the largest local sensitivity of the median within 0, 1, ..., n replacements.
 
     Example:
         >>> local_sensitivities(np.array([0, 5, 9]), 0, 10)
@@ -217,9 +219,9 @@ def local_sensitivities(values: Integers, lower: int, upper: int) -> tuple[int, 
 def smooth_sensitivity(
     values: Integers, lower: int, upper: int, smoothing: Fraction
 ) -> Interval:
-    """Bounds on max over k of exp(-smoothing * k) * (local sensitivity within k replacements).
+    """Return bounds on the smooth sensitivity of the median.
 
-    Guarantee: that of `MiddleSum.smooth_sensitivity`.
+    Guarantee: the same as for `MiddleSum.smooth_sensitivity`.
 
     Example:
         >>> least, most = smooth_sensitivity(np.array([0, 5, 9]), 0, 10, Fraction(1, 2))
@@ -230,9 +232,9 @@ def smooth_sensitivity(
 
 
 def smooth_median(values: Integers, lower: int, upper: int, smoothing: Fraction) -> Integers:
-    """The pair (median, smooth sensitivity) in whole steps, for a mechanism of ``smoothing``.
+    """Return the pair (median, smooth sensitivity) in whole steps, for a smooth mechanism.
 
-    Guarantee: that of `MiddleSum.smooth_pair`.
+    Guarantee: the same as for `MiddleSum.smooth_pair`.
 
     Example:
         >>> smooth_median(np.array([0, 5000, 9000]), 0, 10**4, Fraction(1, 2)).tolist()
@@ -242,7 +244,7 @@ def smooth_median(values: Integers, lower: int, upper: int, smoothing: Fraction)
 
 
 def median(values: Integers) -> int:
-    """The lower median.
+    """Return the lower median.
 
     Example:
         >>> median(np.array([9, 0, 5, 7]))

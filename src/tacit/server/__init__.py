@@ -1,7 +1,7 @@
 """The curator over HTTP: authentication, authorisation, routes and limits.
 
-Only what needs no optional dependency is exported, because the command line issues tokens
-without a server.
+Only names that need no optional dependency are exported, because the command line issues
+tokens without a running server.
 """
 
 from tacit.server.token_policy import DAY_MS, Role, TokenScope, check_pass

@@ -1,4 +1,10 @@
-"""The app: every route, behind the guard, in one shape."""
+"""The FastAPI application, and the function that serves a project with it.
+
+`make_app` puts all routes behind the authentication of `tacit.server.guarded_route`, and gives
+every error one JSON form (`tacit.server.refusal`). `serve` runs the application with uvicorn
+until it is stopped. The process that serves holds the keys of the store, so it first makes
+itself unreadable for its worker processes.
+"""
 
 import gc
 import json
@@ -29,8 +35,9 @@ from tacit.server.refusal import Refused, refusal_of
 from tacit.server.routes import owners, questions
 from tacit.session import Curator, Reloading, alarm, served
 
-ROUTERS = tuple(part.router for part in (questions, owners))
-TOLD = (Refused, TacitError, RequestValidationError, HTTPException, Exception)
+ROUTERS = (questions.router, owners.router)
+HANDLED = (Refused, TacitError, RequestValidationError, HTTPException, Exception)
+"""Kinds of exceptions that are answered with an error in our JSON form."""
 
 
 def make_app(
@@ -39,19 +46,20 @@ def make_app(
     clock: Callable[[], int] = wall_clock,
     reload: Reload = stays,
 ) -> FastAPI:
-    """The app over one curator, and over those that ``reload`` gives it when owners declare.
+    """Return the application for one curator.
 
-    It closes them when it ends.
+    When owners declare something else, ``reload`` returns the curator that replaces it. The
+    application closes its curators when it ends.
     """
 
     def log(line: dict[str, Any]) -> None:
         app.state.write(json.dumps(line) + "\n")
 
-    told = alarm(log, serving.on_failure)
-    current = Current(curator, reload, lambda each: each.telling(told), log)
+    on_incident = alarm(log, serving.on_failure)
+    current = Current(curator, reload, lambda each: each.telling(on_incident), log)
 
     @asynccontextmanager
-    async def living(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         current.start()
         yield
         current.close()
@@ -59,11 +67,11 @@ def make_app(
     app = FastAPI(
         title="Tacit",
         version=version("tacit"),
-        description="Ask about people without telling on any of them.",
-        openapi_url=None,  # a route of ours, since every route says for whom it is
+        description="Query personal data with differential privacy.",
+        openapi_url=None,  # served by a route of our own, because every route declares roles
         docs_url=None,
         redoc_url=None,
-        lifespan=living,
+        lifespan=lifespan,
     )
     app.state.write = outliving(sys.stdout.write)
     people = None if serving.oidc is None else OidcIdentity(serving.oidc, clock)
@@ -72,7 +80,7 @@ def make_app(
     app.state.gate = Gate(current, clock, people)
     app.state.rate = Rate(serving.requests_per_minute)
     app.state.traffic = RequestMetrics()
-    for kind in TOLD:
+    for kind in HANDLED:
         app.add_exception_handler(kind, _refuse)
     for router in ROUTERS:
         app.include_router(router)
@@ -80,7 +88,7 @@ def make_app(
 
 
 def watched_app(app: FastAPI, write: Write = sys.stdout.write) -> ASGIApp:
-    """The same with its log, and with nothing that leaves in other words than ours."""
+    """Wrap ``app`` in its access log, which also replaces the texts of unexpected errors."""
     app.state.write = outliving(write)
     return AccessLog(app, app.state.traffic, write)
 
@@ -92,17 +100,16 @@ async def _refuse(request: Request, error: Exception) -> Response:
 
 
 # ------------------------------------------------------------------ serve
-# Serve a project over HTTP until it is told to stop.
 
 GRACE_SECONDS = 60
-"""How long questions that are being answered may take when the server is told to stop."""
+"""Seconds that running questions may still take after the server is asked to stop."""
 
 
 class Listening(uvicorn.Server):
-    """A server that says where it listens, in the first line of its log."""
+    """A uvicorn server that writes its host and port in the first line of the log."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen, and say so."""
+        """Start to listen, and log the host and port."""
         await super().startup(sockets)
         host, port = self.servers[0].sockets[0].getsockname()[:2]
         _write(
@@ -113,32 +120,33 @@ class Listening(uvicorn.Server):
 def serve(
     project: Path, host: str, port: int, environment: Mapping[str, str] = os.environ
 ) -> None:
-    """Serve ``project``; refused where the ledger does not hold what its file says.
+    """Serve ``project`` over HTTP until the process is asked to stop.
 
-    Port 0 stands for any that is free.
+    Raise an error if the project file has changes that are not recorded in the ledger. Port 0
+    selects any free port.
     """
-    make_undumpable()  # so that no worker can read this process, which holds the keys
-    curator, serving = served(project, environment, _tell)
+    make_undumpable()  # so that no worker process can read this one, which holds the keys
+    curator, serving = served(project, environment, _print_progress)
     app = make_app(curator, serving, reload=Reloading(project, environment))
     config = uvicorn.Config(
         watched_app(app, _write),
         host=host,
         port=port,
-        http="h11",  # others refuse a request that they cannot read in words of their own
+        http="h11",  # other parsers answer a malformed request with texts of their own
         log_level="warning",
         access_log=False,
         server_header=False,
         lifespan="on",
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
-    gc.freeze()  # what was loaded stays: walking it again would hold up some answers
+    gc.freeze()  # loaded modules stay; collecting them again would delay some answers
     with suppress(KeyboardInterrupt):
         Listening(config).run()
-    gc.unfreeze()  # for what is let go of at the end
+    gc.unfreeze()  # so that objects are collected at the end
 
 
-def _tell(line: str) -> None:
-    """Say to whoever starts the server what it does before it listens; the log begins then."""
+def _print_progress(line: str) -> None:
+    """Print to stderr what the server does before it listens; the log starts after that."""
     sys.stderr.write(f"{line}\n")
     sys.stderr.flush()
 

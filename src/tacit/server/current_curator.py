@@ -1,11 +1,11 @@
-"""The curator that a server answers with now, and how a new one takes its place.
+"""The current curator of a server, and its replacement when declarations change.
 
-Owners declare something else while a server runs. The ledger refuses charges under the old
-declaration at once (`tacit.ledger.chain`), so nothing that is done here carries the promise: it
-lets the server go on answering. A thread looks at the numbers of the declarations. Where one
-has moved, the project is loaded anew, with its engines and child processes, while the old
-curator answers about all other populations. The new one then takes over, and the old one is let
-go when the last of its requests has ended.
+Owners can change declarations while a server runs. The ledger refuses charges under the old
+declaration at once (`tacit.ledger.chain`), so no privacy guarantee depends on this module: it
+only lets the server continue to answer. A thread polls the numbers of the declarations. When
+one has changed, the project is loaded again, with its engines and worker processes, while the
+old curator answers questions about all other populations. The new curator then replaces the old
+one, which is closed when the last of its requests has ended.
 """
 
 from collections import Counter
@@ -19,38 +19,41 @@ from tacit.ledger import wall_clock
 from tacit.session import Curator
 
 SECONDS = 0.5
-"""How often the numbers of the declarations are looked at."""
+"""Seconds between two polls of the numbers of the declarations."""
 
 Reload = Callable[[Curator], Curator]
-"""Gives the curator that takes over, or the same where there is nothing to change."""
+"""A function that returns the replacement of a curator, or the same one if nothing changed."""
 
 
 Arrange = Callable[[Curator], Curator]
-"""Gives a curator what every one of this server has, such as whom it tells of troubles."""
+"""A function that configures a curator for this server, for example where it sends alarms."""
 
 Log = Callable[[dict[str, Any]], None]
-"""Writes one line of the operator's log."""
+"""A function that writes one line of the operator's log."""
 
 
 def as_it_is(curator: Curator) -> Curator:
-    """For a server that arranges nothing."""
+    """Return the curator unchanged: the default of ``arranged``."""
     return curator
 
 
 def unlogged(_: dict[str, Any]) -> None:
-    """For a server without a log."""
+    """Discard a line of the log: the default of ``log``."""
 
 
 def stays(curator: Curator) -> Curator:
-    """For a server that loads nothing anew: the ledger then refuses what has changed."""
+    """Return the same curator: the default of ``reload``.
+
+    The server then never reloads, and the ledger refuses questions under old declarations.
+    """
     return curator
 
 
 class Current:
-    """The curator of today, taken for a request and given back at its end.
+    """The current curator, which each request borrows while it runs.
 
-    Each curator is ``arranged`` before it answers. Where one waits for its operator before it
-    answers about some populations, the ``log`` says which, and why.
+    Each curator is configured by ``arranged`` before it answers. If a curator cannot answer
+    about some populations before its operator acts, the ``log`` says which, and why.
     """
 
     def __init__(
@@ -65,7 +68,8 @@ class Current:
         self._curator = arranged(curator)
         self._reload = reload
         self._lock = Lock()
-        self._in_use: Counter[int] = Counter()  # by engines, which several curators may share
+        # requests by the id of the engines, which several curators may share
+        self._in_use: Counter[int] = Counter()
         self._retired: dict[int, Curator] = {}
         self._look = Event()
         self._ended = False
@@ -73,12 +77,12 @@ class Current:
 
     @property
     def curator(self) -> Curator:
-        """The curator of today, for what does not outlast a look."""
+        """The current curator, for short uses only: it may be closed at any time."""
         return self._curator
 
     @contextmanager
     def taken(self) -> Iterator[Curator]:
-        """The curator of today, which stays open until the block ends."""
+        """Yield the current curator, which stays open until the block ends."""
         with self._lock:
             curator = self._curator
             self._in_use[id(curator.engines)] += 1
@@ -87,20 +91,20 @@ class Current:
         finally:
             with self._lock:
                 self._in_use[id(curator.engines)] -= 1
-            self._let_go()
+            self._close_idle()
 
     def start(self) -> None:
-        """Begin to look at the declarations."""
+        """Start the thread that polls the declarations."""
         if self._reload is not stays:
             self._thread = Thread(target=self._watch, name="declarations", daemon=True)
             self._thread.start()
 
     def look(self) -> None:
-        """Look at the declarations now, since a charge was refused under one of them."""
+        """Check the declarations now, because a charge was refused under an old one."""
         self._look.set()
 
     def close(self) -> None:
-        """Stop looking, and let go of everything."""
+        """Stop the thread, and close all curators."""
         self._ended = True
         self._look.set()
         if self._thread is not None:
@@ -110,7 +114,7 @@ class Current:
         self._curator.close()
 
     def refresh(self) -> None:
-        """Load the project anew where its declarations have changed."""
+        """Load the project again if its declarations have changed."""
         old = self._curator
         new = self._reload(old)
         if new is old:
@@ -124,7 +128,7 @@ class Current:
             self._curator = new
             if new.engines is not old.engines:
                 self._retired[id(old.engines)] = old
-        self._let_go()
+        self._close_idle()
 
     def _watch(self) -> None:
         while not self._ended:
@@ -134,12 +138,12 @@ class Current:
                 try:
                     self.refresh()
                 except TacitError:
-                    continue  # the store does not answer now, and nothing is charged either
+                    continue  # the store does not respond, so nothing can be charged either
 
-    def _let_go(self) -> None:
-        """Close the curators that nobody uses any more."""
+    def _close_idle(self) -> None:
+        """Close the replaced curators that no request uses any longer."""
         with self._lock:
             idle = [key for key in self._retired if not self._in_use[key]]
             gone = [self._retired.pop(key) for key in idle]
-        for curator in gone:  # ending its child processes takes a while
+        for curator in gone:  # in threads, because stopping worker processes takes a while
             Thread(target=curator.retire, daemon=True).start()

@@ -1,4 +1,9 @@
-"""Routes that are closed unless they say for whom they are open."""
+"""Routes that authenticate the caller before they read anything else of the request.
+
+Every route must declare the roles that may call it; a route without roles cannot be created.
+For each request the guard identifies the caller by the token, checks the role and the rate
+limit, and checks the size of the body. Only then is the body read.
+"""
 
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
@@ -15,15 +20,15 @@ from tacit.server.refusal import ErrorBody, Refusal, Refused, Told, wrong_role
 from tacit.server.token_policy import Role
 
 ROLES = "x-roles"
-"""Where a route, and so the OpenAPI file, says for whom it is."""
+"""The key under which a route, and the OpenAPI file, lists the roles that may call it."""
 
 ANYONE = "anyone"
 
 LONGEST_BODY = 2**18
-"""Bytes of a request's body."""
+"""Largest size of a request's body, in bytes."""
 
 PAID_AT_ONCE = 40
-"""Questions and fits that are waited for in threads; others wait without one."""
+"""Number of threads for questions and fits; more of them wait without a thread."""
 
 _paid: RunVar[CapacityLimiter] = RunVar("_paid")
 Made = TypeVar("Made")
@@ -31,46 +36,46 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class GuardedRoute(APIRoute):
-    """A route that looks at the caller before it reads anything else of the request.
+    """A route that authenticates the caller before it reads anything else of the request.
 
-    Guarantee: one that names no role cannot be made.
+    Guarantee: a route that declares no role cannot be created.
     """
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **settings: Any) -> None:
         extra = settings.get("openapi_extra") or {}
         if not extra.get(ROLES):
-            raise InternalError(f"The route {path} does not say for whom it is.")
+            raise InternalError(f"The route {path} does not declare which roles may call it.")
         self.roles: list[str] = extra[ROLES]
         super().__init__(path, endpoint, **settings)
 
     def get_route_handler(self) -> Handler:
-        """The handler, behind the guard."""
+        """Return the handler of the route, with the guard before it."""
         inner, roles, path = super().get_route_handler(), self.roles, self.path
 
-        async def guarded(request: Request) -> Response:
+        async def handle(request: Request) -> Response:
             watched(request)["route"] = path
             if roles != [ANYONE]:
                 await _admit(request, roles)
             _check_size(request)
             return await inner(request)
 
-        return guarded
+        return handle
 
 
 def open_to(*roles: Role) -> dict[str, Any]:
-    """What a route is made with: for whom it is, and how it refuses."""
+    """Return the settings of a route that these roles, or anyone, may call."""
     named = [role.value for role in roles] or [ANYONE]
     return {
         "openapi_extra": {ROLES: named} | ({"security": [{"token": []}]} if roles else {}),
-        "responses": {"default": {"model": ErrorBody, "description": "What is refused"}},
+        "responses": {"default": {"model": ErrorBody, "description": "An error"}},
     }
 
 
 async def run_paid(work: Callable[[], Made]) -> Made:
-    """Run paid ``work`` in a thread, apart from those of all other routes.
+    """Run charged ``work`` in a thread of a pool that no other route uses.
 
-    However many questions one analyst has waiting, an owner's freeze and a look at the
-    server's health have threads of their own.
+    However many questions one analyst has waiting, an owner's freeze and a health check still
+    find a free thread.
     """
     try:
         limiter = _paid.get()
@@ -81,12 +86,12 @@ async def run_paid(work: Callable[[], Made]) -> Made:
 
 
 def new_router() -> APIRouter:
-    """A router all of whose routes are guarded."""
+    """Return a router whose routes are all guarded."""
     return APIRouter(route_class=GuardedRoute)
 
 
 def watched(request: Request) -> dict[str, Any]:
-    """What the log will tell of a request: never a part of its question."""
+    """Return the facts about a request that will be logged: never a part of its question."""
     found: dict[str, Any] = request.scope.setdefault("tacit", {})
     return found
 
@@ -102,11 +107,16 @@ async def _admit(request: Request, roles: list[str]) -> None:
 
 
 def _check_size(request: Request) -> None:
-    """Refuse a body that is too long, by what it says of itself, which the server holds to."""
+    """Refuse a body whose Content-Length is missing or too large.
+
+    The header can be trusted, because the HTTP parser reads no more bytes than it says.
+    """
     if "transfer-encoding" in request.headers:
-        raise Refused(_too_long(411, "length_required", "A body says how long it is."))
+        raise Refused(
+            _too_long(411, "length_required", "A body must have a Content-Length header.")
+        )
     if int(request.headers.get("content-length", "0")) > LONGEST_BODY:
-        raise Refused(_too_long(413, "content_too_large", "The body is too long."))
+        raise Refused(_too_long(413, "content_too_large", "The body is too large."))
 
 
 def _too_long(status: int, code: str, message: str) -> Refusal:

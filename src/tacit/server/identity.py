@@ -1,4 +1,10 @@
-"""People by the tokens of an OpenID provider: signed, for us, and not expired."""
+"""Identify callers by their tokens: our own tokens, and those of an OpenID provider.
+
+A token of an OpenID provider must be signed by a key that the provider publishes, be issued for
+our audience, and be valid now (`OidcIdentity`). Our own tokens are looked up in the store.
+`Gate` accepts both and returns a `Caller`; every other token is refused with one text, so that
+an attacker cannot learn why.
+"""
 
 import json
 import time
@@ -21,17 +27,17 @@ from tacit.server.token_policy import Role, TokenScope, is_principal
 from tacit.store import PREFIX, Tokens
 
 ALGORITHMS = ("RS256", "PS256", "ES256", "ES384")
-"""Signatures by key pairs alone: a shared secret, or none, signs nothing here."""
+"""Accepted signatures: by key pairs only, never by a shared secret or without a signature."""
 
 KINDS = ("RSA", "EC")
 LEEWAY_SECONDS = 30
 FETCH_SECONDS, LARGEST = 5, 2**20
 FRESH_SECONDS, PAUSE_SECONDS = 600.0, 10.0
-"""How long keys are kept, and how soon they are fetched again for one that is unknown."""
+"""Seconds for which keys are cached, and after which an unknown key is looked up again."""
 
 
 class Straight(HTTPRedirectHandler):
-    """Follows no redirection: keys come from where the project file says."""
+    """A handler that follows no redirect, so that keys come from the configured address."""
 
     def redirect_request(  # noqa: PLR0913, PLR0917 - as urllib calls it
         self,
@@ -42,14 +48,15 @@ class Straight(HTTPRedirectHandler):
         headers: HTTPMessage,
         newurl: str,
     ) -> None:
-        """Nowhere."""
+        """Return None, which stops the redirect."""
 
 
 class OidcIdentity:
-    """Tells who somebody is by a token of ``issuer``, and in which role.
+    """Identification of people by tokens of the OpenID provider ``issuer``.
 
-    Guarantee: signed by a key that the issuer publishes, by an algorithm of our list, for our
-    audience, and valid now. What is missing or another is refused in one wording.
+    Guarantee: an accepted token is signed by a key that the issuer publishes, with an algorithm
+    of `ALGORITHMS`, for our audience, and it is valid now. All other tokens are refused with
+    the same text.
     """
 
     def __init__(self, issuer: Issuer, clock: Callable[[], int]) -> None:
@@ -60,21 +67,21 @@ class OidcIdentity:
         self._lock = Lock()
 
     def who(self, token: str) -> tuple[str, Role]:
-        """The principal and the role that ``token`` tells."""
+        """Return the principal and the role in ``token``."""
         try:
             claims = self._claims(token)
             match claims[self._issuer.principal], claims[self._issuer.role]:
                 case str() as principal, str() as role:
                     return principal, Role(role)
         except (JoseError, KeyError, TypeError, ValueError, OSError):
-            pass  # told below, in one wording
-        raise NotPermitted("This token is not valid; sign in again.")
+            pass  # all reasons give the same error below
+        raise NotPermitted("This token is not valid. Sign in again.")
 
     def _claims(self, token: str) -> dict[str, Any]:
         try:
             found = decode(token, self._key_set(FRESH_SECONDS), algorithms=ALGORITHMS)
         except (JoseError, ValueError):
-            # it may be signed by a key that is newer than those we have
+            # it may be signed by a key that is newer than the cached keys
             found = decode(token, self._key_set(PAUSE_SECONDS), algorithms=ALGORITHMS)
         if "kid" not in found.header:
             raise KeyError
@@ -89,7 +96,7 @@ class OidcIdentity:
         return found.claims
 
     def _key_set(self, oldest_seconds: float) -> KeySet:
-        """The issuer's keys, fetched again where they are older than this."""
+        """Return the issuer's keys, fetched again if they are older than this."""
         with self._lock:
             now = time.monotonic()
             if now - self._fetched > oldest_seconds or self._keys is None:
@@ -98,22 +105,21 @@ class OidcIdentity:
             return self._keys
 
     def _fetch(self) -> KeySet:
-        opened = build_opener(Straight()).open(self._issuer.keys, timeout=FETCH_SECONDS)
-        with opened as answer:
-            told = json.loads(answer.read(LARGEST))
-        pairs = [key for key in told["keys"] if key.get("kty") in KINDS]
+        request = build_opener(Straight()).open(self._issuer.keys, timeout=FETCH_SECONDS)
+        with request as response:
+            published = json.loads(response.read(LARGEST))
+        pairs = [key for key in published["keys"] if key.get("kty") in KINDS]
         return KeySet.import_key_set({"keys": pairs})
 
 
-# ------------------------------------------------------------------ caller
-# Who calls: a principal in a role, within a scope; and how a token tells.
+# ------------------------------------------------------------------ callers
 
 BEARER = "bearer "
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A principal in a role, within a scope."""
+    """An authenticated caller: the principal, the role and the scope of the token."""
 
     principal: str
     role: Role
@@ -121,7 +127,7 @@ class Caller:
 
 
 class Gate:
-    """Tells callers by their tokens; whoever has none that is valid stays outside."""
+    """Authentication of callers by their tokens."""
 
     def __init__(
         self, current: Current, clock: Callable[[], int], people: OidcIdentity | None = None
@@ -132,27 +138,30 @@ class Gate:
         self._people = people
 
     def caller(self, authorization: str) -> Caller:
-        """Whose token ``authorization`` bears; all others are refused in one wording."""
+        """Return the caller whose token is in the header ``authorization``.
+
+        Raise `Refused`, always with the same text, if there is no valid token.
+        """
         scheme, token = authorization[: len(BEARER)], authorization[len(BEARER) :].strip()
         if scheme.lower() != BEARER or not token:
             raise Refused(unknown_caller())
         try:
-            return self._within(self._known(token))
+            return self._limit_owner(self._find(token))
         except NotPermitted:
             raise Refused(unknown_caller()) from None
 
-    def _known(self, token: str) -> Caller:
-        """Whose token it is: one of ours, or, where there is a provider, one of theirs."""
+    def _find(self, token: str) -> Caller:
+        """Return the caller of one of our tokens, or of the provider if there is one."""
         if self._people is None or token.startswith(PREFIX):
             allowed = self._tokens.admit(token, self._clock())
             return Caller(allowed.principal, Role(allowed.role), TokenScope.of(allowed.scope))
         principal, role = self._people.who(token)
         if not is_principal(principal):
-            raise NotPermitted("Nobody can be called so.")
+            raise NotPermitted("This is not a valid name of a principal.")
         return Caller(principal, role, TokenScope())
 
-    def _within(self, caller: Caller) -> Caller:
-        """The caller, as an owner within what the ledger says that they own."""
+    def _limit_owner(self, caller: Caller) -> Caller:
+        """Return the caller; the scope of an owner is limited to the datasets that they own."""
         if caller.role is not Role.OWNER:
             return caller
         curator = self._current.curator

@@ -1,4 +1,9 @@
-"""What routes are given: the caller, their session, and the bodies that they may send."""
+"""Request models, dependencies of routes, and the formats of answers.
+
+Routes receive the caller, the caller's session and a validated body by FastAPI's dependency
+injection. An answer is written as plain JSON for people, as JSON with exact values for our own
+client, or as an Arrow stream, depending on the Accept header.
+"""
 
 import json
 from collections.abc import AsyncIterator
@@ -21,27 +26,27 @@ from tacit.server.token_policy import Role, TokenScope
 from tacit.session import Curator, Session
 
 LONGEST_SQL = 100_000
-"""Characters of a question."""
+"""Largest number of characters in a question."""
 
 Amount = Annotated[str, Field(max_length=LONGEST_TEXT)] | StrictInt | StrictFloat
-"""A number, exactly where it is written as text: "0.1", "1/3", "1e-6"."""
+"""A number. Written as text it is exact: "0.1", "1/3", "1e-6"."""
 
 
 async def caller_of(request: Request) -> Caller:
-    """Who calls, as the guard found."""
+    """Return the caller, whom the guard has authenticated."""
     caller: Caller = request.state.caller
     return caller
 
 
 async def curator_of(request: Request) -> AsyncIterator[Curator]:
-    """The curator of all tables, whoever calls; it stays open until the answer has left."""
+    """Yield the curator of all tables, which stays open until the response is sent."""
     current: Current = request.app.state.current
     with current.taken() as curator:
         yield curator
 
 
 async def now_of(request: Request) -> int:
-    """The server's time, in milliseconds since 1970."""
+    """Return the server's time in milliseconds since 1970."""
     now: int = request.app.state.clock()
     return now
 
@@ -51,7 +56,7 @@ AllTables = Annotated[Curator, Depends(curator_of)]
 
 
 async def session_of(caller: Calling, curator: AllTables) -> Session:
-    """The session of the caller: the one door, within their scope."""
+    """Return a session for the caller, limited to the datasets in the token's scope."""
     catalog = caller.scope.of_catalog(curator.catalog)
     return Session(curator.asked_by(caller.principal, catalog))
 
@@ -64,7 +69,7 @@ RequestKey = Annotated[
 
 
 class Sent(BaseModel):
-    """A body: what it does not know is refused."""
+    """The base of all request bodies, which refuses unknown fields."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -76,7 +81,7 @@ class QuestionBody(Sent):
 
 
 class PricedQuestion(QuestionBody):
-    """A question, and what it may lose: an epsilon or a rho; a delta where keys are secret."""
+    """A question and its privacy loss: an epsilon or a rho, and a delta for private keys."""
 
     epsilon: Amount | None = None
     rho: Amount | None = None
@@ -84,7 +89,7 @@ class PricedQuestion(QuestionBody):
 
 
 class QuotedQuestion(PricedQuestion):
-    """A question to be quoted, and for how many rows of a group its errors are told."""
+    """A question to be priced, and the group sizes for which errors are reported."""
 
     assume_size: Annotated[list[StrictInt], Field(min_length=1, max_length=MOST_SIZES)] = list(
         SIZES
@@ -92,7 +97,7 @@ class QuotedQuestion(PricedQuestion):
 
 
 class Most(Sent):
-    """The most that a question may lose."""
+    """The largest privacy loss of a question."""
 
     epsilon: Amount | None = None
     rho: Amount | None = None
@@ -100,7 +105,7 @@ class Most(Sent):
 
 
 class NewToken(Sent):
-    """For whom a token is, in which role, how far it reaches, and for how long."""
+    """A new token: its principal, role and scope, and the days for which it is valid."""
 
     principal: Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
     role: Role
@@ -110,7 +115,7 @@ class NewToken(Sent):
 
 
 def scope_of(given: NewToken) -> TokenScope:
-    """How far a new token reaches."""
+    """Return the scope of a new token."""
     names = None if given.datasets is None else tuple(given.datasets)
     if given.most is None:
         return TokenScope(names)
@@ -119,8 +124,7 @@ def scope_of(given: NewToken) -> TokenScope:
     return TokenScope(names, Allowance(epsilon, rho, exact(most.delta)))
 
 
-# ------------------------------------------------------------------ answered
-# An answer as the caller wants it: JSON for people, exact values for our client, or Arrow.
+# ------------------------------------------------------------------ formats of answers
 
 PLAIN = "application/json"
 EXACT = "application/vnd.tacit.release+json"
@@ -129,7 +133,10 @@ ANY = ("*/*", "application/*", "")
 
 
 def wanted(request: Request) -> str:
-    """The first type of those accepted that we have; found before anything is charged."""
+    """Return the first media type in the Accept header that is supported.
+
+    This is called before anything is charged, so that no charged answer is refused.
+    """
     known = [PLAIN, EXACT] + ([ARROW] if installed("arrow") else [])
     for given in request.headers.get("accept", "").split(","):
         name = given.partition(";")[0].strip().lower()
@@ -137,7 +144,7 @@ def wanted(request: Request) -> str:
             return PLAIN if name in ANY else name
     told = Told(
         code="not_acceptable",
-        message="There is no answer of the type that you accept.",
+        message="None of the media types in your Accept header is supported.",
         allowed=", ".join(known),
         next="Send another Accept header.",
     )
@@ -145,23 +152,23 @@ def wanted(request: Request) -> str:
 
 
 def answered(release: Release, kind: str) -> Response:
-    """The response that holds ``release`` as ``kind``, and where the budget stands."""
-    beside: dict[str, Any] = {}
+    """Return a response with ``release`` in the format ``kind``, and the budget's standing."""
+    extra: dict[str, Any] = {}
     if isinstance(release, Answer):
-        beside["release_key"] = release.release_key.hex()
-        beside["standing"] = encode_standing(release.standing)
+        extra["release_key"] = release.release_key.hex()
+        extra["standing"] = encode_standing(release.standing)
     if kind == ARROW:
-        return Response(_arrow(release, beside), media_type=ARROW)
+        return Response(_arrow(release, extra), media_type=ARROW)
     if kind == EXACT:
         return JSONResponse(
-            {"release": json.loads(encode_release(release)), **beside}, media_type=EXACT
+            {"release": json.loads(encode_release(release)), **extra}, media_type=EXACT
         )
-    return JSONResponse(release.to_dict() | beside)
+    return JSONResponse(release.to_dict() | extra)
 
 
-def _arrow(release: Release, beside: dict[str, Any]) -> bytes:
-    told = {name: part for name, part in release.to_dict().items() if name != "columns"}
-    table = release.to_arrow().replace_schema_metadata({"tacit": json.dumps(told | beside)})
+def _arrow(release: Release, extra: dict[str, Any]) -> bytes:
+    facts = {name: part for name, part in release.to_dict().items() if name != "columns"}
+    table = release.to_arrow().replace_schema_metadata({"tacit": json.dumps(facts | extra)})
     sink = load("pyarrow", extra="arrow").BufferOutputStream()
     with load("pyarrow.ipc", extra="arrow").new_stream(sink, table.schema) as writer:
         writer.write_table(table)

@@ -1,4 +1,8 @@
-"""How often a caller may call: a bucket of tokens each, that fills at a steady pace."""
+"""Rate limit, request metrics and access log.
+
+None of them records a part of a question: the log and the metrics hold the template of a route
+and never its values.
+"""
 
 import json
 import time
@@ -12,13 +16,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tacit.server.refusal import Refusal, Refused, Told, refusal_of
 
 MOST_BUCKETS = 10_000
-"""Callers that are remembered; those who waited longest are forgotten first."""
+"""Number of callers whose buckets are stored; the least recently used one is dropped first."""
 
 
 class Rate:
-    """At most ``per_minute`` requests of a principal, and as many at once after a pause.
+    """A rate limit by token bucket: ``per_minute`` requests of each principal.
 
-    It holds for one process: behind several, each counts for itself.
+    A bucket fills at a steady rate, so a principal may send up to ``per_minute`` requests at
+    once after a pause. The limit applies to one process; several processes count separately.
 
     Example:
         >>> rate = Rate(2, clock=lambda: 0.0)
@@ -33,7 +38,7 @@ class Rate:
         self._lock = Lock()
 
     def take(self, principal: str) -> bool:
-        """Whether there is a token left for ``principal``, which is then taken."""
+        """Take a token of ``principal`` if there is one left, and return whether there was."""
         now = self._clock()
         with self._lock:
             left, last = self._buckets.pop(principal, (self._most, now))
@@ -45,11 +50,11 @@ class Rate:
         return allowed
 
     def check(self, principal: str) -> None:
-        """Refuse who calls too often, in one wording."""
+        """Raise `Refused` if ``principal`` has sent too many requests."""
         if not self.take(principal):
             told = Told(
                 code="too_many_requests",
-                message="You call too often.",
+                message="You have sent too many requests.",
                 allowed=f"{self._most:.0f} requests a minute",
                 next="Wait, and send the same request again.",
             )
@@ -57,15 +62,14 @@ class Rate:
             raise Refused(Refusal(429, told, {"Retry-After": f"{seconds:.0f}"}))
 
 
-# ------------------------------------------------------------------ traffic
-# What goes through the server, counted by route and status: no label is from a question.
+# ------------------------------------------------------------------ metrics
 
 BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Seconds up to which requests are counted."""
+"""Upper bounds of the buckets of the latency histogram, in seconds."""
 
 
 class RequestMetrics:
-    """Counters for Prometheus.
+    """Counters of requests by route and status, and their latencies, for Prometheus.
 
     Example:
         >>> traffic = RequestMetrics()
@@ -81,7 +85,7 @@ class RequestMetrics:
         self._lock = Lock()
 
     def add(self, route: str, status: int, seconds: float) -> None:
-        """Count a request to ``route``, which is a template and holds no value."""
+        """Count a request to ``route``, which is a template without values."""
         with self._lock:
             self._requests[route, status] += 1
             self._seconds[route] += seconds  # type: ignore[assignment]
@@ -89,7 +93,7 @@ class RequestMetrics:
                 self._within[route, bound] += seconds <= bound
 
     def text(self) -> str:
-        """The counters in the text format of Prometheus."""
+        """Return the counters in the text format of Prometheus."""
         with self._lock:
             lines = ["# TYPE tacit_requests_total counter"]
             for (route, status), count in sorted(self._requests.items()):
@@ -113,33 +117,36 @@ class RequestMetrics:
         return "\n".join(lines) + "\n"
 
 
-# ------------------------------------------------------------------ watch
-# Around the whole app: one line of log a request, and no error that is not in our words.
+# ------------------------------------------------------------------ access log
 
 UNMATCHED = "-"
-"""The route of a request that fits none: its path is not repeated."""
+"""The route that is logged for a request that matches no route; its path is not logged."""
 
 Write = Callable[[str], Any]
 
 
 def outliving(write: Write) -> Write:
-    """``write``, where a log that cannot be written any more stops nothing but itself.
+    """Wrap ``write`` so that it ignores errors of the log.
 
-    A pipe whose reader has gone, a full disk, or a closed stream must not end a request that
-    was paid for, nor the thread that looks for new declarations.
+    A pipe whose reader has gone, a full disk or a closed stream must not abort a request that
+    was charged, or the thread that polls the declarations.
     """
 
-    def written(line: str) -> object:
+    def write_or_ignore(line: str) -> object:
         try:
             return write(line)
         except (OSError, ValueError):
             return None
 
-    return written
+    return write_or_ignore
 
 
 class AccessLog:
-    """Logs and counts each request: its route's template, never a part of what was asked."""
+    """ASGI middleware that logs and counts each request, without any part of its question.
+
+    It also answers an exception that no handler caught with our own text, because the text of
+    the exception may contain a value of the data.
+    """
 
     def __init__(self, app: ASGIApp, traffic: RequestMetrics, write: Write) -> None:
         self._app = app
@@ -147,38 +154,38 @@ class AccessLog:
         self._write = outliving(write)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
+        """Handle a request, and log it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        began, told = time.monotonic(), scope.setdefault("tacit", {})
+        began, facts = time.monotonic(), scope.setdefault("tacit", {})
 
-        async def sent(message: Message) -> None:
+        async def send_noted(message: Message) -> None:
             if message["type"] == "http.response.start":
-                told["status"] = message["status"]
+                facts["status"] = message["status"]
             await send(message)
 
         try:
-            await self._app(scope, receive, sent)
-        except Exception as error:  # noqa: BLE001 - its words may hold a value, its kind does not
-            told["failed"] = type(error).__name__
-            if "status" not in told:
-                await refusal_of(error).response()(scope, receive, sent)
+            await self._app(scope, receive, send_noted)
+        except Exception as error:  # noqa: BLE001 - its text may hold a value, its type cannot
+            facts["failed"] = type(error).__name__
+            if "status" not in facts:
+                await refusal_of(error).response()(scope, receive, send_noted)
         finally:
-            self._log(scope, told, time.monotonic() - began)
+            self._log(scope, facts, time.monotonic() - began)
 
-    def _log(self, scope: Scope, told: dict[str, Any], seconds: float) -> None:
-        route, status = told.get("route", UNMATCHED), told.get("status", 0)
+    def _log(self, scope: Scope, facts: dict[str, Any], seconds: float) -> None:
+        route, status = facts.get("route", UNMATCHED), facts.get("status", 0)
         self._traffic.add(route, status, seconds)
         line = {
             "at": time.time_ns() // 1_000_000,
             "method": scope["method"] if route != UNMATCHED else UNMATCHED,
             "route": route,
             "status": status,
-            "principal": told.get("principal"),
+            "principal": facts.get("principal"),
             "ms": round(1000 * seconds, 1),
-            "charge": told.get("charge"),
-            "failed": told.get("failed"),
+            "charge": facts.get("charge"),
+            "failed": facts.get("failed"),
         }
         self._write(
             json.dumps({name: part for name, part in line.items() if part is not None}) + "\n"

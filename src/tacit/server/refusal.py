@@ -1,4 +1,8 @@
-"""One shape for everything that is refused or goes wrong, from public facts only."""
+"""Errors over HTTP: one JSON form for all of them, with public facts only.
+
+`refusal_of` maps an exception to a status and a body. The text of an exception that is not ours
+is never sent, because it may contain a value of the data.
+"""
 
 import re
 from dataclasses import dataclass, field
@@ -11,12 +15,12 @@ from starlette.exceptions import HTTPException
 
 from tacit import errors
 
-OURS = "Something failed on our side. A question that was charged stays charged."
+OURS = "The server failed. A question that was charged stays charged."
 SOON = {"Retry-After": "1"}
 
 
 class Told(BaseModel):
-    """What was wrong, what was given, what is allowed, and what to do next."""
+    """An error: its code, what happened, what was given, what is allowed, what to do next."""
 
     code: str
     message: str
@@ -26,27 +30,27 @@ class Told(BaseModel):
 
 
 class ErrorBody(BaseModel):
-    """The body of every answer that is none."""
+    """The body of every error response."""
 
     error: Told
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A status, and what is told with it."""
+    """An error response: its status, its body and its headers."""
 
     status: int
     told: Told
     headers: dict[str, str] = field(default_factory=dict)
 
     def response(self) -> JSONResponse:
-        """The response that tells it."""
+        """Return the HTTP response."""
         body = ErrorBody(error=self.told).model_dump()
         return JSONResponse(body, self.status, self.headers)
 
 
 class Refused(Exception):
-    """A request that goes no further."""
+    """The exception that ends a request with a given error response."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.told.message)
@@ -54,7 +58,7 @@ class Refused(Exception):
 
 
 KINDS: dict[type[errors.TacitError], tuple[int, str | None, dict[str, str]]] = {
-    errors.UnknownName: (404, "See GET /v1/datasets for what there is.", {}),
+    errors.UnknownName: (404, "See GET /v1/datasets for the names that exist.", {}),
     errors.PopulationLocked: (423, "Tell an owner.", {}),
     errors.EngineUnreachable: (
         503,
@@ -67,7 +71,11 @@ KINDS: dict[type[errors.TacitError], tuple[int, str | None, dict[str, str]]] = {
     errors.NotPermitted: (403, None, {}),
     errors.KeyReused: (409, "Send another Idempotency-Key with another question.", {}),
     errors.AnswerPending: (409, "Send the same request again.", SOON),
-    errors.AnswerLost: (410, "Send another Idempotency-Key to pay for a new answer.", {}),
+    errors.AnswerLost: (
+        410,
+        "Send another Idempotency-Key to be charged for a new answer.",
+        {},
+    ),
     errors.StoreFailed: (
         503,
         "Send the same request again, with the same Idempotency-Key.",
@@ -77,16 +85,16 @@ KINDS: dict[type[errors.TacitError], tuple[int, str | None, dict[str, str]]] = {
     errors.MissingExtra: (501, "Tell an operator.", {}),
     errors.InvalidValue: (422, None, {}),
 }
-"""The status of each kind of error, what to do next, and headers; others are our mistakes."""
+"""The status of each kind of error, what to do next, and headers. Others have status 500."""
 
 
 def refusal_of(error: Exception) -> Refusal:
-    """What is told of ``error``. The words of one that is not ours are never among it."""
+    """Return the error response for ``error``, without the text of an exception of others."""
     match error:
         case Refused():
             return error.refusal
         case RequestValidationError():
-            return _malformed(error)
+            return _invalid_request(error)
         case HTTPException():
             return _of_http(error)
     for kind, (status, after, headers) in KINDS.items():
@@ -98,10 +106,10 @@ def refusal_of(error: Exception) -> Refusal:
 
 
 def unknown_caller() -> Refusal:
-    """Nobody whom we know: missing, unknown, expired and revoked tokens sound the same."""
+    """Return the error for a missing, unknown, expired or revoked token: always the same."""
     told = Told(
         code="unauthenticated",
-        message="This needs a valid token.",
+        message="This request needs a valid token.",
         allowed="Authorization: Bearer TOKEN",
         next="Ask an owner for a token.",
     )
@@ -109,10 +117,10 @@ def unknown_caller() -> Refusal:
 
 
 def wrong_role(given: str, allowed: list[str]) -> Refusal:
-    """A caller whose role this route is not for."""
+    """Return the error for a caller whose role may not call the route."""
     told = Told(
         code="not_permitted",
-        message="Your role may not do this.",
+        message="The role of your token does not permit this.",
         given=given,
         allowed=", ".join(allowed),
         next="Ask an owner for a token of another role.",
@@ -124,13 +132,13 @@ def _code(error: errors.TacitError) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", type(error).__name__).lower()
 
 
-def _malformed(error: RequestValidationError) -> Refusal:
-    """Where a request is not as its route wants it: the place and the rule, not the value."""
+def _invalid_request(error: RequestValidationError) -> Refusal:
+    """Return the error for an invalid request, with the fields and the rules, but no values."""
     found = error.errors()
     places = [".".join(map(str, each["loc"])) for each in found]
     told = Told(
         code="invalid_request",
-        message="The request is not as this route wants it.",
+        message="The request does not match the schema of this route.",
         given="; ".join(dict.fromkeys(places)),
         allowed="; ".join(dict.fromkeys(each["msg"] for each in found)),
         next="See GET /openapi.json.",
@@ -144,6 +152,6 @@ def _of_http(error: HTTPException) -> Refusal:
         code=phrase.lower().replace(" ", "_"),
         message=f"{phrase}.",
         allowed=(error.headers or {}).get("Allow"),
-        next="See GET /openapi.json for what there is.",
+        next="See GET /openapi.json for all routes.",
     )
     return Refusal(error.status_code, told, dict(error.headers or {}))

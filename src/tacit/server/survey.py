@@ -1,4 +1,8 @@
-"""A survey over HTTP: the form, and the box for its reports. No true answer comes here."""
+"""A survey over HTTP: it serves the form and stores the randomised reports.
+
+The form randomises each answer on the respondent's device, so that no true answer reaches the
+server.
+"""
 
 import json
 from collections.abc import AsyncIterator, Callable
@@ -22,18 +26,18 @@ HEADERS = {
 
 
 def survey_app(survey: Survey, box: Box) -> FastAPI:
-    """The app of one wave; it closes the box when it ends.
+    """Return the application for one wave of a survey; it closes the box when it ends.
 
-    Guarantee: what is kept of a request is its reports and their id; no address, no header and
-    no time. What is refused is kept nowhere.
+    Guarantee: only the reports of a request and their id are stored; no address, no header and
+    no time. Nothing is stored of a refused request.
     """
 
     @asynccontextmanager
-    async def living(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
         box.close()
 
-    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, lifespan=living)
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, lifespan=lifespan)
     page = form_of(survey)
 
     @app.get("/")
@@ -50,13 +54,13 @@ def survey_app(survey: Survey, box: Box) -> FastAPI:
         async for part in request.stream():
             body += part
             if len(body) > LONGEST_BODY:
-                return _refused("It is too long.", 413)
+                return _refuse("The reply is too large.", 413)
         try:
             await run_in_threadpool(box.put, *_read(survey, body))
         except InvalidValue as error:
-            return _refused(str(error), 422)
+            return _refuse(str(error), 422)
         except (StoreFailed, OSError):
-            return _refused("It could not be kept.", 503)
+            return _refuse("The reply could not be stored. Send it again.", 503)
         return Response(status_code=204, headers=HEADERS)
 
     return app
@@ -65,7 +69,7 @@ def survey_app(survey: Survey, box: Box) -> FastAPI:
 def serve_survey(
     survey: Survey, box: Box, host: str, port: int, started: Callable[[], None]
 ) -> None:
-    """Serve a wave until told to stop, without a log of requests."""
+    """Serve a wave until the process is asked to stop, without a log of requests."""
     app = survey_app(survey, box)
     started()
     uvicorn.run(
@@ -80,18 +84,18 @@ def serve_survey(
 
 
 def _read(survey: Survey, body: bytes) -> tuple[str, dict[str, list[int]]]:
-    """The id and the reports in a body; the refusal repeats nothing of it."""
+    """Return the id and the reports in a body; an error repeats nothing of the body."""
     try:
         sent: Any = json.loads(body)
         fingerprint, id_, reports = sent["survey"], sent["id"], sent["reports"]
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise InvalidValue("It is not what the form of this survey sends.") from None
+        raise InvalidValue("The reply was not sent by the form of this survey.") from None
     if fingerprint != survey.fingerprint:
-        raise InvalidValue("It is of another wave; open the form anew.")
+        raise InvalidValue("The reply belongs to another wave. Open the form again.")
     if not isinstance(id_, str):
-        raise InvalidValue("An id is a text.")
+        raise InvalidValue("The id must be text.")
     return id_, survey.check(reports)
 
 
-def _refused(why: str, status: int) -> Response:
+def _refuse(why: str, status: int) -> Response:
     return Response(why, status, headers=HEADERS, media_type="text/plain")

@@ -1,4 +1,8 @@
-"""What a caller is here for; each route says whom it is for."""
+"""Authorisation: the roles of tokens, their scope, and the checks for a new token.
+
+A token has one role and a scope: the datasets that it may be used for, and the largest privacy
+loss of a question. Each route declares the roles that may call it.
+"""
 
 import json
 from dataclasses import dataclass
@@ -14,10 +18,11 @@ from tacit.store import AccessToken
 
 
 class Role(StrEnum):
-    """Four roles, none of which includes another.
+    """The four roles. No role includes another.
 
-    Owners hand out tokens and see what was asked of their people; analysts ask; auditors read
-    the ledger, and no answer; operators see that the server runs, and nobody's question.
+    Owners issue tokens and see the questions about their populations. Analysts ask questions.
+    Auditors read the ledger, but no answers. Operators see that the server runs, but no
+    questions.
     """
 
     OWNER = "owner"
@@ -26,15 +31,14 @@ class Role(StrEnum):
     OPERATOR = "operator"
 
 
-# ------------------------------------------------------------------ scope
-# How far a token reaches: which datasets, and how much a question may lose.
-
 AMOUNTS = ("epsilon", "rho", "delta")
 
 
 @dataclass(frozen=True, slots=True)
 class TokenScope:
-    """The datasets that may be asked about, all where none are named; the most of a question.
+    """The datasets that a token may be used for, and the largest loss of a question.
+
+    ``datasets`` is None for all datasets, and ``most`` is None for no limit.
 
     Example:
         >>> TokenScope(("visits",)).text
@@ -46,7 +50,7 @@ class TokenScope:
 
     @property
     def text(self) -> str:
-        """What is kept beside a token's hash."""
+        """The scope as JSON, which is stored next to the hash of the token."""
         most = None
         if self.most is not None:
             amounts = ((name, getattr(self.most, name)) for name in AMOUNTS)
@@ -55,19 +59,20 @@ class TokenScope:
 
     @classmethod
     def of(cls, text: str) -> "TokenScope":
-        """The scope that was kept as ``text``."""
-        told = json.loads(text)
-        names, most = told["datasets"], told["most"]
+        """Parse a scope from its JSON."""
+        stored = json.loads(text)
+        names, most = stored["datasets"], stored["most"]
         if most is not None:
             most = Allowance(**{name: exact(amount) for name, amount in most.items()})
         return cls(None if names is None else tuple(names), most)
 
     def of_catalog(self, catalog: Catalog) -> Catalog:
-        """The part of ``catalog`` that is in reach, and what its links lead to."""
+        """Return the datasets of ``catalog`` in this scope, and those that they link to."""
         if self.datasets is None:
             return catalog
         known = [each.name for each in catalog.datasets]
-        found = [name for name in self.datasets if name in known]  # one may be gone by now
+        # a dataset may have been removed since the token was issued
+        found = [name for name in self.datasets if name in known]
         paths = {each.name for name in found for each in catalog.path_to_unit(name)}
         datasets = tuple(each for each in catalog.datasets if each.name in paths)
         people = {each.population for each in datasets}
@@ -75,12 +80,12 @@ class TokenScope:
         return Catalog(populations, datasets, catalog.public)
 
     def covers(self, population: str, catalog: Catalog) -> bool:
-        """Whether all datasets of ``population`` are in reach."""
+        """Return whether all datasets of ``population`` are in this scope."""
         here = {each.name for each in catalog.datasets if each.population == population}
         return self.datasets is None or here <= set(self.datasets)
 
     def check_datasets(self, names: tuple[str, ...], catalog: Catalog) -> None:
-        """Refuse a question that names a dataset out of reach."""
+        """Raise `UnknownName` if one of ``names`` is not in this scope."""
         for name in names:
             if self.datasets is not None and name not in (*self.datasets, *_public(catalog)):
                 raise UnknownName(
@@ -88,14 +93,14 @@ class TokenScope:
                 )
 
     def check_loss(self, loss: Loss, status: Status) -> None:
-        """Refuse a question that asks for more than this allows."""
+        """Raise `NotPermitted` if ``loss`` is larger than this scope allows."""
         if self.most is None:
             return
         most = quota_of(self.most, status)
         if not loss <= most:
             raise NotPermitted(
-                f"Your token allows at most {most} for a question, and {loss} was asked for; "
-                "ask for less, or ask an owner for another token."
+                f"Your token allows at most {most} for a question, but {loss} was requested. "
+                "Ask for less, or ask an owner for another token."
             )
 
 
@@ -103,19 +108,16 @@ def _public(catalog: Catalog) -> tuple[str, ...]:
     return tuple(table.name for table in catalog.public)
 
 
-# ------------------------------------------------------------------ admission
-# What a new token will allow, checked against what there is.
-
 DAY_MS = 24 * 60 * 60 * 1000
 
 
 def check_pass(allowed: AccessToken, catalog: Catalog, ledger: Ledger) -> None:
-    """Refuse a token for names that nobody declared, or for amounts that are none."""
+    """Raise an error if a new token has an invalid principal, dataset or amount."""
     who, scope = allowed.principal, TokenScope.of(allowed.scope)
     if not is_principal(who):
         raise InvalidValue(
-            f"A principal has 1 to {LONGEST_NAME} printable characters, and does not begin "
-            "with @, which marks a group."
+            f"A principal must have 1 to {LONGEST_NAME} printable characters, and must not "
+            "begin with @, which marks a group."
         )
     for name in scope.datasets or ():
         catalog.dataset(name)
@@ -125,5 +127,5 @@ def check_pass(allowed: AccessToken, catalog: Catalog, ledger: Ledger) -> None:
 
 
 def is_principal(name: str) -> bool:
-    """Whether somebody can be called so in the ledger."""
+    """Return whether ``name`` is a valid name of a principal in the ledger."""
     return 0 < len(name) <= LONGEST_NAME and name.isprintable() and not name.startswith("@")

@@ -1,9 +1,17 @@
-"""Dates in SQL: the parts of a day, and the periods that it lies in."""
+"""The part of SQL that Tacit supports, as an allow-list of syntax-tree nodes.
+
+`admit` checks every node of a parsed query against the list. A node type or an argument that is
+not listed is refused, so that a new version of the SQL parser can make more questions fail but
+can never let new syntax through. Arguments are checked like nodes, because GROUP BY ALL and
+FROM other.t are arguments. The file also translates the names of date parts and periods.
+"""
 
 from sqlglot import exp
 
 from tacit.errors import InvalidValue
 from tacit.plan import DatePartName, Span
+
+# Dates ---------------------------------------------------------------------------------------
 
 FUNCTIONS: dict[type[exp.Expr], DatePartName] = {
     exp.Year: DatePartName.YEAR,
@@ -13,40 +21,38 @@ FUNCTIONS: dict[type[exp.Expr], DatePartName] = {
     exp.DayOfMonth: DatePartName.DAY,
     exp.DayOfWeek: DatePartName.WEEKDAY,
 }
-"""Functions of a day that give a part of it."""
+"""Functions that return a part of a date."""
 
 PARTS = {part.value: part for part in DatePartName} | {"DAYOFWEEK": DatePartName.WEEKDAY}
 SPANS = {span.value: span for span in Span}
 
 
 def part_of(node: exp.Expr) -> tuple[DatePartName, exp.Expr] | None:
-    """The part that ``node`` takes, and of what; None where it takes none."""
+    """Return the date part that ``node`` extracts and its argument; None for other nodes."""
     if type(node) in FUNCTIONS:
         return FUNCTIONS[type(node)], node.this
     if not isinstance(node, exp.Extract):
         return None
     if node.name not in PARTS or not isinstance(node.this, exp.Var):
-        raise InvalidValue(f"EXTRACT takes one of {', '.join(PARTS)}, as in YEAR FROM day.")
+        raise InvalidValue(
+            f"EXTRACT supports only {', '.join(PARTS)}, as in EXTRACT(YEAR FROM day)."
+        )
     return PARTS[node.name], node.expression
 
 
 def span_of(node: exp.TimestampTrunc) -> Span:
-    """How long the periods of DATE_TRUNC are."""
+    """Return the length of the periods of a DATE_TRUNC."""
     unit = node.args["unit"].name
     if unit not in SPANS:
         known = ", ".join(f"'{name.lower()}'" for name in SPANS)
-        raise InvalidValue(f"DATE_TRUNC takes one of {known}, as in DATE_TRUNC('month', day).")
+        raise InvalidValue(f"DATE_TRUNC supports only {known}, as in DATE_TRUNC('month', day).")
     return SPANS[unit]
 
 
-# ------------------------------------------------------------------ gate
-# What of SQL is known: exact node types, and the arguments that each may have.
-#
-# What is not listed is refused, and a new version of the parser can only ever make more of it
-# unknown. Arguments count as much as nodes: GROUP BY ALL and FROM other.t are arguments.
+# The allow-list ------------------------------------------------------------------------------
 
 LONGEST_NAME = 100
-"""Characters of a name, which an error may repeat."""
+"""Largest number of characters of a name; errors may repeat names."""
 
 BINARY = frozenset({"this", "expression"})
 
@@ -132,26 +138,27 @@ KNOWN: dict[type[exp.Expr], frozenset[str]] = {
 
 
 ADVICE: dict[type[exp.Expr], str] = {
-    exp.WidthBucket: "Bins are written FLOOR(x / 10) * 10, with one width and from 0 on.",
-    exp.IntDiv: "Rows are not divided; bins are written FLOOR(x / 10) * 10.",
-    exp.ApproxQuantile: "Every quantile has noise here: write QUANTILE(x, 0.9).",
-    exp.Mode: "The most frequent value is the greatest of COUNT(*) by that column.",
-    exp.ILike: "LIKE tells capitals from small letters; list the values with IN.",
-    exp.Escape: "LIKE has no ESCAPE: % and _ are what they are; list the values with IN.",
-    exp.Glob: "Patterns are written with LIKE: % for any text, _ for one character.",
-    exp.SimilarTo: "Patterns are written with LIKE: % for any text, _ for one character.",
+    exp.WidthBucket: "WIDTH_BUCKET is not supported; write bins as FLOOR(x / 10) * 10.",
+    exp.IntDiv: "Integer division is not supported; write bins as FLOOR(x / 10) * 10.",
+    exp.ApproxQuantile: "APPROX_QUANTILE is not supported; write QUANTILE(x, 0.9).",
+    exp.Mode: "MODE is not supported; ask for COUNT(*) with GROUP BY that column.",
+    exp.ILike: "ILIKE is not supported; use LIKE or list the values with IN.",
+    exp.Escape: "ESCAPE is not supported in LIKE; list the values with IN.",
+    exp.Glob: "GLOB is not supported; use LIKE with % for any text and _ for one character.",
+    exp.SimilarTo: "SIMILAR TO is not supported; use LIKE with % for any text and _ for one "
+    "character.",
 }
-"""What to write instead of what is often tried."""
+"""Messages about unsupported syntax that is often tried, each with an alternative."""
 
 
 INCOMPLETE: dict[type[exp.Expr], str] = {
-    exp.Quantile: "A quantile is written QUANTILE(x, 0.9).",
+    exp.Quantile: "QUANTILE needs two arguments, as in QUANTILE(x, 0.9).",
 }
-"""What to write instead of a part of it."""
+"""Messages about calls with too few arguments."""
 
 
 def admit(tree: exp.Expr) -> None:
-    """Refuse a tree that holds a node or an argument which is not known."""
+    """Refuse a tree with a node or an argument that is not on the allow-list."""
     for node in tree.walk():
         advice = ADVICE.get(type(node))
         if advice is not None:
@@ -160,17 +167,17 @@ def admit(tree: exp.Expr) -> None:
         name = type(node).__name__.upper()
         if allowed is None:
             raise InvalidValue(
-                f"{name} is not part of the language, which has SELECT, WITH, FROM, JOIN, "
-                "WHERE, GROUP BY, HAVING, ORDER BY and LIMIT."
+                f"{name} is not supported; the language has SELECT, WITH, FROM, JOIN, WHERE, "
+                "GROUP BY, HAVING, ORDER BY and LIMIT."
             )
         needed = (key for key, required in node.arg_types.items() if required)
         if any(node.args.get(key) is None for key in needed):
-            raise InvalidValue(INCOMPLETE.get(type(node), f"Something is missing in {name}."))
+            raise InvalidValue(INCOMPLETE.get(type(node), f"{name} has too few arguments."))
         if isinstance(node, exp.Identifier) and not 0 < len(node.name) <= LONGEST_NAME:
-            raise InvalidValue(f"A name has 1 to {LONGEST_NAME} characters.")
+            raise InvalidValue(f"A name must have 1 to {LONGEST_NAME} characters.")
         given = {key for key, value in node.args.items() if value not in (None, False, [], ())}
         if given - allowed:
             key = min(given - allowed)
             value = node.args[key]
             part = value[:LONGEST_NAME] if isinstance(value, str) else key.rstrip("_").upper()
-            raise InvalidValue(f"{part} in {name} is not part of the language; leave it out.")
+            raise InvalidValue(f"{part} in {name} is not supported; leave it out.")

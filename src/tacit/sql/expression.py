@@ -1,4 +1,7 @@
-"""Expressions of SQL to those of a plan, one case a node."""
+"""The translation of SQL expressions and aggregates into those of a plan, node by node.
+
+The nodes must have passed `tacit.sql.allow_list.admit` before.
+"""
 
 import re
 from collections.abc import Callable
@@ -13,6 +16,8 @@ from tacit.plan import LARGEST_PART, not_too_large
 from tacit.plan import expression as expr
 from tacit.plan import plan as nodes
 from tacit.sql.allow_list import part_of, span_of
+
+# Expressions ---------------------------------------------------------------------------------
 
 COMPARISONS: dict[type[exp.Expr], expr.Comparison] = {
     exp.EQ: expr.Comparison.EQUAL,
@@ -33,11 +38,11 @@ LARGEST_NUMBER = 10**40
 
 
 Leaf = Callable[[exp.Expr], expr.Expression | None]
-"""What a node stands for by itself, such as a column; None where its parts are looked at."""
+"""A function that translates a whole node, such as a column; None to translate its parts."""
 
 
 def expression(node: exp.Expr, leaf: Leaf) -> expr.Expression:
-    """The expression that ``node``, which was admitted, stands for."""
+    """Return the plan expression of ``node``, which `admit` has accepted."""
     found = leaf(node)
     if found is not None:
         return found
@@ -68,7 +73,7 @@ def expression(node: exp.Expr, leaf: Leaf) -> expr.Expression:
             )
         case exp.Is():
             if not isinstance(node.expression, exp.Null):
-                raise InvalidValue("IS is known as IS NULL and IS NOT NULL alone.")
+                raise InvalidValue("IS is supported only in IS NULL and IS NOT NULL.")
             return expr.IsNull(expression(node.this, leaf))
         case exp.Case():
             return _case(node, leaf)
@@ -90,16 +95,16 @@ def expression(node: exp.Expr, leaf: Leaf) -> expr.Expression:
         return expr.Arithmetic(OPERATIONS[type(node)], left, right)
     if isinstance(node, exp.Div):
         return expr.Divide(expression(node.this, leaf), expression(node.expression, leaf))
-    raise InvalidValue(f"{type(node).__name__.upper()} cannot stand here.")
+    raise InvalidValue(f"{type(node).__name__.upper()} is not supported at this place.")
 
 
 def _plain(node: object) -> object:
-    """What parentheses hold."""
+    """Return the node inside parentheses."""
     return _plain(node.this) if isinstance(node, exp.Paren) else node
 
 
 def _bin(node: exp.Expr, leaf: Leaf) -> expr.Bin:
-    """FLOOR(x / width) * width."""
+    """Return the bin that FLOOR(x / width) * width denotes; refuse any other use of FLOOR."""
     floor = _plain(node.this)
     divided = _plain(floor.this) if isinstance(floor, exp.Floor) else None
     if isinstance(node, exp.Mul) and isinstance(divided, exp.Div):
@@ -109,12 +114,14 @@ def _bin(node: exp.Expr, leaf: Leaf) -> expr.Bin:
                 pass
             case expr.Constant(int() as width), expr.Constant(int() as times) if width == times:
                 return expr.Bin(expression(divided.this, leaf), width)
-    raise InvalidValue("FLOOR is known in bins alone: FLOOR(x / 10) * 10, from a whole number.")
+    raise InvalidValue(
+        "FLOOR is supported only for bins with an integer width, as in FLOOR(x / 10) * 10."
+    )
 
 
 def _case(node: exp.Case, leaf: Leaf) -> expr.Case:
     subject = node.args.get("this")
-    # once, and shared: it is repeated in every condition
+    # translate the subject once; every condition shares the result
     part = None if subject is None else expression(subject, leaf)
     whens = []
     for when in node.args["ifs"]:
@@ -134,13 +141,13 @@ def _value(node: exp.Expr, leaf: Leaf) -> expr.Value:
     match expression(node, leaf):
         case expr.Constant(value) if value is not None:
             return value
-    raise InvalidValue("IN takes values that are written out, without NULL.")
+    raise InvalidValue("The list of IN must contain only constants, without NULL.")
 
 
 def _pattern(node: exp.Expr) -> str:
     if isinstance(node, exp.Literal) and node.is_string:
         return str(node.this)
-    raise InvalidValue("LIKE takes a pattern that is written out, as in ward LIKE 'no%'.")
+    raise InvalidValue("The pattern of LIKE must be a constant text, as in ward LIKE 'no%'.")
 
 
 def _constant(node: exp.Expr, leaf: Leaf) -> expr.Expression:
@@ -157,34 +164,33 @@ def _constant(node: exp.Expr, leaf: Leaf) -> expr.Expression:
             inner = expression(node.this, leaf)
             match inner:
                 case expr.Constant(bool()):
-                    raise InvalidValue("- takes numbers.")
+                    raise InvalidValue("The operand of - must be a number.")
                 case expr.Constant(int() | Fraction() as value):
                     return expr.Constant(-value)
             return expr.Arithmetic(expr.Operation.MULTIPLY, expr.Constant(-1), inner)
         case exp.Cast() if node.to.this is exp.DType.DATE and node.this.is_string:
             return expr.Constant(_day(str(node.this.this)))
-    raise InvalidValue("CAST is known for days alone, as DATE '2026-01-31'.")
+    raise InvalidValue("CAST is supported only for dates, as in DATE '2026-01-31'.")
 
 
 def _number(written: str) -> int | Fraction:
     number = exact(written)
     if max(abs(number.numerator), number.denominator) >= LARGEST_NUMBER:
-        raise InvalidValue("A number has at most 40 digits.")
+        raise InvalidValue("A number must have at most 40 digits.")
     return int(number) if number.denominator == 1 else number
 
 
 def _day(written: str) -> date:
     try:
-        # one way to write a day, not all those of ISO 8601
+        # only this form of ISO 8601 is accepted, although `fromisoformat` reads others
         if DAY.fullmatch(written):
             return date.fromisoformat(written)
     except ValueError:
-        pass  # told below
-    raise InvalidValue("A day is written DATE '2026-01-31'.")
+        pass  # such as February 30; refused below
+    raise InvalidValue("A date must be written as DATE '2026-01-31'.")
 
 
-# ------------------------------------------------------------------ aggregate
-# Aggregates of SQL to those of a plan, one case a function.
+# Aggregates ----------------------------------------------------------------------------------
 
 AGGREGATES = (
     exp.Count,
@@ -203,21 +209,24 @@ AGGREGATES = (
     exp.Min,
     exp.Max,
 )
-"""What the language knows as an aggregate."""
+"""The nodes that are aggregates."""
 
 
 def aggregate(node: exp.Expr, leaf: Leaf, unit: str) -> nodes.Aggregate:
-    """The aggregate that ``node`` asks for; ``unit`` is the column that names the unit."""
+    """Return the plan aggregate of ``node``; ``unit`` is the column of the unit."""
     match node:
         case exp.Count() if isinstance(node.this, exp.Star):
             return nodes.CountRows()
         case exp.Count() if isinstance(node.this, exp.Distinct):
             counted = [expression(part, leaf) for part in node.this.expressions]
             if counted != [expr.Field(unit)]:
-                raise InvalidValue(f"COUNT(DISTINCT ...) counts units: COUNT(DISTINCT {unit}).")
+                raise InvalidValue(
+                    "COUNT(DISTINCT ...) is supported only for the unit: "
+                    f"COUNT(DISTINCT {unit})."
+                )
             return nodes.CountUnits()
         case exp.Count() if node.args.get("this") is None:
-            raise InvalidValue("COUNT says of what: COUNT(*) counts rows.")
+            raise InvalidValue("COUNT needs an argument; COUNT(*) counts rows.")
         case exp.Count():
             return nodes.CountValues(expression(node.this, leaf))
         case exp.Sum():
@@ -245,17 +254,17 @@ def aggregate(node: exp.Expr, leaf: Leaf, unit: str) -> nodes.Aggregate:
         case exp.WithinGroup(this=exp.PercentileCont() | exp.PercentileDisc()):
             return _within_group(node, leaf)
     raise InvalidValue(
-        "A quantile is written QUANTILE(x, 0.9), or PERCENTILE_CONT(0.9) WITHIN GROUP "
-        "(ORDER BY x)."
+        "A quantile must be written as QUANTILE(x, 0.9), or as PERCENTILE_CONT(0.9) WITHIN "
+        "GROUP (ORDER BY x)."
     )
 
 
 def _within_group(node: exp.Expr, leaf: Leaf) -> nodes.Quantile:
-    """PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x)."""
+    """Return the quantile that PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x) denotes."""
     ordered = node.expression.expressions if isinstance(node.expression, exp.Order) else []
     if len(ordered) != 1 or node.this.args.get("expression") is not None:
         raise InvalidValue(
-            "A percentile is written PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x)."
+            "A percentile must be written as PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x)."
         )
     part = _fraction(expression(node.this.this, leaf))
     if ordered[0].args.get("desc"):
@@ -269,4 +278,6 @@ def _fraction(written: expr.Expression) -> Fraction:
             pass
         case expr.Constant(int() | Fraction() as value):
             return Fraction(value)
-    raise InvalidValue("A quantile is written as one number, as in QUANTILE(x, 0.9).")
+    raise InvalidValue(
+        "The fraction of a quantile must be a constant number, as in QUANTILE(x, 0.9)."
+    )

@@ -1,4 +1,10 @@
-"""What a SELECT answers: its keys, its measures, and what is done with them once released."""
+"""The parser: from the SQL text of a question to its plan.
+
+`parse` checks the text and its syntax tree against limits and the allow-list. `Answer` then
+collects the keys and measures that the parts of the SELECT use, and translates SELECT, HAVING,
+ORDER BY and LIMIT into post-processing. The SQL text is not used outside of this file: engines
+run plans.
+"""
 
 import re
 
@@ -17,8 +23,11 @@ from tacit.sql.relation import NameScope, rows_of
 WHOLE = re.compile("[0-9]{1,18}")
 
 
+# Keys, measures and post-processing ----------------------------------------------------------
+
+
 class SelectList:
-    """Gathers the keys and measures that the parts of a SELECT name, each once."""
+    """A collector of the keys and measures that the parts of a SELECT use, each once."""
 
     def __init__(self, names: NameScope, unit: str) -> None:
         self._names = names
@@ -29,7 +38,7 @@ class SelectList:
         self._shown: dict[str, Expression] = {}
 
     def plan(self, select: exp.Select, relation: nodes.Relation) -> nodes.Plan:
-        """The plan of ``select`` over the rows of ``relation``."""
+        """Return the plan of ``select`` over the rows of ``relation``."""
         self._aliases = {
             node.alias: node.this for node in select.expressions if isinstance(node, exp.Alias)
         }
@@ -43,7 +52,7 @@ class SelectList:
         order = select.args.get("order")
         post = nodes.Post(
             outputs,
-            None if having is None else self._released(having.this),
+            None if having is None else self._translate(having.this),
             () if order is None else tuple(map(self._order, order.expressions)),
             _limit(select),
         )
@@ -54,37 +63,37 @@ class SelectList:
         return nodes.Plan(relation, keys, measures, post)
 
     def _key(self, node: exp.Expr) -> Expression:
-        """A key of GROUP BY: a column of the rows, an expression, or the name of an output."""
+        """Return a key of GROUP BY: a column, an expression, or the definition of an alias."""
         if isinstance(node, exp.Column) and not node.table and self._alias(node) is not None:
             node = self._aliases[node.name]
         found = expression(node, self._names)
         if isinstance(found, Constant):
-            raise InvalidValue("GROUP BY names its columns; a constant says nothing.")
+            raise InvalidValue("GROUP BY does not support constants; write a column's name.")
         return found
 
     def _output(self, node: exp.Expr, place: int) -> nodes.Output:
-        """A column of the answer; those after it can name it."""
-        made = nodes.Output(_name(node, place), self._released(_inner(node)))
+        """Return a column of the answer, and remember its alias for the columns after it."""
+        made = nodes.Output(_name(node, place), self._translate(_inner(node)))
         if isinstance(node, exp.Alias):
             self._shown[made.name] = made.expression
         return made
 
     def _alias(self, node: exp.Column) -> exp.Expr | None:
-        """What an output of that name stands for, unless the rows have such a column."""
+        """Return the definition of an alias, unless a column of the rows has that name."""
         known = any(node.name in columns for columns in self._names.tables.values())
         return None if known else self._aliases.get(node.name)
 
-    def _released(self, node: exp.Expr) -> Expression:
-        """An expression of what is released."""
+    def _translate(self, node: exp.Expr) -> Expression:
+        """Return the expression of ``node`` over released columns."""
         return expression(node, self._leaf)
 
     def _leaf(self, node: exp.Expr) -> Expression | None:
-        """Keys and aggregates stand for what is released under their names."""
+        """Translate keys and aggregates into released columns; None for other nodes."""
         if isinstance(node, AGGREGATES):
             found = aggregate(node, self._names, self._unit)
             return Field(self._measures.setdefault(found, f"measure {len(self._measures)}"))
         if isinstance(node, exp.Column) and not node.table and self._alias(node) is not None:
-            return self._named(node.name)
+            return self._output_named(node.name)
         if isinstance(node, exp.Paren) or self._is_released(node):
             return None
         wanted = expression(node, self._names)
@@ -93,26 +102,30 @@ class SelectList:
         if isinstance(wanted, Constant):
             return wanted
         if isinstance(node, exp.Column):
-            raise InvalidValue(f"{node.name!r} is neither an aggregate nor in GROUP BY.")
+            raise InvalidValue(
+                f"{node.name!r} must be in GROUP BY or be the argument of an aggregate."
+            )
         return None
 
     def _is_released(self, node: exp.Expr) -> bool:
-        """Whether a part of ``node`` is an aggregate, or the name of an output."""
+        """Return whether a part of ``node`` is an aggregate or an alias of an output."""
         named = (
             not column.table and self._alias(column) for column in node.find_all(exp.Column)
         )
         return node.find(*AGGREGATES) is not None or any(named)
 
-    def _named(self, name: str) -> Expression:
-        """What the output called ``name`` stands for; it cannot stand for itself."""
+    def _output_named(self, name: str) -> Expression:
+        """Return the expression of an earlier output; an output cannot use itself."""
         if name not in self._shown:
-            raise InvalidValue(f"{name!r} is not known yet; a column names those before it.")
+            raise InvalidValue(
+                f"{name!r} is used before it is defined; define it in an earlier column."
+            )
         return not_too_large(self._shown[name], LARGEST_PART)
 
     def _order(self, node: exp.Expr) -> nodes.OrderBy:
-        wanted = self._released(node.this)
+        wanted = self._translate(node.this)
         if isinstance(wanted, Constant):
-            raise InvalidValue("ORDER BY names its columns; a constant says nothing.")
+            raise InvalidValue("ORDER BY does not support constants; write a column's name.")
         return nodes.OrderBy(wanted, bool(node.args.get("desc")))
 
 
@@ -123,7 +136,7 @@ def _inner(node: exp.Expr) -> exp.Expr:
 
 
 def _name(node: exp.Expr, place: int) -> str:
-    """The name of a column of the answer."""
+    """Return the name of a column of the answer."""
     named = isinstance(node, exp.Alias | exp.Column)
     return node.alias_or_name if named else f"column_{place + 1}"
 
@@ -135,27 +148,27 @@ def _limit(select: exp.Select) -> int | None:
     number = limit.expression
     plain = isinstance(number, exp.Literal) and not number.is_string
     if not plain or not WHOLE.fullmatch(str(number.this)):
-        raise InvalidValue("LIMIT takes a whole number, written out in at most 18 digits.")
+        raise InvalidValue("LIMIT must be a constant integer with at most 18 digits.")
     return int(number.this)
 
 
-# ------------------------------------------------------------------ parse
-# SQL text to a plan. The text itself goes no further than this file.
+# Parsing -------------------------------------------------------------------------------------
 
 ODD = re.compile("[\0\ud800-\udfff]")
-"""What ends a text early for some readers, and what is no text for others."""
+"""Characters that are refused: NUL, which ends a text for some programs, and surrogates, which
+cannot be encoded."""
 
 LONGEST_TEXT = 20_000
-"""Characters of a question."""
+"""Largest number of characters of a question."""
 
 DEEPEST_TREE = 100
-"""Nodes above a node; more is an attack on whoever walks the tree."""
+"""Largest depth of a syntax tree; a deeper one could exhaust the stack."""
 
 
 def parse(text: str, catalog: Catalog) -> nodes.Plan:
-    """The plan that ``text`` asks for; refused, with the reason, where it is not understood.
+    """Return the plan of the question ``text``, or raise `InvalidValue` with the reason.
 
-    Guarantee: a function of the text and the catalog alone; no engine is asked.
+    Guarantee: the result is a function of the text and the catalogue; no engine is asked.
     """
     select = _select(text)
     rows = rows_of(select, catalog, {})
@@ -166,24 +179,26 @@ def parse(text: str, catalog: Catalog) -> nodes.Plan:
 def _select(text: str) -> exp.Select:
     if len(text) > LONGEST_TEXT or ODD.search(text):
         raise InvalidValue(
-            f"A question has at most {LONGEST_TEXT} characters, and no NUL or half a character."
+            f"A question must have at most {LONGEST_TEXT} characters, and must not contain NUL "
+            "or surrogates."
         )
     try:
         statements = [tree for tree in read(text, read="duckdb") if tree is not None]
-    except (SqlglotError, RecursionError, TypeError) as error:  # the last if it is compiled
-        raise InvalidValue("This is not SQL that can be read.") from error
+    # compiled versions of sqlglot raise TypeError for some invalid texts
+    except (SqlglotError, RecursionError, TypeError) as error:
+        raise InvalidValue("SQL syntax error: the question cannot be parsed.") from error
     if len(statements) != 1 or not isinstance(statements[0], exp.Select):
-        raise InvalidValue("A question is one SELECT.")
+        raise InvalidValue("A question must be one SELECT statement.")
     select = statements[0]
-    _not_too_deep(select)
+    _check_depth(select)
     admit(select)
     return select
 
 
-def _not_too_deep(tree: exp.Expr) -> None:
+def _check_depth(tree: exp.Expr) -> None:
     level: list[exp.Expr] = [tree]
     for _ in range(DEEPEST_TREE):
         level = [child for node in level for child in node.iter_expressions()]
         if not level:
             return
-    raise InvalidValue("This question is nested too deeply.")
+    raise InvalidValue("This question is nested too deeply; simplify its expressions.")

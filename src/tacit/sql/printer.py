@@ -1,4 +1,8 @@
-"""Expressions of a plan to those of SQL, one case a node."""
+"""The printer: from a plan to SQL text that parses to the same plan.
+
+Expressions are translated node by node, with parentheses where operators would otherwise bind
+in another order. `show` is the inverse of `tacit.sql.parser.parse`.
+"""
 
 from collections.abc import Callable
 from datetime import date
@@ -14,11 +18,13 @@ from tacit.plan import plan as nodes
 from tacit.plan import source_of
 from tacit.sql.expression import COMPARISONS, OPERATIONS
 
+# Expressions ---------------------------------------------------------------------------------
+
 Shown = Callable[[expr.Field], exp.Expr]
-"""How a column is written."""
+"""A function that writes a column."""
 
 ORING, ANDING, DENYING, COMPARING, ADDING, MULTIPLYING, ALONE = range(7)
-"""How tightly operators bind."""
+"""Precedence of operators, from the loosest to the tightest."""
 
 BINDING: dict[type[exp.Expr], int] = {
     exp.Or: ORING,
@@ -30,14 +36,14 @@ BINDING: dict[type[exp.Expr], int] = {
 }
 
 LONGEST_CHAIN = 20
-"""Conditions in one chain."""
+"""Largest number of conditions in a chain; more are joined as a balanced tree."""
 
 COMPARED = {comparison: node for node, comparison in COMPARISONS.items()}
 COMPUTED = {operation: node for node, operation in OPERATIONS.items()}
 
 
 def show_expression(part: expr.Expression, shown: Shown) -> exp.Expr:
-    """``part`` as it is written, with parentheses where it would be read otherwise."""
+    """Return ``part`` as SQL, with parentheses where they are needed."""
     match part:
         case expr.Field():
             return shown(part)
@@ -74,7 +80,7 @@ def show_expression(part: expr.Expression, shown: Shown) -> exp.Expr:
         case expr.And(parts):
             return all_of([show_expression(each, shown) for each in parts])
         case expr.Or(parts):
-            return _joined(exp.Or, [show_expression(each, shown) for each in parts])
+            return _chain(exp.Or, [show_expression(each, shown) for each in parts])
         case expr.Bin(inner, width):
             divided = _left_first(exp.Div, show_expression(inner, shown), literal(width))
             return exp.Mul(this=exp.Floor(this=divided), expression=literal(width))
@@ -87,19 +93,19 @@ def show_expression(part: expr.Expression, shown: Shown) -> exp.Expr:
 
 
 def all_of(parts: list[exp.Expr]) -> exp.Expr:
-    """All of several conditions."""
-    return _joined(exp.And, parts)
+    """Join several conditions with AND."""
+    return _chain(exp.And, parts)
 
 
 def column(name: str, table: str | None = None) -> exp.Expr:
-    """A column by its names, quoted."""
+    """Return a column with quoted names."""
     return exp.column(
         exp.to_identifier(name, quoted=True), table=exp.to_identifier(table, quoted=True)
     )
 
 
 def literal(value: expr.Value | None) -> exp.Expr:
-    """A constant as it is written."""
+    """Return a constant as SQL."""
     match value:
         case None:
             return exp.null()
@@ -108,7 +114,9 @@ def literal(value: expr.Value | None) -> exp.Expr:
         case int() | Fraction():
             text = plain(abs(Fraction(value)))
             if "/" in text:
-                raise InvalidValue(f"{text} has no end as a decimal, and SQL has no fractions.")
+                raise InvalidValue(
+                    f"{text} cannot be written as a finite decimal, as SQL requires; round it."
+                )
             number = exp.Literal.number(text)
             return exp.paren(exp.Neg(this=number)) if value < 0 else number
         case str():
@@ -118,36 +126,35 @@ def literal(value: expr.Value | None) -> exp.Expr:
 
 
 def _above(binding: int, part: exp.Expr) -> exp.Expr:
-    """``part``, in parentheses unless it binds more tightly."""
+    """Return ``part``, in parentheses unless it binds more tightly than ``binding``."""
     return part if BINDING.get(type(part), ALONE) > binding else exp.paren(part, copy=False)
 
 
 def _left_first(node: type[exp.Expr], left: exp.Expr, right: exp.Expr) -> exp.Expr:
-    """Operators that bind equally are read from the left."""
+    """Return a binary operation; operators of equal precedence are left-associative."""
     binding = BINDING[node]
     return node(this=_above(binding - 1, left), expression=_above(binding, right))
 
 
-def _joined(node: type[exp.Expr], parts: list[exp.Expr]) -> exp.Expr:
-    """Parts joined two by two where they are many, since a long chain is a deep tree."""
+def _chain(node: type[exp.Expr], parts: list[exp.Expr]) -> exp.Expr:
+    """Join parts with AND or OR; many parts as a balanced tree, which is less deep."""
     if len(parts) == 1:
         return parts[0]
     middle = len(parts) // 2 if len(parts) > LONGEST_CHAIN else len(parts) - 1
-    return _left_first(node, _joined(node, parts[:middle]), _joined(node, parts[middle:]))
+    return _left_first(node, _chain(node, parts[:middle]), _chain(node, parts[middle:]))
 
 
-# ------------------------------------------------------------------ show aggregate
-# Aggregates of a plan to those of SQL, one case a function.
+# Aggregates ----------------------------------------------------------------------------------
 
 
 def rows(field: expr.Field) -> exp.Expr:
-    """A column of the rows, called dataset.column or by its own name."""
+    """Return a column of the rows, which is called dataset.column or by its own name."""
     table, dot, name = field.name.partition(".")
     return column(name, table) if dot else column(field.name)
 
 
 def show_aggregate(aggregate: nodes.Aggregate, unit: str, shown: Shown = rows) -> exp.Expr:
-    """The call of ``aggregate``; ``unit`` is the column that names the unit."""
+    """Return the call of ``aggregate``; ``unit`` is the column that identifies the unit."""
 
     def of(argument: expr.Expression) -> exp.Expr:
         return show_expression(argument, shown)
@@ -175,36 +182,35 @@ def show_aggregate(aggregate: nodes.Aggregate, unit: str, shown: Shown = rows) -
             return exp.Max(this=of(argument))
 
 
-# ------------------------------------------------------------------ show
-# A plan back to text, in the language that `tacit.sql.parser` reads.
+# Plans ---------------------------------------------------------------------------------------
 
 
 def show(plan: nodes.Plan, catalog: Catalog) -> str:
-    """The text of ``plan``: what it parses to means the same.
+    """Return ``plan`` as SQL text, which parses to an equivalent plan.
 
-    Guarantee: ``canonical(parse(show(plan, catalog), catalog)) == canonical(plan)``, where each
-    column of ``plan`` is called dataset.column and each measure is shown, ordered by or asked
-    for by HAVING: no text asks for a measure that it does not name.
+    Guarantee: ``canonical(parse(show(plan, catalog), catalog)) == canonical(plan)``, if each
+    column of ``plan`` is called dataset.column and each measure is used in an output, in ORDER
+    BY or in HAVING. A measure that is not used cannot be written in SQL.
     """
     unit = source_of(plan.source, catalog).unit
-    shown = _shown(plan.source, unit)
+    shown = _column_writer(plan.source, unit)
     keys = {key.name: show_expression(key.expression, shown) for key in plan.keys}
     measures = {m.name: show_aggregate(m.aggregate, unit, shown) for m in plan.measures}
     meant = {**keys, **measures}
 
-    def released(field: expr.Field) -> exp.Expr:
+    def write_released(field: expr.Field) -> exp.Expr:
         return meant[field.name].copy()
 
     select = _from(plan.source, unit)
     for output in plan.post.outputs:
-        made = show_expression(output.expression, released)
+        made = show_expression(output.expression, write_released)
         select = select.select(exp.alias_(made, output.name, quoted=True), copy=False)
     if keys:
         select = select.group_by(*keys.values(), copy=False)
     if plan.post.having is not None:
-        select = select.having(show_expression(plan.post.having, released), copy=False)
+        select = select.having(show_expression(plan.post.having, write_released), copy=False)
     for order in plan.post.order:
-        key = show_expression(order.expression, released)
+        key = show_expression(order.expression, write_released)
         select = select.order_by(exp.Ordered(this=key, desc=order.descending), copy=False)
     if plan.post.limit is not None:
         select = select.limit(plan.post.limit, copy=False)
@@ -212,23 +218,26 @@ def show(plan: nodes.Plan, catalog: Catalog) -> str:
     return text
 
 
-def _shown(relation: nodes.Relation, unit: str) -> Shown:
-    """How the columns of a relation are written above it."""
+def _column_writer(relation: nodes.Relation, unit: str) -> Shown:
+    """Return the function that writes the columns of a relation in the query above it."""
     below = nodes.per_unit_in(relation)
     if below is None:
         return rows
     named = {unit, *below.keys}
 
-    def shown(field: expr.Field) -> exp.Expr:
+    def write(field: expr.Field) -> exp.Expr:
         return column(field.name, nodes.BELOW) if field.name in named else rows(field)
 
-    return shown
+    return write
 
 
 def _from(relation: nodes.Relation, unit: str) -> exp.Select:
-    """The tables and conditions of a relation; which come first is all the same."""
-    first, joins, wanted = _taken_apart(relation)
-    shown = _shown(relation, unit)
+    """Return the FROM, the joins and the WHERE of a relation.
+
+    Filters are moved after all joins, which selects the same rows.
+    """
+    first, joins, wanted = _split(relation)
+    shown = _column_writer(relation, unit)
     table = _table(first.dataset) if isinstance(first, nodes.Scan) else _below(first, unit)
     select = exp.select().from_(table, copy=False)
     for join in joins:
@@ -242,8 +251,8 @@ def _from(relation: nodes.Relation, unit: str) -> exp.Select:
 
 
 def _below(relation: nodes.PerUnit, unit: str) -> exp.Subquery:
-    """A query below that aggregates; its columns have the names of those that they are."""
-    shown = _shown(relation.source, unit)
+    """Return the subquery that aggregates the rows of each unit."""
+    shown = _column_writer(relation.source, unit)
     select = _from(relation.source, unit)
     for name in (unit, *relation.keys):
         key = shown(expr.Field(name))
@@ -255,7 +264,7 @@ def _below(relation: nodes.PerUnit, unit: str) -> exp.Subquery:
     return select.subquery(exp.to_identifier(nodes.BELOW, quoted=True), copy=False)
 
 
-def _taken_apart(
+def _split(
     relation: nodes.Relation,
 ) -> tuple[
     nodes.Scan | nodes.PerUnit, list[nodes.Join | nodes.JoinPublic], list[expr.Expression]
@@ -264,10 +273,10 @@ def _taken_apart(
         case nodes.Scan() | nodes.PerUnit():
             return relation, [], []
         case nodes.Filter(source, condition):
-            first, joins, wanted = _taken_apart(source)
+            first, joins, wanted = _split(source)
             return first, joins, [*wanted, condition]
         case nodes.Join(source, _, _, _) | nodes.JoinPublic(source, _, _, _, _):
-            first, joins, wanted = _taken_apart(source)
+            first, joins, wanted = _split(source)
             return first, [*joins, relation], wanted
 
 

@@ -1,4 +1,9 @@
-"""Which names a SELECT can see: those of its tables, and of the queries below it."""
+"""The FROM part of a question: tables, joins and subqueries, and the names of their columns.
+
+A subquery that only renames, computes and filters rows is inlined: each of its columns is
+replaced by its definition. A subquery that aggregates becomes a `PerUnit` relation, which
+aggregates the rows of each unit; it must therefore group by the unit.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,18 +16,20 @@ from tacit.plan import LARGEST_PART, Expression, Field, not_too_large, source_of
 from tacit.plan import plan as nodes
 from tacit.sql.expression import AGGREGATES, aggregate, expression
 
+# Names ---------------------------------------------------------------------------------------
+
 Columns = Mapping[str, Expression]
-"""What each column of a table, or of a query below, stands for."""
+"""The columns of a table or of a subquery, with their definitions."""
 
 
 @dataclass(frozen=True, slots=True)
 class NameScope:
-    """The columns that can be named, by the name of their table."""
+    """The columns that a SELECT can use, by the name of their table."""
 
     tables: Mapping[str, Columns]
 
     def __call__(self, node: exp.Expr) -> Expression | None:
-        """What a column stands for; None for any other node."""
+        """Return the definition of a column; None for any other node."""
         if not isinstance(node, exp.Column):
             return None
         if node.table:
@@ -30,17 +37,20 @@ class NameScope:
         found = [columns for columns in self.tables.values() if node.name in columns]
         if len(found) > 1:
             places = ", ".join(name for name, cols in self.tables.items() if node.name in cols)
-            raise UnknownName(f"{node.name!r} is in each of {places}; write which.")
+            raise UnknownName(
+                f"The column {node.name!r} is ambiguous; write the table's name before it, one "
+                f"of: {places}."
+            )
         if not found:
             known = ", ".join(name for columns in self.tables.values() for name in columns)
-            raise UnknownName(f"There is no column {node.name!r}; there are {known}.")
+            raise UnknownName(f"There is no column {node.name!r}; the columns are: {known}.")
         return found[0][node.name]
 
     def beside(self, name: str, columns: Columns) -> "NameScope":
-        """These names, and those of one more table."""
+        """Return this scope with one more table."""
         if name in self.tables:
             raise UnknownName(
-                f"Two tables of a question are called {name!r}; name one with AS."
+                f"Two tables of this question are called {name!r}; rename one with AS."
             )
         return NameScope({**self.tables, name: columns})
 
@@ -48,27 +58,28 @@ class NameScope:
         if table not in self.tables:
             known = ", ".join(self.tables)
             raise UnknownName(
-                f"There is no table {table!r} in this question; there are {known}."
+                f"There is no table {table!r} in this question; the tables are: {known}."
             )
         if name not in self.tables[table]:
             known = ", ".join(self.tables[table])
-            raise UnknownName(f"{table!r} has no column {name!r}; it has {known}.")
+            raise UnknownName(
+                f"The table {table!r} has no column {name!r}; its columns are: {known}."
+            )
         return self.tables[table][name]
 
 
-# ------------------------------------------------------------------ per unit
-# A query below that aggregates: a row for each unit, and for each of its groups.
+# Subqueries that aggregate -------------------------------------------------------------------
 
 
 def aggregates(query: exp.Select) -> bool:
-    """Whether ``query`` aggregates."""
+    """Return whether ``query`` has an aggregate, GROUP BY or HAVING."""
     parts = (query.args.get("group"), query.args.get("having"))
     asked = (node.find(*AGGREGATES) is not None for node in query.expressions)
     return any(part is not None for part in parts) or any(asked)
 
 
 class PerUnitQuery:
-    """Gathers what a query below computes of each unit's rows, each once."""
+    """A collector of the keys and aggregates of a subquery that aggregates, each once."""
 
     def __init__(self, relation: nodes.Relation, names: NameScope, unit: str) -> None:
         self._relation = relation
@@ -79,19 +90,21 @@ class PerUnitQuery:
         self._shown: dict[str, Expression] = {}
 
     def read(self, query: exp.Select) -> tuple[nodes.Relation, Columns]:
-        """The relation that ``query`` makes, and what its columns stand for."""
+        """Return the relation of the subquery ``query``, and its columns."""
         group = query.args.get("group")
         asked = [] if group is None else [self._key(node, query) for node in group.expressions]
         if Field(self._unit) not in asked:
             raise InvalidValue(
-                "A query below that aggregates has rows of one unit each; write GROUP BY "
+                "A subquery that aggregates must have the unit in its GROUP BY; write GROUP BY "
                 f"{self._unit}, and other columns after it."
             )
         self._keys = [field.name for field in asked]
         for node in query.expressions:
             name, column = self._column(node)
             if name in self._shown:
-                raise InvalidValue(f"Columns have distinct names, and two are called {name!r}.")
+                raise InvalidValue(
+                    f"Two columns of a subquery are called {name!r}; rename one with AS."
+                )
             self._shown[name] = column
         having = query.args.get("having")
         wanted = None if having is None else expression(having.this, self._leaf)
@@ -107,25 +120,25 @@ class PerUnitQuery:
         found = expression(node, self._names)
         if not isinstance(found, Field):
             raise InvalidValue(
-                "GROUP BY in a query below names columns of its datasets; an expression can be "
-                "a group of the question itself."
+                "GROUP BY in a subquery supports only columns of its datasets; group by an "
+                "expression in the outer question."
             )
         return found
 
     def _is_alias(self, node: exp.Expr) -> bool:
-        """Whether ``node`` can only be the name of an output: the rows have no such column."""
+        """Return whether ``node`` can only be an alias: the rows have no such column."""
         known = any(node.name in columns for columns in self._names.tables.values())
         return isinstance(node, exp.Column) and not node.table and not known
 
     def _column(self, node: exp.Expr) -> tuple[str, Expression]:
         if not isinstance(node, exp.Alias | exp.Column):
-            raise InvalidValue("Columns of a query below have names; name each with AS.")
+            raise InvalidValue("A column of a subquery needs a name; name it with AS.")
         inner = node.this if isinstance(node, exp.Alias) else node
         found = not_too_large(expression(inner, self._leaf), LARGEST_PART)
         return node.alias_or_name, found
 
     def _leaf(self, node: exp.Expr) -> Expression | None:
-        """Aggregates stand for the values of a unit, and columns for what it is grouped by."""
+        """Translate aggregates and group keys into columns of the subquery's result."""
         if isinstance(node, AGGREGATES):
             found = aggregate(node, self._names, self._unit)
             name = self._values.setdefault(found, f"value_{len(self._values)}")
@@ -137,36 +150,34 @@ class PerUnitQuery:
         column = self._names(node)
         if isinstance(column, Field) and column.name in self._keys:
             return column
-        raise InvalidValue(f"{node.name!r} is neither an aggregate nor in GROUP BY.")
+        raise InvalidValue(
+            f"{node.name!r} must be in GROUP BY or be the argument of an aggregate."
+        )
 
 
-# ------------------------------------------------------------------ rows
-# Where a SELECT's rows come from: datasets, joins, and queries below.
-#
-# A query below that only names, computes and filters rows is taken in: what it calls a column
-# is replaced by what that stands for. One that aggregates does so for each unit.
+# Tables, joins and inlined subqueries --------------------------------------------------------
 
 Below = Mapping[str, exp.Select]
-"""The queries that WITH names."""
+"""The queries that WITH defines, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamedRelation:
-    """A relation, and the names that its columns have above it."""
+    """A relation, and the names of its columns in the query above it."""
 
     relation: nodes.Relation
     names: NameScope
 
 
 def rows_of(select: exp.Select, catalog: Catalog, below: Below) -> NamedRelation:
-    """The rows that ``select`` reads, joined and filtered."""
+    """Return the rows that ``select`` reads, after joins and WHERE."""
     source = select.args.get("from_")
     if source is None:
-        raise InvalidValue("A question says FROM which dataset it asks.")
+        raise InvalidValue("A question needs FROM with the name of a dataset.")
     below = _with(select, below)
     rows = _table(source.this, catalog, below)
     for join in select.args.get("joins") or ():
-        rows = _joined(rows, join, catalog, below)
+        rows = _join(rows, join, catalog, below)
     where = select.args.get("where")
     if where is not None:
         wanted = expression(where.this, rows.names)
@@ -175,21 +186,21 @@ def rows_of(select: exp.Select, catalog: Catalog, below: Below) -> NamedRelation
 
 
 def _with(select: exp.Select, below: Below) -> Below:
-    """The queries that can be named inside ``select``."""
+    """Return the queries that can be used by name inside ``select``."""
     found = dict(below)
     with_ = select.args.get("with_")
     for each in with_.expressions if with_ is not None else ():
         query = each.this
         if not isinstance(query, exp.Select):
-            raise InvalidValue("WITH names queries that are SELECTs.")
+            raise InvalidValue("A query in WITH must be a SELECT.")
         if query.args.get("with_") is not None:
-            raise InvalidValue("WITH stands at the top of a question.")
-        found[each.alias] = _closed(query, found)
+            raise InvalidValue("WITH is supported only at the beginning of a question.")
+        found[each.alias] = _attach_scope(query, found)
     return found
 
 
-def _closed(query: exp.Select, below: Below) -> exp.Select:
-    """``query`` with the queries that it may name: those before it, and not itself."""
+def _attach_scope(query: exp.Select, below: Below) -> exp.Select:
+    """Attach to ``query`` the queries that it can use: those defined before it, not itself."""
     query.meta["below"] = dict(below)
     return query
 
@@ -197,26 +208,26 @@ def _closed(query: exp.Select, below: Below) -> exp.Select:
 def _table(node: exp.Expr, catalog: Catalog, below: Below) -> NamedRelation:
     match node:
         case exp.Subquery() if isinstance(node.this, exp.Select):
-            return _taken_in(node.this, node.alias, catalog, below)
+            return _inline(node.this, node.alias, catalog, below)
         case exp.Table() if node.name in below:
             query = below[node.name]
-            return _taken_in(query, node.alias or node.name, catalog, query.meta["below"])
+            return _inline(query, node.alias or node.name, catalog, query.meta["below"])
         case exp.Table():
             dataset = catalog.dataset(node.name)
             columns = {name: Field(f"{dataset.name}.{name}") for name in dataset.schema.names}
             return NamedRelation(
                 nodes.Scan(dataset.name), NameScope({node.alias or node.name: columns})
             )
-    raise InvalidValue("A question asks a dataset, or a query below it.")
+    raise InvalidValue("FROM supports only a dataset or a subquery.")
 
 
-def _taken_in(query: exp.Select, alias: str, catalog: Catalog, below: Below) -> NamedRelation:
-    """A query below, taken in: its rows, under the names that it gives."""
+def _inline(query: exp.Select, alias: str, catalog: Catalog, below: Below) -> NamedRelation:
+    """Return the rows of a subquery, with the names that it gives to their columns."""
     for part in ("order", "limit"):
         if query.args.get(part) is not None:
             raise InvalidValue(
-                f"{part.upper()} in a query below chooses among the rows of all; write it at "
-                "the end of the question, for what is released."
+                f"{part.upper()} is not supported in a subquery, because it would select among "
+                "the rows of several people; write it at the end of the question."
             )
     rows = rows_of(query, catalog, below)
     if aggregates(query):
@@ -226,34 +237,35 @@ def _taken_in(query: exp.Select, alias: str, catalog: Catalog, below: Below) -> 
     named = [pair for node in query.expressions for pair in _columns(node, rows.names)]
     columns = dict(named)
     if len(columns) != len(named):
-        raise InvalidValue("Columns of a query below have distinct names; name each with AS.")
+        raise InvalidValue(
+            "Columns of a subquery must have distinct names; rename one with AS."
+        )
     return NamedRelation(rows.relation, NameScope({alias: columns}))
 
 
 def _columns(node: exp.Expr, names: NameScope) -> list[tuple[str, Expression]]:
-    """What one part of a SELECT below calls its columns, and what they stand for."""
+    """Return the names and definitions of the columns of one part of a subquery's SELECT."""
     if isinstance(node, exp.Star):
         return [pair for columns in names.tables.values() for pair in columns.items()]
     if not isinstance(node, exp.Alias | exp.Column):
-        raise InvalidValue("Columns of a query below have names; name each with AS.")
+        raise InvalidValue("A column of a subquery needs a name; name it with AS.")
     inner = node.this if isinstance(node, exp.Alias) else node
     return [(node.alias_or_name, not_too_large(expression(inner, names), LARGEST_PART))]
 
 
-def _joined(
-    rows: NamedRelation, join: exp.Join, catalog: Catalog, below: Below
-) -> NamedRelation:
-    """One more table, by an equation of two columns."""
+def _join(rows: NamedRelation, join: exp.Join, catalog: Catalog, below: Below) -> NamedRelation:
+    """Join one more table, by an equation of two columns."""
     table, on = join.this, join.args.get("on")
     outer = _outer(join)
     if not isinstance(table, exp.Table) or not isinstance(on, exp.EQ):
-        raise InvalidValue("A dataset is joined by JOIN dataset ON a.x = b.y.")
+        raise InvalidValue("A join must be written as JOIN dataset ON a.x = b.y.")
     if table.name in below:
-        raise InvalidValue(f"{table.name!r} is a query here, and only datasets are joined.")
+        raise InvalidValue(f"{table.name!r} is a subquery; only datasets can be joined.")
     public = catalog.is_public(table.name)
     if outer and not public:
         raise InvalidValue(
-            f"LEFT JOIN is for public tables, and {table.name!r} is none; write JOIN."
+            f"LEFT JOIN is supported only for public tables, and {table.name!r} is not public; "
+            "write JOIN."
         )
     found = catalog.table(table.name)
     columns = {name: Field(f"{found.name}.{name}") for name in found.schema.names}
@@ -263,7 +275,9 @@ def _joined(
     ours = [name for name in fields if name.startswith(f"{found.name}.")]
     theirs = [name for name in fields if name not in ours]
     if len(ours) != 1 or len(theirs) != 1:
-        raise InvalidValue("ON equates a column of the joined dataset with one before it.")
+        raise InvalidValue(
+            "ON must equate a column of the joined dataset with a column of an earlier one."
+        )
     left, right = theirs[0], ours[0].partition(".")[2]
     if public:
         return NamedRelation(
@@ -273,10 +287,12 @@ def _joined(
 
 
 def _outer(join: exp.Join) -> bool:
-    """Whether rows without a partner stay."""
+    """Return whether a join keeps rows without a match."""
     side, kind = join.args.get("side") or "", join.args.get("kind") or ""
     if side == "LEFT" and kind in {"", "OUTER"}:
         return True
     if side or kind not in {"", "INNER"}:
-        raise InvalidValue("Joins are inner joins: JOIN ... ON a.x = b.y.")
+        raise InvalidValue(
+            "This kind of join is not supported; write an inner join: JOIN ... ON a.x = b.y."
+        )
     return False

@@ -1,6 +1,6 @@
-"""The database behind the ledger, in SQLite or PostgreSQL.
+"""The database of the ledger, in SQLite or PostgreSQL, behind the port `Store`.
 
-It keeps charges, releases, sealed states and access tokens behind one port.
+It stores charges, releases, sealed states and access tokens.
 """
 
 from tacit.store.connect import PRAGMAS, open_sqlite, open_store

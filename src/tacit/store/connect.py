@@ -1,4 +1,9 @@
-"""A store in one file, for one machine: SQLite, which syncs each commit to the disk."""
+"""Open a store: a SQLite file for one machine, or a PostgreSQL database for several.
+
+Both are configured so that a commit is on the disk when it returns, because an answer is
+released only after its charge is durable. A file system without a write-ahead log and a
+PostgreSQL server without fsync are refused.
+"""
 
 import os
 import sqlite3
@@ -15,17 +20,17 @@ from tacit.extras import installed
 from tacit.store.store import SqlStore
 
 WAIT_SECONDS = 60
-"""How long a writer waits for the one before it."""
+"""Seconds for which a writer waits for the one before it."""
 
 WAIT_BETWEEN = 0.01
 PRIMARY_CODE = 0xFF
-"""The part of an error's code that says what it is; the rest says where."""
+"""Mask for the primary part of a SQLite error code; the rest gives details."""
 
 CHECKPOINT_PAGES = 30_000
-"""How many pages the write-ahead log gathers before they go into the file, 117 MiB.
+"""Number of pages in the write-ahead log before they are copied to the file: 117 MiB.
 
-Keys are hashes, so in a long history every charge touches other pages: gathered in fewer turns,
-their writing delays fewer charges.
+Keys are hashes, so in a long history every charge touches different pages. With fewer and
+larger checkpoints, fewer charges are delayed.
 """
 
 LOG = "journal_mode=WAL"
@@ -35,21 +40,23 @@ PRAGMAS = (
     f"wal_autocheckpoint={CHECKPOINT_PAGES}",
     "cache_size=-65536",
     "trusted_schema=OFF",
-    "recursive_triggers=ON",  # INSERT OR REPLACE is a deletion too
+    "recursive_triggers=ON",  # so that INSERT OR REPLACE fires the triggers of a deletion
 )
 
 
 def open_sqlite(path: Path) -> SqlStore:
-    """The store in the file ``path``, made where there is none, readable by its owner alone.
+    """Open the store in the file ``path``, and create it, with mode 600, if there is none.
 
-    Guarantee: a commit is on the disk when it returns, as far as the disk tells the truth.
+    Guarantee: a commit is on the disk when it returns, if the disk reports syncs correctly.
     Reference: sqlite.org/pragma.html#pragma_synchronous, on FULL in WAL mode.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch(mode=0o600)
     except OSError as error:
-        raise StoreFailed("The store's file can be neither made nor written.") from error
+        raise StoreFailed(
+            "The file of the store cannot be created or written. Check its path and rights."
+        ) from error
     engine = create_engine(
         URL.create("sqlite", database=str(path.absolute())),
         connect_args={
@@ -74,25 +81,31 @@ def open_sqlite(path: Path) -> SqlStore:
 
 
 def _prepare(connection: Any, folder: Path) -> None:
-    """Set the connection up; both faults that are looked for here, SQLite passes over."""
-    mode = _logged_ahead(connection)
+    """Configure a connection, and check two faults that SQLite itself ignores.
+
+    SQLite neither reports that a write-ahead log could not be used, nor syncs the folder.
+    """
+    mode = _set_log_mode(connection)
     if mode != ("wal",):
         raise StoreFailed(
-            "The store's file takes no write-ahead log: its disk is failing, full or a "
-            "network's. Put it on a sound disk of this machine."
+            "The file of the store cannot use a write-ahead log: the disk is failing, full or "
+            "on a network. Put the file on a working disk of this machine."
         )
     for pragma in PRAGMAS:
         connection.execute(f"PRAGMA {pragma}").close()
     try:
         sync_folder(folder)
     except OSError as error:
-        raise StoreFailed("The folder of the store's file cannot be synced.") from error
+        raise StoreFailed(
+            "The folder of the store's file cannot be synced to the disk. Check the disk."
+        ) from error
 
 
-def _logged_ahead(connection: Any) -> object:
-    """The mode of the log, once it is set; whoever comes second to a new file waits here.
+def _set_log_mode(connection: Any) -> object:
+    """Set the log mode, and return the mode that SQLite reports.
 
-    SQLite does not wait by itself where two bring a file to another log at once.
+    If two processes change the mode of a new file at once, SQLite fails at once for the second
+    one and does not wait, so this function waits.
     """
     end = monotonic() + WAIT_SECONDS
     while True:
@@ -106,7 +119,7 @@ def _logged_ahead(connection: Any) -> object:
 
 
 def sync_folder(folder: Path) -> None:
-    """Bring the names of the folder's files to the disk, so that a new log is found again."""
+    """Write a folder to the disk, so that the name of a new file survives a crash."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
@@ -114,20 +127,19 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-# ------------------------------------------------------------------ postgres
-# A store for a team: PostgreSQL, shared by any number of processes and machines.
+# ------------------------------------------------------------------ PostgreSQL
 
 SETTINGS = {
     "synchronous_commit": "on",
     "lock_timeout": "60s",
     "statement_timeout": "120s",
-    # a writer that stopped in the middle must not hold up all others for ever
+    # a writer that hangs in the middle must not block all others for ever
     "idle_in_transaction_session_timeout": "30s",
 }
 
 NETWORK = {
     "connect_timeout": 10,
-    # a server that vanished is noticed in a minute, not when the kernel gives up
+    # a server that vanished is noticed within a minute, before the kernel's own timeout
     "keepalives_idle": 20,
     "keepalives_interval": 10,
     "keepalives_count": 3,
@@ -139,14 +151,14 @@ READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
 def open_postgres(address: URL) -> SqlStore:
-    """The store in the database at ``address``.
+    """Open the store in the database at ``address``.
 
-    Guarantee: a commit is on the server's disk when it returns, as far as that disk tells the
-    truth; a server that runs without fsync is refused.
+    Guarantee: a commit is on the server's disk when it returns, if the disk reports syncs
+    correctly. A server that runs without fsync is refused.
     """
     if not installed("postgres"):
         raise MissingExtra(
-            'A store in PostgreSQL needs an optional part: pip install "tacit[postgres]"'
+            'A store in PostgreSQL needs an optional part: run pip install "tacit[postgres]"'
         )
     options = " ".join(f"-c {name}={value}" for name, value in SETTINGS.items())
     engine = create_engine(
@@ -172,30 +184,30 @@ def _check_syncs(engine: Engine) -> None:
             ).one()
     except DBAPIError as error:
         raise StoreFailed(
-            "The store's PostgreSQL does not answer; look at its address and that it runs."
+            "The PostgreSQL server of the store does not respond. Check its address, and that "
+            "it runs."
         ) from error
     if tuple(syncs) != ("on", "on"):
         raise StoreFailed(
-            "This PostgreSQL runs without fsync or full_page_writes, so a charge could be lost "
-            "after its answer has left; set both to on."
+            "This PostgreSQL server runs without fsync or full_page_writes, so a charge could "
+            "be lost after its answer was released. Set both to on."
         )
 
 
-# ------------------------------------------------------------------ open
-# Open a store by its address.
+# ------------------------------------------------------------------ addresses
 
 
 def open_store(address: str) -> SqlStore:
-    """The store at ``address``: ``sqlite:///a/file.db`` or ``postgresql://user@host/name``.
+    """Open the store at ``sqlite:///a/file.db`` or ``postgresql://user@host/name``.
 
     Example:
         >>> open_store("mysql://somewhere")
         Traceback (most recent call last):
         ...
-        tacit.errors.InvalidValue: A store is sqlite:///FILE or postgresql://HOST/NAME.
+        tacit.errors.InvalidValue: A store must be sqlite:///FILE or postgresql://HOST/NAME.
     """
-    # the address may hold a password, so it is not repeated
-    refusal = "A store is sqlite:///FILE or postgresql://HOST/NAME."
+    # the address may contain a password, so the message does not repeat it
+    refusal = "A store must be sqlite:///FILE or postgresql://HOST/NAME."
     try:
         url = make_url(address)
     except ArgumentError as error:

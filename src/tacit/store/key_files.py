@@ -1,4 +1,7 @@
-"""Files that hold a key each: made once, and read by their owner alone."""
+"""Key files, and the key with which a project signs statements about itself.
+
+A key file is created once, holds one key in base64, and must be readable by its owner only.
+"""
 
 import os
 import stat
@@ -24,40 +27,44 @@ OTHERS = 0o077
 
 
 def key_in(path: Path) -> bytes:
-    """The key in the file ``path``, made there where there is none."""
+    """Return the key in the file ``path``, and create the file if there is none."""
     if not path.exists():
         _make(path)
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & OTHERS:
-        raise InvalidValue(f"{path} may be read by others (mode {mode:o}); chmod 600 {path}")
+        raise InvalidValue(
+            f"{path} can be read by other users (mode {mode:o}). Run `chmod 600 {path}`."
+        )
     return decoded(path.read_bytes(), str(path))
 
 
 def decoded(text: str | bytes, place: str) -> bytes:
-    """The bytes of a key that is written in base64, and where it was found."""
+    """Decode a key from base64; ``place`` names its origin in the error message."""
     try:
         return b64decode(text.strip(), validate=True)
     except (NotBase64, ValueError) as error:
-        raise InvalidValue(f"{place} does not hold base64.") from error
+        raise InvalidValue(f"{place} does not contain valid base64.") from error
 
 
 def _make(path: Path) -> None:
-    """Put a new key at ``path``, whole and once, however many processes start at once."""
-    with NamedTemporaryFile(dir=path.parent, prefix=".key") as file:  # of mode 600
+    """Create the file ``path`` with a new key, atomically.
+
+    If several processes do this at once, the first one wins and the others use its key.
+    """
+    with NamedTemporaryFile(dir=path.parent, prefix=".key") as file:  # has mode 600
         file.write(b64encode(fresh_bytes(KEY_BYTES)) + b"\n")
         file.flush()
         os.fsync(file.fileno())
-        with suppress(FileExistsError):  # another was first, and theirs is the key
+        with suppress(FileExistsError):  # another process was first; its key is used
             os.link(file.name, path)
     sync_folder(path.parent)
 
 
-# ------------------------------------------------------------------ signing key
-# The key by which a project signs what it says of itself, and how anybody checks that.
+# ------------------------------------------------------------------ signatures
 
 
 class SigningKey:
-    """Ed25519 under one key, which is never printed.
+    """An Ed25519 signing key, which is never printed or pickled.
 
     Reference: RFC 8032 (Ed25519).
 
@@ -73,32 +80,34 @@ class SigningKey:
 
     def __init__(self, key: bytes) -> None:
         if len(key) != KEY_BYTES:
-            raise InvalidValue(f"A signing key has {KEY_BYTES} bytes, and {len(key)} are here.")
+            raise InvalidValue(
+                f"A signing key must have {KEY_BYTES} bytes, but {len(key)} were given."
+            )
         self._key = Ed25519PrivateKey.from_private_bytes(key)
 
     @classmethod
     def from_file(cls, path: Path) -> Self:
-        """The key in the file ``path``, made there where there is none."""
+        """Read the key in the file ``path``, and create the file if there is none."""
         return cls(key_in(path))
 
     @property
     def public(self) -> bytes:
-        """What others check signatures by; it may be known to all."""
+        """The public key, by which anybody can verify signatures."""
         return self._key.public_key().public_bytes_raw()
 
     def sign(self, text: bytes) -> bytes:
-        """The signature under ``text``."""
+        """Return the signature of ``text``."""
         return self._key.sign(text)
 
     def __repr__(self) -> str:
         return "<signing key>"
 
     def __reduce__(self) -> str:
-        raise SecretMisuse("A signing key stays in its process.")
+        raise SecretMisuse("A signing key must not leave its process, so it is not pickled.")
 
 
 def is_signed(text: bytes, signature: bytes, public: bytes) -> bool:
-    """Whether ``signature`` is one under ``text``, by whoever has the key of ``public``."""
+    """Return whether ``signature`` is a valid signature of ``text`` for the key ``public``."""
     try:
         Ed25519PublicKey.from_public_bytes(public).verify(signature, text)
     except (InvalidSignature, ValueError):

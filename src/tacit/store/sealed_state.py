@@ -1,4 +1,17 @@
-"""The key that seals states: from the environment, or from a file that only its owner reads."""
+"""Sealed states: private state that is stored encrypted and authenticated, by name and version.
+
+Bounding salts, the noise of streams and the thresholds of holdouts are private, but must
+survive a restart. They are encrypted with a key from the environment, or from a file that only
+its owner can read.
+
+A state changes from version to version. A writer must have seen the last version in order to
+write the next. The table of states alone cannot show that it is as recent as the ledger: a
+backup of one may be restored without the other, and a stream would then continue from noise
+that was used before. So the states of a population have a *witness*, which records the last
+version of each state outside of this table, in the same unit of work as the change. The ledger
+is that witness (`tacit.ledger.sealed_states`): it appends each change to the chain of the
+population. A state that is newer or older than its witness says is refused.
+"""
 
 import os
 from collections.abc import Mapping
@@ -23,10 +36,9 @@ NONCE_BYTES = 12
 
 
 class SealingKey:
-    """AES-256-GCM under one key, which is never printed.
+    """An AES-256-GCM key, which is never printed or pickled.
 
-    Guarantee: what was sealed for one place opens at that place alone, unchanged, or not at
-    all.
+    Guarantee: bytes that were sealed for one place can be opened only at that place, unchanged.
     Reference: NIST SP 800-38D; nonces are random, so one key seals up to 2**32 states.
 
     Example:
@@ -39,54 +51,47 @@ class SealingKey:
 
     def __init__(self, key: bytes) -> None:
         if len(key) != KEY_BYTES:
-            raise InvalidValue(f"A sealing key has {KEY_BYTES} bytes, and {len(key)} are here.")
+            raise InvalidValue(
+                f"A sealing key must have {KEY_BYTES} bytes, but {len(key)} were given."
+            )
         self._cipher = AESGCM(key)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Self:
-        """The key in the variable ``TACIT_STATE_KEY``, in base64."""
+        """Read the key from the variable ``TACIT_STATE_KEY``, in base64."""
         given = (os.environ if environment is None else environment).get(VARIABLE)
         if not given:
-            raise InvalidValue(f"{VARIABLE} is not set; it holds 32 bytes in base64.")
+            raise InvalidValue(f"{VARIABLE} is not set. It must hold 32 bytes in base64.")
         return cls(decoded(given, VARIABLE))
 
     @classmethod
     def from_file(cls, path: Path) -> Self:
-        """The key in the file ``path``, made there where there is none."""
+        """Read the key in the file ``path``, and create the file if there is none."""
         return cls(key_in(path))
 
     def seal(self, plain: bytes, place: bytes) -> bytes:
-        """``plain``, unreadable to all but this key, for ``place`` alone."""
+        """Encrypt ``plain`` for ``place``, which is authenticated and not encrypted."""
         nonce = fresh_bytes(NONCE_BYTES)
         return nonce + self._cipher.encrypt(nonce, plain, place)
 
     def open(self, sealed: bytes, place: bytes) -> bytes:
-        """What was sealed for ``place``."""
+        """Decrypt bytes that were sealed for ``place``."""
         try:
             return self._cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], place)
         except (InvalidTag, ValueError) as error:
             raise LedgerBroken(
-                "A sealed state does not open: it was changed or moved, or this is another key."
+                "A sealed state cannot be decrypted: it was changed or moved, or the key is a "
+                "different one."
             ) from error
 
     def __repr__(self) -> str:
         return "<sealing key>"
 
     def __reduce__(self) -> str:
-        raise SecretMisuse("A sealing key stays in its process.")
+        raise SecretMisuse("A sealing key must not leave its process, so it is not pickled.")
 
 
 # ------------------------------------------------------------------ states
-# Sealed states by name: bounding salts, the noise of streams, and the thresholds of holdouts.
-#
-# A state changes from version to version, and only whoever saw the last version writes the
-# next. The table of states alone cannot tell that it is as new as the ledger beside it: a
-# backup of one of them may be put back without the other, and a stream would then go on from
-# noise that was used before. So the states of a population have a *witness*, which remembers
-# the last version of each state outside of this table, in the same unit of work as the
-# change. The ledger is that witness (`tacit.ledger.sealed_states`): it writes each change
-# into the chain of the population. A state that is newer or older than its witness says is
-# refused.
 
 _FIND = select(states.c.version, states.c.sealed).where(states.c.name == bindparam("at"))
 _NAMES = select(states.c.name)
@@ -100,7 +105,7 @@ _CHANGE = (
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A state as it was found: what it holds, and at which version."""
+    """A decrypted state: its version and its value."""
 
     version: int
     value: bytes
@@ -110,35 +115,36 @@ class State:
 
 
 NO_STATE = State(0, b"")
-"""What is found where nothing was kept yet."""
+"""The state of a name under which nothing was stored yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Witnessed:
-    """What a witness remembers of a state: its version, and the hash of its sealed bytes."""
+    """The record of a witness about a state: its version and the hash of its sealed bytes."""
 
     version: int
     digest: bytes
 
 
 class Witness(Protocol):
-    """Remembers the last version of each state of a population, outside of the states."""
+    """A record of the last version of each state of a population, outside of the states."""
 
     def remember(self, work: Work, population: str, name: str, last: Witnessed) -> None:
-        """Write down the new version of a state, in the unit of work that changes it."""
+        """Record the new version of a state, in the unit of work that changes it."""
         ...
 
     def recall(self, work: Work, population: str, name: str) -> Witnessed | None:
-        """Return the last version that was written down; None where none ever was."""
+        """Return the last version that was recorded, or None if there is none."""
         ...
 
 
 class States:
-    """States by name, sealed, and changed only by whoever saw the last version.
+    """Sealed states by name, with optimistic locking by version.
 
-    Guarantee: of two who change the same version, one succeeds and the other is told; a version
-    is never written twice, and a sealed state opens under its own name and version alone. The
-    states of a population (`of`) are those that its witness remembers, or they are refused.
+    Guarantee: of two writers that change the same version, one succeeds and the other gets a
+    `Conflict`. A version is never written twice, and a sealed state can be opened only under
+    its own name and version. A state of a population (`of`) that differs from the record of its
+    witness is refused.
     """
 
     def __init__(
@@ -154,31 +160,31 @@ class States:
         self._population = population
 
     def of(self, population: str) -> "States":
-        """Return the states of one population, which its witness remembers."""
+        """Return the states of one population, whose changes the witness records."""
         return States(self._store, self._key, self._witness, population)
 
     def names(self, prefix: str) -> tuple[str, ...]:
-        """Return the names of all states that begin with ``prefix``, in order."""
+        """Return the names of states that begin with ``prefix``, in order."""
         with self._store.reading() as work:
             found = [name for (name,) in work.all(_NAMES, {})]
         return tuple(sorted(name for name in found if name.startswith(prefix)))
 
     def find(self, name: str) -> State:
-        """Return the state of that name, or `NO_STATE`."""
+        """Return the state ``name``, or `NO_STATE`."""
         with self._store.reading() as work:
             return self.find_within(work, name)
 
     def change(self, name: str, seen: State, value: bytes) -> State:
-        """Write the new state ``value``; `Conflict` where ``seen`` is no longer the last."""
+        """Write ``value`` as the next version; raise `Conflict` if ``seen`` is out of date."""
         with self._store.writing() as work:
             return self.change_within(work, name, seen, value)
 
     def find_within(self, work: Work, name: str) -> State:
-        """Return the state of that name, as a part of a unit of work."""
+        """Return the state ``name``, within a unit of work."""
         row = work.one(_FIND, {"at": name})
-        told = self._recall(work, name)
-        if told is not None:
-            return self._witnessed(name, row, told)
+        recorded = self._recall(work, name)
+        if recorded is not None:
+            return self._open_witnessed(name, row, recorded)
         if row is None:
             return NO_STATE
         version, sealed = row
@@ -187,12 +193,10 @@ class States:
         except LedgerBroken:
             if self._witness is None or self._population is None:
                 raise
-        raise _refusal(
-            name, "the ledger does not know of it, so that the ledger is an old copy"
-        )
+        raise _refusal(name, "the ledger has no record of it, so the ledger is an old copy")
 
     def change_within(self, work: Work, name: str, seen: State, value: bytes) -> State:
-        """Write the new state ``value``, as a part of a unit of work that writes."""
+        """Write ``value`` as the next version, within a unit of work that writes."""
         version = seen.version + 1
         sealed = self._key.seal(value, self._place(name, version))
         if self._witness is not None and self._population is not None:
@@ -204,7 +208,7 @@ class States:
             _CHANGE,
             {"at": name, "expected": seen.version, "next": version, "sealed": sealed},
         ):
-            raise Conflict("This state was changed by another; look again.")
+            raise Conflict("Another writer changed this state first; try again.")
         return State(version, value)
 
     def _recall(self, work: Work, name: str) -> Witnessed | None:
@@ -212,22 +216,26 @@ class States:
             return None
         return self._witness.recall(work, self._population, name)
 
-    def _witnessed(self, name: str, row: tuple[int, bytes] | None, told: Witnessed) -> State:
-        """Open the state that the witness remembers; refuse any other."""
+    def _open_witnessed(
+        self, name: str, row: tuple[int, bytes] | None, recorded: Witnessed
+    ) -> State:
+        """Decrypt the state that the witness has recorded; refuse any other."""
         if row is None:
             raise _refusal(
-                name, f"the ledger knows of its version {told.version}, and it is gone"
+                name, f"the ledger records its version {recorded.version}, but it is missing"
             )
         version, sealed = row
-        if version != told.version:
-            older = "the states are" if version < told.version else "the ledger is"
+        if version != recorded.version:
+            older = "the states are" if version < recorded.version else "the ledger is"
             raise _refusal(
                 name,
-                f"it is at version {version}, and the ledger knows of version {told.version}: "
-                f"{older} an old copy",
+                f"it is at version {version}, but the ledger records version "
+                f"{recorded.version}: {older} an old copy",
             )
-        if sha256(sealed).digest() != told.digest:
-            raise _refusal(name, f"it is not the version {version} that the ledger knows of")
+        if sha256(sealed).digest() != recorded.digest:
+            raise _refusal(
+                name, f"it is not the same version {version} that the ledger records"
+            )
         return State(version, self._key.open(sealed, self._place(name, version)))
 
     def _place(self, name: str, version: int) -> bytes:
@@ -238,13 +246,14 @@ class States:
 
 
 def _place(name: str, version: int) -> bytes:
-    """Return what a state without a witness is sealed for, as version 0.1.0 sealed all."""
+    """Return the authenticated data of a state without a witness, as in version 0.1.0."""
     return f"tacit state 1\n{version}\n{name}".encode()
 
 
 def _refusal(name: str, why: str) -> LedgerBroken:
     return LedgerBroken(
         f"The state {name!r} and the ledger do not belong together: {why}. A ledger and its "
-        "states are backed up and restored together, as one database. Put back the newest copy "
-        "of both; where it is lost, declare what used this state anew, under a new charge."
+        "states must be backed up and restored together, as one database. Restore the newest "
+        "copy of both. If it is lost, declare the stream or holdout that used it again, "
+        "under a new charge."
     )

@@ -1,4 +1,9 @@
-"""Bring a database to the tables of this version, once, however many processes ask for it."""
+"""The store: units of work on one database, and the migration of its tables.
+
+A `Store` gives units of work that are durable when they end. `SqlStore` implements it over
+SQLAlchemy's connections, for SQLite and PostgreSQL. When a store is opened, its tables are
+migrated to those of this version, once, even if several processes open it at the same time.
+"""
 
 from collections import deque
 from contextlib import AbstractContextManager, suppress
@@ -22,18 +27,18 @@ from tacit.store.unit_of_work import (
 )
 
 NEWEST = "0004"
-"""The last step in `tacit.store.migrations.versions`."""
+"""The newest migration in `tacit.store.migrations.versions`."""
 
 
 ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(7418121920030001)"
-"""PostgreSQL's lock for whoever migrates; SQLite has one writer at a time anyway."""
+"""The lock of the process that migrates in PostgreSQL. SQLite has one writer in any case."""
 
 _one_thread = Lock()
-"""Alembic keeps what it works on in one place of the process."""
+"""A lock for migrations, because Alembic stores its context in global variables."""
 
 
 def migrate(connection: Connection, begin: str) -> None:
-    """Run the steps that are missing; a database of a newer version is refused."""
+    """Run the migrations that are missing; refuse a database of a newer version of Tacit."""
     if _version(connection) == NEWEST:
         return
     connection.rollback()
@@ -43,8 +48,8 @@ def migrate(connection: Connection, begin: str) -> None:
     found = _version(connection)
     if found is not None and found > NEWEST:
         raise StoreFailed(
-            f"The store has the tables of step {found}, and this version of Tacit knows those "
-            f"up to {NEWEST}; install a newer Tacit."
+            f"The store has the tables of migration {found}, but this version of Tacit knows "
+            f"migrations up to {NEWEST}. Install a newer version of Tacit."
         )
     with _one_thread:
         later("tacit.store.upgrade").upgrade(connection)
@@ -58,44 +63,44 @@ def _version(connection: Connection) -> str | None:
 
 
 # ------------------------------------------------------------------ store
-# The port to the one database: units of work, durable when they end.
 
 Seat = tuple[PoolProxiedConnection, DriverCursor]
-"""A connection and the cursor that speaks on it."""
+"""A connection and its cursor."""
 
 NO_BEGIN = ""
-"""For one statement that reads."""
+"""No BEGIN: a unit of work of one statement that reads."""
 
 _of_parents: list[Seat] = []
-"""Connections that a forked child was born with: held, so that nothing here closes them."""
+"""Connections that a forked child inherited. They are referenced here so that the garbage
+collector does not close them, because closing would disturb the parent process."""
 
 
 class Store(Protocol):
     """One database for charges, releases, states and tokens."""
 
     def writing(self) -> AbstractContextManager[Work]:
-        """A unit of work that writes.
+        """Begin a unit of work that writes.
 
-        Guarantee: when the block ends, all of it survives a crash; where anything is raised,
-        none of it happened, but for `ConnectionLost`, which says that this is not known.
+        Guarantee: when the block ends, all of it survives a crash. If an error is raised, none
+        of it happened, except for `ConnectionLost`, after which this is not known.
         """
         ...
 
     def reading(self) -> AbstractContextManager[Work]:
-        """A unit of work that reads one moment of the store, and delays no writer."""
+        """Begin a unit of work that reads one snapshot of the store, and blocks no writer."""
         ...
 
     def looking(self) -> AbstractContextManager[Work]:
-        """A unit of work of one statement, which reads: a moment of its own, and cheaper."""
+        """Begin a unit of work of one statement that reads. It needs no BEGIN and COMMIT."""
         ...
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the connections to the database."""
         ...
 
 
 class SqlStore:
-    """A store in a database that SQLAlchemy speaks to; `sqlite` and `postgres` open one."""
+    """A store in a database of SQLAlchemy; see `tacit.store.connect`."""
 
     def __init__(self, engine: Engine, *, write: str, read: str) -> None:
         self._engine = engine
@@ -113,62 +118,66 @@ class SqlStore:
         except DBAPIError as error:
             engine.dispose()
             raise StoreFailed(
-                "The store could not be opened: its database refused. Look at its address, "
-                "that its server runs, and that it may be written."
+                "The store could not be opened, because its database reported an error. Check "
+                "its address, that its server runs, and that it can be written."
             ) from error
         except BaseException:
             engine.dispose()
             raise
 
     def writing(self) -> AbstractContextManager[Work]:
-        """A unit of work that writes; see `Store`."""
+        """Begin a unit of work that writes; see `Store`."""
         return UnitOfWork(self, self._write, self._turns)
 
     def reading(self) -> AbstractContextManager[Work]:
-        """A unit of work that reads; see `Store`."""
+        """Begin a unit of work that reads; see `Store`."""
         return UnitOfWork(self, self._read)
 
     def looking(self) -> AbstractContextManager[Work]:
-        """A unit of work of one statement, which reads; see `Store`."""
+        """Begin a unit of work of one statement that reads; see `Store`."""
         return UnitOfWork(self, NO_BEGIN)
 
     def close(self) -> None:
-        """Let go of the database; a store that was closed opens again when it is used."""
-        self._let_go(close=self._home == forks.count)
+        """Close the connections; a closed store connects again when it is used."""
+        self._drop_connections(close=self._home == forks.count)
 
     def begin(self, statement: str) -> tuple[Seat, Work]:
-        """Begin a unit of work by ``statement``; `UnitOfWork` calls this, and ends it.
+        """Begin a unit of work by ``statement``, for `UnitOfWork`, which also ends it.
 
-        Without a statement, what is read is its own beginning and end.
+        With `NO_BEGIN`, the one statement that follows is a transaction of its own.
         """
-        self._usable()
+        self._check_usable()
         seat = self._connect()
         cursor = seat[1]
         try:
             if statement != NO_BEGIN:
                 cursor.execute(statement)
         except self._driver_error as error:
-            raise self._failed(seat, error) from error
+            raise self._translate(seat, error) from error
         return seat, Work(cursor, self._prints)
 
     def end(self, seat: Seat, error: BaseException | None, begun: str) -> None:
-        """Commit what ``begun`` began, or, where the work stopped at ``error``, roll back."""
+        """Commit the unit of work that ``begun`` began, or roll it back after an ``error``."""
         if isinstance(error, self._driver_error):
-            raise self._failed(seat, error) from error
+            raise self._translate(seat, error) from error
         try:
             if begun == NO_BEGIN:
-                seat[1].fetchall()  # SQLite reads on until all is fetched
+                seat[1].fetchall()  # SQLite's statement stays open until all rows are fetched
             else:
                 seat[1].execute("COMMIT" if error is None else "ROLLBACK")
         except self._driver_error as fault:
-            failure = self._failed(seat, fault)
+            failure = self._translate(seat, fault)
             if error is None:
                 raise failure from fault
         else:
             self._idle.append(seat)
 
     def _connect(self) -> Seat:
-        """A connection that nobody uses: going back to the pool each time costs too much."""
+        """Return an idle connection, or a new one.
+
+        Idle connections are reused here, because returning them to SQLAlchemy's pool after
+        each unit of work is slow.
+        """
         with suppress(IndexError):
             return self._idle.pop()
         try:
@@ -176,31 +185,33 @@ class SqlStore:
             return connection, connection.cursor()
         except (DBAPIError, PoolTimeout, self._driver_error) as error:
             self._broken |= is_fatal(error)
-            raise StoreFailed("The store's database does not answer; try again.") from error
+            raise StoreFailed(
+                "The database of the store does not respond. Try again."
+            ) from error
 
-    def _failed(self, seat: Seat, error: Any) -> TacitError:
-        """What the driver's ``error`` means; its connection is of no use any more."""
+    def _translate(self, seat: Seat, error: Any) -> TacitError:
+        """Discard the connection, and return our error for the driver's ``error``."""
         connection, cursor = seat
-        # looked at first: once we closed it, every connection looks lost
+        # checked before the connection is closed, because a closed one always looks lost
         lost = self._engine.dialect.is_disconnect(error, connection.dbapi_connection, None)
-        cursor.close()  # an open one would keep SQLite's connection half alive
+        cursor.close()  # an open cursor would keep SQLite's connection open
         connection.invalidate()
         self._broken |= is_fatal(error)
         return failure_of(error, lost=lost)
 
-    def _usable(self) -> None:
+    def _check_usable(self) -> None:
         if self._broken:
             raise StoreFailed(
-                "The disk failed under this store. Nothing more is written through it: look at "
-                "the disk, and open the store again."
+                "The disk of this store failed, so nothing more is written. Check the disk, "
+                "and open the store again."
             )
         if self._home != forks.count:
-            # a forked child must not speak on its parent's connections
-            self._let_go(close=False)
+            # a forked child must not use its parent's connections
+            self._drop_connections(close=False)
             self._home = forks.count
 
-    def _let_go(self, *, close: bool) -> None:
-        """Forget all connections; those of another process are left to it."""
+    def _drop_connections(self, *, close: bool) -> None:
+        """Drop all connections; those of a parent process are not closed."""
         idle, self._idle = self._idle, deque()
         if close:
             for connection, _ in idle:
@@ -211,9 +222,9 @@ class SqlStore:
 
 
 class UnitOfWork:
-    """What `SqlStore.writing`, `SqlStore.reading` and `SqlStore.looking` give.
+    """The context manager that `SqlStore.writing`, `reading` and `looking` return.
 
-    A class and no generator: a charge is short enough for the difference to count.
+    It is a class and not a generator, which would be measurably slower for a short charge.
     """
 
     __slots__ = ("_begin", "_seat", "_store", "_turn", "_turns")
@@ -228,7 +239,7 @@ class UnitOfWork:
         try:
             self._seat, work = self._store.begin(self._begin)
         except BaseException:
-            self._over()
+            self._release()
             raise
         return work
 
@@ -236,8 +247,8 @@ class UnitOfWork:
         try:
             self._store.end(self._seat, error, self._begin)
         finally:
-            self._over()
+            self._release()
 
-    def _over(self) -> None:
+    def _release(self) -> None:
         if self._turn is not None:
             self._turn.release()

@@ -1,8 +1,8 @@
-"""The tables of the one database, as they stand today; `migrations` is how they came to be.
+"""The tables of the database in this version; `migrations` creates them step by step.
 
 Losses are integers: an amount in units of 10**-12 of epsilon or rho, a delta in units of
-10**-18. Rows of ``entries`` are only ever added, and an answer is written once: triggers of the
-database refuse anything else, as a second lock beside our code.
+10**-18. Rows of ``entries`` are only ever added, and an answer is written once. Triggers of the
+database refuse anything else, in addition to our code.
 """
 
 from sqlalchemy import (
@@ -41,7 +41,7 @@ budgets = Table(
     "budgets",
     metadata,
     _key("population"),
-    _key("period"),  # of the data, such as '2026-Q4'; '' is all time, and nothing else is built
+    _key("period"),  # a period of the data; only '', which means all time, is supported
     _text("unit"),
     _text("neighbours"),
     _text("measure"),
@@ -51,20 +51,20 @@ budgets = Table(
     _count("cap_delta"),
     _count("spent_amount"),
     _count("spent_delta"),
-    _count("missed"),  # answers that were late, and how many of them an owner has looked at
-    _count("looked"),
-    _count("failed"),  # answers that failed, and questions that were run once more
-    _count("retried"),
-    _text("least_share"),  # the least price of a question: a share of the cap, and in units
-    _count("least_amount"),
-    _count("declared"),  # the place of the declaration that charges must name; 0 for none
+    _count("missed"),  # number of late answers
+    _count("looked"),  # number of incidents that an owner has reviewed
+    _count("failed"),  # number of answers that failed
+    _count("retried"),  # number of questions that were retried
+    _text("least_share"),  # the least price of a question, as a share of the cap
+    _count("least_amount"),  # the least price in units
+    _count("declared"),  # the number of the declaration that charges must name; 0 for none
     _count("frozen"),  # 1 while an owner has stopped all charges
     _count("head_seq"),
     _blob("head_hash"),
     CheckConstraint("spent_amount <= cap_amount AND spent_delta <= cap_delta", "within_cap"),
     CheckConstraint("spent_amount >= 0 AND spent_delta >= 0", "never_negative"),
 )
-"""One row a population: its cap, what was spent of it, and the head of its chain."""
+"""One row for each population: its cap, the sum of charges, and the head of its chain."""
 
 entries = Table(
     "entries",
@@ -73,10 +73,10 @@ entries = Table(
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
     _text("body"),
     _blob("hash"),
-    Column("state", Text),  # of which sealed state it tells, where it tells of one
+    Column("state", Text),  # the hashed name of the sealed state that the entry is about
     Index("entries_of_states", "population", "state", "seq"),
 )
-"""The chain of each population: everything that ever happened to its budget."""
+"""The hash chain of each population: everything that ever happened to its budget."""
 
 requests = Table(
     "requests",
@@ -87,7 +87,7 @@ requests = Table(
     _blob("nonce"),
     _text("places"),
 )
-"""Which idempotency keys were charged, for which question, by which call."""
+"""The idempotency keys that were charged, for which question and by which call."""
 
 answers = Table(
     "answers",
@@ -98,10 +98,10 @@ answers = Table(
     Column("body", LargeBinary),
     Column("places", Text),
 )
-"""The stored release under its key; its body is empty while somebody is answering.
+"""The stored release under its key. Its body is NULL while a process computes the answer.
 
-``places`` says where a charge stands in the chains whose engine could not be reached, so that
-whoever asks the same can take it up.
+For a charge whose engine could not be reached, ``places`` holds the numbers of its entries in
+the chains, so that the same question can resume it.
 """
 
 holders = Table(
@@ -115,13 +115,13 @@ holders = Table(
     _count("spent_delta"),
     CheckConstraint("spent_amount >= 0 AND spent_delta >= 0", "never_negative"),
 )
-"""What each analyst and each group spent of a population's budget, and may spend."""
+"""The quota of each analyst and each group on a population's budget, and what they spent."""
 
 members = Table("members", metadata, _key("population"), _key("principal"), _key("holder"))
-"""The groups that an analyst's charges count for as well."""
+"""The groups of each analyst, for which the analyst's charges count too."""
 
 owners = Table("owners", metadata, _key("population"), _key("owner"))
-"""Who may govern a budget."""
+"""The owners of each budget."""
 
 proposals = Table(
     "proposals",
@@ -130,7 +130,7 @@ proposals = Table(
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
     _text("body"),
 )
-"""What one owner proposed and a second has not approved yet."""
+"""Proposals of one owner that a second owner has not yet approved."""
 
 holdings = Table(
     "holdings",
@@ -146,10 +146,10 @@ holdings = Table(
         postgresql_where=text("current = 1"),
     ),
 )
-"""Which physical tables each population has (``current`` is 1) or once had (0)."""
+"""The physical tables that each population has (``current`` is 1) or once had (0)."""
 
 states = Table("states", metadata, _key("name"), _count("version"), _blob("sealed"))
-"""What must be kept and not be read: salts, and the noise of streams."""
+"""Encrypted private state: salts, the noise of streams, thresholds of holdouts."""
 
 tokens = Table(
     "tokens",
@@ -161,4 +161,4 @@ tokens = Table(
     _count("expires"),
     _count("revoked"),
 )
-"""Who may come in: a token is known by its hash alone."""
+"""Access tokens. Only the hash of a token is stored."""

@@ -1,4 +1,4 @@
-"""Who may come in: tokens of 256 random bits, shown once and kept as hashes."""
+"""Access tokens: 256 random bits, shown once, of which only the hash is stored."""
 
 from base64 import urlsafe_b64encode
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from tacit.store.store import Store
 from tacit.store.tables import tokens
 
 PREFIX = "tacit_"
-"""How a token begins, so that a scanner finds one that was committed by mistake."""
+"""The prefix of every token, so that a scanner finds one that was committed by mistake."""
 
 TOKEN_BYTES = 32
 
@@ -28,10 +28,9 @@ _REVOKE = update(tokens).where(tokens.c.hash == bindparam("at")).values(revoked=
 
 @dataclass(frozen=True, slots=True)
 class AccessToken:
-    """What a token allows: to whom, in which role, within which scope, and until when.
+    """The rights of a token: its principal, role, scope and time of expiry.
 
-    ``scope`` is canonical text that the server reads; ``expires`` is in milliseconds since
-    1970.
+    ``scope`` is text that the server parses; ``expires`` is in milliseconds since 1970.
     """
 
     principal: str
@@ -41,13 +40,13 @@ class AccessToken:
 
 
 class Tokens:
-    """Tokens by their hashes: whoever reads the store cannot come in with what they find."""
+    """The tokens of a store. A person who reads the store finds only hashes, and no token."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def issue(self, allowed: AccessToken) -> str:
-        """A new token, which is not kept and cannot be shown again."""
+        """Return a new token, which is not stored and cannot be shown again."""
         token = PREFIX + urlsafe_b64encode(fresh_bytes(TOKEN_BYTES)).rstrip(b"=").decode()
         values = {
             "hash": hash_of(token),
@@ -62,9 +61,10 @@ class Tokens:
         return token
 
     def admit(self, token: str, now: int) -> AccessToken:
-        """What ``token`` allows; unknown, revoked and expired ones are refused in one wording.
+        """Return the rights of ``token``; raise `NotPermitted` if it is not valid.
 
-        The look-up is by hash, so its time tells nothing about a token.
+        Unknown, revoked and expired tokens give the same message. The token is looked up by its
+        hash, so the time of the query reveals nothing about valid tokens.
         """
         with self._store.looking() as work:
             row = work.one(_FIND, {"at": hash_of(token)})
@@ -72,24 +72,24 @@ class Tokens:
             principal, role, scope, expires, revoked = row
             if not revoked and now < expires:
                 return AccessToken(principal, role, scope, expires)
-        raise NotPermitted("This token is not valid; ask an owner for a new one.")
+        raise NotPermitted("This token is not valid. Ask an owner for a new token.")
 
     def revoke(self, token: str) -> None:
-        """End a token."""
+        """Revoke a token."""
         self.revoke_hash(hash_of(token))
 
     def revoke_hash(self, hash_: bytes) -> None:
-        """End the token whose hash this is."""
+        """Revoke the token with this hash."""
         with self._store.writing() as work:
             work.run(_REVOKE, {"at": hash_})
 
     def all(self, now: int) -> dict[bytes, AccessToken]:
-        """The tokens that are valid, by their hashes."""
+        """Return the rights of all valid tokens, by their hashes."""
         with self._store.reading() as work:
             rows = work.all(_ALL, {"now": now})
         return {hash_: AccessToken(*allowed) for hash_, *allowed in rows}
 
 
 def hash_of(token: str) -> bytes:
-    """What is kept of a token, and what it is called by those who may not use it."""
+    """Return the hash of a token, which is stored and serves as the token's public id."""
     return sha256(token.encode(errors="surrogatepass")).digest()

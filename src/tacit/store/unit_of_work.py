@@ -1,4 +1,9 @@
-"""One unit of work in the store: statements that happen together, or not at all."""
+"""A unit of work: statements on the driver, the lock of writers, and the meaning of errors.
+
+Statements are written with SQLAlchemy and compiled to SQL text once for each dialect. They then
+run on the driver's cursor directly, because running each statement through SQLAlchemy takes
+several times as long as the transaction.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,10 +18,10 @@ from tacit.errors import Conflict, ConnectionLost, InternalError, StoreFailed, T
 from tacit.numeric.entropy import forks
 
 Row = tuple[Any, ...]
-"""What a statement returns, in the order of its columns."""
+"""A row that a statement returns, in the order of its columns."""
 
 Values = Mapping[str, object]
-"""What a statement is given, by name."""
+"""The parameters of a statement, by name."""
 
 
 class DriverCursor(Protocol):
@@ -24,7 +29,7 @@ class DriverCursor(Protocol):
 
     @property
     def rowcount(self) -> int:
-        """How many rows the last statement wrote."""
+        """Number of rows that the last statement wrote."""
         ...
 
     def execute(self, operation: str, parameters: Any = ..., /) -> object:
@@ -32,41 +37,41 @@ class DriverCursor(Protocol):
         ...
 
     def fetchone(self) -> Any:
-        """The next row, or None."""
+        """Return the next row, or None."""
         ...
 
     def fetchall(self) -> Any:
-        """All rows that are left."""
+        """Return all remaining rows."""
         ...
 
     def close(self) -> object:
-        """Let go of the connection."""
+        """Close the cursor."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """A statement as the text of one dialect, and its values as the driver wants them."""
+    """A statement compiled to SQL text, and a function that arranges its parameters."""
 
     text: str
     arguments: Callable[[Values], Any]
 
     @classmethod
     def of(cls, statement: ClauseElement, dialect: Dialect) -> "Printed":
-        """``statement`` in the words of ``dialect``."""
+        """Compile ``statement`` for ``dialect``."""
         compiled = statement.compile(dialect=dialect)
         constants = {
             name: value for name, value in compiled.params.items() if value is not None
         }
-        ordered = _ordered(getattr(compiled, "positiontup", None) or ())
+        ordered = _arrange(getattr(compiled, "positiontup", None) or ())
         if constants:
             return cls(str(compiled), lambda values: ordered({**constants, **values}))
         return cls(str(compiled), ordered)
 
 
-def _ordered(names: Sequence[str]) -> Callable[[Values], Any]:
+def _arrange(names: Sequence[str]) -> Callable[[Values], Any]:
     match names:
-        case ():  # values go by name
+        case ():  # the driver takes parameters by name
             return lambda values: values
         case (only,):
             return lambda values: (values[only],)
@@ -74,7 +79,7 @@ def _ordered(names: Sequence[str]) -> Callable[[Values], Any]:
 
 
 class Prints(dict[ClauseElement, Printed]):
-    """Statements as the text of one dialect, each printed when it is first used."""
+    """The compiled statements of one dialect. Each is compiled when it is first used."""
 
     def __init__(self, dialect: Dialect) -> None:
         super().__init__()
@@ -86,10 +91,10 @@ class Prints(dict[ClauseElement, Printed]):
 
 
 class Work:
-    """Runs statements on the driver itself, printed once by SQLAlchemy.
+    """An open unit of work, in which statements can be run.
 
-    Going through SQLAlchemy for each statement costs several times the transaction
-    (decision 21), and a charge is made of ten of them.
+    Statements run on the driver's cursor, because a charge has about ten of them, and running
+    each through SQLAlchemy costs several times the transaction (decision 21).
     """
 
     __slots__ = ("_cursor", "_prints")
@@ -99,38 +104,37 @@ class Work:
         self._prints = prints
 
     def run(self, statement: ClauseElement, values: Values) -> int:
-        """Run a statement; how many rows it wrote."""
+        """Run a statement, and return the number of rows that it wrote."""
         printed = self._prints[statement]
         self._cursor.execute(printed.text, printed.arguments(values))
         return self._cursor.rowcount
 
     def one(self, statement: ClauseElement, values: Values) -> Row | None:
-        """The first row of a statement, or None."""
+        """Run a statement, and return its first row or None."""
         printed = self._prints[statement]
         self._cursor.execute(printed.text, printed.arguments(values))
         row: Row | None = self._cursor.fetchone()
         return row
 
     def all(self, statement: ClauseElement, values: Values) -> list[Row]:
-        """All rows of a statement."""
+        """Run a statement, and return all of its rows."""
         printed = self._prints[statement]
         self._cursor.execute(printed.text, printed.arguments(values))
         rows: list[Row] = self._cursor.fetchall()
         return rows
 
 
-# ------------------------------------------------------------------ turns
-# Writers of one process take turns before they stand in the database's own queue.
+# ------------------------------------------------------------------ writer lock
 
 LONGEST_WAIT = 60
-"""Seconds that a writer waits for those before it."""
+"""Seconds for which a writer waits for the ones before it."""
 
 
 class WriterLock:
-    """One writer at a time; see decision 45.
+    """A lock that lets one writer of this process at a time into the database (decision 45).
 
-    A charge waits in any case for the one before it, and PostgreSQL is slower the more stand
-    before the same row.
+    Charges of one population wait for each other in any case, and PostgreSQL becomes slower the
+    more connections wait for the same row. So they wait here.
 
     Example:
         >>> turns = WriterLock()
@@ -145,73 +149,73 @@ class WriterLock:
         self._lock = Lock()
 
     def take(self) -> Lock:
-        """This writer's turn, which it releases."""
-        if self._home != forks.count:  # those before it were writers of the parent
+        """Acquire the lock, and return it; the writer releases it at its end."""
+        if self._home != forks.count:  # in a forked child, the lock may be held by the parent
             self._lock, self._home = Lock(), forks.count
         turn = self._lock
         if not turn.acquire(timeout=LONGEST_WAIT):
-            raise StoreFailed("The store is busy; nothing was written. Ask again.")
+            raise StoreFailed("The store is busy and nothing was written. Ask again.")
         return turn
 
 
-# ------------------------------------------------------------------ failure
-# What a database's error means for the one who asked; its own words go no further.
-#
-# An error of a driver may hold what was being written, so its text is for the operator, who
-# finds it as the cause of ours.
+# ------------------------------------------------------------------ errors of databases
+# Driver errors are mapped to our own. The text of a driver error may contain values that were
+# being written, so it is not shown; the operator finds it as the cause of our exception.
 
 UNIQUE = {1555, 2067, "23505"}
-"""SQLite's codes of a key that is there already, and PostgreSQL's."""
+"""Codes of SQLite and PostgreSQL for a duplicate key."""
 
 AGAIN = {"40001", "40P01"}
-"""PostgreSQL's codes of a transaction that lost to another."""
+"""PostgreSQL's codes for a transaction that was aborted because of another one."""
 
 REFUSED = {"23502", "23514", "P0001"}
-"""PostgreSQL's codes of a check or a trigger that said no: the second lock held."""
+"""PostgreSQL's codes for a violated constraint, or an exception raised by our triggers."""
 
 BUSY = {5, 6, "55P03", "57014"}
-"""Somebody else wrote for longer than we wait."""
+"""Codes for a timeout while another transaction has the lock."""
 
 CONSTRAINT = 19
-"""SQLite's code of a rule that would be broken, whichever."""
+"""SQLite's code for any violated constraint."""
 
 GONE = ("08", "57P")
-"""How PostgreSQL's codes begin when it shuts down or cannot be spoken to."""
+"""Prefixes of PostgreSQL's codes for a server that shuts down or cannot be reached."""
 
 FATAL = {8, 10, 11, 13, 14, 26}
-"""SQLite's codes of a disk that fails, fills up, or holds no database (any more)."""
+"""SQLite's codes for a disk that fails or is full, or a file that is not a database."""
 
 
 def failure_of(error: Exception, *, lost: bool) -> TacitError:
-    """Our error for the driver's ``error``; ``lost`` where the connection went with it.
+    """Return our error for the driver's ``error``; ``lost`` if the connection was lost.
 
-    A disk that failed in the middle of a commit tells as little as a lost connection: SQLite
-    finds a commit again whose sync failed, or does not.
+    A disk failure during a commit is treated like a lost connection: a commit whose sync failed
+    may or may not be found again later.
     """
     code = _code(error)
     if code in UNIQUE or code in AGAIN:
         return Conflict("Another writer was first; nothing was written.")
     if lost or is_fatal(error) or str(code).startswith(GONE):
         return ConnectionLost(
-            "The store's database went away; ask again with the same key to learn what it did."
+            "The connection to the store's database was lost. Ask again with the same "
+            "idempotency key to find out whether the request was recorded."
         )
     if code in BUSY or _primary(error) in BUSY:
-        return StoreFailed("The store is busy; nothing was written. Ask again.")
+        return StoreFailed("The store is busy and nothing was written. Ask again.")
     if code in REFUSED or _primary(error) == CONSTRAINT:
-        return InternalError("The store refused to break one of its rules.")
-    return StoreFailed("The store could not be written; nothing may leave on its strength.")
+        return InternalError("The store refused a change that violates one of its constraints.")
+    return StoreFailed("The store could not be written, so no answer is released.")
 
 
 def is_fatal(error: Exception) -> bool:
-    """Whether the disk failed: a failed fsync must not be tried again, since it may then lie.
+    """Return whether the disk failed, so that the store must not be used any longer.
 
+    After a failed fsync, a second fsync may report success although the data is lost.
     Reference: the PostgreSQL developers' "fsyncgate" of 2018.
     """
     return _primary(error) in FATAL
 
 
 def _primary(error: Exception) -> int:
-    """SQLite's code without its finer part; 0 for other databases."""
+    """Return SQLite's primary error code, or 0 for other databases."""
     code: int = getattr(error, "sqlite_errorcode", 0) & 0xFF
     return code
 

@@ -1,4 +1,4 @@
-"""The steps that a database is missing, run by Alembic, which a store of today never loads."""
+"""Migration with Alembic. This module is loaded only if a database has old tables."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 
 def upgrade(connection: Connection) -> None:
-    """Bring the tables to those of this version, in the work that is under way."""
+    """Migrate the tables to this version, in the current transaction."""
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     config.attributes["connection"] = connection

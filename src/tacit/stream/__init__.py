@@ -1,4 +1,9 @@
-"""Continual release: one charge for a whole horizon, one release for each period."""
+"""Continual release: one charge for a whole horizon, one release for each period.
+
+A `Stream` declares a question that is repeated each period. `price_stream` computes its price
+without data, and `OpenStream` charges the horizon once and releases the steps in order. An
+`OpenHoldout` answers many adaptively chosen questions about shares of rows under one charge.
+"""
 
 from tacit.stream.factor import ALL, EACH, Window
 from tacit.stream.holdout import OpenHoldout, Thresholdout

@@ -1,4 +1,10 @@
-"""What is shown at a step: that step alone, the last few together, or all so far."""
+"""Windows of a stream, the interface of noise factors, and the binary tree factor.
+
+A `Window` says which steps are summed in the number that is shown. A `Factor` says how the
+noise of one step depends on the noise of the steps before it (the matrix mechanism for
+continual release). `Tree` is the factor for budgets in pure epsilon; the factors for Gaussian
+noise are in `tacit.stream.toeplitz`.
+"""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,7 +20,7 @@ from tacit.noise import Integers
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The last ``steps`` steps together; None is all of them from the first on.
+    """The last ``steps`` steps, which are summed; None means all steps since the first.
 
     Example:
         >>> print(Window(1), Window(4), Window(None), sep=", ")
@@ -25,7 +31,9 @@ class Window:
 
     def __post_init__(self) -> None:
         if self.steps is not None and self.steps < 1:
-            raise InvalidValue(f"A window has 1 step or more, and {self.steps} were given.")
+            raise InvalidValue(
+                f"A window must have 1 step or more, but {self.steps} were given."
+            )
 
     def __str__(self) -> str:
         match self.steps:
@@ -39,25 +47,25 @@ class Window:
 EACH, ALL = Window(1), Window(None)
 
 
-# ------------------------------------------------------------------ factor
-# How the noise of one step depends on that of the steps before.
-#
-# A stream of integers x is released as x + v, where v is noise with a memory. Behind it
-# stands a matrix C: what is released is computed from C x + z alone, where z is fresh,
-# independent noise on integers. The noise that is remembered cancels in sums of steps, so
-# that sums err by far less than independent noise would make them.
+# ------------------------------------------------------------------ correlated noise
+# A stream of integers x is released as x + v, where the noise v of a step depends on the
+# noise of earlier steps. The dependence is given by a matrix C: all releases can be computed
+# from C x + z alone, where z is fresh and independent integer noise. The privacy loss is
+# therefore the loss of adding z to C x. In a sum of steps, most of the noise of earlier steps
+# cancels, so that sums have a far smaller error than with independent noise.
 
 Numbers = NDArray[np.float64]
 
 Memory = tuple[Integers, ...]
-"""What a factor must know of the noise so far; secret for ever."""
+"""The past noise that a factor needs for the next step. It must stay secret forever."""
 
 
 class Factor(Protocol):
-    """One way to give noise a memory, over a horizon of so many steps.
+    """A way to correlate the noise of the steps of a stream, over a fixed horizon.
 
-    Guarantee: the releases of all steps are a function of integers that one unit moves by at
-    most `moved`, each with fresh noise of its own. Noise is told in parts of 2**-bits.
+    Guarantee: the releases of all steps are a function of integers to each of which fresh,
+    independent noise is added. `moved` bounds the change of these integers by one unit. Noise
+    values are integers in units of 2**-bits.
     """
 
     def __hash__(self) -> int: ...
@@ -69,38 +77,47 @@ class Factor(Protocol):
 
     @property
     def bits(self) -> int:
-        """Noise is a whole number of parts of 2**-bits."""
+        """Number of fraction bits: noise values are integers in units of 2**-bits."""
         ...
 
     @property
     def grows(self) -> bool:
-        """Whether all noise so far is remembered; the memory of others has one size."""
+        """Whether the memory grows by one noise vector a step; otherwise its size is fixed."""
         ...
 
     def moved(self, step: Sensitivity, steps: int) -> Sensitivity:
-        """How far a unit moves what is noised, if it moves ``steps`` steps by ``step`` each."""
+        """Return the sensitivity of C x to a unit that changes at most ``steps`` steps.
+
+        ``step`` is the sensitivity of one step.
+        """
         ...
 
     def next(self, number: int, memory: Memory, fresh: Integers) -> tuple[Integers, Memory]:
-        """The noise of the step ``number``, from 0 on, and what is remembered after it.
+        """Return the noise of step ``number``, counted from 0, and the memory after it.
 
-        An empty memory is that before the first step; a growing one gains the noise itself.
+        The memory is empty before the first step. A memory that grows gains the noise itself.
         """
         ...
 
     def spread(self, window: Window) -> Numbers:
-        """For each step, the deviation of what is shown, where a fresh draw has one of 1."""
+        """Return, for each step, the standard deviation of the number that is shown.
+
+        The unit is the standard deviation of one fresh draw.
+        """
         ...
 
 
-# ------------------------------------------------------------------ response
-# How fresh noise shows in what is shown: the same at every step, as long as it is there.
+# ------------------------------------------------------------------ impulse response
+# The matrices of `tacit.stream.toeplitz` are constant along diagonals, so that each fresh draw
+# affects the following steps in the same way. One vector, the impulse response, is enough to
+# compute the standard deviation at every step.
 
 
 def spread(response: Numbers, window: Window) -> Numbers:
-    """The deviation of what is shown at each step.
+    """Return the standard deviation of the number that is shown at each step.
 
-    ``response`` says how far a fresh draw moves the noise of its own step and of those after.
+    ``response`` is the impulse response: the change of the noise of the same step, and of each
+    step after it, per unit of a fresh draw.
 
     Example:
         >>> spread(np.array([1.0, 0.0, 0.0, 0.0]), Window(None)).round(2).tolist()
@@ -113,20 +130,24 @@ def spread(response: Numbers, window: Window) -> Numbers:
     return deviations
 
 
-# ------------------------------------------------------------------ tree
-# Noise on the nodes of a tree over the steps: for budgets in pure epsilon.
+# ------------------------------------------------------------------ tree mechanism
+# For budgets in pure epsilon (Laplace noise). Noise is added to the sums over the nodes of a
+# tree whose leaves are the steps. A running total is the sum of few nodes, and one step is in
+# one node of each level, so that both the error and the sensitivity grow with the logarithm of
+# the horizon.
 
 Node = tuple[int, int]
-"""A level, and the last step that the node counts, from 1 on."""
+"""A node of the tree: its level, and the last step that it contains, counted from 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """Sums over the nodes of a tree, each with noise once; totals are sums of nodes.
+    """The tree mechanism: each node gets noise once, and running totals are sums of nodes.
 
-    Step t, from 1 on, completes one node that totals are made of: that of the b**i last steps,
-    where b**i divides t, b is the branching, and no greater power does. The total at t has as
-    many nodes of b**i steps as its digit in base b says.
+    Let b be the branching. Step t, counted from 1, completes one node that running totals use:
+    the node of the last b**i steps, where b**i is the largest power of b that divides t. The
+    total at t is the sum of d(i) nodes of b**i steps for each i, where d(i) is digit i of t in
+    base b.
 
     Guarantee: see `tacit.stream.factor.Factor`; a step is in one node of each level.
     Reference: Dwork, Naor, Pitassi, Rothblum 2010; Chan, Shi, Song 2011.
@@ -140,29 +161,31 @@ class Tree:
     branching: int = 2
 
     def __post_init__(self) -> None:
-        if self.branching < 2:  # noqa: PLR2004 - of one branch there is no end
-            raise InvalidValue(f"A tree has 2 branches or more, not {self.branching}.")
+        if self.branching < 2:  # noqa: PLR2004 - with one branch, `levels` would not end
+            raise InvalidValue(
+                f"A tree must have 2 branches or more, but {self.branching} were given."
+            )
 
     @property
     def bits(self) -> int:
-        """Noise is whole."""
+        """Number of fraction bits: 0, because the noise is a whole number."""
         return 0
 
     @property
     def grows(self) -> bool:
-        """The memory is one sum a level."""
+        """False: the memory is one sum for each level."""
         return False
 
     @property
     def levels(self) -> int:
-        """The nodes that one step is in, at most."""
+        """The largest number of nodes that contain one step."""
         levels, width = 0, 1
         while width <= self.horizon:
             levels, width = levels + 1, width * self.branching
         return levels
 
     def moved(self, step: Sensitivity, steps: int) -> Sensitivity:
-        """A node of each level moves, for each step."""
+        """Return the sensitivity: each step changes one node of each level."""
         rule = Rule(
             "each step is in one node of each level",
             (f"levels={self.levels}", f"steps={steps}"),
@@ -172,22 +195,25 @@ class Tree:
         return Sensitivity(square, Norm.L1, rule)
 
     def next(self, number: int, memory: Memory, fresh: Integers) -> tuple[Integers, Memory]:
-        """The noise that the total gains at the step ``number``, and that of each level."""
+        """Return the noise that the total gains at step ``number``, and the noise by level."""
         nothing = np.zeros_like(fresh)
         levels = list(memory or (nothing,) * self.levels)
-        done = _completed(number + 1, self.branching)
+        done = _level_ending_at(number + 1, self.branching)
         gone = sum(levels[:done], nothing)
         levels[: done + 1] = [*(nothing,) * done, levels[done] + fresh]
         return fresh - gone, tuple(levels)
 
     def spread(self, window: Window) -> Numbers:
-        """By the number of nodes in what is shown; those in both of its ends cancel."""
+        """Return the standard deviations, from the number of nodes in each shown number.
+
+        A windowed sum is the difference of two totals, and nodes that are in both cancel.
+        """
         steps = self.horizon if window.steps is None else window.steps
-        return np.sqrt(np.array(_counted(self, steps), dtype=np.float64))
+        return np.sqrt(np.array(_node_counts(self, steps), dtype=np.float64))
 
 
-def _completed(time: int, branching: int) -> int:
-    """The level of the node that ends at ``time``."""
+def _level_ending_at(time: int, branching: int) -> int:
+    """Return the level of the node that ends at ``time``."""
     level = 0
     while time % branching == 0:
         level, time = level + 1, time // branching
@@ -195,7 +221,7 @@ def _completed(time: int, branching: int) -> int:
 
 
 def nodes_of(time: int, branching: int = 2) -> set[Node]:
-    """The nodes that the total after ``time`` steps is made of.
+    """Return the nodes whose sum is the total after ``time`` steps.
 
     Example:
         >>> sorted(nodes_of(6)), sorted(nodes_of(6, branching=4))
@@ -203,14 +229,14 @@ def nodes_of(time: int, branching: int = 2) -> set[Node]:
     """
     found = set()
     while time:
-        level = _completed(time, branching)
+        level = _level_ending_at(time, branching)
         found.add((level, time))
         time -= branching**level
     return found
 
 
 @lru_cache(maxsize=64)
-def _counted(tree: Tree, steps: int) -> tuple[int, ...]:
+def _node_counts(tree: Tree, steps: int) -> tuple[int, ...]:
     wide, times = tree.branching, range(1, tree.horizon + 1)
     return tuple(
         len(nodes_of(time, wide) ^ nodes_of(max(0, time - steps), wide)) for time in times

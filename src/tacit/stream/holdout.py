@@ -1,4 +1,11 @@
-"""Thresholdout: a holdout that answers only where it has something else to say."""
+"""Thresholdout: a reusable holdout for checking adaptively chosen hypotheses.
+
+An analyst estimates the share of rows with some property from other data, and asks whether the
+holdout agrees. `Thresholdout` is the mechanism: it compares the two shares with the sparse
+vector technique, and releases a share from the holdout only where they differ by more than a
+threshold. `OpenHoldout` runs the mechanism in a session: it charges everything once, stores
+every answer, and keeps the noisy threshold sealed between questions.
+"""
 
 import json
 from contextlib import suppress
@@ -38,15 +45,18 @@ from tacit.stream.open_stream import RACES, Place, attempt_at, run_work
 from tacit.stream.sealed_noise import DrawnOnce
 
 STEPS = 2**20
-"""A share of all rows, in whole steps."""
+"""Number of integer steps in a share of 1: shares are rounded to multiples of 1 / STEPS."""
 
 PARTS = Fraction(1, 6), Fraction(1, 2), Fraction(1, 3)
-"""Of epsilon: for the noisy threshold, for the comparisons, and for what is read."""
+"""Fractions of epsilon: for the noisy threshold, the comparisons and the released shares."""
 
 
 @dataclass(frozen=True, slots=True)
 class HoldoutState:
-    """What goes on from one comparison to the next: secret, but for how often is ``left``."""
+    """State between comparisons: the noisy threshold, and the number of answers ``left``.
+
+    The noisy threshold (``reached``) is secret. ``left`` is public.
+    """
 
     reached: int
     left: int
@@ -57,7 +67,11 @@ class HoldoutState:
 
 @dataclass(frozen=True, slots=True)
 class HoldoutAnswer:
-    """What is told of a share: the asker's own, or one that was read ``off`` the holdout."""
+    """Answer to a question about a share of rows.
+
+    ``off`` is true where the holdout disagreed: ``value`` is then computed from the holdout.
+    Otherwise ``value`` is the share that the analyst expected.
+    """
 
     value: Fraction
     off: bool
@@ -65,20 +79,23 @@ class HoldoutAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Thresholdout:
-    """Shares of rows, each beside the one that the asker expects from other data.
+    """Thresholdout: compare shares of rows with the shares that an analyst expects.
 
-    Where the holdout agrees within a ``threshold``, the asker's own share comes back, and costs
-    nothing more, however often. Where it does not, the holdout's share is told, with noise:
-    that happens up to ``answers`` times. ``rows`` is about how many rows the holdout has, from
-    what is public: it turns sums into shares, and no promise rests on it.
+    Where the holdout agrees within ``threshold``, the analyst's own share is returned. This
+    costs nothing more, however often it happens. Where the holdout disagrees, its share is
+    returned with noise. This can happen up to ``answers`` times. ``rows`` is the approximate
+    number of rows of the holdout, from public knowledge. It converts sums into shares, and the
+    privacy guarantee does not depend on it.
 
-    What is compared is the sum over rows of how far each is from the expected share: a row is
-    off by one share at most, so that nobody needs to know how many rows there are.
+    The comparison uses the sum, over rows, of the difference between the row (0 or 1) and the
+    expected share. One row changes this sum by at most one, so that the true number of rows
+    is not needed.
 
-    Guarantee: pure ``epsilon`` for all shares together, chosen by whoever sees the ones before.
+    Guarantee: pure ``epsilon`` for all shares together, where each question may depend on the
+    answers before it.
     Reference: Dwork, Feldman, Hardt, Pitassi, Reingold, Roth 2015 (Thresholdout), as the sparse
-    vector of Lyu, Su, Li 2017, algorithm 1: one noisy threshold, and noise for every share that
-    is read.
+    vector of Lyu, Su, Li 2017, algorithm 1: one noisy threshold, and fresh noise for every
+    share that is released.
 
     Example:
         >>> asked = Thresholdout(Fraction(3), 10, 4000, Fraction("0.08"))
@@ -99,45 +116,61 @@ class Thresholdout:
         ):
             raise InvalidValue(
                 "A holdout has an epsilon above 0, a threshold between 0 and 1, and at least "
-                f"one answer and one row, not {self.epsilon}, {self.threshold}, "
-                f"{self.answers} and {self.rows}."
+                f"one answer and one row, but epsilon={self.epsilon}, "
+                f"threshold={self.threshold}, answers={self.answers} and rows={self.rows} "
+                "were given."
             )
 
     @property
     def reach(self) -> int:
-        """The most that one unit moves a sum by, in steps, whether it comes or is replaced."""
+        """The largest change of a sum by one unit, in steps.
+
+        It is the same whether a unit is added or replaced.
+        """
         return self.max_rows * STEPS
 
     @property
     def sparse(self) -> SparseVector:
-        """Which shares are far off: the first two parts of epsilon."""
+        """The sparse vector technique that finds shares above the threshold.
+
+        It uses the first two parts of epsilon.
+        """
         bar = round(self.threshold * self.rows * STEPS)
         first, second, _ = (self.epsilon * part for part in PARTS)
         return SparseVector(first, second, self.answers, monotone=False, threshold=bar)
 
     @property
     def reading(self) -> Laplace:
-        """The noise of a share that is read: the last part of epsilon, for all of them."""
+        """The noise of a share that is released from the holdout.
+
+        The last part of epsilon pays for all such shares together.
+        """
         return Laplace(self.answers * self.reach / (self.epsilon * PARTS[2]))
 
     def event(self) -> Composed:
-        """All that a holdout will tell, however it is asked."""
-        read = Repeated(self.reading.event(self._moved(Norm.L1)), self.answers)
-        return Composed((self.sparse.event(self._moved(Norm.LINF)), read))
+        """Return the privacy event of everything that the holdout can ever answer."""
+        read = Repeated(self.reading.event(self._sensitivity(Norm.L1)), self.answers)
+        return Composed((self.sparse.event(self._sensitivity(Norm.LINF)), read))
 
     def error(self, confidence: Fraction) -> Fraction:
-        """What a share that is read errs by at most, beside the holdout's own chance."""
+        """Return the margin of error, from noise alone, of a share that is released.
+
+        It does not include the sampling error of the holdout itself.
+        """
         return self.reading.error(confidence) / (STEPS * self.rows)
 
     def tally(self, condition: Condition, expected: Fraction) -> KeptTally:
-        """How far the rows are from ``expected``, those where a condition holds and others."""
+        """Return the tally that sums, over rows, the difference from ``expected``.
+
+        A row counts as 1 where ``condition`` is true, and as 0 elsewhere.
+        """
         low = -_steps(expected)
         there = ((condition, WholeSteps(low + STEPS)),)
         most = self.max_rows * low, self.max_rows * (low + STEPS)
         return KeptTally(CaseSteps(there, WholeSteps(low)), *most)
 
     def start(self, entropy: Entropy) -> HoldoutState:
-        """The noisy threshold of a new holdout; drawn once, and kept secret."""
+        """Return the state of a new holdout: its noisy threshold is drawn once, in secret."""
         scale = self.reach / self.sparse.threshold_epsilon
         noise = DiscreteLaplace(scale).draw(entropy, 1)
         return HoldoutState(self.sparse.threshold + int(noise[0]), self.answers)
@@ -145,59 +178,62 @@ class Thresholdout:
     def ask(
         self, expected: Fraction, off: Secret[Integers], kept: HoldoutState, gateway: Gateway
     ) -> tuple[HoldoutAnswer, HoldoutState]:
-        """What is told where the holdout is ``off`` by that sum, and what is kept now."""
+        """Return the answer, and the new state, where ``off`` is the holdout's secret sum."""
         own = Fraction(_steps(expected), STEPS)
         self.check_left(kept.left)
         draw = Reaches(kept.reached, self.sparse.query_scale(self.reach))
-        if not gateway.release(inside(off, np.abs), self._moved(Norm.LINF), draw)[0]:
+        if not gateway.release(inside(off, np.abs), self._sensitivity(Norm.LINF), draw)[0]:
             return HoldoutAnswer(own, off=False), kept
-        noisy = int(self.reading.release(off, self._moved(Norm.L1), gateway)[0])
+        noisy = int(self.reading.release(off, self._sensitivity(Norm.L1), gateway)[0])
         read = min(max(own + Fraction(noisy, STEPS * self.rows), Fraction(0)), Fraction(1))
         return HoldoutAnswer(read, off=True), replace(kept, left=kept.left - 1)
 
     def check_left(self, left: int) -> None:
-        """Refuse to say more where no answer is left: "it agrees" would tell something too."""
+        """Raise where no answer is left, because "the holdout agrees" is information too."""
         if not left:
             raise InvalidValue(
-                f"This holdout has given all of its {self.answers} answers; what it would say "
-                "next is not paid for. Open a new one, which is charged anew."
+                f"This holdout has given all of its {self.answers} answers, and the privacy "
+                "budget that was charged covers no more. Open a new holdout; it is charged "
+                "separately."
             )
 
-    def _moved(self, norm: Norm) -> Sensitivity:
+    def _sensitivity(self, norm: Norm) -> Sensitivity:
         rule = Rule("a row is off by one share at most", (f"max_rows={self.max_rows}",))
         return Sensitivity.of(self.reach, norm, rule)
 
 
 @dataclass(frozen=True, slots=True)
 class Reaches:
-    """The draw of a comparison: whether a number with noise reaches a threshold that has it."""
+    """The random part of a comparison: whether a noisy number reaches the noisy threshold."""
 
     reached: int
     scale: Fraction
 
     def __call__(self, values: Integers, entropy: Entropy) -> Integers:
-        """1 where it does."""
+        """Return 1 for each value that reaches the threshold, and 0 for the others."""
         noisy = AddNoise(DiscreteLaplace(self.scale))(values, entropy)
         return np.asarray(noisy >= self.reached, dtype=np.int64)
 
 
 def _steps(share: Fraction) -> int:
     if not 0 <= share <= 1:
-        raise InvalidValue(f"A share lies between 0 and 1, and {share} does not.")
+        raise InvalidValue(f"A share must be between 0 and 1, but {share} was given.")
     return round(share * STEPS)
 
 
 # ------------------------------------------------------------------ open holdout
-# A holdout in a session: charged once for all that it will tell, and asked again and again.
+# A holdout in a session. One charge pays for all answers. Each answer is stored under its own
+# release key with a loss of zero, so that the same question always has the same answer.
 
 
 class OpenHoldout:
-    """Shares of a private table that can be asked adaptively, under one charge for all.
+    """A holdout on a private table, for adaptive questions under one charge.
 
-    Guarantee: the charge is durable before the first row is read. A share is told once, and
-    told again the same; the noisy threshold is drawn once, sealed, and never leaves. Shares are
-    decided one after the other, whoever asks at once: each decision is
-    written before its share is told, and the one after it sees what it has used up.
+    Guarantee: the charge is durable before the first row is read. Each share is decided once,
+    and the same question returns the stored answer. The noisy threshold is drawn once, stored
+    sealed, and never released. Decisions are made one after the other, also where several
+    processes ask at once: each decision is stored before its answer is returned, and the next
+    decision starts from the state that this one left.
     """
 
     def __init__(self, dataset: str, asked: Thresholdout, place: Place) -> None:
@@ -207,23 +243,23 @@ class OpenHoldout:
         self.dataset = dataset
         self._rows = rows
         self._place = place
-        self._question = self._asked()
+        self._question = self._charge_request()
         self._name = f"threshold of holdout {self._question.release_key.hex()}"
         self._receipt = b""
 
     @property
     def loss(self) -> Loss:
-        """What all shares together cost, in the measure of the budget."""
+        """The privacy loss of all shares together, in the measure of the budget."""
         return self._question.loss
 
     @property
     def left(self) -> int:
-        """How many times more the holdout will answer for itself."""
+        """The number of shares that the holdout can still release."""
         found = self._place.states.find(self._name)
-        return _kept(found.value).left if found.version else self.asked.answers
+        return _decode_state(found.value).left if found.version else self.asked.answers
 
     def start(self) -> bytes:
-        """Charge all that will be told, once; the receipt of that charge."""
+        """Charge all future answers once, and return the receipt of that charge."""
         if not self._receipt:
             said = f"tacit holdout 1\n{self._question.plan.hex()}".encode()
             self._receipt = self._place.ledger.enter(self._question, said).receipt
@@ -231,13 +267,19 @@ class OpenHoldout:
 
     @property
     def event(self) -> Event:
-        """All that will be told."""
+        """The privacy event of all answers together."""
         return self.asked.event()
 
     def share(self, question: Asked, expected: Number) -> HoldoutAnswer:
-        """The share of rows that a question counts; ``expected`` is known from other data.
+        """Return the share of rows that a question counts.
 
-        It is ``expected`` itself, to 2**-20, unless the holdout is far off.
+        Args:
+            question: A query that counts rows of the holdout with ``COUNT(*)`` and ``WHERE``.
+            expected: The share that the analyst expects, from other data.
+
+        Returns:
+            ``expected``, rounded to a multiple of 2**-20, where the holdout agrees with it;
+            otherwise the noisy share of the holdout.
         """
         wanted, asked = exact(expected), self.asked
         plan = canonical(question.plan).plan
@@ -258,15 +300,18 @@ class OpenHoldout:
                 if isinstance(found, StoredRelease):
                     return _share(found.body)
                 return _share(self._told(found, tally, wanted, entropy).body)
-        raise InternalError("A holdout is asked by too many at once.")
+        raise InternalError(
+            "Too many processes ask this holdout at the same time, and this question lost "
+            "every attempt. Try again later."
+        )
 
     def _told(
         self, charge: Charge, tally: KeptTally, wanted: Fraction, entropy: DrawnOnce
     ) -> StoredRelease:
-        """The share that ``charge`` stands for, by the path of everything that is paid for.
+        """Compute and store the share for ``charge``, in the same way as every paid query.
 
-        The rows are counted first, and no noise is drawn meanwhile. The share is decided, with
-        noise, in the unit of work that stores it and the state after it.
+        The rows are counted first, and no noise is drawn during this time. The share is then
+        decided, with noise, in the transaction that stores both the share and the new state.
         """
         place, found = self._place, list[Secret[Integers]]()
 
@@ -285,49 +330,51 @@ class OpenHoldout:
     def _decide(
         self, wanted: Fraction, off: Secret[Integers], entropy: DrawnOnce, found: State
     ) -> tuple[bytes, bytes]:
-        """Decide a share by the threshold that is kept, and count it, told or not.
+        """Decide a share with the stored threshold; return the encoded answer and new state.
 
-        The state changes with each decision, so that no two are made by the same one.
+        The version of the state changes with each decision, also where the holdout agreed, so
+        that no two decisions start from the same version.
         """
         entropy.rewind()
-        kept = _kept(found.value) if found.version else self.asked.start(entropy)
+        kept = _decode_state(found.value) if found.version else self.asked.start(entropy)
         try:
             self.asked.check_left(kept.left)
-        except InvalidValue as refused:  # others took the last answer meanwhile
+        except InvalidValue as refused:  # another process took the last answer meanwhile
             raise Withdrawn(str(refused)) from None
-        told, after = self.asked.ask(wanted, off, kept, LiveGateway(entropy))
-        return json.dumps([str(told.value), told.off]).encode(), _bytes(after)
+        answer, after = self.asked.ask(wanted, off, kept, LiveGateway(entropy))
+        return json.dumps([str(answer.value), answer.off]).encode(), _encode_state(after)
 
     def _counted(self, tally: KeptTally, engine: Engine | None = None) -> Secret[Integers]:
-        """How far the rows are off, boxed."""
+        """Return the secret sum of the differences between the rows and the expected share."""
         plan, place = self._counting(tally), self._place
         return (engine or place.engine).run(plan, place.catalog, place.salt).tallies[0]
 
     def _counting(self, tally: KeptTally) -> BoundedPlan:
-        """What the engine is asked for a share."""
+        """Return the bounded plan that an engine runs for a share."""
         rows, most = self._rows, self.asked.max_rows
         in_all = rows.limits.max_rows_in_all
         return BoundedPlan(rows.source, rows.condition, (), 1, most, (tally,), in_all)
 
     def _condition(self, plan: Plan) -> Condition:
-        """The rows that ``plan`` counts, as a condition on those of the holdout."""
+        """Return the condition that selects the rows of the holdout that ``plan`` counts."""
         source, inner = plan.source, plan.source
         while isinstance(inner, Filter):
             inner = inner.source
         counts = [measure.aggregate for measure in plan.measures]
         if inner != Scan(self.dataset) or plan.keys or counts != [CountRows()]:
             raise InvalidValue(
-                f"A holdout is asked for shares of the rows of {self.dataset!r}: by COUNT(*) "
-                "with WHERE, without groups, joins or other aggregates."
+                "This question is not supported by a holdout. Ask for a share of the rows of "
+                f"{self.dataset!r} by COUNT(*) with WHERE, without groups, joins or other "
+                "aggregates."
             )
         return gather(source, self._place.catalog).condition
 
-    def _asked(self) -> ChargeRequest:
-        """What the ledger is told of the holdout; the same again is paid for once."""
+    def _charge_request(self) -> ChargeRequest:
+        """Return the charge for the whole holdout; an equal holdout is charged only once."""
         place = self._place
         population = place.catalog.population(place.catalog.dataset(self.dataset).population)
         measure = place.ledger.status(population.name).measure
-        said = f"tacit holdout 1\n{text((self.dataset, *_declared(self.asked)))}"
+        said = f"tacit holdout 1\n{text((self.dataset, *_parameters(self.asked)))}"
         question = ChargeRequest(
             targets=(Target(population, self.event),),
             principal=place.principal,
@@ -340,7 +387,7 @@ class OpenHoldout:
         return replace(question, request=question.release_key.hex())
 
     def _share_question(self, plan: Plan, expected: Fraction) -> ChargeRequest:
-        """A share, which costs nothing more."""
+        """Return the charge request of one share, whose loss is zero."""
         said = f"tacit share 1\n{canonical(plan).hash.hex()}\n{expected}\n"
         name = sha256(said.encode() + self._question.release_key).digest()
         targets = (Target(self._question.targets[0].population, Nothing()),)
@@ -348,7 +395,7 @@ class OpenHoldout:
         return replace(free, request=free.release_key.hex())
 
 
-def _declared(asked: Thresholdout) -> tuple[Fraction | int, ...]:
+def _parameters(asked: Thresholdout) -> tuple[Fraction | int, ...]:
     return asked.epsilon, asked.answers, asked.rows, asked.threshold, asked.max_rows
 
 
@@ -357,9 +404,9 @@ def _share(stored: bytes) -> HoldoutAnswer:
     return HoldoutAnswer(Fraction(value), off)
 
 
-def _kept(sealed: bytes) -> HoldoutState:
+def _decode_state(sealed: bytes) -> HoldoutState:
     return HoldoutState(**json.loads(sealed))
 
 
-def _bytes(kept: HoldoutState) -> bytes:
+def _encode_state(kept: HoldoutState) -> bytes:
     return json.dumps({"reached": kept.reached, "left": kept.left}).encode()

@@ -1,4 +1,10 @@
-"""A question that is paid for once and answered at every step of a horizon."""
+"""Release the steps of a stream: the horizon is charged once, and each step is stored once.
+
+`OpenStream` is the interface. A step is stored in the ledger under its own release key with a
+loss of zero, because the first step charged the whole horizon. The noise of a step is sealed
+in the store before the engine reads any row (see `tacit.stream.sealed_noise`), so that a step
+that is computed again after a crash has the same noise.
+"""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -30,15 +36,16 @@ from tacit.stream.step import Step, StreamRelease, fresh_noise, released_step, t
 from tacit.stream.stream import Stream, check_covered, check_over
 
 RACES = 100
-"""How often a step is looked up again that another scheduler is at."""
+"""Number of attempts to release a step that another process releases at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a stream lives: the ledger, sealed states, the engine, and who asks under what.
+    """The environment of a stream: ledger, sealed states, engine, catalog and principal.
 
     ``facts`` are the declarations that a stream uses, and ``policy`` is their version. Version
-    0.1.0 knew a stream by all declarations of its tables: that is ``former``.
+    0.1.0 identified a stream by all declarations of its tables; ``former`` is that version of
+    the policy.
     """
 
     ledger: Ledger
@@ -55,10 +62,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A sealed state that allows the steps of a stream, or ends them.
+    """A sealed state that allows or forbids further steps of a stream.
 
-    ``check`` reads it, and raises `Withdrawn` where nothing more is released. It is asked
-    before the engine is, and again in the unit of work that stores a step.
+    ``check`` reads the state, and raises `Withdrawn` where no further step may be released. It
+    runs before the engine does, and again in the transaction that stores a step.
     """
 
     states: States
@@ -66,7 +73,7 @@ class Guard:
     check: Callable[[bytes], None]
 
     def keep(self, ledger: Ledger, charge: Charge, body: bytes) -> StoredRelease:
-        """Store ``body`` in a unit of work in which the state allows it."""
+        """Store ``body``, after a check of the state in the same transaction."""
 
         def decide(found: State) -> tuple[bytes, bytes]:
             self.check(found.value)
@@ -76,18 +83,18 @@ class Guard:
 
 
 class OpenStream:
-    """A stream to release: free until its first step, which charges the whole horizon.
+    """A stream whose steps can be released. The first step charges the whole horizon.
 
-    Guarantee: a step is released once, after all before it; asked for again, it is the same
-    bytes. A crash at any moment neither draws a step's noise twice nor loses it, and the
-    horizon is charged once. What a window shows is computed from what was released.
+    Guarantee: a step is released once, after all steps before it, and a repeated request
+    returns the same bytes. A crash at any moment neither draws a step's noise twice nor loses
+    it, and the horizon is charged once. Windowed sums are post-processing of released steps.
     """
 
     def __init__(self, quote: StreamQuote, place: Place, guard: Guard | None = None) -> None:
         self.quote = quote
         self._guard = guard
         self._place = _known_place(self.quote, place)
-        self._question = _asked(self.quote, self._place)
+        self._question = _charge_request(self.quote, self._place)
         name = f"noise of stream {self._question.release_key.hex()}"
         self._noise = KeptNoise(place.states, name, self.quote.factor)
         self._last: Step | None = None
@@ -95,7 +102,7 @@ class OpenStream:
 
     @property
     def stream(self) -> Stream:
-        """What was declared."""
+        """The declaration of the stream."""
         return self.quote.stream
 
     @property
@@ -110,7 +117,7 @@ class OpenStream:
 
     @property
     def charged(self) -> bool:
-        """Whether the horizon is charged, by whomever."""
+        """Whether the horizon is already charged, by this process or another."""
         return self._place.ledger.stored(self._question.release_key) is not None
 
     def under(self, policy: str) -> "OpenStream":
@@ -119,11 +126,11 @@ class OpenStream:
         return OpenStream(self.quote, place, self._guard)
 
     def guarded(self, guard: Guard) -> "OpenStream":
-        """Return the same stream, whose steps are stored while ``guard`` allows it."""
+        """Return the same stream with a guard, which is checked before each step is stored."""
         return OpenStream(self.quote, self._place, guard)
 
     def start(self) -> bytes:
-        """Charge the whole horizon, once; the receipt of that charge."""
+        """Charge the whole horizon once, and return the receipt of that charge."""
         if not self._receipt:
             said = f"tacit stream 1\n{self.stream.hash.hex()}".encode()
             self._receipt = self._place.ledger.enter(self._question, said).receipt
@@ -131,8 +138,11 @@ class OpenStream:
 
     @property
     def released(self) -> int:
-        """How many steps were released so far, by whomever."""
-        low, high = 0, self.stream.horizon  # all below low are there, and none from high on
+        """The number of steps that are released so far, by this process or another.
+
+        Steps are released in order, so a galloping search finds the first one that is missing.
+        """
+        low, high = 0, self.stream.horizon  # steps below low are released, from high on not
         if self._last is not None:
             low = self._last.number + 1
         reach = 1
@@ -145,20 +155,20 @@ class OpenStream:
         return low
 
     def release(self, number: int | None = None) -> StreamRelease:
-        """The table of a step, the next one unless another is named, counted from 0 on."""
+        """Return the table of step ``number``, counted from 0; the default is the next step."""
         wanted = self.released if number is None else number
-        return self._shown(self.advance(wanted))
+        return self._windowed_table(self.advance(wanted))
 
     def advance(self, number: int) -> Step:
-        """A step as it is kept, released now where it was not yet; nothing is shown of it."""
+        """Return step ``number`` in its stored form, and release it if it is not yet stored."""
         if not 0 <= number < self.stream.horizon:
             raise InvalidValue(
-                f"All {self.stream.horizon} steps of this stream are released, or there is no "
-                f"step {number}; declare a new stream to go on."
+                f"This stream has {self.stream.horizon} steps, and step {number} is not one of "
+                "them. If all steps are released, declare a new stream to continue."
             )
         return self._find(number) or self._next(number)
 
-    def _shown(self, step: Step) -> StreamRelease:
+    def _windowed_table(self, step: Step) -> StreamRelease:
         width = self.stream.window.steps
         first = None if width is None or step.number < width else step.number - width
         earlier = None if first is None else self._find(first)
@@ -166,7 +176,7 @@ class OpenStream:
         return table_of(self.quote, step, earlier, self.start(), noted)
 
     def _next(self, number: int) -> Step:
-        """Release a step: its noise is sealed in the store before the engine is asked."""
+        """Release a step; its noise is sealed in the store before the engine reads a row."""
         self._check_due(number)
         place, guard = self._place, self._guard
         if guard is not None:
@@ -177,7 +187,7 @@ class OpenStream:
         before = self._find(number - 1) if number else None
         if number and before is None:
             raise InvalidValue(
-                f"Steps are released in order, and the next one is {self.released}."
+                f"Steps must be released in order, and the next step is {self.released}."
             )
         entropy = SystemEntropy(receipt)
         for _ in range(RACES):
@@ -196,17 +206,20 @@ class OpenStream:
             found = self._find(number)
             if found is not None:
                 return found
-        raise InternalError("The noise of a stream is ahead of its steps.")
+        raise InternalError(
+            "The stored noise of this stream is ahead of its released steps, so that the step "
+            "cannot be released."
+        )
 
     def _check_due(self, number: int) -> None:
-        """Refuse a step whose data cannot be complete: what is released of it is final."""
+        """Raise for a step whose data cannot be complete, because its release is final."""
         periods, place = self.stream.periods, self._place
         check_over(periods, number, place.ledger.today())
         tables = self.quote.bound.plan.source.datasets
         check_covered(periods, number, place.catalog, tables)
 
     def _find(self, number: int) -> Step | None:
-        """The step as it was released; None where it was not yet."""
+        """Return a released step, or None if it is not yet released."""
         if self._last is not None and self._last.number == number:
             return self._last
         body = self._place.ledger.stored(self._step_question(number).release_key)
@@ -226,10 +239,10 @@ class OpenStream:
 
 @dataclass(frozen=True, slots=True)
 class StepWork:
-    """What a step does to the data below its charge: count, add the kept noise, encode.
+    """The work of a step below its charge: run the plan, add the stored noise, encode.
 
-    The noise was drawn and sealed before the engine is asked, so that whoever releases the
-    step, however often, adds the same.
+    The noise was drawn and sealed before the engine runs, so that every attempt to release the
+    step adds the same noise.
     """
 
     quote: StreamQuote
@@ -238,7 +251,7 @@ class StepWork:
     noise: Integers = field(repr=False)
 
     def __call__(self, engine: Engine, progress: Progress) -> bytes:
-        """The bytes of the step."""
+        """Return the encoded step."""
         number = 0 if self.before is None else self.before.number + 1
         catalog, salt = self.place.catalog, self.place.salt
         plan = bounded_step(self.quote.stream, number, catalog).plan
@@ -252,7 +265,7 @@ class StepWork:
 def run_work(
     place: Place, charge: Charge, work: PaidWork, keep: Keep | None = None
 ) -> StoredRelease:
-    """The stored answer to ``charge`` by the path of everything that is paid for."""
+    """Run ``work`` for ``charge`` in the same way as every paid query, and store its result."""
     return run_below(
         place.ledger,
         charge,
@@ -263,27 +276,30 @@ def run_work(
 
 
 def attempt_at(question: ChargeRequest) -> ChargeRequest:
-    """``question`` under a request of its own.
+    """Return ``question`` with a fresh request identifier.
 
-    What was reserved before is charged nothing, so each attempt has its own charge: where a
-    process was killed in the middle, the next one does not wait for it.
+    Steps and shares have a loss of zero, so each attempt can have its own charge. If a process
+    is killed during an attempt, the next attempt does not have to wait for it.
     """
     return replace(question, request=f"{question.release_key.hex()} {fresh_bytes(16).hex()}")
 
 
 def _known_place(quote: StreamQuote, place: Place) -> Place:
-    """Return where the stream is charged: as version 0.1.0 knew it, where it was then."""
+    """Return the place under whose policy the stream is charged.
+
+    A stream that version 0.1.0 charged continues under the policy of that version.
+    """
     if place.former is None:
         return place
     former = replace(place, policy=place.former, former=None)
     for known in (replace(place, former=None), former):
-        if place.ledger.stored(_asked(quote, known).release_key) is not None:
+        if place.ledger.stored(_charge_request(quote, known).release_key) is not None:
             return known
     return replace(place, former=None)
 
 
-def _asked(quote: StreamQuote, place: Place) -> ChargeRequest:
-    """What the ledger is told of the horizon; whoever declares the same pays for it once."""
+def _charge_request(quote: StreamQuote, place: Place) -> ChargeRequest:
+    """Return the charge for the whole horizon; an equal stream is charged only once."""
     question = ChargeRequest(
         targets=(Target(quote.population, quote.event),),
         principal=place.principal,

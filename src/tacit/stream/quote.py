@@ -1,4 +1,9 @@
-"""Which memory to give the noise of a stream: that with the least error at its worst step."""
+"""Price a stream over its whole horizon, without reading data.
+
+`price_stream` bounds the question of one step, chooses the noise factor with the smallest
+error at the worst step, and calibrates the noise to the loss of the whole horizon. The result,
+a `StreamQuote`, holds everything that is public about the stream.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -33,25 +38,31 @@ from tacit.stream.stream import Stream
 from tacit.stream.toeplitz import Buffered, Toeplitz
 
 BRANCHINGS = range(2, 9)
-"""Branches of a tree: with more, totals have more nodes, and steps are in fewer."""
+"""Branching factors to try for a tree.
+
+With more branches, a total is the sum of more nodes, but a step is in fewer nodes.
+"""
 
 LONGEST_MEMORY = 4096
-"""Steps up to which all noise is remembered; beyond, buffers are nearly as good, and small."""
+"""Number of steps up to which all past noise is stored.
+
+For longer streams, buffers have nearly the same error and need little storage.
+"""
 
 
 def norm_for(loss: core.Loss) -> core.Norm:
-    """The norm of the noise for a budget: Gaussian noise, or Laplace without a delta."""
+    """Return the norm for a loss: L2 (Gaussian noise), or L1 (Laplace) in pure epsilon."""
     if loss.measure is core.Measure.ZCDP or loss.delta:
         return core.Norm.L2
     return core.Norm.L1
 
 
 def choose_factor(window: Window, horizon: int, steps: int, norm: core.Norm) -> Factor:
-    """The memory for what is shown, where one unit moves at most ``steps`` steps.
+    """Return the factor with the least error, where a unit changes at most ``steps`` steps.
 
-    For a step by itself that is none. For totals it is the square root of sums, or buffers for
-    long streams, or a tree where noise is Laplace; but where a unit may be in all steps, fresh
-    noise at each is better again.
+    For single steps, independent noise is best. For running totals, the best factor is the
+    square root of the matrix of sums, or buffers for long streams, or a tree for Laplace noise.
+    Where a unit may be in all steps, independent noise at each step is best again.
 
     Example:
         >>> choose_factor(Window(None), 1000, 1, core.Norm.L1)
@@ -62,7 +73,10 @@ def choose_factor(window: Window, horizon: int, steps: int, norm: core.Norm) -> 
 
 
 def worst(factor: Factor, window: Window, steps: int, norm: core.Norm) -> float:
-    """The deviation at the worst step, where the loss allows a fresh draw one of 1."""
+    """Return the standard deviation at the worst step, for noise with sensitivity 1.
+
+    The unit is the standard deviation that the loss needs for a sensitivity of 1.
+    """
     one = core.Sensitivity.of(1, norm, core.Rule("a unit moves a step by 1"))
     return float(factor.moved(one, steps).amount) * float(factor.spread(window).max())
 
@@ -77,12 +91,14 @@ def _candidates(window: Window, horizon: int, norm: core.Norm) -> Iterator[Facto
         yield Buffered.square_root(horizon)
 
 
-# ------------------------------------------------------------------ bounded step
-# The question about one step, bounded: where a unit is in few steps, it is in its first.
+# ------------------------------------------------------------------ bounded plan of a step
+# If a stream limits the number of steps of a unit (``max_steps``), the unit counts in the
+# first steps in which it has rows. An engine finds these from the unit's rows in all periods so
+# far, which is why such rows must not be removed or changed later.
 
 
 def bounded_step(stream: Stream, number: int, catalog: core.Catalog) -> Bound:
-    """What an engine runs for the step ``number``.
+    """Return the bounded plan that an engine runs for step ``number``.
 
     Guarantee: over all steps, a unit counts in at most ``stream.steps`` of them, as long as no
     row of a period that is over is taken away or changed.
@@ -102,7 +118,10 @@ def _first_periods(stream: Stream, number: int, catalog: core.Catalog) -> FirstP
 
 
 def _within(day: core.Column, stream: Stream) -> None:
-    """Refuse periods beyond the bounds of days: clamped, they would be taken for others."""
+    """Raise for periods outside the bounds of the day column.
+
+    Days are clamped to these bounds, so that such periods would get the rows of other days.
+    """
     if day.bounds is None:
         return
     ends = [stream.periods.ends(number)[0] for number in (0, stream.horizon - 1)]
@@ -110,20 +129,20 @@ def _within(day: core.Column, stream: Stream) -> None:
     span = stream.periods.span
     if not span.start(low) <= ends[0] <= ends[1] <= high:
         raise InvalidValue(
-            f"The periods go from {ends[0]} to that of {ends[1]}, and {day.name!r} is declared "
-            f"to hold days from {low} to {high}; declare wider bounds, or fewer steps."
+            f"The first period starts on {ends[0]} and the last on {ends[1]}, but {day.name!r} "
+            f"is declared to hold days from {low} to {high}. Declare wider bounds, or fewer "
+            "steps."
         )
 
 
 # ------------------------------------------------------------------ quote
-# What a stream would do and cost, over its whole horizon: free, and without data.
 
 Noise = Gaussian | Laplace
 
 
 @dataclass(frozen=True, slots=True)
 class StreamTally:
-    """The fresh noise of one tally, and how far one unit moves a step of it."""
+    """The fresh noise of one tally, and the sensitivity of one step of the tally."""
 
     noise: Noise
     step: core.Sensitivity
@@ -133,8 +152,8 @@ class StreamTally:
 class StreamQuote:
     """A stream with its price.
 
-    ``event`` is all of the horizon, charged once; ``bound`` is the question about its first
-    step, from which those of others differ by their period.
+    ``event`` is the privacy event of the whole horizon, which is charged once. ``bound`` is the
+    bounded plan of the first step; the plans of other steps differ only in their period.
     """
 
     stream: Stream
@@ -149,22 +168,22 @@ class StreamQuote:
 
     event: core.Composed
     levels: tuple[tuple[int, core.Loss], ...]
-    """Steps that a unit counts in, and what such a one loses over the horizon."""
+    """Pairs of a number of steps, and the loss of a unit that counts in that many steps."""
 
     @property
     def noise_digest(self) -> str:
-        """A digest of the noise and of how far one unit moves what it is added to.
+        """A hash of the noise, the sensitivities and the number of groups.
 
-        Noise of later steps builds on that of earlier ones, so that a stream that would be
-        priced otherwise now, whatever the reason, must not go on.
+        The noise of a step depends on the noise of earlier steps. A stream whose price would
+        now be different, for whatever reason, must therefore not continue.
         """
         return sha256(f"{core.encode_event(self.event)}\n{self.groups}".encode()).hexdigest()
 
 
 def price_stream(stream: Stream, catalog: core.Catalog) -> StreamQuote:
-    """What ``stream`` would do within its loss.
+    """Return the quote of ``stream``: its plan, its noise and its privacy event.
 
-    Guarantee: no data is read, and the event's loss is within that of the stream.
+    Guarantee: no data is read, and the loss of the event is at most the loss of the stream.
     """
     question = canonical(stream.plan_of(0))
     bounded = bounded_step(stream, 0, catalog)
@@ -182,7 +201,7 @@ def price_stream(stream: Stream, catalog: core.Catalog) -> StreamQuote:
         step = next(part for part in each if part.norm is norm)
         chosen = choose_noise([factor.moved(step, moved)], groups, loss).mechanism
         if not isinstance(chosen, Gaussian | Laplace):
-            raise InternalError("A stream has Gaussian or Laplace noise.")
+            raise InternalError("The noise of a stream must be Gaussian or Laplace.")
         tallies.append(StreamTally(chosen, step))
     assumed = assumptions(bounded.plan.source, catalog)
     if stream.limited:
@@ -198,11 +217,11 @@ def price_stream(stream: Stream, catalog: core.Catalog) -> StreamQuote:
         moves = [(part.noise, factor.moved(part.step, most)) for part in tallies]
         return core.Composed(tuple(noise.event(move) for noise, move in moves))
 
-    def lost(steps: int) -> core.Loss:
+    def loss_over(steps: int) -> core.Loss:
         return loss_of(event(steps), stream.loss.measure, parts[-1].delta)
 
-    if not lost(stream.steps) <= stream.loss:
-        raise InternalError("A stream costs more than was asked for.")
+    if not loss_over(stream.steps) <= stream.loss:
+        raise InternalError("The event of a stream costs more than the loss that was given.")
     shown = {1, stream.window.steps or 1, stream.steps}
     return StreamQuote(
         stream=stream,
@@ -215,38 +234,39 @@ def price_stream(stream: Stream, catalog: core.Catalog) -> StreamQuote:
         price_delta=parts[-1].delta,
         assumptions=assumed,
         event=event(stream.steps),
-        levels=tuple((k, lost(k)) for k in sorted(shown) if k <= stream.steps),
+        levels=tuple((k, loss_over(k)) for k in sorted(shown) if k <= stream.steps),
     )
 
 
 def _check_kept(bounded: Bound, catalog: core.Catalog) -> None:
-    """Refuse to count units in a few steps where a copy keeps one row of each of them.
+    """Raise where a limit on steps meets a prepared copy with one row for each unit.
 
-    Which row that is follows from all rows that a unit has when the copy is made. Of a unit
-    that adds rows another may be kept in each copy, of another period each time: its earlier
-    periods are then not there to be found, and it would count in every step.
+    Which row the copy holds depends on all rows that the unit has when the copy is made. If a
+    unit gains rows, each new copy may hold a row of another period. The unit's earlier periods
+    are then not in the copy, and the unit would count in every step.
     """
     for name in bounded.plan.source.datasets:
         table = catalog.table(name)
         if isinstance(table, core.Dataset) and table.copy is not None and table.copy.unique:
             raise InvalidValue(
-                f"{name!r} is declared one_row, and its copy keeps one row of each unit as it "
-                "is then; whether a unit was in an earlier step cannot be seen in it. Leave "
-                "out max_steps, so that a unit may be in each step; or declare the table "
-                "without one_row."
+                f"{name!r} is declared one_row, so its copy holds one row of each unit, as it "
+                "was when the copy was made. Whether a unit was in an earlier step cannot be "
+                "seen in such a copy. Leave out max_steps, so that a unit may be in each step; "
+                "or declare the table without one_row."
             )
 
 
 def _groups(bounded: Bound) -> int:
-    """The number of groups, of a question that a stream can answer."""
+    """Return the number of groups, and raise for a question that a stream cannot answer."""
     if not all(isinstance(reading, TotalReading) for reading in bounded.readings):
         raise InvalidValue(
-            "A stream releases COUNT and SUM; a mean is their ratio: SUM(x) / COUNT(x)."
+            "A stream supports only COUNT and SUM. Ask for a mean as a ratio: "
+            "SUM(x) / COUNT(x)."
         )
     groups = group_count(bounded.plan)
     if groups is None:
         raise InvalidValue(
-            "The groups of a stream are public, the same at every step; declare the keys of "
-            "the columns that it is grouped by."
+            "The groups of a stream must be public and the same at every step. Declare the "
+            "keys of the columns that it is grouped by."
         )
     return groups

@@ -1,4 +1,10 @@
-"""The noise of a stream, sealed in the store before any step that uses it is released."""
+"""The noise of a stream, sealed in the store before any step that uses it is released.
+
+`KeptNoise` stores the noise of each step, so that a step that is computed again after a crash
+gets the same noise. `DrawnOnce` does this in memory, for one decision that may be recomputed
+after a lost race. In both cases, fresh noise at each attempt would let an attacker average
+several draws, or choose among them.
+"""
 
 import json
 from collections.abc import Callable
@@ -13,13 +19,15 @@ from tacit.stream.factor import Factor, Memory
 
 
 class KeptNoise:
-    """Noise by step: drawn once each, in order, durable and sealed before it is handed out.
+    """Noise by step: drawn once, in order, and stored sealed before it is returned.
 
-    A factor that remembers all noise has a state for each step; any other has one state, whose
-    version counts the steps, and of which what is past is gone.
+    For a factor that remembers all noise, each step has its own state in the store. For other
+    factors there is one state, whose version is the number of steps; the noise of past steps
+    is overwritten.
 
-    Guarantee: whoever asks for a step, and however often, is given the same noise, also after a
-    crash; of two who draw it at once, one is heard. `Conflict` says that the step is past.
+    Guarantee: every request for a step returns the same noise, also after a crash. If two
+    processes draw the noise of a step at once, both get the draw that was stored first.
+    `Conflict` is raised for a step whose noise has been overwritten.
     """
 
     def __init__(self, states: States, name: str, factor: Factor) -> None:
@@ -28,34 +36,39 @@ class KeptNoise:
         self._factor = factor
         self._memory: Memory = ()
         self._read = 0
-        """How many steps the memory of a growing factor holds."""
+        """Number of steps in the memory of a factor that grows."""
 
     def at(self, number: int, draw: Callable[[], Integers]) -> Integers:
-        """The noise of the step ``number``; ``draw`` gives fresh noise where it has none."""
+        """Return the noise of step ``number``, and call ``draw`` if it is not yet stored."""
         if self._factor.grows:
-            return self._of_history(number, draw)
+            return self._noise_with_history(number, draw)
         found = self._states.find(self._name)
         if found.version == number:
-            memory = _decoded(found)[1:] if number else ()
-            found = self._drawn(self._name, found, number, memory, draw)
+            memory = _decode(found)[1:] if number else ()
+            found = self._draw_and_store(self._name, found, number, memory, draw)
         if found.version != number + 1:
-            raise Conflict("This step of a stream was released before; look it up.")
-        return _decoded(found)[0]
+            raise Conflict(
+                "This step of the stream was released before. Read its stored release."
+            )
+        return _decode(found)[0]
 
-    def _of_history(self, number: int, draw: Callable[[], Integers]) -> Integers:
+    def _noise_with_history(self, number: int, draw: Callable[[], Integers]) -> Integers:
         while self._read < number:
             found = self._states.find(self._place(self._read))
             if not found.version:
-                raise InvalidValue("Steps of a stream are drawn in order.")
-            self._memory = (*self._memory, _decoded(found)[0])
+                raise InvalidValue(
+                    "The noise of an earlier step is missing. Release the steps of a stream "
+                    "in order."
+                )
+            self._memory = (*self._memory, _decode(found)[0])
             self._read += 1
         place = self._place(number)
         found = self._states.find(place)
         if not found.version:
-            found = self._drawn(place, found, number, self._memory[:number], draw)
-        return _decoded(found)[0]
+            found = self._draw_and_store(place, found, number, self._memory[:number], draw)
+        return _decode(found)[0]
 
-    def _drawn(
+    def _draw_and_store(
         self,
         place: str,
         seen: State,
@@ -63,9 +76,9 @@ class KeptNoise:
         memory: Memory,
         draw: Callable[[], Integers],
     ) -> State:
-        """The state with the noise of a step in it: ours, or that of who was sooner."""
+        """Store fresh noise, and return the state: ours, or the one of a faster process."""
         noise, after = self._factor.next(number, memory, draw())
-        value = _encoded((noise, *(() if self._factor.grows else after)))
+        value = _encode((noise, *(() if self._factor.grows else after)))
         try:
             return self._states.change(place, seen, value)
         except Conflict:
@@ -75,23 +88,23 @@ class KeptNoise:
         return f"{self._name}, step {number}"
 
 
-def _encoded(arrays: Memory) -> bytes:
+def _encode(arrays: Memory) -> bytes:
     return json.dumps([array.tolist() for array in arrays], separators=(",", ":")).encode()
 
 
-def _decoded(state: State) -> Memory:
+def _decode(state: State) -> Memory:
     return tuple(packed(numbers) for numbers in json.loads(state.value))
 
 
-# ------------------------------------------------------------------ drawn once
-# Words of entropy that are drawn once, and read again from the start as often as needed.
+# ------------------------------------------------------------------ replayable entropy
 
 
 class DrawnOnce:
-    """The entropy of one decision, which may have to be computed more than once.
+    """An entropy source that can be rewound, for a decision that may be computed again.
 
-    A decision that loses a race is computed again by the state that the winner wrote. It uses
-    the noise that it had: fresh noise for each attempt would be a choice among draws.
+    A decision that loses a race is computed again from the state that the winner wrote. It
+    must use the random words of its first attempt: with fresh words, an attacker could choose
+    among several draws.
 
     Example:
         >>> from tacit.numeric.entropy import SystemEntropy
@@ -109,11 +122,11 @@ class DrawnOnce:
 
     @property
     def word_bits(self) -> int:
-        """The width of a word."""
+        """Number of random bits in a word."""
         return self._entropy.word_bits
 
     def words(self, count: int) -> Words:
-        """Return the next ``count`` words; those beyond all that were drawn are fresh."""
+        """Return the next ``count`` words, and draw fresh ones only after all stored words."""
         end = self._read + count
         missing = end - len(self._drawn)
         if missing > 0:

@@ -1,4 +1,9 @@
-"""One step of a stream: what leaves, and how it is made of secrets and kept noise."""
+"""One step of a stream: its stored form, its computation, and the table that is shown.
+
+A `Step` holds the noisy running totals after a period. `released_step` computes it from the
+engine's secret tallies and the stored noise. `table_of` turns one step, or the difference of
+two, into a table with confidence intervals; this is post-processing and costs nothing.
+"""
 
 import json
 from collections.abc import Sequence
@@ -36,17 +41,17 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What is public after a step: the noisy totals of each tally so far, group by group.
+    """The public result of a step: the noisy running total of each tally, for each group.
 
-    They are whole numbers of parts of 2**-bits. What is shown of any window is a difference of
-    two of them, and costs nothing.
+    Totals are integers in units of 2**-bits. The sum over any window is the difference of two
+    totals, and costs nothing.
     """
 
     number: int
     totals: tuple[Integers, ...]
 
     def encode(self) -> bytes:
-        """The canonical bytes, which the ledger keeps."""
+        """Return the canonical bytes, which the ledger stores."""
         stored = {
             "tacit stream step": FORMAT,
             "number": self.number,
@@ -56,29 +61,31 @@ class Step:
 
     @classmethod
     def decode(cls, stored: bytes) -> "Step":
-        """The step whose bytes are ``stored``."""
+        """Return the step whose encoding is ``stored``."""
         try:
             value = json.loads(stored)
             return cls(value["number"], tuple(packed(total) for total in value["totals"]))
         except (KeyError, TypeError, ValueError) as error:
-            raise InvalidValue("These are not the bytes of a step of a stream.") from error
+            raise InvalidValue(
+                "The stored bytes cannot be decoded as a step of a stream."
+            ) from error
 
 
 @dataclass(frozen=True, slots=True)
 class AddKept:
-    """The draw of a stream: values, in parts of 2**-bits, and the noise that is kept for them.
+    """Addition of the stored noise to values, in units of 2**-bits.
 
-    Guarantee: the sum is that of the integers, however large.
+    Guarantee: the sum is exact, however large the integers are.
     """
 
     noise: Integers
     bits: int
 
     def __call__(self, values: Integers, entropy: Entropy) -> Integers:
-        """The values with their noise; nothing is drawn here."""
+        """Return the values with their noise; the entropy is not used."""
         del entropy
         if values.shape != self.noise.shape:
-            raise InternalError("A step has as much noise as it has values.")
+            raise InternalError("A step must have one noise value for each of its values.")
         if _within(values, INT64_BITS - self.bits) and _within(self.noise, INT64_BITS):
             summed: Integers = values.astype(np.int64) * 2**self.bits + self.noise
             return summed
@@ -90,7 +97,7 @@ def _within(values: Integers, bits: int) -> bool:
 
 
 def fresh_noise(quote: StreamQuote, entropy: Entropy) -> Integers:
-    """A fresh draw for each number of a step, tally after tally."""
+    """Draw fresh noise for each number of a step, tally after tally."""
     samplers = [_sampler(part.noise) for part in quote.tallies]
     return np.concatenate([each.draw(entropy, quote.groups) for each in samplers])
 
@@ -108,7 +115,7 @@ def released_step(
     table: SecretTable,
     gateway: Gateway,
 ) -> Step:
-    """The step after ``before``: what the engine found in its period, with its kept noise."""
+    """Return the step after ``before``: the engine's tallies of its period, plus the noise."""
     parts = np.split(noise, len(quote.tallies))
     nothing = (np.zeros(quote.groups, dtype=np.int64),) * len(parts)
     earlier = nothing if before is None else before.totals
@@ -121,22 +128,21 @@ def released_step(
     return Step(0 if before is None else before.number + 1, tuple(totals))
 
 
-# ------------------------------------------------------------------ reach
-# How far what a stream shows can lie from the exact number of its window.
+# ------------------------------------------------------------------ margin of error
 
 MARGIN = 1 + 1e-9
-"""More than the floats of a deviation can be wrong by."""
+"""Safety factor that is larger than the floating-point error of a standard deviation."""
 
 RATES = [place / 1000 for place in range(1, 1000)]
-"""Where the bound on a tail is looked for, as parts of the rate of one draw."""
+"""Candidate rates at which Chernoff's bound is evaluated, relative to the rate of one draw."""
 
 
 def reach(
     noise: Gaussian | Laplace, spread: float, bits: int, horizon: int, confidence: Fraction
 ) -> Fraction:
-    """What a shown number errs by at most, with this probability, in steps of its grid.
+    """Return the margin of error of a shown number at ``confidence``, in steps of its grid.
 
-    ``spread`` is the deviation of what is shown, in deviations of a draw.
+    ``spread`` is the standard deviation of the shown number, relative to that of one draw.
 
     Example:
         >>> reach(Laplace(Fraction(10)), 1.0, 0, 52, Fraction("0.95"))
@@ -145,32 +151,36 @@ def reach(
     if spread == 1 and not bits:
         return noise.error(confidence)
     if isinstance(noise, Laplace):
-        return Fraction(_of_laplace(float(noise.scale), spread**2, float(1 - confidence)))
+        doubt = float(1 - confidence)
+        return Fraction(_laplace_sum_tail(float(noise.scale), spread**2, doubt))
     deviation = sqrt(noise.variance) * spread * MARGIN
     found = deviation * NormalDist().inv_cdf(float(1 + confidence) / 2)
-    # whole noise has whole reaches; other is rounded at each step, and mostly forgets it
+    # Without fraction bits the noise is an integer, and so is its bound. With fraction bits,
+    # every step adds a rounding error, most of which decays in later steps.
     return Fraction(ceil(found)) if not bits else Fraction(found + 2 * sqrt(horizon) / 2**bits)
 
 
-def _of_laplace(scale: float, draws: float, doubt: float) -> int:
-    """By Chernoff's bound, for the sum of so many draws; discrete ones have thinner tails."""
+def _laplace_sum_tail(scale: float, draws: float, doubt: float) -> int:
+    """Return a bound that a sum of Laplace draws exceeds with probability at most ``doubt``.
+
+    It is Chernoff's bound for continuous Laplace noise; discrete noise has thinner tails.
+    """
     bounds = [(log(2 / doubt) - draws * log1p(-(rate**2))) / rate for rate in RATES]
     return ceil(scale * min(bounds) * MARGIN)
 
 
-# ------------------------------------------------------------------ table
-# What a step shows: a table with intervals, and under which policy it was released.
+# ------------------------------------------------------------------ table of a step
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class StreamRelease(Release):
-    """The table of one step, and the policy as sentences."""
+    """The table of one step, with the stream's policy in sentences."""
 
     policy: tuple[str, ...]
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The guarantee, which is that of the whole horizon, and for whom."""
+        """The guarantee of the whole horizon, and the policy that says whom it protects."""
         return (str(self.guarantee), *self.policy)
 
 
@@ -181,13 +191,13 @@ def table_of(
     receipt: bytes,
     noted: tuple[str, ...] = (),
 ) -> StreamRelease:
-    """The table that ``step`` shows, where the window begins after the step ``earlier``.
+    """Return the table that is shown at ``step``, for a window that begins after ``earlier``.
 
-    Its guarantee adds what was ``noted`` of earlier answers about the same people.
+    The guarantee includes ``noted``, the assumptions of earlier answers about the same people.
     """
     plan, groups = quote.question.plan, public_groups(quote.bound.plan)
     if groups is None:
-        raise InternalError("The groups of a stream are public.")
+        raise InternalError("The groups of a stream must be public.")
     keys = [
         ReleasedColumn(key.name, tuple(map(itemgetter(place), groups)))
         for place, key in enumerate(plan.keys)
@@ -208,7 +218,10 @@ def table_of(
 
 
 def policy_of(quote: StreamQuote) -> tuple[str, ...]:
-    """Whom the loss speaks of, and what others lose: by how many steps they are in."""
+    """Return sentences that state whom the loss applies to.
+
+    They also list the loss of a unit by the number of steps that the unit counts in.
+    """
     stream, unit = quote.stream, quote.population.unit.name
     span = stream.periods.span.value.lower()
     whole = f"{stream.horizon} {span}s"
@@ -233,7 +246,10 @@ def policy_of(quote: StreamQuote) -> tuple[str, ...]:
 
 
 def expected(quote: StreamQuote) -> tuple[str, ...]:
-    """How far numbers will miss in the first step and in the last; known without data."""
+    """Return the expected margin of error in the first and last step, for each output.
+
+    It is computed without data.
+    """
     span = quote.stream.periods.span.value.lower()
     pairs = zip(quote.question.plan.measures, quote.bound.readings, strict=True)
     readings = {Field(measure.name): reading for measure, reading in pairs}
@@ -242,17 +258,18 @@ def expected(quote: StreamQuote) -> tuple[str, ...]:
         found = output.expression
         reading = readings.get(found) if isinstance(found, Field) else None
         if isinstance(reading, TotalReading):
-            ends = [_misses(reading, quote, place) for place in (0, quote.stream.horizon - 1)]
+            steps = (0, quote.stream.horizon - 1)
+            ends = [_margin_of_error(reading, quote, number) for number in steps]
             first, last = (cell(far, (Fraction(0), 2 * far)) for far in ends)
             far = first if first == last else f"{first} in the first {span}, {last} in the last"
-            lines.append(f"{output.name} misses by at most {far}, with 95%.")
+            lines.append(f"{output.name} has a margin of error (95%) of at most {far}.")
     return tuple(lines)
 
 
 def _column(
     name: str, reading: TotalReading, quote: StreamQuote, step: Step, earlier: Step | None
 ) -> ReleasedColumn:
-    factor, far = quote.factor, _misses(reading, quote, step.number)
+    factor, far = quote.factor, _margin_of_error(reading, quote, step.number)
     shown = step.totals[reading.tally]
     if earlier is not None:
         shown = shown.astype(object) - earlier.totals[reading.tally].astype(object)
@@ -262,8 +279,8 @@ def _column(
     return ReleasedColumn(name, tuple(values), intervals, CONFIDENCE)
 
 
-def _misses(reading: TotalReading, quote: StreamQuote, number: int) -> Fraction:
-    """What a number that the step ``number`` shows errs by at most, nearly always."""
+def _margin_of_error(reading: TotalReading, quote: StreamQuote, number: int) -> Fraction:
+    """Return the margin of error, at `CONFIDENCE`, of a number that step ``number`` shows."""
     factor = quote.factor
     around = reach(
         quote.tallies[reading.tally].noise,
@@ -280,14 +297,16 @@ def _spread(factor: Factor, window: Window) -> tuple[float, ...]:
     return tuple(factor.spread(window).tolist())
 
 
-# ------------------------------------------------------------------ history
-# The tables of many steps, one below the other.
+# ------------------------------------------------------------------ tables of many steps
 
 
 def history(tables: Sequence[StreamRelease], periods: Periods, first: int = 0) -> StreamRelease:
-    """The tables of steps from ``first`` on as one, each beside the first day of its period."""
+    """Return one table with the rows of all ``tables``, the releases of steps from ``first``.
+
+    A first column holds the first day of each row's period.
+    """
     if not tables:
-        raise InvalidValue("No step of this stream is released yet.")
+        raise InvalidValue("No step of this stream is released yet. Release a step first.")
     days = [
         periods.ends(number)[0].isoformat()
         for number, table in enumerate(tables, first)

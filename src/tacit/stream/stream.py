@@ -1,4 +1,9 @@
-"""A question that is answered again and again: what is declared of it, once."""
+"""The declaration of a stream: a question, its periods, its window and its total loss.
+
+The file also checks that the data of a period is complete before the period is released:
+`check_over` compares the period with today's date, and `check_covered` with the epochs of the
+tables and the dates of their prepared copies.
+"""
 
 import re
 from bisect import bisect_right
@@ -32,7 +37,9 @@ MONTHS = {Span.MONTHS: 1, Span.QUARTERS: 3, Span.YEARS: 12}
 
 @dataclass(frozen=True, slots=True)
 class Periods:
-    """The steps of a stream: periods of a column of days, from that of ``first`` on.
+    """The steps of a stream: consecutive periods of a day column.
+
+    The first period is the one that contains the day ``first``.
 
     Example:
         >>> weeks = Periods("day", Span.WEEKS, date(2026, 1, 7), 52)
@@ -48,17 +55,17 @@ class Periods:
     def __post_init__(self) -> None:
         if not 1 <= self.horizon <= MOST_STEPS:
             raise InvalidValue(
-                f"A stream has 1 to {MOST_STEPS} steps, and {self.horizon} were given."
+                f"A stream must have 1 to {MOST_STEPS} steps, but {self.horizon} were given."
             )
 
     def ends(self, number: int) -> tuple[date, date]:
-        """The first day of a period, counted from 0 on, and the first one after it."""
+        """Return the first day of period ``number``, from 0, and the first day after it."""
         if not 0 <= number < self.horizon:
             raise InvalidValue(f"This stream has steps 0 to {self.horizon - 1}, not {number}.")
         return self._start(number), self._start(number + 1)
 
     def due(self, today: date, wait: int = 0) -> int:
-        """How many periods are over, and were so ``wait`` days ago."""
+        """Return the number of periods that ended at least ``wait`` days before ``today``."""
         seen = today - timedelta(days=wait)
         return bisect_right(range(1, self.horizon + 1), seen, key=self._start)
 
@@ -76,15 +83,15 @@ STREAMS = PLANS.with_more(
         Window: StoredForm("Window", ("steps",)),
     }
 )
-"""The stored forms of a stream's question and of its steps; see `tacit.plan.canonical_form`."""
+"""Stored forms of the plan, the periods and the window; see `tacit.plan.canonical_form`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A question, its periods, what is shown of them, and what all of it together may lose.
+    """A repeated question: its plan, its periods, its window, and the loss of all steps.
 
-    A unit counts in ``max_steps`` steps at most, the first in which it has rows; None is all of
-    them, and assumes nothing.
+    A unit counts in at most ``max_steps`` steps, the first ones in which it has rows. None
+    means all steps, and needs no assumption about how rows change.
     """
 
     plan: Plan
@@ -96,8 +103,8 @@ class Stream:
     def __post_init__(self) -> None:
         if not 1 <= self.steps <= self.horizon:
             raise InvalidValue(
-                f"A unit is in 1 to {self.horizon} steps, and max_steps={self.max_steps} was "
-                "given."
+                f"max_steps must be 1 to {self.horizon}, the number of steps, but "
+                f"max_steps={self.max_steps} was given."
             )
 
     @property
@@ -107,7 +114,7 @@ class Stream:
 
     @property
     def steps(self) -> int:
-        """The most steps that one unit counts in."""
+        """The largest number of steps in which one unit counts."""
         return self.horizon if self.max_steps is None else self.max_steps
 
     @property
@@ -117,7 +124,7 @@ class Stream:
 
     @property
     def hash(self) -> bytes:
-        """What the stream is known by: equal ones are charged once."""
+        """The hash that identifies the stream. Streams with equal hashes are charged once."""
         asked = canonical(self.plan)
         said = text((asked.plan, *self._declared), STREAMS)
         return sha256(f"tacit stream 1\n{said}".encode()).digest()
@@ -127,10 +134,11 @@ class Stream:
         return self.periods, self.window, self.max_steps
 
     def plan_of(self, number: int) -> Plan:
-        """The question about one step: its rows are those of that period.
+        """Return the plan of one step, which reads the rows of that period.
 
-        Where a unit is in few steps they are those of all periods so far, among which an engine
-        finds the first of each unit; see `tacit.stream.quote`.
+        If ``max_steps`` limits the steps of a unit, the plan reads the rows of all periods so
+        far, from which an engine finds the first periods of each unit; see
+        `tacit.stream.quote`.
         """
         start, after = self.periods.ends(number)
         if self.limited:
@@ -146,11 +154,9 @@ class Stream:
         return Plan(Filter(plan.source, within), plan.keys, plan.measures, plan.post)
 
 
-# ------------------------------------------------------------------ covered
-# Whether the data of a period is there: the period is over, and the table covers it.
-#
-# What a step releases is final. Released too early, or from a copy that was made before the
-# period ended, it would say for ever that nobody came.
+# ------------------------------------------------------------------ completeness of the data
+# The release of a step is final. If a step were released too early, or from a copy that was
+# made before the period ended, it would state forever that the missing rows do not exist.
 
 _LABEL = re.compile(
     r"(?P<year>\d{4})"
@@ -160,24 +166,24 @@ _DECEMBER = 12
 
 
 def check_over(periods: Periods, number: int, today: date) -> None:
-    """Refuse a step whose period is not over on the day ``today``."""
+    """Raise for a step whose period is not over on the day ``today``."""
     start, after = periods.ends(number)
     if today < after:
         raise InvalidValue(
             f"The {_span(periods)} of {start} is over on {after}, and today is {today}: its "
-            "data is not complete, and what is released of it is final. Release it then."
+            f"data is not complete, and a release is final. Release it on {after} or later."
         )
 
 
 def check_covered(
     periods: Periods, number: int, catalog: Catalog, tables: Iterable[str]
 ) -> None:
-    """Refuse a step of a period that a table is not declared to cover.
+    """Raise for a step of a period that a table is not declared to cover.
 
-    A table is read as it stands, unless its epoch is named by a day, week, month, quarter or
-    year: then it covers the time up to the end of that. A copy covers nothing that its epoch
-    does not name, and nothing after the day on which it was made; one of which no day is known
-    covers nothing.
+    If the epoch of a table is named by a day, week, month, quarter or year, the table covers
+    the time up to the end of it. A table whose epoch has another name is taken as complete. A
+    prepared copy must have an epoch that names a time, and it covers nothing after the day on
+    which it was made. A copy whose date is not known covers nothing.
     """
     start, after = periods.ends(number)
     for name in tables:
@@ -187,29 +193,32 @@ def check_covered(
         label = table.epoch.label
         made = None if table.copy is None else table.copy.made
         if table.copy is not None and (made is None or made < after):
-            day = "a day that nobody knows" if made is None else made
+            day = "an unknown day" if made is None else made
             raise InvalidValue(
-                f"The {_span(periods)} of {start} goes up to {after - timedelta(days=1)}, and "
-                f"the copy of {name!r} was made on {day}, so that rows may be "
-                f"missing. What is released is final; make the copy anew: tacit prepare {name}"
+                f"The {_span(periods)} of {start} goes up to {after - timedelta(days=1)}, but "
+                f"the copy of {name!r} was made on {day}, so that rows may be missing. A "
+                f"release is final. Make the copy again: tacit prepare {name}"
             )
         until = covered_until(label)
         if until is None and table.copy is None:
             continue
         if until is None or until < after:
-            told = "does not say up to which day it is complete" if until is None else "ends"
+            reason = "does not say up to which day it is complete" if until is None else "ends"
             ended = "" if until is None else f" on {until - timedelta(days=1)}"
             raise InvalidValue(
-                f"The {_span(periods)} of {start} goes up to {after - timedelta(days=1)}, and "
-                f"{name!r} is of epoch {label!r}, which {told}{ended}. What is released of it "
-                "is final, so it must be there: declare an epoch that covers it, such as "
-                f'epoch = "{after - timedelta(days=1)}", record it by `tacit apply`, and where '
-                f"the table has a copy, make it anew: tacit prepare {name}"
+                f"The {_span(periods)} of {start} goes up to {after - timedelta(days=1)}, but "
+                f"{name!r} is of epoch {label!r}, which {reason}{ended}. A release is final, "
+                "so all rows of the period must be in the table. Declare an epoch that covers "
+                f'the period, such as epoch = "{after - timedelta(days=1)}", and record it '
+                "with `tacit apply`. If the table has a copy, make the copy again: "
+                f"tacit prepare {name}"
             )
 
 
 def covered_until(label: str) -> date | None:
-    """Return the first day after the time that an epoch is named by; None for other names.
+    """Return the first day after the time that an epoch's label names, or None.
+
+    None is returned for a label that does not name a day, week, month, quarter or year.
 
     Example:
         >>> [covered_until(label).isoformat() for label in ("2026-02-09", "2026-W07", "2026")]

@@ -1,22 +1,28 @@
-"""Noise with the memory of a Toeplitz matrix of integers; its square root of sums by default.
+"""Correlated Gaussian noise for streams: Toeplitz matrices, and their buffered approximation.
 
-The released number of step t, in parts of 2**-bits, is u(t) = 2**bits * x(t) + v(t), with
+Both factors release u(t) = 2**bits * x(t) + v(t) at step t, in units of 2**-bits, where x(t) is
+the secret value, v(t) is the correlated noise and z(t) is fresh noise. They differ in how v(t)
+depends on the past.
+
+`Toeplitz` stores all past noise. With the integer coefficients c(k) of a lower triangular
+Toeplitz matrix,
 
     v(t) = round((2**bits * z(t) - c(1) v(t-1) - c(2) v(t-2) - ...) / c(0)).
 
-Put u - 2**bits * x in place of v: the same rounding turns y(t) = c(0) x(t) + c(1) x(t-1) + ...
-+ z(t) and the u before into u(t), because whole x pass through a rounding unchanged. So all
-that is released is computed from y, which is integers with noise, and nothing else.
+Why this is private: replace v by u - 2**bits * x in this formula. An integer can be moved out
+of a rounding unchanged, so the formula computes u(t) from the earlier u and from
+y(t) = c(0) x(t) + c(1) x(t-1) + ... + z(t). All releases are therefore post-processing of y,
+which is a vector of integers with independent noise.
 
-Noise whose memory is a few buffers, however long the stream: buffered linear Toeplitz.
-
-In parts of 2**-bits, u(t) = 2**bits * x(t) + v(t) is released, with
+`Buffered` (buffered linear Toeplitz) stores a few buffers s(j), however long the stream is.
+With weights w(j) and decays d(j),
 
     v(t) = z(t) - round(sum of w(j) * s(j, t)),    s(j, t+1) = round(d(j) * s(j, t)) + v(t).
 
-Given all that was released before, u(t) is an integer that depends on x, plus fresh noise. One
-unit moves that integer by what the matrix C with c(k) = sum of w(j) * d(j)**(k-1) says, and by
-the rounding of two trajectories besides, which never differ by more than 1 at a rounding.
+Why this is private: given all earlier releases, u(t) is an integer that depends on x, plus
+fresh noise. One unit changes that integer by the amount that follows from the matrix C with
+c(k) = sum of w(j) * d(j)**(k-1), and by rounding. Rounding adds at most 1 to the difference of
+two trajectories each time.
 """
 
 from dataclasses import dataclass
@@ -34,25 +40,25 @@ from tacit.numeric import sqrt_bounds
 from tacit.stream.factor import Memory, Numbers, Window, spread
 
 MATRIX_BITS = 16
-"""Fraction bits of the matrix: from 16 on, rounding it costs less than 10**-8 of the error."""
+"""Fraction bits of the matrix. With 16 or more, rounding adds less than 10**-8 to the error."""
 
 SPARE_BITS = 64
-"""Bits beyond these, so that what is rounded does not depend on floats."""
+"""Extra bits in the computation of the coefficients, so that it does not depend on floats."""
 
 ROOM = 2**61
-"""Sums below this fit 64 bits, also doubled."""
+"""Sums below this bound fit in 64 bits, even after they are doubled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Toeplitz:
-    """A lower triangular matrix of integers, the same down each diagonal.
+    """A factor with a lower triangular integer matrix that is constant along each diagonal.
 
-    ``coefficients`` are its first column, or the start of it where 0 follows: none below 0, and
-    none above the one before.
+    ``coefficients`` are the first column of the matrix, without zeros at its end. They must not
+    be negative, and must not increase.
 
-    Guarantee: see `tacit.stream.factor.Factor`. A unit that moves k steps moves what is noised
-    most where these are the first k in a row: two columns overlap the more the earlier and the
-    nearer they are.
+    Guarantee: see `tacit.stream.factor.Factor`. A unit that changes k steps changes C x most
+    where these are the first k steps: the overlap of two columns is larger the earlier and the
+    nearer to each other they are.
     Reference: Fichtenberger, Henzinger, Upadhyay 2023 (the square root); Kalinin, Lampert 2024,
     theorem 2 (k steps).
 
@@ -69,15 +75,24 @@ class Toeplitz:
         first, *rest = self.coefficients
         pairs = zip(self.coefficients, rest, strict=False)
         if first < 1 or any(not 0 <= after <= before for before, after in pairs):
-            raise InvalidValue("Coefficients begin above 0, and never rise or fall below 0.")
+            raise InvalidValue(
+                "The coefficients are not valid: the first must be above 0, and the others "
+                "must not increase or be negative."
+            )
         if not len(self.coefficients) <= self.horizon:
-            raise InvalidValue(f"A horizon of {self.horizon} steps has no more coefficients.")
+            raise InvalidValue(
+                f"There are too many coefficients: a horizon of {self.horizon} steps has at "
+                "most one for each step."
+            )
 
     @classmethod
     def square_root(
         cls, horizon: int, length: int | None = None, bits: int = MATRIX_BITS
     ) -> "Toeplitz":
-        """The square root of running sums, rounded; or its first ``length`` coefficients."""
+        """Return the rounded square root of the matrix of running sums.
+
+        With ``length``, only the first ``length`` coefficients are used.
+        """
         found, exact = [], 1 << (MATRIX_BITS + SPARE_BITS)
         for place in range(min(horizon, length or horizon)):
             exact = exact * (2 * place - 1) // (2 * place) if place else exact
@@ -86,16 +101,16 @@ class Toeplitz:
 
     @classmethod
     def independent(cls, horizon: int) -> "Toeplitz":
-        """Noise without a memory."""
+        """Return the factor of independent noise, which has no memory."""
         return cls((1,), horizon, 0)
 
     @property
     def grows(self) -> bool:
-        """Whether any step before is remembered."""
+        """Whether past noise is stored."""
         return len(self.coefficients) > 1
 
     def moved(self, step: Sensitivity, steps: int) -> Sensitivity:
-        """The norm of the first ``steps`` columns together, in the integers themselves."""
+        """Return the sensitivity: the norm of the sum of the first ``steps`` columns."""
         rule = Rule(
             "the first columns of the rounded matrix together, times what one step moves",
             (f"steps={steps}", f"horizon={self.horizon}"),
@@ -108,22 +123,22 @@ class Toeplitz:
         return Sensitivity(step.square * square, step.norm, rule)
 
     def next(self, number: int, memory: Memory, fresh: Integers) -> tuple[Integers, Memory]:
-        """The noise of the step ``number``, and all noise so far."""
+        """Return the noise of the next step, and the noise of all steps so far."""
         del number
         first, *rest = self.coefficients
         recalled = memory[::-1][: len(rest)]
         terms = [2**self.bits, *(-each for each in rest[: len(recalled)])]
-        total = _combined(terms, (fresh, *recalled))
+        total = _linear_combination(terms, (fresh, *recalled))
         noise = narrowed((2 * total + first) // (2 * first))
         return noise, (*memory, noise) if self.grows else ()
 
     def spread(self, window: Window) -> Numbers:
-        """The deviations of what is shown, by the inverse of the rounded matrix."""
+        """Return the standard deviations, from the inverse of the rounded matrix."""
         return spread(_toeplitz_response(self.coefficients, self.horizon), window)
 
 
 def column_square(coefficients: tuple[int, ...], horizon: int, steps: int) -> int:
-    """The square of the norm of the first ``steps`` columns added up, exactly.
+    """Return the exact squared norm of the sum of the first ``steps`` columns.
 
     Example:
         >>> column_square((2, 1), horizon=3, steps=1), column_square((2, 1), 3, 3)
@@ -134,8 +149,8 @@ def column_square(coefficients: tuple[int, ...], horizon: int, steps: int) -> in
     return sum((sums[t + 1] - sums[max(0, t + 1 - steps)]) ** 2 for t in range(horizon))
 
 
-def _combined(coefficients: list[int], noises: Memory) -> Integers:
-    """The sum of noises times coefficients: in 64 bits where a bound says that it fits."""
+def _linear_combination(coefficients: list[int], noises: Memory) -> Integers:
+    """Return the sum of noises times coefficients, in 64 bits if a bound shows that it fits."""
     largest = max(int(np.abs(noise).max(initial=0)) for noise in noises)
     kind = np.int64 if largest * sum(map(abs, coefficients)) < ROOM else object
     combined: Integers = np.array(coefficients, dtype=kind) @ np.array(noises, dtype=kind)
@@ -144,7 +159,7 @@ def _combined(coefficients: list[int], noises: Memory) -> Integers:
 
 @lru_cache(maxsize=64)
 def _toeplitz_response(coefficients: tuple[int, ...], horizon: int) -> Numbers:
-    """The first column of the inverse."""
+    """Return the first column of the inverse matrix."""
     first = float(coefficients[0])
     rest = np.array(coefficients[1:], dtype=np.float64) / first
     response = np.zeros(horizon)
@@ -155,8 +170,10 @@ def _toeplitz_response(coefficients: tuple[int, ...], horizon: int) -> Numbers:
     return response
 
 
+# ------------------------------------------------------------------ buffered linear Toeplitz
+
 RELEASE_BITS = 28
-"""Parts of a released number: rounding adds less than a thousandth to the sensitivity."""
+"""Fraction bits of a released number: rounding adds below 0.1% to the sensitivity."""
 
 FINE = 30
 """Fraction bits of weights and decays."""
@@ -165,23 +182,25 @@ COEFFICIENT_BITS = 40
 """Fraction bits of the coefficients that bound the sensitivity from above."""
 
 BUFFERS = 6
-"""Within 1% of the square root's own error up to 10**6 steps."""
+"""Number of buffers: the error is within 1% of the square root's, up to 10**6 steps."""
 
 FIRST_NODE, BEYOND = 0.0, 3.0
-"""Where the nodes of the quadrature begin, and how far beyond the log of the horizon they end;
-by search, at 2 * 10**4 steps."""
+"""First node of the quadrature, and distance of its last node beyond the log of the horizon.
+
+Both were found by a search at 2 * 10**4 steps.
+"""
 
 WIDE = 2**60
-"""From here on Python's integers are used, so that one addition fits 64 bits."""
+"""From this size on, Python integers are used; below it, one addition fits in 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Buffered:
-    """Buffers with ``weights`` and ``decays``, in parts of 2**-FINE.
+    """A factor with a few buffers, whose ``weights`` and ``decays`` are in units of 2**-FINE.
 
-    Guarantee: see `tacit.stream.factor.Factor`; the sensitivity holds whatever was released
-    before, roundings included, so that losses add up as for questions that are chosen one after
-    the other (Feldman, Zrnic 2021).
+    Guarantee: see `tacit.stream.factor.Factor`. The sensitivity bound includes roundings and
+    holds for every sequence of earlier releases, so that losses add up under adaptive
+    composition (Feldman, Zrnic 2021).
     Reference: McMahan, Pillutla 2024; Dvijotham, McMahan, Pillutla, Steinke, Thakurta 2024.
 
     Example:
@@ -196,9 +215,10 @@ class Buffered:
 
     @classmethod
     def square_root(cls, horizon: int, buffers: int = BUFFERS) -> "Buffered":
-        """Buffers that follow the square root of running sums.
+        """Return buffers that approximate the square root of the matrix of running sums.
 
-        Its coefficients are an integral of powers, which a few logistic nodes sum up:
+        The coefficients of the square root are an integral of powers, which a quadrature with
+        a few nodes on a logistic scale approximates:
         c(k) = 1/pi * integral of d(s)**k * sqrt(d(s) * (1 - d(s))) ds, d(s) = 1/(1 + exp(-s)).
         """
         width = (log(horizon) + BEYOND - FIRST_NODE) / (buffers - 1)
@@ -209,14 +229,15 @@ class Buffered:
 
     @property
     def grows(self) -> bool:
-        """The memory has one size."""
+        """False: the memory is one vector for each buffer."""
         return False
 
     def moved(self, step: Sensitivity, steps: int) -> Sensitivity:
-        """The first ``steps`` columns together, and what roundings can add to them.
+        """Return the sensitivity: the sum of the first ``steps`` columns, plus roundings.
 
-        Integers that move have moved by 1 at least, so that the numbers which a unit moves in a
-        step are at most the square of its sensitivity; each is then rounded at every step.
+        An integer that changes at all changes by at least 1. The number of integers that a unit
+        changes in a step is therefore at most the square of the step's L2 sensitivity. Each of
+        them is rounded at every later step.
         """
         rule = Rule(
             "the first columns of the matrix together, and the roundings of buffers, times "
@@ -232,7 +253,7 @@ class Buffered:
 
     @property
     def _off(self) -> Fraction:
-        """How far roundings can move a number of one step: a geometric sum for each buffer."""
+        """Bound on the effect of roundings on one step: a geometric sum for each buffer."""
         pairs = zip(self.weights, self.decays, strict=True)
         buffers = [
             Fraction(weight, max(2**FINE - decay, 2**FINE // self.horizon))
@@ -241,23 +262,26 @@ class Buffered:
         return 1 + sum(buffers, Fraction(0))
 
     def next(self, number: int, memory: Memory, fresh: Integers) -> tuple[Integers, Memory]:
-        """The noise of the step ``number``, and the buffers after it."""
+        """Return the noise of the next step, and the buffers after it."""
         del number
         buffers = memory or tuple(np.zeros_like(fresh) for _ in self.weights)
-        noise = _roomy(fresh - _parts(self.weights, buffers))
+        noise = _widen_if_large(fresh - _weighted_sum(self.weights, buffers))
         after = [
-            _parts((decay,), (buffer,)) + noise
+            _weighted_sum((decay,), (buffer,)) + noise
             for decay, buffer in zip(self.decays, buffers, strict=True)
         ]
-        return noise, tuple(map(_roomy, after))
+        return noise, tuple(map(_widen_if_large, after))
 
     def spread(self, window: Window) -> Numbers:
-        """The deviations of what is shown."""
+        """Return the standard deviations, from the impulse response of the buffers."""
         return spread(_buffered_response(self), window)
 
 
-def _parts(parts: tuple[int, ...], buffers: Memory) -> Integers:
-    """The sum of buffers times parts of 2**-FINE, rounded once, as exact integers."""
+def _weighted_sum(parts: tuple[int, ...], buffers: Memory) -> Integers:
+    """Return the exact sum of buffers times ``parts`` * 2**-FINE, rounded once.
+
+    Each buffer is split into a high part and FINE low bits, so that no product overflows.
+    """
     pairs = list(zip(parts, buffers, strict=True))
     whole = sum(part * (buffer >> FINE) for part, buffer in pairs)
     rest = sum(part * (buffer & (2**FINE - 1)) for part, buffer in pairs)
@@ -265,14 +289,14 @@ def _parts(parts: tuple[int, ...], buffers: Memory) -> Integers:
     return rounded
 
 
-def _roomy(values: Integers) -> Integers:
+def _widen_if_large(values: Integers) -> Integers:
     wide = values.dtype == object or bool(np.abs(values).max(initial=0) >= WIDE)
     return values.astype(object) if wide else values
 
 
 @lru_cache(maxsize=64)
 def _coefficients(factor: Buffered) -> tuple[int, ...]:
-    """The first column, each coefficient rounded up."""
+    """Return the first column of the matrix, with each coefficient rounded up."""
     scale = 2 ** (COEFFICIENT_BITS - FINE)
     powers, found = [weight * scale for weight in factor.weights], [2**COEFFICIENT_BITS]
     for _ in range(factor.horizon - 1):
@@ -284,7 +308,7 @@ def _coefficients(factor: Buffered) -> tuple[int, ...]:
 
 @lru_cache(maxsize=64)
 def _buffered_response(factor: Buffered) -> Numbers:
-    """The first column of the inverse, of numbers in parts of 2**-bits."""
+    """Return the first column of the inverse matrix, scaled by 2**-bits."""
     weights, decays = (np.array(p) / 2**FINE for p in (factor.weights, factor.decays))
     buffers, response = np.zeros(weights.size), np.zeros(factor.horizon)
     fresh = 2.0**-factor.bits

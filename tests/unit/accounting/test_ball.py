@@ -49,8 +49,8 @@ def test_extreme_settings_have_a_delta(scale: float, dimensions: int) -> None:
 
 def test_wrong_settings_are_refused() -> None:
     for scale, dimensions, epsilon in ((0.0, 2, 1.0), (1.0, 0, 1.0), (1.0, 2, -1.0)):
-        with pytest.raises(InvalidValue, match="Ball noise has a scale above 0"):
+        with pytest.raises(InvalidValue, match="Ball noise needs a scale above 0"):
             ball_delta(scale, dimensions, epsilon)
     for epsilon, delta in ((0.0, 0.1), (1.0, -0.1), (1.0, 1.0)):
-        with pytest.raises(InvalidValue, match="A scale is for an epsilon above 0"):
+        with pytest.raises(InvalidValue, match="Ball noise needs an epsilon above 0"):
             ball_scale(2, epsilon, delta)

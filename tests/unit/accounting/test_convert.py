@@ -63,7 +63,7 @@ def test_conversions_only_loosen() -> None:
 
 @pytest.mark.parametrize("measure", [Measure.ZCDP, Measure.APPROXIMATE])
 def test_nothing_becomes_pure(measure: Measure) -> None:
-    with pytest.raises(InvalidValue, match="says nothing about epsilon"):
+    with pytest.raises(InvalidValue, match="cannot be converted to epsilon"):
         convert(Loss(measure, Fraction(1)), Measure.PURE)
 
 

@@ -85,7 +85,7 @@ def test_what_a_leaf_costs(event: Event, cost: Cost) -> None:
 
 
 def test_an_event_without_a_rule_is_refused() -> None:
-    with pytest.raises(InvalidValue, match="No rule says what Nothing costs"):
+    with pytest.raises(InvalidValue, match="no rule for the privacy loss of Nothing"):
         cost_of(Nothing())
 
 
@@ -197,7 +197,7 @@ def test_gaussian_noise_is_converted_each_time_at_its_own_delta() -> None:
 
 @pytest.mark.parametrize("event", [GAUSS, KEYS, Composed((LAPLACE, KEYS))])
 def test_what_has_a_delta_has_no_pure_loss(event: Event) -> None:
-    with pytest.raises(InvalidValue, match="no pure loss, since it can be told apart"):
+    with pytest.raises(InvalidValue, match="no pure epsilon, because its guarantee needs"):
         loss_of(event, Measure.PURE)
 
 
@@ -319,7 +319,7 @@ def test_a_conversion_of_rho_adds_its_delta() -> None:
     found = convert(Loss.zcdp(TENTH, MICRO), Measure.APPROXIMATE, F(1, 10**5))
     assert found == Loss.approximate(epsilon_of_rho(TENTH, F(1, 10**5)), MICRO + F(1, 10**5))
     for loss in (Loss.zcdp(TENTH), Loss.approximate(TENTH, MICRO)):
-        with pytest.raises(InvalidValue, match="says nothing about epsilon"):
+        with pytest.raises(InvalidValue, match="cannot be converted to epsilon"):
             convert(loss, Measure.PURE)
 
 
@@ -396,6 +396,6 @@ def test_noise_is_calibrated_to_the_last_unit() -> None:
 @pytest.mark.parametrize("loss", [Loss.pure(0), Loss.zcdp(0), Loss.approximate(0, "1e-6")])
 def test_no_noise_is_enough_for_no_loss(loss: Loss) -> None:
     with pytest.raises(
-        InvalidValue, match=r"No noise is enough for .*: ask for a loss above 0"
+        InvalidValue, match=r"No amount of noise is enough for .*; ask for a loss above 0"
     ):
         calibrate(lambda scale: LaplaceNoise(F(1), scale), loss)

@@ -45,6 +45,6 @@ def test_a_budget_within_an_epsilon_and_a_delta_keeps_both(
     ("epsilon", "delta"), [(0, "1e-6"), (-1, "1e-6"), (1, 0), (1, 1), (1, -1), (1, 2)]
 )
 def test_a_budget_that_promises_nothing_is_refused(epsilon: int, delta: str) -> None:
-    told = f"epsilon above 0 and a delta between 0 and 1, not {epsilon!r} and {delta!r}"
+    told = f"epsilon above 0 and a delta between 0 and 1; {epsilon!r} and {delta!r} were"
     with pytest.raises(InvalidValue, match=told):
         budget_within(epsilon, delta)

@@ -100,9 +100,9 @@ def test_gaussian_risks_are_those_of_the_normal_law(mu: Fraction) -> None:
 
 def test_a_sentence_of_a_pure_loss() -> None:
     assert in_words(Loss.pure(1), HUNDREDTH) == (
-        "Whoever sees all that was released and knows everyone else's data, and thought it 1% "
-        "likely that one person's data was used, can now think it at most 2.68% likely, and "
-        "tells that person from one whose data was not used in at most 73.2 of 100 tries, "
+        "An attacker who sees all releases and knows everyone else's data, and who thought it "
+        "1% likely that one person's data was used, can now think it at most 2.68% likely, and "
+        "can tell that person from one whose data was not used in at most 73.2 of 100 tries, "
         "where guessing succeeds in 50."
     )
 
@@ -110,8 +110,8 @@ def test_a_sentence_of_a_pure_loss() -> None:
 def test_a_delta_is_told() -> None:
     sentence = in_words(Loss.approximate(1, "1e-6"), HALF)
     assert "at most 73.11% likely on average" in sentence
-    assert "may learn all with a probability of 0.000001 at most" in sentence
-    assert "may learn all" not in in_words(Loss.approximate(1, 0), HALF)
+    assert "may learn everything with a probability of at most 0.000001" in sentence
+    assert "may learn everything" not in in_words(Loss.approximate(1, 0), HALF)
     assert "in at most 100 of 100" in in_words(Loss.approximate(1, 1), HALF)
 
 
@@ -132,7 +132,7 @@ def test_nothing_lost_is_nothing_learned(loss: Loss) -> None:
 
 
 def test_what_is_no_probability_is_refused() -> None:
-    with pytest.raises(InvalidValue, match="prior lies in"):
+    with pytest.raises(InvalidValue, match="prior must be in"):
         posterior(Fraction(3, 2), Fraction(1))
-    with pytest.raises(InvalidValue, match="delta lies in"):
+    with pytest.raises(InvalidValue, match="delta must be in"):
         best_auc(Fraction(1), Fraction(-1, 2))

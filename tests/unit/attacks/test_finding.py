@@ -56,7 +56,7 @@ def test_the_area_of_a_coin_is_a_half_within_its_interval() -> None:
 
 
 def test_no_share_of_nothing() -> None:
-    with pytest.raises(InvalidValue, match="at least 1 try"):
+    with pytest.raises(InvalidValue, match="at least 1 attempt"):
         Measured.share(0, 0)
     with pytest.raises(InvalidValue, match="probability"):
         Finding("a", "b", "c", Measured.share(1, 1), 2.0)
@@ -72,7 +72,7 @@ def test_a_report_is_one_page_and_whatever_stands_in_it_is_text() -> None:
     assert "SELECT &#x27;&lt;i&gt;&#x27;" in page
     assert "<svg" in page
     assert "http" not in page
-    assert "nothing in it is private" in page
+    assert "is not private" in page
     told = json.loads(report.to_json())
     assert told["warning"] == WARNING
     assert told["parts"][0]["findings"][0]["verdict"] == AttackVerdict.HELD.value

@@ -51,11 +51,11 @@ def test_a_model_that_remembers_is_told_from_one_that_has_not_seen() -> None:
 
 
 def test_what_cannot_be_attacked_is_refused() -> None:
-    with pytest.raises(InvalidValue, match="Somebody stays"):
+    with pytest.raises(InvalidValue, match="two people or more"):
         difference(np.array([1.0]), np.array([1.0]), 1)
-    with pytest.raises(InvalidValue, match="not of 15"):
+    with pytest.raises(InvalidValue, match="but 15 were given"):
         databases(15)
-    with pytest.raises(InvalidValue, match="columns of one length"):
+    with pytest.raises(InvalidValue, match="columns of the same length"):
         cells([np.zeros(2), np.zeros(3)])
 
 

@@ -29,5 +29,5 @@ def test_a_row_in_each_group_passes() -> None:
 
 
 def test_two_rows_in_one_group_are_caught_though_they_are_within_the_sum() -> None:
-    with pytest.raises(BrokenPromise, match="moves more than 1 in a group"):
+    with pytest.raises(BrokenPromise, match="changes by more than 1 in a group"):
         replay([1, 3, 1, 1, 0, 3, 0, 0])

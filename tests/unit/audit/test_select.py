@@ -61,7 +61,7 @@ def test_one_group_more_than_declared_is_caught() -> None:
     gateway, _ = recorded({"a": 900})
     four = {"b": 1, "c": 1, "d": 1}
     selected({"a": 899, **four}, ReplayingGateway(gateway.calls))
-    with pytest.raises(BrokenPromise, match="moves by the root of 5, and that of 4"):
+    with pytest.raises(BrokenPromise, match="root of 5, but the square root of 4"):
         selected({"a": 899, **four, "e": 1}, ReplayingGateway(gateway.calls))
 
 
@@ -74,11 +74,11 @@ def test_a_unit_that_counts_twice_in_one_group_is_caught_though_it_is_near_enoug
 def test_a_selection_and_a_plain_batch_are_not_taken_for_each_other() -> None:
     gateway, _ = recorded({"a": 900})
     secret = Secret(np.array([900]))
-    with pytest.raises(BrokenPromise, match="no selection on the neighbour"):
+    with pytest.raises(BrokenPromise, match="not a selection on the neighbour"):
         SURE.release(secret, FOUR, ReplayingGateway(gateway.calls))
     plain = RecordingGateway(SystemEntropy(b"charge"))
     SURE.release(secret, FOUR, plain)
-    with pytest.raises(BrokenPromise, match="selection on the neighbour alone"):
+    with pytest.raises(BrokenPromise, match="selection only on the neighbour"):
         selected({"a": 900}, ReplayingGateway(plain.calls))
 
 

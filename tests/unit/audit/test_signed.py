@@ -60,5 +60,5 @@ def test_a_report_that_another_key_signed_is_told_by_its_key() -> None:
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", "1", '{"tacit audit": 1}', "[" * 10**5])
 def test_what_is_no_report_is_refused(text: str) -> None:
-    with pytest.raises(InvalidValue, match="no signed report"):
+    with pytest.raises(InvalidValue, match="not a signed report"):
         SignedReport.of(text)

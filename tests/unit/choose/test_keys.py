@@ -172,7 +172,9 @@ def test_paid_for_one_key_a_replaced_unit_shows() -> None:
 
 @pytest.mark.parametrize("loss", [Loss.pure(1), Loss.zcdp("0.1"), Loss.approximate(1, 0)])
 def test_without_a_delta_no_key_can_be_released(loss: Loss) -> None:
-    with pytest.raises(InvalidValue, match=r"at a delta between 0 and 1.* or declare the keys"):
+    with pytest.raises(
+        InvalidValue, match=r"needs a delta between 0 and 1.* or declare the keys"
+    ):
         choose_keys(once(1), loss)
 
 

@@ -18,7 +18,7 @@ def test_a_budget_is_a_cap_and_exact_noise_alone() -> None:
 
 @pytest.mark.parametrize("delta", [0, -1, 1, 2])
 def test_a_budget_in_rho_is_printed_at_a_delta(delta: int) -> None:
-    told = f"a delta between 0 and 1, and conversion_delta={delta} was given"
+    told = f"but conversion_delta={delta} was given"
     with pytest.raises(InvalidValue, match=told):
         Budget(Loss.zcdp("0.1"), Fraction(delta))
 

@@ -59,18 +59,18 @@ def test_two_links_lead_to_the_unit_in_order() -> None:
 
 def test_links_in_a_circle_are_refused() -> None:
     first, second = table("first", link("second")), table("second", link("first"))
-    with pytest.raises(InvalidValue, match="links of 'first' lead in a circle through 'first'"):
+    with pytest.raises(InvalidValue, match="links of 'first' form a cycle through 'first'"):
         Catalog((PATIENTS,), (first, second))
 
 
 def test_a_link_to_itself_is_a_circle() -> None:
-    with pytest.raises(InvalidValue, match="'people' lead in a circle through 'people'"):
+    with pytest.raises(InvalidValue, match="'people' form a cycle through 'people'"):
         Catalog((PATIENTS,), (table("people", link("people")),))
 
 
 def test_a_path_into_a_circle_is_refused() -> None:
     first, second = table("first", link("second")), table("second", link("second"))
-    with pytest.raises(InvalidValue, match="'first' lead in a circle through 'second'"):
+    with pytest.raises(InvalidValue, match="'first' form a cycle through 'second'"):
         Catalog((PATIENTS,), (first, second))
 
 
@@ -78,7 +78,7 @@ def test_a_link_into_another_population_is_refused() -> None:
     shifts = table("shifts", link("people"), population="staff")
     with pytest.raises(
         InvalidValue,
-        match=r"'shifts' of 'staff' links to 'people' of 'patients'; .* share one population",
+        match=r"'shifts' of 'staff' links to 'people' of 'patients'; .* in one population",
     ):
         Catalog((PATIENTS, STAFF), (PEOPLE, shifts))
 
@@ -115,14 +115,14 @@ def test_the_ends_of_a_link_are_of_one_kind() -> None:
 
 def test_units_are_named_in_one_way() -> None:
     other = replace(PEOPLE, name="staff", schema=Schema((Column("id", Kind.TEXT),)))
-    with pytest.raises(InvalidValue, match="named by text in one dataset and by whole numbers"):
+    with pytest.raises(InvalidValue, match="identified by text in one dataset and by whole"):
         Catalog((PATIENTS,), (PEOPLE, other))
 
 
 def test_names_are_distinct_among_populations_and_among_datasets() -> None:
-    with pytest.raises(InvalidValue, match="distinct; these are patients, patients"):
+    with pytest.raises(InvalidValue, match="distinct; the given names are patients, patients"):
         Catalog((PATIENTS, PATIENTS), ())
-    with pytest.raises(InvalidValue, match="distinct; these are people, people"):
+    with pytest.raises(InvalidValue, match="distinct; the given names are people, people"):
         Catalog((PATIENTS,), (PEOPLE, PEOPLE))
 
 
@@ -147,14 +147,14 @@ def test_a_public_table_is_found_and_is_no_dataset() -> None:
     assert catalog.tables == (PEOPLE, REGIONS)
     assert catalog.is_public("regions")
     assert not catalog.is_public("people")
-    with pytest.raises(InvalidValue, match="public table, with nobody to protect"):
+    with pytest.raises(InvalidValue, match="is a public table, and not a dataset"):
         catalog.dataset("regions")
     with pytest.raises(UnknownName, match="no dataset 'towns'; there are: people"):
         catalog.table("towns")
 
 
 def test_a_public_table_has_a_name_of_its_own() -> None:
-    with pytest.raises(InvalidValue, match="Names are distinct"):
+    with pytest.raises(InvalidValue, match="Names must be distinct"):
         Catalog((PATIENTS,), (PEOPLE,), (replace(REGIONS, name="people"),))
     with pytest.raises(InvalidValue, match="needs a name"):
         replace(REGIONS, name=" ")
@@ -167,5 +167,5 @@ def test_nobody_is_found_by_way_of_a_public_table() -> None:
 
 @pytest.mark.parametrize("name", ["visits.2026", "below"])
 def test_a_name_that_would_be_taken_for_another_is_refused(name: str) -> None:
-    with pytest.raises(InvalidValue, match="names have no dot, and are not 'below'"):
+    with pytest.raises(InvalidValue, match="must not contain a dot, and must not be 'below'"):
         Catalog((PATIENTS,), (table(name, UnitColumn("id")),))

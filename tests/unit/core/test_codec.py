@@ -107,10 +107,14 @@ def test_days_are_told_as_days() -> None:
 def test_what_is_no_catalogue_is_refused(part: str) -> None:
     told = encode_catalog(CATALOG)
     for broken in ({k: v for k, v in told.items() if k != part}, told | {part: [{}]}):
-        with pytest.raises(InvalidValue, match="This is not a catalogue"):
+        with pytest.raises(
+            InvalidValue, match=r"These values cannot be decoded as a catalog\."
+        ):
             decode_catalog(broken)
     boundless = told["datasets"][0] | {"max_groups": 0}
-    with pytest.raises(InvalidValue, match="Limits are at least 1"):
+    with pytest.raises(
+        InvalidValue, match="Limits must be at least 1, but max_groups=0, max_rows=1,"
+    ):
         decode_catalog(told | {"datasets": [boundless]})
 
 

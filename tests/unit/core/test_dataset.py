@@ -40,7 +40,7 @@ def test_a_unit_is_named_by_text_or_whole_numbers(kind: Kind) -> None:
     schema = Schema((Column("patient", kind), Column("ward", Kind.TEXT)))
     with pytest.raises(
         InvalidValue,
-        match=r"leads to the unit and is .*; that is done by text or by whole numbers",
+        match=r"leads to the unit, so it must hold text or whole numbers",
     ):
         replace(VISITS, schema=schema)
 
@@ -58,14 +58,16 @@ def test_a_parent_is_unique_only_where_the_owner_says_so() -> None:
 def test_limits_below_one_are_refused_and_shown(given: tuple[int, int, int | None]) -> None:
     names = ("max_groups", "max_rows", "max_rows_in_all")
     shown = ", ".join(f"{name}={value}" for name, value in zip(names, given, strict=True))
-    with pytest.raises(InvalidValue, match=f"at least 1, and {shown} were given"):
+    with pytest.raises(InvalidValue, match=f"at least 1, but {shown} were given"):
         Limits(*given)
 
 
 def test_rows_are_told_apart_by_text_or_whole_numbers() -> None:
     schema = Schema((*VISITS.schema.columns, Column("hours", Kind.FLOAT)))
     assert replace(VISITS, row_key="ward").row_key == "ward"
-    with pytest.raises(InvalidValue, match="hours tells a unit's rows apart and is float"):
+    with pytest.raises(
+        InvalidValue, match=r"hours identifies the rows of a unit, .* declared as float"
+    ):
         replace(VISITS, schema=schema, row_key="hours")
     with pytest.raises(UnknownName, match="no column 'visit'"):
         replace(VISITS, row_key="visit")
@@ -75,9 +77,9 @@ def test_a_copy_is_of_the_same_epoch_and_has_what_it_is_ordered_by() -> None:
     copy = ValidatedCopy((("hospital", "copy"),), Epoch("2026-W46"))
     told = replace(VISITS, row_key="ward")
     assert replace(told, copy=copy).copy == copy
-    with pytest.raises(InvalidValue, match="it has no row_key"):
+    with pytest.raises(InvalidValue, match="has no row_key"):
         replace(VISITS, copy=copy)
-    with pytest.raises(InvalidValue, match="no column of its own that names the unit"):
+    with pytest.raises(InvalidValue, match="no column that identifies the unit"):
         replace(told, unit=Link("ward", "wards", "id"), copy=copy)
     with pytest.raises(InvalidValue, match="tacit prepare visits"):
         replace(told, epoch=Epoch("2026-W47"), copy=copy)

@@ -68,7 +68,9 @@ def test_parameters_out_of_range_are_refused_and_shown() -> None:
 
 @pytest.mark.parametrize("probability", [Fraction(-1, 9), Fraction(10, 9)])
 def test_a_sample_has_a_probability(probability: Fraction) -> None:
-    with pytest.raises(InvalidValue, match=rf"lies in \[0, 1\], and {probability} does not"):
+    with pytest.raises(
+        InvalidValue, match=rf"must be in \[0, 1\], but {probability} was given"
+    ):
         Sampled(LAPLACE, probability)
 
 

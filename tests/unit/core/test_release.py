@@ -60,19 +60,19 @@ def test_two_changes_are_one(
 
 def test_intervals_and_their_confidence_come_together() -> None:
     values, intervals = (Fraction(1),), ((Fraction(0), Fraction(2)),)
-    with pytest.raises(InvalidValue, match="'n': intervals and their confidence come together"):
+    with pytest.raises(InvalidValue, match="'n': intervals need a confidence"):
         ReleasedColumn("n", values, intervals)
-    with pytest.raises(InvalidValue, match="'n': each of its values has an interval"):
+    with pytest.raises(InvalidValue, match="'n': each value must have an interval"):
         ReleasedColumn("n", values, confidence=Fraction(1, 2))
 
 
 def test_each_value_has_an_interval_or_none_has() -> None:
-    with pytest.raises(InvalidValue, match="'n': each of its values has an interval"):
+    with pytest.raises(InvalidValue, match="'n': each value must have an interval"):
         ReleasedColumn("n", (Fraction(1), Fraction(2)), COUNTS.intervals[:1], Fraction(1, 2))
 
 
 def test_columns_of_different_lengths_are_refused() -> None:
-    with pytest.raises(InvalidValue, match="equally long"):
+    with pytest.raises(InvalidValue, match="must have the same length"):
         Release((WARDS, ReleasedColumn("n", (Fraction(1),))), GUARANTEE, b"hash")
 
 

@@ -24,7 +24,7 @@ def test_an_unknown_column_lists_the_known_ones() -> None:
 
 
 def test_two_columns_of_one_name_are_refused_and_listed() -> None:
-    with pytest.raises(InvalidValue, match="distinct names; these are age, age"):
+    with pytest.raises(InvalidValue, match="distinct names; the given names are age, age"):
         Schema((AGE, Column("age", Kind.TEXT)))
 
 

@@ -115,7 +115,7 @@ def test_a_log_shows_no_secret(caplog: pytest.LogCaptureFixture) -> None:
 
 @pytest.mark.parametrize("way", REFUSED)
 def test_no_way_of_using_gets_past_the_box(way: str) -> None:
-    with pytest.raises(SecretMisuse, match="hand it to a mechanism") as refusal:
+    with pytest.raises(SecretMisuse, match="Pass it to a mechanism") as refusal:
         REFUSED[way](SECRET)
     shown = with_locals(refusal.value)
     assert str(CANARY) not in shown
@@ -124,7 +124,7 @@ def test_no_way_of_using_gets_past_the_box(way: str) -> None:
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_no_pickle_holds_a_secret(protocol: int) -> None:
     for held in (SECRET, [SECRET], Row(SECRET)):
-        with pytest.raises(SecretMisuse, match="not compared, counted, copied or stored"):
+        with pytest.raises(SecretMisuse, match="cannot be compared, counted, copied or stored"):
             pickle.dumps(held, protocol)
     assert pickle.dumps(Row(CANARY), protocol)
 

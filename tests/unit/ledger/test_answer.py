@@ -62,7 +62,7 @@ def test_while_somebody_answers_others_are_told_until_when(
 ) -> None:
     pay(ledger)
     for principal in ("ann", "bob"):
-        with pytest.raises(AnswerPending, match="wait for its answer, which will cost") as told:
+        with pytest.raises(AnswerPending, match="Wait for that answer, which is free") as told:
             pay(ledger, principal=principal)
         assert told.value.until == clock.now + 1_000
     with pytest.raises(AnswerPending):
@@ -77,7 +77,9 @@ def test_after_the_lease_the_answer_is_lost_to_who_paid(ledger: Ledger, clock: C
         pay(ledger)
     clock.now += 1
     for _ in range(3):
-        with pytest.raises(AnswerLost, match=r"charged and its answer was lost.* new key"):
+        with pytest.raises(
+            AnswerLost, match=r"charged and its answer was lost.* new idempotency key"
+        ):
             pay(ledger)
     assert ledger.released(ask("count")) is None
     assert ledger.status("patients").spent == Loss.pure("0.1")

@@ -97,12 +97,12 @@ SHARED = {"populations": ("patients", "staff")}
 ALONE = replace(OPENED, owners=("olga",))
 BROKEN: dict[str, list[tuple[Act | Decision, ...]]] = {
     "a chain begins with its opening": [(PAID,), (OPENED, OPENED)],
-    "an owner opens a budget": [opened(by="ann")],
-    "owners are named once": [
+    "a budget is opened by one of its owners": [opened(by="ann")],
+    "each owner is named once": [
         opened(owners=("olga", "olga")),
         (ALONE, proposed(OwnerAdded("olga"))),
     ],
-    "a budget has a meaning": [
+    "a budget is well defined": [
         opened(measure="epsilons"),
         opened(neighbours="nobody"),
         opened(conversion_delta="1/10"),
@@ -110,10 +110,10 @@ BROKEN: dict[str, list[tuple[Act | Decision, ...]]] = {
         opened(idealised=2),
         opened(measure="rho with delta"),
     ],
-    "a fraction is written in one way": [
+    "a fraction is written in lowest terms": [
         opened(measure="rho with delta", conversion_delta="0.1"),
     ],
-    "a limit is counted in 64 bits": [
+    "a limit fits into 64 bits": [
         opened(amount=MOST + 1),
         (OPENED, QuotaSet("ann", MOST + 1, 0, "olga", 2)),
         (ALONE, proposed(CapRaised(MOST, 0, ""))),
@@ -124,24 +124,24 @@ BROKEN: dict[str, list[tuple[Act | Decision, ...]]] = {
         (ALONE, proposed(CapRaised(1, 1, ""))),
     ],
     "an event has a price": [paid(event="{}"), paid(price_delta="x"), paid(event=TRUNCATED)],
-    "a budget of exact noise holds no other": [
+    "a budget for exact noise allows no other noise": [
         (
             replace(OPENED, measure="epsilon with delta"),
             replace(PAID, event=IDEALISED),
         )
     ],
     "a charge is at least the price of its event": [paid(amount=ONE // 10 - 1)],
-    "a charge names whom it is about": [paid(populations=("staff",))],
+    "a charge names its populations": [paid(populations=("staff",))],
     "a request is charged once": [(OPENED, PAID, replace(PAID, release=OTHER))],
-    "what was answered is not charged again": [(OPENED, PAID, KEPT, AGAIN)],
+    "an answered question is not charged again": [(OPENED, PAID, KEPT, AGAIN)],
     "the sum of charges stays within the cap": [paid(amount=ONE + 1)],
     "a charge counts for its analyst and their groups": [
         (OPENED, JOINED, PAID),
         paid(holders=("ann", "@oncology")),
         paid(holders=()),
     ],
-    "a quota holds": [(OPENED, QuotaSet("ann", ONE // 20, 0, "olga", 2), PAID)],
-    "a charge stands in a chain once": [
+    "no quota is exceeded": [(OPENED, QuotaSet("ann", ONE // 20, 0, "olga", 2), PAID)],
+    "a charge is in a chain once": [
         (OPENED, replace(PAID, **SHARED), replace(AGAIN, release=OTHER, **SHARED))
     ],
     "a hash is hexadecimal": [
@@ -156,27 +156,27 @@ BROKEN: dict[str, list[tuple[Act | Decision, ...]]] = {
         (OPENED, PAID, KEPT, KEPT),
     ],
     "an answer is stored once": [(OPENED, PAID, AGAIN, KEPT, replace(KEPT, charge=3))],
-    "what is missed was charged": [(OPENED, MISSED), (OPENED, PAID, KEPT, MISSED)],
-    "an answer is missed once": [(OPENED, PAID, MISSED, MISSED)],
-    "what was missed is not answered": [(OPENED, PAID, MISSED, KEPT)],
-    "an owner looks before more is charged": [
+    "only an unanswered charge can be late": [(OPENED, MISSED), (OPENED, PAID, KEPT, MISSED)],
+    "a charge is late once": [(OPENED, PAID, MISSED, MISSED)],
+    "a late charge is not answered": [(OPENED, PAID, MISSED, KEPT)],
+    "an owner reviews incidents before the next charge": [
         (OPENED, PAID, MISSED, AGAIN),
         (OPENED, PAID, AGAIN, MISSED, LOOKED, Missed(3, 5), replace(AGAIN, request=HASH)),
     ],
-    "an owner looks at what was late or failed": [(OPENED, PAID, LOOKED)],
-    "what fails was charged": [(OPENED, FAILED), (OPENED, PAID, KEPT, FAILED)],
+    "an owner reviews late or failed answers": [(OPENED, PAID, LOOKED)],
+    "only an unanswered charge can fail": [(OPENED, FAILED), (OPENED, PAID, KEPT, FAILED)],
     "a charge fails once": [(OPENED, PAID, FAILED, FAILED)],
-    "what failed is not answered": [(OPENED, PAID, FAILED, KEPT)],
-    "what failed is not run again": [(OPENED, PAID, FAILED, RETRIED)],
-    "what is run again was charged": [(OPENED, RETRIED), (OPENED, PAID, KEPT, RETRIED)],
-    "a charge is run again once": [(OPENED, PAID, RETRIED, RETRIED)],
+    "a failed charge is not answered": [(OPENED, PAID, FAILED, KEPT)],
+    "a failed charge is not retried": [(OPENED, PAID, FAILED, RETRIED)],
+    "only an unanswered charge is retried": [(OPENED, RETRIED), (OPENED, PAID, KEPT, RETRIED)],
+    "a charge is retried once": [(OPENED, PAID, RETRIED, RETRIED)],
     "the least price is a share of the cap": [
         (OPENED, LeastSet(share, "olga", 9)) for share in ("2", "-1/2", "2/4", "much", "1/0")
     ],
     "a charge is free or at least the least price": [
         (OPENED, LeastSet("1", "olga", 9), PAID),
     ],
-    "an owner governs": [
+    "only an owner governs": [
         (OPENED, PAID, MISSED, replace(LOOKED, by="ann")),
         (OPENED, replace(JOINED, by="ann")),
         (OPENED, QuotaSet("ann", 1, 0, "ann", 2)),
@@ -199,10 +199,10 @@ BROKEN: dict[str, list[tuple[Act | Decision, ...]]] = {
             Approved(2, "olga", 5),
         ),
     ],
-    "a rise of a cap is more than nothing": [(ALONE, proposed(CapRaised(0, 0, "")))],
-    "who is removed was an owner": [(ALONE, proposed(OwnerRemoved("ann")))],
-    "the last owner stays": [(ALONE, proposed(OwnerRemoved("olga")))],
-    "a decision stands in a proposal": [(OPENED, RISE)],
+    "a cap is raised by more than zero": [(ALONE, proposed(CapRaised(0, 0, "")))],
+    "only an owner can be removed as owner": [(ALONE, proposed(OwnerRemoved("ann")))],
+    "the last owner is not removed": [(ALONE, proposed(OwnerRemoved("olga")))],
+    "a decision is part of a proposal": [(OPENED, RISE)],
 }
 
 

@@ -109,7 +109,7 @@ def test_a_locked_budget_says_what_an_owner_has_to_do() -> None:
     ROW.check_open("patients")
     ROW._replace(missed=2, looked=2).check_open("patients")
     with pytest.raises(
-        DeadlineMissed, match=r"missed its deadline.* tacit ledger look patients"
+        DeadlineMissed, match="An answer about 'patients' missed its deadline, which can"
     ):
         ROW._replace(missed=1).check_open("patients")
     for row in (
@@ -118,7 +118,8 @@ def test_a_locked_budget_says_what_an_owner_has_to_do() -> None:
         ROW._replace(missed=1, failed=1),
     ):
         with pytest.raises(
-            PopulationLocked, match=r"failed or was late.* tacit ledger look pat"
+            PopulationLocked,
+            match="A charged question about 'patients' failed or was late, which",
         ):
             row.check_open("patients")
 
@@ -211,7 +212,8 @@ def test_a_quota_is_filled_to_its_last_unit(store: Store) -> None:
         count(work, "patients", "ann", Units(6, 5))
         assert quota_of(work, "patients", "ann") == (Units(10, 5), Units(6, 5))
         with pytest.raises(
-            BudgetExceeded, match="The quota of ann on 'patients' does not hold"
+            BudgetExceeded,
+            match=r"The quota of ann on 'patients' is too small for this question\.",
         ):
             count(work, "patients", "ann", Units(5, 0))
         with pytest.raises(BudgetExceeded):

@@ -23,8 +23,8 @@ from tacit.store.tables import (
 )
 from tacit.testing.memory_store import MemoryStore
 
-BUDGET = "the budget that the store shows is not what the chain adds up to"
-QUOTAS = "the quotas that the store shows are not those of the chain"
+BUDGET = r"the store's budget is not what the chain adds up to\."
+QUOTAS = r"the store's quotas are not those of the chain\."
 GOVERNMENT = "owners, groups or proposals are not those of the chain"
 
 
@@ -135,12 +135,14 @@ def test_a_proposal_that_vanished_is_noticed(written: Store) -> None:
 def test_tables_that_nobody_declared_are_noticed(written: Store) -> None:
     row = {"population": "patients", "identity": "here visits", "current": 1}
     run(written, insert(holdings), **row)
-    with pytest.raises(LedgerBroken, match="the tables that the store shows are not those"):
+    with pytest.raises(
+        LedgerBroken, match=r"the store's list of tables is not the list in the chain\."
+    ):
         Ledger(written).verify("patients")
 
 
 def test_a_request_that_is_forgotten_or_bound_otherwise_is_noticed(written: Store) -> None:
-    told = "a request that was charged is not remembered as it was"
+    told = r"a charged request is missing in the store, or differs there\."
     run(written, update(requests).values(binding=bytes(32)))
     with pytest.raises(LedgerBroken, match=told):
         Ledger(written).verify("patients")
@@ -159,7 +161,7 @@ def unlocked(store: Store) -> None:
 
 
 def test_a_stored_answer_that_was_changed_or_is_gone_is_noticed(written: Store) -> None:
-    told = "a stored answer is not the one that the chain tells of"
+    told = r"a stored answer is not the one in the chain\."
     unlocked(written)
     run(written, update(answers).where(answers.c.body.is_not(None)).values(body=b"forged"))
     with pytest.raises(LedgerBroken, match=told):
@@ -172,5 +174,5 @@ def test_a_stored_answer_that_was_changed_or_is_gone_is_noticed(written: Store) 
 def test_a_stored_answer_that_no_entry_tells_of_is_noticed(written: Store) -> None:
     unlocked(written)
     run(written, update(answers).where(answers.c.body.is_(None)).values(body=b"forged"))
-    with pytest.raises(LedgerBroken, match="an answer is stored that the chain does not tell"):
+    with pytest.raises(LedgerBroken, match=r"an answer is stored that is not in the chain\."):
         Ledger(written).verify("patients")

@@ -50,7 +50,7 @@ def test_an_owner_looks_and_what_was_late_is_counted_for_ever(store: Store) -> N
         assert ledger.status("patients").locked
         ledger.look("patients", by="olga")
         assert charged(ledger, f"after {late}").records[0].late == late + 1
-    with pytest.raises(InvalidValue, match="No answer about 'patients' waits"):
+    with pytest.raises(InvalidValue, match="no late or failed answer about 'patients'"):
         ledger.look("patients", by="olga")
     assert ledger.status("patients").missed == 2
     assert ledger.verify("patients")

@@ -91,7 +91,7 @@ def test_where_the_second_is_unknown_the_first_is_not_charged(ledger: Ledger) ->
 def test_populations_that_are_out_of_order_never_reach_the_ledger() -> None:
     one = ask("a")
     backwards = (Target(population("staff"), FIFTH), Target(population("patients"), TENTH))
-    with pytest.raises(InvalidValue, match="in order"):
+    with pytest.raises(InvalidValue, match="in sorted order"):
         ChargeRequest(backwards, "ann", "a", one.plan, one.loss, one.policy, one.epochs)
 
 

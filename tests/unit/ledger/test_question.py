@@ -82,15 +82,15 @@ def test_keys_never_change() -> None:
 
 @pytest.mark.parametrize("bad", ["", "x" * 201, "a\x00b", "a\nb", "\ud800"])
 def test_names_have_a_length_and_can_be_printed(bad: str) -> None:
-    with pytest.raises(InvalidValue, match="principal has 1 to 200 printable characters"):
+    with pytest.raises(InvalidValue, match="principal must have 1 to 200 printable characters"):
         ask("count", principal=bad)
-    with pytest.raises(InvalidValue, match="request has 1 to 200 printable characters"):
+    with pytest.raises(InvalidValue, match="request must have 1 to 200 printable characters"):
         ask("count", request=bad)
     assert ask("count", principal="Ångström, Jr", request="x" * 200)
 
 
 def test_nobody_asks_in_the_name_of_a_group() -> None:
-    with pytest.raises(InvalidValue, match="does not begin with @, which marks a group"):
+    with pytest.raises(InvalidValue, match="must not begin with @, which marks a group"):
         ask("count", principal="@all")
     assert ask("count", principal="ann@example.org")
 
@@ -99,5 +99,5 @@ def test_populations_come_once_each_and_in_order() -> None:
     patients = Target(population(), TENTH)
     assert replace(ASKED, targets=(patients, STAFF)).populations == ("patients", "staff")
     for wrong in ((), (STAFF, patients), (patients, patients)):
-        with pytest.raises(InvalidValue, match="populations once each, in order"):
+        with pytest.raises(InvalidValue, match="each population once, in sorted order"):
             replace(ASKED, targets=wrong)

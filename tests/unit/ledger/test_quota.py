@@ -40,8 +40,8 @@ def test_an_analyst_stays_within_their_quota(ledger: Ledger) -> None:
     with pytest.raises(BudgetExceeded) as refused:
         answer(ledger, ask("more"))
     assert str(refused.value) == (
-        "The quota of ann on 'patients' does not hold this question. Ask for less, or ask an "
-        "owner to raise the quota."
+        "The quota of ann on 'patients' is too small for this question. Ask for less, or ask "
+        "an owner to raise the quota."
     )
     assert ledger.status("patients").spent == Loss.pure("0.2")
     assert granted(ledger, ["bob"], 5) == 5
@@ -154,11 +154,11 @@ def test_owners_alone_set_quotas_and_groups(ledger: Ledger) -> None:
 
 def test_a_quota_or_a_group_that_means_nothing_is_refused(ledger: Ledger) -> None:
     open_pure(ledger)
-    with pytest.raises(InvalidValue, match="counts in the measure of its budget"):
+    with pytest.raises(InvalidValue, match="must be in the same measure as its budget"):
         ledger.set_quota("patients", "ann", Loss.zcdp("0.1"), by="olga")
-    with pytest.raises(InvalidValue, match="begins with @, as in @lab"):
+    with pytest.raises(InvalidValue, match="must begin with @, as in @lab"):
         ledger.join("patients", "ann", "lab", by="olga")
     ledger.join("patients", "ann", "@lab", by="olga")
-    with pytest.raises(InvalidValue, match="ann is in @lab already"):
+    with pytest.raises(InvalidValue, match="ann is already in @lab"):
         ledger.join("patients", "ann", "@lab", by="olga")
     assert ledger.verify("patients").entries == 2

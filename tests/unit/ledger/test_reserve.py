@@ -123,7 +123,7 @@ def test_a_delta_alone_can_fill_a_budget(ledger: Ledger) -> None:
 def test_idealised_noise_is_refused_unless_the_budget_allows_it(ledger: Ledger) -> None:
     open_with(ledger, Budget(Loss.pure(1)))
     with pytest.raises(
-        InvalidValue, match="holds for real numbers only, and the budget allows"
+        InvalidValue, match="holds for real numbers only, but the budget allows"
     ):
         pay(ledger, "a", event=BALL)
     assert ledger.status("patients").spent == Loss.pure(0)
@@ -135,7 +135,7 @@ def test_idealised_noise_is_refused_unless_the_budget_allows_it(ledger: Ledger) 
 
 def test_an_event_without_a_price_in_this_measure_is_refused(ledger: Ledger) -> None:
     open_pure(ledger)
-    with pytest.raises(InvalidValue, match="no pure loss"):
+    with pytest.raises(InvalidValue, match="no pure epsilon"):
         pay(ledger, "a", event=GAUSS)
     assert ledger.status("patients").spent == Loss.pure(0)
 
@@ -145,7 +145,7 @@ def test_an_event_without_a_price_in_this_measure_is_refused(ledger: Ledger) -> 
 )
 def test_a_question_that_protects_others_is_refused(ledger: Ledger, unit: PrivacyUnit) -> None:
     open_pure(ledger)
-    told = "protects one person .add or remove one., and the question was priced for one"
+    told = "protects one person .add or remove one., but the question was priced for one"
     with pytest.raises(InvalidValue, match=told):
         pay(ledger, "a", of=Population("patients", unit))
     assert ledger.status("patients").spent == Loss.pure(0)

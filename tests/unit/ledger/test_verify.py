@@ -70,7 +70,7 @@ def test_a_chain_that_is_cut_before_its_anchor_is_not_believed(
     if left >= place:
         assert verify("patients", cut, anchor).seq == left
         return
-    told = f"the chain ends here, and entry {place} was anchored"
+    told = f"the chain ends here, but entry {place} was anchored"
     with pytest.raises(LedgerBroken, match=told):
         verify("patients", cut, anchor)
 
@@ -78,7 +78,7 @@ def test_a_chain_that_is_cut_before_its_anchor_is_not_believed(
 def test_an_anchor_of_another_chain_is_noticed_at_its_entry(kept: list[Entry]) -> None:
     for entry in kept:
         forged = Anchor((Head("patients", entry.seq, bytes(32)),))
-        told = f"Entry {entry.seq} of 'patients': .*not the one that was anchored"
+        told = f"Entry {entry.seq} of 'patients': .*differs from the entry that was anchored"
         with pytest.raises(LedgerBroken, match=told):
             verify("patients", kept, forged)
     other = Anchor((Head("staff", 9, bytes(32)),))
@@ -88,7 +88,7 @@ def test_an_anchor_of_another_chain_is_noticed_at_its_entry(kept: list[Entry]) -
 def test_an_empty_chain_is_not_believed(kept: list[Entry]) -> None:
     with pytest.raises(LedgerBroken, match="The chain of 'patients' is empty"):
         verify("patients", [])
-    with pytest.raises(LedgerBroken, match="ends here, and entry 3 was anchored"):
+    with pytest.raises(LedgerBroken, match="ends here, but entry 3 was anchored"):
         verify("patients", [], anchored(kept[-1]))
 
 
@@ -125,7 +125,7 @@ def test_the_verdict_on_a_store_tells_what_it_adds_up_to(
     assert (verdict.head, verdict.anchored) == (kept[-1].hash, False)
     assert (verdict.spent, verdict.cap) == (Loss.pure("0.1"), Loss.pure(1))
     assert str(verdict) == (
-        "patients: 3 entries agree with each other and no anchor; ε = 0.1 of ε = 1 is spent."
+        "patients: 3 entries are consistent (no anchor was given); ε = 0.1 of ε = 1 is spent."
     )
     assert verify_store(store, "patients", anchored(kept[1])).anchored
     other = Anchor((Head("staff", 1, bytes(32)),))
@@ -140,7 +140,9 @@ def test_a_store_that_is_older_than_its_anchor_is_refused(
         check_anchor(store, anchored(entry))
     with pytest.raises(LedgerBroken, match="ends before entry 4, which was anchored"):
         check_anchor(store, Anchor((Head("patients", 4, bytes(32)),)))
-    with pytest.raises(LedgerBroken, match="Entry 3 of 'patients' is not the one that was"):
+    with pytest.raises(
+        LedgerBroken, match="Entry 3 of 'patients' differs from the entry that was"
+    ):
         check_anchor(store, Anchor((Head("patients", 3, kept[1].hash),)))
 
 
@@ -187,7 +189,7 @@ def test_an_export_without_an_answer_or_with_another_is_noticed(store: Store) ->
     found = exported(store)
     ((release, body),) = found.answers.items()
     for answers in ({}, {release: body + b" "}, {bytes(32): body}, {release: body, b"x": b""}):
-        with pytest.raises(LedgerBroken, match="answers are not those that the chains tell of"):
+        with pytest.raises(LedgerBroken, match="answers are not those in the chains"):
             verify_export(replace(found, answers=answers))
 
 
@@ -198,7 +200,9 @@ def test_an_export_without_an_anchored_chain_is_noticed(store: Store) -> None:
     found = exported(store)
     assert len(verify_export(found, anchor)) == 2
     chains_left = {"patients": found.chains["patients"]}
-    with pytest.raises(LedgerBroken, match="The chain of 'staff' was anchored, and is gone"):
+    with pytest.raises(
+        LedgerBroken, match="The chain of 'staff' was anchored, but it is missing"
+    ):
         verify_export(replace(found, chains=chains_left), anchor)
     assert len(verify_export(replace(found, chains=chains_left))) == 1
 

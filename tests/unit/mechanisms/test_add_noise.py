@@ -107,5 +107,5 @@ def test_unsigned_values_are_added_exactly() -> None:
 
 
 def test_no_two_values_share_a_draw_whatever_the_shape() -> None:
-    with pytest.raises(InternalError, match="one row of integers"):
+    with pytest.raises(InternalError, match="one-dimensional integer array"):
         AddNoise(COIN)(np.array([[1], [2]]), ScriptedEntropy([HEADS, 0]))

@@ -27,7 +27,7 @@ def test_a_vector_is_released_with_one_draw_of_its_noise() -> None:
 
 @pytest.mark.parametrize("shape", [(0,), (1,), (3,), (1, 2), (2, 1), ()])
 def test_a_vector_of_another_length_is_refused(shape: tuple[int, ...]) -> None:
-    with pytest.raises(InvalidValue, match="for 2 integers at once"):
+    with pytest.raises(InvalidValue, match="a vector of 2 integers"):
         AddVector(Words(2), 2)(np.zeros(shape, dtype=np.int64), ScriptedEntropy([1, 5]))
 
 

@@ -48,8 +48,13 @@ def test_another_norm_length_or_confidence_is_refused() -> None:
         Ball(Fraction(9), 2).event(l1(1))
     with pytest.raises(InvalidValue, match="L2 is needed"):
         Ball(Fraction(9), 2).release(Secret(np.array([1, 2])), l1(1), GATEWAY)
-    with pytest.raises(InvalidValue, match="for 2 integers at once"):
+    with pytest.raises(
+        InvalidValue, match="This noise needs a vector of 2 integers, but a batch of shape"
+    ):
         Ball(Fraction(9), 2).release(Secret(np.array([1])), l2(1), GATEWAY)
     for wrong in (Fraction(1), Fraction(-1, 9), Fraction(2)):
-        with pytest.raises(InvalidValue, match="lies in"):
+        with pytest.raises(
+            InvalidValue,
+            match=r"A confidence must be in \[0, 1 - 1e-12\] for L2 noise \(Ball\), but",
+        ):
             Ball(Fraction(9), 2).error(wrong)

@@ -54,12 +54,12 @@ def test_another_norm_or_length_is_refused() -> None:
         Cube(Fraction(9), 2).event(l1(1))
     with pytest.raises(InvalidValue, match="LINF is needed"):
         Cube(Fraction(9), 2).release(Secret(np.array([1, 2])), l1(1), GATEWAY)
-    with pytest.raises(InvalidValue, match="for 2 integers at once"):
+    with pytest.raises(InvalidValue, match="a vector of 2 integers"):
         Cube(Fraction(9), 2).release(Secret(np.array([1, 2, 3])), linf(1), GATEWAY)
 
 
 def test_settings_beyond_the_table_are_refused_before_any_data() -> None:
     with pytest.raises(InvalidValue, match="use a coarser grid"):
         Cube(Fraction(10**5), 2)
-    with pytest.raises(InvalidValue, match="lies in"):
+    with pytest.raises(InvalidValue, match="must be in"):
         Cube(Fraction(1), 2).error(Fraction(1))

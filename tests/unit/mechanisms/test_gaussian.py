@@ -85,11 +85,11 @@ def test_a_tail_beyond_the_floats_is_bounded() -> None:
 
 @pytest.mark.parametrize("wrong", [Fraction(0), Fraction(-1)])
 def test_a_variance_is_above_zero(wrong: Fraction) -> None:
-    with pytest.raises(InvalidValue, match=f"above 0, and {wrong} is not"):
+    with pytest.raises(InvalidValue, match=f"above 0, but {wrong} was given"):
         Gaussian(wrong)
 
 
 @pytest.mark.parametrize("wrong", [Fraction(1), Fraction(-1, 2), Fraction(2)])
 def test_a_confidence_is_below_one(wrong: Fraction) -> None:
-    with pytest.raises(InvalidValue, match="lies in"):
+    with pytest.raises(InvalidValue, match="must be in"):
         Gaussian(Fraction(9)).error(wrong)

@@ -168,5 +168,5 @@ def test_another_norm_or_part_of_a_group_is_refused() -> None:
     mechanism = GridQuantile(HALF, HALF, HALF, 3, 1)
     with pytest.raises(InvalidValue, match="L1"):
         mechanism.event(l2(1))
-    with pytest.raises(InvalidValue, match="Groups of 3 counts"):
+    with pytest.raises(InvalidValue, match="A multiple of 3 counts"):
         drawn(mechanism, [1, 2], 1)

@@ -54,7 +54,7 @@ def test_two_threads_of_one_stream_differ() -> None:
 def test_a_stream_is_neither_copied_nor_pickled() -> None:
     stream = SystemEntropy(CHARGE)
     for take in (copy.copy, copy.deepcopy, pickle.dumps):
-        with pytest.raises(TypeError, match="stays in its process; make a new one"):
+        with pytest.raises(TypeError, match="stays in its process and cannot be pickled"):
             take(stream)
 
 

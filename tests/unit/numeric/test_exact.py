@@ -138,7 +138,7 @@ def test_what_is_no_finite_number_is_refused_and_shown(written: object) -> None:
     with pytest.raises(InvalidValue, match="A finite number is expected") as refusal:
         exact(written)
     assert repr(written)[:100] in str(refusal.value)
-    assert "write 2, 0.1, '1/3'" in str(refusal.value)
+    assert "Write 2, 0.1, '1/3'" in str(refusal.value)
 
 
 def test_a_refusal_does_not_repeat_a_long_text_whole() -> None:
@@ -216,9 +216,9 @@ def test_a_multiple_stays_where_it_is() -> None:
 
 @pytest.mark.parametrize("unit", [Fraction(0), Fraction(-1)])
 def test_a_unit_is_above_zero(unit: Fraction) -> None:
-    with pytest.raises(InvalidValue, match=f"above 0 is expected, and {unit} is not"):
+    with pytest.raises(InvalidValue, match=f"above 0 is expected, but {unit} was given"):
         ceil_to(Fraction(1), unit)
-    with pytest.raises(InvalidValue, match=f"above 0 is expected, and {unit} is not"):
+    with pytest.raises(InvalidValue, match=f"above 0 is expected, but {unit} was given"):
         floor_to(Fraction(1), unit)
 
 
@@ -263,7 +263,7 @@ def test_exp_of_a_very_negative_number_stays_at_least_zero() -> None:
 
 def test_exp_of_a_very_great_number_is_refused() -> None:
     assert exp_bounds(Fraction(LARGEST_POWER))[0] > 10**4_000
-    with pytest.raises(InvalidValue, match="above 10000 is refused, and 20001/2 is above"):
+    with pytest.raises(InvalidValue, match="at most 10000, but 20001/2 was given"):
         exp_bounds(LARGEST_POWER + Fraction(1, 2))
 
 
@@ -297,7 +297,7 @@ def test_log_undoes_exp(value: Fraction) -> None:
 
 @pytest.mark.parametrize("value", [Fraction(0), Fraction(-1, 2)])
 def test_a_logarithm_needs_a_positive_number(value: Fraction) -> None:
-    with pytest.raises(InvalidValue, match=f"above 0 is expected, and {value} is not"):
+    with pytest.raises(InvalidValue, match=f"above 0 is expected, but {value} was given"):
         log_bounds(value)
 
 
@@ -326,7 +326,7 @@ def test_an_irrational_root_lies_between_its_bounds() -> None:
 
 
 def test_a_negative_number_has_no_root() -> None:
-    with pytest.raises(InvalidValue, match="at least 0, and -1/4 is below"):
+    with pytest.raises(InvalidValue, match="at least 0, but -1/4 was given"):
         sqrt_bounds(Fraction(-1, 4))
 
 

@@ -97,20 +97,20 @@ def test_a_fine_grid_of_one_step_has_its_two_ends() -> None:
 
 
 def test_a_fine_grid_needs_a_step() -> None:
-    with pytest.raises(InvalidValue, match="at least 1 step, and 0 were asked for"):
+    with pytest.raises(InvalidValue, match="at least 1 step, but 0 were given"):
         Grid.fine(Fraction(0), Fraction(1), steps=0)
 
 
 @pytest.mark.parametrize("step", [Fraction(0), Fraction(-1, 2)])
 def test_a_step_is_above_zero(step: Fraction) -> None:
-    with pytest.raises(InvalidValue, match=f"a step above 0, and {step} is not"):
+    with pytest.raises(InvalidValue, match=f"a step above 0, but {step} was given"):
         Grid(Fraction(0), Fraction(1), step)
 
 
 def test_a_grid_has_its_bounds_in_order() -> None:
-    with pytest.raises(InvalidValue, match="lower <= upper, and 2 > 1"):
+    with pytest.raises(InvalidValue, match="lower=2 and upper=1 were given"):
         Grid(Fraction(2), Fraction(1), Fraction(1))
-    with pytest.raises(InvalidValue, match="lower <= upper, and 2 > 1"):
+    with pytest.raises(InvalidValue, match="lower=2 and upper=1 were given"):
         Grid.fine(Fraction(2), Fraction(1))
 
 

@@ -45,5 +45,5 @@ def test_truths_are_the_ends_of_an_axis() -> None:
 
 
 def test_one_value_is_no_axis() -> None:
-    with pytest.raises(InvalidValue, match="one value alone"):
+    with pytest.raises(InvalidValue, match="only one value"):
         Axis.of(Column("x", Kind.FLOAT), Bounds.of(1, 1))

@@ -237,7 +237,7 @@ def test_the_text_of_a_node(node: object, written: str) -> None:
 
 
 def test_a_plan_holds_no_floats() -> None:
-    with pytest.raises(InternalError, match="The class float has no stored form"):
+    with pytest.raises(InternalError, match="class float has no stored form"):
         text(Constant(1.5))  # type: ignore[arg-type]
 
 

@@ -54,12 +54,12 @@ def test_a_unit_has_so_many_rows_in_a_model(limits: Limits, rows: int) -> None:
 @pytest.mark.parametrize(
     ("features", "target", "told"),
     [
-        ([], None, "these were given: none"),
-        ([], "cost", r"these were given: visits\.cost"),
-        (["heat", "visits.heat"], None, r"given: visits\.heat, visits\.heat"),
-        (["heat"], "heat", r"each column once, the target among them"),
-        (["person"], None, r"'patients\.person' names a person, and no model is fitted to it"),
-        (["heat"], "person", r"'patients\.person' names a person"),
+        ([], None, "the given columns are: none"),
+        ([], "cost", r"the given columns are: visits\.cost"),
+        (["heat", "visits.heat"], None, r"given columns are: visits\.heat, visits\.heat"),
+        (["heat"], "heat", r"no column may be given twice"),
+        (["person"], None, r"'patients\.person' identifies a person and cannot be a column"),
+        (["heat"], "person", r"'patients\.person' identifies a person"),
     ],
 )
 def test_what_is_no_model_of_rows_is_refused(
@@ -102,5 +102,5 @@ def test_rows_are_kept_numbers_of_one_group() -> None:
         training.plan([KEPT, UnitTally()]),
         training.plan([RowTally(ConstantCondition(True), 1)]),
     ):
-        with pytest.raises(InvalidValue, match="Rows are kept numbers of one group"):
+        with pytest.raises(InvalidValue, match="must have no group keys"):
             RowsOf(plan)

@@ -45,7 +45,7 @@ def test_a_mirrored_comparison_has_its_sides_exchanged(comparison: Comparison) -
 
 @pytest.mark.parametrize("width", [0, -1, -10])
 def test_a_bin_is_at_least_1_wide(width: int) -> None:
-    with pytest.raises(InvalidValue, match=f"from 1 on, not {width}"):
+    with pytest.raises(InvalidValue, match=f"at least 1, not {width}"):
         Bin(Field("x"), width)
     assert Bin(Field("x"), 1).width == 1
 

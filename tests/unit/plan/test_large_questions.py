@@ -39,23 +39,26 @@ REFUSED = [
         "SELECT " + ", ".join(f"SUM(age + {number})" for number in range(101)) + " FROM visits",
         "at most 100 aggregates",
     ),
-    (f"{COUNT} GROUP BY FLOOR(({'age + ' * 60}age) / 50) * 50", "So many bins"),
-    (f"{COUNT} GROUP BY FLOOR(age * age / 1) * 1", "make them wider"),
-    (f"{COUNT} WHERE cost > 0.0000000000000000001", "at most 18 digits after the point"),
+    (f"{COUNT} GROUP BY FLOOR(({'age + ' * 60}age) / 50) * 50", "this number of bins"),
+    (f"{COUNT} GROUP BY FLOOR(age * age / 1) * 1", "use wider bins"),
+    (
+        f"{COUNT} WHERE cost > 0.0000000000000000001",
+        "at most 18 digits after the decimal point",
+    ),
     (f"{COUNT} WHERE cost IN (4611686018427387904)", "at most 62 bits"),
     # a row of it fits, and the two rows that a person may have do not
     (f"SELECT SUM({'age * ' * 8}100) FROM visits", "can grow beyond 62 bits"),
-    (f"{COUNT} WHERE age IN (0.5)", "holds whole numbers"),
+    (f"{COUNT} WHERE age IN (0.5)", "is an integer column"),
     (f"{COUNT} WHERE CASE WHEN smoker THEN ward END IN ('north')", "A number is expected"),
-    ("SELECT COUNT(*) + 'a' FROM visits", r"\+ takes numbers"),
-    ("SELECT COUNT(*) / 'a' FROM visits", "/ takes numbers"),
-    ("SELECT ward / 2, COUNT(*) FROM visits GROUP BY ward", "/ takes numbers"),
-    (f"{COUNT} HAVING COUNT(*)", "HAVING is a condition"),
-    (f"{COUNT} HAVING COUNT(*) > 'a'", "not compared with a"),
+    ("SELECT COUNT(*) + 'a' FROM visits", r"\+ must be numbers"),
+    ("SELECT COUNT(*) / 'a' FROM visits", "operands of / must be numbers"),
+    ("SELECT ward / 2, COUNT(*) FROM visits GROUP BY ward", "operands of / must be numbers"),
+    (f"{COUNT} HAVING COUNT(*)", "HAVING must be a condition"),
+    (f"{COUNT} HAVING COUNT(*) > 'a'", "cannot be compared"),
     (f"{COUNT} ORDER BY CASE WHEN COUNT(*) > 3 THEN 'a' ELSE 1 END", "of one kind"),
-    ("SELECT COUNT(*), DATE '2020-01-01' AS d FROM visits", "A day is shown as text"),
-    ("SELECT ward, COUNT(*) FROM visits GROUP BY ward HAVING ward > 3", "not compared with a"),
-    ("SELECT smoker, COUNT(*) FROM visits GROUP BY smoker HAVING smoker", "HAVING is a"),
+    ("SELECT COUNT(*), DATE '2020-01-01' AS d FROM visits", "An output cannot be a date"),
+    ("SELECT ward, COUNT(*) FROM visits GROUP BY ward HAVING ward > 3", "cannot be compared"),
+    ("SELECT smoker, COUNT(*) FROM visits GROUP BY smoker HAVING smoker", "HAVING must be a"),
 ]
 
 
@@ -101,7 +104,7 @@ def test_a_day_with_bounds_is_still_no_number() -> None:
         for column in SCHEMA.columns
     )
     visits = replace(CLINIC.dataset("visits"), schema=Schema(columns))
-    with pytest.raises(InvalidValue, match="holds dates, not numbers"):
+    with pytest.raises(InvalidValue, match="is a date column; a number is expected"):
         quoted("SELECT SUM(day) FROM visits", replace(CLINIC, datasets=(visits,)))
 
 

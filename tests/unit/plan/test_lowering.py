@@ -130,9 +130,9 @@ def test_the_steps_of_a_case_are_those_of_its_parts() -> None:
     [
         (c(True), "A number is expected here"),
         (c("x"), "A number is expected here"),
-        (DAY, "'visits.day' holds dates, not numbers"),
-        (WARD, "'visits.ward' holds texts, which have no sum"),
-        (URGENT, "'visits.urgent' holds booleans, which have no sum"),
+        (DAY, "'visits.day' is a date column; a number is expected"),
+        (WARD, r"Column 'visits\.ward' holds texts, which cannot be summed\."),
+        (URGENT, r"Column 'visits\.urgent' holds booleans, which cannot be summed\."),
         (Compare(MORE, STAY, c(1)), "A number is expected here"),
     ],
 )
@@ -221,23 +221,32 @@ def test_a_condition_as_an_engine_decides_it(expression: Expression, wanted: Con
 @pytest.mark.parametrize(
     ("expression", "told"),
     [
-        (Compare(EQUAL, STAY, c(HALF)), "'visits.stay' holds whole numbers, and 7/2 is none"),
-        (Compare(UNEQUAL, STAY, c(HALF)), "holds whole numbers, and 7/2 is none"),
-        (OneOf(STAY, (1, HALF)), "holds whole numbers, and 7/2 is none"),
-        (Compare(LESS, WARD, c("n")), "'visits.ward' holds texts, which are compared by = and"),
-        (Compare(LESS, WARD, NOTE), "compared by = and <> alone"),
-        (Compare(AT_LEAST, URGENT, c(True)), "holds booleans, which are compared by = and <>"),
-        (Compare(MORE, STAY, c(2**62)), "A number in a comparison has at most 62 bits"),
-        (Compare(MORE, STAY, c(-(2**62))), "A number in a comparison has at most 62 bits"),
+        (Compare(EQUAL, STAY, c(HALF)), "'visits.stay' is an integer column, and 7/2 is not"),
+        (Compare(UNEQUAL, STAY, c(HALF)), "is an integer column, and 7/2 is not"),
+        (OneOf(STAY, (1, HALF)), "is an integer column, and 7/2 is not"),
+        (
+            Compare(LESS, WARD, c("n")),
+            "'visits.ward' is a text column, which supports only the",
+        ),
+        (Compare(LESS, WARD, NOTE), "comparisons = and <>"),
+        (Compare(AT_LEAST, URGENT, c(True)), "is a boolean column, which supports only"),
+        (Compare(MORE, STAY, c(2**62)), "A number in a comparison must have at most 62 bits"),
+        (
+            Compare(MORE, STAY, c(-(2**62))),
+            "A number in a comparison must have at most 62 bits",
+        ),
         (OneOf(STAY, (2**62,)), "at most 62 bits"),
-        (Compare(MORE, COST, c(Fraction(1, 10**19))), "at most 18 digits after the point"),
-        (Compare(MORE, COST, c(Fraction(1, 3))), "at most 18 digits after the point"),
+        (
+            Compare(MORE, COST, c(Fraction(1, 10**19))),
+            "at most 18 digits after the decimal point",
+        ),
+        (Compare(MORE, COST, c(Fraction(1, 3))), "at most 18 digits after the decimal point"),
         (Compare(EQUAL, c("a"), c("b")), "Compare a column with a value, two columns of one"),
         (STAY, r"A condition is expected here, such as age > 30 or ward = 'north'"),
         (c(1), "A condition is expected here"),
         (IsNull(Compare(MORE, STAY, c(1))), "A condition is expected here"),
-        (Compare(MORE, STAY, c("x")), "A integer is not compared with a text"),
-        (OneOf(STAY, (True,)), "A integer is not compared with a boolean"),
+        (Compare(MORE, STAY, c("x")), "integer and text cannot be compared"),
+        (OneOf(STAY, (True,)), "integer and boolean cannot be compared"),
     ],
 )
 def test_what_no_engine_decides_alike_is_refused(expression: Expression, told: str) -> None:

@@ -68,10 +68,14 @@ def test_a_row_has_a_number_where_its_column_does() -> None:
 @pytest.mark.parametrize(
     ("column", "bounds", "told"),
     [
-        (AGE, Bounds.of(3, 3), "'age' has one value alone within its bounds; widen them"),
-        (AGE, Bounds.of("0.1", "0.4"), "'age' has no two values between its bounds"),
-        (WARD, Bounds.of(0, 1), "'ward' holds texts; a model computes with numbers and truths"),
-        (Column("d", Kind.DATE), Bounds.of(0, 1), "'d' holds dates; a model computes"),
+        (AGE, Bounds.of(3, 3), "The bounds of 'age' contain only one value; widen them"),
+        (AGE, Bounds.of("0.1", "0.4"), "The bounds of 'age' are less than one step"),
+        (
+            WARD,
+            Bounds.of(0, 1),
+            "'ward' is a text column; columns of a model must be numbers or Booleans",
+        ),
+        (Column("d", Kind.DATE), Bounds.of(0, 1), "'d' is a date column; columns of a model"),
     ],
 )
 def test_what_is_no_axis_is_refused(column: Column, bounds: Bounds, told: str) -> None:
@@ -150,5 +154,6 @@ def test_truths_are_classes_too() -> None:
 
 @pytest.mark.parametrize(("column", "classes"), [(WARD, [1, 2]), (AGE, ["a"]), (AGE, [1, "a"])])
 def test_classes_are_of_the_kind_of_their_column(column: Column, classes: list) -> None:  # type: ignore[type-arg]
-    with pytest.raises(InvalidValue, match=f"'{column.name}' holds {column.kind.value}s, and"):
+    expected = f"The classes of '{column.name}' must have its kind, {column.kind.value}"
+    with pytest.raises(InvalidValue, match=expected):
         label_steps(column, classes)

@@ -39,7 +39,7 @@ COUNTED = (NamedAggregate("n", CountRows()),)
     "fraction", [Fraction(0), Fraction(1), Fraction(-1, 2), Fraction(3, 2)]
 )
 def test_a_quantile_lies_strictly_between_the_ends(fraction: Fraction) -> None:
-    with pytest.raises(InvalidValue, match=f"between 0 and 1, and {fraction} does not"):
+    with pytest.raises(InvalidValue, match=f"between 0 and 1, and {fraction} is not"):
         Quantile(field("cost"), fraction)
 
 
@@ -69,7 +69,7 @@ def test_keys_and_measures_have_distinct_names(
 
 
 def test_outputs_have_distinct_names_and_the_first_double_is_told() -> None:
-    with pytest.raises(InvalidValue, match="two are called 'b'; name one with AS"):
+    with pytest.raises(InvalidValue, match="two are called 'b'; rename one with AS"):
         Post((Output("c", c(1)), Output("b", c(1)), Output("c", c(2)), Output("b", c(2))))
 
 

@@ -69,27 +69,27 @@ FOUND: list[tuple[Relation, Source]] = [
 REFUSED: list[tuple[Relation, str]] = [
     (
         Join(VISIT, "patients", "visits.id", "id"),
-        r"visits\.id = patients\.id is no declared link, and does not equate the unit",
+        r"visits\.id = patients\.id is not a declared link and does not equate the unit",
     ),
-    (Join(VISIT, "patients", "visits.patient", "age"), "is no declared link"),
-    (Join(VISIT, "labs", "visits.patient", "visit"), "is no declared link"),
-    (Join(NOTE, "patients", "notes.words", "person"), "is no declared link"),
-    (Join(JOINED, "patients", "visits.patient", "id"), "A question joins a table once"),
-    (Join(NOTE, "staff", "notes.person", "person"), "joins datasets of one population"),
+    (Join(VISIT, "patients", "visits.patient", "age"), "is not a declared link"),
+    (Join(VISIT, "labs", "visits.patient", "visit"), "is not a declared link"),
+    (Join(NOTE, "patients", "notes.words", "person"), "is not a declared link"),
+    (Join(JOINED, "patients", "visits.patient", "id"), "A question can join a table only once"),
+    (Join(NOTE, "staff", "notes.person", "person"), "join only datasets of one population"),
     (
         Join(VISIT, "visits", "labs.visit", "id"),
-        r"'visits' is joined by labs\.visit, whose table is not joined before",
+        r"'visits' is joined by labs\.visit, but the table of that column is not",
     ),
-    (JoinPublic(VISIT, "patients", "visits.patient", "id"), "'patients' is no public table"),
+    (JoinPublic(VISIT, "patients", "visits.patient", "id"), "'patients' is not a public table"),
     (
         JoinPublic(VISIT, "regions", "visits.ward", "region"),
-        "'regions' is not joined by 'region': its declared lookup columns are: ward. Where",
+        "'regions' cannot be joined by 'region'; its declared lookup columns are: ward. If",
     ),
     (
         Join(UNITS, "patients", "visits.patient", "id"),
-        "'patients' is joined to the rows of a query below that aggregates; join it inside",
+        "'patients' is joined to a subquery that aggregates; join it inside",
     ),
-    (Scan("regions"), "'regions' is a public table, with nobody to protect"),
+    (Scan("regions"), r"'regions' is a public table, and not a dataset\. Query it in its"),
 ]
 
 
@@ -197,14 +197,14 @@ def test_one_row_each_is_an_assumption_unless_the_engine_keeps_it() -> None:
 def test_public_tables_are_about_nobody_and_tables_in_place_do_not_fail() -> None:
     source = source_of(LOOKED_UP, CATALOG)
     assert assumptions(source, CATALOG) == (
-        "regions is about nobody",
+        "regions contains no personal data",
         "patients.id is unique",
     )
     in_place = CATALOG.with_tables(dataset("visits", VISITS, TO_PATIENT, in_place=True))
     told = assumptions(source, in_place)
     assert told[0] == (
-        "no question about visits, which is read in place, fails, or takes longer, by one "
-        "person's row"
+        "no query on visits, which is read in place, fails or takes longer because of one "
+        "person's rows"
     )
     assert told[1:] == assumptions(source, CATALOG)
 

@@ -16,11 +16,17 @@ CLINIC = catalog(Limits(1, 1))
     [
         ("COUNT(*)", "the exact total of this table"),
         ("AVG(age)", "the exact mean of this table"),
-        ("VAR_POP(age)", "the exact variance of this table, after its rows were bounded"),
-        ("STDDEV(age)", "standard deviation of this table, after .* bounded, as of a sample"),
+        (
+            "VAR_POP(age)",
+            "the exact variance of this table, after contribution limits and clamping",
+        ),
+        (
+            "STDDEV(age)",
+            "standard deviation of this table, after .* clamping, with divisor n - 1",
+        ),
         ("QUANTILE(age, 0.9)", "the 0.9 quantile of this table"),
-        ("MIN(age)", "the least value .* at the released one or below it"),
-        ("MAX(age)", "the greatest value .* at the released one or above it"),
+        ("MIN(age)", "the least value .* the released value or lies below it"),
+        ("MAX(age)", "the greatest value .* the released value or lies above it"),
     ],
 )
 def test_an_interval_says_what_it_covers(sql: str, said: str) -> None:

@@ -52,5 +52,5 @@ def test_an_assumed_size_is_told_for() -> None:
     quote = price(parse("SELECT AVG(age) FROM visits", CLINIC), CLINIC, Loss.zcdp(1))
     (found,) = expected(quote, assume_size=[50])
     assert [size for size, _ in found.by_size] == [50]
-    with pytest.raises(InvalidValue, match="1 to 1000000000000 rows, and 0 was assumed"):
+    with pytest.raises(InvalidValue, match="1 to 1000000000000 rows; 0 was given"):
         expected(quote, assume_size=[0])

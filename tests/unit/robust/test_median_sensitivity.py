@@ -111,7 +111,7 @@ def test_the_median_of_an_even_number_is_the_lower() -> None:
 
 
 def test_nothing_has_no_median_and_no_smoothing_is_refused() -> None:
-    with pytest.raises(InvalidValue, match="one value or more"):
+    with pytest.raises(InvalidValue, match="at least one value"):
         local_sensitivities(np.array([], dtype=np.int64), 0, 1)
-    with pytest.raises(InvalidValue, match="smoothing is above 0"):
+    with pytest.raises(InvalidValue, match="smoothing must be above 0"):
         smooth_sensitivity(np.array([1]), 0, 1, Fraction(0))

@@ -156,7 +156,9 @@ def test_a_key_of_sql(text: str, wanted: Expression) -> None:
     ],
 )
 def test_floor_is_known_in_bins_alone(text: str) -> None:
-    with pytest.raises(InvalidValue, match="FLOOR is known in bins alone"):
+    with pytest.raises(
+        InvalidValue, match="FLOOR is supported only for bins with an integer width, as in"
+    ):
         key(text)
 
 
@@ -178,7 +180,9 @@ def test_units_are_counted_by_the_column_that_names_them() -> None:
     joined = "visits JOIN patients ON visits.patient = patients.id"
     plan = parse(f"SELECT COUNT(DISTINCT person) AS n FROM {joined}", CATALOG)
     assert plan.measures[0].aggregate == CountUnits()
-    with pytest.raises(InvalidValue, match=r"units: COUNT\(DISTINCT patients\.person\)"):
+    with pytest.raises(
+        InvalidValue, match=r"COUNT\(DISTINCT \.\.\.\) is supported only for the unit:"
+    ):
         parse(f"SELECT COUNT(DISTINCT age) AS n FROM {joined}", CATALOG)
 
 
@@ -202,7 +206,9 @@ def test_a_question_is_so_long_and_no_longer() -> None:
     with pytest.raises(InvalidValue, match="at most 20000 characters"):
         parse(padded + " ", CATALOG)
     for odd in ("\0", "\ud800", "\udfff"):
-        with pytest.raises(InvalidValue, match="no NUL or half a character"):
+        with pytest.raises(
+            InvalidValue, match="A question must have at most 20000 characters, and must not"
+        ):
             parse(text + odd, CATALOG)
     assert DEEPEST_TREE == 100
 
@@ -211,30 +217,63 @@ def test_names_are_so_long_and_no_longer() -> None:
     name = "a" * LONGEST_NAME
     plan = parse(f"SELECT COUNT(*) AS {name} FROM visits", CATALOG)
     assert plan.post.outputs[0].name == name
-    with pytest.raises(InvalidValue, match="A name has 1 to 100 characters"):
+    with pytest.raises(InvalidValue, match=r"A name must have 1 to 100 characters\."):
         parse(f"SELECT COUNT(*) AS {name}a FROM visits", CATALOG)
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("SELECT COUNT(*) FROM other.visits", "DB in TABLE is not part of the language"),
-        ("SELECT COUNT(*) FROM visits TABLESAMPLE 10%", "SAMPLE in TABLE is not part"),
-        ("SELECT COUNT(*) FROM visits OFFSET 3", "OFFSET in SELECT is not part"),
+        ("SELECT COUNT(*) FROM other.visits", r"DB in TABLE is not supported; leave it out\."),
+        (
+            "SELECT COUNT(*) FROM visits TABLESAMPLE 10%",
+            r"SAMPLE in TABLE is not supported; leave it out\.",
+        ),
+        (
+            "SELECT COUNT(*) FROM visits OFFSET 3",
+            r"OFFSET in SELECT is not supported; leave it out\.",
+        ),
         ("SELECT COUNT(*) FROM visits QUALIFY TRUE", "QUALIFY in SELECT"),
-        ("SELECT COUNT(*) FROM visits GROUP BY ALL", "ALL in GROUP is not part"),
+        (
+            "SELECT COUNT(*) FROM visits GROUP BY ALL",
+            r"ALL in GROUP is not supported; leave it out\.",
+        ),
         ("SELECT COUNT(*) FROM visits GROUP BY ROLLUP (ward)", "ROLLUP"),
-        ("SELECT COUNT(*) OVER () FROM visits", "WINDOW is not part of the language"),
-        ("SELECT SUM(DISTINCT stay) FROM visits", "cannot stand here|not part"),
-        ("SELECT COUNT(*) FROM visits WHERE ABS(stay) > 1", "ABS is not part of the language"),
-        ("SELECT COUNT(*) FROM visits WHERE stay % 2 = 1", "MOD is not part of the language"),
-        ("SELECT COUNT(*) FROM visits WHERE stay // 2 = 1", "Rows are not divided; bins are"),
-        ("SELECT COUNT(*) FROM visits WHERE EXISTS (SELECT 1)", "EXISTS is not part"),
-        ("SELECT COUNT(*) FROM visits WHERE stay IN (SELECT 1)", "QUERY in IN is not part"),
-        ("SELECT COUNT(*) FROM visits ORDER BY 1 NULLS FIRST", "not part of|says nothing"),
-        ("SELECT RANDOM() FROM visits", "RAND is not part of the language"),
-        ("DELETE FROM visits", "A question is one SELECT"),
-        ("", "A question is one SELECT"),
+        (
+            "SELECT COUNT(*) OVER () FROM visits",
+            "WINDOW is not supported; the language has SELECT, WITH, FROM,",
+        ),
+        ("SELECT SUM(DISTINCT stay) FROM visits", r"DISTINCT is not supported at this place\."),
+        (
+            "SELECT COUNT(*) FROM visits WHERE ABS(stay) > 1",
+            "ABS is not supported; the language has SELECT, WITH, FROM,",
+        ),
+        (
+            "SELECT COUNT(*) FROM visits WHERE stay % 2 = 1",
+            "MOD is not supported; the language has SELECT, WITH, FROM,",
+        ),
+        (
+            "SELECT COUNT(*) FROM visits WHERE stay // 2 = 1",
+            r"Integer division is not supported; write bins as FLOOR\(x / 10\)",
+        ),
+        (
+            "SELECT COUNT(*) FROM visits WHERE EXISTS (SELECT 1)",
+            "EXISTS is not supported; the language has SELECT, WITH, FROM,",
+        ),
+        (
+            "SELECT COUNT(*) FROM visits WHERE stay IN (SELECT 1)",
+            r"QUERY in IN is not supported; leave it out\.",
+        ),
+        (
+            "SELECT COUNT(*) FROM visits ORDER BY 1 NULLS FIRST",
+            r"NULLS_FIRST in ORDERED is not supported; leave it out\.",
+        ),
+        (
+            "SELECT RANDOM() FROM visits",
+            "RAND is not supported; the language has SELECT, WITH, FROM,",
+        ),
+        ("DELETE FROM visits", r"A question must be one SELECT statement\."),
+        ("", r"A question must be one SELECT statement\."),
     ],
 )
 def test_what_is_not_listed_is_refused(text: str, told: str) -> None:

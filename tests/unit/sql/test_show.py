@@ -169,7 +169,7 @@ def test_what_comes_first_of_a_join_and_a_filter_is_all_the_same() -> None:
 
 def test_a_number_without_an_end_cannot_be_said() -> None:
     third = Compare(Comparison.LESS, Field("visits.age"), Constant(Fraction(1, 3)))
-    with pytest.raises(InvalidValue, match="1/3 has no end"):
+    with pytest.raises(InvalidValue, match="1/3 cannot be written as a finite decimal"):
         show(filtered(third), CLINIC)
 
 

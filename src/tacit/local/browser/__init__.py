@@ -1,10 +1,10 @@
-"""What runs in a respondent's browser, as text: the randomiser, and the form around it."""
+"""The files that run in a respondent's browser: the survey form and the randomiser."""
 
 from importlib.resources import files
 
 
 def script(name: str) -> str:
-    """The text of a file of this package.
+    """Return the text of a file of this package.
 
     Example:
         >>> "crypto.getRandomValues" in script("randomise.js")

@@ -1,6 +1,7 @@
 // The form: shows the questions, randomises the answers, and sends the reports.
-// It keeps reports in this browser, never answers: a report that was drawn is the one that is
-// sent, however often sending fails or the page is opened, because a second draw would tell more.
+// It stores reports in this browser, and never answers. A report is drawn once, and the same
+// report is sent again if sending fails or the page is reopened, because a second draw would
+// reveal more about the answer.
 "use strict";
 
 const survey = JSON.parse(document.getElementById("survey").textContent);
@@ -45,7 +46,7 @@ function card(question) {
     element("p", { className: "odds", textContent: question.promise }));
 }
 
-// The answer as the integer from 0 up that the randomiser takes.
+// The answer as an integer from 0 on, as the randomiser expects it.
 function answered({ name, lowest = 0 }) {
   return Number(new FormData(form).get(name)) - lowest;
 }
@@ -101,4 +102,4 @@ async function send() {
 
 form.prepend(...survey.questions.map(card));
 form.addEventListener("submit", (event) => { event.preventDefault(); send(); });
-if (remembered(survey.key)) send(); // drawn before: nothing is asked or drawn again
+if (remembered(survey.key)) send(); // the reports were drawn before, so only send them again

@@ -1,6 +1,6 @@
-// Makes a report from an answer, in the respondent's own browser: what leaves it is the report.
-// The laws are those of tacit.local, and a test draws from both. Every coin is exact: integers
-// from the browser's cryptographic generator, no floating point, no seed.
+// Randomises an answer in the respondent's browser. Only the report leaves the browser.
+// The distributions are those of tacit.local, and a test compares both. Every coin is exact:
+// it uses integers from the browser's cryptographic generator, no floating point and no seed.
 "use strict";
 
 function cryptographicWord() {
@@ -21,25 +21,25 @@ function coin([numerator, denominator], word) {
   return below(denominator, word) < numerator;
 }
 
-// So many of the choices; the true one is among them with probability `kept`.
+// A set of `size` choices that contains the true one with probability `kept`.
 function subset({ choices, size, kept }, answer, word) {
   const others = [...Array(choices).keys()].filter((choice) => choice !== answer);
   for (let place = 0; place < size; place++) { // the first steps of a Fisher-Yates shuffle
     const chosen = place + below(others.length - place, word);
     [others[place], others[chosen]] = [others[chosen], others[place]];
   }
-  const told = others.slice(0, size);
-  if (coin(kept, word)) told[size - 1] = answer;
-  return told.sort((a, b) => a - b); // their order must not tell
+  const reported = others.slice(0, size);
+  if (coin(kept, word)) reported[size - 1] = answer;
+  return reported.sort((a, b) => a - b); // the order must not reveal the true answer
 }
 
-// A number from 0 to steps as one bit: 1 with probability number / steps, then told truly or not.
+// A number from 0 to steps as one bit: 1 with probability number / steps, then randomised.
 function oneBit({ steps, truth }, number, word) {
   const rounded = below(steps, word) < number;
   return [Number(coin(truth, word) ? rounded : !rounded)];
 }
 
-// A number from 0 to steps as one of its neighbours within reach, or as any integer that is not.
+// A number from 0 to steps as an integer within reach of it, or as any other integer.
 function piecewise({ steps, reach, near }, number, word) {
   const window = 2 * reach + 1;
   if (coin(near, word)) return [number + below(window, word)];

@@ -1,1 +1,1 @@
-"""Surveys whose collector never sees a true answer."""
+"""Surveys in the local model: browsers randomise answers before they are sent."""

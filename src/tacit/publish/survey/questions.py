@@ -1,4 +1,9 @@
-"""Probabilities as people and browsers read them."""
+"""The questions of a survey, their randomisers and their estimates.
+
+`Choice` asks for one of several options, and `Number` for a whole number in a public range.
+Each one describes to a browser how to randomise the answer, and estimates the shares or the
+mean from the reports.
+"""
 
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -20,11 +25,11 @@ from tacit.local import (
 )
 
 WORD = 2**32
-"""A browser draws a coin from one word of 32 bits."""
+"""Number of values of a 32-bit word, from which a browser draws a coin."""
 
 
 def percent(share: Fraction) -> str:
-    """A probability in percent, to a digit after the point where it says something.
+    """Return a probability in percent, with at most one decimal.
 
     Example:
         >>> percent(Fraction(1, 2)), percent(Fraction(2, 3))
@@ -35,7 +40,7 @@ def percent(share: Fraction) -> str:
 
 
 def two_parts(probability: Fraction) -> list[int]:
-    """Numerator and denominator, small enough for a browser's words.
+    """Return numerator and denominator, and raise if they are too large for a browser.
 
     Example:
         >>> two_parts(Fraction(2, 3))
@@ -46,8 +51,7 @@ def two_parts(probability: Fraction) -> list[int]:
     return [probability.numerator, probability.denominator]
 
 
-# ------------------------------------------------------------------ choice
-# A question with answers to choose from.
+# ------------------------------------------------------------------ options
 
 MOST_OPTIONS = 100
 SOME = Fraction(1, 2)
@@ -55,10 +59,10 @@ SOME = Fraction(1, 2)
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of the ``options``, told as a few of them.
+    """A question about one of several ``options``; the report is a random subset of them.
 
-    The randomiser is `Subset` at its best size, which has the least error of all; for two or
-    three options at a usual epsilon it tells one of them.
+    The randomiser is `Subset` with its best size, which has the smallest error of all
+    randomisers. For two or three options at a usual epsilon, the subset has one option.
     """
 
     name: str
@@ -70,19 +74,21 @@ class Choice:
 
     def __post_init__(self) -> None:
         if not 1 < len(set(self.options)) == len(self.options) <= MOST_OPTIONS:
-            raise InvalidValue(f"A question has 2 to {MOST_OPTIONS} options, no two the same.")
+            raise InvalidValue(
+                f"A question must have 2 to {MOST_OPTIONS} options, no two the same."
+            )
         best = Subset.best(len(self.options), ratio_within(self.epsilon))
         object.__setattr__(self, "oracle", best)
         two_parts(best.odds.true)
 
     @property
     def ratio(self) -> Fraction:
-        """That of the randomiser."""
+        """The probability ratio (e to the epsilon) of the randomiser."""
         return self.oracle.ratio
 
     @property
     def recipe(self) -> dict[str, Any]:
-        """What a browser must know to randomise."""
+        """The parameters with which a browser randomises the answer."""
         oracle = self.oracle
         return {
             "kind": "subset",
@@ -93,36 +99,37 @@ class Choice:
 
     @property
     def shape(self) -> dict[str, Any]:
-        """What a form must know to show it."""
+        """The parameters with which a form shows the question."""
         return {"options": list(self.options)}
 
     @property
     def promise(self) -> str:
-        """What is sent, in a sentence."""
+        """A description for respondents of what is sent."""
         true, size = percent(self.oracle.odds.true), self.oracle.size
         if size == 1:
             return (
-                f"What is sent: one of these answers, drawn at random. It is yours with "
-                f"{true} and another one with {percent(1 - self.oracle.odds.true)}."
+                f"One of these answers is sent, drawn at random. It is yours with "
+                f"probability {true}, and another one with probability "
+                f"{percent(1 - self.oracle.odds.true)}."
             )
         return (
-            f"What is sent: {size} of these answers, drawn at random. Yours is one of them "
-            f"with {true}."
+            f"Your browser sends {size} of these answers, drawn at random. Yours is one of "
+            f"them with probability {true}."
         )
 
     def check(self, report: list[int]) -> None:
-        """Refuse what no browser of ours sends."""
+        """Raise for a report that our form cannot have sent."""
         ordered = sorted(set(report)) == report and len(report) == self.oracle.size
         if not ordered or not 0 <= report[0] <= report[-1] < len(self.options):
             raise InvalidValue(
-                f"The report of {self.name!r} holds {self.oracle.size} distinct numbers below "
-                f"{len(self.options)}, in order."
+                f"The report of {self.name!r} must hold {self.oracle.size} distinct numbers "
+                f"below {len(self.options)}, in order."
             )
 
     def estimate(
         self, reports: list[list[int]], confidence: Fraction = USUAL
     ) -> tuple[ReleasedColumn, ...]:
-        """The share of each option in percent, with its interval."""
+        """Return the share of each option in percent, with its confidence interval."""
         tally = self.oracle.tally(np.array(reports, dtype=np.int64)).tolist()
         found = shares(self.oracle.odds, tally, len(reports), confidence)
         return (
@@ -136,7 +143,7 @@ class Choice:
         )
 
     def variance(self, *, private: bool = True) -> Fraction:
-        """Of the estimate from one person, for the share that is estimated worst."""
+        """Return the variance of one person's estimate, for the share with the largest one."""
         if not private:
             return SOME * SOME
         odds = self.oracle.odds
@@ -144,15 +151,14 @@ class Choice:
         return odds.variance(worst)
 
 
-# ------------------------------------------------------------------ number
-# A question whose answer is a whole number in a public range.
+# ------------------------------------------------------------------ numbers
 
 MOST_STEPS = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A whole number from ``lowest`` to ``highest``, of which the mean is estimated."""
+    """A question about a whole number from ``lowest`` to ``highest``, to estimate the mean."""
 
     name: str
     text: str
@@ -165,7 +171,8 @@ class Number:
     def __post_init__(self) -> None:
         if not 1 <= self.highest - self.lowest <= MOST_STEPS:
             raise InvalidValue(
-                f"A range goes from one whole number to another, at most {MOST_STEPS} above."
+                "A range must go from a whole number to a larger one, which is at most "
+                f"{MOST_STEPS} larger."
             )
         best = best_mean(self.highest - self.lowest, ratio_within(self.epsilon))
         object.__setattr__(self, "oracle", best)
@@ -173,12 +180,12 @@ class Number:
 
     @property
     def ratio(self) -> Fraction:
-        """That of the randomiser."""
+        """The probability ratio (e to the epsilon) of the randomiser."""
         return self.oracle.ratio
 
     @property
     def recipe(self) -> dict[str, Any]:
-        """What a browser must know to randomise."""
+        """The parameters with which a browser randomises the answer."""
         match self.oracle:
             case Piecewise(steps, reach, _):
                 near = two_parts(self._truth)
@@ -189,38 +196,39 @@ class Number:
 
     @property
     def shape(self) -> dict[str, Any]:
-        """What a form must know to show it."""
+        """The parameters with which a form shows the question."""
         return {"lowest": self.lowest, "highest": self.highest}
 
     @property
     def promise(self) -> str:
-        """What is sent, in a sentence."""
+        """A description for respondents of what is sent."""
         if isinstance(self.oracle, Piecewise):
             return (
-                f"What is sent: a number drawn at random. With {percent(self._truth)} it lies "
-                f"within {self.oracle.reach} of yours, and else anywhere further away."
+                f"A number is sent, drawn at random. With probability {percent(self._truth)} "
+                f"it is within {self.oracle.reach} of yours; otherwise it is farther away."
             )
         return (
-            "What is sent: “high” or “low”, drawn at random. The nearer your number is to "
-            f"{self.highest}, the likelier is “high”: {percent(self._truth)} there, and "
-            f"{percent(1 - self._truth)} at {self.lowest}."
+            "“High” or “low” is sent, drawn at random. The nearer your number is to "
+            f"{self.highest}, the more probable is “high”: the probability is "
+            f"{percent(self._truth)} at {self.highest}, and {percent(1 - self._truth)} at "
+            f"{self.lowest}."
         )
 
     def check(self, report: list[int]) -> None:
-        """Refuse what no browser of ours sends."""
+        """Raise for a report that our form cannot have sent."""
         oracle = self.oracle
         most = oracle.steps + 2 * oracle.reach if isinstance(oracle, Piecewise) else 1
         if len(report) != 1 or not 0 <= report[0] <= most:
             raise InvalidValue(
-                f"The report of {self.name!r} holds one whole number from 0 to {most}."
+                f"The report of {self.name!r} must hold one whole number from 0 to {most}."
             )
 
     def estimate(
         self, reports: list[list[int]], confidence: Fraction = USUAL
     ) -> tuple[ReleasedColumn, ...]:
-        """The mean, with its interval."""
-        told = np.array(reports, dtype=np.int64)[:, 0]
-        found = self.oracle.mean(told, confidence)
+        """Return the mean, with its confidence interval."""
+        numbers = np.array(reports, dtype=np.int64)[:, 0]
+        found = self.oracle.mean(numbers, confidence)
         low, high = found.interval
         around = ((low + self.lowest, high + self.lowest),)
         return (
@@ -229,17 +237,17 @@ class Number:
         )
 
     def variance(self, *, private: bool = True) -> Fraction:
-        """Of the estimate from one person, at most: the noise, and the luck of the sample."""
+        """Return a bound on the variance of one person's estimate: noise and sampling."""
         steps = self.highest - self.lowest
         sample = Fraction(steps**2, 4)
         if not private:
             return sample
-        one_bit = isinstance(self.oracle, OneBit)  # its noise has the sample's luck in it
+        one_bit = isinstance(self.oracle, OneBit)  # its variance includes the sampling
         return self.oracle.variance + (0 if one_bit else sample)
 
     @property
     def _truth(self) -> Fraction:
-        """How often what is told is true, or near."""
+        """The probability that a report is true, or near the true number."""
         if isinstance(self.oracle, Piecewise):
             return self.oracle.near
         return self.ratio / (1 + self.ratio)

@@ -1,4 +1,8 @@
-"""A survey: its questions, the people it asks, and what all its waves may lose."""
+"""Surveys: the file of a survey, its plan and its form.
+
+`read_survey` reads a survey from a TOML file. `plan_of` computes how many answers it needs, and
+`form_of` writes the HTML page that respondents open.
+"""
 
 import json
 from base64 import b64encode
@@ -23,40 +27,44 @@ Question = Choice | Number
 
 LONGEST_NAME = 60
 AGAIN = (
-    "You answered this in an earlier wave. The reply that was drawn then is sent again, and "
-    "nothing is asked, so that all waves together tell no more than the first."
+    "You answered this in an earlier wave. The same random reply is sent again, and you are "
+    "not asked, so that all waves together reveal no more than the first."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """One wave of a survey, as its file says it."""
+    """One wave of a survey, as its file declares it."""
 
     title: str
     wave: str
     population: Population
     epsilon: Fraction
-    """What all waves together may lose."""
+    """Privacy loss of all waves together."""
     questions: tuple[Question, ...]
     fingerprint: str = field(init=False)
-    """Of all that a respondent is asked and promised in this wave."""
+    """Hash of the wave, its questions and its privacy parameters."""
 
     def __post_init__(self) -> None:
         if not self.questions:
-            raise InvalidValue("A survey has a question or more: [questions.name]")
+            raise InvalidValue(
+                "A survey must have at least one question. Add a section [questions.name]."
+            )
         if len(self.wave) > LONGEST_NAME or not self.wave.isprintable():
-            raise InvalidValue(f"A wave has a name of up to {LONGEST_NAME} characters.")
+            raise InvalidValue(
+                f"A wave must have a name of at most {LONGEST_NAME} characters, all printable."
+            )
         if self.loss > self.epsilon:
             raise InvalidValue(
-                f"One wave loses ε = {float(self.loss):.3g}, which does not fit into the "
+                f"One wave has a loss of ε = {float(self.loss):.3g}, which is more than the "
                 f"epsilon of all waves, {plain(self.epsilon)}."
             )
-        told = [self.wave, plain(self.epsilon), *map(fingerprint_of, self.questions)]
-        object.__setattr__(self, "fingerprint", _hashed(told))
+        content = [self.wave, plain(self.epsilon), *map(fingerprint_of, self.questions)]
+        object.__setattr__(self, "fingerprint", _hash_json(content))
 
     @property
     def ratio(self) -> Fraction:
-        """How much all reports of one wave together can tell of one person."""
+        """The probability ratio of all reports of one wave: the product over its questions."""
         total = Fraction(1)
         for question in self.questions:
             total *= question.ratio
@@ -64,54 +72,59 @@ class Survey:
 
     @property
     def loss(self) -> Fraction:
-        """The epsilon of one wave: the sum of those of its questions."""
+        """The epsilon of one wave: the sum over its questions."""
         return sum((epsilon_of(each.ratio) for each in self.questions), Fraction(0))
 
     @property
     def promise(self) -> str:
-        """What each respondent is promised, in a few sentences."""
+        """The guarantee for respondents, in a few sentences."""
         after = percent(self.ratio / (1 + self.ratio))
         return (
             "Your answers never leave this page. Before anything is sent, your own browser "
-            "replaces each of them by a random one, with the odds that stand below the "
-            "question. Whoever sees all that was sent, and thought something about your "
-            f"answers to be as likely as not, can then be at most {after} sure of it "
+            "replaces each answer by a random one, with the probabilities that are written "
+            "below the question. Suppose that somebody sees everything that was sent, and "
+            "thought before that a statement about your answers was true with probability "
+            f"50%. Afterwards, that probability is at most {after} "
             f"(ε = {float(self.loss):.3g}). All waves together stay within "
             f"ε = {plain(self.epsilon)}. "
-            "That you took part can be seen."
+            "It can be seen that you took part."
         )
 
     def check(self, reports: Any) -> dict[str, list[int]]:
-        """The reports of one person, one for each question; anything else is refused."""
+        """Return the reports of one person, and raise unless there is one for each question."""
         names = [question.name for question in self.questions]
         if not isinstance(reports, dict) or sorted(reports) != sorted(names):
-            raise InvalidValue(f"There is one report for each of: {', '.join(names)}.")
+            raise InvalidValue(
+                f"There must be exactly one report for each question: {', '.join(names)}."
+            )
         for question in self.questions:
             report = reports[question.name]
             if not isinstance(report, list) or any(type(part) is not int for part in report):
-                raise InvalidValue(f"The report of {question.name!r} is a list of integers.")
+                raise InvalidValue(
+                    f"The report of {question.name!r} must be a list of integers."
+                )
             question.check(report)
         return reports
 
 
 def fingerprint_of(question: Question) -> str:
-    """Of what a question asks and how it is randomised: the same for the same in every wave."""
+    """Return the hash of a question and its randomiser, which is the same in every wave."""
     asked = [question.name, question.text, question.shape, question.recipe, question.remember]
-    return _hashed(asked)
+    return _hash_json(asked)
 
 
-def _hashed(told: list[Any]) -> str:
-    return sha256(json.dumps(told).encode()).hexdigest()
+def _hash_json(content: list[Any]) -> str:
+    return sha256(json.dumps(content).encode()).hexdigest()
 
 
 def read_survey(path: Path) -> Survey:
-    """The survey in the file at ``path``; what is wrong in it is told with its line."""
+    """Return the survey in the file at ``path``; an error names the line of the file."""
     source = ProjectText.at(path)
     try:
         return _survey(source.root())
     except Fault as fault:
-        told = source.refusal(fault)
-    raise told
+        error = source.refusal(fault)
+    raise error
 
 
 def _survey(root: TomlEntry) -> Survey:
@@ -140,23 +153,24 @@ def _read_question(entry: TomlEntry) -> Question:
         options = tuple(option.text() for option in entry.part("options").items())
         return Choice(entry.name, text, options, epsilon, remember)
     except (ValueError, TacitError) as error:
-        told = str(error) if isinstance(error, TacitError) else "A range is [lowest, highest]."
-        raise entry.fault(f"{told} (ε = {plain(epsilon)})") from error
+        expected = "A range must be [lowest, highest]."
+        message = str(error) if isinstance(error, TacitError) else expected
+        raise entry.fault(f"{message} (ε = {plain(epsilon)})") from error
 
 
-# ------------------------------------------------------------------ plan
-# How many answers a survey needs, before anybody is asked.
+# ------------------------------------------------------------------ number of answers
 
 DELTA = 1e-6
-"""Of the epsilon that shuffled reports would have."""
+"""Delta at which the epsilon of shuffled reports is computed."""
 
 
 def answers_for(
     question: Question, margin: Fraction, confidence: Fraction = USUAL, *, private: bool = True
 ) -> int:
-    """Answers for a margin of error, whatever people answer.
+    """Return the number of answers that is enough for a margin of error, for all answers.
 
-    The margin is a share, such as 0.03; of a question about a number it is in its own unit.
+    The margin is a share, such as 0.03. For a question about a number, it is in the unit of the
+    number.
 
     Example:
         >>> from tacit.publish.survey.questions import Choice
@@ -168,16 +182,17 @@ def answers_for(
         (4997, 1068)
     """
     if margin <= 0:
-        raise InvalidValue(f"A margin is above 0, and {margin} was given.")
+        raise InvalidValue(f"A margin of error must be above 0, but {margin} was given.")
     errors = NormalDist().inv_cdf((1 + float(confidence)) / 2)
     return ceil(errors**2 * float(question.variance(private=private) / margin**2))
 
 
 def plan_of(question: Question, margin: Fraction) -> tuple[ReleasedColumn, ...]:
-    """Half, once and twice the epsilon: the answers that are needed, and what a shuffle leaves.
+    """Return the number of answers needed at half, once and twice the epsilon.
 
-    Shuffled means that nobody can tell who sent which report, which the form alone does not
-    give: it is what an independent mailbox in between would add.
+    The last column is the epsilon if reports are shuffled, so that nobody knows who sent which
+    report. The form alone does not shuffle reports; an independent service between respondents
+    and collector would be needed.
     """
     most = epsilon_of(Fraction(MOST))
     tried = [question.epsilon * factor for factor in (Fraction(1, 2), 1, 2)]
@@ -192,32 +207,31 @@ def plan_of(question: Question, margin: Fraction) -> tuple[ReleasedColumn, ...]:
         ReleasedColumn("epsilon", tuple(each.epsilon for each in same)),
         ReleasedColumn("answers needed", tuple(map(Fraction, needed))),
         ReleasedColumn("without privacy", (Fraction(plain),) * len(same)),
-        ReleasedColumn("epsilon if shuffled", tuple(map(_shown, shuffled))),
+        ReleasedColumn("epsilon if shuffled", tuple(map(_round_up, shuffled))),
     )
 
 
-def _shown(epsilon: float) -> Fraction:
-    """Rounded up to three digits after the point."""
+def _round_up(epsilon: float) -> Fraction:
+    """Return epsilon rounded up to three decimals."""
     return Fraction(ceil(1000 * epsilon), 1000)
 
 
 def margin_in(question: Question, margin: Fraction) -> Fraction:
-    """The margin of a share, in the unit of the question."""
+    """Return a margin that is given as a share, in the unit of the question."""
     if isinstance(question, Number):
         return margin * (question.highest - question.lowest)
     return margin
 
 
 # ------------------------------------------------------------------ form
-# The form of a survey: one HTML file that loads nothing and sends reports alone.
+# The form is one HTML file that loads nothing else and sends only randomised reports.
 
 
 def form_of(survey: Survey) -> str:
-    """The page that respondents open.
+    """Return the HTML page that respondents open.
 
-    Guarantee: the browser is told to run no other script than ours, and to connect to nobody
-    but where the page came from. Texts of the survey are text to it, whatever is written in
-    them.
+    Guarantee: a content security policy allows only our scripts, and connections only to the
+    server of the page. All texts of the survey are escaped.
     """
     style, randomise, form = map(script, ("form.css", "randomise.js", "form.js"))
     policy = (
@@ -233,15 +247,15 @@ def form_of(survey: Survey) -> str:
         ("style", style),
         ("randomise", randomise),
         ("form", form),
-        # last, since what people wrote may look like one of the places
-        ("survey", json.dumps(_told(survey)).replace("<", "\\u003c")),
+        # replaced last, because the texts of a survey may look like a placeholder
+        ("survey", json.dumps(_survey_json(survey)).replace("<", "\\u003c")),
     ):
         page = page.replace("{{" + place + "}}", text)
     return page
 
 
-def _told(survey: Survey) -> dict[str, Any]:
-    """What the page must know of the survey."""
+def _survey_json(survey: Survey) -> dict[str, Any]:
+    """Return the data that the page needs about the survey."""
     return {
         "survey": survey.fingerprint,
         "key": f"tacit wave {survey.fingerprint}",
@@ -263,5 +277,5 @@ def _question_json(question: Question) -> dict[str, Any]:
 
 
 def _hash(text: str) -> str:
-    """What a browser is told about a script or a style that it may use."""
+    """Return the hash that allows a script or a style in a content security policy."""
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"

@@ -1,4 +1,8 @@
-"""A wave is an entry in the ledger, made before the first report is taken."""
+"""The waves of a survey: the charge, the stored reports and the estimates.
+
+`open_wave` charges a wave before the first report is accepted. `Box` stores reports durably,
+one line each. `estimate` computes shares and means from the reports, which costs nothing.
+"""
 
 import fcntl
 import json
@@ -22,37 +26,38 @@ from tacit.publish.survey.survey import Survey, fingerprint_of
 from tacit.render import bars, fields, html, text
 
 POLICY = "survey 1"
-"""How waves are charged; another way gets another name."""
+"""Name of the rule by which waves are charged. A new rule gets a new name."""
 
 LEASE_MS = 5_000
 
 
 def open_wave(survey: Survey, ledger: Ledger, *, by: str) -> None:
-    """Charge what one respondent of this wave loses, question by question, once.
+    """Charge the loss of one respondent in this wave, question by question, once.
 
-    A question that browsers remember is the same in every wave: it is charged in the first,
-    since its later reports are copies. All others are charged in every wave, and again where
-    anything that respondents read was changed.
+    A question that browsers remember is charged only in the first wave, because its later
+    reports are copies. All other questions are charged in every wave, and again if the form
+    was changed.
 
-    Guarantee: when this returns, the charges are durable and within the budget. Where they do
-    not fit into it nothing is charged, but for what others charge at the same moment.
+    Guarantee: when this returns, the charges are durable and within the budget. If they do not
+    fit into the budget, nothing is charged, unless another process charges the same budget at
+    the same moment.
     """
     people = survey.population
-    ledger = ledger.under(AnyDeclaration())  # no table is read, so none has a part in the price
+    ledger = ledger.under(AnyDeclaration())  # no table is read, so no declaration matters
     if people.name not in ledger.populations():
         with ledger.governing(by=by) as acts:
             acts.open_budget(people, Budget(Loss.pure(survey.epsilon)), (by,))
             acts.declare({people.name: Declaration()})
     _check_promise(survey, ledger.status(people.name).total)
-    asked = [_charged(survey, question, by) for question in survey.questions]
-    new = [each for each in asked if not _paid(ledger, each)]
+    asked = [_charge_request(survey, question, by) for question in survey.questions]
+    new = [each for each in asked if not _is_paid(ledger, each)]
     events = Composed(tuple(each.targets[0].event for each in new))
     if new and not ledger.status(people.name).questions_like(events):
         loss = float(sum((each.loss.amount for each in new), Fraction(0)))
         raise BudgetExceeded(
-            f"The wave {survey.wave!r} loses ε = {loss:.3g}, which does not fit into what is "
-            f"left of the budget of {people.name!r}: {ledger.status(people.name).left}. Ask "
-            "fewer questions, at a smaller epsilon, or let browsers remember."
+            f"The wave {survey.wave!r} needs ε = {loss:.3g}, which is more than what is left "
+            f"of the budget of {people.name!r}: {ledger.status(people.name).left}. Ask fewer "
+            "questions, use a smaller epsilon, or let browsers remember."
         )
     for each in new:
         charge = ledger.reserve(each, lease_ms=LEASE_MS)
@@ -61,16 +66,17 @@ def open_wave(survey: Survey, ledger: Ledger, *, by: str) -> None:
 
 
 def _check_promise(survey: Survey, total: Loss) -> None:
-    """Refuse a form that promises less than what the ledger allows to be lost."""
+    """Raise for a form that promises a smaller loss than the budget allows."""
     if total.amount > survey.epsilon:
         raise InvalidValue(
-            f"The form promises ε = {plain(survey.epsilon)} for all waves, and the budget of "
-            f"{survey.population.name!r} allows {total}. Write that as epsilon."
+            f"The form promises ε = {plain(survey.epsilon)} for all waves, but the budget of "
+            f"{survey.population.name!r} allows {total}. Write that value as the epsilon of "
+            "the survey."
         )
 
 
-def _paid(ledger: Ledger, question: ChargeRequest) -> bool:
-    """Whether it is charged, be it by somebody else or by one who died before it was kept."""
+def _is_paid(ledger: Ledger, question: ChargeRequest) -> bool:
+    """Return whether a question is charged, also by a process that died before it stored it."""
     (people,) = question.populations
     return (
         ledger.was_charged(question.principal, people, question.release_key)
@@ -78,10 +84,11 @@ def _paid(ledger: Ledger, question: ChargeRequest) -> bool:
     )
 
 
-def _charged(survey: Survey, question: Asked, by: str) -> ChargeRequest:
-    """The same in every wave for what is remembered, and else a new one for each form.
+def _charge_request(survey: Survey, question: Asked, by: str) -> ChargeRequest:
+    """Return the charge of a question.
 
-    Browsers draw anew for a form that is not the same to the letter, so it is charged anew.
+    For a remembered question it is the same in every wave. For others it is a new one for each
+    form: browsers draw new replies for a form that differs in any way, so it is charged again.
     """
     fingerprint = fingerprint_of(question)
     return ChargeRequest(
@@ -95,21 +102,20 @@ def _charged(survey: Survey, question: Asked, by: str) -> ChargeRequest:
     )
 
 
-# ------------------------------------------------------------------ box
-# The ballot box of a wave: reports in a file, a line each, and nothing else.
+# ------------------------------------------------------------------ ballot box
 
 ID = re.compile("[0-9a-f]{32}")
-"""What browsers draw; a text of another shape might tell something."""
+"""Form of a random id. Other forms are refused, because they might carry information."""
 
 Reports = dict[str, list[int]]
-"""What one person sent: a report for each question, by its name."""
+"""The reports of one person, by the name of the question."""
 
 
 class Box:
-    """Takes the reports of one wave: each is kept once, and durable when `put` returns.
+    """The file with the reports of one wave; each is stored once, and durable after `put`.
 
-    A line holds an id, by which a report that is sent twice is counted once, and the reports:
-    no time, no address, no answer. Writers at once share the wait for the disk.
+    A line holds an id and the reports. A report that is sent twice has the same id and counts
+    once. No time, address or true answer is stored. Concurrent writers share one fsync.
     """
 
     def __init__(self, path: Path) -> None:
@@ -118,18 +124,20 @@ class Box:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             whole = _whole_lines(path)
-            os.ftruncate(self._file, len(whole))  # what a crash cut off was never taken
+            os.ftruncate(self._file, len(whole))  # an incomplete line was never acknowledged
         except OSError as error:
-            raise StoreFailed(f"{path} cannot be written, or another server has it.") from error
+            raise StoreFailed(
+                f"{path} cannot be written, or another server has locked it."
+            ) from error
         self._ids = {id_ for id_, _ in map(json.loads, whole.splitlines())}
         self._length = len(whole)
         self._writing, self._syncing = Lock(), Lock()
         self._synced = self._length
 
     def put(self, id_: str, reports: Reports) -> None:
-        """Keep what one person sent; sent again, it is there already."""
+        """Store the reports of one person; an id that is already stored is ignored."""
         if not ID.fullmatch(id_):
-            raise InvalidValue("An id has 32 hexadecimal digits.")
+            raise InvalidValue("An id must have 32 hexadecimal digits.")
         line = json.dumps([id_, reports], sort_keys=True, separators=(",", ":")) + "\n"
         with self._writing:
             if id_ not in self._ids:
@@ -143,11 +151,11 @@ class Box:
                 self._synced = reached
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file, which releases its lock."""
         os.close(self._file)
 
     def _append(self, line: bytes) -> None:
-        """The whole line, or nothing of it."""
+        """Append the whole line, or nothing."""
         if os.write(self._file, line) != len(line):
             os.ftruncate(self._file, self._length)
             raise StoreFailed("The disk is full.")
@@ -155,7 +163,7 @@ class Box:
 
 
 def reports_in(path: Path) -> list[Reports]:
-    """All reports that were taken so far, also while a server takes more."""
+    """Return all reports so far, also while a server is writing more."""
     if not path.exists():
         return []
     return [reports for _, reports in map(json.loads, _whole_lines(path).splitlines())]
@@ -166,11 +174,10 @@ def _whole_lines(path: Path) -> bytes:
     return text[: text.rfind(b"\n") + 1]
 
 
-# ------------------------------------------------------------------ estimate
-# What a wave found: a table with intervals and a chart for each question.
+# ------------------------------------------------------------------ estimates
 
 FEWEST = 30
-"""Answers from which intervals of means are right."""
+"""Minimum number of answers for which the confidence intervals of means are valid."""
 
 STYLE = (
     "body{max-width:46rem;margin:2rem auto;padding:0 1rem;font:16px/1.5 system-ui,sans-serif;"
@@ -182,7 +189,7 @@ STYLE = (
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The estimates of one wave. They are made of reports alone, so they may be published."""
+    """The estimates of one wave. They are computed from reports only, so they can be public."""
 
     survey: Survey
     answers: int
@@ -196,7 +203,7 @@ class Found:
         return "\n\n".join([self._headline, *parts, self._note])
 
     def html(self) -> str:
-        """A page with a table and a chart for each question; it loads nothing."""
+        """Return a page with a table and a chart for each question, which loads nothing."""
         parts = [
             f"<h2>{escape(question.text)}</h2>{bars(table[:-1], table[-1], low, high)}"
             f"{html(table)}"
@@ -212,7 +219,7 @@ class Found:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The same for machines."""
+        """Return the estimates as plain values for JSON."""
         return {
             "survey": self.survey.title,
             "wave": self.survey.wave,
@@ -230,14 +237,15 @@ class Found:
     @property
     def _note(self) -> str:
         return (
-            "Intervals hold the true value of all people with 95%, where those who answered "
-            "are a random sample of them: the noise and the luck of the sample are both in "
-            "them. Values are free of bias, and may lie outside what is possible."
+            "The 95% intervals contain the true value of the whole population with probability "
+            "95%, if those who answered are a random sample of it. They cover the noise and "
+            "the sampling error. Estimates are unbiased, so they may be outside of the "
+            "possible range."
         )
 
     @property
     def _ranges(self) -> list[tuple[Fraction, Fraction]]:
-        """What the chart of each question goes from and to."""
+        """The range of the chart of each question."""
         shapes = [question.shape for question in self.survey.questions]
         return [
             (Fraction(shape.get("lowest", 0)), Fraction(shape.get("highest", 100)))
@@ -246,10 +254,10 @@ class Found:
 
 
 def estimate(survey: Survey, kept: Sequence[Reports], confidence: Fraction = USUAL) -> Found:
-    """The estimates from all reports: free, since they are made of nothing else."""
+    """Return the estimates from all reports, which cost nothing."""
     if len(kept) < FEWEST:
         raise InvalidValue(
-            f"{len(kept)} answers are too few: intervals are right from {FEWEST} on."
+            f"{len(kept)} answers are too few: confidence intervals need at least {FEWEST}."
         )
     tables = tuple(
         question.estimate([reports[question.name] for reports in kept], confidence)

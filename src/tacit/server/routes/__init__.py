@@ -1,1 +1,1 @@
-"""What can be asked of the server: one file a noun."""
+"""The routes of the server: those for questions and models, and those for owners and others."""

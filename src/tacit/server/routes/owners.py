@@ -1,4 +1,4 @@
-"""What is spent and left, and the chain that says so."""
+"""Routes for budgets, the ledger, tokens and the operation of the server."""
 
 from typing import Annotated, Any
 
@@ -24,9 +24,9 @@ Place = Annotated[int, Query(ge=0, le=2**62)]
 
 @router.get("/v1/status", **open_to(Role.ANALYST, Role.OWNER, Role.AUDITOR))
 def status(session: Door, caller: Calling, curator: AllTables) -> dict[str, Any]:
-    """What is spent of each budget, and by the caller themselves.
+    """Return what is spent and left of each budget, and of the caller's own quota.
 
-    Owners are told what this server waits for, where it does not answer about a population.
+    For owners, `waits` says why this server does not answer questions about a population.
     """
     waits = curator.waits if caller.role is Role.OWNER else {}
     return {
@@ -41,7 +41,7 @@ def status(session: Door, caller: Calling, curator: AllTables) -> dict[str, Any]
 
 @router.get("/v1/ledger/{population}", **open_to(Role.AUDITOR, Role.OWNER))
 def ledger(population: str, session: Door, after: Place = 0) -> dict[str, Any]:
-    """The entries of a population's chain after a place, at most a thousand."""
+    """Return the entries of a population's chain after a number, at most a thousand."""
     name = session.catalog.population(population).name
     entries = session.ledger.entries(name, after)
     return {
@@ -55,7 +55,7 @@ def ledger(population: str, session: Door, after: Place = 0) -> dict[str, Any]:
 
 @router.get("/v1/ledger/{population}/verify", **open_to(Role.AUDITOR, Role.OWNER))
 def verify(population: str, session: Door) -> dict[str, Any]:
-    """Walk the whole chain of a population, and say whether it holds."""
+    """Verify the whole hash chain of a population, and return its totals."""
     verdict = session.verify(population)
     return {
         "population": verdict.population,
@@ -69,10 +69,10 @@ def verify(population: str, session: Door) -> dict[str, Any]:
 
 @router.post("/v1/ledger/{population}/look", **open_to(Role.OWNER))
 def look(population: str, session: Door, caller: Calling) -> dict[str, Any]:
-    """Record that an owner looked at what was late or failed; then more is charged.
+    """Record that an owner reviewed the late and failed answers, so that charges continue.
 
-    The answer lists each charge that was looked at (`looked_at`): its place in the chain, what
-    became of it, and when; never why.
+    The response lists each reviewed charge (`looked_at`): its number in the chain, whether it
+    was late, failed or run twice, and when. The reason is not recorded.
     """
     name = session.catalog.population(population).name
     seen = session.ledger.look(name, by=caller.principal)
@@ -118,24 +118,25 @@ def _own(status: Status) -> dict[str, Any]:
 
 
 # ------------------------------------------------------------------ tokens
-# Tokens: owners hand them out for their own datasets, and take them back.
+# Owners issue tokens for datasets that they own, and revoke them.
 
 Hash = Annotated[str, Path(pattern="^[0-9a-f]{64}$")]
 
 
 @router.post("/v1/tokens", status_code=201, **open_to(Role.OWNER))
 def issue(given: NewToken, curator: AllTables, caller: Calling, now: Clocked) -> dict[str, Any]:
-    """A new token, which is shown once. Only owners of all that it reaches make it."""
+    """Issue a new token, which is shown once. The caller must own all of its datasets."""
     if given.role is Role.OWNER and given.principal != caller.principal:
         raise NotPermitted(
-            "A token that decides in another's name is made where the ledger is: tacit token."
+            "A token for another owner cannot be issued over HTTP. Issue it with `tacit token` "
+            "where the ledger is."
         )
     scope, until = scope_of(given), now + given.days * DAY_MS
     allowed = AccessToken(given.principal, given.role.value, scope.text, until)
     check_pass(allowed, curator.catalog, curator.home.ledger)
     if not _owns(caller, scope, curator):
         raise NotPermitted(
-            "A token reaches datasets that you own, and no others; name them in `datasets`."
+            "A token can be issued only for datasets that you own. Name them in `datasets`."
         )
     token = Tokens(curator.home.store).issue(allowed)
     return {"token": token, **_token_json(hash_of(token), allowed)}
@@ -143,7 +144,7 @@ def issue(given: NewToken, curator: AllTables, caller: Calling, now: Clocked) ->
 
 @router.get("/v1/tokens", **open_to(Role.OWNER))
 def list_tokens(curator: AllTables, caller: Calling, now: Clocked) -> dict[str, Any]:
-    """The valid tokens that reach no further than what the caller owns."""
+    """Return the valid tokens whose datasets the caller owns."""
     found = Tokens(curator.home.store).all(now)
     mine = {
         hash_: allowed
@@ -155,11 +156,11 @@ def list_tokens(curator: AllTables, caller: Calling, now: Clocked) -> dict[str, 
 
 @router.delete("/v1/tokens/{token_id}", status_code=204, **open_to(Role.OWNER))
 def revoke(token_id: Hash, curator: AllTables, caller: Calling, now: Clocked) -> Response:
-    """End a token."""
+    """Revoke a token."""
     tokens, hash_ = Tokens(curator.home.store), bytes.fromhex(token_id)
     allowed = tokens.all(now).get(hash_)
     if allowed is None or not _owns(caller, TokenScope.of(allowed.scope), curator):
-        raise UnknownName("There is no valid token of this id that you may end.")
+        raise UnknownName("There is no valid token with this id that you may revoke.")
     tokens.revoke_hash(hash_)
     return Response(status_code=204)
 
@@ -176,30 +177,30 @@ def _token_json(hash_: bytes, allowed: AccessToken) -> dict[str, Any]:
 
 
 def _owns(caller: Caller, scope: TokenScope, curator: Curator) -> bool:
-    """Whether ``scope`` reaches no further than what the caller owns."""
+    """Return whether the caller owns all datasets in ``scope``."""
     reached = scope.of_catalog(curator.catalog)
     return {each.name for each in reached.datasets} <= set(caller.scope.datasets or ())
 
 
-# ------------------------------------------------------------------ operate
-# Whether the server runs, and what it can do: nothing of anybody's question.
+# ------------------------------------------------------------------ operation
+# These routes show that the server runs, and nothing about any question.
 
 
 @router.get("/health", **open_to())
 def health() -> dict[str, str]:
-    """Whether the server runs."""
+    """Return the status "ok" while the server runs."""
     return {"status": "ok"}
 
 
 @router.get("/openapi.json", **open_to())
 def openapi(request: Request) -> JSONResponse:
-    """This interface, for machines."""
-    told: dict[str, Any] = request.app.openapi()
-    return JSONResponse(told)
+    """Return the OpenAPI description of this interface."""
+    description: dict[str, Any] = request.app.openapi()
+    return JSONResponse(description)
 
 
 @router.get("/metrics", **open_to(Role.OPERATOR))
 def metrics(request: Request) -> Response:
-    """Requests and their seconds, in the text format of Prometheus."""
+    """Return the number of requests and their latencies, in the text format of Prometheus."""
     traffic: RequestMetrics = request.app.state.traffic
     return Response(traffic.text(), media_type="text/plain; version=0.0.4")

@@ -1,4 +1,4 @@
-"""What may be asked, what it would cost, and its answer: the words of `Session`."""
+"""Routes for questions, stored releases and models. They offer the methods of `Session`."""
 
 from typing import Annotated, Any
 
@@ -34,19 +34,19 @@ router = new_router()
 
 @router.get("/v1/datasets", **open_to(Role.ANALYST, Role.OWNER, Role.AUDITOR))
 def list_datasets(session: Door, caller: Calling) -> dict[str, Any]:
-    """What may be asked about: what owners declared, and nothing learned from data."""
+    """Return the datasets in the token's scope, as owners declared them. No data is read."""
     return encode_catalog(session.catalog) | {"asked_by": caller.principal}
 
 
 @router.post("/v1/quote", **open_to(Role.ANALYST, Role.OWNER))
 def quote(given: QuotedQuestion, session: Door, caller: Calling) -> dict[str, Any]:
-    """What answering would cost and miss by: free, and without data.
+    """Return the price of a question and the margin of error to expect. No data is read.
 
-    Without an amount it is a quote for a tenth of the budget. Errors that depend on how many
-    rows a group has are told for groups of ``assume_size``.
+    This is free. Without an amount, the question is priced at a tenth of the budget. Errors
+    that depend on the number of rows in a group are reported for groups of ``assume_size``.
     """
     question = _question(given, session, caller)
-    return _told(
+    return _preview_json(
         question.quote(
             epsilon=given.epsilon,
             rho=given.rho,
@@ -58,7 +58,7 @@ def quote(given: QuotedQuestion, session: Door, caller: Calling) -> dict[str, An
 
 @router.post("/v1/explain", **open_to(Role.ANALYST, Role.OWNER))
 def explain(given: QuestionBody, session: Door, caller: Calling) -> dict[str, str]:
-    """How a question would be answered: free, and without data."""
+    """Explain how a question would be answered. This is free, and no data is read."""
     return {"explained": _question(given, session, caller).explain()}
 
 
@@ -70,10 +70,10 @@ async def ask(
     caller: Calling,
     key: RequestKey = None,
 ) -> Response:
-    """The answer, paid for before any data is touched; the same again is free.
+    """Answer a question. It is charged before any data is read; the same again is free.
 
-    With an Idempotency-Key, the same request sent again gives the same bytes, or says that
-    the answer was lost; it is never charged twice.
+    With an Idempotency-Key, the same request sent again returns the same bytes, or reports that
+    the answer was lost. It is never charged twice.
     """
     return await run_paid(lambda: _answer(given, request, session, caller, key))
 
@@ -97,7 +97,7 @@ def _question(given: QuestionBody, session: Session, caller: Caller) -> Asked:
     return question
 
 
-def _told(preview: Preview) -> dict[str, Any]:
+def _preview_json(preview: Preview) -> dict[str, Any]:
     return {
         "columns": fields(preview.columns),
         "notes": preview.notes,
@@ -114,8 +114,7 @@ def _told(preview: Preview) -> dict[str, Any]:
     }
 
 
-# ------------------------------------------------------------------ releases
-# Releases that the ledger keeps, by their keys.
+# ------------------------------------------------------------------ stored releases
 
 Key = Annotated[str, Path(pattern="^[0-9a-f]{64}$")]
 
@@ -124,28 +123,34 @@ Key = Annotated[str, Path(pattern="^[0-9a-f]{64}$")]
 def release(
     release_key: Key, request: Request, curator: AllTables, caller: Calling
 ) -> Response:
-    """A release as it was stored: to the analyst who paid for it, and to owners of its people.
+    """Return a stored release, to the analyst who was charged for it and to owners.
 
-    It is what was released, before it was sorted, divided or cut as the question said.
+    The release is returned as it was stored, before post-processing such as sorting, division
+    or LIMIT.
     """
     kind, key = wanted(request), bytes.fromhex(release_key)
     stored = curator.home.ledger.stored(key)
     found = None if stored is None else decode_release(stored)
     if found is None or not _may_read(caller, found.guarantee.population.name, key, curator):
-        raise UnknownName("There is no release of this key that you may read.")
+        raise UnknownName("There is no release with this key that you may read.")
     return answered(found, kind)
 
 
 def _may_read(caller: Caller, population: str, key: bytes, curator: Curator) -> bool:
-    """Whose it is. A token for some of the datasets reads none: a release names no dataset."""
+    """Return whether the caller may read a release about ``population``.
+
+    A release does not name its dataset, so a token for some datasets of a population may read
+    none of its releases.
+    """
     if not caller.scope.covers(population, curator.catalog):
         return False
     paid = curator.home.ledger.was_charged
     return caller.role is Role.OWNER or paid(caller.principal, population, key)
 
 
-# ------------------------------------------------------------------ fits
-# Models over HTTP: a name and public settings come in, parameters go out; never code.
+# ------------------------------------------------------------------ models
+# A request names a model and its public settings, and the response holds the parameters. No
+# code is sent in either direction.
 
 MOST_FEATURES = 1000
 
@@ -153,7 +158,7 @@ Name = Annotated[str, Field(max_length=200)]
 
 
 class GivenFit(Sent):
-    """A model by its name and its settings, and the columns of a dataset it is fitted to."""
+    """A model by name, with its settings, and the columns of a dataset to fit it to."""
 
     model: Annotated[str, Field(max_length=200, json_schema_extra={"enum": list(MODELS)})]
     settings: Annotated[dict[str, Any], Field(default_factory=dict)]
@@ -163,13 +168,13 @@ class GivenFit(Sent):
 
     @property
     def columns(self) -> dict[str, Any]:
-        """What a session is told beside the model."""
+        """The arguments of a session's method `fit`, apart from the model."""
         return {"dataset": self.dataset, "features": self.features, "target": self.target}
 
 
 @router.post("/v1/fit/quote", **open_to(Role.ANALYST, Role.OWNER))
 def quote_fit(given: GivenFit, session: Door, caller: Calling) -> dict[str, Any]:
-    """What fitting a model would cost: free, and without data."""
+    """Return the price of fitting a model. This is free, and no data is read."""
     preview = session.quote(_model(given, session, caller), **given.columns)
     return {
         "standing": encode_standing(preview.standing),
@@ -185,15 +190,15 @@ async def fit(
     caller: Calling,
     key: RequestKey = None,
 ) -> Response:
-    """The parameters of a model, paid for before any data is touched; the same again is free.
+    """Fit a model. It is charged before any data is read; the same again is free.
 
-    They are a release of three columns: the name of a parameter, a place in it, and the number
-    there. With an Idempotency-Key, the same request sent again is never charged twice.
+    The parameters are a release of three columns: the name of a parameter, the index in it, and
+    the value. With an Idempotency-Key, the same request sent again is never charged twice.
     """
-    return await run_paid(lambda: _fitted(given, request, session, caller, key))
+    return await run_paid(lambda: _fit(given, request, session, caller, key))
 
 
-def _fitted(
+def _fit(
     given: GivenFit, request: Request, session: Session, caller: Caller, key: str | None
 ) -> Response:
     kind, model = wanted(request), _model(given, session, caller)

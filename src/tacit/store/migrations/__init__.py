@@ -1,1 +1,1 @@
-"""How the tables came to be, one step a file, run by Alembic on either database."""
+"""Migrations of the tables, one file for each, run by Alembic on SQLite and PostgreSQL."""

@@ -1,4 +1,4 @@
-"""What Alembic runs: the steps, on the connection that `tacit.store.store` hands over."""
+"""Alembic's environment: it runs the migrations on the connection of `tacit.store.store`."""
 
 from alembic import context
 

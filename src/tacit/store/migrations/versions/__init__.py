@@ -1,1 +1,1 @@
-"""The steps. A step that was released is never changed."""
+"""The migrations. A migration that was released is never changed."""

@@ -1,4 +1,4 @@
-"""Entries that tell of a sealed state are found by its name."""
+"""Entries about a sealed state can be found by the state's name."""
 
 from alembic import op
 from sqlalchemy import Column, Text
@@ -8,6 +8,6 @@ down_revision = "0003"
 
 
 def upgrade() -> None:
-    """Add the column that names the state, which no entry so far tells of."""
+    """Add the column that names the state. No entry so far is about a state."""
     op.add_column("entries", Column("state", Text))
     op.create_index("entries_of_states", "entries", ["population", "state", "seq"])
