@@ -261,7 +261,7 @@ campaign-replay-engines count="10000" place=".campaign-engines":
 
 # 20,000 triples of a question and two neighbours over hostile storage, shared by DuckDB, Parquet and PostgreSQL, and 1,000 on Spark; goes on where it stopped
 campaign-storage count="20000" spark="1000" place=".campaign-storage":
-    TACIT_STORES={{ count }} TACIT_STORES_ON_SPARK={{ spark }} TACIT_CAMPAIGN={{ place }} uv run pytest -n auto --dist worksteal -s tests/engines/test_storage.py
+    TACIT_HOSTILE_STORES={{ count }} TACIT_HOSTILE_STORES_ON_SPARK={{ spark }} TACIT_CAMPAIGN={{ place }} uv run pytest -n auto --dist worksteal -s tests/engines/test_storage.py
 
 # Spark on a master and two workers of its own; one is killed at work
 cluster *args:

@@ -1,7 +1,7 @@
 """Hostile storage: whatever a table's writer stored, a neighbour shows in nothing but noise.
 
-Every triple of a question and two neighbouring stores is made from numbers. `TACIT_STORES` says
-how many there are in all, shared by DuckDB, Parquet and PostgreSQL, and `TACIT_STORES_ON_SPARK`
+Every triple of a question and two neighbouring stores is made from numbers. `TACIT_HOSTILE_STORES` says
+how many there are in all, shared by DuckDB, Parquet and PostgreSQL, and `TACIT_HOSTILE_STORES_ON_SPARK`
 how many on Spark; with `TACIT_CAMPAIGN`, a folder, the figures are kept there, and another run
 goes on where the last one stopped.
 """
@@ -21,9 +21,9 @@ from tacit.engines import duckdb_files
 from tacit.engines.print import expressions
 from tacit.project.tables import Copied
 
-TRIPLES = int(os.environ.get("TACIT_STORES", "500"))
+TRIPLES = int(os.environ.get("TACIT_HOSTILE_STORES", "500"))
 CAMPAIGN = os.environ.get("TACIT_CAMPAIGN")
-ON_SPARK = int(os.environ.get("TACIT_STORES_ON_SPARK", "10"))
+ON_SPARK = int(os.environ.get("TACIT_HOSTILE_STORES_ON_SPARK", "10"))
 FOUND_WITHIN = 2_000
 
 

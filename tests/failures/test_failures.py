@@ -216,7 +216,7 @@ def wrong(  # noqa: PLR0913, PLR0917 - a fault, and where it strikes
         must(house.ledger.status("patients").spent == spent, "and charged nothing")
         house.look()
         must(caught(session, ask, 2500 + number) is None, "an owner's look opens it")
-        last = [line for line in house.log if line["below_charge"] == "failed"][-1]
+        last = [line for line in house.log if line["below"] == "failed"][-1]
         must(set(last) == {"at", "below", "charge", "stage", "populations"}, "the log's line")
     house.ledger.verify("patients")
     return found

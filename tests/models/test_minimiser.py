@@ -72,7 +72,7 @@ def test_the_table_is_the_log_loss_and_the_hinge() -> None:
 def test_a_loss_that_is_not_convex_is_none() -> None:
     bent = list(LOGISTIC.table)
     bent[2000] = bent[2002] + 1
-    with pytest.raises(InternalError, match="climbs"):
+    with pytest.raises(InternalError, match="must increase"):
         MarginLoss(tuple(bent))
 
 
