@@ -1,9 +1,9 @@
 """Hostile storage: whatever a table's writer stored, a neighbour shows in nothing but noise.
 
-Every triple of a question and two neighbouring stores is made from numbers. `TACIT_HOSTILE_STORES` says
-how many there are in all, shared by DuckDB, Parquet and PostgreSQL, and `TACIT_HOSTILE_STORES_ON_SPARK`
-how many on Spark; with `TACIT_CAMPAIGN`, a folder, the figures are kept there, and another run
-goes on where the last one stopped.
+Every triple of a question and two neighbouring stores is made from numbers.
+`TACIT_HOSTILE_STORES` says how many there are in all, shared by DuckDB, Parquet and PostgreSQL,
+and `TACIT_HOSTILE_STORES_ON_SPARK` how many on Spark; with `TACIT_CAMPAIGN`, a folder, the
+figures are kept there, and another run goes on where the last one stopped.
 """
 
 import os
