@@ -41,7 +41,7 @@ from tacit.plan import (
 )
 from tacit.query import Progress, Withdrawn, rehearse_step
 from tacit.store import State
-from tacit.stream.open_stream import RACES, Place, attempt_at, run_work
+from tacit.stream.open_stream import Place, attempt_at, race, run_work
 from tacit.stream.sealed_noise import DrawnOnce
 
 STEPS = 2**20
@@ -290,7 +290,7 @@ class OpenHoldout:
             rehearse_step(self._counting(tally), place.engine, place.catalog, place.salt)
         receipt, ledger = self.start(), self._place.ledger
         entropy = DrawnOnce(SystemEntropy(receipt))
-        for _ in range(RACES):
+        for _ in race():
             stored = ledger.stored(free.release_key)
             if stored is not None:
                 return _share(stored)

@@ -6,7 +6,8 @@ in the store before the engine reads any row (see `tacit.stream.sealed_noise`), 
 that is computed again after a crash has the same noise.
 """
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -37,6 +38,24 @@ from tacit.stream.stream import Stream, check_covered, check_over
 
 RACES = 100
 """Number of attempts to release a step that another process releases at the same time."""
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.002, 0.2
+"""Seconds before the second attempt, and the longest pause between two attempts."""
+
+
+def race() -> Iterator[None]:
+    """Yield once for each attempt, with a pause between two attempts.
+
+    An attempt replaces the attempt of another process, so that processes which try again at
+    once could prevent each other for ever. The pauses grow, and their lengths are random, so
+    that one process soon has enough time to finish.
+    """
+    longest = FIRST_PAUSE
+    yield
+    for _ in range(RACES - 1):
+        time.sleep(longest * int.from_bytes(fresh_bytes(2)) / 2**16)
+        longest = min(2 * longest, LONGEST_PAUSE)
+        yield
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +209,7 @@ class OpenStream:
                 f"Steps must be released in order, and the next step is {self.released}."
             )
         entropy = SystemEntropy(receipt)
-        for _ in range(RACES):
+        for _ in race():
             with suppress(Conflict, AnswerLost, AnswerPending):
                 charge = place.ledger.reserve(
                     attempt_at(self._step_question(number)), lease_ms=0
@@ -207,8 +226,8 @@ class OpenStream:
             if found is not None:
                 return found
         raise InternalError(
-            "The stored noise of this stream is ahead of its released steps, so that the step "
-            "cannot be released."
+            "Too many processes release this step at the same time, or the stored noise of the "
+            "stream is ahead of its released steps. Try again later."
         )
 
     def _check_due(self, number: int) -> None:
