@@ -8,7 +8,7 @@ from sqlglot import exp
 from tacit.engines.print.sql_builder import choose, compare, double
 from tacit.plan.expression import Comparison
 
-PLACE = "tacit.engines.print.expressions:_clamped_float"
+PLACE = "tacit.engines.print.expressions:_clamp_float"
 CAUGHT_BY = (
     "tests/engines/test_written_neighbours.py"
     "::test_a_person_shows_in_nothing_but_noise[numbers that are none-duckdb]"

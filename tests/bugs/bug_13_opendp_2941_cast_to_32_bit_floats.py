@@ -7,7 +7,7 @@ from sqlglot import exp
 from tacit.engines.print.ranking import RowContext
 from tacit.plan.tally import Tally
 
-PLACE = "tacit.engines.print.bounded_rows:_of_unit"
+PLACE = "tacit.engines.print.bounded_rows:_unit_contribution"
 CAUGHT_BY = (
     "tests/engines/test_written_neighbours.py"
     "::test_a_person_shows_in_nothing_but_noise[a sum beyond 31 bits-duckdb]"

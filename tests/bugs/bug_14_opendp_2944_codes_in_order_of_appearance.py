@@ -6,7 +6,7 @@ from dataclasses import replace
 from tacit.engines.engine import GroupRow, Leaf, SecretTable, public_groups
 from tacit.plan.bounded_plan import BoundedPlan
 
-PLACE = "tacit.engines.engine:sealed"
+PLACE = "tacit.engines.engine:wrap_groups"
 CAUGHT_BY = (
     "tests/engines/test_written_neighbours.py"
     "::test_a_person_shows_in_nothing_but_noise[a group before all others-reference]"

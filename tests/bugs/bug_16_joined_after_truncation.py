@@ -13,7 +13,7 @@ from tacit.engines.print.sql_dialect import Dialect
 from tacit.plan.source import Source
 from tacit.plan.tally import Tally
 
-PLACE = "tacit.engines.print.relation:joined"
+PLACE = "tacit.engines.print.relation:join_tables"
 CAUGHT_BY = (
     "tests/engines/test_written_neighbours.py"
     "::test_a_person_shows_in_nothing_but_noise[many rows of another table-duckdb]"
@@ -25,12 +25,12 @@ Joined = Callable[[Source, Catalog, str], exp.Select]
 
 
 def bug(original: Joined) -> Joined:
-    of_unit = bounded_rows._of_unit
+    of_unit = bounded_rows._unit_contribution
 
     def of_bounded_unit(rows_of: RowContext, tally: Tally) -> exp.Expr:
         return of_unit(replace(rows_of, plan=replace(rows_of.plan, max_rows=MANY)), tally)
 
-    bounded_rows._of_unit = of_bounded_unit
+    bounded_rows._unit_contribution = of_bounded_unit
 
     def joined(source: Source, catalog: Catalog, dialect: Dialect) -> exp.Select:
         dataset = catalog.dataset(source.dataset)

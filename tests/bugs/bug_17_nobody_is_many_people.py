@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from tacit.engines.print.ranking import UNIT, RowContext
 
-PLACE = "tacit.engines.print.bounded_rows:_counted"
+PLACE = "tacit.engines.print.bounded_rows:_select_rows"
 CAUGHT_BY = (
     "tests/engines/test_written_neighbours.py"
     "::test_a_person_shows_in_nothing_but_noise[rows that name nobody-duckdb]"

@@ -5,7 +5,7 @@ from typing import Any
 
 from tacit.errors import InvalidValue
 
-PLACE = "tacit.engines.prepare:Preparation._look_at"
+PLACE = "tacit.engines.prepare:Preparation._check_order"
 CAUGHT_BY = (
     "tests/engines/test_what_one_breaks.py"
     "::test_row_keys_that_tell_no_rows_apart_stop_no_copy[7-duckdb]"

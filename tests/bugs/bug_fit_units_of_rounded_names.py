@@ -1,6 +1,6 @@
 """Units of 128 bits are compared as floats: two people are one unit, and are clipped as one."""
 
-from tacit.engines.print.statement import TOLD_UNIT
+from tacit.engines.print.statement import UNIT_MARK
 
 PLACE = "tacit.engines.duckdb:READ_ROWS"
 CAUGHT_BY = (
@@ -11,6 +11,6 @@ SHOWN = "BrokenPromise"
 
 
 def bug(original: str) -> str:
-    rounded = f"CAST({TOLD_UNIT} AS DOUBLE)"
-    said = original.replace(f"{TOLD_UNIT} IS", f"{rounded} IS")
-    return said.replace(f"LAG({TOLD_UNIT})", f"LAG({rounded})")
+    rounded = f"CAST({UNIT_MARK} AS DOUBLE)"
+    said = original.replace(f"{UNIT_MARK} IS", f"{rounded} IS")
+    return said.replace(f"LAG({UNIT_MARK})", f"LAG({rounded})")

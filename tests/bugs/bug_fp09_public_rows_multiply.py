@@ -8,7 +8,7 @@ from tacit.core.catalog import Catalog
 from tacit.engines.print import relation
 from tacit.plan.source import Beside
 
-PLACE = "tacit.engines.print.relation:_beside"
+PLACE = "tacit.engines.print.relation:_joined_table"
 CAUGHT_BY = (
     "tests/edges/test_fan_out.py::test_a_statement_multiplies_by_the_declared_number_at_most"
 )

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-PLACE = "tacit.engines.duckdb:listed"
+PLACE = "tacit.engines.duckdb:row_statement"
 CAUGHT_BY = (
     "tests/edges/test_row_order.py::test_a_units_rows_come_in_one_order[DuckDB-duckdb_over]"
 )

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-PLACE = "tacit.engines.engine:sealed"
+PLACE = "tacit.engines.engine:wrap_groups"
 CAUGHT_BY = (
     "tests/edges/test_spelling.py"
     "::test_a_group_is_not_overwritten_by_another_that_decodes_alike"

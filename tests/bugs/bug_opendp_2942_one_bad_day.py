@@ -8,7 +8,7 @@ from tacit.core.domain import Kind
 from tacit.engines.print.sql_builder import column
 from tacit.plan.bounded_plan import BoundedKey, ColumnKey
 
-PLACE = "tacit.engines.print.bounded_rows:named"
+PLACE = "tacit.engines.print.bounded_rows:group_name"
 CAUGHT_BY = (
     "tests/engines/test_written_neighbours.py"
     "::test_a_person_shows_in_nothing_but_noise[a day far away-duckdb]"

@@ -149,7 +149,7 @@ def joined_rows(fan_out: int, wide: int) -> int:
     """Rows that the join of the printed statement makes of one person's five."""
     declared = catalog(fan_out)
     source = bound(parse(asked(10), declared), declared).plan.source
-    rows = relation.joined(source, declared, DUCKDB).sql("duckdb")
+    rows = relation.join_tables(source, declared, DUCKDB).sql("duckdb")
     with database(":memory:", wide) as found:
         found.execute("DELETE FROM visits WHERE patient <> 777")
         [(count,)] = found.execute(f"SELECT COUNT(*) FROM ({rows})").fetchall()  # noqa: S608
@@ -166,7 +166,9 @@ def test_a_statement_multiplies_by_the_declared_number_at_most(
     assert joined_rows(fan_out=16, wide=3) == 15
     # the lie: the table as it is
     monkeypatch.setattr(
-        relation, "_beside", lambda each, declared, _: relation._table(each.dataset, declared)
+        relation,
+        "_joined_table",
+        lambda each, declared, _: relation._table(each.dataset, declared),
     )
     assert joined_rows(fan_out=16, wide=1000) == 5000
 

@@ -19,7 +19,7 @@ from postgres_over import postgres_over
 from tacit.core.privacy_unit import Neighbours
 from tacit.core.unseal import unseal
 from tacit.engines import duckdb, sql_engine
-from tacit.engines.print.statement import listed
+from tacit.engines.print.statement import row_statement
 from tacit.ml.linear_classifiers import LogisticRegression
 from tacit.query.paid_work import Data
 
@@ -50,7 +50,7 @@ def listings(over: Over) -> list[list[list[int]]]:
 
 def as_found(*given: Any) -> str:
     """The lie: rows by their unit, and those of a unit in an order that nobody promises."""
-    return LAST.sub(r"\1, RANDOM()", listed(*given))
+    return LAST.sub(r"\1, RANDOM()", row_statement(*given))
 
 
 @pytest.mark.parametrize(
@@ -61,8 +61,8 @@ def test_a_units_rows_come_in_one_order(
 ) -> None:
     ways = len({str(each) for each in listings(over)})
     bar(f"edge row_order: ways that {name} lists one table", ways, "1", ways == 1)
-    monkeypatch.setattr(duckdb, "listed", as_found)
-    monkeypatch.setattr(sql_engine, "listed", as_found)
+    monkeypatch.setattr(duckdb, "row_statement", as_found)
+    monkeypatch.setattr(sql_engine, "row_statement", as_found)
     ways = len({str(each) for each in listings(over)})
     bar(f"edge row_order: the same as in 0.1.0, {name}", ways, "> 1", ways > 1)
 

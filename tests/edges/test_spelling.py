@@ -16,7 +16,7 @@ from text_as_stored import read_text_as_stored
 import tacit
 from tacit.core.domain import Group
 from tacit.core.unseal import unseal
-from tacit.engines.engine import sealed
+from tacit.engines.engine import wrap_groups
 from tacit.plan.bounding import bound
 from tacit.sql.parser import parse
 
@@ -84,6 +84,6 @@ def test_a_group_is_not_overwritten_by_another_that_decodes_alike(tmp_path: Path
         (("north",), (500,) * tallies),
         (("north",), (1,) * tallies),
     ]
-    assert [unseal(tally).tolist() for tally in sealed(plan, rows).tallies] == [
+    assert [unseal(tally).tolist() for tally in wrap_groups(plan, rows).tallies] == [
         [501, 0] for _ in range(tallies)
     ]

@@ -21,7 +21,7 @@ from written import CLINIC
 from tacit.core.catalog import Catalog, Epoch, Limits
 from tacit.core.domain import Column, Kind, Schema
 from tacit.engines.duckdb import DuckDB
-from tacit.engines.engine import boxed
+from tacit.engines.engine import wrap_result
 from tacit.engines.postgres import Postgres
 from tacit.engines.prepare import Preparation
 from tacit.engines.print.postgres_dialect import POSTGRES
@@ -147,7 +147,7 @@ def test_a_copy_out_of_order_is_not_believed(name: str, limits: Limits) -> None:
         assert opened(engine.run(plan, catalog, SALT)) == true, plan
         found = run(question(plan, catalog, SALT, DIALECTS[name]))
         rows = [row[:-1] for row in found if None not in row[: len(plan.keys)]]
-        believed += opened(boxed(plan, rows)) != true
+        believed += opened(wrap_result(plan, rows)) != true
     # few people here have more than six rows
     assert believed or limits.max_rows_in_all == 6, "whoever believes the copy is wrong"
 
@@ -172,7 +172,7 @@ def test_a_copy_to_which_rows_were_added_is_not_believed(name: str, limits: Limi
         assert opened(engine.run(plan, catalog, SALT)) == true, plan
         found = run(question(plan, catalog, SALT, DIALECTS[name]))
         rows = [row[:-1] for row in found if None not in row[: len(plan.keys)]]
-        believed += opened(boxed(plan, rows)) != true
+        believed += opened(wrap_result(plan, rows)) != true
     assert believed, "whoever believes the copy is wrong"
 
 

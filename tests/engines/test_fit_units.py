@@ -132,7 +132,7 @@ def test_integers_of_128_bits_are_not_rounded(monkeypatch: pytest.MonkeyPatch) -
     assert found(huge(HUGE), declared) == found(Reference({TABLE: rows_of(HUGE)}), declared)
     assert units(found(huge(HUGE), declared)) == len(HUGE)
     # the lie: as fetched by NumPy, where they are floats
-    unit = statement.TOLD_UNIT
+    unit = statement.UNIT_MARK
     as_floats = duckdb.READ_ROWS.replace(f"{unit} IS", f"CAST({unit} AS DOUBLE) IS")
     as_floats = as_floats.replace(f"LAG({unit})", f"LAG(CAST({unit} AS DOUBLE))")
     monkeypatch.setattr(duckdb, "READ_ROWS", as_floats)
@@ -145,7 +145,7 @@ def test_a_neighbour_of_128_bits_moves_a_fit_by_its_reach(
 ) -> None:
     """One row on one side, and a hundred of another person on the other side."""
     if not kept:  # the lie
-        unit = statement.TOLD_UNIT
+        unit = statement.UNIT_MARK
         said = duckdb.READ_ROWS.replace(f"{unit} IS DISTINCT", "1 IS DISTINCT")
         monkeypatch.setattr(duckdb, "READ_ROWS", said.replace(f"LAG({unit})", "LAG(1)"))
     declared = catalog(Kind.INTEGER)

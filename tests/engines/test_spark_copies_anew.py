@@ -119,7 +119,7 @@ def test_a_making_that_ends_too_early_leaves_what_is_read_and_is_swept(
         def refuse(*_: object) -> None:
             raise InvalidValue("It is refused.")
 
-        patched.setattr(Preparation, "_look_at_links", refuse)
+        patched.setattr(Preparation, "_check_links", refuse)
         if killed:  # nothing is run any more
             patched.setattr(Preparation, "drop", lambda *_: None)
         with suppress(TacitError):

@@ -20,8 +20,8 @@ from tacit.engines.print import copy_statement as copies
 from tacit.engines.print.postgres_dialect import POSTGRES
 from tacit.engines.print.relation import columns, everything, most_rows
 from tacit.engines.print.sql_dialects import DUCKDB, PRINTED, SPARK
-from tacit.engines.print.statement import listed, question
-from tacit.engines.print.validated_columns import in_range, typed
+from tacit.engines.print.statement import question, row_statement
+from tacit.engines.print.validated_columns import cast_to_declared, in_range
 from tacit.errors import InvalidValue
 from tacit.plan.bounding import bound
 from tacit.plan.canonical_form import canonical
@@ -69,7 +69,7 @@ def asked(name: str) -> Iterator[str]:
         for text in texts[place::3]:
             plan = bound(canonical(parse(text, declared)).plan, declared).plan
             yield question(plan, declared, SALT, dialect)
-            yield listed(plan, declared, SALT, dialect)
+            yield row_statement(plan, declared, SALT, dialect)
             if plan.source.datasets == ("visits",):
                 yield question(plan, with_copy, SALT, dialect)
     for table in declared.tables:
@@ -95,26 +95,28 @@ def made(name: str) -> Iterator[str]:
         for unique in ((), table.schema.names[:2]):
             rows = copies.CopiedRows(table, types, dialect, 2, 100, unique)
             try:
-                yield from copies.made_from(table, where, rows.part(0, SALT), dialect)
+                yield from copies.create_copy(table, where, rows.part(0, SALT), dialect)
             except InvalidValue as refused:
                 yield str(refused)
         if isinstance(table, Dataset):
-            yield copies.keys_of_two(table, table.schema.names[0], [where, where], dialect)
-            yield copies.out_of_order(table, where, dialect)
-            yield copies.in_two_parts(table, [where, where], dialect)
+            yield copies.count_shared_keys(
+                table, table.schema.names[0], [where, where], dialect
+            )
+            yield copies.count_out_of_order(table, where, dialect)
+            yield copies.count_split_units(table, [where, where], dialect)
     yield copies.types_of(where, dialect)
-    yield copies.recorded(where, ["a fact", "it's"], dialect)
+    yield copies.create_record(where, ["a fact", "it's"], dialect)
     yield copies.facts_in(where, dialect)
     yield copies.rows_in([where, where], dialect)
     yield copies.tables_in(where, dialect)
     yield copies.tables_in(("one",), dialect)
-    yield copies.dropped(where, dialect)
+    yield copies.drop_table(where, dialect)
     for kind in Kind:
         column = Column("it", kind, step=Fraction(1, 100) if kind is Kind.DECIMAL else None)
         yield in_range(column, dialect).sql(name)
         for physical in PHYSICAL[name]:
             try:
-                yield typed(column, physical, dialect).sql(name)
+                yield cast_to_declared(column, physical, dialect).sql(name)
             except InvalidValue as refused:
                 yield str(refused)
 

@@ -71,7 +71,7 @@ def strict_files(patch: pytest.MonkeyPatch) -> None:
 
 def narrow_decimals(patch: pytest.MonkeyPatch) -> None:
     """A lie: a decimal is cast to the type of a finer constant."""
-    patch.setattr(expressions, "_compared", expressions.finite)
+    patch.setattr(expressions, "_comparable_column", expressions.finite)
 
 
 def any_declaration(patch: pytest.MonkeyPatch) -> None:

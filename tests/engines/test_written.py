@@ -127,16 +127,16 @@ def missing_is_low(value: exp.Expr, low: exp.Expr, high: exp.Expr, **_: bool) ->
 
 def any_float_clamped(value: exp.Expr, low: float, high: float) -> exp.Expr:
     """A lie: infinities are clamped, and NaN where an engine says that it is great."""
-    return sql_builder.clamped(value, sql_builder.double(low), sql_builder.double(high))
+    return sql_builder.clamp(value, sql_builder.double(low), sql_builder.double(high))
 
 
 @pytest.mark.parametrize(
     ("place", "told", "lie"),
     [
         (expressions, "finite", any_float),
-        (expressions, "_clamped_float", any_float_clamped),
+        (expressions, "_clamp_float", any_float_clamped),
         (expressions, "_nearest", rounded_down),
-        (sql_builder, "clamped", missing_is_low),
+        (sql_builder, "clamp", missing_is_low),
     ],
     ids=lambda part: getattr(part, "__name__", ""),
 )

@@ -67,7 +67,7 @@ Replace = Callable[[Any, str, Any], None]
 
 def put_into(faults: Faults, replace: Replace) -> None:
     """Put the faults into the engine, the gateway, the encoders and the ledger."""
-    found, rows, release = DuckDB._found, DuckDB.rows, LiveGateway.release
+    found, rows, release = DuckDB._fetch, DuckDB.rows, LiveGateway.release
     encode, step_encode = core.encode_release, Step.encode
     keep, take_turn, decide = Ledger.keep, Ledger.take_turn, OpenHoldout._decide
 
@@ -109,7 +109,7 @@ def put_into(faults: Faults, replace: Replace) -> None:
         faults.visit("store")
         return take_turn(self, *given)
 
-    replace(DuckDB, "_found", found_faulty)
+    replace(DuckDB, "_fetch", found_faulty)
     replace(DuckDB, "rows", rows_faulty)
     replace(LiveGateway, "release", release_faulty)
     replace(core, "encode_release", encode_faulty)

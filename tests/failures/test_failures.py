@@ -504,7 +504,7 @@ from contextlib import ExitStack
 from test_failures import House, question
 from tacit.engines.duckdb import DuckDB
 
-found = DuckDB._found
+found = DuckDB._fetch
 def slowly(self, text):
     threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     time.sleep(1.0)
@@ -513,13 +513,13 @@ def slowly(self, text):
 with ExitStack() as closing:
     house = House(Path({folder!r}), closing)
     session = house.session("ann")
-    DuckDB._found = slowly
+    DuckDB._fetch = slowly
     began = time.monotonic()
     try:
         question(session, 1)
     except KeyboardInterrupt:
         print("interrupted", time.monotonic() - began < 0.9)
-    DuckDB._found = found
+    DuckDB._fetch = found
     spent = session.status().spent
     question(session, 1)
     status = session.status()

@@ -9,13 +9,13 @@ from tacit.engines.engine import (
     MEMBERS,
     CheckedEngine,
     Engine,
-    RehearsedEngine,
+    RehearsingEngine,
     RowEngine,
     SecretTable,
-    boxed,
     hash_values,
     public_groups,
-    sealed,
+    wrap_groups,
+    wrap_result,
 )
 from tacit.engines.engine_spec import (
     CopyRule,
@@ -25,16 +25,16 @@ from tacit.engines.engine_spec import (
     RowsRequest,
     path_in,
 )
-from tacit.engines.prepare import CopyProgress, Preparation, Run, drop_left
+from tacit.engines.prepare import CopyProgress, Preparation, Run, drop_abandoned_copies
 from tacit.engines.print.relation import columns, everything
 from tacit.engines.print.sql_builder import alias, cast, identifier, literal
 from tacit.engines.print.sql_dialect import Dialect
 from tacit.engines.print.sql_dialects import DUCKDB
 from tacit.engines.print.statement import question
 from tacit.engines.print.sums_and_hashes import hash_columns, total
-from tacit.engines.sql_engine import Rehearsed, explained, statement
+from tacit.engines.sql_engine import RehearsalCache, describe_execution, statement
 from tacit.engines.storage_rules import check_types, kinds
-from tacit.engines.table_identity import file_identities, merged
+from tacit.engines.table_identity import file_identities, merge_identities
 from tacit.engines.unit_rows import UnitRows
 
 __all__ = [
@@ -49,32 +49,32 @@ __all__ = [
     "OpenRequest",
     "OwnerRequest",
     "Preparation",
-    "Rehearsed",
-    "RehearsedEngine",
+    "RehearsalCache",
+    "RehearsingEngine",
     "RowEngine",
     "RowsRequest",
     "Run",
     "SecretTable",
     "UnitRows",
     "alias",
-    "boxed",
     "cast",
     "check_types",
     "columns",
-    "drop_left",
+    "describe_execution",
+    "drop_abandoned_copies",
     "everything",
-    "explained",
     "file_identities",
     "hash_columns",
     "hash_values",
     "identifier",
     "kinds",
     "literal",
-    "merged",
+    "merge_identities",
     "path_in",
     "public_groups",
     "question",
-    "sealed",
     "statement",
     "total",
+    "wrap_groups",
+    "wrap_result",
 ]

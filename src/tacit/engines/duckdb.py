@@ -27,19 +27,19 @@ from tacit.core import Catalog, Column, Kind, Secret
 from tacit.engines.engine import SecretTable
 from tacit.engines.print.relation import columns, everything
 from tacit.engines.print.sql_dialects import DUCKDB
-from tacit.engines.print.statement import TOLD_UNIT, listed
+from tacit.engines.print.statement import UNIT_MARK, row_statement
 from tacit.engines.sql_engine import (
     TABLE_GONE,
     TABLES,
-    Rehearsed,
+    RehearsalCache,
     ask,
     cannot_run,
     check_copies,
     check_lookups,
     in_place,
-    named,
     resolve,
     statements,
+    table_names,
 )
 from tacit.engines.storage_rules import Types, check_types, kinds, plain_in_duckdb
 from tacit.engines.table_identity import duckdb_identities
@@ -107,7 +107,7 @@ TYPES: Types = {
 UNRESOLVED = (duckdb.CatalogException, duckdb.BinderException)
 """What is raised, before any row, where a table or column of a statement is not there."""
 
-HELD = "held"
+ATTACHED = "held"
 """What the database is called that a session reads."""
 
 
@@ -115,8 +115,8 @@ ROWS = "tacit_rows"
 """The temporary table of a cursor that holds the rows of a fit, in their order."""
 
 READ_ROWS = (
-    f"SELECT * EXCLUDE (place) FROM (SELECT rowid AS place, CAST({TOLD_UNIT} IS DISTINCT FROM "  # noqa: S608
-    f"LAG({TOLD_UNIT}) OVER (ORDER BY rowid) AS BIGINT) AS starts, * EXCLUDE ({TOLD_UNIT}) "
+    f"SELECT * EXCLUDE (place) FROM (SELECT rowid AS place, CAST({UNIT_MARK} IS DISTINCT FROM "  # noqa: S608
+    f"LAG({UNIT_MARK}) OVER (ORDER BY rowid) AS BIGINT) AS starts, * EXCLUDE ({UNIT_MARK}) "
     f"FROM temp.{ROWS} WHERE rowid >= $first - 1 AND rowid < $last) "
     "WHERE place >= $first ORDER BY place"
 )
@@ -142,7 +142,7 @@ class DuckDB:
         self._connection = connection
         self._database = database
         self._idle: deque[duckdb.DuckDBPyConnection] = deque()
-        self._rehearsed = Rehearsed()
+        self._rehearsed = RehearsalCache()
         fix_plans(lambda text: connection.execute(text).fetchall())
         for lock in LOCKS:
             connection.execute(lock)
@@ -158,7 +158,7 @@ class DuckDB:
                 ) from error
             check_types(dataset, dict(zip(dataset.schema.names, types, strict=True)), TYPES)
         check_copies(catalog, DUCKDB, self._look, TYPES, duckdb.Error, self._read)
-        check_lookups(catalog, DUCKDB, self._found)
+        check_lookups(catalog, DUCKDB, self._fetch)
 
     def plain(self, catalog: Catalog) -> tuple[str, ...]:
         """Why tables may not be served in place, by the database's own catalogue."""
@@ -170,7 +170,7 @@ class DuckDB:
     def tables(self) -> tuple[tuple[str, ...], ...]:
         """The names of all tables, part by part."""
         with self._cursor() as cursor:
-            return named(cursor.execute(TABLES).fetchall())
+            return table_names(cursor.execute(TABLES).fetchall())
 
     def columns(self, table: tuple[str, ...]) -> tuple[Column, ...]:
         """The columns of a table that can be asked about, by their types; no row is read."""
@@ -199,7 +199,7 @@ class DuckDB:
     def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
         """The secret answer to ``plan``."""
         with self._reading(plan, catalog):
-            return ask(plan, catalog, salt, DUCKDB, self._found)
+            return ask(plan, catalog, salt, DUCKDB, self._fetch)
 
     def rehearse(
         self, plan: BoundedPlan, catalog: Catalog, salt: bytes, *, rows: bool = False
@@ -207,13 +207,13 @@ class DuckDB:
         """Refuse a plan that DuckDB cannot plan; its plans are made of statements alone."""
         texts = statements(plan, catalog, salt, DUCKDB, rows=rows)
         try:
-            self._rehearsed.each(texts, self._explained)
+            self._rehearsed.each(texts, self._explain)
         except duckdb.Error as error:
             if isinstance(error, UNRESOLVED) and not self._resolves(plan, catalog):
                 raise EngineUnreachable(TABLE_GONE) from error
             raise cannot_run(plan) from error
 
-    def _explained(self, text: str) -> None:
+    def _explain(self, text: str) -> None:
         with self._cursor() as cursor:
             cursor.execute(f"EXPLAIN {text}")
 
@@ -224,7 +224,7 @@ class DuckDB:
         files where its memory ends, and read from there part by part: its fetching of arrays
         would hold all of them at once.
         """
-        text = listed(plan, catalog, salt, DUCKDB)
+        text = row_statement(plan, catalog, salt, DUCKDB)
         rows, place, units = UnitRows(len(plan.tallies)), 0, 0
         try:
             with self._reading(plan, catalog), self._cursor() as cursor:
@@ -263,7 +263,7 @@ class DuckDB:
         except duckdb.Error:
             return True
 
-    def _found(self, text: str) -> list[Any]:
+    def _fetch(self, text: str) -> list[Any]:
         try:
             cursor = self._idle.pop()  # a new one takes as long as a small question
         except IndexError:
@@ -303,12 +303,12 @@ def open_duckdb(path: str, copies: Mapping[str, str] | None = None) -> DuckDB:
     """
     connection = duckdb.connect()
     try:
-        for name, file in {HELD: path, **(copies or {})}.items():
+        for name, file in {ATTACHED: path, **(copies or {})}.items():
             attach(connection, file, name)
     except InvalidValue:
         connection.close()
         raise
-    return DuckDB(connection, database=HELD)
+    return DuckDB(connection, database=ATTACHED)
 
 
 def attach(

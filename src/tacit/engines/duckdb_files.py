@@ -20,7 +20,7 @@ from pathlib import Path
 
 import duckdb
 
-from tacit.engines.duckdb import HELD, TYPES, DuckDB, attach, quoted_name, quoted_text
+from tacit.engines.duckdb import ATTACHED, TYPES, DuckDB, attach, quoted_name, quoted_text
 from tacit.engines.prepare import Run
 from tacit.engines.print.copy_statement import facts_in
 from tacit.engines.print.sql_dialects import DUCKDB
@@ -77,9 +77,9 @@ def show_parquet(
     file = quoted_text(str(Path(path).absolute()))
     try:
         source = f"read_parquet([{file}], hive_partitioning=false{_lenient(connection)})"
-        stored = _stored(connection, file)
+        stored = _stored_columns(connection, file)
         lossy = {column for column, _, digits in stored if digits > MOST_DIGITS}
-        _widened(connection, "VIEW", name, source, without=lossy)
+        _create_widened(connection, "VIEW", name, source, without=lossy)
         connection.execute(f"SET allowed_paths = [{file}]")
     except duckdb.Error as error:
         raise InvalidValue(refusal) from error
@@ -141,7 +141,9 @@ def _lenient(connection: duckdb.DuckDBPyConnection) -> str:
     return f", {LENIENT} = 'replace'" if known else ""
 
 
-def _stored(connection: duckdb.DuckDBPyConnection, file: str) -> list[tuple[str, str, int]]:
+def _stored_columns(
+    connection: duckdb.DuckDBPyConnection, file: str
+) -> list[tuple[str, str, int]]:
     """The columns of a Parquet file: how each is stored, and the digits of a decimal."""
     stored = "concat_ws(' ', type, converted_type, logical_type), coalesce(precision, 0)"
     look = f"SELECT name, {stored} FROM parquet_schema({file})"  # noqa: S608 - quoted
@@ -185,7 +187,7 @@ def open_frame(frame: object, name: str) -> DuckDB:
             "SET pandas_analyze_sample = 0"
         )  # objects are text, and not looked at
         connection.register("given", frame)
-        _widened(connection, "TABLE", name, "given")
+        _create_widened(connection, "TABLE", name, "given")
         connection.unregister("given")
     except duckdb.Error as error:
         connection.close()
@@ -196,7 +198,7 @@ def open_frame(frame: object, name: str) -> DuckDB:
     return DuckDB(connection)
 
 
-def _widened(
+def _create_widened(
     connection: duckdb.DuckDBPyConnection,
     what: str,
     name: str,
@@ -211,7 +213,7 @@ def _widened(
         for column, kind in types.items()
     }
     asked = ", ".join(
-        f"{_read(column.name, types[column.name], read[column.name], what)}"
+        f"{_column_expression(column.name, types[column.name], read[column.name], what)}"
         f" AS {quoted_name(column.name)}"
         for column in kinds(read, TYPES)
     )
@@ -219,7 +221,7 @@ def _widened(
     connection.execute(made)
 
 
-def _read(name: str, kind: str, wide: str, what: str) -> str:
+def _column_expression(name: str, kind: str, wide: str, what: str) -> str:
     """A column as it is read: a value that has no other in the wider type is NULL.
 
     A table is made by copying, where text that is no UTF-8 becomes NULL too.
@@ -268,8 +270,8 @@ def duckdb_owner(
         if parquet is not None:
             show_valid_parquet(connection, path, parquet, columns)
         else:
-            attach(connection, path, HELD, writes=file is None)
-            connection.execute(f"USE {quoted_name(HELD)}")
+            attach(connection, path, ATTACHED, writes=file is None)
+            connection.execute(f"USE {quoted_name(ATTACHED)}")
         if file is not None:
             attach(connection, file, where[0], writes=True)
             Path(file).chmod(OWN)
@@ -282,12 +284,12 @@ def duckdb_owner(
         os.umask(before)
 
 
-def facts_beside(file: str, record: tuple[str, ...]) -> tuple[str, ...]:
+def read_copy_facts(file: str, record: tuple[str, ...]) -> tuple[str, ...]:
     """What is written beside the copy in ``file``; nothing where that cannot be read."""
     connection = duckdb.connect()
     try:
-        attach(connection, file, HELD)
-        found = connection.execute(facts_in((HELD, *record), DUCKDB)).fetchall()
+        attach(connection, file, ATTACHED)
+        found = connection.execute(facts_in((ATTACHED, *record), DUCKDB)).fetchall()
     except (duckdb.Error, InvalidValue):
         return ()
     finally:
@@ -319,8 +321,8 @@ def one_row_each(  # noqa: PLR0913 - a table, whose rows, and what of them
         if parquet is not None:
             show_parquet(connection, path, parquet, {unit, *columns})
         else:
-            attach(connection, path, HELD)
-            connection.execute(f"USE {quoted_name(HELD)}")
+            attach(connection, path, ATTACHED)
+            connection.execute(f"USE {quoted_name(ATTACHED)}")
         return connection.execute(text).fetchall()
     except duckdb.Error as error:
         raise InvalidValue(

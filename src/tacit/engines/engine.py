@@ -94,7 +94,7 @@ class RowEngine(Protocol):
 
 
 @runtime_checkable
-class RehearsedEngine(Protocol):
+class RehearsingEngine(Protocol):
     """An engine that says, without a row, whether it can run a plan at all."""
 
     def rehearse(
@@ -162,7 +162,9 @@ def public_groups(plan: BoundedPlan) -> tuple[Group, ...] | None:
     return tuple(product(*(key.keys.values for key in plan.keys if key.keys is not None)))
 
 
-def sealed(plan: BoundedPlan, rows: list[GroupRow], leaves: Sequence[Leaf] = ()) -> SecretTable:
+def wrap_groups(
+    plan: BoundedPlan, rows: list[GroupRow], leaves: Sequence[Leaf] = ()
+) -> SecretTable:
     """What an engine found, in its box, in an order that tells nothing of the table's own.
 
     Statements name each group once. Should a driver decode two names alike all the same, their
@@ -187,7 +189,7 @@ def sealed(plan: BoundedPlan, rows: list[GroupRow], leaves: Sequence[Leaf] = ())
     return SecretTable(Secret(order) if groups is None else None, tallies)
 
 
-def boxed(plan: BoundedPlan, found: Sequence[Sequence[Any]]) -> SecretTable:
+def wrap_result(plan: BoundedPlan, found: Sequence[Sequence[Any]]) -> SecretTable:
     """What the statement of `tacit.engines.print.statement` found, in its box."""
     keys, tallies = len(plan.keys), len(plan.tallies)
     trees = {place for place, tally in enumerate(plan.tallies) if isinstance(tally, TreeTally)}
@@ -201,7 +203,7 @@ def boxed(plan: BoundedPlan, found: Sequence[Sequence[Any]]) -> SecretTable:
             leaves += [
                 Leaf(place, group, cell, counts[place]) for place in trees if counts[place]
             ]
-    return sealed(plan, rows, leaves)
+    return wrap_groups(plan, rows, leaves)
 
 
 # ------------------------------------------------------------------ mix
@@ -223,7 +225,7 @@ FACTORS = (927_646_739, 668_265_263, 1_013_904_223)
 """Odd, below 2^30: their product with the sum of a start and a part is below 2^63."""
 
 
-def start(salt: bytes, place: int) -> int:
+def hash_offset(salt: bytes, place: int) -> int:
     """What the part at ``place`` is added to."""
     return int.from_bytes(sha256(b"%d|%b" % (place, salt)).digest()[:4]) & MOST
 
@@ -241,10 +243,10 @@ def hash_values(salt: bytes, parts: Sequence[Key | None]) -> int:
     """
     number = factor = 0
     for place, value in enumerate(map(word, parts)):
-        number += _folded(start(salt, 2 * place) + value, FACTORS[0])
-        own = _folded(start(salt, 2 * place + 1) + value, FACTORS[1])
-        factor += _folded(own, FACTORS[2])
-    return _folded(number & MOST, 2 * (factor & MOST) + 1)
+        number += _multiply_shift(hash_offset(salt, 2 * place) + value, FACTORS[0])
+        own = _multiply_shift(hash_offset(salt, 2 * place + 1) + value, FACTORS[1])
+        factor += _multiply_shift(own, FACTORS[2])
+    return _multiply_shift(number & MOST, 2 * (factor & MOST) + 1)
 
 
 def fold_of(salt: bytes, unit: Key, folds: int) -> int:
@@ -257,7 +259,7 @@ def fold_salt(salt: bytes) -> bytes:
     return b"fold|" + salt
 
 
-def _folded(value: int, factor: int) -> int:
+def _multiply_shift(value: int, factor: int) -> int:
     return (value * factor >> SHIFT) & MOST
 
 

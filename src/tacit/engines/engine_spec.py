@@ -18,7 +18,7 @@ from tacit.engines.print.sql_dialect import Dialect
 from tacit.project import AddressRule
 
 
-class Lies(Enum):
+class CopyLocation(Enum):
     """Where the copy of a table can lie."""
 
     IN_A_FILE = "file"
@@ -32,7 +32,7 @@ class CopyRule:
 
     usual: str
     """Where a copy lies unless its owner says another place."""
-    lies: Lies
+    lies: CopyLocation
     words: str
     """What an owner may write after --where, in words."""
     one_table: str | None = None
@@ -44,9 +44,9 @@ class CopyRule:
 
     def fits(self, file: str | None) -> bool:
         """Return whether a copy may lie in ``file``, or in a schema where that is None."""
-        if self.lies is Lies.ANYWHERE:
+        if self.lies is CopyLocation.ANYWHERE:
             return True
-        return (file is not None) == (self.lies is Lies.IN_A_FILE)
+        return (file is not None) == (self.lies is CopyLocation.IN_A_FILE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,22 +10,22 @@ import psycopg
 
 from tacit.core import Catalog, Column, Dataset, Kind, PublicTable, Secret
 from tacit.engines.engine import SecretTable
-from tacit.engines.postgres_role import QUIET, check_role, check_table, quoted
+from tacit.engines.postgres_role import QUIET, check_role, check_table, quoted_name
 from tacit.engines.prepare import Run
 from tacit.engines.print.postgres_dialect import POSTGRES
 from tacit.engines.print.relation import columns, everything
 from tacit.engines.sql_engine import (
     TABLE_GONE,
     TABLES,
-    Rehearsed,
+    RehearsalCache,
     ask,
     ask_rows,
     cannot_run,
     check_copies,
     check_lookups,
     in_place,
-    named,
     statements,
+    table_names,
 )
 from tacit.engines.storage_rules import Types, check_types, kinds, plain_in_postgres
 from tacit.engines.table_identity import postgres_identities
@@ -63,7 +63,7 @@ TYPES: Types = {
 }
 """Not char(n), which takes texts of different lengths for equal; no time zones."""
 
-READING = psycopg.ProgrammingError
+TABLE_ERRORS = psycopg.ProgrammingError
 """What is raised where a table is not there, has other columns, or may not be read."""
 
 NOT_HERE = ("42", "3F")
@@ -85,7 +85,7 @@ class Postgres:
 
     def __init__(self, address: str, *, timeout_seconds: int = 600) -> None:
         self._address = address
-        self._rehearsed = Rehearsed()
+        self._rehearsed = RehearsalCache()
         settings = SETTINGS | {"statement_timeout": f"{timeout_seconds}s"}
         self._options = " ".join(f"-c {name}={value}" for name, value in settings.items())
 
@@ -104,7 +104,7 @@ class Postgres:
                 check_lookups(
                     catalog, POSTGRES, lambda text: cursor.execute(text.encode()).fetchall()
                 )
-        except READING as error:
+        except TABLE_ERRORS as error:
             raise InvalidValue(
                 "A dataset has no table here with the columns declared, or its role may not "
                 "read it; see the tables' names, and GRANT SELECT."
@@ -131,7 +131,7 @@ class Postgres:
         """The names of all tables that the role may read, part by part."""
         try:
             with self._cursor() as cursor:
-                return named(cursor.execute(TABLES.encode()).fetchall())
+                return table_names(cursor.execute(TABLES.encode()).fetchall())
         except psycopg.Error as error:
             raise InvalidValue(
                 "The engine's PostgreSQL does not answer; look at its address and that it runs."
@@ -166,9 +166,9 @@ class Postgres:
 
     def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
         """The secret answer to ``plan``."""
-        in_order = self._found_in_order
+        in_order = self._fetch_in_order
         with self._reading(plan, catalog):
-            return ask(plan, catalog, salt, POSTGRES, self._found, run_in_order=in_order)
+            return ask(plan, catalog, salt, POSTGRES, self._fetch, run_in_order=in_order)
 
     def rehearse(
         self, plan: BoundedPlan, catalog: Catalog, salt: bytes, *, rows: bool = False
@@ -182,7 +182,7 @@ class Postgres:
         refused: InternalError | None = None
         try:
             with self._reading(plan, catalog):
-                self._rehearsed.each(texts, self._prepared)
+                self._rehearsed.each(texts, self._prepare)
         except InternalError as error:
             refused = error
         if refused is not None:
@@ -192,14 +192,14 @@ class Postgres:
                 raise EngineUnreachable("PostgreSQL cannot be reached.") from refused
             raise cannot_run(plan) from refused
 
-    def _prepared(self, text: str) -> None:
+    def _prepare(self, text: str) -> None:
         with self._asking() as cursor:
             cursor.execute(f"PREPARE tacit_rehearsed AS {text}".encode())
 
     def rows(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> Secret[UnitRows]:
         """The secret rows that ``plan`` keeps."""
         with self._reading(plan, catalog):
-            return ask_rows(plan, catalog, salt, POSTGRES, self._found_in_parts)
+            return ask_rows(plan, catalog, salt, POSTGRES, self._fetch_in_parts)
 
     @contextmanager
     def _reading(self, plan: BoundedPlan, catalog: Catalog) -> Iterator[None]:
@@ -227,17 +227,17 @@ class Postgres:
             return False
         return True
 
-    def _found_in_parts(self, text: str) -> Iterator[list[Any]]:
+    def _fetch_in_parts(self, text: str) -> Iterator[list[Any]]:
         """Run a statement, and fetch its rows part by part by a cursor of the server."""
         with self._asking("tacit_rows") as cursor:
             cursor.execute(text.encode())
             while found := cursor.fetchmany(PART):
                 yield found
 
-    def _found_in_order(self, text: str) -> list[Any]:
-        return self._found(text, "SET max_parallel_workers_per_gather = 0")
+    def _fetch_in_order(self, text: str) -> list[Any]:
+        return self._fetch(text, "SET max_parallel_workers_per_gather = 0")
 
-    def _found(self, text: str, *before: str) -> list[Any]:
+    def _fetch(self, text: str, *before: str) -> list[Any]:
         with self._asking() as cursor:
             for setting in before:
                 cursor.execute(setting.encode())
@@ -295,13 +295,13 @@ def _look(
     if names is not None:
         others = [table for table in catalog.tables if table.name not in names]
         catalog = catalog.with_tables(*(replace(table, copy=None) for table in others))
-    return check_copies(catalog, POSTGRES, look, TYPES, READING, read)
+    return check_copies(catalog, POSTGRES, look, TYPES, TABLE_ERRORS, read)
 
 
 # ------------------------------------------------------------------ postgres owner
 # PostgreSQL as the owner of the tables: to make and drop copies, and nothing else.
 
-OURS = {
+OWNER_SETTINGS = {
     **{name: value for name, value in SETTINGS.items() if "read_only" not in name},
     # whether a copy lies in order is asked of a scan as it lies
     "max_parallel_workers_per_gather": "0",
@@ -314,7 +314,7 @@ def postgres_owner(address: str, schema: str) -> Iterator[Run]:
 
     Guarantee: none of them comes into the server's log, since they hold the salt.
     """
-    options = " ".join(f"-c {name}={value}" for name, value in OURS.items())
+    options = " ".join(f"-c {name}={value}" for name, value in OWNER_SETTINGS.items())
 
     def run(text: str) -> list[tuple[Any, ...]]:
         cursor = connection.execute(text.encode())
@@ -322,12 +322,12 @@ def postgres_owner(address: str, schema: str) -> Iterator[Run]:
 
     try:
         with psycopg.connect(address, options=options, connect_timeout=10) as connection:
-            _hush(connection)
+            _silence_log(connection)
             found = connection.execute(
                 "SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)
             )
             if found.fetchone() is None:
-                connection.execute(f"CREATE SCHEMA {quoted(schema)}".encode())
+                connection.execute(f"CREATE SCHEMA {quoted_name(schema)}".encode())
             yield run
     except psycopg.Error as error:  # its words may hold a value
         raise InvalidValue(
@@ -336,7 +336,7 @@ def postgres_owner(address: str, schema: str) -> Iterator[Run]:
         ) from error
 
 
-def _hush(connection: psycopg.Connection[Any]) -> None:
+def _silence_log(connection: psycopg.Connection[Any]) -> None:
     """Set what would log statements to silence, or refuse."""
     for setting, quiet in QUIET.items():
         asked = connection.execute("SELECT current_setting(%s, true)", (setting,))

@@ -64,7 +64,7 @@ def reader(role: str, catalog: Catalog) -> tuple[str, ...]:
 
 def reader_of(role: str, tables: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
     """The same for tables by their names, part by part, before anything is declared of them."""
-    name = quoted(role)
+    name = quoted_name(role)
     return (
         f"CREATE ROLE {name} LOGIN NOINHERIT",
         f"ALTER ROLE {name} SET default_transaction_read_only = on",
@@ -74,17 +74,17 @@ def reader_of(role: str, tables: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
     )
 
 
-def readable(role: str, tables: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+def grant_statements(role: str, tables: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
     """The statements by which their owner lets ``role`` and nobody else read a copy's tables.
 
     What default privileges of the schema gave to others is taken from them first.
 
     Example:
-        >>> readable("tacit", [("copies", "tacit_visits_0")])[-1]
+        >>> grant_statements("tacit", [("copies", "tacit_visits_0")])[-1]
         'GRANT SELECT ON "copies"."tacit_visits_0" TO "tacit"'
     """
-    found = [tuple(map(quoted, table)) for table in tables]
-    name, schemas = quoted(role), sorted({schema for schema, _ in found})
+    found = [tuple(map(quoted_name, table)) for table in tables]
+    name, schemas = quoted_name(role), sorted({schema for schema, _ in found})
     return (
         *(OWN.format(table=f"{schema}.{table}") for schema, table in found),
         *(f"GRANT USAGE ON SCHEMA {schema} TO {name}" for schema in schemas),
@@ -150,10 +150,10 @@ def check_table(cursor: RoleCursor, dataset: Dataset | PublicTable) -> None:
 
 def _table(table: tuple[str, ...]) -> str:
     *schema, last = table
-    return ".".join(quoted(part) for part in [*schema[-1:], last])
+    return ".".join(quoted_name(part) for part in [*schema[-1:], last])
 
 
-def quoted(name: str) -> str:
+def quoted_name(name: str) -> str:
     """A name as PostgreSQL reads it, whatever stands in it."""
     doubled = name.replace('"', '""')
     return f'"{doubled}"'

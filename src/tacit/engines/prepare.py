@@ -8,13 +8,13 @@ from typing import Any
 from tacit.core import Dataset, PublicTable, ValidatedCopy, keeps_order, kept_unique
 from tacit.engines.print.copy_statement import (
     CopiedRows,
-    dropped,
+    count_out_of_order,
+    count_shared_keys,
+    count_split_units,
+    create_copy,
+    create_record,
+    drop_table,
     facts_in,
-    in_two_parts,
-    keys_of_two,
-    made_from,
-    out_of_order,
-    recorded,
     rows_in,
     tables_in,
     types_of,
@@ -108,34 +108,34 @@ class Preparation:
             self.dataset, types, self.dialect, self.parts, self.text_bytes, self.copy.unique
         )
         if self.facts:
-            run(recorded(self.copy.record, (*self.facts, *self.notes), self.dialect))
+            run(create_record(self.copy.record, (*self.facts, *self.notes), self.dialect))
         for part, table in enumerate(self.tables):
             of_part = rows.part(part, salt)
-            for statement in made_from(self.dataset, table, of_part, self.dialect):
+            for statement in create_copy(self.dataset, table, of_part, self.dialect):
                 run(statement)
-            self._look_at(table, run)
+            self._check_order(table, run)
             yield CopyProgress(part + 1, self.parts)
         if isinstance(self.dataset, Dataset) and self.parts > 1:
-            [(twice,)] = run(in_two_parts(self.dataset, self.tables, self.dialect))
+            [(twice,)] = run(count_split_units(self.dataset, self.tables, self.dialect))
             self._assert(twice == 0, "a unit is in two of its parts", run)
-        self._look_at_links(run)
+        self._check_links(run)
 
-    def _look_at(self, table: tuple[str, ...], run: Run) -> None:
+    def _check_order(self, table: tuple[str, ...], run: Run) -> None:
         """Refuse rows that are out of their place."""
         if not isinstance(self.dataset, Dataset) or not self.ordered:
             return
         if self.dialect.streams_copies:
-            [(astray,)] = run(out_of_order(self.dataset, table, self.dialect))
+            [(astray,)] = run(count_out_of_order(self.dataset, table, self.dialect))
             self._assert(astray == 0, "its rows do not lie in order", run)
 
-    def _look_at_links(self, run: Run) -> None:
+    def _check_links(self, run: Run) -> None:
         """Refuse keys of two units by which rows of other tables would count for both."""
         if not isinstance(self.dataset, Dataset):
             return
         for key in self.linked:
             if key == self.dataset.unit.column or key in self.copy.unique:
                 continue
-            [(shared,)] = run(keys_of_two(self.dataset, key, self.tables, self.dialect))
+            [(shared,)] = run(count_shared_keys(self.dataset, key, self.tables, self.dialect))
             if shared:
                 self.drop(run)
                 raise InvalidValue(
@@ -163,7 +163,7 @@ class Preparation:
     def drop(self, run: Run) -> None:
         """Drop the copy, and at last what is written of it."""
         for table in (*self.tables, self.copy.record):
-            run(dropped(table, self.dialect))
+            run(drop_table(table, self.dialect))
 
     @property
     def ordered(self) -> bool:
@@ -205,17 +205,17 @@ class Preparation:
 # which tables are its own, and drops them. Copies of other project files stay, also where
 # these share the ledger.
 
-WHOSE = ("table: ", "maker: ")
+MAKER_LINES = ("table: ", "maker: ")
 """How the lines beside a copy begin that say of which table it is, and by which ledger."""
 
 
-def drop_left(making: Preparation, run: Run) -> None:
+def drop_abandoned_copies(making: Preparation, run: Run) -> None:
     """Drop the tables of other makings of the same table by the same file and ledger.
 
     Guarantee: what is dropped has a record of its own, which says that this file made it.
     """
     listed = [making.dialect.listed_table(row) for row in run(_listing(making))]
-    whose = {fact for fact in making.facts if fact.startswith(WHOSE)} | set(making.notes)
+    whose = {fact for fact in making.facts if fact.startswith(MAKER_LINES)} | set(making.notes)
     for record in _records(making.copy, map(str, listed)):
         written = {
             str(fact) for (fact,) in run(facts_in((*making.where, record), making.dialect))
@@ -243,4 +243,4 @@ def _drop(making: Preparation, record: str, run: Run, listed: Iterable[str]) -> 
     """Drop the parts of a making, and its record at last."""
     parts = [name for name in listed if re.fullmatch(re.escape(record) + r"_\d+", name)]
     for name in (*parts, record):
-        run(dropped((*making.where, name), making.dialect))
+        run(drop_table((*making.where, name), making.dialect))

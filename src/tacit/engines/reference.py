@@ -11,7 +11,7 @@ from fractions import Fraction
 from math import isfinite
 
 from tacit.core import Catalog, Group, Key, Kind, PublicTable, Secret, day_of, number_of
-from tacit.engines.engine import Leaf, SecretTable, fold_of, hash_values, sealed
+from tacit.engines.engine import Leaf, SecretTable, fold_of, hash_values, wrap_groups
 from tacit.engines.unit_rows import UnitRows, sorted_rows
 from tacit.plan import (
     Beside,
@@ -51,11 +51,11 @@ def truth(condition: grid_steps.Condition, row: Row) -> bool | None:
             cell = row[name]
             return None if cell is None else bool(cell)
         case grid_steps.CompareColumn(comparison, name, kind, value):
-            return _compared(comparison, _value(row[name]), _beside(kind, value))
+            return _compare(comparison, _value(row[name]), _constant_value(kind, value))
         case grid_steps.CompareColumns(comparison, left, right, _):
-            return _compared(comparison, _value(row[left]), _value(row[right]))
+            return _compare(comparison, _value(row[left]), _value(row[right]))
         case grid_steps.CompareSteps(comparison, one, other):
-            return _compared(comparison, steps(one, row), steps(other, row))
+            return _compare(comparison, steps(one, row), steps(other, row))
         case grid_steps.StepsAreNull(number):
             return steps(number, row) is None
         case grid_steps.StepsOneOf(number, whole):
@@ -66,7 +66,9 @@ def truth(condition: grid_steps.Condition, row: Row) -> bool | None:
         case grid_steps.ColumnOneOf(name, kind, values):
             found = _value(row[name])
             return (
-                None if found is None else found in {_beside(kind, value) for value in values}
+                None
+                if found is None
+                else found in {_constant_value(kind, value) for value in values}
             )
         case grid_steps.AllOf(parts):
             return _all([truth(part, row) for part in parts])
@@ -120,7 +122,7 @@ def _value(cell: Cell) -> Fraction | str | date | None:
             return Fraction(cell)
 
 
-def _beside(kind: Kind, value: object) -> object:
+def _constant_value(kind: Kind, value: object) -> object:
     """A constant as it is compared with a column: with floats, as the nearest float."""
     if isinstance(value, bool | int | Fraction):
         return Fraction(float(value)) if kind is Kind.FLOAT else Fraction(value)
@@ -129,7 +131,7 @@ def _beside(kind: Kind, value: object) -> object:
     return value
 
 
-def _compared(comparison: Comparison, left: object, right: object) -> bool | None:
+def _compare(comparison: Comparison, left: object, right: object) -> bool | None:
     if left is None or right is None:
         return None
     return comparison.holds(left, right)
@@ -149,7 +151,7 @@ def _not(value: bool | None) -> bool | None:  # noqa: FBT001
 # The rows of units, by their meaning: each is computed from one unit's own rows.
 
 
-def gathered(relation: Gathered, rows: Iterable[Row]) -> list[Row]:
+def aggregate_per_unit(relation: Gathered, rows: Iterable[Row]) -> list[Row]:
     """What ``rows``, those of the relation's source, are gathered to."""
     unit = relation.source.unit
     names = (unit, *relation.keys)
@@ -159,30 +161,30 @@ def gathered(relation: Gathered, rows: Iterable[Row]) -> list[Row]:
             groups[tuple(row[name] for name in names)].append(row)
     return [
         dict(zip(names, group, strict=True))
-        | {name: of_unit(value, found) for name, value in relation.values}
+        | {name: unit_aggregate(value, found) for name, value in relation.values}
         for group, found in groups.items()
     ]
 
 
-def of_unit(value: OfUnit, rows: Sequence[Row]) -> int | None:
+def unit_aggregate(value: OfUnit, rows: Sequence[Row]) -> int | None:
     """What ``value`` is for a unit that has ``rows``; None is NULL."""
     match value:
         case CountOf(condition, low, high):
             return min(max(sum(truth(condition, row) is True for row in rows), low), high)
         case SumOf(number, low, high):
-            found = _there(number, rows)
+            found = _known_steps(number, rows)
             return min(max(sum(found), low), high) if found else None
         case LeastOf(number):
-            return min(_there(number, rows), default=None)
+            return min(_known_steps(number, rows), default=None)
         case GreatestOf(number):
-            return max(_there(number, rows), default=None)
+            return max(_known_steps(number, rows), default=None)
         case MeanOf(number, finer, start):
-            found = _there(number, rows)
+            found = _known_steps(number, rows)
             doubled = 2 * len(found)
             return start + (2 * finer * sum(found) + len(found)) // doubled if found else None
 
 
-def _there(number: grid_steps.Steps, rows: Sequence[Row]) -> list[int]:
+def _known_steps(number: grid_steps.Steps, rows: Sequence[Row]) -> list[int]:
     """The numbers that are not NULL."""
     return [found for row in rows if (found := steps(number, row)) is not None]
 
@@ -194,7 +196,7 @@ Tables = Mapping[tuple[str, ...], Sequence[Row]]
 """Rows by the place of their table."""
 
 
-def joined(source: Source, catalog: Catalog, tables: Tables) -> list[Row]:
+def join_rows(source: Source, catalog: Catalog, tables: Tables) -> list[Row]:
     """The rows of ``source``, with their columns called dataset.column."""
 
     def rows_of(name: str) -> list[Row]:
@@ -204,9 +206,11 @@ def joined(source: Source, catalog: Catalog, tables: Tables) -> list[Row]:
     if source.gathered is None:
         found = rows_of(source.dataset)
     else:
-        found = gathered(source.gathered, joined(source.gathered.source, catalog, tables))
+        found = aggregate_per_unit(
+            source.gathered, join_rows(source.gathered.source, catalog, tables)
+        )
     for beside in source.beside:
-        others = _looked_up(beside, rows_of(beside.dataset), catalog)
+        others = _limit_fan_out(beside, rows_of(beside.dataset), catalog)
         names = catalog.table(beside.dataset).schema.names
         nothing: Row = dict.fromkeys(f"{beside.dataset}.{name}" for name in names)
         found = [
@@ -223,7 +227,7 @@ def _partners(row: Row, beside: Beside, others: Sequence[Row]) -> list[Row]:
     return [other for other in others if wanted is not None and wanted == other[beside.right]]
 
 
-def _looked_up(beside: Beside, rows: list[Row], catalog: Catalog) -> list[Row]:
+def _limit_fan_out(beside: Beside, rows: list[Row], catalog: Catalog) -> list[Row]:
     """Of a public table, no more rows for a value of the column than are declared."""
     table = catalog.table(beside.dataset)
     if not isinstance(table, PublicTable):
@@ -255,7 +259,7 @@ class Reference:
         told_by = [name for name, _ in row_keys(plan.source, catalog)]
         for unit, found in units.items():
             groups: dict[Group, list[Row]] = defaultdict(list)
-            for row in _few(plan, salt, unit, found, told_by):
+            for row in _first_rows(plan, salt, unit, found, told_by):
                 group = _group(plan, row)
                 if group is not None:
                     groups[group].append(row)
@@ -267,7 +271,9 @@ class Reference:
                 leaves += _leaves(plan, group, kept_rows)
                 total = totals.setdefault(group, [0] * len(plan.tallies))
                 totals[group] = [a + b for a, b in zip(total, added, strict=True)]
-        return sealed(plan, [(group, tuple(each)) for group, each in totals.items()], leaves)
+        return wrap_groups(
+            plan, [(group, tuple(each)) for group, each in totals.items()], leaves
+        )
 
     def rows(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> Secret[UnitRows]:
         """The secret rows that ``plan`` keeps."""
@@ -275,7 +281,7 @@ class Reference:
         kept = [
             (unit, *(_tally(tally, [row], [row]) for tally in plan.tallies))
             for unit, found in self._units(plan, catalog, salt).items()
-            for row in _few(plan, salt, unit, found, told_by)[: plan.max_rows]
+            for row in _first_rows(plan, salt, unit, found, told_by)[: plan.max_rows]
         ]
         units, *columns = list(zip(*kept, strict=True)) or [()] * (1 + len(plan.tallies))
         return Secret(sorted_rows(units, columns))
@@ -285,15 +291,19 @@ class Reference:
     ) -> dict[str | int, list[Row]]:
         """The rows that count, by their units."""
         units: dict[str | int, list[Row]] = defaultdict(list)
-        for row in joined(plan.source, catalog, self._tables):
+        for row in join_rows(plan.source, catalog, self._tables):
             unit = row[plan.source.unit]
-            if unit is not None and truth(plan.condition, row) and _chosen(plan, salt, unit):
+            if (
+                unit is not None
+                and truth(plan.condition, row)
+                and _is_in_fold(plan, salt, unit)
+            ):
                 units[unit].append(row)  # type: ignore[index]
         first = plan.first_periods
-        return units if first is None else {u: _now(first, units[u]) for u in units}
+        return units if first is None else {u: _rows_of_period(first, units[u]) for u in units}
 
 
-def _now(first: FirstPeriods, rows: list[Row]) -> list[Row]:
+def _rows_of_period(first: FirstPeriods, rows: list[Row]) -> list[Row]:
     """The rows of one unit that are of the present period, where it is one of its first."""
     periods = sorted({str(_key(first.period, row)) for row in rows})
     if first.now not in periods[: first.most]:
@@ -301,7 +311,7 @@ def _now(first: FirstPeriods, rows: list[Row]) -> list[Row]:
     return [row for row in rows if _key(first.period, row) == first.now]
 
 
-def _chosen(plan: BoundedPlan, salt: bytes, unit: Cell) -> bool:
+def _is_in_fold(plan: BoundedPlan, salt: bytes, unit: Cell) -> bool:
     """Whether a unit is of the part of all units that is asked about."""
     fold = plan.fold
     if fold is None:
@@ -340,7 +350,7 @@ def _key(key: BoundedKey, row: Row) -> Key | None:
             return value if isinstance(value, str | int) else None
 
 
-def _few(
+def _first_rows(
     plan: BoundedPlan, salt: bytes, unit: str | int, rows: list[Row], told_by: list[str]
 ) -> list[Row]:
     """The rows of one unit that are looked at, in their order."""

@@ -15,14 +15,14 @@ from tacit.engines.duckdb import open_duckdb
 from tacit.engines.duckdb_files import duckdb_owner, one_row_each, open_parquet
 from tacit.engines.engine import CheckedEngine
 from tacit.engines.engine_spec import (
+    CopyLocation,
     CopyRule,
     EngineSpec,
-    Lies,
     OpenRequest,
     OwnerRequest,
     RowsRequest,
 )
-from tacit.engines.postgres_role import readable
+from tacit.engines.postgres_role import grant_statements
 from tacit.engines.prepare import Run
 from tacit.engines.print.postgres_dialect import POSTGRES
 from tacit.engines.print.sql_dialects import DUCKDB, SPARK
@@ -111,7 +111,10 @@ DUCKDB_SPEC = EngineSpec(
     open=_open_duckdb,
     dialect=DUCKDB,
     copies=CopyRule(
-        COPIES_FILE, Lies.ANYWHERE, "a schema, or a file of its own", made_by_server=True
+        COPIES_FILE,
+        CopyLocation.ANYWHERE,
+        "a schema, or a file of its own",
+        made_by_server=True,
     ),
     owner=_own_duckdb,
     unit_rows=_rows_of_duckdb,
@@ -125,7 +128,10 @@ PARQUET_SPEC = EngineSpec(
     open=_open_parquet,
     dialect=DUCKDB,
     copies=CopyRule(
-        COPIES_FILE, Lies.IN_A_FILE, "copies.duckdb, a file of its own", made_by_server=True
+        COPIES_FILE,
+        CopyLocation.IN_A_FILE,
+        "copies.duckdb, a file of its own",
+        made_by_server=True,
     ),
     owner=_own_parquet,
     unit_rows=_rows_of_parquet,
@@ -153,13 +159,13 @@ def _own_postgres(request: OwnerRequest) -> AbstractContextManager[Run]:
     return cast("AbstractContextManager[Run]", owner(request.writer, request.place))
 
 
-def _let_read(
+def _grant_reading(
     address: str, environment: Mapping[str, str], tables: tuple[tuple[str, ...], ...]
 ) -> tuple[str, ...]:
     """Return the grants to the role of sessions; without one named, the driver's own."""
     named = urlsplit(address).username
     role = unquote(named) if named else environment.get("PGUSER") or getuser()
-    return tuple(readable(role, tables))
+    return tuple(grant_statements(role, tables))
 
 
 POSTGRES_SPEC = EngineSpec(
@@ -171,12 +177,12 @@ POSTGRES_SPEC = EngineSpec(
     dialect=POSTGRES,
     copies=CopyRule(
         COPIES_SCHEMA,
-        Lies.IN_A_SCHEMA,
+        CopyLocation.IN_A_SCHEMA,
         "copies, a schema of the same database",
         written_by=" --by env:OWNER",
     ),
     owner=_own_postgres,
-    after_copy=_let_read,
+    after_copy=_grant_reading,
     recognises=lambda source: str(source).startswith(("postgresql://", "postgres://")),
     preload=("sqlglot.dialects.postgres",),
     variables=("PG", "HOME"),
@@ -227,7 +233,7 @@ SPARK_SPEC = EngineSpec(
     dialect=SPARK,
     copies=CopyRule(
         COPIES_SCHEMA,
-        Lies.IN_A_SCHEMA,
+        CopyLocation.IN_A_SCHEMA,
         "copies, a database of its catalogue",
         one_table="A copy on Spark is one table, whose buckets are its parts.",
     ),

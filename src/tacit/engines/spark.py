@@ -22,7 +22,7 @@ from tacit.engines.print.sql_builder import identifier
 from tacit.engines.print.sql_dialects import SPARK
 from tacit.engines.sql_engine import (
     TABLE_GONE,
-    Rehearsed,
+    RehearsalCache,
     ask,
     ask_rows,
     cannot_run,
@@ -98,7 +98,7 @@ class Spark:
     def __init__(
         self, session: SparkSession | ConnectSession, address: str | None = None
     ) -> None:
-        self._rehearsed = Rehearsed()
+        self._rehearsed = RehearsalCache()
         self._address = address
         """Where its Connect server listens; None for a session in this process."""
         for name in LOGGERS:
@@ -124,7 +124,7 @@ class Spark:
                 ) from error
             check_types(dataset, dict(zip(dataset.schema.names, types, strict=True)), TYPES)
         check_copies(catalog, SPARK, self._look, TYPES, Exception, self.write)
-        check_lookups(catalog, SPARK, self._found)
+        check_lookups(catalog, SPARK, self._fetch)
 
     @staticmethod
     def plain(catalog: Catalog) -> tuple[str, ...]:
@@ -155,7 +155,9 @@ class Spark:
     def identities(self, table: tuple[str, ...]) -> tuple[str, ...]:
         """Which table of the catalogue this is, and where its files lie, as far as it tells."""
         try:
-            found = self._session.sql(f"DESCRIBE TABLE EXTENDED {_named(table)}").collect()
+            found = self._session.sql(
+                f"DESCRIBE TABLE EXTENDED {_quoted_name(table)}"
+            ).collect()
         except Exception as error:
             raise InvalidValue(f"There is no table {'.'.join(table)!r} here.") from error
         told = {row[0]: row[1] for row in found}
@@ -173,7 +175,7 @@ class Spark:
     def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
         """The secret answer to ``plan``."""
         with self._reading(plan, catalog):
-            return ask(plan, catalog, salt, SPARK, self._found)
+            return ask(plan, catalog, salt, SPARK, self._fetch)
 
     def rehearse(
         self, plan: BoundedPlan, catalog: Catalog, salt: bytes, *, rows: bool = False
@@ -191,7 +193,7 @@ class Spark:
     def rows(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> Secret[UnitRows]:
         """The secret rows that ``plan`` keeps; Spark hands on one partition at a time."""
         with self._reading(plan, catalog):
-            return ask_rows(plan, catalog, salt, SPARK, self._found_in_parts)
+            return ask_rows(plan, catalog, salt, SPARK, self._fetch_in_parts)
 
     def write(self, text: str) -> list[Any]:
         """Run what makes or drops a copy, for its owner, who may read Spark's own errors."""
@@ -229,12 +231,12 @@ class Spark:
         """Refuse to ask a Connect server where nobody listens."""
         if self._address is not None:
             try:
-                _knock(self._address)
+                _check_listening(self._address)
             except OSError as error:
                 # no statement was sent: no row can be the cause
                 raise EngineUnreachable("Spark cannot be reached.") from error
 
-    def _found_in_parts(self, text: str) -> Iterator[list[Any]]:
+    def _fetch_in_parts(self, text: str) -> Iterator[list[Any]]:
         self._reach()
         try:
             found = iter(self._session.sql(text).toLocalIterator())
@@ -243,7 +245,7 @@ class Spark:
         except Exception as error:
             raise InternalError("The engine failed.") from error
 
-    def _found(self, text: str) -> list[Any]:
+    def _fetch(self, text: str) -> list[Any]:
         self._reach()
         try:
             found: list[Any] = self._session.sql(text).collect()
@@ -257,7 +259,7 @@ def open_spark(address: str) -> Spark:
     """The Spark at ``address``: sc:// of Connect, or the master of a cluster."""
     try:
         if address.startswith("sc://"):
-            _knock(address)
+            _check_listening(address)
             return Spark(ConnectSession.builder.remote(address).create(), address)
         return Spark(SparkSession.builder.master(address).appName("tacit").getOrCreate())
     except InvalidValue:
@@ -267,14 +269,14 @@ def open_spark(address: str) -> Spark:
     raise told
 
 
-def _knock(address: str) -> None:
+def _check_listening(address: str) -> None:
     """Fail at once where nobody listens; Connect itself tries again for minutes."""
     split = urlsplit(address)
     with create_connection((split.hostname or "", split.port or CONNECT_PORT), timeout=10):
         pass
 
 
-def _named(table: tuple[str, ...]) -> str:
+def _quoted_name(table: tuple[str, ...]) -> str:
     """A table's name as Spark reads it, whatever stands in it."""
     return ".".join("`" + part.replace("`", "``") + "`" for part in table)
 

@@ -8,23 +8,23 @@ from hashlib import sha256
 from typing import Any
 
 from tacit import core
-from tacit.engines.engine import SecretTable, boxed
+from tacit.engines.engine import SecretTable, wrap_result
 from tacit.engines.print.bounded_rows import with_table
 from tacit.engines.print.copy_statement import facts_in
 from tacit.engines.print.ranking import RowContext, copy_to_read, row_by_row
 from tacit.engines.print.relation import columns, most_rows
 from tacit.engines.print.sql_dialect import Dialect
-from tacit.engines.print.statement import listed, question
+from tacit.engines.print.statement import question, row_statement
 from tacit.engines.storage_rules import Types, check_types
 from tacit.engines.unit_rows import UnitRows
 from tacit.errors import CopyMissing, InvalidValue
 from tacit.plan import BoundedPlan, one_row
 
-Found = Sequence[Sequence[Any]]
-Asked = Callable[[str], Found]
+ResultRows = Sequence[Sequence[Any]]
+RunStatement = Callable[[str], ResultRows]
 """Runs one statement, and gives all its rows."""
 
-AskedInParts = Callable[[str], Iterator[Found]]
+RunInParts = Callable[[str], Iterator[ResultRows]]
 """Runs one statement, and gives its rows in their order, part by part."""
 
 statement = lru_cache(maxsize=256)(question)
@@ -36,9 +36,9 @@ def ask(  # noqa: PLR0913 - a question, what it is about, and two ways to run it
     catalog: core.Catalog,
     salt: bytes,
     dialect: Dialect,
-    run: Asked,
+    run: RunStatement,
     *,
-    run_in_order: Asked | None = None,
+    run_in_order: RunStatement | None = None,
 ) -> SecretTable:
     """The secret answer to ``plan``; a copy is read by ``run_in_order``, where that is another.
 
@@ -47,19 +47,19 @@ def ask(  # noqa: PLR0913 - a question, what it is about, and two ways to run it
     """
     text = statement(plan, catalog, salt, dialect)
     if not RowContext(plan, catalog, salt, dialect).streamed:
-        return boxed(plan, run(text))
+        return wrap_result(plan, run(text))
     found = (run_in_order or run)(text)
     if any(broken for *_, broken in found):
-        return boxed(plan, run(statement(plan, catalog, salt, dialect, use_copy=False)))
-    return boxed(plan, [row[:-1] for row in found])
+        return wrap_result(plan, run(statement(plan, catalog, salt, dialect, use_copy=False)))
+    return wrap_result(plan, [row[:-1] for row in found])
 
 
 def ask_rows(
-    plan: BoundedPlan, catalog: core.Catalog, salt: bytes, dialect: Dialect, run: AskedInParts
+    plan: BoundedPlan, catalog: core.Catalog, salt: bytes, dialect: Dialect, run: RunInParts
 ) -> core.Secret[UnitRows]:
     """The secret rows that ``plan`` keeps, however many there are."""
     rows = UnitRows(len(plan.tallies))
-    for part in run(listed(plan, catalog, salt, dialect)):
+    for part in run(row_statement(plan, catalog, salt, dialect)):
         if part:
             units, *columns = zip(*part, strict=True)
             rows.add(units, columns)
@@ -72,26 +72,26 @@ def ask_rows(
 NOTES = ("made: ", "file: ")
 """How lines about the making of a copy begin, which need not be known to whoever reads it."""
 
-Look = Callable[[str], Sequence[str]]
+DescribeColumns = Callable[[str], Sequence[str]]
 """Runs a statement that finds no row, and gives the types of its columns."""
 
 
-Gone = type[Exception] | tuple[type[Exception], ...]
+MissingErrors = type[Exception] | tuple[type[Exception], ...]
 """What an engine raises where a name of a statement stands for nothing, before any row."""
 
 TABLE_GONE = "A table of this question is not here, or may not be read."
 
-Read = Callable[[str], Sequence[Sequence[Any]]]
+ReadRecord = Callable[[str], Sequence[Sequence[Any]]]
 """Runs a statement about the table beside a copy, which holds no row of a person."""
 
 
 def check_copies(  # noqa: PLR0913, PLR0917 - a catalogue, and what an engine knows of itself
     catalog: core.Catalog,
     dialect: Dialect,
-    look: Look,
+    look: DescribeColumns,
     types: Types,
     failure: type[Exception],
-    read: Read | None = None,
+    read: ReadRecord | None = None,
 ) -> tuple[core.Dataset | core.PublicTable, ...]:
     """Refuse a copy that is not there, or of something else, before a question is paid for.
 
@@ -119,7 +119,11 @@ def check_copies(  # noqa: PLR0913, PLR0917 - a catalogue, and what an engine kn
 
 
 def resolve(
-    catalog: core.Catalog, names: Collection[str], dialect: Dialect, look: Look, gone: Gone
+    catalog: core.Catalog,
+    names: Collection[str],
+    dialect: Dialect,
+    look: DescribeColumns,
+    gone: MissingErrors,
 ) -> bool:
     """Whether the tables of ``names``, or their copies, are there with the columns declared.
 
@@ -141,7 +145,7 @@ def in_place(catalog: core.Catalog) -> tuple[core.Dataset | core.PublicTable, ..
     return tuple(table for table in catalog.tables if table.copy is None)
 
 
-def _check_record(copy: core.ValidatedCopy, read: Read, dialect: Dialect) -> None:
+def _check_record(copy: core.ValidatedCopy, read: ReadRecord, dialect: Dialect) -> None:
     written = [str(fact) for (fact,) in read(facts_in(copy.record, dialect))]
     known = sorted(each for each in written if each in copy.facts or not each.startswith(NOTES))
     if known != sorted(copy.facts):
@@ -166,7 +170,7 @@ def _parts(
 # How a question is answered, in a sentence: from public facts, like the choice itself.
 
 
-def explained(plan: BoundedPlan, catalog: core.Catalog) -> str:
+def describe_execution(plan: BoundedPlan, catalog: core.Catalog) -> str:
     """Which form answers ``plan``, and what would make it faster."""
     source, name = plan.source, plan.source.dataset
     if one_row(source, catalog):
@@ -206,13 +210,13 @@ USUAL = {"main", "public"}
 """Schemas that a name is looked for in where none is named."""
 
 
-def named(rows: Iterable[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
+def table_names(rows: Iterable[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
     """The tables in order, each by its name, and by its schema where that is not the usual one.
 
     Copies that `tacit prepare` made are left out: they hold the rows of tables that are there.
 
     Example:
-        >>> named([("public", "visits"), ("ward", "beds"), ("main", "tacit_visits_0")])
+        >>> table_names([("public", "visits"), ("ward", "beds"), ("main", "tacit_visits_0")])
         (('visits',), ('ward', 'beds'))
     """
     return tuple(
@@ -225,11 +229,11 @@ def named(rows: Iterable[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
 # ------------------------------------------------------------------ lookups
 # Whether public tables are joined as declared: each value of a lookup column in few rows.
 
-Find = Callable[[str], Sequence[Sequence[Any]]]
+ReadPublic = Callable[[str], Sequence[Sequence[Any]]]
 """Runs a statement about public tables, and gives its rows."""
 
 
-def check_lookups(catalog: core.Catalog, dialect: Dialect, find: Find) -> None:
+def check_lookups(catalog: core.Catalog, dialect: Dialect, find: ReadPublic) -> None:
     """Refuse a public table whose lookup columns hold a value in more rows than is declared.
 
     The table is public, so its rows may be counted before any charge, and the count be told.
@@ -255,7 +259,7 @@ MOST = 4096
 """Statements that are remembered."""
 
 
-class Rehearsed:
+class RehearsalCache:
     """What was found to be possible, each tried once; the latest are remembered."""
 
     def __init__(self) -> None:
@@ -281,7 +285,7 @@ def statements(
 ) -> tuple[str, ...]:
     """All statements that `ask` may run for ``plan``, or `ask_rows` where it asks for rows."""
     if rows:
-        return (listed(plan, catalog, salt, dialect),)
+        return (row_statement(plan, catalog, salt, dialect),)
     text = statement(plan, catalog, salt, dialect)
     if not RowContext(plan, catalog, salt, dialect).streamed:
         return (text,)

@@ -78,7 +78,7 @@ def _holds(kind: Kind, physical: str, known: Types) -> bool:
 # The functions take a way to run one statement, so that each engine's driver stays in its
 # file.
 
-Asked = Callable[[str, tuple[object, ...]], Sequence[Sequence[Any]]]
+AskCatalog = Callable[[str, tuple[object, ...]], Sequence[Sequence[Any]]]
 """Runs one statement about the engine's catalogue, given values for its marks."""
 
 QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
@@ -138,7 +138,7 @@ def refusal(name: str, reason: str) -> str:
     return f"{name!r} {reason}, and is not served in place; make a copy: tacit prepare {name}"
 
 
-def plain_in_duckdb(catalog: Catalog, ask: Asked) -> tuple[str, ...]:
+def plain_in_duckdb(catalog: Catalog, ask: AskCatalog) -> tuple[str, ...]:
     """Why tables of a DuckDB database may not be served in place, a sentence each."""
     return tuple(
         refusal(table.name, reason)
@@ -147,7 +147,7 @@ def plain_in_duckdb(catalog: Catalog, ask: Asked) -> tuple[str, ...]:
     )
 
 
-def _of_duckdb(table: Dataset | PublicTable, ask: Asked) -> Iterator[str]:
+def _of_duckdb(table: Dataset | PublicTable, ask: AskCatalog) -> Iterator[str]:
     *above, name = table.location.table
     database, schema = [None, "main"][: 2 - len(above)] + above
     place = (name, schema, database)
@@ -169,7 +169,7 @@ def _of_duckdb(table: Dataset | PublicTable, ask: Asked) -> Iterator[str]:
             yield f"has a column of {TYPES['e']}, {column!r}"
 
 
-def plain_in_postgres(catalog: Catalog, ask: Asked) -> tuple[str, ...]:
+def plain_in_postgres(catalog: Catalog, ask: AskCatalog) -> tuple[str, ...]:
     """Why tables of a PostgreSQL database may not be served in place, a sentence each."""
     return tuple(
         refusal(table.name, reason)
@@ -178,8 +178,8 @@ def plain_in_postgres(catalog: Catalog, ask: Asked) -> tuple[str, ...]:
     )
 
 
-def _of_postgres(table: Dataset | PublicTable, ask: Asked) -> Iterator[str]:
-    place = ".".join(_quoted(part) for part in table.location.table[-2:])
+def _of_postgres(table: Dataset | PublicTable, ask: AskCatalog) -> Iterator[str]:
+    place = ".".join(_quoted_name(part) for part in table.location.table[-2:])
     reasons: dict[str, None] = {}
     for kind, secured, method in ask(POSTGRES_TABLES, (place,)):
         if kind in KINDS:
@@ -205,6 +205,6 @@ def plain_in_spark(catalog: Catalog) -> tuple[str, ...]:
     return tuple(refusal(table.name, SPARK) for table in catalog.tables)
 
 
-def _quoted(name: str) -> str:
+def _quoted_name(name: str) -> str:
     doubled = name.replace('"', '""')
     return f'"{doubled}"'

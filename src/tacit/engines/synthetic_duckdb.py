@@ -40,7 +40,9 @@ class SyntheticDuckDB:
             rows = tables[dataset.location.table]
             if rows:
                 one = f"({', '.join('?' for _ in columns)})"
-                cells = [_given(row[name]) for row in rows for name in dataset.schema.names]
+                cells = [
+                    _as_parameter(row[name]) for row in rows for name in dataset.schema.names
+                ]
                 many = ", ".join([one] * len(rows))
                 self.connection.execute(f"INSERT INTO {table} VALUES {many}", cells)  # noqa: S608
         return self._engine
@@ -50,6 +52,6 @@ class SyntheticDuckDB:
         self.connection.close()
 
 
-def _given(cell: Cell) -> Cell:
+def _as_parameter(cell: Cell) -> Cell:
     """Decimals as text, which is read to the last digit."""
     return format(cell, "f") if isinstance(cell, Decimal) else cell

@@ -28,7 +28,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
 
-from tacit.engines.postgres_role import RoleCursor, quoted
+from tacit.engines.postgres_role import RoleCursor, quoted_name
 
 WILD = "*?["
 
@@ -64,7 +64,7 @@ def file_identities(path: str | Path, inside: str = "") -> tuple[str, ...]:
     return tuple(identities)
 
 
-def merged(parts: Iterable[Iterable[str]]) -> tuple[str, ...]:
+def merge_identities(parts: Iterable[Iterable[str]]) -> tuple[str, ...]:
     """All identities of several tables, each once, in order."""
     return tuple(sorted({each for part in parts for each in part}))
 
@@ -114,7 +114,7 @@ def duckdb_identities(
     ).fetchone()
     if view is None or not depth:
         return own
-    return merged((own, *_read_by(cursor, view[0], table, depth - 1)))
+    return merge_identities((own, *_read_by(cursor, view[0], table, depth - 1)))
 
 
 def _read_by(
@@ -198,7 +198,7 @@ WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
 def postgres_identities(cursor: RoleCursor, table: tuple[str, ...]) -> tuple[str, ...]:
     """The identities of ``table`` and of all that its rows come from."""
     cluster, number, database = cursor.execute(_CLUSTER).fetchone()
-    name = ".".join(quoted(part) for part in table[-2:])
+    name = ".".join(quoted_name(part) for part in table[-2:])
     found = []
     for oid, schema, relation in cursor.execute(_RELATIONS, (name,)).fetchall():
         found.append(identity("postgres", cluster, number, oid))

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tacit.core import Catalog, Secret
-from tacit.engines import Engine, RehearsedEngine, UnitRows, sealed
+from tacit.engines import Engine, RehearsingEngine, UnitRows, wrap_groups
 from tacit.errors import EngineUnreachable, InvalidValue
 from tacit.mechanisms import NothingGateway
 from tacit.numeric.entropy import SystemEntropy
@@ -105,7 +105,7 @@ def rehearse(
 
 def rehearse_step(step: Step, engine: Engine, catalog: Catalog, salt: bytes) -> None:
     """Refuse a step that ``engine`` cannot run; retry while the engine cannot be reached."""
-    if not isinstance(engine, RehearsedEngine):
+    if not isinstance(engine, RehearsingEngine):
         return
     rows = isinstance(step, RowsOf)
     plan = step.plan if isinstance(step, RowsOf) else step
@@ -137,4 +137,4 @@ def steps_of(quote: Quote | FitQuote) -> Iterator[Step]:
         if isinstance(step, RowsOf):
             answer = Secret(UnitRows(len(step.plan.tallies)))
         else:
-            answer = sealed(step, []).tallies
+            answer = wrap_groups(step, []).tallies

@@ -36,7 +36,7 @@ from threading import RLock, Thread
 from typing import Any
 
 from tacit.core import Catalog, Loss, Measure
-from tacit.engines import Engine, Rehearsed
+from tacit.engines import Engine, RehearsalCache
 from tacit.errors import EngineUnreachable, InvalidValue
 from tacit.ledger import UNREACHED as TOLD_UNREACHED
 from tacit.ledger import Charge
@@ -416,7 +416,9 @@ class LeasedWorker:
     If there is a ``deadline``, all paid work ends that many seconds after the work begins.
     """
 
-    def __init__(self, worker: Worker, deadline: float | None, rehearsed: Rehearsed) -> None:
+    def __init__(
+        self, worker: Worker, deadline: float | None, rehearsed: RehearsalCache
+    ) -> None:
         self._worker = worker
         self._rehearsed = rehearsed
         self._ends: float | None = None
@@ -454,7 +456,7 @@ class Pool:
     def __init__(self, workers: list[Worker], deadline: float | None = None) -> None:
         self._workers = workers
         self._deadline = deadline
-        self._rehearsed = Rehearsed()
+        self._rehearsed = RehearsalCache()
         self._free: SimpleQueue[Worker] = SimpleQueue()
         for worker in workers:
             self._free.put(worker)

@@ -18,7 +18,7 @@ from tacit.engines import (
     OwnerRequest,
     Preparation,
     Run,
-    drop_left,
+    drop_abandoned_copies,
     path_in,
 )
 from tacit.engines.registry import NO_PLUGINS, engine_spec
@@ -212,7 +212,7 @@ class Owner:
     def _drop_left(self, copied: Copied, order: str, plugins: Plugins) -> None:
         """Drop what makings of this file left behind, where tables may be listed."""
         with suppress(TacitError), self._writing(copied, plugins) as run:
-            drop_left(preparation(copied, order, self._note, plugins=plugins), run)
+            drop_abandoned_copies(preparation(copied, order, self._note, plugins=plugins), run)
 
     @property
     def _note(self) -> str:

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from tacit.accounting import rho_within
 from tacit.core import Answer, BudgetSummary, Loss, Measure, ReleasedColumn, rounded
-from tacit.engines import explained
+from tacit.engines import describe_execution
 from tacit.errors import InvalidValue
 from tacit.frame import FrameQuery as Asked
 from tacit.ledger import Status, Terms, Units
@@ -191,7 +191,7 @@ class Question(Asked):
     def explain(self) -> str:
         """How it would be answered, and what would make that faster: free, and without data."""
         plan = bound(canonical(self.plan).plan, self.curator.catalog).plan
-        return explained(plan, self.curator.catalog)
+        return describe_execution(plan, self.curator.catalog)
 
     def ask(
         self,

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from tacit.core import Dataset, PublicTable, ValidatedCopy, keeps_order
 from tacit.engines import EngineSpec
-from tacit.engines.duckdb_files import facts_beside
+from tacit.engines.duckdb_files import read_copy_facts
 from tacit.errors import CopyMissing
 from tacit.project import MADE, PARTS, CopyPlace, Project, day_in
 from tacit.session.curator import FOLDER, mark_of, private_folder, salt_of_table
@@ -115,7 +115,7 @@ def _complete(made: date | None, label: str) -> bool:
 
 def _made(file: Path, copy: ValidatedCopy) -> date | None:
     """The day on which the making of a copy began, as it is written beside the copy."""
-    return day_in(facts_beside(str(file), copy.record[1:])) if file.exists() else None
+    return day_in(read_copy_facts(str(file), copy.record[1:])) if file.exists() else None
 
 
 def _ordered(table: Dataset | PublicTable) -> bool:

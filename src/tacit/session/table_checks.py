@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from tacit.core import Catalog, Dataset, PublicTable, UnitColumn, is_copy
-from tacit.engines import CheckedEngine, merged
+from tacit.engines import CheckedEngine, merge_identities
 from tacit.errors import InvalidValue
 from tacit.ledger import MOMENTARY, Declaration
 from tacit.project import facts_of
@@ -22,7 +22,7 @@ class Physical(NamedTuple):
     @property
     def all(self) -> tuple[str, ...]:
         """Those of the table and of its copies."""
-        return merged((self.own, self.copies))
+        return merge_identities((self.own, self.copies))
 
 
 Tables = Mapping[str, Physical]
@@ -43,7 +43,7 @@ def tables_of(catalog: Catalog, engines: Mapping[str, CheckedEngine]) -> Tables:
             )
         engine = engines[table.location.engine]
         own = engine.identities(table.location.table)
-        found[table.name] = Physical(own, merged(_of_copy(table, engine)))
+        found[table.name] = Physical(own, merge_identities(_of_copy(table, engine)))
     _check_apart(catalog, found)
     return found
 
@@ -108,9 +108,9 @@ def declaration_of(
     """
     facts = facts_of(catalog, population)
     mine = [each.name for each in catalog.datasets if each.population == population]
-    known = merged(tables[name].all for name in mine)
+    known = merge_identities(tables[name].all for name in mine)
     if datasets_in(facts) == datasets_in(before.facts):
-        known = merged((known, _lasting(before.tables)))
+        known = merge_identities((known, _lasting(before.tables)))
     return Declaration(facts, known)
 
 

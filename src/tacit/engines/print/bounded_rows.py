@@ -7,17 +7,24 @@ from sqlglot import exp
 from tacit.core import Catalog, Column, Kind, Schema
 from tacit.engines.engine import fold_salt
 from tacit.engines.print import sql_builder as build
-from tacit.engines.print.expressions import condition, is_group, is_text, named, stages, steps
+from tacit.engines.print.expressions import (
+    condition,
+    group_name,
+    is_group,
+    is_text,
+    stages,
+    steps,
+)
 from tacit.engines.print.ranking import (
     BROKEN,
     PLACE,
     UNIT,
     RowContext,
     RowOrder,
-    before,
-    choosing,
     copy_to_read,
     kept_rows,
+    lagged_name,
+    limits_groups,
     row_by_row,
 )
 from tacit.engines.print.relation import Relations, rows
@@ -41,14 +48,14 @@ PERIOD, SEEN = "tacit_period", "tacit_seen"
 SEEN_SO_FAR, NOW = "tacit_seen_so_far", "tacit_now"
 
 
-def rows_now(first: FirstPeriods, below: str) -> dict[str, exp.Query]:
+def rows_of_period(first: FirstPeriods, below: str) -> dict[str, exp.Query]:
     """The relations above ``below``, where rows have a period, of which the last has them."""
     # a period is the text of a day, so that its order is that of time
     order = exp.Order(expressions=[exp.Ordered(this=build.column(PERIOD))])
     rank = exp.Window(this=exp.DenseRank(), partition_by=[build.column(UNIT)], order=order)
     return {
-        SEEN_SO_FAR: build.chosen(below, exp.Star(), build.alias(rank, SEEN)),
-        NOW: build.chosen(SEEN_SO_FAR).where(
+        SEEN_SO_FAR: build.select_from(below, exp.Star(), build.alias(rank, SEEN)),
+        NOW: build.select_from(SEEN_SO_FAR).where(
             exp.EQ(this=build.column(PERIOD), expression=build.literal(first.now)),
             exp.LTE(this=build.column(SEEN), expression=build.literal(first.most)),
             copy=False,
@@ -74,7 +81,7 @@ def bounded_rows(rows_of: RowContext) -> Relations:
     for place, table in enumerate(copy.tables):
         part = replace(rows_of, catalog=with_table(catalog, plan.source.dataset, table))
         made |= _rows(part, f"_{place}", rows_of)
-        ends.append(build.chosen(list(made)[-1]))
+        ends.append(build.select_from(list(made)[-1]))
     made[PARTS] = ends[0] if len(ends) == 1 else exp.union(*ends, distinct=False)
     return made
 
@@ -85,36 +92,36 @@ def _rows(rows_of: RowContext, level: str, whole: RowContext) -> Relations:
     made = rows(plan.source, catalog, rows_of.dialect, level)
     used = plan.condition, plan.keys, plan.tallies, plan.first_periods
     made |= stages(used, list(made)[-1], level, columns_there(plan.condition))
-    made[f"{ROWS}{level}"] = _counted(rows_of, list(made)[-1], placed=placed)
+    made[f"{ROWS}{level}"] = _select_rows(rows_of, list(made)[-1], placed=placed)
     if plan.first_periods is not None:
-        made |= rows_now(plan.first_periods, list(made)[-1])
+        made |= rows_of_period(plan.first_periods, list(made)[-1])
     most = plan.max_rows_in_all
     if most is None or one_row(plan.source, catalog):
-        return made | _grouped(whole, list(made)[-1], level)
+        return made | _rows_in_groups(whole, list(made)[-1], level)
     first, *rest = whole.row_order
     if not placed:
         # once, and not in every function of the rows before
-        mixed_rows = build.chosen(list(made)[-1], exp.Star(), build.alias(first, MIX))
+        mixed_rows = build.select_from(list(made)[-1], exp.Star(), build.alias(first, MIX))
         made[f"{MIXED}{level}"], first = mixed_rows, build.column(MIX)
     order = RowOrder(() if whole.streamed else (first, *rest), whole.number)
-    beside = _beside(whole) if row_by_row(plan, catalog) else []
+    beside = _lagged_columns(whole) if row_by_row(plan, catalog) else []
     made |= kept_rows(list(made)[-1], beside, most, order, level)
-    return made | _grouped(whole, list(made)[-1], level)
+    return made | _rows_in_groups(whole, list(made)[-1], level)
 
 
-def _beside(rows_of: RowContext) -> list[str]:
+def _lagged_columns(rows_of: RowContext) -> list[str]:
     """The columns that are needed of the rows before each one."""
     added_up = [
         name
         for tally in rows_of.plan.tallies
         if is_added_up(tally)
-        for name in rows_of.carried(tally).values()
+        for name in rows_of.carried_columns(tally).values()
     ]
     unit = [] if rows_of.number else [UNIT]
     return [*unit, *rows_of.key_names, *dict.fromkeys(added_up)]
 
 
-def _grouped(rows_of: RowContext, below: str, level: str) -> Relations:
+def _rows_in_groups(rows_of: RowContext, below: str, level: str) -> Relations:
     """The rows that are in a group of the answer, and any that is out of its place."""
     keys, dialect = rows_of.plan.keys, rows_of.dialect
     inside = [is_group(key, f"k{at}", dialect) for at, key in enumerate(keys)]
@@ -123,21 +130,21 @@ def _grouped(rows_of: RowContext, below: str, level: str) -> Relations:
     there = exp.and_(*inside)
     if rows_of.streamed:
         there = exp.or_(there, exp.EQ(this=build.column(BROKEN), expression=build.literal(1)))
-    return {f"{GROUPED}{level}": build.chosen(below).where(there, copy=False)}
+    return {f"{GROUPED}{level}": build.select_from(below).where(there, copy=False)}
 
 
-def _counted(rows_of: RowContext, source: str, *, placed: bool) -> exp.Select:
+def _select_rows(rows_of: RowContext, source: str, *, placed: bool) -> exp.Select:
     """The rows that count, with their unit, their keys and what their tallies need of them."""
     plan = rows_of.plan
     values = [build.alias(steps(number), name) for number, name in rows_of.values.items()]
     dialect, unit = rows_of.dialect, build.column(plan.source.unit)
     cells = [(UNIT, unit, rows_of.unit_part[1])]
-    cells += [(f"k{at}", named(key), is_text(key)) for at, key in enumerate(plan.keys)]
+    cells += [(f"k{at}", group_name(key), is_text(key)) for at, key in enumerate(plan.keys)]
     if plan.first_periods is not None:
-        cells.append((PERIOD, named(plan.first_periods.period), True))
+        cells.append((PERIOD, group_name(plan.first_periods.period), True))
     where = [exp.not_(build.is_null(unit)), condition(plan.condition)]
     if plan.fold is not None:
-        where.append(_of_fold(rows_of, plan.fold))
+        where.append(_is_in_fold(rows_of, plan.fold))
     if placed:
         place_name = f"{plan.source.dataset}.{PLACE}"
         values.append(build.alias(build.column(place_name), PLACE))
@@ -155,10 +162,10 @@ def _counted(rows_of: RowContext, source: str, *, placed: bool) -> exp.Select:
         build.alias(build.bytewise(cell, dialect, text=text), name)
         for name, cell, text in cells
     ]
-    return build.chosen(source, *named_cells, *values).where(*where, copy=False)
+    return build.select_from(source, *named_cells, *values).where(*where, copy=False)
 
 
-def _of_fold(rows_of: RowContext, fold: Fold) -> exp.Expr:
+def _is_in_fold(rows_of: RowContext, fold: Fold) -> exp.Expr:
     """Whether the unit of a row is of that part of all units."""
     unit = (rows_of.plan.source.unit, rows_of.unit_part[1])
     mix = build.paren(hash_columns(fold_salt(rows_of.salt), [unit], rows_of.dialect))
@@ -200,40 +207,42 @@ def added_by_row(rows_of: RowContext, below: str) -> dict[str, exp.Select]:
     Each adds what it moves the clamped sum of its unit by, so that they add up to that.
     """
     back = (rows_of.plan.max_rows_in_all or 1) - 1
-    marked = build.chosen(below)
+    marked = build.select_from(below)
     for step in range(1, back + 1):
-        marked = marked.select(build.alias(_same(rows_of, step), f"{SAME}_{step}"), copy=False)
+        marked = marked.select(
+            build.alias(_same_group_flag(rows_of, step), f"{SAME}_{step}"), copy=False
+        )
     made = {BESIDE: marked}
     earlier = _sum_of([build.column(f"{SAME}_{step}") for step in range(1, back + 1)])
-    counted = build.chosen(BESIDE, exp.Star(), build.alias(earlier, EARLIER))
+    counted = build.select_from(BESIDE, exp.Star(), build.alias(earlier, EARLIER))
     for place, tally in enumerate(rows_of.plan.tallies):
         if is_added_up(tally):
             sums = [_earlier_value(rows_of, tally, step) for step in range(1, back + 1)]
             counted = counted.select(build.alias(_sum_of(sums), f"s{place}"), copy=False)
     made[EARLIER] = counted
     tallies = [
-        build.alias(build.cast(_adds(rows_of, tally, place), "BIGINT"), f"t{place}")
+        build.alias(build.cast(_row_contribution(rows_of, tally, place), "BIGINT"), f"t{place}")
         for place, tally in enumerate(rows_of.plan.tallies)
     ]
-    made[ADDED] = _added(rows_of, EARLIER, tallies)
+    made[ADDED] = _select_added(rows_of, EARLIER, tallies)
     return made
 
 
-def _added(rows_of: RowContext, below: str, tallies: list[exp.Expr]) -> exp.Select:
+def _select_added(rows_of: RowContext, below: str, tallies: list[exp.Expr]) -> exp.Select:
     """What rows add to their groups, beside what trees and the order need of each."""
     names = map(build.column, rows_of.key_names)
     trees = [tally for tally in rows_of.plan.tallies if isinstance(tally, TreeTally)]
     cells = list(dict.fromkeys(map(rows_of.value, trees)))
     beside = [*cells, build.column(EARLIER)] if cells else []
     broken = [build.column(BROKEN)] if rows_of.streamed else []
-    return build.chosen(below, *names, *tallies, *beside, *broken)
+    return build.select_from(below, *names, *tallies, *beside, *broken)
 
 
-def _same(rows_of: RowContext, step: int) -> exp.Expr:
+def _same_group_flag(rows_of: RowContext, step: int) -> exp.Expr:
     """1 where the row so many before is of the same unit and group."""
     names = rows_of.key_names if rows_of.number else [UNIT, *rows_of.key_names]
     equal: list[exp.Expr] = [
-        exp.EQ(this=build.column(before(name, step)), expression=build.column(name))
+        exp.EQ(this=build.column(lagged_name(name, step)), expression=build.column(name))
         for name in names
     ]
     if rows_of.number:
@@ -256,7 +265,7 @@ def _sum_of(parts: list[exp.Expr]) -> exp.Expr:
     return build.paren(total)
 
 
-def _adds(rows_of: RowContext, tally: Tally, place: int) -> exp.Expr:
+def _row_contribution(rows_of: RowContext, tally: Tally, place: int) -> exp.Expr:
     value = exp.func("COALESCE", rows_of.value(tally), build.literal(0))
     match tally:
         case UnitTally():
@@ -277,14 +286,14 @@ def _adds(rows_of: RowContext, tally: Tally, place: int) -> exp.Expr:
             earlier = build.column(f"s{place}")
             now = build.paren(exp.Add(this=earlier, expression=value))
             moved = exp.Sub(
-                this=_inside(now, low, high), expression=_inside(earlier, low, high)
+                this=_clamp_sum(now, low, high), expression=_clamp_sum(earlier, low, high)
             )
             # one value is inside, as many as the limit are
             alone = exp.EQ(this=build.column(EARLIER), expression=build.literal(0))
             return build.choose([(alone, rows_of.value(tally))], build.paren(moved))
 
 
-def _inside(total: exp.Expr, low: int, high: int) -> exp.Expr:
+def _clamp_sum(total: exp.Expr, low: int, high: int) -> exp.Expr:
     """A sum, clamped; where an end is 0 no value is beyond it, nor is their sum."""
     pairs: list[tuple[exp.Expr, exp.Expr]] = []
     if high:
@@ -309,19 +318,19 @@ def added_by_unit(rows_of: RowContext, below: str) -> Relations:
     plan = rows_of.plan
     made: Relations = {}
     if any(isinstance(tally, KeptTally | TreeTally) for tally in plan.tallies):
-        made[RANKED] = ranked(rows_of, below)
+        made[RANKED] = ranked_rows(rows_of, below)
     made[UNITS] = _units(rows_of, list(made)[-1] if made else below)
-    if choosing(plan):
+    if limits_groups(plan):
         rank = _rank(exp.RowNumber(), [UNIT], rows_of.group_order)
-        made[CHOSEN] = build.chosen(UNITS, exp.Star(), build.alias(rank, GROUP_RANK))
+        made[CHOSEN] = build.select_from(UNITS, exp.Star(), build.alias(rank, GROUP_RANK))
     return made
 
 
-def ranked(rows_of: RowContext, below: str) -> exp.Select:
+def ranked_rows(rows_of: RowContext, below: str) -> exp.Select:
     """The rows, with their place among those of their unit in their group."""
     names = rows_of.key_names
     rank = _rank(exp.RowNumber(), [UNIT, *names], rows_of.row_order)
-    query = build.chosen(below, exp.Star(), build.alias(rank, ROW_RANK))
+    query = build.select_from(below, exp.Star(), build.alias(rank, ROW_RANK))
     if any(isinstance(tally, TreeTally) for tally in rows_of.plan.tallies):
         # the rows of a group share its place among those of their unit
         rank = _rank(exp.DenseRank(), [UNIT], rows_of.group_order)
@@ -333,12 +342,12 @@ def _units(rows_of: RowContext, source: str) -> exp.Select:
     """What each unit adds to each of its groups, clamped."""
     plan, names = rows_of.plan, rows_of.key_names
     tallies = [
-        build.alias(build.cast(_of_unit(rows_of, tally), "BIGINT"), f"t{place}")
+        build.alias(build.cast(_unit_contribution(rows_of, tally), "BIGINT"), f"t{place}")
         for place, tally in enumerate(plan.tallies)
     ]
     if rows_of.streamed:
         tallies.append(build.alias(exp.Max(this=build.column(BROKEN)), BROKEN))
-    query = build.chosen(source, *map(build.column, [UNIT, *names]), *tallies)
+    query = build.select_from(source, *map(build.column, [UNIT, *names]), *tallies)
     return query.group_by(*map(build.column, [UNIT, *names]), copy=False)
 
 
@@ -350,7 +359,7 @@ def _rank(rank: exp.Expr, partition: list[str], order: tuple[exp.Expr, ...]) -> 
     )
 
 
-def _of_unit(rows_of: RowContext, tally: Tally) -> exp.Expr:
+def _unit_contribution(rows_of: RowContext, tally: Tally) -> exp.Expr:
     """What a unit adds to a group, by its rows there."""
     value, max_rows = rows_of.value(tally), rows_of.plan.max_rows
     match tally:
@@ -364,5 +373,5 @@ def _of_unit(rows_of: RowContext, tally: Tally) -> exp.Expr:
             return exp.func("COALESCE", total, build.literal(0))
         case RowTally(_, high, low) | TotalTally(_, low, high):
             total = exp.Sum(this=value)
-            inside = build.clamped(total, build.literal(low), build.literal(high))
+            inside = build.clamp(total, build.literal(low), build.literal(high))
             return exp.func("COALESCE", inside, build.literal(0))

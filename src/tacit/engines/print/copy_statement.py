@@ -11,7 +11,7 @@ from tacit.engines.print.ranking import BROKEN, PLACE, UNIT, RowOrder, kept_rows
 from tacit.engines.print.relation import table_at
 from tacit.engines.print.sql_dialect import Dialect
 from tacit.engines.print.sums_and_hashes import hash_columns
-from tacit.engines.print.validated_columns import TEXT_BYTES, in_range, typed
+from tacit.engines.print.validated_columns import TEXT_BYTES, cast_to_declared, in_range
 from tacit.errors import InvalidValue
 
 SEEN = "tacit_seen"
@@ -74,7 +74,9 @@ class CopiedRows:
                     f"{self.table.name!r} has no column {each.name!r} where it lives."
                 )
             name = build.identifier(each.name)
-            cells.append(build.alias(typed(each, self.types[each.name], self.dialect), name))
+            cells.append(
+                build.alias(cast_to_declared(each, self.types[each.name], self.dialect), name)
+            )
             checked.append(
                 build.alias(in_range(each, self.dialect, self.text_bytes), name.copy())
             )
@@ -111,7 +113,7 @@ class CopiedRows:
 
     def _place(self, dataset: Dataset, salt: bytes) -> exp.Expr:
         """Which of its unit's rows a row is, in the order in which they are kept."""
-        unit, key = named_by(dataset)
+        unit, key = order_columns(dataset)
         return self._number(unit.name, [unit, key], salt)
 
     def _number(self, unit: str, mixes: Sequence[Column], salt: bytes) -> exp.Expr:
@@ -127,7 +129,7 @@ class CopiedRows:
         return exp.Window(this=exp.RowNumber(), partition_by=[build.column(unit)], order=order)
 
 
-def named_by(dataset: Dataset) -> tuple[Column, Column]:
+def order_columns(dataset: Dataset) -> tuple[Column, Column]:
     """The columns that a copy is ordered by: the unit, and what tells its rows apart."""
     if dataset.row_key is None:
         raise InvalidValue(
@@ -142,7 +144,7 @@ def types_of(table: tuple[str, ...], dialect: Dialect) -> str:
     return dialect.describe_columns(table_at(table))
 
 
-def made_from(
+def create_copy(
     source: Dataset | PublicTable, table: tuple[str, ...], rows: exp.Select, dialect: Dialect
 ) -> tuple[str, ...]:
     """Return the statements that make a table of ``rows``, those of a unit side by side."""
@@ -153,7 +155,7 @@ def made_from(
     return dialect.create_copy(table_at(table), rows, unit, order)
 
 
-def recorded(table: tuple[str, ...], facts: Sequence[str], dialect: Dialect) -> str:
+def create_record(table: tuple[str, ...], facts: Sequence[str], dialect: Dialect) -> str:
     """Return the statement that makes the table which says what a copy is a copy of."""
     rows: exp.Query | None = None
     for fact in facts:
@@ -183,12 +185,12 @@ def tables_in(where: Sequence[str], dialect: Dialect) -> str:
     return dialect.list_tables(where)
 
 
-def dropped(table: tuple[str, ...], dialect: Dialect) -> str:
+def drop_table(table: tuple[str, ...], dialect: Dialect) -> str:
     """The statement that drops a table, where it is there."""
     return dialect.render(exp.Drop(tables=[table_at(table)], kind="TABLE", exists=True))
 
 
-def keys_of_two(
+def count_shared_keys(
     dataset: Dataset, key: str, tables: Sequence[tuple[str, ...]], dialect: Dialect
 ) -> str:
     """The statement that counts the keys that a copy holds in rows of more than one unit.
@@ -205,17 +207,19 @@ def keys_of_two(
     return dialect.render(exp.select(exp.Count(this=exp.Star())).from_(twice))
 
 
-def out_of_order(dataset: Dataset, table: tuple[str, ...], dialect: Dialect) -> str:
+def count_out_of_order(dataset: Dataset, table: tuple[str, ...], dialect: Dialect) -> str:
     """The statement that counts the rows of an ordered copy which are not in their place."""
     unit = build.alias(_bytewise(dataset.schema[dataset.unit.column], dialect), UNIT)
     rows = exp.select(unit, build.column(PLACE)).from_(table_at(table))
     seen = kept_rows("tacit_rows", [], 1, RowOrder((), PLACE), "")
     broken = exp.EQ(this=build.column(BROKEN), expression=build.literal(1))
-    count = build.chosen(list(seen)[-1], exp.Count(this=exp.Star())).where(broken)
-    return dialect.render(build.above(count, {"tacit_rows": rows, **seen}))
+    count = build.select_from(list(seen)[-1], exp.Count(this=exp.Star())).where(broken)
+    return dialect.render(build.with_relations(count, {"tacit_rows": rows, **seen}))
 
 
-def in_two_parts(dataset: Dataset, tables: Sequence[tuple[str, ...]], dialect: Dialect) -> str:
+def count_split_units(
+    dataset: Dataset, tables: Sequence[tuple[str, ...]], dialect: Dialect
+) -> str:
     """The statement that counts the units of which more than one part of a copy has rows."""
     unit = build.column(dataset.unit.column)
     many = exp.GT(this=exp.Count(this=exp.Star()), expression=build.literal(1))

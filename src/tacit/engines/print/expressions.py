@@ -90,9 +90,13 @@ def condition(wanted: grid_steps.Condition) -> exp.Expr:
         case grid_steps.ColumnIsTrue(name):
             return build.column(name)
         case grid_steps.CompareColumn(comparison, name, kind, value):
-            return build.compare(comparison, _compared(name, kind), _beside(kind, value))
+            return build.compare(
+                comparison, _comparable_column(name, kind), _comparable_constant(kind, value)
+            )
         case grid_steps.CompareColumns(comparison, left, right, kind):
-            return build.compare(comparison, _compared(left, kind), _compared(right, kind))
+            return build.compare(
+                comparison, _comparable_column(left, kind), _comparable_column(right, kind)
+            )
         case grid_steps.CompareSteps(comparison, one, other):
             return build.compare(comparison, steps(one), steps(other))
         case grid_steps.StepsAreNull(number):
@@ -103,8 +107,8 @@ def condition(wanted: grid_steps.Condition) -> exp.Expr:
         case grid_steps.ColumnIsNull(name, kind):
             return build.is_null(finite(name, kind))
         case grid_steps.ColumnOneOf(name, kind, values):
-            listed = [_beside(kind, value) for value in values]
-            return build.paren(exp.In(this=_compared(name, kind), expressions=listed))
+            listed = [_comparable_constant(kind, value) for value in values]
+            return build.paren(exp.In(this=_comparable_column(name, kind), expressions=listed))
         case grid_steps.AllOf(parts):
             return build.paren(exp.and_(exp.true(), *map(condition, parts), copy=False))
         case grid_steps.AnyOf(parts):
@@ -133,15 +137,15 @@ def steps(number: grid_steps.Steps) -> exp.Expr:
             return build.column(name)
         case grid_steps.PartSteps(day, DatePartName.WEEKDAY):
             # engines number the days of a week each in its own way
-            return after_monday(day, more=1)
+            return days_since_monday(day, more=1)
         case grid_steps.PartSteps(day, part):
             extracted = exp.Extract(this=exp.var(part.value), expression=clamped_day(day))
             return build.cast(extracted, "BIGINT")
         case grid_steps.ColumnSteps():
-            return build.column(staged(number))
+            return build.column(steps_column(number))
 
 
-def after_monday(day: grid_steps.ColumnSteps, more: int = 0) -> exp.Expr:
+def days_since_monday(day: grid_steps.ColumnSteps, more: int = 0) -> exp.Expr:
     """How many days ``more`` days after a clamped day are after a Monday, from 0 to 6.
 
     The first day of the calendar is a Monday, and none is before it.
@@ -155,7 +159,7 @@ def clamped_day(day: grid_steps.ColumnSteps) -> exp.Expr:
     return build.column(f"tacit_clamped_{day.name}")
 
 
-def staged(number: grid_steps.ColumnSteps) -> str:
+def steps_column(number: grid_steps.ColumnSteps) -> str:
     """Return the name of the computed column that holds a column's grid steps."""
     return f"tacit_steps_{number.name}"
 
@@ -171,7 +175,7 @@ def finite(name: str, kind: Kind) -> exp.Expr:
     return build.choose([(inside, build.column(name))], None)
 
 
-def _compared(name: str, kind: Kind) -> exp.Expr:
+def _comparable_column(name: str, kind: Kind) -> exp.Expr:
     """A column as it is compared; a decimal in the type that holds all that may be declared.
 
     A file may hold numbers of more digits than its decimals have by their type. DuckDB fails on
@@ -182,7 +186,7 @@ def _compared(name: str, kind: Kind) -> exp.Expr:
     return exp.TryCast(this=build.column(name), to=WIDEST_DECIMAL.copy())
 
 
-def _beside(kind: Kind, value: Value) -> exp.Expr:
+def _comparable_constant(kind: Kind, value: Value) -> exp.Expr:
     """A constant in the type of the column that it is compared with."""
     if kind is Kind.FLOAT and isinstance(value, int | Fraction):
         return build.double(float(value))
@@ -215,12 +219,12 @@ def stages(
     for stage in STAGES if numbers else ():
         added = [
             build.alias(
-                _at(stage, number, known=number.name in there),
+                _stage_value(stage, number, known=number.name in there),
                 build.identifier(_name(stage, number)),
             )
             for number in numbers
         ]
-        made[f"{stage}{level}"] = build.chosen(below, exp.Star(), *added)
+        made[f"{stage}{level}"] = build.select_from(below, exp.Star(), *added)
         below = f"{stage}{level}"
     return made
 
@@ -238,10 +242,10 @@ def _columns(node: object) -> Iterator[grid_steps.ColumnSteps]:
 
 
 def _name(stage: str, number: grid_steps.ColumnSteps) -> str:
-    return staged(number) if stage == STAGES[-1] else f"{stage}_{number.name}"
+    return steps_column(number) if stage == STAGES[-1] else f"{stage}_{number.name}"
 
 
-def _at(stage: str, number: grid_steps.ColumnSteps, *, known: bool) -> exp.Expr:
+def _stage_value(stage: str, number: grid_steps.ColumnSteps, *, known: bool) -> exp.Expr:
     """What one stage adds for one column."""
     grid, kind = number.grid, number.kind
     below = dict(zip(STAGES[1:], STAGES, strict=False))
@@ -249,25 +253,25 @@ def _at(stage: str, number: grid_steps.ColumnSteps, *, known: bool) -> exp.Expr:
     low, high = build.literal(grid.lowest), build.literal(grid.highest)
     match stage, kind:
         case "tacit_clamped", Kind.INTEGER:
-            return build.clamped(build.column(number.name), low, high, known=known)
+            return build.clamp(build.column(number.name), low, high, known=known)
         case "tacit_clamped", Kind.DECIMAL:
             # to whole numbers around the range, so that nothing overflows
             around = grid.lower.__floor__(), grid.upper.__ceil__()
-            return build.clamped(
+            return build.clamp(
                 build.column(number.name), *map(build.literal, around), known=known
             )
         case "tacit_clamped", Kind.DATE:
             days = map(day_of, (grid.lowest, grid.highest))
-            return build.clamped(
+            return build.clamp(
                 build.column(number.name), *map(build.literal, days), known=known
             )
         case "tacit_clamped", Kind.FLOAT:
             ends = float(grid.lower), float(grid.upper)
             if known:  # to be finite
-                return build.clamped(
+                return build.clamp(
                     build.column(number.name), *map(build.double, ends), known=True
                 )
-            return _clamped_float(build.column(number.name), *ends)
+            return _clamp_float(build.column(number.name), *ends)
         case "tacit_scaled", Kind.DECIMAL if last:
             return exp.Mul(this=last, expression=build.literal(1 / grid.step))
         case "tacit_scaled", Kind.FLOAT if last:
@@ -293,11 +297,11 @@ def _at(stage: str, number: grid_steps.ColumnSteps, *, known: bool) -> exp.Expr:
         case "tacit_stepped", Kind.FLOAT if last and _rounds_at_once(number):
             return build.cast(last, "BIGINT")
         case "tacit_stepped", Kind.DECIMAL | Kind.FLOAT if last:
-            return build.clamped(_nearest(number, last), low, high, known=known)
+            return build.clamp(_nearest(number, last), low, high, known=known)
     raise InternalError(f"A {kind.value} column has no steps.")
 
 
-def _clamped_float(value: exp.Expr, low: float, high: float) -> exp.Expr:
+def _clamp_float(value: exp.Expr, low: float, high: float) -> exp.Expr:
     """The nearest float inside; NULL for what is not finite: engines differ on its order."""
     bounds = build.double(low), build.double(high)
     inside = exp.and_(
@@ -354,14 +358,14 @@ def _nearest(number: grid_steps.ColumnSteps, floor: exp.Expr) -> exp.Expr:
 # What names the group of a row: text or a whole number, and NULL where it is in none.
 
 
-def named(key: BoundedKey) -> exp.Expr:
+def group_name(key: BoundedKey) -> exp.Expr:
     """The name of a row's group."""
     match key:
         case CaseKey(_, whens, otherwise, _):
             pairs = [(condition(when), build.literal(name)) for when, name in whens]
             return build.choose(pairs, build.literal(otherwise))
         case PeriodKey():
-            return _start(key)
+            return _period_start(key)
         case StepsKey(_, number, _):
             return steps(number)
         case ColumnKey(_, name, Kind.BOOLEAN, _):
@@ -396,7 +400,7 @@ def is_group(key: BoundedKey, name: str, dialect: Dialect) -> exp.Expr:
     return dialect.is_one_of(build.column(name), values, text=is_text(key))
 
 
-def _start(key: PeriodKey) -> exp.Expr:
+def _period_start(key: PeriodKey) -> exp.Expr:
     """The text of the day that a period starts on.
 
     Not by DATE_TRUNC: where a table holds days near the ends of its type, DuckDB fails on them
@@ -407,10 +411,10 @@ def _start(key: PeriodKey) -> exp.Expr:
         case Span.DAYS:
             return build.cast(day, "VARCHAR")
         case Span.WEEKS:
-            since = build.cast(after_monday(key.day), "INT")
+            since = build.cast(days_since_monday(key.day), "INT")
             return build.cast(build.paren(exp.Sub(this=day, expression=since)), "VARCHAR")
         case Span.MONTHS:
-            return _opening(day, len("2026-01-"), build.literal("01"))
+            return _date_prefix(day, len("2026-01-"), build.literal("01"))
         case Span.QUARTERS:
             quarter = steps(grid_steps.PartSteps(key.day, DatePartName.QUARTER))
             pairs = [
@@ -420,12 +424,12 @@ def _start(key: PeriodKey) -> exp.Expr:
                 )
                 for number, month in enumerate(("01", "04", "07", "10"), start=1)
             ]
-            return _opening(day, len("2026-"), build.choose(pairs, None))
+            return _date_prefix(day, len("2026-"), build.choose(pairs, None))
         case Span.YEARS:
-            return _opening(day, len("2026-"), build.literal("01-01"))
+            return _date_prefix(day, len("2026-"), build.literal("01-01"))
 
 
-def _opening(day: exp.Expr, length: int, rest: exp.Expr) -> exp.Expr:
+def _date_prefix(day: exp.Expr, length: int, rest: exp.Expr) -> exp.Expr:
     """The first characters of a day, and others after them."""
     start = exp.Substring(
         this=build.cast(day, "VARCHAR"), start=build.literal(1), length=build.literal(length)

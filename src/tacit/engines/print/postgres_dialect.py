@@ -76,7 +76,7 @@ class PostgresDialect(Dialect):
         ordered = exp.Order(expressions=[exp.Ordered(this=unit)])
         return exp.Window(this=exp.Anonymous(this="DENSE_RANK"), order=ordered)
 
-    def declared(self, value: exp.Expr, column: Column, physical: str) -> exp.Expr:
+    def copied_value(self, value: exp.Expr, column: Column, physical: str) -> exp.Expr:
         """Return a value in its own type; a domain over a decimal would lose its digits."""
         return cast(value, physical) if column.kind is Kind.DECIMAL else value
 

@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from tacit.core import Catalog, Kind, ValidatedCopy
 from tacit.engines.print.expressions import is_text, steps
-from tacit.engines.print.sql_builder import alias, choose, chosen, column, is_null, literal
+from tacit.engines.print.sql_builder import alias, choose, column, is_null, literal, select_from
 from tacit.engines.print.sql_dialect import Dialect
 from tacit.engines.print.sums_and_hashes import hash_columns
 from tacit.plan import (
@@ -37,10 +37,10 @@ def row_by_row(plan: BoundedPlan, catalog: Catalog) -> bool:
 
     Otherwise the rows of each unit are grouped first.
     """
-    if alone(plan, catalog):
+    if rows_are_independent(plan, catalog):
         return True
     most = plan.max_rows_in_all
-    if most is None or most > MOST_IN_VIEW or choosing(plan):
+    if most is None or most > MOST_IN_VIEW or limits_groups(plan):
         return False
     greatest = [
         max(-tally.low, tally.high) // plan.max_rows
@@ -50,12 +50,12 @@ def row_by_row(plan: BoundedPlan, catalog: Catalog) -> bool:
     return all((most + 1) * (value + 1) < ROOM for value in greatest)
 
 
-def alone(plan: BoundedPlan, catalog: Catalog) -> bool:
+def rows_are_independent(plan: BoundedPlan, catalog: Catalog) -> bool:
     """Whether no other row of its unit is looked at: each row is within all limits."""
     return one_row(plan.source, catalog) or plan.max_rows_in_all == 1
 
 
-def choosing(plan: BoundedPlan) -> bool:
+def limits_groups(plan: BoundedPlan) -> bool:
     """Whether a unit can be in more groups than it keeps."""
     groups, most = group_count(plan), plan.max_rows_in_all
     if most is not None and most <= plan.max_groups:
@@ -125,11 +125,11 @@ def kept_rows(
     tells whether one of them is not in its place: it is kept then, so that it is seen. Where
     a place is the number of a unit's row, and none beyond ``most`` is below, that bounds them.
     """
-    viewed = chosen(below)
+    viewed = select_from(below)
     for name in beside:
         for back in range(1, most):
             lagged = order.over(_lag(column(name), back))
-            viewed = viewed.select(alias(lagged, before(name, back)), copy=False)
+            viewed = viewed.select(alias(lagged, lagged_name(name, back)), copy=False)
     if order.streamed:
         viewed = viewed.select(
             alias(order.over(_lag(column(UNIT), 1)), "tacit_last"),
@@ -141,19 +141,19 @@ def kept_rows(
             viewed = viewed.select(alias(far, "tacit_far"), copy=False)
     else:
         viewed = viewed.select(alias(order.over(exp.RowNumber()), NUMBER), copy=False)
-    kept = chosen(f"{VIEWED}{level}")
+    kept = select_from(f"{VIEWED}{level}")
     if order.streamed:
-        kept = kept.select(alias(_broken(order), BROKEN), copy=False)
+        kept = kept.select(alias(_out_of_order_flag(order), BROKEN), copy=False)
         if order.number is None:
             far = exp.EQ(this=column("tacit_far"), expression=column(UNIT))
-            beyond = exp.func("COALESCE", exp.and_(far, _in_unit(order)), exp.false())
+            beyond = exp.func("COALESCE", exp.and_(far, _follows_in_unit(order)), exp.false())
             kept = kept.where(exp.not_(beyond), copy=False)
     else:
         kept = kept.where(exp.LTE(this=column(NUMBER), expression=literal(most)), copy=False)
     return {f"{VIEWED}{level}": viewed, f"{KEPT}{level}": kept}
 
 
-def before(name: str, back: int) -> str:
+def lagged_name(name: str, back: int) -> str:
     """What a column of the row so many before is called."""
     return f"{name}_{back}" if back else name
 
@@ -162,7 +162,7 @@ def _lag(value: exp.Expr, back: int) -> exp.Expr:
     return exp.func("LAG", value, literal(back))
 
 
-def _in_unit(order: RowOrder) -> exp.Expr:
+def _follows_in_unit(order: RowOrder) -> exp.Expr:
     """Whether a row follows one of its own unit, by its place there."""
     same = exp.EQ(this=column("tacit_last"), expression=column(UNIT))
     last = column("tacit_last_place")
@@ -172,14 +172,16 @@ def _in_unit(order: RowOrder) -> exp.Expr:
     return exp.and_(same, exp.EQ(this=column(PLACE), expression=next_place))
 
 
-def _broken(order: RowOrder) -> exp.Expr:
+def _out_of_order_flag(order: RowOrder) -> exp.Expr:
     """1 where a row does not follow the one before it: in its unit, or after a lesser one."""
     last = column("tacit_last")
     starts = exp.or_(exp.LT(this=last, expression=column(UNIT)), is_null(last))
     if order.number is not None:
         starts = exp.and_(exp.EQ(this=column(PLACE), expression=literal(1)), starts)
     # what compares with nothing is in no order
-    return choose([(each, literal(0)) for each in (starts, _in_unit(order))], literal(1))
+    return choose(
+        [(each, literal(0)) for each in (starts, _follows_in_unit(order))], literal(1)
+    )
 
 
 # ------------------------------------------------------------------ rows
@@ -263,12 +265,12 @@ class RowContext:
     def number_of(self, tally: Tally, back: int = 0) -> Steps:
         """The same, before it is printed."""
         held = {
-            number: HeldSteps(before(name, back))
-            for number, name in self.carried(tally).items()
+            number: HeldSteps(lagged_name(name, back))
+            for number, name in self.carried_columns(tally).items()
         }
         return made_from(value_of(tally), held)
 
-    def carried(self, tally: Tally) -> dict[Steps, str]:
+    def carried_columns(self, tally: Tally) -> dict[Steps, str]:
         """What a tally's value is made of, and the columns that hold it."""
         number = value_of(tally)
         parts = columns_of(number, self.values)

@@ -22,7 +22,7 @@ JOINED = "tacit_joined"
 LOOKUP = "tacit_lookup"
 
 
-def joined(
+def join_tables(
     source: Source, catalog: Catalog, dialect: Dialect, gathered: str | None = None
 ) -> exp.Select:
     """Every declared column of every table, under a name that no other has.
@@ -35,16 +35,16 @@ def joined(
         query = query.from_(_table(source.dataset, catalog), copy=False)
     else:
         everything = exp.Column(this=exp.Star(), table=exp.to_identifier(gathered))
-        query = build.chosen(gathered, everything)
+        query = build.select_from(gathered, everything)
     for each in source.beside:
         if gathered is None or _split(each.left)[0] in beside:
-            left = _equated(each.left, catalog, dialect)
+            left = _join_key(each.left, catalog, dialect)
         else:
             left = exp.column(build.identifier(each.left), table=exp.to_identifier(gathered))
-        equal = exp.EQ(this=left, expression=_equated(each.right, catalog, dialect))
+        equal = exp.EQ(this=left, expression=_join_key(each.right, catalog, dialect))
         kind = "left" if each.outer else "inner"
         query = query.join(
-            _beside(each, catalog, dialect), on=equal, join_type=kind, copy=False
+            _joined_table(each, catalog, dialect), on=equal, join_type=kind, copy=False
         )
         query = query.select(*_cells(each.dataset, catalog, dialect), copy=False)
     return query
@@ -75,7 +75,7 @@ def _cell(dataset: str, column: Column, dialect: Dialect) -> exp.Expr:
     return cell(_column(dataset, column.name), column.kind, dialect)
 
 
-def _equated(name: str, catalog: Catalog, dialect: Dialect) -> exp.Expr:
+def _join_key(name: str, catalog: Catalog, dialect: Dialect) -> exp.Expr:
     """A column called dataset.column in the condition of a join."""
     dataset, column = _split(name)
     return _cell(dataset, catalog.table(dataset).schema[column], dialect)
@@ -96,7 +96,7 @@ def _column(dataset: str, column: str) -> exp.Expr:
     )
 
 
-def _beside(each: Beside, catalog: Catalog, dialect: Dialect) -> exp.Expr:
+def _joined_table(each: Beside, catalog: Catalog, dialect: Dialect) -> exp.Expr:
     """A table that is joined; of a public one, no more rows for a value than are declared.
 
     The bound stands in the statement, below the join, since nothing else keeps a public table
@@ -111,7 +111,7 @@ def _beside(each: Beside, catalog: Catalog, dialect: Dialect) -> exp.Expr:
     ordered = [exp.Ordered(this=cell) for cell in cells]
     number = exp.Window(
         this=exp.RowNumber(),
-        partition_by=[_equated(each.right, catalog, dialect)],
+        partition_by=[_join_key(each.right, catalog, dialect)],
         order=exp.Order(expressions=ordered),
     )
     counted = exp.select(
@@ -124,7 +124,7 @@ def _beside(each: Beside, catalog: Catalog, dialect: Dialect) -> exp.Expr:
 
 def most_rows(name: str, lookup: str, catalog: Catalog, dialect: Dialect) -> str:
     """The statement that finds in how many rows of a public table one value stands at most."""
-    found = _equated(f"{name}.{lookup}", catalog, dialect)
+    found = _join_key(f"{name}.{lookup}", catalog, dialect)
     counts = (
         exp.select(build.alias(exp.Count(this=exp.Star()), build.identifier(LOOKUP)))
         .from_(_table(name, catalog))
@@ -168,48 +168,50 @@ def rows(source: Source, catalog: Catalog, dialect: Dialect, level: str = "") ->
     Guarantee: what they compute cannot fail, whatever the rows hold.
     """
     if source.gathered is None:
-        return {f"{JOINED}{level}": joined(source, catalog, dialect)}
-    made = _gathered(source.gathered, catalog, dialect, f"{level}_below")
+        return {f"{JOINED}{level}": join_tables(source, catalog, dialect)}
+    made = _aggregate_units(source.gathered, catalog, dialect, f"{level}_below")
     if source.beside:
-        made[f"{JOINED}{level}"] = joined(source, catalog, dialect, list(made)[-1])
+        made[f"{JOINED}{level}"] = join_tables(source, catalog, dialect, list(made)[-1])
     return made
 
 
-def _gathered(relation: Gathered, catalog: Catalog, dialect: Dialect, level: str) -> Relations:
+def _aggregate_units(
+    relation: Gathered, catalog: Catalog, dialect: Dialect, level: str
+) -> Relations:
     made = rows(relation.source, catalog, dialect, level)
     values = [value for _, value in relation.values]
     made |= stages((relation.condition, *values), list(made)[-1], level)
     unit = relation.source.unit
     names = [build.column(name) for name in (unit, *relation.keys)]
-    numbers = [build.alias(_number(each), f"v{place}") for place, each in enumerate(values)]
-    made[f"{VALUES}{level}"] = build.chosen(list(made)[-1], *names, *numbers).where(
+    numbers = [build.alias(_row_value(each), f"v{place}") for place, each in enumerate(values)]
+    made[f"{VALUES}{level}"] = build.select_from(list(made)[-1], *names, *numbers).where(
         exp.not_(build.is_null(build.column(unit))), condition(relation.condition), copy=False
     )
     found = [
         build.alias(
-            build.cast(_of_unit(value, build.column(f"v{place}")), "BIGINT"),
+            build.cast(_unit_aggregate(value, build.column(f"v{place}")), "BIGINT"),
             build.identifier(name),
         )
         for place, (name, value) in enumerate(relation.values)
     ]
-    made[f"{GATHERED}{level}"] = build.chosen(f"{VALUES}{level}", *names, *found).group_by(
+    made[f"{GATHERED}{level}"] = build.select_from(f"{VALUES}{level}", *names, *found).group_by(
         *names, copy=False
     )
     return made
 
 
-def _number(value: OfUnit) -> exp.Expr:
+def _row_value(value: OfUnit) -> exp.Expr:
     """What is needed of one row."""
     if isinstance(value, CountOf):
         return build.choose([(condition(value.condition), build.literal(1))], build.literal(0))
     return steps(value.steps)
 
 
-def _of_unit(value: OfUnit, number: exp.Expr) -> exp.Expr:
+def _unit_aggregate(value: OfUnit, number: exp.Expr) -> exp.Expr:
     """What a unit's rows add up to: sums have 128 bits, which no number of rows fills."""
     match value:
         case CountOf(_, low, high) | SumOf(_, low, high):
-            return build.clamped(exp.Sum(this=number), build.literal(low), build.literal(high))
+            return build.clamp(exp.Sum(this=number), build.literal(low), build.literal(high))
         case LeastOf():
             return exp.Min(this=number)
         case GreatestOf():

@@ -47,7 +47,7 @@ def identifier(name: str) -> exp.Identifier:
     return exp.to_identifier(name, quoted=True)
 
 
-def chosen(below: str, *cells: exp.Expr) -> exp.Select:
+def select_from(below: str, *cells: exp.Expr) -> exp.Select:
     """Some cells of the rows of a relation of our own; all of them, where none are named.
 
     What is handed in is used as it is: sqlglot's own builders parse each name and copy each
@@ -57,7 +57,7 @@ def chosen(below: str, *cells: exp.Expr) -> exp.Select:
     return exp.Select(expressions=list(cells) or [exp.Star()], from_=exp.From(this=table))
 
 
-def above(query: exp.Query, relations: Mapping[str, exp.Query]) -> exp.Query:
+def with_relations(query: exp.Query, relations: Mapping[str, exp.Query]) -> exp.Query:
     """``query`` of the rows of these relations, each above the one before it."""
     named = [
         exp.CTE(this=relation, alias=exp.TableAlias(this=exp.to_identifier(name)))
@@ -123,7 +123,7 @@ def is_null(part: exp.Expr) -> exp.Expr:
     return paren(exp.Is(this=part, expression=exp.null()))
 
 
-def clamped(value: exp.Expr, low: exp.Expr, high: exp.Expr, *, known: bool = False) -> exp.Expr:
+def clamp(value: exp.Expr, low: exp.Expr, high: exp.Expr, *, known: bool = False) -> exp.Expr:
     """The nearest value inside; what compares with nothing, such as NULL, is NULL.
 
     Where all are ``known`` there is none such.

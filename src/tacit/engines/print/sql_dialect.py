@@ -123,7 +123,7 @@ class Dialect(ABC):
         """Return whether a column of the type ``physical`` can be copied without a cast."""
         return kind in self.plain_types and bool(self.plain_types[kind].fullmatch(physical))
 
-    def declared(self, value: exp.Expr, column: Column, physical: str) -> exp.Expr:
+    def copied_value(self, value: exp.Expr, column: Column, physical: str) -> exp.Expr:
         """Return a value of a plain type as the copy of ``column`` has it."""
         del column, physical
         return value

@@ -25,18 +25,18 @@ from tacit.engines.print.bounded_rows import (
     added_by_row,
     added_by_unit,
     bounded_rows,
-    ranked,
+    ranked_rows,
 )
-from tacit.engines.print.ranking import BROKEN, RowContext, alone, row_by_row
+from tacit.engines.print.ranking import BROKEN, RowContext, row_by_row, rows_are_independent
 from tacit.engines.print.sql_dialect import Dialect
-from tacit.engines.print.sums_and_hashes import total, total_alone
+from tacit.engines.print.sums_and_hashes import total, total_of_rows
 from tacit.plan import BoundedPlan, Tally, TreeTally, one_row
 
-TOLD_UNIT = "tacit_told_unit"
+UNIT_MARK = "tacit_told_unit"
 """The first column of a row; not called as the unit's name, by which rows are sorted."""
 
 
-def listed(plan: BoundedPlan, catalog: Catalog, salt: bytes, dialect: Dialect) -> str:
+def row_statement(plan: BoundedPlan, catalog: Catalog, salt: bytes, dialect: Dialect) -> str:
     """Print the statement that finds the rows: their unit, then what each tally needs of them.
 
     A unit is a number or a digest (`Dialect.unit_mark`); DuckDB alone reads its name from a
@@ -51,7 +51,7 @@ def listed(plan: BoundedPlan, catalog: Catalog, salt: bytes, dialect: Dialect) -
     below = list(relations)[-1]
     kept: list[exp.Expr] = []
     if not one_row(plan.source, catalog):
-        relations[RANKED] = ranked(rows_of, below)
+        relations[RANKED] = ranked_rows(rows_of, below)
         kept = [exp.LTE(this=build.column(ROW_RANK), expression=build.literal(plan.max_rows))]
         below = RANKED
     values = [
@@ -64,12 +64,12 @@ def listed(plan: BoundedPlan, catalog: Catalog, salt: bytes, dialect: Dialect) -
     unit, text = rows_of.unit_part
     named = build.bytewise(build.column(unit), dialect, text=text)
     told = dialect.unit_mark(named.copy())
-    query = build.chosen(below, build.alias(told, TOLD_UNIT), *values)
+    query = build.select_from(below, build.alias(told, UNIT_MARK), *values)
     query = query.where(*kept, copy=False) if kept else query
     order = [named]
     order += [build.column(f"t{place}") for place in range(len(plan.tallies))]
     query = query.order_by(*(exp.Ordered(this=part) for part in order), copy=False)
-    return dialect.render(build.above(query, relations))
+    return dialect.render(build.with_relations(query, relations))
 
 
 # ------------------------------------------------------------------ question
@@ -92,14 +92,14 @@ def question(
     """
     rows_of = RowContext(plan, catalog, salt, dialect, use_copy)
     relations = bounded_rows(rows_of)
-    if not alone(plan, catalog):
+    if not rows_are_independent(plan, catalog):
         added = added_by_row if row_by_row(plan, catalog) else added_by_unit
         relations |= added(rows_of, list(relations)[-1])
     last = list(relations)[-1]
     sums = _sums(rows_of, last)
     leaves = [_leaves(rows_of, place, last) for place in _trees(plan)]
     query: exp.Query = exp.union(sums, *leaves, distinct=False) if leaves else sums
-    return dialect.render(build.above(query, relations))
+    return dialect.render(build.with_relations(query, relations))
 
 
 def _sums(rows_of: RowContext, source: str) -> exp.Select:
@@ -108,7 +108,7 @@ def _sums(rows_of: RowContext, source: str) -> exp.Select:
     names = [build.column(name) for name in rows_of.key_names]
     sums = [_sum(rows_of, place, tally) for place, tally in enumerate(plan.tallies)]
     no_cell = [build.alias(build.literal(-1), CELL)] if _trees(plan) else []
-    query = build.chosen(source, *names, *no_cell, *sums)
+    query = build.select_from(source, *names, *no_cell, *sums)
     kept: list[exp.Expr] = []
     if source == CHOSEN:
         kept.append(
@@ -128,12 +128,12 @@ def _sums(rows_of: RowContext, source: str) -> exp.Select:
 def _sum(rows_of: RowContext, place: int, tally: Tally) -> exp.Expr:
     # a row moves its unit's part from one end of its range to the other at most
     most, dialect = 2 * max(-tally.low, tally.high), rows_of.dialect
-    if not alone(rows_of.plan, rows_of.catalog):
+    if not rows_are_independent(rows_of.plan, rows_of.catalog):
         added = total(build.column(f"t{place}"), most, dialect)
     elif isinstance(tally, TreeTally):
         return build.literal(0)  # its leaves are counted by themselves
     else:
-        added = total_alone(rows_of.number_of(tally), most, dialect)
+        added = total_of_rows(rows_of.number_of(tally), most, dialect)
     return exp.func("COALESCE", added, build.literal(0))
 
 
@@ -153,10 +153,10 @@ def _leaves(rows_of: RowContext, place: int, source: str) -> exp.Select:
             exp.LTE(this=build.column(ROW_RANK), expression=build.literal(plan.max_rows)),
             exp.LTE(this=build.column(GROUP_RANK), expression=build.literal(plan.max_groups)),
         ]
-    elif not alone(plan, rows_of.catalog):
+    elif not rows_are_independent(plan, rows_of.catalog):
         kept = [exp.LT(this=build.column(EARLIER), expression=build.literal(plan.max_rows))]
     none = [build.alias(build.literal(0), BROKEN)] if rows_of.streamed else []
-    query = build.chosen(source, *groups, *counts, *none)
+    query = build.select_from(source, *groups, *counts, *none)
     return query.where(*kept, exp.not_(build.is_null(cell)), copy=False).group_by(
         *groups, copy=False
     )

@@ -2,7 +2,7 @@
 
 from sqlglot import exp
 
-from tacit.engines.engine import FACTORS, MOST, SHIFT, WORD, start
+from tacit.engines.engine import FACTORS, MOST, SHIFT, WORD, hash_offset
 from tacit.engines.print.expressions import steps
 from tacit.engines.print.sql_builder import cast, column, literal, paren
 from tacit.engines.print.sql_dialect import Dialect
@@ -43,12 +43,12 @@ def total(amount: exp.Expr, most: int, dialect: Dialect) -> exp.Expr:
     return first
 
 
-def total_alone(number: grid_steps.Steps, most: int, dialect: Dialect) -> exp.Expr:
+def total_of_rows(number: grid_steps.Steps, most: int, dialect: Dialect) -> exp.Expr:
     """The sum of what rows add by themselves: of few columns, and else of how many rows.
 
     Example:
         >>> from tacit.engines.print.postgres_dialect import POSTGRES
-        >>> total_alone(
+        >>> total_of_rows(
         ...     grid_steps.SumSteps(grid_steps.HeldSteps("v0"), grid_steps.WholeSteps(-7)),
         ...     9,
         ...     POSTGRES,
@@ -85,13 +85,13 @@ def hash_columns(salt: bytes, parts: list[tuple[str, bool]], dialect: Dialect) -
     """The mix of some columns, each by its name, and whether it holds text."""
     numbers, factors = [], []
     for place, (name, text) in enumerate(parts):
-        value = _of_text(column(name), dialect) if text else _of_number(column(name))
-        first, second = (literal(start(salt, 2 * place + each)) for each in (0, 1))
-        numbers.append(_folded(_sum(first, value), literal(FACTORS[0])))
-        own = _folded(_sum(second, value), literal(FACTORS[1]))
-        factors.append(_folded(own, literal(FACTORS[2])))
+        value = _text_word(column(name), dialect) if text else _number_word(column(name))
+        first, second = (literal(hash_offset(salt, 2 * place + each)) for each in (0, 1))
+        numbers.append(_multiply_shift(_sum(first, value), literal(FACTORS[0])))
+        own = _multiply_shift(_sum(second, value), literal(FACTORS[1]))
+        factors.append(_multiply_shift(own, literal(FACTORS[2])))
     odd = _sum(exp.Mul(this=_lowest(_sum(*factors)), expression=literal(2)), literal(1))
-    return cast(_folded(_lowest(_sum(*numbers)), odd), "INT")
+    return cast(_multiply_shift(_lowest(_sum(*numbers)), odd), "INT")
 
 
 def _sum(*parts: exp.Expr) -> exp.Expr:
@@ -101,7 +101,7 @@ def _sum(*parts: exp.Expr) -> exp.Expr:
     return paren(first)
 
 
-def _folded(value: exp.Expr, factor: exp.Expr) -> exp.Expr:
+def _multiply_shift(value: exp.Expr, factor: exp.Expr) -> exp.Expr:
     product = paren(exp.Mul(this=value, expression=factor))
     shifted = exp.BitwiseRightShift(this=product, expression=literal(SHIFT))
     return _lowest(paren(shifted))
@@ -111,13 +111,13 @@ def _lowest(value: exp.Expr) -> exp.Expr:
     return paren(exp.BitwiseAnd(this=value, expression=literal(MOST)))
 
 
-def _of_number(value: exp.Expr) -> exp.Expr:
+def _number_word(value: exp.Expr) -> exp.Expr:
     """Its lowest bits; masked before it is cast, since a wide number would not fit."""
     lowest = paren(exp.BitwiseAnd(this=value, expression=literal(WORD)))
     return exp.func("COALESCE", cast(lowest, "BIGINT"), literal(0))
 
 
-def _of_text(value: exp.Expr, dialect: Dialect) -> exp.Expr:
+def _text_word(value: exp.Expr, dialect: Dialect) -> exp.Expr:
     first = exp.Substring(this=exp.func("MD5", value), start=literal(1), length=literal(DIGITS))
     found = dialect.hex_to_integer(first)
     return exp.func("COALESCE", found, literal(0))

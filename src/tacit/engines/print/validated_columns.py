@@ -35,7 +35,7 @@ FIRST_TIME, LAST_TIME = "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"
 FIRST_DAY, LAST_DAY = FIRST_TIME[:10], LAST_TIME[:10]
 
 
-def typed(column: Column, physical: str, dialect: Dialect) -> exp.Expr:
+def cast_to_declared(column: Column, physical: str, dialect: Dialect) -> exp.Expr:
     """The value of ``column``, which has the type ``physical``, in its declared type, or NULL.
 
     Guarantee: it does not fail, whatever the column holds.
@@ -43,15 +43,15 @@ def typed(column: Column, physical: str, dialect: Dialect) -> exp.Expr:
     Example:
         >>> from tacit.core.domain import Column, Kind
         >>> from tacit.engines.print.sql_dialects import DUCKDB
-        >>> typed(Column("age", Kind.INTEGER), "VARCHAR", DUCKDB).sql("duckdb")
+        >>> cast_to_declared(Column("age", Kind.INTEGER), "VARCHAR", DUCKDB).sql("duckdb")
         'TRY_CAST("age" AS BIGINT)'
     """
     value = exp.column(exp.to_identifier(column.name, quoted=True))
     if not dialect.plain_types:
         raise InvalidValue(f"No copies are made in the SQL of {dialect.name}.")
     if _fits(column.kind, physical, dialect):
-        return dialect.declared(value, column, physical)
-    return dialect.cast_or_null(value, column, physical, _target(column, dialect))
+        return dialect.copied_value(value, column, physical)
+    return dialect.cast_or_null(value, column, physical, _target_type(column, dialect))
 
 
 def _fits(kind: Kind, physical: str, dialect: Dialect) -> bool:
@@ -95,7 +95,7 @@ def _text(value: exp.Expr, dialect: Dialect, text_bytes: int) -> exp.Expr:
     return bytewise(choose([(short, plain)], None), dialect, text=True)
 
 
-def _target(column: Column, dialect: Dialect) -> str:
+def _target_type(column: Column, dialect: Dialect) -> str:
     """The type that a column of another one is cast to."""
     if column.kind is Kind.DECIMAL:
         after = min(_digits_after(column.step or Fraction(1)), MOST_AFTER)
