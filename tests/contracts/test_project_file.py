@@ -169,7 +169,7 @@ WRONG = [
         24,
         "columns of a link must be of the same kind",
     ),
-    ('kind = "duckdb"', 'kind = "oracle"', 4, "An engine is one of: duckdb, parquet, postgres"),
+    ('kind = "duckdb"', 'kind = "oracle"', 4, "must be one of: duckdb, parquet, postgres"),
     ("env:CLINIC_PASSWORD", "hunter2", 10, "A secret is named and not written"),
     ("env:CLINIC_PASSWORD", "env:", 10, "A secret is named and not written"),
     ("env:CLINIC_PASSWORD", "keyring:clinic", 10, '"keyring:service/name", for the keyring'),

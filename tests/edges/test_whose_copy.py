@@ -318,7 +318,7 @@ def test_a_project_says_when_its_copy_was_made(tmp_path: Path, database: Path) -
     assert copy.made == today
     text = file.read_text()
     edit(file, f'made = "{today}"', f'made = "{today + timedelta(days=7)}"')
-    assert "The copy of 'visits' is not here" in told(file, "ask", QUESTION, "--rho", "0.01")
+    assert "The copy of 'visits' does not exist" in told(file, "ask", QUESTION, "--rho", "0.01")
     file.write_text(text)  # the day stands beside the copy as well
     edit(file, f'made = "{today}"', 'made = "2026-02-31"')
     assert "'made' of a copy is a day" in told(file, "status")

@@ -106,8 +106,8 @@ def test_a_postgresql_database_is_read_by_its_schema(
     [
         (("init", "postgresql://a:hunter2@h/d"), "A password does not stand in this file"),
         (("init", "postgresql://a@h/d", "--password", "hunter2"), "is named and not written"),
-        (("init", "none.duckdb"), "no DuckDB database"),
-        (("init", "none.parquet"), "no Parquet file"),
+        (("init", "none.duckdb"), "not a DuckDB database"),
+        (("init", "none.parquet"), "not a Parquet file"),
     ],
 )
 def test_what_cannot_be_begun_is_told_and_nothing_is_written(

@@ -231,7 +231,7 @@ def test_a_plugin_that_is_not_installed_is_told(tmp_path: Path) -> None:
     [
         (("import json", "import json, a_module_that_is_not_there"), "fails when it is loaded"),
         (("LINES = EngineSpec(", "LINES = dict(kind="), "fails when it is loaded"),
-        (('EngineSpec("lines"', 'EngineSpec("other"'), "no EngineSpec of that kind"),
+        (('EngineSpec("lines"', 'EngineSpec("other"'), "not an EngineSpec of that kind"),
     ],
 )
 def test_a_plugin_that_fails_is_an_owners_error(

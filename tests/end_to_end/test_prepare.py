@@ -8,9 +8,9 @@ import duckdb
 import pytest
 from prepared import QUESTION, ROWS, TEXT, done, edit, emptied, integers, made, told
 
-GROUPED = "Rows grouped by unit first; max_rows_in_all of visits would let a copy be read."
-WINDOW = "A window over the table, then rows grouped by unit; tacit prepare visits would make "
-ALONE = "a copy is read where a question asks one table that names its unit."
+GROUPED = "Rows are grouped by unit first. Declare max_rows_in_all of visits, so that a copy"
+WINDOW = "the rows of each unit, and rows are then grouped by unit. Run `tacit prepare visits` "
+ALONE = "Copies are read for questions about one table that names its unit."
 GATHERED = (
     "SELECT ward, COUNT(*) AS n FROM (SELECT person, ward, COUNT(*) AS n FROM visits "
     "GROUP BY person, ward) GROUP BY ward"
@@ -26,7 +26,7 @@ def file(tmp_path: Path) -> Path:
 def test_a_prepared_table_is_read_from_its_copy(file: Path, where: str) -> None:
     before, comments = integers(file), file.read_text().count("#")
     assert 700 < sum(before[0]) < 900  # 300 people, at most three rows of each
-    assert "tacit prepare visits would make it a pass" in done(
+    assert "Run `tacit prepare visits` to read a copy in one pass" in done(
         file, "ask", QUESTION, "--explain"
     )
     assert "2/2" in done(file, "prepare", "visits", "--where", where)
@@ -36,7 +36,7 @@ def test_a_prepared_table_is_read_from_its_copy(file: Path, where: str) -> None:
     )
     assert file.read_text().count("#") == comments
     shown = done(file, "ask", QUESTION, "--explain")
-    assert shown == "Row by row from the ordered copy of epoch 2026-W46.\n"
+    assert shown == "The ordered copy of epoch 2026-W46 is read row by row.\n"
     emptied(file)
     assert integers(file) == before
     assert "north" in done(file, "ask", QUESTION, "--rho", "0.01")
@@ -88,7 +88,7 @@ def test_parts_and_places_of_before_are_not_left_behind(file: Path) -> None:
     ("limit", "question", "sentence"),
     [
         ("", QUESTION, GROUPED),
-        ("max_rows_in_all = 9\n", QUESTION, WINDOW + "it a pass."),
+        ("max_rows_in_all = 9\n", QUESTION, WINDOW + "to read"),
         (
             "max_rows_in_all = 3\n",
             GATHERED,
@@ -97,7 +97,7 @@ def test_parts_and_places_of_before_are_not_left_behind(file: Path) -> None:
         (
             "",
             "SELECT AVG(m) FROM (SELECT person, AVG(cost) AS m FROM visits GROUP BY person)",
-            "The rows of each unit are gathered into one; nothing is bounded.",
+            "The rows of each unit are aggregated to one row, so there is nothing to bound.",
         ),
     ],
 )
@@ -116,7 +116,7 @@ def test_a_copy_of_many_rows_of_a_person_is_grouped(file: Path) -> None:
     before = integers(file)
     done(file, "prepare", "visits", "--where", "main")
     shown = done(file, "ask", QUESTION, "--explain")
-    assert shown == "Rows grouped by unit, from the ordered copy of epoch 2026-W46.\n"
+    assert shown == "The ordered copy of epoch 2026-W46 is read and grouped by unit.\n"
     emptied(file)
     assert integers(file) == before
 
@@ -145,7 +145,7 @@ def test_what_the_page_tells_to_type_works(file: Path) -> None:
     page = (Path(__file__).parents[2] / "docs/how-to/prepare-a-table.md").read_text()
     edit(file, 'max_rows_in_all = 3\nrow_key = "id"  # of the hospital\n', "")
     typed = "".join(re.findall(r"```sh\n(.*?)```", page, flags=re.DOTALL)).splitlines()
-    (wanted,) = re.findall(r"```\n(Row by row.*?)```", page, flags=re.DOTALL)
+    (wanted,) = re.findall(r"```\n(The ordered copy.*?)```", page, flags=re.DOTALL)
     shown = ""
     for line in typed:
         words = shlex.split(line)[1:]

@@ -38,11 +38,11 @@ def test_an_owner_prepares_and_the_role_reads(
     with psycopg.connect(address, autocommit=True) as owner:
         owner.execute("DELETE FROM visits")
         assert integers(file) == before
-        assert "Row by row from" in done(file, "ask", QUESTION, "--explain")
+        assert "is read row by row" in done(file, "ask", QUESTION, "--explain")
         part = part_of(file, 0)
         owner.execute(f"REVOKE SELECT ON copies.{part} FROM {role}".encode())  # noqa: S608
     refused = told(file, "ask", QUESTION, "--rho", "0.01")
-    assert "make it anew: tacit prepare visits" in refused
+    assert "Make it again: run `tacit prepare visits`" in refused
     done(file, "prepare", "visits", "--drop", "--by", "env:OWNER", OWNER=address)
     assert integers(file) == [[0, 0]] * len(before)
 

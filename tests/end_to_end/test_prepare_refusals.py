@@ -42,7 +42,7 @@ def test_a_copy_that_is_gone_is_told_of_before_a_question_is_paid_for(
         part = part_of(file, 1)
         owner.execute(harm.format(part=part, record=part.removesuffix("_1")))
     refused = told(file, "ask", QUESTION, "--rho", "0.01")
-    assert "The copy of 'visits' is not here" in refused
+    assert "The copy of 'visits' does not exist" in refused
     assert "tacit prepare visits" in refused
     assert "ρ = 0 of" in done(file, "status")
     done(file, "prepare", "visits")
@@ -57,7 +57,7 @@ def test_a_table_that_nothing_orders_is_copied_all_the_same(file: Path, lacking:
     done(file, "apply", "--yes")
     before = integers(file)
     done(file, "prepare", "visits", "--where", "main")
-    assert "from the ordered copy" not in done(file, "ask", QUESTION, "--explain")
+    assert "The ordered copy" not in done(file, "ask", QUESTION, "--explain")
     emptied(file)
     assert integers(file) == before
 
@@ -66,7 +66,10 @@ def test_a_table_that_nothing_orders_is_copied_all_the_same(file: Path, lacking:
     ("words", "refusal"),
     [
         (("prepare", "nobody"), "There is no table 'nobody'; there are: visits."),
-        (("prepare", "visits", "--where", "clinic.duckdb"), "no DuckDB database that can be"),
+        (
+            ("prepare", "visits", "--where", "clinic.duckdb"),
+            "not a DuckDB database that can be",
+        ),
     ],
 )
 def test_what_cannot_be_prepared_is_told_and_nothing_is_said(
@@ -81,7 +84,7 @@ def test_what_cannot_be_prepared_is_told_and_nothing_is_said(
     ("before", "after", "refusal"),
     [
         ('row_key = "id"', 'copy = 3\nrow_key = "id"', "tacit.toml:18: 'datasets.visits.copy'"),
-        ('engine = "warehouse"', 'engine = "warehouse"\ntable = "none"', "DuckDB failed over"),
+        ('engine = "warehouse"', 'engine = "warehouse"\ntable = "none"', "DuckDB failed on"),
     ],
 )
 def test_declarations_that_have_no_copy_are_told(

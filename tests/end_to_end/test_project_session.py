@@ -209,7 +209,7 @@ def test_of_several_populations_one_is_named(file: Path) -> None:
 
 def test_a_parquet_file_is_one_table(file: Path) -> None:
     file.write_text(TEXT + "\n[public.more]\nengine = 'regions'\nepoch = '1'\ncolumns = {}\n")
-    with pytest.raises(InvalidValue, match="one Parquet file, which is one table, and 2 live"):
+    with pytest.raises(InvalidValue, match="contains one table, but 2 tables"):
         apply_project(file, by="olga")
 
 

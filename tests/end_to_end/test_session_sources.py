@@ -189,9 +189,11 @@ def test_a_connection_that_is_not_locked_reads_them_all(file: Path) -> None:
 
 @pytest.mark.parametrize("name", ["none.parquet", "visits.csv", "none.duckdb", "*.parquet"])
 def test_what_is_no_table_is_refused(opens: Opens, file: Path, name: str) -> None:
-    with pytest.raises(InvalidValue, match=r"A source is|no Parquet file|no DuckDB database"):
+    with pytest.raises(
+        InvalidValue, match=r"A source is|not a Parquet file|not a DuckDB database"
+    ):
         opens(file.parent / name)
-    with pytest.raises(InvalidValue, match="A dict is no table that DuckDB takes"):
+    with pytest.raises(InvalidValue, match="DuckDB cannot read a dict object as a table"):
         opens({"patient": ["a"]})
 
 
@@ -287,7 +289,9 @@ def test_a_new_state_of_a_public_table_is_a_new_question(
 def test_tables_that_are_not_as_declared_open_no_session(
     beside: Callable[..., Curator],
 ) -> None:
-    with pytest.raises(InvalidValue, match="named is declared as integer, and is VARCHAR"):
+    with pytest.raises(
+        InvalidValue, match="named is declared as integer, but its type in the table is VARCHAR"
+    ):
         beside("1", Kind.INTEGER)
 
 

@@ -34,7 +34,7 @@ def declared(*table: str) -> Catalog:
 
 PLAIN = "CREATE TABLE visits (person BIGINT, ward VARCHAR)"
 NOT_PLAIN = {
-    "is no base table": "CREATE VIEW visits AS SELECT 1 AS person, 'a' AS ward",
+    "is not a base table": "CREATE VIEW visits AS SELECT 1 AS person, 'a' AS ward",
     "has a generated column": (
         "CREATE TABLE visits (person BIGINT, ward VARCHAR, more BIGINT AS (person + 1))"
     ),
@@ -53,7 +53,9 @@ def test_what_computes_in_duckdb_is_not_served_in_place(reason: str, tmp_path: P
     engine = open_duckdb(path)
     [told] = engine.plain(declared())
     assert told.startswith(f"'visits' {reason}")
-    assert told.endswith("and is not served in place; make a copy: tacit prepare visits")
+    assert told.endswith(
+        ", and is not served in place. Make a copy: run `tacit prepare visits`."
+    )
     engine.close()
 
 
@@ -77,7 +79,7 @@ def test_a_file_is_not_served_in_place(tmp_path: Path) -> None:
         link.execute(f"COPY (SELECT 1 AS person, 'a' AS ward) TO '{tmp_path}/v.parquet'")
         link.execute(f"CREATE VIEW visits AS FROM '{tmp_path}/v.parquet'")
         [told] = DuckDB(link).plain(declared())
-    assert "is no base table (a view, or a file)" in told
+    assert "is not a base table (it is a view or a file)" in told
 
 
 def test_nothing_of_spark_is_served_in_place() -> None:
@@ -140,7 +142,7 @@ ON_POSTGRES = {
     "has a column of an enum, whose labels are data, 'ward'": (
         "CREATE TYPE place AS ENUM ('a', 'b'); CREATE TABLE visits (person bigint, ward place)"
     ),
-    "has a column with a collation of ICU, 'ward'": (
+    "has a column with an ICU collation, 'ward'": (
         'CREATE TABLE visits (person bigint, ward text COLLATE "en-x-icu")'
     ),
 }
@@ -153,7 +155,7 @@ def test_what_computes_in_postgresql_is_not_served_in_place(
     owner.execute(ON_POSTGRES[reason].encode())
     [told] = read(owner)
     assert told.startswith(f"'visits' {reason}")
-    assert told.endswith("make a copy: tacit prepare visits")
+    assert told.endswith("Make a copy: run `tacit prepare visits`.")
 
 
 def test_a_base_table_of_postgresql_is_plain(owner: psycopg.Connection) -> None:

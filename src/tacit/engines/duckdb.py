@@ -1,18 +1,19 @@
-"""DuckDB's plans made of the statement alone, and never of what stands in the tables.
+"""The engine over DuckDB, whose query plans depend on the statement and never on the data.
 
-DuckDB keeps statistics of every column: its least and greatest value, whether it holds NULL,
-how many values it has. Its planner reads them. One row with a key out of range turned a
-perfect hash table into an ordinary one, which cost 15% of the time of a question over ten
-million rows; a value that nobody has made DuckDB not read the table at all. Time is seen, so
-one person's row was seen by it.
+DuckDB stores statistics of every column: the least and the largest value, whether it contains
+NULL, the number of distinct values. Its planner reads them. One row with a key out of range
+turned a perfect hash table into an ordinary one, which cost 15% of the time of a question over
+ten million rows. For a constant that no row contains, DuckDB did not read the table at all. The
+time of an answer can be observed, so it revealed one person's row.
 
-So every step of the planner is off that is not named here, also each step which a new version
-of DuckDB adds. What stays was chosen by what DuckDB says of it, and not by reading its code;
-the evidence is `tests/engines/test_plans.py`, which compares the plans of neighbouring tables.
+So every optimiser of the planner is disabled unless it is listed here. This includes optimisers
+that a new version of DuckDB adds. The list was chosen from DuckDB's documentation and not by
+reading its code. The evidence is `tests/engines/test_plans.py`, which compares the plans of
+neighbouring tables.
 
-Two things still depend on the data, and are time and not plans: which groups of rows a scan
-skips, by the least and greatest value that each holds; and how many tasks a scan is cut into,
-which follows from the number of rows.
+Two things still depend on the data. They affect the time and not the plan: a scan skips row
+groups by the least and largest value in each, and it is divided into a number of tasks that
+depends on the number of rows.
 """
 
 import re
@@ -56,25 +57,25 @@ STATEMENT_ALONE = frozenset(
         *("cte_filter_pusher", "extension"),
     }
 )
-"""Steps of the planner that rewrite a statement by its own form, in versions 1.5 to 2.0.
+"""Optimisers that rewrite a statement by its own form alone, in versions 1.5 to 2.0.
 
-Of those that are off, statistics_propagation changes plans by one row in the test. Others are
-off as a precaution, and no test shows that they must be: turned on by themselves,
-compressed_materialization, join_order, build_side_probe_side, row_group_pruner and
-empty_result_pullup changed none, and those after them in DuckDB's list were not tried.
-top_n_window_elimination would turn the bound into heaps of lists: twice the time, three times
-the memory.
+Among the disabled ones, statistics_propagation changes plans because of one row in the test.
+The others are disabled as a precaution, and no test shows that they must be: when each was
+enabled alone, compressed_materialization, join_order, build_side_probe_side, row_group_pruner
+and empty_result_pullup changed no plan, and those after them in DuckDB's list were not tried.
+top_n_window_elimination would replace the window that bounds rows by heaps of lists, which
+takes twice the time and three times the memory.
 """
 
 NO_PERFECT_HASH = "SET perfect_ht_threshold = 0"
-"""Groups are found by an ordinary hash table, whatever range their keys have."""
+"""Makes DuckDB use an ordinary hash table for groups, whatever range the keys have."""
 
 Run = Callable[[str], Sequence[Sequence[Any]]]
-"""Runs a statement of ours, and gives its rows, if it has any."""
+"""Runs a statement and returns the rows of its result, if it has any."""
 
 
 def fix_plans(run: Run) -> None:
-    """Let DuckDB plan by statements alone, from now on."""
+    """Configure DuckDB so that its plans depend on statements alone."""
     known = [name for (name,) in run("SELECT name FROM duckdb_optimizers()")]
     off = ",".join(name for name in known if name not in STATEMENT_ALONE)
     run(f"SET disabled_optimizers = '{off}'")
@@ -82,7 +83,7 @@ def fix_plans(run: Run) -> None:
 
 
 # ------------------------------------------------------------------ duckdb
-# DuckDB: Parquet files and tables on one machine, in this process.
+# The engine: DuckDB runs in this process and reads tables and Parquet files.
 
 LOCKS = (
     "SET enable_external_access = false",
@@ -90,7 +91,7 @@ LOCKS = (
     "SET autoinstall_known_extensions = false",
     "SET lock_configuration = true",
 )
-"""No file, no network, no extension and no setting can be reached from a statement."""
+"""Settings by which no statement can use a file, the network, an extension or a setting."""
 
 TYPES: Types = {
     Kind.BOOLEAN: re.compile("BOOLEAN"),
@@ -101,18 +102,22 @@ TYPES: Types = {
     Kind.DATE: re.compile("DATE"),
     Kind.TIMESTAMP: re.compile("TIMESTAMP"),
 }
-"""Not UHUGEINT, whose values do not fit beside a negative number; no labels, no time zones."""
+"""The supported types.
+
+UHUGEINT is missing, because no type holds its values and negative numbers. Enumerations and
+types with time zones are missing too.
+"""
 
 
 UNRESOLVED = (duckdb.CatalogException, duckdb.BinderException)
-"""What is raised, before any row, where a table or column of a statement is not there."""
+"""DuckDB's errors for a missing table or column; they are raised before any row is read."""
 
 ATTACHED = "held"
-"""What the database is called that a session reads."""
+"""The name under which the database file of a session is attached."""
 
 
 ROWS = "tacit_rows"
-"""The temporary table of a cursor that holds the rows of a fit, in their order."""
+"""The temporary table of a cursor that contains the rows of a fit, in their order."""
 
 READ_ROWS = (
     f"SELECT * EXCLUDE (place) FROM (SELECT rowid AS place, CAST({UNIT_MARK} IS DISTINCT FROM "  # noqa: S608
@@ -120,18 +125,19 @@ READ_ROWS = (
     f"FROM temp.{ROWS} WHERE rowid >= $first - 1 AND rowid < $last) "
     "WHERE place >= $first ORDER BY place"
 )
-"""Reads one part: whether a row begins another unit than the row before it, and its integers.
+"""Reads one part: whether each row begins a new unit, and the integers of the row.
 
-DuckDB compares the names, and hands on none: as an array of NumPy a HUGEINT is a float.
+DuckDB compares the units' names and returns none of them, because NumPy would convert a HUGEINT
+to a float.
 """
 
 
 class DuckDB:
-    """An engine over an open DuckDB database, which it locks.
+    """An engine over an open DuckDB database, whose settings it locks.
 
-    Guarantee: only statements that `tacit.engines.print` made are run, each on a cursor that no
-    other uses meanwhile; what goes wrong has one text, since DuckDB's own may hold a value of a
-    row.
+    Guarantee: only statements that `tacit.engines.print` built are run, each on a cursor that
+    nothing else uses at the same time. All errors have one text, because DuckDB's own text may
+    contain a value of a row.
     """
 
     dialect = DUCKDB
@@ -148,63 +154,68 @@ class DuckDB:
             connection.execute(lock)
 
     def check(self, catalog: Catalog) -> None:
-        """Refuse a catalogue whose tables are not there, or of other types; no row is read."""
+        """Refuse a catalogue with a missing table or other column types; no row is read."""
         for dataset in in_place(catalog):
             try:
                 types = self._look(columns(dataset.name, catalog, DUCKDB))
             except duckdb.Error as error:
                 raise InvalidValue(
-                    f"{dataset.name!r} has no table here with the columns declared."
+                    f"{dataset.name!r} has no table here with the declared columns. Correct "
+                    "the names of the table and its columns, or the address of the engine."
                 ) from error
             check_types(dataset, dict(zip(dataset.schema.names, types, strict=True)), TYPES)
         check_copies(catalog, DUCKDB, self._look, TYPES, duckdb.Error, self._read)
         check_lookups(catalog, DUCKDB, self._fetch)
 
     def plain(self, catalog: Catalog) -> tuple[str, ...]:
-        """Why tables may not be served in place, by the database's own catalogue."""
+        """Return why tables may not be served in place, by the database's own catalogue."""
         with self._cursor() as cursor:
             return plain_in_duckdb(
                 catalog, lambda text, given: cursor.execute(text, given).fetchall()
             )
 
     def tables(self) -> tuple[tuple[str, ...], ...]:
-        """The names of all tables, part by part."""
+        """Return the names of all tables; a name is a tuple of its parts."""
         with self._cursor() as cursor:
             return table_names(cursor.execute(TABLES).fetchall())
 
     def columns(self, table: tuple[str, ...]) -> tuple[Column, ...]:
-        """The columns of a table that can be asked about, by their types; no row is read."""
+        """Return the columns that questions can use, by their types; no row is read."""
         try:
             with self._cursor() as cursor:
                 cursor.execute(everything(table, DUCKDB))
                 types = {name: str(kind) for name, kind, *_ in cursor.description}
         except duckdb.Error as error:
-            raise InvalidValue(f"There is no table {'.'.join(table)!r} here.") from error
+            raise InvalidValue(
+                f"There is no table {'.'.join(table)!r} here. Correct its name."
+            ) from error
         return kinds(types, TYPES)
 
     def identities(self, table: tuple[str, ...]) -> tuple[str, ...]:
-        """Which file and table in it this is."""
+        """Return the identities of a table: its database file and its name there."""
         try:
             with self._cursor() as cursor:
                 return duckdb_identities(cursor, table)
         except duckdb.Error as error:
-            raise InvalidValue(f"There is no table {'.'.join(table)!r} here.") from error
+            raise InvalidValue(
+                f"There is no table {'.'.join(table)!r} here. Correct its name."
+            ) from error
 
     def close(self) -> None:
-        """Let go of the database, and of what was copied into memory."""
+        """Close the database, and free what was copied into memory."""
         while self._idle:
             self._idle.pop().close()
         self._connection.close()
 
     def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
-        """The secret answer to ``plan``."""
+        """Return the secret answer to ``plan``."""
         with self._reading(plan, catalog):
             return ask(plan, catalog, salt, DUCKDB, self._fetch)
 
     def rehearse(
         self, plan: BoundedPlan, catalog: Catalog, salt: bytes, *, rows: bool = False
     ) -> None:
-        """Refuse a plan that DuckDB cannot plan; its plans are made of statements alone."""
+        """Refuse a plan whose statements DuckDB cannot plan, independently of the data."""
         texts = statements(plan, catalog, salt, DUCKDB, rows=rows)
         try:
             self._rehearsed.each(texts, self._explain)
@@ -218,11 +229,11 @@ class DuckDB:
             cursor.execute(f"EXPLAIN {text}")
 
     def rows(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> Secret[UnitRows]:
-        """The secret rows that ``plan`` keeps.
+        """Return the secret rows that ``plan`` keeps.
 
-        They are sorted into a table of the cursor's own, which DuckDB writes to its temporary
-        files where its memory ends, and read from there part by part: its fetching of arrays
-        would hold all of them at once.
+        The rows are sorted into a temporary table, which DuckDB writes to its temporary files
+        if the memory is full, and are read from there part by part. To fetch them directly as
+        arrays would need memory for all of them at once.
         """
         text = row_statement(plan, catalog, salt, DUCKDB)
         rows, place, units = UnitRows(len(plan.tallies)), 0, 0
@@ -242,11 +253,11 @@ class DuckDB:
 
     @contextmanager
     def _reading(self, plan: BoundedPlan, catalog: Catalog) -> Iterator[None]:
-        """Tell an outage from a failure, where DuckDB does not resolve a statement.
+        """Distinguish an outage from a failure if DuckDB cannot resolve a statement's names.
 
-        Such a statement has read no row. Where one of its tables is gone, what is paid for
-        waits for it. A file that is open here nobody else can write; but whoever lends their
-        own connection may drop what is read.
+        Such a statement has read no row. If one of its tables does not exist any more, that is
+        an outage, and the paid question waits for the table. Nobody else can write a file that
+        is open here; but a caller who passes a connection can drop a table that is read.
         """
         try:
             yield
@@ -257,7 +268,7 @@ class DuckDB:
             raise
 
     def _resolves(self, plan: BoundedPlan, catalog: Catalog) -> bool:
-        """Whether the names of the tables of ``plan`` still stand for something."""
+        """Return whether the tables of ``plan`` still exist."""
         try:
             return resolve(catalog, plan.source.datasets, DUCKDB, self._look, UNRESOLVED)
         except duckdb.Error:
@@ -265,7 +276,7 @@ class DuckDB:
 
     def _fetch(self, text: str) -> list[Any]:
         try:
-            cursor = self._idle.pop()  # a new one takes as long as a small question
+            cursor = self._idle.pop()  # to make a new one takes as long as a small question
         except IndexError:
             cursor = self._cursor()
         try:
@@ -277,18 +288,18 @@ class DuckDB:
         return found
 
     def _read(self, text: str) -> list[Any]:
-        """What is written beside a copy; DuckDB's own errors are let through."""
+        """Return the rows of a copy's record; DuckDB's own errors are not replaced."""
         with self._cursor() as cursor:
             return cursor.execute(text).fetchall()
 
     def _look(self, text: str) -> list[str]:
-        """The types of what ``text`` finds."""
+        """Return the types of the columns of a statement's result."""
         with self._cursor() as cursor:
             cursor.execute(text)
             return [str(kind) for _, kind, *_ in cursor.description]
 
     def _cursor(self) -> duckdb.DuckDBPyConnection:
-        """A cursor, which begins in the database of the connection, and not where that is."""
+        """Return a new cursor whose current database is the attached one, if there is one."""
         cursor = self._connection.cursor()
         if self._database is not None:
             cursor.execute(f"USE {quoted_name(self._database)}")
@@ -296,10 +307,11 @@ class DuckDB:
 
 
 def open_duckdb(path: str, copies: Mapping[str, str] | None = None) -> DuckDB:
-    """The engine over the database file at ``path``, which it only reads.
+    """Return the engine over the database file at ``path``, which is opened for reading only.
 
-    It is attached, since DuckDB opens a file but once in a process where settings differ; and
-    so are the files of ``copies``, by the names that they have in questions.
+    The file is attached to a database in memory, because DuckDB does not open a file twice in
+    one process with different settings. The files of ``copies`` are attached under the names
+    that they have in questions.
     """
     connection = duckdb.connect()
     try:
@@ -314,29 +326,32 @@ def open_duckdb(path: str, copies: Mapping[str, str] | None = None) -> DuckDB:
 def attach(
     connection: duckdb.DuckDBPyConnection, path: str, name: str, *, writes: bool = False
 ) -> None:
-    """Attach a database file under a name; one that ``writes`` is made if it is not there."""
+    """Attach a database file under a name; if ``writes``, create a missing file."""
     how = "" if writes else " (READ_ONLY)"
     try:
         connection.execute(f"ATTACH {quoted_text(path)} AS {quoted_name(name)}{how}")
     except duckdb.Error as error:
-        can = "written; close whatever else has it open" if writes else "read"
-        raise InvalidValue(f"{path} is no DuckDB database that can be {can}.") from error
+        hint = "Close other programs that use it" if writes else "Correct the path"
+        can = "written" if writes else "read"
+        raise InvalidValue(
+            f"{path} is not a DuckDB database that can be {can}. {hint}, or name another file."
+        ) from error
 
 
 def make_duckdb(path: str, statements: Iterable[str]) -> None:
-    """Make a database file by ``statements``, which are ours."""
+    """Create a database file by running ``statements``, which must be trusted."""
     with duckdb.connect(path) as connection:
         for statement in statements:
             connection.execute(statement)
 
 
 def quoted_name(name: str) -> str:
-    """A name as DuckDB reads it, whatever stands in it."""
+    """Return a name as a quoted identifier of DuckDB, whatever it contains."""
     doubled = name.replace('"', '""')
     return f'"{doubled}"'
 
 
 def quoted_text(text: str) -> str:
-    """A text as DuckDB reads it, whatever stands in it."""
+    """Return a text as a string literal of DuckDB, whatever it contains."""
     doubled = text.replace("'", "''")
     return f"'{doubled}'"

@@ -1,15 +1,17 @@
-"""What DuckDB reads beside databases: a Parquet file, and a copy of a data frame.
+"""Parquet files and data frames, read with DuckDB.
 
-Their writers may store what no DuckDB table holds: bytes that are no UTF-8 in a column of text,
-times that no microseconds count, decimals of 76 digits. Whether a question meets such a value,
-and fails, would tell of the rows that it looks at. So no question meets one:
+Such a file or frame may contain values that no table of DuckDB contains: bytes that are not
+UTF-8 in a text column, times that cannot be counted in microseconds, decimals of 76 digits. If
+a question failed because of such a value, the failure would reveal something about the rows
+that it reads. So no question meets such a value:
 
-- a frame is copied, and each such value becomes NULL;
-- of a Parquet file, which local sessions read in place, bytes that are no UTF-8 are read as
-  question marks, by DuckDB 2 and newer;
-- its decimals of more than 38 digits are left out, since they would be read as floats;
+- a data frame is copied, and each such value becomes NULL;
+- a Parquet file is read in place by local sessions; bytes that are not UTF-8 are read as
+  question marks by DuckDB 2 and newer;
+- columns of decimals with more than 38 digits are left out, because DuckDB would read them as
+  floats;
 - a declared column that DuckDB cannot decode is found by one scan when the file is opened, and
-  refused: there is no way to read around one value. Other columns are never read.
+  the file is refused, because single values cannot be skipped. Other columns are never read.
 """
 
 import os
@@ -28,13 +30,13 @@ from tacit.engines.storage_rules import kinds
 from tacit.errors import InvalidValue
 
 WIDENED = {"VARCHAR": re.compile("ENUM.*"), "TIMESTAMP": re.compile("TIMESTAMP_(S|MS|NS)")}
-"""Types that files and data frames have, and what they are read as: each value has one."""
+"""Patterns of types of files and data frames, by the type to which they are converted."""
 
 LENIENT = "utf8_validation"
 MOST_DIGITS = 38
 FAILS = re.compile("INT96|MILLIS")
 FAILS_OR_TEXT = re.compile("INT96|MILLIS|UTF8|StringType|JSON|ENUM")
-"""How Parquet stores what DuckDB may fail to decode: by 96 bits, in milliseconds, as text."""
+"""Patterns of Parquet types that DuckDB may fail to decode: 96 bits, milliseconds, text."""
 
 
 def open_parquet(
@@ -43,12 +45,12 @@ def open_parquet(
     copies: Mapping[str, str] | None = None,
     columns: Collection[str] | None = None,
 ) -> DuckDB:
-    """The engine over the Parquet file at ``path``, as the table ``name``.
+    """Return the engine over the Parquet file at ``path``, which is the table ``name``.
 
-    Questions will read these ``columns`` alone; without any named, all.
+    ``columns`` are the columns that questions will read; None means all.
 
-    Guarantee: of all files, statements can read this one and those of its ``copies``
-    alone, and write none.
+    Guarantee: statements can read this file and the files of its ``copies``, and no other file.
+    They cannot write any file.
     """
     connection = duckdb.connect()
     try:
@@ -67,11 +69,11 @@ def show_parquet(
     name: str,
     columns: Collection[str] | None = None,
 ) -> None:
-    """Make ``name`` a view of a Parquet file, the one that may be read once all is locked.
+    """Create ``name`` as a view of a Parquet file, and allow statements to read this file only.
 
-    Guarantee: each value of ``columns`` can be read; without any named, of all.
+    Guarantee: each value of ``columns`` can be read; None means all columns.
     """
-    refusal = f"{path} is no Parquet file that can be read."
+    refusal = f"{path} is not a Parquet file that can be read. Correct the path or the file."
     if not Path(path).is_file():
         raise InvalidValue(refusal)
     file = quoted_text(str(Path(path).absolute()))
@@ -93,11 +95,11 @@ def show_valid_parquet(
     name: str,
     columns: Collection[str] | None = None,
 ) -> None:
-    """Make ``name`` a view of a Parquet file to copy, whose text is valid UTF-8 or NULL.
+    """Create ``name`` as a view of a Parquet file to copy; invalid UTF-8 is NULL in it.
 
-    DuckDB reads bytes that are no UTF-8 as question marks, or leaves them out, so that a text
-    which has some is of another length in each way. A file without them is read once. Of
-    other columns than these, where some are named, nothing is read.
+    DuckDB can either replace invalid bytes by question marks or leave them out. A text with
+    invalid bytes has different lengths in the two modes, which is how it is found. A file
+    without invalid bytes is read once. Only ``columns`` are read; None means all columns.
     """
     show_parquet(connection, path, name, columns)
     shown = connection.execute(f"SELECT * FROM {quoted_name(name)} LIMIT 0").description  # noqa: S608
@@ -114,7 +116,7 @@ def show_valid_parquet(
     try:
         connection.execute(f"SELECT {hashes} FROM {read})").fetchall()  # noqa: S608
     except duckdb.Error:
-        # strlen alone would be answered by the bytes of the file
+        # strlen alone would count the bytes as they are in the file
         lengths = ", ".join(f"octet_length(encode({text})) AS {text}" for text in texts)
         connection.execute(
             f"CREATE TEMP TABLE tacit_lengths AS SELECT {lengths} FROM {read}, "  # noqa: S608
@@ -132,7 +134,7 @@ def show_valid_parquet(
 
 
 def _lenient(connection: duckdb.DuckDBPyConnection) -> str:
-    """The option by which bytes that are no text do not fail, where this DuckDB has it."""
+    """Return the option that accepts invalid UTF-8, if this version of DuckDB has it."""
     known = connection.execute(
         "SELECT 1 FROM duckdb_functions() WHERE function_name = 'read_parquet'"
         " AND list_contains(parameters, ?)",
@@ -144,7 +146,7 @@ def _lenient(connection: duckdb.DuckDBPyConnection) -> str:
 def _stored_columns(
     connection: duckdb.DuckDBPyConnection, file: str
 ) -> list[tuple[str, str, int]]:
-    """The columns of a Parquet file: how each is stored, and the digits of a decimal."""
+    """Return the columns of a Parquet file: name, stored type, and digits of a decimal."""
     stored = "concat_ws(' ', type, converted_type, logical_type), coalesce(precision, 0)"
     look = f"SELECT name, {stored} FROM parquet_schema({file})"  # noqa: S608 - quoted
     return connection.execute(look).fetchall()
@@ -156,44 +158,43 @@ def _check_decoding(
     view: str,
     stored: Sequence[tuple[str, str, int]],
 ) -> None:
-    """Refuse a file with a column that DuckDB may fail to decode, and does.
+    """Refuse a file if DuckDB fails to decode a column.
 
-    Only columns of such types are scanned: few files have any.
+    Only columns of types for which that can happen are scanned; few files have such columns.
     """
     shown = connection.execute(f"SELECT * FROM {quoted_name(view)} LIMIT 0").description  # noqa: S608
     fails = FAILS if _lenient(connection) else FAILS_OR_TEXT
     doubtful = {name for name, kind, _ in stored if fails.search(kind)}
     for name in [column for column, *_ in shown if column in doubtful]:
-        # the hash of each value: no statistics answer that
+        # a hash needs each value: DuckDB cannot answer it from statistics
         look = f"SELECT bit_xor(hash({quoted_name(name)})) FROM {quoted_name(view)}"  # noqa: S608
         try:
             connection.execute(look).fetchall()
         except duckdb.Error as error:
             raise InvalidValue(
-                f"{path} holds values in the column {name!r} that DuckDB cannot read: text "
-                "that is not UTF-8, or times out of range. Write the file anew without them, "
-                "or without the column."
+                f"{path} contains values in the column {name!r} that DuckDB cannot read: text "
+                "that is not UTF-8, or times out of range. Write the file again without these "
+                "values, or without the column."
             ) from error
 
 
 def open_frame(frame: object, name: str) -> DuckDB:
-    """The engine over a copy of a pandas, Polars or Arrow table, called ``name``.
+    """Return the engine over a copy of a pandas, Polars or Arrow table, with this name.
 
-    Types follow from those of the columns, never from what stands in them.
+    Types of columns follow from the types in the frame, and never from its values.
     """
     connection = duckdb.connect()
     try:
-        connection.execute(
-            "SET pandas_analyze_sample = 0"
-        )  # objects are text, and not looked at
+        # columns of objects are text; their values are not inspected
+        connection.execute("SET pandas_analyze_sample = 0")
         connection.register("given", frame)
         _create_widened(connection, "TABLE", name, "given")
         connection.unregister("given")
     except duckdb.Error as error:
         connection.close()
         raise InvalidValue(
-            f"A {type(frame).__name__} is no table that DuckDB takes; give a pandas, Polars or "
-            "Arrow table, or the path of a Parquet file."
+            f"DuckDB cannot read a {type(frame).__name__} object as a table. Pass a pandas, "
+            "Polars or Arrow table, or the path of a Parquet file."
         ) from error
     return DuckDB(connection)
 
@@ -205,7 +206,7 @@ def _create_widened(
     source: str,
     without: Collection[str] = (),
 ) -> None:
-    """Make ``name`` of the columns of ``source`` whose types have a kind, or nearly."""
+    """Create ``name`` with the columns of ``source`` that have a kind, perhaps converted."""
     found = connection.execute(f"SELECT * FROM {source} LIMIT 0").description  # noqa: S608
     types = {column: str(kind) for column, kind, *_ in found if column not in without}
     read = {
@@ -222,19 +223,19 @@ def _create_widened(
 
 
 def _column_expression(name: str, kind: str, wide: str, what: str) -> str:
-    """A column as it is read: a value that has no other in the wider type is NULL.
+    """Return the expression for a column; a value that cannot be converted is NULL.
 
-    A table is made by copying, where text that is no UTF-8 becomes NULL too.
+    Where values are copied into a table, text that is not UTF-8 becomes NULL too.
     """
     cast = f"TRY_CAST({quoted_name(name)} AS {wide})" if kind != wide else quoted_name(name)
     return f"TRY(decode(encode({cast})))" if (what, wide) == ("TABLE", "VARCHAR") else cast
 
 
 # ------------------------------------------------------------------ duckdb owner
-# DuckDB as the owner of the tables: to make and drop copies, and to look at own rows.
+# DuckDB with the owner's rights: to make and drop copies, and to read the owner's own rows.
 
 OWN = 0o600
-"""The mode of a file that its owner alone may read and write."""
+"""The mode of a file that only its owner may read and write."""
 
 
 @contextmanager
@@ -246,13 +247,14 @@ def duckdb_owner(
     parquet: str | None,
     columns: Collection[str] | None = None,
 ) -> Iterator[Run]:
-    """Runs statements over the database file at ``path``, or a Parquet file, as that table.
+    """Yield a function that runs statements on the database file at ``path``, as its owner.
 
-    The copy lies in the schema ``where``, which may be one of another database, in ``file``. Of
-    a Parquet file only ``columns`` are copied; without any named, all.
+    If ``parquet`` is a name, ``path`` is a Parquet file, which is the table of that name. The
+    copy is stored in the schema ``where``, which may be in another database ``file``. Only
+    ``columns`` of a Parquet file are copied; None means all.
 
-    Guarantee: all of a copy is made, or nothing; nobody but the user who makes it may read
-    ``file``, nor what DuckDB writes beside it.
+    Guarantee: a copy is made completely or not at all. Only the user who makes it may read
+    ``file`` and the other files that DuckDB writes for it.
     """
     connection = duckdb.connect()
     before = os.umask(0o077)
@@ -260,10 +262,10 @@ def duckdb_owner(
     def run(text: str) -> list[tuple[object, ...]]:
         try:
             return connection.execute(text).fetchall()
-        except duckdb.Error as error:  # its words may hold a value
+        except duckdb.Error as error:  # its text may contain a value
             raise InvalidValue(
-                f"DuckDB failed over {path}, by a {type(error).__name__}; look at the names of "
-                "the table and its columns, and at the room on the disk."
+                f"DuckDB failed on {path} with {type(error).__name__}. Check the names of the "
+                "table and its columns, and the free space on the disk."
             ) from error
 
     try:
@@ -285,7 +287,7 @@ def duckdb_owner(
 
 
 def read_copy_facts(file: str, record: tuple[str, ...]) -> tuple[str, ...]:
-    """What is written beside the copy in ``file``; nothing where that cannot be read."""
+    """Return the facts in the record of a copy in ``file``; empty if it cannot be read."""
     connection = duckdb.connect()
     try:
         attach(connection, file, ATTACHED)
@@ -297,7 +299,7 @@ def read_copy_facts(file: str, record: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(str(fact) for (fact,) in found)
 
 
-def one_row_each(  # noqa: PLR0913 - a table, whose rows, and what of them
+def one_row_each(  # noqa: PLR0913 - a table, its unit, and its columns
     path: str,
     table: tuple[str, ...],
     unit: str,
@@ -306,7 +308,7 @@ def one_row_each(  # noqa: PLR0913 - a table, whose rows, and what of them
     parquet: str | None,
     most: int,
 ) -> list[tuple[str, ...]]:
-    """One row of each of ``most`` units, as text, their own name first: for their owner."""
+    """Return a row of each of ``most`` units as text, the unit first; for the owner only."""
     connection = duckdb.connect()
     shown = ", ".join(
         f"COALESCE(CAST(MIN({quoted_name(name)}) AS VARCHAR), '')" for name in columns
@@ -326,7 +328,7 @@ def one_row_each(  # noqa: PLR0913 - a table, whose rows, and what of them
         return connection.execute(text).fetchall()
     except duckdb.Error as error:
         raise InvalidValue(
-            f"DuckDB failed over {path}, by a {type(error).__name__}; look at the names of the "
+            f"DuckDB failed on {path} with {type(error).__name__}. Check the names of the "
             "table and its columns."
         ) from error
     finally:

@@ -1,4 +1,8 @@
-"""The trees of a question: an engine counts their leaves, and the nodes above are sums."""
+"""The port to an engine, the secret table that an engine returns, and the row-order hash.
+
+An engine takes a bounded plan and returns secret integers. If a plan has tree tallies, the
+engine counts only the leaves of each tree, and the counts of the nodes above are their sums.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +22,7 @@ from tacit.plan import BoundedPlan, TreeTally
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """How many kept rows of a group fall into a cell of the tree at ``place``, exactly."""
+    """The exact number of kept rows of a group in one cell of the tree tally at ``place``."""
 
     place: int
     group: tuple[Key, ...]
@@ -32,9 +36,9 @@ def nodes(
     groups: tuple[tuple[Key, ...], ...],
     leaves: Sequence[Leaf],
 ) -> Integers:
-    """The counts of all nodes, group after group, each level by level from the top.
+    """Return the counts of all nodes of a tree: group by group, and from the top level down.
 
-    A leaf of a group that is not among ``groups`` counts nowhere, as its row's sums do.
+    A leaf whose group is not among ``groups`` is left out, like the sums of such a group.
 
     Example:
         >>> from tacit.plan.steps import WholeSteps
@@ -55,18 +59,20 @@ def nodes(
 
 
 # ------------------------------------------------------------------ engine
-# The port to where the data lives: a bounded question in, secret integers out.
+# The port to the database that holds the data: it takes a bounded plan and returns secret
+# integers.
 
 GroupRow = tuple[Group, tuple[int, ...]]
-"""One group, and its tallies, exact: it exists between an engine and its box."""
+"""One group and its exact tallies, before they are wrapped as secrets."""
 
 
 @dataclass(frozen=True, slots=True)
 class SecretTable:
-    """What an engine found: the groups, where they are secret, and each tally's integers.
+    """The secret result of an engine: its groups, if they are secret, and all tallies.
 
-    Where the groups are public they are all there, in the order of `public_groups`, with or
-    without rows, so that nothing depends on which occur; ``groups`` is None then.
+    If the groups are public, ``groups`` is None. The tallies then list all public groups in the
+    order of `public_groups`, with or without rows, so that nothing depends on which groups
+    occur in the data.
     """
 
     groups: Secret[tuple[Group, ...]] | None
@@ -74,89 +80,91 @@ class SecretTable:
 
 
 class Engine(Protocol):
-    """Runs bounded questions where the data lives."""
+    """A database system that runs bounded plans."""
 
     def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
-        """The secret answer; ``salt`` decides which of a unit's rows and groups are kept."""
+        """Return the secret answer; ``salt`` decides which rows of a unit are kept."""
         ...
 
 
 @runtime_checkable
 class RowEngine(Protocol):
-    """An engine that can hand on rows, in a box, for what no sum can tell."""
+    """An engine that can also return secret rows, for models that sums do not suffice for."""
 
     def rows(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> Secret[UnitRows]:
-        """Hand on the rows that ``plan`` keeps: the unit's number, then an integer a tally.
+        """Return the rows that ``plan`` keeps: the unit's number, then an integer per tally.
 
-        The rows of a unit come together, ordered by their integers. There is no cap on rows.
+        The rows of a unit are next to each other, ordered by their integers. The number of rows
+        is not limited.
         """
         ...
 
 
 @runtime_checkable
 class RehearsingEngine(Protocol):
-    """An engine that says, without a row, whether it can run a plan at all."""
+    """An engine that can check, without reading a row, whether it is able to run a plan."""
 
     def rehearse(
         self, plan: BoundedPlan, catalog: Catalog, salt: bytes, *, rows: bool = False
     ) -> None:
         """Refuse a plan whose statements this engine cannot run, whatever the rows are.
 
-        The statements are those of `run`, or of `RowEngine.rows` where ``rows`` are asked for.
-        Each is read once in a process. `EngineUnreachable` says that it could not be tried.
+        The statements are those of `run`, or those of `RowEngine.rows` if ``rows`` is true. A
+        process checks each statement once. `EngineUnreachable` is raised if the engine could
+        not be asked.
 
-        Guarantee: no row is read, and whether it refuses is a function of the statement and of
-        the tables' names, types and rights.
+        Guarantee: no row is read. Whether the plan is refused is a function of the statement
+        and of the tables' names, types and access rights.
         """
         ...
 
 
 class CheckedEngine(Engine, Protocol):
-    """The whole port: an engine that says, without a row, whether its tables are as declared.
+    """The whole port: an engine that also checks, without reading a row, the declared tables.
 
     `tacit.testing.engine_contract.EngineContract` checks each member.
     """
 
     @property
     def dialect(self) -> Dialect | None:
-        """The SQL that it is asked in; None for an engine that prints none."""
+        """The SQL dialect of the engine; None for an engine that is not asked in SQL."""
         ...
 
     def check(self, catalog: Catalog) -> None:
-        """Refuse a catalogue whose tables are not there, or of other types."""
+        """Refuse a catalogue with a table that does not exist or has columns of other types."""
         ...
 
     def plain(self, catalog: Catalog) -> tuple[str, ...]:
-        """Why tables may not be served in place, a sentence each; no row is read.
+        """Return the reasons why tables may not be served in place, as sentences.
 
-        There is none where reading a row is reading the values that stand in it, and nothing
-        else: `tacit.engines.storage_rules`.
+        No row is read. There is no reason against a table if reading one of its rows means to
+        read stored values and nothing else: see `tacit.engines.storage_rules`.
         """
         ...
 
     def tables(self) -> tuple[tuple[str, ...], ...]:
-        """The names of all tables, part by part."""
+        """Return the names of all tables; a name is a tuple of its parts."""
         ...
 
     def columns(self, table: tuple[str, ...]) -> tuple[Column, ...]:
-        """The columns of a table that can be asked about, by their types alone."""
+        """Return the columns of a table that questions can use, by their types alone."""
         ...
 
     def identities(self, table: tuple[str, ...]) -> tuple[str, ...]:
-        """Which physical table this is; see `tacit.engines.table_identity`."""
+        """Return the identities of the physical table; see `tacit.engines.table_identity`."""
         ...
 
     def close(self) -> None:
-        """Let go of the database; a second time does nothing."""
+        """Close the connection to the database; a second call does nothing."""
         ...
 
 
 MEMBERS = ("dialect", "run", "check", "plain", "tables", "columns", "identities", "close")
-"""The members that every engine has; one that hands on rows has ``rows`` beside them."""
+"""The members that every engine has. An engine that returns rows also has ``rows``."""
 
 
 def public_groups(plan: BoundedPlan) -> tuple[Group, ...] | None:
-    """All groups of the answer in their order, where they are public."""
+    """Return all groups of the answer in their order; None if a key has no public list."""
     if any(key.keys is None for key in plan.keys):
         return None
     return tuple(product(*(key.keys.values for key in plan.keys if key.keys is not None)))
@@ -165,11 +173,11 @@ def public_groups(plan: BoundedPlan) -> tuple[Group, ...] | None:
 def wrap_groups(
     plan: BoundedPlan, rows: list[GroupRow], leaves: Sequence[Leaf] = ()
 ) -> SecretTable:
-    """What an engine found, in its box, in an order that tells nothing of the table's own.
+    """Wrap exact groups and tallies as a `SecretTable`, in an order independent of the table's.
 
-    Statements name each group once. Should a driver decode two names alike all the same, their
-    tallies are added: were one kept in place of the other, a single row could replace the count
-    of many.
+    A statement returns each group once. If a driver decodes two different names to equal ones,
+    their tallies are added. If one of them replaced the other, a single row could replace the
+    count of many rows.
     """
     groups = public_groups(plan)
     nothing = (0,) * len(plan.tallies)
@@ -190,7 +198,7 @@ def wrap_groups(
 
 
 def wrap_result(plan: BoundedPlan, found: Sequence[Sequence[Any]]) -> SecretTable:
-    """What the statement of `tacit.engines.print.statement` found, in its box."""
+    """Wrap the rows that a statement of `question` returned as a `SecretTable`."""
     keys, tallies = len(plan.keys), len(plan.tallies)
     trees = {place for place, tally in enumerate(plan.tallies) if isinstance(tally, TreeTally)}
     rows, leaves = [], []
@@ -206,36 +214,37 @@ def wrap_result(plan: BoundedPlan, found: Sequence[Sequence[Any]]) -> SecretTabl
     return wrap_groups(plan, rows, leaves)
 
 
-# ------------------------------------------------------------------ mix
-# The order in which a unit's own rows and groups are kept: an integer that every engine
-# finds.
+# ------------------------------------------------------------------ row-order hash
+# The hash that decides which of a unit's own rows and groups are kept. Every engine computes
+# the same integer.
 #
-# Bounding is sound for every order that is a function of the unit's own rows, so that no
-# secrecy is asked of this mix, and no more than that it looks random: products and shifts of
-# 31 bits, which overflow nowhere.
+# Bounding is sound for every order that is a function of the unit's own rows. So the hash need
+# not be secret or cryptographic; it only has to look random. It consists of products and shifts
+# of 31-bit integers, which do not overflow on any engine.
 
 WORD = 2**32 - 1
-"""What is taken of a part: its lowest bits, or the first of the hash of a text."""
+"""Mask of the 32 bits that are hashed: the lowest of a number, the first of a text's MD5."""
 
 MOST = 2**31 - 1
-"""The greatest mix: it fits into four bytes, signed."""
+"""The largest hash: it fits into a signed integer of four bytes."""
 
 SHIFT = 16
 FACTORS = (927_646_739, 668_265_263, 1_013_904_223)
-"""Odd, below 2^30: their product with the sum of a start and a part is below 2^63."""
+"""Odd factors below 2^30: the product of one with an offset plus a word is below 2^63."""
 
 
 def hash_offset(salt: bytes, place: int) -> int:
-    """What the part at ``place`` is added to."""
+    """Return the salted number to which the word at ``place`` is added."""
     return int.from_bytes(sha256(b"%d|%b" % (place, salt)).digest()[:4]) & MOST
 
 
 def hash_values(salt: bytes, parts: Sequence[Key | None]) -> int:
-    """The mix of a salt and some values.
+    """Return the row-order hash of a salt and some values.
 
-    Each adds to a number, and to an odd factor that the number is multiplied by: were they only
-    added, most units would order the same two groups alike, and some would hardly be kept. No
-    sum is nested in another, so that statements stay shallow.
+    Each value contributes to a sum, and to an odd factor by which the sum is multiplied. If
+    values only contributed to the sum, most units would order two groups in the same way, and
+    some groups would rarely be kept. Sums are not nested, so that the expression in a statement
+    is not deep.
 
     Example:
         >>> hash_values(b"salt", ["ann", 3]) == hash_values(b"salt", ["ann", 4])
@@ -250,12 +259,12 @@ def hash_values(salt: bytes, parts: Sequence[Key | None]) -> int:
 
 
 def fold_of(salt: bytes, unit: Key, folds: int) -> int:
-    """Which of so many folds a unit is in, from 0 on."""
+    """Return the number of the fold that a unit belongs to, from 0 to ``folds`` - 1."""
     return hash_values(fold_salt(salt), [unit]) % folds
 
 
 def fold_salt(salt: bytes) -> bytes:
-    """Another than that of the rows: which of them are kept says nothing about folds."""
+    """Return the salt for folds. It differs from the salt for rows, so both are independent."""
     return b"fold|" + salt
 
 
@@ -264,7 +273,7 @@ def _multiply_shift(value: int, factor: int) -> int:
 
 
 def word(part: Key | None) -> int:
-    """What is mixed of a value."""
+    """Return the 32-bit word of a value that is hashed; NULL has the word 0."""
     match part:
         case None:
             return 0

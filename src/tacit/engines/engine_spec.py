@@ -1,9 +1,9 @@
-"""What Tacit knows of a kind of engine before one is opened.
+"""The description of a kind of engine, which is known before an engine is opened.
 
-An `EngineSpec` is one value that stands for a kind: the word in the project file, how addresses
-are checked, the dialect, how an engine is opened, and where its copies may lie. Sessions, the
-command line and attacks ask the spec, and compare no names. A plug-in hands in such a value
-through the entry-point group ``tacit.engines``.
+An `EngineSpec` describes one kind: its name in the project file, how addresses are checked, the
+dialect, how an engine is opened, and where its copies can be stored. Sessions, the command line
+and attacks use the spec and never compare names of kinds. A plug-in provides such a spec in the
+entry-point group ``tacit.engines``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ from tacit.project import AddressRule
 
 
 class CopyLocation(Enum):
-    """Where the copy of a table can lie."""
+    """The places where the copy of a table can be stored."""
 
     IN_A_FILE = "file"
     IN_A_SCHEMA = "schema"
@@ -28,63 +28,63 @@ class CopyLocation(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CopyRule:
-    """Where validated copies of an engine's tables lie, and who makes them."""
+    """Where validated copies of an engine's tables are stored, and who makes them."""
 
     usual: str
-    """Where a copy lies unless its owner says another place."""
-    lies: CopyLocation
+    """The place of a copy, unless its owner names another one."""
+    location: CopyLocation
     words: str
-    """What an owner may write after --where, in words."""
+    """A description, for messages, of the places that an owner may name by --where."""
     one_table: str | None = None
-    """Why a copy cannot have several parts; None where it can."""
+    """The reason why a copy cannot have several parts; None if it can."""
     made_by_server: bool = False
-    """Whether a server makes a missing copy itself, in a file of its own."""
+    """Whether a server makes a missing copy itself, in a separate file."""
     written_by: str = ""
-    """The option by which an owner names who may write, for the refusal of a server."""
+    """The option that names an address which may write, for the message of a server."""
 
     def fits(self, file: str | None) -> bool:
-        """Return whether a copy may lie in ``file``, or in a schema where that is None."""
-        if self.lies is CopyLocation.ANYWHERE:
+        """Return whether a copy can be stored in ``file``; None stands for a schema."""
+        if self.location is CopyLocation.ANYWHERE:
             return True
-        return (file is not None) == (self.lies is CopyLocation.IN_A_FILE)
+        return (file is not None) == (self.location is CopyLocation.IN_A_FILE)
 
 
 @dataclass(frozen=True, slots=True)
 class OpenRequest:
-    """What is to be opened: an address with its secret, and what will be read there."""
+    """A request to open an engine: an address with its secret, and the tables to be read."""
 
     name: str
-    """The name that the project file gives the engine, for refusals."""
+    """The name of the engine in the project file, for messages."""
     address: str
     tables: tuple[str, ...]
     """Names of the tables that questions read."""
     copies: Mapping[str, str]
-    """Files of copies by the names that they have in questions."""
+    """The files of copies, by their names in questions."""
     columns: tuple[str, ...] | None = None
-    """The columns that will be read; all, where none are named."""
+    """The columns that will be read; None means all columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnerRequest:
-    """Where a copy is to be made or dropped, by the owner of its table."""
+    """A request of a table's owner to make or drop a copy."""
 
     address: str
-    """The address that sessions read by, with its secret."""
+    """The address from which sessions read, with its secret."""
     writer: str | None
-    """The address that the owner names by --by."""
+    """The address that the owner names by --by, which may write; None without that option."""
     table: tuple[str, ...]
     columns: tuple[str, ...]
     where: tuple[str, ...]
-    """The schema of the copy, below its database where that is another one."""
+    """The schema of the copy, after the name of its database if that is another one."""
     place: str
-    """The same as the project file says it."""
+    """The place of the copy, as it is written in the project file."""
     file: str | None
-    """The file of the copy, where it lies in one of its own."""
+    """The file of the copy, if it has a separate file."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowsRequest:
-    """One row of each of ``most`` units, which their owner attacks."""
+    """A request for one row of each of ``most`` units, on which the owner tries an attack."""
 
     address: str
     table: tuple[str, ...]
@@ -97,17 +97,17 @@ OpenEngine = Callable[[OpenRequest], CheckedEngine]
 OpenOwner = Callable[[OwnerRequest], AbstractContextManager[Run]]
 UnitRowsOf = Callable[[RowsRequest], list[tuple[str, ...]]]
 AfterCopy = Callable[[str, Mapping[str, str], tuple[tuple[str, ...], ...]], tuple[str, ...]]
-"""Statements that let the role at an address read the tables of a copy."""
+"""Returns statements that allow the role of an address to read the tables of a copy."""
 
 
 def never(_: object) -> bool:
-    """Recognise no source: the engine is opened by its kind alone."""
+    """Return False: no source belongs to this engine, which is opened only by its kind."""
     return False
 
 
 @dataclass(frozen=True, slots=True)
 class EngineSpec:
-    """One kind of engine.
+    """The description of one kind of engine.
 
     Example:
         >>> from tacit.engines.registry import engine_spec
@@ -116,30 +116,30 @@ class EngineSpec:
     """
 
     kind: str
-    """The word in the project file."""
+    """The name of the kind in the project file."""
     address: AddressRule
     open: OpenEngine
     dialect: Dialect | None = None
-    """None for an engine that prints no SQL."""
+    """The SQL dialect; None for an engine that is not asked in SQL."""
     copies: CopyRule | None = None
-    """None for an engine in which no copy can be made, and so none of its tables is served."""
+    """The rule for copies; None if the engine cannot make copies. Its tables are not served."""
     owner: OpenOwner | None = None
     after_copy: AfterCopy | None = None
     unit_rows: UnitRowsOf | None = None
-    """For `tacit attack --table`; None where rows are not read for an attack."""
+    """Reads rows for `tacit attack --table`; None if the engine does not support that."""
     recognises: Callable[[object], bool] = never
     """Whether a source given to tacit.open or `tacit init` is an address of this kind."""
     names_table: Callable[[str], str | None] = lambda _: None
-    """The table at an address, where the address itself names it."""
+    """Returns the table of an address, if the address itself names it."""
     preload: tuple[str, ...] = ()
-    """Modules that a worker loads before its first question."""
+    """Modules that a worker process loads before its first question."""
     variables: tuple[str, ...] | None = None
-    """How names of environment variables begin that its driver reads; None for an engine over
+    """Prefixes of the environment variables that the driver reads; None for an engine over
     files, which needs no network."""
     maker: str | None = None
-    """The plug-in that brought it, with its version; None for an engine of Tacit itself."""
+    """The plug-in that provides the engine, with its version; None for a built-in engine."""
 
 
 def path_in(folder: Path, rule: AddressRule, address: str) -> str:
-    """Return an address as an engine reads it: a path begins at the project file."""
+    """Return an address for an engine: a path is relative to the project file's folder."""
     return str(folder / address) if rule.is_path else address

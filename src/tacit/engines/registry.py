@@ -1,6 +1,6 @@
 """The kinds of engines that come with Tacit: DuckDB, Parquet files, PostgreSQL and Spark.
 
-Drivers are loaded when an engine is opened, and not when its spec is made.
+A driver is loaded when an engine is opened, and not when this module is imported.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ from tacit.project import PATH, AddressRule, Plugins, refuse_password, with_pass
 
 COPIES_FILE, COPIES_SCHEMA = "copies.duckdb", "copies"
 MASTERS = ("sc://", "spark://", "local", "yarn", "k8s://")
-"""How an address of Spark begins: Connect, or the master of a cluster."""
+"""Prefixes of Spark's addresses: Spark Connect, or the master of a cluster."""
 
 FILES_OF_DUCKDB, FILES_OF_PARQUET = (".duckdb", ".db"), (".parquet",)
 
@@ -47,8 +47,8 @@ def _open_duckdb(request: OpenRequest) -> CheckedEngine:
 def _open_parquet(request: OpenRequest) -> CheckedEngine:
     if len(request.tables) != 1:
         raise InvalidValue(
-            f"The engine {request.name!r} is one Parquet file, which is one table, and "
-            f"{len(request.tables)} live there."
+            f"The engine {request.name!r} is one Parquet file, which contains one table, but "
+            f"{len(request.tables)} tables name it. Declare one engine for each file."
         )
     return open_parquet(request.address, request.tables[0], request.copies, request.columns)
 
@@ -95,7 +95,7 @@ def _ends_with(*endings: str) -> "RecognisesFile":
 
 
 class RecognisesFile:
-    """Recognises paths by how they end."""
+    """A test whether a source is a path with one of the given endings."""
 
     def __init__(self, endings: tuple[str, ...]) -> None:
         self._endings = endings
@@ -153,8 +153,9 @@ def _own_postgres(request: OwnerRequest) -> AbstractContextManager[Run]:
     owner = load("tacit.engines.postgres", extra="postgres").postgres_owner
     if request.writer is None:
         raise InvalidValue(
-            "Tacit's own role only reads. Name an address that may create tables, by --by: "
-            "env:VARIABLE, which holds it, or postgresql://owner@host/database."
+            "Tacit's own role may only read. Use --by to name an address that may create "
+            "tables: --by env:VARIABLE, if a variable contains the address, or "
+            "--by postgresql://owner@host/database."
         )
     return cast("AbstractContextManager[Run]", owner(request.writer, request.place))
 
@@ -162,7 +163,7 @@ def _own_postgres(request: OwnerRequest) -> AbstractContextManager[Run]:
 def _grant_reading(
     address: str, environment: Mapping[str, str], tables: tuple[tuple[str, ...], ...]
 ) -> tuple[str, ...]:
-    """Return the grants to the role of sessions; without one named, the driver's own."""
+    """Return the grants for the role of sessions: the role of the address, or the default."""
     named = urlsplit(address).username
     role = unquote(named) if named else environment.get("PGUSER") or getuser()
     return tuple(grant_statements(role, tables))
@@ -193,24 +194,27 @@ POSTGRES_SPEC = EngineSpec(
 
 
 def refuse_token(text: str, *, secret: bool) -> str | None:
-    """Say why an address of Spark is refused: a token in it, or one where none is used."""
+    """Return why an address of Spark is refused, or None: it must not contain a token."""
     if not text.startswith(MASTERS):
         return (
-            "An address of Spark is sc://host:15002, of Connect, or a master, such as "
-            "spark://host:7077."
+            "This is not an address of Spark. Write sc://host:15002 for Spark Connect, or the "
+            "master of a cluster, such as spark://host:7077."
         )
     if "token=" in text:
         return (
-            "A token does not stand in this file: take it out of the address, and write "
-            'password = "env:SPARK_TOKEN" beside it, for a variable that holds it.'
+            "A token must not be written in this file. Remove it from the address, and add "
+            'password = "env:SPARK_TOKEN", where SPARK_TOKEN is a variable with the token.'
         )
     if secret and not text.startswith("sc://"):
-        return "A password is the token of Spark Connect, whose address is sc://."
+        return (
+            "A password of Spark is the token of Spark Connect, whose addresses begin with "
+            "sc://. Remove the password, or use such an address."
+        )
     return None
 
 
 def with_token(address: str, secret: str) -> str:
-    """Return an address with the token of Connect, which uses TLS where it has one."""
+    """Return an address with the token of Spark Connect, which then uses TLS."""
     start = address.rstrip("/;")
     return f"{start}{';' if '/;' in start else '/;'}token={quote(secret, safe='')}"
 
@@ -235,7 +239,7 @@ SPARK_SPEC = EngineSpec(
         COPIES_SCHEMA,
         CopyLocation.IN_A_SCHEMA,
         "copies, a database of its catalogue",
-        one_table="A copy on Spark is one table, whose buckets are its parts.",
+        one_table="A copy on Spark is always one table, whose buckets are its parts.",
     ),
     owner=_own_spark,
     recognises=lambda source: str(source).startswith(("sc://", "spark://")),
@@ -247,11 +251,11 @@ SPARK_SPEC = EngineSpec(
 )
 
 BUILT_IN = (DUCKDB_SPEC, PARQUET_SPEC, POSTGRES_SPEC, SPARK_SPEC)
-"""In the order in which they are asked whether they recognise a source."""
+"""The built-in engines, in the order in which they are asked about a source."""
 
 
 # ------------------------------------------------------------------ registry
-# Which kinds of engines there are: one lookup for sessions, the command line and attacks.
+# The lookup of kinds of engines, for sessions, the command line and attacks.
 
 NO_PLUGINS: Plugins = {}
 _BY_KIND: Mapping[str, EngineSpec] = {spec.kind: spec for spec in BUILT_IN}
@@ -260,11 +264,11 @@ _BY_KIND: Mapping[str, EngineSpec] = {spec.kind: spec for spec in BUILT_IN}
 def engine_spec(kind: str, plugins: Plugins = NO_PLUGINS) -> EngineSpec:
     """Return the spec of a kind of engine.
 
-    A kind that is not Tacit's own is loaded where ``plugins`` name the distribution that
-    brings it, and its version. No plug-in takes the place of an engine of Tacit's own.
+    A kind that is not built in is loaded if ``plugins`` names the distribution that provides
+    it, and the version. A plug-in cannot replace a built-in engine.
 
     Raises:
-        InvalidValue: There is no such kind, or its plug-in may not be loaded or fails.
+        InvalidValue: The kind is not known, or its plug-in is not allowed or fails to load.
 
     Example:
         >>> engine_spec("parquet").names_table("visits.parquet")
@@ -275,24 +279,26 @@ def engine_spec(kind: str, plugins: Plugins = NO_PLUGINS) -> EngineSpec:
     plugin = find_plugin(ENGINES, kind, plugins)
     if plugin is None:
         known = ", ".join(_BY_KIND)
-        raise InvalidValue(f"An engine is one of: {known}.{hint(ENGINES, kind)}")
+        raise InvalidValue(
+            f"The kind of an engine must be one of: {known}.{hint(ENGINES, kind)}"
+        )
     found = plugin.load()
     if not isinstance(found, EngineSpec) or found.kind != kind:
         raise InvalidValue(
-            f"The plug-in {plugin} brings {kind!r} to {ENGINES}, which is no EngineSpec of "
-            "that kind."
+            f"The plug-in {plugin} names {kind!r} in the entry points {ENGINES}, but this "
+            "object is not an EngineSpec of that kind. Ask the author of the plug-in."
         )
     rule = replace(found.address, kind=kind, plugin=str(plugin))
     return replace(found, address=rule, maker=str(plugin))
 
 
 def address_rule(kind: str, plugins: Plugins) -> AddressRule:
-    """Return how an engine of a kind is addressed in the project file."""
+    """Return the rule for addresses of a kind of engine in the project file."""
     return engine_spec(kind, plugins).address
 
 
 def spec_for(source: object) -> EngineSpec | None:
-    """Return the spec of Tacit's own engine that a source is an address of, if there is one.
+    """Return the spec of the built-in engine to which a source belongs; None if there is none.
 
     Example:
         >>> spec_for("clinic.duckdb").kind, spec_for("visits.csv")

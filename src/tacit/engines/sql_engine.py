@@ -1,4 +1,9 @@
-"""Ask an engine a bounded question, of an ordered copy where one lies in order."""
+"""The code that engines over SQL share: to ask, to check copies and lookups, to rehearse.
+
+A question is answered from a prepared copy if one has the needed order, and from the table
+otherwise. Each engine passes functions that run one statement, so that drivers stay in the
+modules of their engines.
+"""
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -22,16 +27,16 @@ from tacit.plan import BoundedPlan, one_row
 
 ResultRows = Sequence[Sequence[Any]]
 RunStatement = Callable[[str], ResultRows]
-"""Runs one statement, and gives all its rows."""
+"""Runs one statement and returns all rows of its result."""
 
 RunInParts = Callable[[str], Iterator[ResultRows]]
-"""Runs one statement, and gives its rows in their order, part by part."""
+"""Runs one statement and returns the rows of its result in order, part by part."""
 
 statement = lru_cache(maxsize=256)(question)
-"""The text of a question, made of public facts and the salt: kept for whoever asks again."""
+"""Return the statement of a question. It depends on public facts and the salt: cached."""
 
 
-def ask(  # noqa: PLR0913 - a question, what it is about, and two ways to run it
+def ask(  # noqa: PLR0913 - a question, its data, and two ways to run it
     plan: BoundedPlan,
     catalog: core.Catalog,
     salt: bytes,
@@ -40,10 +45,13 @@ def ask(  # noqa: PLR0913 - a question, what it is about, and two ways to run it
     *,
     run_in_order: RunStatement | None = None,
 ) -> SecretTable:
-    """The secret answer to ``plan``; a copy is read by ``run_in_order``, where that is another.
+    """Return the secret answer to ``plan``.
 
-    Guarantee: what is read from a copy as it lies is used only where the same scan found every
-    row in its place; else the table is asked, with the same answer.
+    A statement that relies on the stored order of a copy is run by ``run_in_order``, if given.
+
+    Guarantee: the result of such a statement is used only if the same scan found every row of
+    the copy in its place. Otherwise the copy is read as an unordered table, with the same
+    answer.
     """
     text = statement(plan, catalog, salt, dialect)
     if not RowContext(plan, catalog, salt, dialect).streamed:
@@ -57,7 +65,7 @@ def ask(  # noqa: PLR0913 - a question, what it is about, and two ways to run it
 def ask_rows(
     plan: BoundedPlan, catalog: core.Catalog, salt: bytes, dialect: Dialect, run: RunInParts
 ) -> core.Secret[UnitRows]:
-    """The secret rows that ``plan`` keeps, however many there are."""
+    """Return the secret rows that ``plan`` keeps, however many there are."""
     rows = UnitRows(len(plan.tallies))
     for part in run(row_statement(plan, catalog, salt, dialect)):
         if part:
@@ -67,25 +75,26 @@ def ask_rows(
 
 
 # ------------------------------------------------------------------ copies
-# Whether the copies of a catalogue are what they are said to be; no person's row is read.
+# Checks that the copies of a catalogue exist and are copies of the declared tables. They read
+# the record of a copy and the types of its columns, and no person's row.
 
 NOTES = ("made: ", "file: ")
-"""How lines about the making of a copy begin, which need not be known to whoever reads it."""
+"""Prefixes of notes about how a copy was made; a reader of the copy need not know them."""
 
 DescribeColumns = Callable[[str], Sequence[str]]
-"""Runs a statement that finds no row, and gives the types of its columns."""
+"""Runs a statement that returns no row, and returns the types of its columns."""
 
 
 MissingErrors = type[Exception] | tuple[type[Exception], ...]
-"""What an engine raises where a name of a statement stands for nothing, before any row."""
+"""The errors of an engine for a name that does not exist; they come before any row is read."""
 
-TABLE_GONE = "A table of this question is not here, or may not be read."
+TABLE_GONE = "A table of this question does not exist any more, or may not be read."
 
 ReadRecord = Callable[[str], Sequence[Sequence[Any]]]
-"""Runs a statement about the table beside a copy, which holds no row of a person."""
+"""Runs a statement about the record of a copy, which contains no row of a person."""
 
 
-def check_copies(  # noqa: PLR0913, PLR0917 - a catalogue, and what an engine knows of itself
+def check_copies(  # noqa: PLR0913, PLR0917 - a catalogue, and facts of an engine
     catalog: core.Catalog,
     dialect: Dialect,
     look: DescribeColumns,
@@ -93,9 +102,10 @@ def check_copies(  # noqa: PLR0913, PLR0917 - a catalogue, and what an engine kn
     failure: type[Exception],
     read: ReadRecord | None = None,
 ) -> tuple[core.Dataset | core.PublicTable, ...]:
-    """Refuse a copy that is not there, or of something else, before a question is paid for.
+    """Raise `CopyMissing` for a copy that does not exist or is a copy of something else.
 
-    What was found is given as tables of their own, each table of a copy one.
+    Return the tables of all copies, each as a table of its own. This is called before a
+    question is paid for.
     """
     found: list[core.Dataset | core.PublicTable] = []
     for table in catalog.tables:
@@ -111,9 +121,9 @@ def check_copies(  # noqa: PLR0913, PLR0917 - a catalogue, and what an engine kn
                 found.append(placed)
         except (failure, InvalidValue) as error:
             raise CopyMissing(
-                f"The copy of {table.name!r} is not here with the columns declared, is a copy "
-                "of something else, or its role may not read it; make it anew: "
-                f"tacit prepare {table.name}"
+                f"The copy of {table.name!r} does not exist with the declared columns, is a "
+                "copy of something else, or may not be read by Tacit's role. Make it again: "
+                f"run `tacit prepare {table.name}`."
             ) from error
     return tuple(found)
 
@@ -125,9 +135,9 @@ def resolve(
     look: DescribeColumns,
     gone: MissingErrors,
 ) -> bool:
-    """Whether the tables of ``names``, or their copies, are there with the columns declared.
+    """Return whether the tables of ``names``, or their copies, have the declared columns.
 
-    Only where a look fails as ``gone`` one of them is not. No row is read.
+    The result is False only if a statement fails by one of the errors ``gone``. No row is read.
     """
     for table in catalog.tables:
         if table.name in names:
@@ -141,7 +151,7 @@ def resolve(
 
 
 def in_place(catalog: core.Catalog) -> tuple[core.Dataset | core.PublicTable, ...]:
-    """The tables that are read where they are, because they have no copy."""
+    """Return the tables that are read in place, because they have no copy."""
     return tuple(table for table in catalog.tables if table.copy is None)
 
 
@@ -149,13 +159,13 @@ def _check_record(copy: core.ValidatedCopy, read: ReadRecord, dialect: Dialect) 
     written = [str(fact) for (fact,) in read(facts_in(copy.record, dialect))]
     known = sorted(each for each in written if each in copy.facts or not each.startswith(NOTES))
     if known != sorted(copy.facts):
-        raise InvalidValue("It is the copy of another table, unit, epoch or maker.")
+        raise InvalidValue("The record of the copy names another table, unit, epoch or maker.")
 
 
 def _parts(
     catalog: core.Catalog, table: core.Dataset | core.PublicTable, copy: core.ValidatedCopy
 ) -> list[core.Catalog]:
-    """The catalogue with each part of a copy in place of its table."""
+    """Return one catalogue for each part of a copy, with the part in place of the table."""
     if copy.ordered:
         return [with_table(catalog, table.name, part) for part in copy.tables]
     return [
@@ -167,53 +177,55 @@ def _parts(
 
 
 # ------------------------------------------------------------------ explain
-# How a question is answered, in a sentence: from public facts, like the choice itself.
+# A sentence that describes how a question is executed. It depends on public facts only, like
+# the choice itself.
 
 
 def describe_execution(plan: BoundedPlan, catalog: core.Catalog) -> str:
-    """Which form answers ``plan``, and what would make it faster."""
+    """Return how ``plan`` is executed, and what would make it faster."""
     source, name = plan.source, plan.source.dataset
     if one_row(source, catalog):
         had = "Each unit has one row"
         if source.gathered:
-            had = "The rows of each unit are gathered into one"
-        return f"{had}; nothing is bounded."
+            had = "The rows of each unit are aggregated to one row"
+        return f"{had}, so there is nothing to bound."
     by_row = row_by_row(plan, catalog)
     copy = copy_to_read(plan, catalog)
     if copy is not None:
-        how = "Row by row" if by_row else "Rows grouped by unit,"
-        return f"{how} from the ordered copy of epoch {copy.epoch.label}."
+        how = "row by row" if by_row else "and grouped by unit"
+        return f"The ordered copy of epoch {copy.epoch.label} is read {how}."
     alone = not (source.gathered or source.beside)
     owned = isinstance(catalog.dataset(name).unit, core.UnitColumn)
     if plan.max_rows_in_all is None:
-        more = f"max_rows_in_all of {name} would let a copy be read"
-        how = "Rows grouped by unit first"
+        more = f"Declare max_rows_in_all of {name}, so that a copy can be read"
+        how = "Rows are grouped by unit first"
     else:
-        more = f"tacit prepare {name} would make it a pass"
-        how = "A window over the table" + ("" if by_row else ", then rows grouped by unit")
+        more = f"Run `tacit prepare {name}` to read a copy in one pass instead"
+        how = "A window function bounds the rows of each unit"
+        how += "" if by_row else ", and rows are then grouped by unit"
     if not (alone and owned):
-        more = "a copy is read where a question asks one table that names its unit"
-    return f"{how}; {more}."
+        more = "Copies are read for questions about one table that names its unit"
+    return f"{how}. {more}."
 
 
 # ------------------------------------------------------------------ listing
-# Which tables a database has: names, and nothing of what is in them.
+# The names of the tables of a database; no row is read.
 
 TABLES = (
     "SELECT table_schema, table_name FROM information_schema.tables"
     " WHERE table_catalog = current_database()"
     " AND table_schema NOT IN ('information_schema', 'pg_catalog')"
 )
-"""Understood by DuckDB and PostgreSQL alike."""
+"""A statement that DuckDB and PostgreSQL both accept."""
 
 USUAL = {"main", "public"}
-"""Schemas that a name is looked for in where none is named."""
+"""The default schemas, which a table's name leaves out."""
 
 
 def table_names(rows: Iterable[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
-    """The tables in order, each by its name, and by its schema where that is not the usual one.
+    """Return the names of tables in order; a schema is named unless it is a default one.
 
-    Copies that `tacit prepare` made are left out: they hold the rows of tables that are there.
+    Copies that `tacit prepare` made are left out, because their tables are listed themselves.
 
     Example:
         >>> table_names([("public", "visits"), ("ward", "beds"), ("main", "tacit_visits_0")])
@@ -227,46 +239,48 @@ def table_names(rows: Iterable[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
 
 
 # ------------------------------------------------------------------ lookups
-# Whether public tables are joined as declared: each value of a lookup column in few rows.
+# A check of public tables: a value of a lookup column may be in as many rows as declared.
 
 ReadPublic = Callable[[str], Sequence[Sequence[Any]]]
-"""Runs a statement about public tables, and gives its rows."""
+"""Runs a statement about public tables and returns the rows of its result."""
 
 
 def check_lookups(catalog: core.Catalog, dialect: Dialect, find: ReadPublic) -> None:
-    """Refuse a public table whose lookup columns hold a value in more rows than is declared.
+    """Refuse a public table in which a lookup value is in more rows than ``fan_out`` allows.
 
-    The table is public, so its rows may be counted before any charge, and the count be told.
-    Statements keep to the declared number in any case (`tacit.engines.print.relation`); without
-    this check an answer would leave out the rows beyond it, and say nothing.
+    The table is public, so its rows may be counted before any charge, and the count may be
+    reported. Statements apply the declared limit in any case (`tacit.engines.print.relation`);
+    without this check, an answer would silently leave out the rows above it.
     """
     for table in catalog.public:
         for column in table.lookup:
             [(most,)] = find(most_rows(table.name, column, catalog, dialect))
             if int(most) > table.fan_out:
                 raise InvalidValue(
-                    f"{table.name}.{column} holds one value in {most} rows, and a join by it "
-                    f"puts at most {table.fan_out} beside a row. Make its values unique, or "
+                    f"{table.name}.{column} has the same value in {most} rows, but a join may "
+                    f"match at most {table.fan_out} of them. Make the values unique, or "
                     f"declare [public.{table.name}] fan_out = "
-                    f"{min(int(most), core.MOST_FAN_OUT)}; {core.MOST_FAN_OUT} is the most."
+                    f"{min(int(most), core.MOST_FAN_OUT)}; the largest allowed value is "
+                    f"{core.MOST_FAN_OUT}."
                 )
 
 
-# ------------------------------------------------------------------ rehearsed
-# Statements that an engine is asked to read before anybody pays for them, each once.
+# ------------------------------------------------------------------ rehearsal
+# Before a question is charged, the engine parses or plans its statements. A statement that it
+# cannot run is then refused without a charge. Each statement is checked once.
 
 MOST = 4096
-"""Statements that are remembered."""
+"""The number of statements that a cache remembers."""
 
 
 class RehearsalCache:
-    """What was found to be possible, each tried once; the latest are remembered."""
+    """A cache of statements that an engine was found to be able to run; the newest are kept."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[bytes, None] = OrderedDict()
 
     def once(self, name: bytes, attempt: Callable[[], object]) -> None:
-        """Let ``attempt`` try what is not known by its ``name``; what raises stays unknown."""
+        """Call ``attempt`` unless ``name`` is known, and remember ``name`` if it succeeds."""
         if name in self._known:
             return
         attempt()
@@ -275,7 +289,7 @@ class RehearsalCache:
             self._known.popitem(last=False)
 
     def each(self, texts: Sequence[str], attempt: Callable[[str], object]) -> None:
-        """The same for statements, by their texts."""
+        """Call ``attempt`` for each statement that is not known, and remember those."""
         for text in texts:
             self.once(sha256(text.encode()).digest(), partial(attempt, text))
 
@@ -283,7 +297,7 @@ class RehearsalCache:
 def statements(
     plan: BoundedPlan, catalog: core.Catalog, salt: bytes, dialect: Dialect, *, rows: bool
 ) -> tuple[str, ...]:
-    """All statements that `ask` may run for ``plan``, or `ask_rows` where it asks for rows."""
+    """Return all statements that `ask` may run for ``plan``, or `ask_rows` for ``rows``."""
     if rows:
         return (row_statement(plan, catalog, salt, dialect),)
     text = statement(plan, catalog, salt, dialect)
@@ -293,9 +307,9 @@ def statements(
 
 
 def cannot_run(plan: BoundedPlan) -> InvalidValue:
-    """Why a plan is refused that an engine cannot run, by its public size alone."""
+    """Return the error for a plan that an engine cannot run; it names public sizes only."""
     return InvalidValue(
         f"This engine cannot run a question of {len(plan.tallies)} sums over "
-        f"{len(plan.keys)} keys, whatever the rows are; ask for fewer columns, or fit fewer "
-        "features. Nothing was charged."
+        f"{len(plan.keys)} keys, whatever the rows are. Nothing was charged. Ask for fewer "
+        "columns, or fit fewer features."
     )

@@ -1,4 +1,7 @@
-"""Which types of an engine may stand behind a kind: those for which nothing printed fails."""
+"""Rules about stored tables: the physical types of each kind, and which tables are plain.
+
+A kind may have those types of an engine for which no printed statement can fail.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,36 +12,38 @@ from tacit.core import Catalog, Column, Dataset, Kind, PublicTable
 from tacit.errors import InvalidValue
 
 Types = Mapping[Kind, re.Pattern[str]]
-"""The names of the types behind each kind; a decimal's tells its ``digits`` and ``after``.
+"""Patterns of the names of the types of each kind.
 
-A kind that is not there is one that the engine lacks: it is refused, and never approximated.
+The pattern of a decimal has the groups ``digits`` and ``after``. A kind that is missing is not
+supported by the engine: it is refused and never approximated.
 """
 
 MOST_BEFORE, MOST_AFTER = 20, 18
-"""Digits of a decimal around its point: 38 hold any two of them side by side."""
+"""Limits for the digits of a decimal before and after its point; 38 digits hold both."""
 
 
 def check_types(dataset: Dataset | PublicTable, types: Mapping[str, str], known: Types) -> None:
-    """Refuse a dataset whose kinds are not those of the table, by the types of its columns.
+    """Refuse a dataset whose kinds do not match the types of the table's columns.
 
-    Any other type would let an engine fail on one row and not on another.
+    With any other type, an engine could fail on one row and not on another.
     """
     for column in dataset.schema.columns:
         if column.kind not in known:
             raise InvalidValue(
                 f"{dataset.name}.{column.name} is declared as {column.kind.value}, for which "
-                "this engine has no type; leave the column out of the dataset."
+                "this engine has no type. Leave the column out of the dataset."
             )
         physical = types[column.name]
         if not _holds(column.kind, physical, known):
             raise InvalidValue(
-                f"{dataset.name}.{column.name} is declared as {column.kind.value}, and is "
-                f"{physical} in the table."
+                f"{dataset.name}.{column.name} is declared as {column.kind.value}, but its "
+                f"type in the table is {physical}. Declare the kind of this type, or make a "
+                f"copy, which converts the column: run `tacit prepare {dataset.name}`."
             )
 
 
 def kinds(types: Mapping[str, str], known: Types) -> tuple[Column, ...]:
-    """The columns whose types stand behind a kind, with nothing declared; others are left out.
+    """Return the columns whose types belong to a kind, without bounds or keys; skip others.
 
     Example:
         >>> kinds({"age": "BIGINT", "photo": "BLOB"}, {Kind.INTEGER: re.compile("BIGINT")})
@@ -65,24 +70,22 @@ def _holds(kind: Kind, physical: str, known: Types) -> bool:
 
 
 # ------------------------------------------------------------------ plain storage
-# Reasons why a table may not be served in place: what its storage could do beside hold
-# values.
+# Reasons why a table may not be served in place: its storage does more than hold values.
 #
 # A served table is a validated copy. An owner may declare that a base table of DuckDB or
-# PostgreSQL is read in place, where reading a row means reading the values that stand in it
-# and nothing else. Whatever computes when it is read (a view, a generated column, a policy, a
-# foreign server) can fail, or take long, by one person's row, and that would tell of this
-# person. Here the engine's own catalogue is asked for what can be known of a table's storage
-# without reading its rows.
+# PostgreSQL is read in place if reading a row means to read stored values and nothing else. An
+# object that computes when it is read (a view, a generated column, a policy, a foreign server)
+# can fail or take long because of one person's row, and that would reveal the person. The
+# functions below ask the engine's own catalogue about a table's storage. They read no row.
 #
-# The functions take a way to run one statement, so that each engine's driver stays in its
-# file.
+# They take a function that runs one statement, so that each engine's driver stays in its own
+# module.
 
 AskCatalog = Callable[[str, tuple[object, ...]], Sequence[Sequence[Any]]]
-"""Runs one statement about the engine's catalogue, given values for its marks."""
+"""Runs one statement about the engine's catalogue, with values for its parameters."""
 
 QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
-"""A name or a text inside a statement."""
+"""A quoted name or a string literal in a statement."""
 
 OWN_FORMAT = "duckdb"
 HEAP = "heap"
@@ -104,7 +107,7 @@ WITH RECURSIVE below AS (
  UNION SELECT inhrelid FROM pg_inherits JOIN below ON inhparent = id)
 SELECT relkind::text, relrowsecurity, coalesce(amname::text, '')
 FROM below JOIN pg_class ON pg_class.oid = id LEFT JOIN pg_am ON pg_am.oid = relam"""
-"""The table, its partitions and the tables that inherit from it: a question reads them all."""
+"""Finds a table, its partitions and the tables that inherit from it: all are read."""
 
 POSTGRES_COLUMNS = """\
 SELECT attname::text, attgenerated <> '', typtype::text, coalesce(collprovider::text, ''),
@@ -118,28 +121,29 @@ KINDS = {
     "m": "is a materialised view",
     "f": "is a foreign table, or has one among its partitions",
 }
-"""What PostgreSQL calls r (a table) and p (one of partitions) is no reason."""
+"""Reasons by relkind of PostgreSQL; r (a table) and p (a partitioned table) are accepted."""
 
 TYPES = {"d": "a domain", "e": "an enum, whose labels are data", "c": "a composite type"}
 
 SPARK = (
-    "is read by Spark, which skips parts of files by their statistics, so that a value which "
-    "cannot be read tells of others"
+    "is read by Spark, which skips parts of files by their statistics, so that an error about "
+    "one value depends on other values"
 )
 
 
 def refusal(name: str, reason: str) -> str:
-    """The sentence that says why a table is not served in place, and what to do.
+    """Return a message: the table is not served in place, the reason, and what to do.
 
     Example:
-        >>> refusal("visits", "is a view")
-        "'visits' is a view, and is not served in place; make a copy: tacit prepare visits"
+        >>> print(refusal("visits", "is a view"))
+        'visits' is a view, and is not served in place. Make a copy: run `tacit prepare visits`.
     """
-    return f"{name!r} {reason}, and is not served in place; make a copy: tacit prepare {name}"
+    todo = f"Make a copy: run `tacit prepare {name}`."
+    return f"{name!r} {reason}, and is not served in place. {todo}"
 
 
 def plain_in_duckdb(catalog: Catalog, ask: AskCatalog) -> tuple[str, ...]:
-    """Why tables of a DuckDB database may not be served in place, a sentence each."""
+    """Return the reasons why tables of DuckDB may not be served in place, as sentences."""
     return tuple(
         refusal(table.name, reason)
         for table in catalog.tables
@@ -153,11 +157,11 @@ def _of_duckdb(table: Dataset | PublicTable, ask: AskCatalog) -> Iterator[str]:
     place = (name, schema, database)
     found = ask(DUCKDB_TABLE, place)
     if not found:
-        yield "is no base table (a view, or a file)"
+        yield "is not a base table (it is a view or a file)"
         return
     [(made, kind)] = found
     if kind != OWN_FORMAT:
-        yield f"lies in a database of {kind}"
+        yield f"is in a database of the type {kind}"
     declared = set(table.schema.names)
     words = QUOTED.sub("", made).upper()
     if re.search(r"\bGENERATED\b", words):
@@ -170,7 +174,7 @@ def _of_duckdb(table: Dataset | PublicTable, ask: AskCatalog) -> Iterator[str]:
 
 
 def plain_in_postgres(catalog: Catalog, ask: AskCatalog) -> tuple[str, ...]:
-    """Why tables of a PostgreSQL database may not be served in place, a sentence each."""
+    """Return the reasons why tables of PostgreSQL may not be served in place, as sentences."""
     return tuple(
         refusal(table.name, reason)
         for table in catalog.tables
@@ -191,17 +195,17 @@ def _of_postgres(table: Dataset | PublicTable, ask: AskCatalog) -> Iterator[str]
     declared = set(table.schema.names)
     for name, generated, kind, provider, deterministic in ask(POSTGRES_COLUMNS, (place,)):
         if generated:
-            # a question reads no other column, but what fails to be made fails for the row
+            # also if no question reads it: an error in computing it fails the whole row
             reasons[f"has a generated column, {name!r}"] = None
         if name in declared and kind in TYPES:
             reasons[f"has a column of {TYPES[kind]}, {name!r}"] = None
         if name in declared and (provider == "i" or not deterministic):
-            reasons[f"has a column with a collation of ICU, {name!r}"] = None
+            reasons[f"has a column with an ICU collation, {name!r}"] = None
     yield from reasons
 
 
 def plain_in_spark(catalog: Catalog) -> tuple[str, ...]:
-    """Why tables of Spark may not be served in place: none may."""
+    """Return a refusal for each table: no table of Spark is served in place."""
     return tuple(refusal(table.name, SPARK) for table in catalog.tables)
 
 

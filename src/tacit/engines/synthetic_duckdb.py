@@ -1,4 +1,4 @@
-"""DuckDB in memory over made-up tables, for audits and tests."""
+"""DuckDB in memory over synthetic tables, for audits and tests."""
 
 from decimal import Decimal
 
@@ -20,9 +20,10 @@ WRITTEN = {
 
 
 class SyntheticDuckDB:
-    """One database for all tables, one after the other: to open one takes longer than to ask.
+    """An in-memory database that is reused for many sets of tables.
 
-    Tables are called by one name each.
+    To open a new database takes longer than to answer a question. The name of a table is the
+    last part of its location.
     """
 
     def __init__(self) -> None:
@@ -30,7 +31,7 @@ class SyntheticDuckDB:
         self._engine = DuckDB(self.connection)
 
     def over(self, catalog: Catalog, tables: Tables) -> DuckDB:
-        """The engine over ``tables``; what it held before is gone."""
+        """Return the engine over ``tables``, which replace the tables of the previous call."""
         for dataset in catalog.tables:
             table = quoted_name(dataset.location.table[-1])
             columns = [
@@ -48,10 +49,10 @@ class SyntheticDuckDB:
         return self._engine
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self.connection.close()
 
 
 def _as_parameter(cell: Cell) -> Cell:
-    """Decimals as text, which is read to the last digit."""
+    """Return a cell as a parameter; a decimal is passed as text, with all its digits."""
     return format(cell, "f") if isinstance(cell, Decimal) else cell

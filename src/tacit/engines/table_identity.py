@@ -1,24 +1,24 @@
-"""Which physical table a name stands for, so that one table has one population and one budget.
+"""Identities of physical tables, so that one table has one population and one budget.
 
-Two names can stand for the same rows: a symbolic link, a hard link, ``..`` in a path, another
+Two names can refer to the same rows: a symbolic link, a hard link, ``..`` in a path, another
 address of the same server, a view, a partition of a partitioned table. So an engine gives each
-table a set of *identities*, short texts that are equal where the table is. Two tables overlap
-where their sets meet.
+table a set of *identities*: short texts that are equal if the physical tables are the same. Two
+tables overlap if their sets have a common element.
 
 =============  =======================================================================
-a file         its resolved path, and its device and inode while it is there
+a file         its resolved path, and its device and inode while it exists
 DuckDB         the database file and the table in it; a view has its own and those of all
                tables and files that its text names
 PostgreSQL     the cluster's own identifier, the database and the table, by number and by name;
                a view has those of all tables that it reads, a partitioned table those of its
                partitions
-Spark          the catalogue's name of the table and, where it tells, the folder of its files
+Spark          the catalogue's name of the table and, if it is reported, the folder of its files
 =============  =======================================================================
 
-What cannot be seen through is told in `docs/privacy/ledger.md`: copies that somebody makes by
-hand, foreign tables, views of Spark, and functions in a view of DuckDB whose files its text
-does not name. Identities are hashed: whoever audits a ledger needs no paths and addresses. No
-row is read for any of this.
+The limits of this are listed in `docs/privacy/ledger.md`: copies that somebody makes by hand,
+foreign tables, views of Spark, and functions in a view of DuckDB that read files which its text
+does not name. Identities are hashed, because an auditor of a ledger does not need paths and
+addresses. No row is read.
 """
 
 import re
@@ -34,7 +34,7 @@ WILD = "*?["
 
 
 def identity(kind: str, *parts: object) -> str:
-    """One identity: its kind, and a hash of what tells it apart.
+    """Return one identity: its kind, and a hash of the parts that identify the table.
 
     Example:
         >>> identity("path", "/data/visits.parquet")
@@ -45,9 +45,9 @@ def identity(kind: str, *parts: object) -> str:
 
 
 def file_identities(path: str | Path, inside: str = "") -> tuple[str, ...]:
-    """The identities of a file, or of what is called ``inside`` in it.
+    """Return the identities of a file, or of the table ``inside`` in it.
 
-    A pattern stands for all files that it matches now, and for itself.
+    A glob pattern has the identities of all files that it matches now, and its own.
     """
     given = Path(path)
     found = [given]
@@ -59,31 +59,31 @@ def file_identities(path: str | Path, inside: str = "") -> tuple[str, ...]:
         try:
             known = file.stat()
         except OSError:
-            continue  # a file that is not there, or a pattern
+            continue  # the file does not exist, or this is a pattern
         identities.append(identity("inode", known.st_dev, known.st_ino, inside))
     return tuple(identities)
 
 
 def merge_identities(parts: Iterable[Iterable[str]]) -> tuple[str, ...]:
-    """All identities of several tables, each once, in order."""
+    """Return all identities of several tables, sorted and without duplicates."""
     return tuple(sorted({each for part in parts for each in part}))
 
 
 # ------------------------------------------------------------------ duckdb identity
-# Which file and table a name of DuckDB stands for; no row is read.
+# The identities of a table of DuckDB: the database file and the table in it. No row is read.
 
 LITERAL = re.compile(r"'((?:[^']|'')*)'")
-"""A text in a statement, as DuckDB writes it."""
+"""A string literal in a statement, as DuckDB prints it."""
 
 WORD = re.compile(r'"(?:[^"]|"")*"|\w+')
 """A name in a statement, quoted or not."""
 
 DEEPEST = 8
-"""Views of views that are followed."""
+"""The number of nested views that are followed."""
 
 
 class DuckDBConnection(Protocol):
-    """The part of DuckDB's connection that is used here."""
+    """The part of DuckDB's connection that this module uses."""
 
     def execute(self, query: str, parameters: Any = ..., /) -> Any:
         """Run one statement."""
@@ -93,9 +93,9 @@ class DuckDBConnection(Protocol):
 def duckdb_identities(
     cursor: DuckDBConnection, table: tuple[str, ...], depth: int = DEEPEST
 ) -> tuple[str, ...]:
-    """The identities of ``table``, as the catalogue of ``cursor`` finds it.
+    """Return the identities of ``table``, as the catalogue of ``cursor`` resolves its name.
 
-    A table in memory, such as a copied data frame, has no place of its own, and none.
+    A table in memory, such as a copied data frame, has no file and so no identity.
     """
     (here, usual) = cursor.execute("SELECT current_database(), current_schema()").fetchone()
     *before, name = table
@@ -120,11 +120,11 @@ def duckdb_identities(
 def _read_by(
     cursor: DuckDBConnection, text: str, view: tuple[str, ...], depth: int
 ) -> list[tuple[str, ...]]:
-    """The identities of what a view reads: tables by their names, files by the texts in it.
+    """Return the identities of the tables and files that a view reads, by the view's text.
 
-    A table whose name is a word of the view's text, or of a macro that it calls, is taken for
-    one that it reads, which may be one too many. A text is words too, since `query_table` takes
-    a name as text.
+    Files are found by string literals. A table counts as read if its name is a word of the
+    view's text or of a macro that the view calls. This may find a table that is not read. The
+    words of string literals count too, because `query_table` takes a name as a string.
     """
     _, _, query = text.partition(" AS ")
     query = _with_macros(cursor, query)
@@ -144,7 +144,7 @@ def _read_by(
 
 
 def _with_macros(cursor: DuckDBConnection, query: str) -> str:
-    """The text of a query, followed by that of every macro that it may call."""
+    """Return the text of a query, followed by the texts of all macros that it may call."""
     macros = cursor.execute(
         "SELECT lower(function_name), macro_definition FROM duckdb_functions()"
         " WHERE macro_definition IS NOT NULL AND NOT internal"
@@ -157,19 +157,20 @@ def _with_macros(cursor: DuckDBConnection, query: str) -> str:
 
 
 def _words(query: str) -> set[str]:
-    """The names in a query, and the words of the texts in it."""
+    """Return the names in a query, and the words of its string literals."""
     found = WORD.findall(query) + WORD.findall(" ".join(LITERAL.findall(query)))
     return {word.strip('"').replace('""', '"').casefold() for word in found}
 
 
 # ------------------------------------------------------------------ postgres identity
-# Which table of which cluster a name of PostgreSQL stands for; no row is read.
+# The identities of a table of PostgreSQL: the cluster, the database and the table. No row is
+# read.
 #
-# A server has many addresses, and one number of its own that `pg_control_system` tells
-# everybody. A view is followed to the tables that its rule depends on, and a partitioned
-# table or a parent of others to those that inherit from it, so that whatever shares rows
-# shares an identity. A child does not get its parent's identity: two partitions of one table
-# have no row in common.
+# A server can have many addresses, but it has one system identifier, which every role can read
+# by `pg_control_system`. A view is followed to the tables that its rule depends on. A
+# partitioned table, or a parent in an inheritance tree, is followed to its children. So two
+# relations that share rows share an identity. A child does not get its parent's identity: two
+# partitions of one table have no row in common.
 
 _CLUSTER = """
 SELECT (SELECT system_identifier FROM pg_control_system()), d.oid, d.datname
@@ -196,7 +197,7 @@ WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
 
 
 def postgres_identities(cursor: RoleCursor, table: tuple[str, ...]) -> tuple[str, ...]:
-    """The identities of ``table`` and of all that its rows come from."""
+    """Return the identities of ``table`` and of all relations that its rows come from."""
     cluster, number, database = cursor.execute(_CLUSTER).fetchone()
     name = ".".join(quoted_name(part) for part in table[-2:])
     found = []
