@@ -113,7 +113,7 @@ def test_whoever_may_not_write_is_told_how(
     assert "A password does not stand in" in secret
     assert "hunter2" not in secret
     reading = address.replace("postgres@", f"{role}@")
-    assert "PostgreSQL failed, by a ReadOnly" in told(file, *making, "--by", reading)
+    assert "PostgreSQL failed with ReadOnly" in told(file, *making, "--by", reading)
     plain = f"plain_{uuid4().hex}"
     with psycopg.connect(address, autocommit=True) as owner:
         owner.execute(f"CREATE ROLE {plain} LOGIN".encode())

@@ -156,7 +156,7 @@ def test_a_link_by_what_many_people_share_is_refused(file: Path) -> None:
     file.write_text(file.read_text() + shared)
     done(file, "apply", "--yes")
     refused = told(file, "prepare", "people")
-    assert "people.n holds one value in rows of two units" in refused
+    assert "people.n has one value in rows of two units" in refused
     assert "copy = " not in file.read_text()
     edit(file, 'unit = "id"\nmax', 'unit = "id"\none_row = true\nmax')
     done(file, "apply", "--yes")

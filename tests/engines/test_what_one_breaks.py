@@ -156,7 +156,7 @@ def test_keys_of_two_units_that_cannot_be_repaired_are_told_to_the_owner(name: s
     """A person with several rows could take as many others with them."""
     catalog = declared(one_row=False)
     ENGINES[name](catalog, tables([*OTHERS, patient("eve", 1)]))
-    with pytest.raises(InvalidValue, match="holds one value in rows of two units"):
+    with pytest.raises(InvalidValue, match="has one value in rows of two units"):
         prepared(name, catalog, "patients")
     own = [*OTHERS, patient("bob", 1, "Ulm")]  # one person's rows may share a key
     ENGINES[name](catalog, tables(own))

@@ -1,4 +1,4 @@
-"""PostgreSQL: tables where they are, read by a role that can do nothing else."""
+"""The engine over PostgreSQL, whose tables are read in place by a role that may only read."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -44,12 +44,12 @@ SETTINGS = {
     "lock_timeout": "10s",
     "jit": "off",
     "synchronize_seqscans": "off",
-    # a cursor of the server is read to its end, and planned as any other statement
+    # a server-side cursor is read to its end, so it is planned like any other statement
     "cursor_tuple_fraction": "1",
 }
-"""What every session is set to, whatever the role and the database say.
+"""The settings of every session, whatever the defaults of the role and the database are.
 
-A scan starts with the first row, also where another is under way: copies are read in order.
+A scan starts with the first row even while another scan runs, because copies are read in order.
 """
 
 TYPES: Types = {
@@ -61,23 +61,23 @@ TYPES: Types = {
     Kind.DATE: re.compile("date"),
     Kind.TIMESTAMP: re.compile("timestamp"),
 }
-"""Not char(n), which takes texts of different lengths for equal; no time zones."""
+"""The supported types. char(n) is missing, because it ignores trailing spaces; so are zones."""
 
 TABLE_ERRORS = psycopg.ProgrammingError
-"""What is raised where a table is not there, has other columns, or may not be read."""
+"""The error for a table that does not exist, has other columns, or may not be read."""
 
 NOT_HERE = ("42", "3F")
-"""How the codes of such errors begin: names, types and rights, and schemas."""
+"""Prefixes of the codes of such errors: names, types and rights; schemas."""
 
 NO_ANSWER = ("08", "53", "55", "57", "58")
-"""How codes begin by which a server says that it, and not the statement, is the trouble."""
+"""Prefixes of codes by which a server reports a problem of its own, not of the statement."""
 
 
 class Postgres:
     """An engine over a PostgreSQL database; each question has a session of its own.
 
-    Guarantee: only statements that `tacit.engines.print` made are run, each in a transaction
-    that may only read; what goes wrong has one text, since PostgreSQL's own may hold a value of
+    Guarantee: only statements that `tacit.engines.print` built are run, each in a read-only
+    transaction. All errors have one text, because PostgreSQL's own text may contain a value of
     a row.
     """
 
@@ -90,10 +90,10 @@ class Postgres:
         self._options = " ".join(f"-c {name}={value}" for name, value in settings.items())
 
     def check(self, catalog: Catalog) -> None:
-        """Refuse a catalogue whose tables are not there, or of other types; no row is read.
+        """Refuse a catalogue with a missing table or other column types; no row is read.
 
-        A role that may do more than read, and a server that would log what it is asked, are
-        refused too.
+        A role that may do more than read is refused too, and a server that would log
+        questions.
         """
         try:
             with self._cursor() as cursor:
@@ -106,16 +106,16 @@ class Postgres:
                 )
         except TABLE_ERRORS as error:
             raise InvalidValue(
-                "A dataset has no table here with the columns declared, or its role may not "
-                "read it; see the tables' names, and GRANT SELECT."
+                "A dataset has no table here with the declared columns, or Tacit's role may "
+                "not read it. Check the names of tables and columns, and run GRANT SELECT."
             ) from error
         except psycopg.Error as error:
             raise InvalidValue(
-                "The engine's PostgreSQL does not answer; look at its address and that it runs."
+                "The engine's PostgreSQL does not answer. Check its address, and that it runs."
             ) from error
 
     def plain(self, catalog: Catalog) -> tuple[str, ...]:
-        """Why tables may not be served in place, by the database's own catalogue."""
+        """Return why tables may not be served in place, by the database's own catalogue."""
         try:
             with self._cursor() as cursor:
                 return plain_in_postgres(
@@ -123,49 +123,49 @@ class Postgres:
                 )
         except psycopg.Error as error:
             raise InvalidValue(
-                "PostgreSQL does not say how its tables are stored; look at its address, that "
-                "it runs, and GRANT SELECT."
+                "PostgreSQL does not report how its tables are stored. Check its address, and "
+                "that it runs; run GRANT SELECT."
             ) from error
 
     def tables(self) -> tuple[tuple[str, ...], ...]:
-        """The names of all tables that the role may read, part by part."""
+        """Return the names of all tables that the role may read, as tuples of their parts."""
         try:
             with self._cursor() as cursor:
                 return table_names(cursor.execute(TABLES.encode()).fetchall())
         except psycopg.Error as error:
             raise InvalidValue(
-                "The engine's PostgreSQL does not answer; look at its address and that it runs."
+                "The engine's PostgreSQL does not answer. Check its address, and that it runs."
             ) from error
 
     def columns(self, table: tuple[str, ...]) -> tuple[Column, ...]:
-        """The columns of a table that can be asked about, by their types; no row is read."""
+        """Return the columns that questions can use, by their types; no row is read."""
         try:
             with self._cursor() as cursor:
                 cursor.execute(everything(table, POSTGRES).encode())
                 found = {each.name: str(each.type_display) for each in cursor.description or ()}
         except psycopg.Error as error:
             raise InvalidValue(
-                f"PostgreSQL shows no table {'.'.join(table)!r}; look at its address, that it "
-                "runs, the table's name, and GRANT SELECT."
+                f"PostgreSQL shows no table {'.'.join(table)!r}. Check the server's address, "
+                "that it runs, and the table's name; run GRANT SELECT."
             ) from error
         return kinds(found, TYPES)
 
     def identities(self, table: tuple[str, ...]) -> tuple[str, ...]:
-        """Which table of which cluster this is, at whichever address."""
+        """Return the identities of a table, which do not depend on the server's address."""
         try:
             with self._cursor() as cursor:
                 return postgres_identities(cursor, table)
         except psycopg.Error as error:
             raise InvalidValue(
-                f"PostgreSQL shows no table {'.'.join(table)!r}; look at its address, that it "
-                "runs, and the table's name."
+                f"PostgreSQL shows no table {'.'.join(table)!r}. Check the server's address, "
+                "that it runs, and the table's name."
             ) from error
 
     def close(self) -> None:
-        """Nothing stays open between questions."""
+        """Do nothing: no connection stays open between questions."""
 
     def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
-        """The secret answer to ``plan``."""
+        """Return the secret answer to ``plan``."""
         in_order = self._fetch_in_order
         with self._reading(plan, catalog):
             return ask(plan, catalog, salt, POSTGRES, self._fetch, run_in_order=in_order)
@@ -173,10 +173,10 @@ class Postgres:
     def rehearse(
         self, plan: BoundedPlan, catalog: Catalog, salt: bytes, *, rows: bool = False
     ) -> None:
-        """Refuse a plan whose statements PostgreSQL does not take.
+        """Refuse a plan whose statements PostgreSQL does not accept.
 
-        Each is prepared, which parses it and resolves its names and types. It is not planned:
-        neither a row nor a statistic of rows is read, so that not even the time tells of one.
+        Each statement is prepared, which parses it and resolves its names and types. It is not
+        planned, so neither a row nor a statistic is read, and the time reveals nothing.
         """
         texts = statements(plan, catalog, salt, POSTGRES, rows=rows)
         refused: InternalError | None = None
@@ -197,17 +197,17 @@ class Postgres:
             cursor.execute(f"PREPARE tacit_rehearsed AS {text}".encode())
 
     def rows(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> Secret[UnitRows]:
-        """The secret rows that ``plan`` keeps."""
+        """Return the secret rows that ``plan`` keeps."""
         with self._reading(plan, catalog):
             return ask_rows(plan, catalog, salt, POSTGRES, self._fetch_in_parts)
 
     @contextmanager
     def _reading(self, plan: BoundedPlan, catalog: Catalog) -> Iterator[None]:
-        """Tell an outage from a failure, where a statement fails by names, types or rights.
+        """Distinguish an outage from a failure if a statement fails by names, types or rights.
 
-        Such a statement has read no row. Its tables are looked at as `check` does: where one is
-        gone, such as a copy that an owner dropped, or may not be read any more, what is paid
-        for waits for it.
+        Such a statement has read no row. Its tables are checked as in `check`. If one does not
+        exist any more, such as a copy that an owner dropped, or may not be read any more, that
+        is an outage, and the paid question waits for the table.
         """
         try:
             yield
@@ -219,7 +219,7 @@ class Postgres:
             raise
 
     def _readable(self, plan: BoundedPlan, catalog: Catalog) -> bool:
-        """Whether the tables of ``plan`` are there, with the columns declared."""
+        """Return whether the tables of ``plan`` exist with the declared columns."""
         try:
             with self._cursor() as cursor:
                 _look(cursor, catalog, plan.source.datasets)
@@ -228,7 +228,7 @@ class Postgres:
         return True
 
     def _fetch_in_parts(self, text: str) -> Iterator[list[Any]]:
-        """Run a statement, and fetch its rows part by part by a cursor of the server."""
+        """Run a statement, and fetch its rows part by part with a server-side cursor."""
         with self._asking("tacit_rows") as cursor:
             cursor.execute(text.encode())
             while found := cursor.fetchmany(PART):
@@ -245,20 +245,20 @@ class Postgres:
 
     @contextmanager
     def _asking(self, name: str = "") -> Iterator[psycopg.Cursor[Any]]:
-        """Open a cursor for a paid question: what goes wrong is an outage, or a failure."""
+        """Open a cursor for a paid question, and raise an outage or a failure for errors."""
         try:
             connected = self._connect()
         except psycopg.Error as error:
-            # no statement was sent: no row can be the cause
+            # no statement was sent, so no row can be the cause
             raise EngineUnreachable("PostgreSQL cannot be reached.") from error
         try:
             with connected as connection, connection.cursor(name) as cursor:
                 yield cursor
         except psycopg.errors.LockNotAvailable as error:
-            # somebody alters a table: the statement waits for it before its first row
+            # somebody alters a table; the statement waited for the lock before its first row
             raise EngineUnreachable("A table is locked by its owner.") from error
         except psycopg.errors.AdminShutdown as error:
-            # its operator ends the connection, which a server that crashes does not say
+            # an operator stops the server; a server that crashes does not send this error
             raise EngineUnreachable("PostgreSQL is being stopped.") from error
         except psycopg.Error as error:
             raise InternalError("The engine failed.") from error
@@ -275,9 +275,9 @@ class Postgres:
 def _look(
     cursor: psycopg.Cursor[Any], catalog: Catalog, names: Collection[str] | None = None
 ) -> tuple[Dataset | PublicTable, ...]:
-    """Refuse tables that are not there, or of other types: those of ``names``, or all.
+    """Refuse tables that do not exist or have other types; return the tables of copies.
 
-    The tables of copies are given. No row is read.
+    ``names`` are the tables to check; None means all. No row is read.
     """
 
     def look(text: str) -> list[str]:
@@ -299,20 +299,21 @@ def _look(
 
 
 # ------------------------------------------------------------------ postgres owner
-# PostgreSQL as the owner of the tables: to make and drop copies, and nothing else.
+# PostgreSQL with the owner's rights: to make and drop copies, and for nothing else.
 
 OWNER_SETTINGS = {
     **{name: value for name, value in SETTINGS.items() if "read_only" not in name},
-    # whether a copy lies in order is asked of a scan as it lies
+    # the check of a copy's order needs a scan in the stored order
     "max_parallel_workers_per_gather": "0",
 }
 
 
 @contextmanager
 def postgres_owner(address: str, schema: str) -> Iterator[Run]:
-    """Runs statements by ``address``, in one transaction: all of a copy is made, or nothing.
+    """Yield a function that runs statements at ``address``, all in one transaction.
 
-    Guarantee: none of them comes into the server's log, since they hold the salt.
+    Guarantee: a copy is made completely or not at all. No statement is written to the server's
+    log, because the statements contain the salt.
     """
     options = " ".join(f"-c {name}={value}" for name, value in OWNER_SETTINGS.items())
 
@@ -329,15 +330,15 @@ def postgres_owner(address: str, schema: str) -> Iterator[Run]:
             if found.fetchone() is None:
                 connection.execute(f"CREATE SCHEMA {quoted_name(schema)}".encode())
             yield run
-    except psycopg.Error as error:  # its words may hold a value
+    except psycopg.Error as error:  # its text may contain a value
         raise InvalidValue(
-            f"PostgreSQL failed, by a {type(error).__name__}; look at the owner's address, and "
-            "that it may read the table, and create tables where the copy shall lie."
+            f"PostgreSQL failed with {type(error).__name__}. Check the owner's address, and "
+            "that its role may read the table and create tables in the schema of the copy."
         ) from error
 
 
 def _silence_log(connection: psycopg.Connection[Any]) -> None:
-    """Set what would log statements to silence, or refuse."""
+    """Turn off the settings that log statements; refuse if the role may not do that."""
     for setting, quiet in QUIET.items():
         asked = connection.execute("SELECT current_setting(%s, true)", (setting,))
         [found] = asked.fetchone() or [None]
@@ -348,6 +349,6 @@ def _silence_log(connection: psycopg.Connection[Any]) -> None:
                 connection.execute("SELECT set_config(%s, %s, false)", (setting, quiet))
         except psycopg.errors.InsufficientPrivilege:
             raise InvalidValue(
-                f"The server would log how the copy is made: {setting} is {found}. As a "
+                f"The server would log how the copy is made: {setting} is {found}. Run as a "
                 f"superuser, for the owner's role: ALTER ROLE ... SET {setting} = '{quiet}'."
             ) from None

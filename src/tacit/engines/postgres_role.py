@@ -1,4 +1,4 @@
-"""The role that Tacit reads by: what an owner makes it, and what is refused."""
+"""The PostgreSQL role with which Tacit reads: how it is created, and how it is checked."""
 
 from collections.abc import Iterable
 from typing import Any, Protocol
@@ -17,11 +17,11 @@ QUIET = {
     "debug_print_rewritten": "off",
     "debug_print_plan": "off",
 }
-"""With these nothing of a question comes into the server's log, whether it fails or not."""
+"""Settings with which no part of a question is logged, whether it fails or not."""
 
 TEMPORARY = "temp_file_limit"
-"""How much a role may keep in temporary files. Where there is a limit, the rows of one person
-can reach it, in a copy as in a table, and whether a paid question fails then tells of them."""
+"""The limit for temporary files of a role. It must be off: the rows of one person can reach a
+limit, in a copy and in a table, and a paid question that fails then reveals this person."""
 
 OWN = """\
 DO $tacit$ DECLARE other text; BEGIN
@@ -31,29 +31,29 @@ DO $tacit$ DECLARE other text; BEGIN
   AND grantee = pg_roles.oid AND grantee <> relowner
  LOOP EXECUTE format('REVOKE ALL ON %s FROM %I CASCADE', $name${table}$name$, other); END LOOP;
 END $tacit$"""
-"""Takes all rights to a table from everybody but its owner."""
+"""A statement that revokes all rights to a table from everybody but its owner."""
 
 WRITES = "INSERT, UPDATE, DELETE, TRUNCATE"
 
 
 class RoleCursor(Protocol):
-    """The part of psycopg's cursor that is used here."""
+    """The part of psycopg's cursor that this module uses."""
 
     def execute(self, query: Any, params: Any = ..., /) -> Any:
         """Run one statement."""
         ...
 
     def fetchone(self) -> Any:
-        """The next row, or None."""
+        """Return the next row, or None."""
         ...
 
     def fetchall(self) -> Any:
-        """All rows that are left."""
+        """Return all remaining rows."""
         ...
 
 
 def reader(role: str, catalog: Catalog) -> tuple[str, ...]:
-    """The statements by which a superuser makes ``role`` one that Tacit may read by.
+    """Return the statements by which a superuser creates ``role``, with which Tacit reads.
 
     Example:
         >>> reader("tacit", Catalog((), ()))[0]
@@ -63,7 +63,7 @@ def reader(role: str, catalog: Catalog) -> tuple[str, ...]:
 
 
 def reader_of(role: str, tables: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    """The same for tables by their names, part by part, before anything is declared of them."""
+    """Return the statements of `reader` for tables that need not be declared yet."""
     name = quoted_name(role)
     return (
         f"CREATE ROLE {name} LOGIN NOINHERIT",
@@ -75,9 +75,9 @@ def reader_of(role: str, tables: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def grant_statements(role: str, tables: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-    """The statements by which their owner lets ``role`` and nobody else read a copy's tables.
+    """Return the owner's statements that allow only ``role`` to read the tables of a copy.
 
-    What default privileges of the schema gave to others is taken from them first.
+    Rights that others got by default privileges of the schema are revoked first.
 
     Example:
         >>> grant_statements("tacit", [("copies", "tacit_visits_0")])[-1]
@@ -93,46 +93,53 @@ def grant_statements(role: str, tables: Iterable[tuple[str, ...]]) -> tuple[str,
 
 
 def check_role(cursor: RoleCursor, catalog: Catalog) -> None:
-    """Refuse a role that may do more than read, and a server that logs what it is asked.
+    """Refuse a role that may do more than read, and a server that logs questions.
 
-    A limit of temporary files is refused too, since one person's rows may reach it.
+    A limit for temporary files is refused too, because one person's rows may reach it.
     """
     (encoding,) = cursor.execute("SELECT current_setting('server_encoding')").fetchone()
     if encoding != "UTF8":
-        raise InvalidValue(f"The database's encoding is {encoding}; only UTF8 is supported.")
+        raise InvalidValue(
+            f"The database's encoding is {encoding}, but only UTF8 is supported. Create the "
+            "database with ENCODING 'UTF8'."
+        )
     (mighty,) = cursor.execute(
         "SELECT rolsuper OR rolbypassrls OR rolcreaterole FROM pg_roles"
         " WHERE rolname = current_user"
     ).fetchone()
     if mighty:
-        raise InvalidValue("Tacit reads by a plain role; this one is a superuser, or near it.")
+        raise InvalidValue(
+            "Tacit must read by a plain role; this one is a superuser, or may bypass row "
+            "security or create roles. Use a role that may only read."
+        )
     for setting, quiet in QUIET.items():
         (found,) = cursor.execute("SELECT current_setting(%s, true)", (setting,)).fetchone()
         if found is not None and found != quiet:
             raise InvalidValue(
-                f"The server would log questions: {setting} is {found}. As a superuser: "
+                f"The server would log questions: {setting} is {found}. Run as a superuser: "
                 f"ALTER ROLE ... SET {setting} = '{quiet}'."
             )
     (limit,) = cursor.execute("SELECT current_setting(%s)", (TEMPORARY,)).fetchone()
     if limit != "-1":
         raise InvalidValue(
-            f"Temporary files of Tacit's role are limited to {limit}, which the rows of one "
-            "person may reach, so that questions fail because of them. As a superuser: "
+            f"Temporary files of Tacit's role are limited to {limit}. The rows of one person "
+            "may reach this limit, and questions then fail. Run as a superuser: "
             f"ALTER ROLE ... SET {TEMPORARY} = '-1'."
         )
     for dataset in catalog.tables:
         if dataset.copy is not None:
-            continue  # its copy is looked at by itself
+            continue  # its copy is checked separately
         check_table(cursor, dataset)
 
 
 def check_table(cursor: RoleCursor, dataset: Dataset | PublicTable) -> None:
-    """Refuse a table that the role may write, or that takes different texts for equal."""
+    """Refuse a table that the role may write, or whose collation equates different texts."""
     table = _table(dataset.location.table)
     (writes,) = cursor.execute("SELECT has_table_privilege(%s, %s)", (table, WRITES)).fetchone()
     if writes:
         raise InvalidValue(
-            f"Tacit's role may write {dataset.name!r}; REVOKE {WRITES} ON {table}."
+            f"Tacit's role may write {dataset.name!r}, but it must only read. Run: "
+            f"REVOKE {WRITES} ON {table} FROM the role."
         )
     named = [column.name for column in dataset.schema.columns if column.kind is Kind.TEXT]
     loose = cursor.execute(
@@ -141,10 +148,10 @@ def check_table(cursor: RoleCursor, dataset: Dataset | PublicTable) -> None:
         (table, named),
     ).fetchall()
     if loose:
-        # two units whose names such a collation takes for equal would share one bound
+        # two units whose names are equal in such a collation would share one limit
         raise InvalidValue(
-            f"{dataset.name}.{loose[0][0]} has a collation that takes different texts for "
-            "equal; only deterministic ones are supported."
+            f"{dataset.name}.{loose[0][0]} has a collation in which different texts are equal. "
+            "Only deterministic collations are supported: change the column's collation."
         )
 
 
@@ -154,6 +161,6 @@ def _table(table: tuple[str, ...]) -> str:
 
 
 def quoted_name(name: str) -> str:
-    """A name as PostgreSQL reads it, whatever stands in it."""
+    """Return a name as a quoted identifier of PostgreSQL, whatever it contains."""
     doubled = name.replace('"', '""')
     return f'"{doubled}"'

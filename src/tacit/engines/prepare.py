@@ -1,4 +1,8 @@
-"""Make a validated copy of a table, where its owner says, by a connection that may write."""
+"""How a validated copy of a table is made, and how abandoned copies are dropped.
+
+The owner of the table chooses where the copy is stored, and provides a connection that may
+write there.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,32 +28,33 @@ from tacit.engines.print.validated_columns import TEXT_BYTES
 from tacit.errors import InternalError, InvalidValue
 
 Run = Callable[[str], Sequence[Sequence[Any]]]
-"""Runs one statement on the owner's behalf, and gives its rows, if it has any."""
+"""Runs one statement for the owner and returns the rows of its result, if it has any."""
 
 
 @dataclass(frozen=True, slots=True)
 class CopyProgress:
-    """How many parts of a copy are made, of how many."""
+    """The progress of a copy: the number of parts that are made, and of all parts."""
 
     made: int
     parts: int
     left: tuple[tuple[str, ...], ...] = ()
-    """Tables of the copy before, which could not be dropped; nothing reads them."""
+    """Tables of the previous copy that could not be dropped; nothing reads them."""
     left_out: int = 0
-    """Rows of the table that its copy does not hold: an exact number, for the owner alone."""
+    """The exact number of rows that the copy leaves out; it is for the owner only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """How a validated copy of a table is made: of so many parts, under a schema or database.
+    """The instructions for a validated copy of a table: its place, its parts and its record.
 
-    Each part holds all rows of some units, so that parts are read side by side; Spark reads one
-    so, whose buckets are its parts. A copy of a table that names its unit and its rows, and of
-    which a few rows of a unit are looked at, is ordered, and read in one pass.
+    Each part contains all rows of some units, so that parts can be read in parallel. On Spark a
+    copy has one part, whose buckets are read in parallel. A copy is ordered, and read in one
+    pass, if the table names its unit and its rows and the rows of a unit are limited.
 
-    The ``mark`` is part of the tables' names, and the ``facts`` are written into a table beside
-    them: whose copy it is, and of what; and so are ``notes`` on who makes it. By the ``linked``
-    columns rows of other tables find their unit.
+    The ``mark`` is part of the tables' names. The ``facts`` are written into the record, a
+    small table next to the copy: to whom the copy belongs, and of what it is a copy. The
+    ``notes`` on who makes it are written there too. The ``linked`` columns are those by which
+    rows of other tables find their unit.
 
     Example:
         >>> import duckdb
@@ -89,17 +94,17 @@ class Preparation:
     notes: tuple[str, ...] = ()
 
     def steps(self, salt: bytes, run: Run) -> Iterator[CopyProgress]:
-        """Make the parts, one by one, under names that nothing has; else this fails.
+        """Make the parts one by one; fail if a table of that name exists.
 
-        What is written beside the copy comes first: where an engine has no transactions, and
-        the making is ended in the midst of it, the next one finds whose tables these are.
+        The record is written first. If the process is stopped on an engine without
+        transactions, the next run then knows to whom the tables belong.
 
-        Guarantee: each row of the copy follows from the rows of its own unit alone, a unit is
-        in one part, and the rows of an ordered copy lie in order: all of this was looked at
-        when it was made. Rows of a unit that its row key does not tell apart are ordered by
-        their other values, and of a unit that has one row one is kept, so that nobody's own
-        rows stop the copy. What fails here fails before the owner, whose data it is, and before
-        anything is asked.
+        Guarantee: each row of the copy is a function of the rows of its own unit, a unit is in
+        one part, and the rows of an ordered copy are stored in order. The last two are checked
+        after the copy is made. Rows of a unit with equal row keys are ordered by their other
+        values, and one row is kept of a unit that must have one row, so that the rows of one
+        person cannot make the copy fail. Errors are shown to the owner, who may see the data,
+        and occur before any question is asked.
         """
         yield CopyProgress(0, self.parts)
         found = run(types_of(self.dataset.location.table, self.dialect))
@@ -117,19 +122,19 @@ class Preparation:
             yield CopyProgress(part + 1, self.parts)
         if isinstance(self.dataset, Dataset) and self.parts > 1:
             [(twice,)] = run(count_split_units(self.dataset, self.tables, self.dialect))
-            self._assert(twice == 0, "a unit is in two of its parts", run)
+            self._assert(twice == 0, "a unit is in two parts", run)
         self._check_links(run)
 
     def _check_order(self, table: tuple[str, ...], run: Run) -> None:
-        """Refuse rows that are out of their place."""
+        """Raise an error if the rows of an ordered copy are not stored in order."""
         if not isinstance(self.dataset, Dataset) or not self.ordered:
             return
         if self.dialect.streams_copies:
             [(astray,)] = run(count_out_of_order(self.dataset, table, self.dialect))
-            self._assert(astray == 0, "its rows do not lie in order", run)
+            self._assert(astray == 0, "its rows are not stored in order", run)
 
     def _check_links(self, run: Run) -> None:
-        """Refuse keys of two units by which rows of other tables would count for both."""
+        """Refuse a linked key that two units share: linked rows would count for both."""
         if not isinstance(self.dataset, Dataset):
             return
         for key in self.linked:
@@ -139,52 +144,54 @@ class Preparation:
             if shared:
                 self.drop(run)
                 raise InvalidValue(
-                    f"{self.dataset.name}.{key} holds one value in rows of two units, and rows "
-                    "of other tables that are linked by it would count for both. Make its "
-                    "values unique; or declare one_row = true, where each unit has one row and "
-                    "no other column is linked: the copy then leaves such rows out."
+                    f"{self.dataset.name}.{key} has one value in rows of two units, so rows of "
+                    "other tables that are linked by it would count for both. Make its values "
+                    "unique. If each unit has one row and no other column is linked, you can "
+                    "declare one_row = true instead: the copy then leaves such rows out."
                 )
 
     def _assert(self, holds: bool, otherwise: str, run: Run) -> None:  # noqa: FBT001
         if not holds:
             self.drop(run)
-            raise InternalError(f"The copy of {self.dataset.name!r} is not used: {otherwise}.")
+            raise InternalError(
+                f"The copy of {self.dataset.name!r} was dropped, because {otherwise}."
+            )
 
     def left_out(self, run: Run) -> int:
-        """Count the rows that the copy leaves out, once it is made; their owner alone is told.
+        """Count the rows that the finished copy leaves out, an exact number for the owner only.
 
-        These are rows that name no unit; and of a table with one row for each unit all but
-        one of theirs, and those whose linked key a row of another unit holds.
+        These are rows without a unit. In a table with one row for each unit, these are also
+        all other rows of a unit, and rows whose linked key is in a row of another unit.
         """
         [(found,)] = run(rows_in([self.dataset.location.table], self.dialect))
         kept = sum(int(count) for (count,) in run(rows_in(self.tables, self.dialect)))
         return max(0, int(found) - kept)
 
     def drop(self, run: Run) -> None:
-        """Drop the copy, and at last what is written of it."""
+        """Drop the tables of the copy, and then its record."""
         for table in (*self.tables, self.copy.record):
             run(drop_table(table, self.dialect))
 
     @property
     def ordered(self) -> bool:
-        """Whether the copy says which of its unit's rows each row is."""
+        """Whether the copy has a column with the place of each row among its unit's rows."""
         return isinstance(self.dataset, Dataset) and keeps_order(self.dataset)
 
     @property
     def _unique(self) -> tuple[str, ...]:
-        """The columns of which the copy holds each value in one row."""
+        """The columns of which the copy contains each value in one row."""
         if not isinstance(self.dataset, Dataset):
             return ()
         return kept_unique(self.dataset, self.linked)
 
     @property
     def tables(self) -> tuple[tuple[str, ...], ...]:
-        """Where the parts are."""
+        """The tables of the parts."""
         return self.copy.tables
 
     @property
     def copy(self) -> ValidatedCopy:
-        """The copy, once it is made."""
+        """The description of the finished copy."""
         named, epoch = self.dataset.name, self.dataset.epoch
         parts = self.parts if isinstance(self.dataset, Dataset) else 1
         made = ValidatedCopy.of(named, self.where, parts, epoch, self.mark)
@@ -192,27 +199,27 @@ class Preparation:
 
     @property
     def prepared(self) -> Dataset | PublicTable:
-        """The table, with its copy."""
+        """The dataset or public table, with its copy."""
         return replace(self.dataset, copy=self.copy)
 
 
-# ------------------------------------------------------------------ left copies
-# Tables that are left of copies whose making was ended in the midst of it.
+# ------------------------------------------------------------------ abandoned copies
+# Tables of copies that were never finished.
 #
-# Where an engine has no transactions, a process that is killed leaves tables behind. They
-# hold people's rows, and nobody reads them. A making writes first who makes what, into a
-# table beside the copy; so the next making of the same table by the same project file knows
-# which tables are its own, and drops them. Copies of other project files stay, also where
-# these share the ledger.
+# On an engine without transactions, a process that is killed leaves tables behind. They contain
+# people's rows, and nobody reads them. Each run writes the record of its copy first, which says
+# who makes a copy of which table. So the next run for the same table and project file finds the
+# tables of earlier runs and drops them. Copies of other project files stay, even if these share
+# the ledger.
 
 MAKER_LINES = ("table: ", "maker: ")
-"""How the lines beside a copy begin that say of which table it is, and by which ledger."""
+"""Prefixes of the facts in a record that name the table and the ledger of a copy."""
 
 
 def drop_abandoned_copies(making: Preparation, run: Run) -> None:
-    """Drop the tables of other makings of the same table by the same file and ledger.
+    """Drop the tables of other copies of the same table by the same file and ledger.
 
-    Guarantee: what is dropped has a record of its own, which says that this file made it.
+    Guarantee: only copies are dropped whose own record says that this project file made them.
     """
     listed = [making.dialect.listed_table(row) for row in run(_listing(making))]
     whose = {fact for fact in making.facts if fact.startswith(MAKER_LINES)} | set(making.notes)
@@ -229,7 +236,7 @@ def _listing(making: Preparation) -> str:
 
 
 def _records(copy: ValidatedCopy, listed: Iterable[str]) -> list[str]:
-    """Names of records beside other copies of the same name and ledger, by their form alone."""
+    """Return the records of other copies of this table and ledger, by their names alone."""
     mine = copy.record[-1]
     known = re.fullmatch(r"(tacit_.+_)[0-9a-f]{8}([0-9a-f]{8})[0-9a-f]{12}", mine)
     if known is None:
@@ -240,7 +247,7 @@ def _records(copy: ValidatedCopy, listed: Iterable[str]) -> list[str]:
 
 
 def _drop(making: Preparation, record: str, run: Run, listed: Iterable[str]) -> None:
-    """Drop the parts of a making, and its record at last."""
+    """Drop the parts of a copy, and then its record."""
     parts = [name for name in listed if re.fullmatch(re.escape(record) + r"_\d+", name)]
     for name in (*parts, record):
         run(drop_table((*making.where, name), making.dialect))

@@ -1,6 +1,7 @@
-"""What each node of a bounded question means, in exact Python: slow, and right by reading.
+"""Reference semantics: the meaning of each node of a bounded plan, in exact Python.
 
-Truth has three values as in SQL: None is unknown. An engine is right where it agrees with this.
+The code is slow, and simple enough to be checked by reading it. Logic has three values as in
+SQL; None is unknown. An engine is correct if it agrees with this module.
 """
 
 from collections import Counter, defaultdict
@@ -37,13 +38,13 @@ from tacit.plan import steps as grid_steps
 from tacit.plan import tally as tallies
 
 Cell = bool | int | float | Decimal | str | date | None
-"""What a table holds."""
+"""A value that a table can contain."""
 
 Row = Mapping[str, Cell]
 
 
 def truth(condition: grid_steps.Condition, row: Row) -> bool | None:
-    """Whether ``condition`` holds for ``row``; None is unknown."""
+    """Return whether ``condition`` holds for ``row``; None is unknown."""
     match condition:
         case grid_steps.ConstantCondition(known):
             return known
@@ -80,7 +81,7 @@ def truth(condition: grid_steps.Condition, row: Row) -> bool | None:
 
 
 def steps(number: grid_steps.Steps, row: Row) -> int | None:
-    """How many steps ``number`` is for ``row``; None is NULL."""
+    """Return the value of ``number`` for ``row``, in grid steps; None is NULL."""
     match number:
         case grid_steps.WholeSteps(value):
             return value
@@ -112,7 +113,7 @@ def steps(number: grid_steps.Steps, row: Row) -> int | None:
 
 
 def _value(cell: Cell) -> Fraction | str | date | None:
-    """A cell as it is compared: numbers exactly, and NULL for what is no finite number."""
+    """Return a cell for comparisons: numbers are exact, and not finite numbers are NULL."""
     match cell:
         case None | str() | date():
             return cell
@@ -123,7 +124,7 @@ def _value(cell: Cell) -> Fraction | str | date | None:
 
 
 def _constant_value(kind: Kind, value: object) -> object:
-    """A constant as it is compared with a column: with floats, as the nearest float."""
+    """Return a constant for comparisons with a column; the nearest float for floats."""
     if isinstance(value, bool | int | Fraction):
         return Fraction(float(value)) if kind is Kind.FLOAT else Fraction(value)
     if kind is Kind.TIMESTAMP and isinstance(value, date):
@@ -147,12 +148,13 @@ def _not(value: bool | None) -> bool | None:  # noqa: FBT001
     return None if value is None else not value
 
 
-# ------------------------------------------------------------------ gathered
-# The rows of units, by their meaning: each is computed from one unit's own rows.
+# ------------------------------------------------------------------ per-unit aggregates
+# The meaning of a subquery that is grouped by unit: each row of its result is computed from the
+# rows of one unit.
 
 
 def aggregate_per_unit(relation: Gathered, rows: Iterable[Row]) -> list[Row]:
-    """What ``rows``, those of the relation's source, are gathered to."""
+    """Return the aggregates per unit of ``rows``, which are the rows of the source."""
     unit = relation.source.unit
     names = (unit, *relation.keys)
     groups: dict[tuple[Cell, ...], list[Row]] = defaultdict(list)
@@ -167,7 +169,7 @@ def aggregate_per_unit(relation: Gathered, rows: Iterable[Row]) -> list[Row]:
 
 
 def unit_aggregate(value: OfUnit, rows: Sequence[Row]) -> int | None:
-    """What ``value`` is for a unit that has ``rows``; None is NULL."""
+    """Return the aggregate ``value`` of the ``rows`` of one unit; None is NULL."""
     match value:
         case CountOf(condition, low, high):
             return min(max(sum(truth(condition, row) is True for row in rows), low), high)
@@ -185,19 +187,19 @@ def unit_aggregate(value: OfUnit, rows: Sequence[Row]) -> int | None:
 
 
 def _known_steps(number: grid_steps.Steps, rows: Sequence[Row]) -> list[int]:
-    """The numbers that are not NULL."""
+    """Return the values of ``number`` that are not NULL."""
     return [found for row in rows if (found := steps(number, row)) is not None]
 
 
-# ------------------------------------------------------------------ joined
-# The rows of joined tables, by their meaning: every pair whose columns are equal.
+# ------------------------------------------------------------------ joins
+# The meaning of a join: every pair of rows whose columns are equal.
 
 Tables = Mapping[tuple[str, ...], Sequence[Row]]
-"""Rows by the place of their table."""
+"""Rows by the location of their table."""
 
 
 def join_rows(source: Source, catalog: Catalog, tables: Tables) -> list[Row]:
-    """The rows of ``source``, with their columns called dataset.column."""
+    """Return the rows of ``source``, with columns named dataset.column."""
 
     def rows_of(name: str) -> list[Row]:
         rows = tables[catalog.table(name).location.table]
@@ -222,13 +224,13 @@ def join_rows(source: Source, catalog: Catalog, tables: Tables) -> list[Row]:
 
 
 def _partners(row: Row, beside: Beside, others: Sequence[Row]) -> list[Row]:
-    """The rows that belong beside ``row``."""
+    """Return the rows that the join matches with ``row``."""
     wanted = row[beside.left]
     return [other for other in others if wanted is not None and wanted == other[beside.right]]
 
 
 def _limit_fan_out(beside: Beside, rows: list[Row], catalog: Catalog) -> list[Row]:
-    """Of a public table, no more rows for a value of the column than are declared."""
+    """Return at most ``fan_out`` rows of a public table for each value of its column."""
     table = catalog.table(beside.dataset)
     if not isinstance(table, PublicTable):
         return rows
@@ -242,24 +244,24 @@ def _limit_fan_out(beside: Beside, rows: list[Row], catalog: Catalog) -> list[Ro
 
 
 # ------------------------------------------------------------------ reference
-# An engine that is slow and easy to read: the meaning of every bounded question.
+# The reference engine, whose answers define the meaning of bounded plans.
 
 
 class Reference:
-    """Runs bounded questions over rows in memory, in exact integers."""
+    """An engine that runs bounded plans over rows in memory, with exact integers."""
 
     def __init__(self, tables: dict[tuple[str, ...], Sequence[Row]]) -> None:
         self._tables = tables
 
     def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
-        """The secret answer to ``plan``."""
+        """Return the secret answer to ``plan``."""
         units = self._units(plan, catalog, salt)
         totals: dict[Group, list[int]] = {} if plan.keys else {(): [0] * len(plan.tallies)}
         leaves: list[Leaf] = []
-        told_by = [name for name, _ in row_keys(plan.source, catalog)]
+        row_key = [name for name, _ in row_keys(plan.source, catalog)]
         for unit, found in units.items():
             groups: dict[Group, list[Row]] = defaultdict(list)
-            for row in _first_rows(plan, salt, unit, found, told_by):
+            for row in _first_rows(plan, salt, unit, found, row_key):
                 group = _group(plan, row)
                 if group is not None:
                     groups[group].append(row)
@@ -276,12 +278,12 @@ class Reference:
         )
 
     def rows(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> Secret[UnitRows]:
-        """The secret rows that ``plan`` keeps."""
-        told_by = [name for name, _ in row_keys(plan.source, catalog)]
+        """Return the secret rows that ``plan`` keeps."""
+        row_key = [name for name, _ in row_keys(plan.source, catalog)]
         kept = [
             (unit, *(_tally(tally, [row], [row]) for tally in plan.tallies))
             for unit, found in self._units(plan, catalog, salt).items()
-            for row in _first_rows(plan, salt, unit, found, told_by)[: plan.max_rows]
+            for row in _first_rows(plan, salt, unit, found, row_key)[: plan.max_rows]
         ]
         units, *columns = list(zip(*kept, strict=True)) or [()] * (1 + len(plan.tallies))
         return Secret(sorted_rows(units, columns))
@@ -289,7 +291,7 @@ class Reference:
     def _units(
         self, plan: BoundedPlan, catalog: Catalog, salt: bytes
     ) -> dict[str | int, list[Row]]:
-        """The rows that count, by their units."""
+        """Return the rows that satisfy the conditions, by their units."""
         units: dict[str | int, list[Row]] = defaultdict(list)
         for row in join_rows(plan.source, catalog, self._tables):
             unit = row[plan.source.unit]
@@ -304,7 +306,7 @@ class Reference:
 
 
 def _rows_of_period(first: FirstPeriods, rows: list[Row]) -> list[Row]:
-    """The rows of one unit that are of the present period, where it is one of its first."""
+    """Return a unit's rows of the current period, if it is among the unit's first ones."""
     periods = sorted({str(_key(first.period, row)) for row in rows})
     if first.now not in periods[: first.most]:
         return []
@@ -312,7 +314,7 @@ def _rows_of_period(first: FirstPeriods, rows: list[Row]) -> list[Row]:
 
 
 def _is_in_fold(plan: BoundedPlan, salt: bytes, unit: Cell) -> bool:
-    """Whether a unit is of the part of all units that is asked about."""
+    """Return whether a unit belongs to the fold that the plan reads."""
     fold = plan.fold
     if fold is None:
         return True
@@ -321,7 +323,7 @@ def _is_in_fold(plan: BoundedPlan, salt: bytes, unit: Cell) -> bool:
 
 
 def _group(plan: BoundedPlan, row: Row) -> Group | None:
-    """The group that a row belongs to; None where it belongs to none."""
+    """Return the group of a row; None if it belongs to no group."""
     keys = [_key(key, row) for key in plan.keys]
     known = [
         name
@@ -332,7 +334,7 @@ def _group(plan: BoundedPlan, row: Row) -> Group | None:
 
 
 def _key(key: BoundedKey, row: Row) -> Key | None:
-    """What names the group of a row, public or not."""
+    """Return the key of a row's group, whether it is public or not."""
     match key:
         case CaseKey(_, whens, otherwise, _):
             return next((name for when, name in whens if truth(when, row)), otherwise)
@@ -351,12 +353,12 @@ def _key(key: BoundedKey, row: Row) -> Key | None:
 
 
 def _first_rows(
-    plan: BoundedPlan, salt: bytes, unit: str | int, rows: list[Row], told_by: list[str]
+    plan: BoundedPlan, salt: bytes, unit: str | int, rows: list[Row], row_key: list[str]
 ) -> list[Row]:
-    """The rows of one unit that are looked at, in their order."""
+    """Return the rows of one unit within its total limit, in the order of the hash."""
 
     def order(row: Row) -> tuple[int, tuple[tuple[bool, Key], ...]]:
-        own: list[Key | None] = [row[name] for name in told_by]  # type: ignore[misc]
+        own: list[Key | None] = [row[name] for name in row_key]  # type: ignore[misc]
         read = [_key(key, row) for key in plan.keys]
         read += [steps(number, row) for number in tallies.row_values(plan.tallies)]
         rest = tuple((part is None, 0 if part is None else part) for part in (*own, *read))
@@ -366,7 +368,7 @@ def _first_rows(
 
 
 def _leaves(plan: BoundedPlan, group: Group, kept: list[Row]) -> list[Leaf]:
-    """The cells that the kept rows fall into."""
+    """Return the tree leaves of the kept rows."""
     return [
         Leaf(place, group, cell, 1)
         for place, tally in enumerate(plan.tallies)
@@ -389,4 +391,4 @@ def _tally(tally: tallies.Tally, rows: list[Row], kept: list[Row]) -> int:
         case tallies.KeptTally(number, _, _):
             return sum(value for row in kept if (value := steps(number, row)) is not None)
         case tallies.TreeTally():
-            return 0  # its leaves are counted by themselves
+            return 0  # its leaves are counted separately

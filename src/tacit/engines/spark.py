@@ -1,4 +1,4 @@
-"""Spark: tables of a cluster, by a session of its own, classic or Connect."""
+"""The engine over Spark: tables of a cluster, in a session of its own, classic or Connect."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -42,28 +42,28 @@ SETTINGS: Mapping[str, str] = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.ansi.doubleQuotedIdentifiers": "false",
     "spark.sql.variable.substitute": "false",
-    # an ordered copy is known to be sorted, and read as its buckets lie
+    # Spark knows that an ordered copy is sorted, and reads its buckets in their order
     "spark.sql.legacy.bucketedTableScan.outputOrdering": "true",
     "spark.sql.sources.bucketing.autoBucketedScan.enabled": "false",
     "spark.sql.caseSensitive": "true",
     "spark.sql.session.timeZone": "UTC",
-    # a product of decimals is exact, or would fail: it never loses digits
+    # a product of decimals is exact or fails: it never loses digits
     "spark.sql.decimalOperations.allowPrecisionLoss": "false",
-    # (a * 0) * b stays as it is written: a * b, which it would become, may not fit
+    # (a * 0) * b must stay as it is written: after reordering, a * b may overflow
     "spark.sql.optimizer.excludedRules": (
         "org.apache.spark.sql.catalyst.optimizer.ReorderAssociativeOperator"
     ),
-    # a day before 1582 is the day that its file says; other modes move it, or fail on it
+    # a day before 1582 is read as it is stored; other modes shift it, or fail
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
     "spark.sql.avro.datetimeRebaseModeInRead": "CORRECTED",
-    # plans hold the salt, and the driver's pages show them
+    # plans contain the salt, and the web pages of the driver show plans
     "spark.sql.redaction.string.regex": "(?s).+",
 }
-"""What the session is set to: no text reaches the environment, and nothing is rounded."""
+"""Settings of the session: no substitution of variables in statements, and no rounding."""
 
 OTHER_MEANINGS = re.compile(r"spark\.sql\.legacy\..*|spark\.sql\.parser\.escapedStringLiterals")
-"""Names that bring back what statements meant in other versions."""
+"""Settings that restore the meaning that statements had in other versions."""
 
 TYPES: Types = {
     Kind.BOOLEAN: re.compile("boolean"),
@@ -74,23 +74,28 @@ TYPES: Types = {
     Kind.DATE: re.compile("date"),
     Kind.TIMESTAMP: re.compile("timestamp_ntz"),
 }
-"""No char(n) or varchar(n), which pad and cut; no collations but the binary one; no zones."""
+"""The supported types.
+
+char(n) and varchar(n) are missing, because they pad and truncate; so are all collations except
+the binary one, and types with time zones.
+"""
 
 CONNECT_PORT = 15002
-UNANSWERED = "The engine's Spark does not answer; look at its address and that it runs."
+UNANSWERED = "The engine's Spark does not answer. Check its address, and that it runs."
 
 LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-"""They write each error down, with the statement and the value of a row that it fell over."""
+"""Loggers of PySpark that record errors with the statement and a value of a row."""
 
 
 class Spark:
-    """An engine over a Spark session of its own, which it makes beside the owner's.
+    """An engine over Spark, with a session of its own in addition to the owner's.
 
-    It sees the tables of the catalogue, and not the temporary views of another session. A Spark
-    whose statements mean what they meant in another version is refused.
+    The session sees the tables of the catalogue, and not the temporary views of another
+    session. A Spark with settings of `OTHER_MEANINGS` is refused.
 
-    Guarantee: only statements that `tacit.engines.print` made are run; there is no Python on
-    the workers; what goes wrong has one text, since Spark's own may hold a value of a row.
+    Guarantee: only statements that `tacit.engines.print` built are run. No Python runs on
+    Spark's workers. All errors have one text, because Spark's own text may contain a value of a
+    row.
     """
 
     dialect = SPARK
@@ -100,27 +105,28 @@ class Spark:
     ) -> None:
         self._rehearsed = RehearsalCache()
         self._address = address
-        """Where its Connect server listens; None for a session in this process."""
+        """The address of the Connect server; None for a session in this process."""
         for name in LOGGERS:
             PySparkLogger.getLogger(name).disabled = True
         self._session: Any = session.newSession()
         for name in self._session.conf.getAll:
             if OTHER_MEANINGS.fullmatch(name):
                 raise InvalidValue(
-                    f"This Spark is set to mean what another version meant, by {name}; unset "
-                    "it where its sessions are set up."
+                    f"The setting {name} gives statements of this Spark the meaning of another "
+                    "version. Remove it from the configuration of Spark's sessions."
                 )
         for name, value in SETTINGS.items():
             self._session.conf.set(name, value)
 
     def check(self, catalog: Catalog) -> None:
-        """Refuse a catalogue whose tables are not there, or of other types; no row is read."""
+        """Refuse a catalogue with a missing table or other column types; no row is read."""
         for dataset in in_place(catalog):
             try:
                 types = self._look(columns(dataset.name, catalog, SPARK))
             except Exception as error:
                 raise InvalidValue(
-                    f"{dataset.name!r} has no table here with the columns declared."
+                    f"{dataset.name!r} has no table here with the declared columns. Correct "
+                    "the names of the table and its columns, or the address of the engine."
                 ) from error
             check_types(dataset, dict(zip(dataset.schema.names, types, strict=True)), TYPES)
         check_copies(catalog, SPARK, self._look, TYPES, Exception, self.write)
@@ -128,11 +134,11 @@ class Spark:
 
     @staticmethod
     def plain(catalog: Catalog) -> tuple[str, ...]:
-        """Why tables may not be served in place: none of Spark's may."""
+        """Return a refusal for each table: no table of Spark is served in place."""
         return plain_in_spark(catalog)
 
     def tables(self) -> tuple[tuple[str, ...], ...]:
-        """The names of all tables of its catalogue, part by part, but those of copies."""
+        """Return the names of all tables of the catalogue, as tuples, without copies."""
         try:
             found = [
                 (space.name, table.name)
@@ -145,42 +151,46 @@ class Spark:
         return tuple(sorted(found))
 
     def columns(self, table: tuple[str, ...]) -> tuple[Column, ...]:
-        """The columns of a table that can be asked about, by their types; no row is read."""
+        """Return the columns that questions can use, by their types; no row is read."""
         try:
             found = self._session.sql(everything(table, SPARK)).schema.fields
         except Exception as error:
-            raise InvalidValue(f"There is no table {'.'.join(table)!r} here.") from error
+            raise InvalidValue(
+                f"There is no table {'.'.join(table)!r} here. Correct its name."
+            ) from error
         return kinds({field.name: _type(field) for field in found}, TYPES)
 
     def identities(self, table: tuple[str, ...]) -> tuple[str, ...]:
-        """Which table of the catalogue this is, and where its files lie, as far as it tells."""
+        """Return the identities of a table: its name, and the folder of its files if known."""
         try:
             found = self._session.sql(
                 f"DESCRIBE TABLE EXTENDED {_quoted_name(table)}"
             ).collect()
         except Exception as error:
-            raise InvalidValue(f"There is no table {'.'.join(table)!r} here.") from error
-        told = {row[0]: row[1] for row in found}
-        name = [told.get(part) for part in ("Catalog", "Database", "Table")]
+            raise InvalidValue(
+                f"There is no table {'.'.join(table)!r} here. Correct its name."
+            ) from error
+        described = {row[0]: row[1] for row in found}
+        name = [described.get(part) for part in ("Catalog", "Database", "Table")]
         known = [identity("spark", *name)]
-        if told.get("Location"):
-            known.append(identity("path", str(told["Location"]).removeprefix("file:"), ""))
+        if described.get("Location"):
+            known.append(identity("path", str(described["Location"]).removeprefix("file:"), ""))
         return tuple(known)
 
     def close(self) -> None:
-        """Leave Connect; a session in this process goes with it, and others may use it."""
+        """Close a session of Connect; a session in this process stays, as others may use it."""
         if isinstance(self._session, ConnectSession):
             self._session.stop()
 
     def run(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> SecretTable:
-        """The secret answer to ``plan``."""
+        """Return the secret answer to ``plan``."""
         with self._reading(plan, catalog):
             return ask(plan, catalog, salt, SPARK, self._fetch)
 
     def rehearse(
         self, plan: BoundedPlan, catalog: Catalog, salt: bytes, *, rows: bool = False
     ) -> None:
-        """Refuse a plan whose statements Spark does not resolve; none is planned or run."""
+        """Refuse a plan whose statements Spark cannot resolve; none is planned or run."""
         texts = statements(plan, catalog, salt, SPARK, rows=rows)
         self._reach()
         try:
@@ -191,22 +201,23 @@ class Spark:
             raise cannot_run(plan) from error
 
     def rows(self, plan: BoundedPlan, catalog: Catalog, salt: bytes) -> Secret[UnitRows]:
-        """The secret rows that ``plan`` keeps; Spark hands on one partition at a time."""
+        """Return the secret rows that ``plan`` keeps; Spark sends one partition at a time."""
         with self._reading(plan, catalog):
             return ask_rows(plan, catalog, salt, SPARK, self._fetch_in_parts)
 
     def write(self, text: str) -> list[Any]:
-        """Run what makes or drops a copy, for its owner, who may read Spark's own errors."""
+        """Run a statement about a copy for its owner, who may see Spark's own errors."""
         found: list[Any] = self._session.sql(text).collect()
         return found
 
     @contextmanager
     def _reading(self, plan: BoundedPlan, catalog: Catalog) -> Iterator[None]:
-        """Tell an outage from a failure, where Spark does not resolve a statement.
+        """Distinguish an outage from a failure if Spark cannot resolve a statement's names.
 
-        Such a statement has read no row. Where one of its tables is gone, such as a copy that
-        its owner dropped, what is paid for waits for it. A statement whose files are gone while
-        it runs is a failure: it has read rows.
+        Such a statement has read no row. If one of its tables does not exist any more, such as
+        a copy that its owner dropped, that is an outage, and the paid question waits for the
+        table. If files are deleted while a statement runs, that is a failure, because it has
+        read rows.
         """
         try:
             yield
@@ -217,23 +228,23 @@ class Spark:
             raise
 
     def _resolves(self, plan: BoundedPlan, catalog: Catalog) -> bool:
-        """Whether the names of the tables of ``plan`` still stand for something."""
+        """Return whether the tables of ``plan`` still exist."""
         names = plan.source.datasets
         try:
             return resolve(catalog, names, SPARK, self._look, AnalysisException)
-        except Exception:  # noqa: BLE001 - of the network: then nobody knows
+        except Exception:  # noqa: BLE001 - a network error says nothing about tables
             return True
 
     def _look(self, text: str) -> list[str]:
         return [_type(field) for field in self._session.sql(text).schema.fields]
 
     def _reach(self) -> None:
-        """Refuse to ask a Connect server where nobody listens."""
+        """Raise `EngineUnreachable` if no Connect server listens at the address."""
         if self._address is not None:
             try:
                 _check_listening(self._address)
             except OSError as error:
-                # no statement was sent: no row can be the cause
+                # no statement was sent, so no row can be the cause
                 raise EngineUnreachable("Spark cannot be reached.") from error
 
     def _fetch_in_parts(self, text: str) -> Iterator[list[Any]]:
@@ -250,13 +261,13 @@ class Spark:
         try:
             found: list[Any] = self._session.sql(text).collect()
         except Exception as error:
-            # of Spark, of the bridge to it, or of the network: there is no tree of them
+            # errors of Spark, of its bridge and of the network have no common base class
             raise InternalError("The engine failed.") from error
         return found
 
 
 def open_spark(address: str) -> Spark:
-    """The Spark at ``address``: sc:// of Connect, or the master of a cluster."""
+    """Return the engine at ``address``: sc:// for Connect, or the master of a cluster."""
     try:
         if address.startswith("sc://"):
             _check_listening(address)
@@ -264,39 +275,39 @@ def open_spark(address: str) -> Spark:
         return Spark(SparkSession.builder.master(address).appName("tacit").getOrCreate())
     except InvalidValue:
         raise
-    except Exception:  # noqa: BLE001 - its words may hold the address, and so a token
-        told = InvalidValue(UNANSWERED)
-    raise told
+    except Exception:  # noqa: BLE001 - its text may contain the address, and so a token
+        unanswered = InvalidValue(UNANSWERED)
+    raise unanswered
 
 
 def _check_listening(address: str) -> None:
-    """Fail at once where nobody listens; Connect itself tries again for minutes."""
+    """Raise `OSError` at once if no server listens; Connect itself retries for minutes."""
     split = urlsplit(address)
     with create_connection((split.hostname or "", split.port or CONNECT_PORT), timeout=10):
         pass
 
 
 def _quoted_name(table: tuple[str, ...]) -> str:
-    """A table's name as Spark reads it, whatever stands in it."""
+    """Return a table's name as quoted identifiers of Spark, whatever it contains."""
     return ".".join("`" + part.replace("`", "``") + "`" for part in table)
 
 
 def _type(field: StructField) -> str:
-    """The type of a column; Spark calls char(n) a string, and says beside it what it is."""
+    """Return the type of a column; Spark reports char(n) only in a column's metadata."""
     said: str = field.metadata.get("__CHAR_VARCHAR_TYPE_STRING", field.dataType.simpleString())
     return said
 
 
 # ------------------------------------------------------------------ spark owner
-# Spark as the owner of the tables: to make and drop copies, and nothing else.
+# Spark with the owner's rights: to make and drop copies, and for nothing else.
 
 
 @contextmanager
 def spark_owner(address: str, database: str) -> Iterator[Run]:
-    """Runs statements at ``address``, in a session that is set as those that answer are.
+    """Yield a function that runs statements at ``address``, with the settings of `Spark`.
 
-    Guarantee: a copy is made by the arithmetic that questions are answered by. Spark has no
-    transactions: what was begun and failed is made anew by the next attempt.
+    Guarantee: a copy is made with the same arithmetic as answers. Spark has no transactions: a
+    copy that was begun and failed is made again by the next attempt.
     """
     spark = open_spark(address)
     try:
@@ -304,10 +315,10 @@ def spark_owner(address: str, database: str) -> Iterator[Run]:
         yield spark.write
     except TacitError:
         raise
-    except Exception as error:  # of Spark, of the bridge to it, or of the network
+    except Exception as error:  # an error of Spark, its bridge or the network
         raise InvalidValue(
-            f"Spark failed, by a {type(error).__name__}; look at the address, and that it may "
-            "read the table, and create tables where the copy shall lie."
+            f"Spark failed with {type(error).__name__}. Check the address, and that the user "
+            "may read the table and create tables in the database of the copy."
         ) from error
     finally:
         spark.close()

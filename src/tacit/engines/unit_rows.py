@@ -1,23 +1,22 @@
-"""Rows that a fit reads again and again, in blocks of whole units: memory has a fixed bound.
+"""Rows that a fit reads many times, in blocks of whole units and with bounded memory.
 
-A fit on rows must not fail by how many there are. Whether 5,000,001 rows are too many is an
-exact answer about a number that nobody paid for, and a process that runs out of memory tells
-the same more roughly. So nothing here counts rows against a cap. An engine writes the rows that
-a plan keeps, one part after the other, and whoever computes with them reads blocks of a public
-size:
+A fit on rows must not fail because of the number of rows. "5,000,001 rows are too many" would
+be an exact answer about a number that nobody paid for, and a process that runs out of memory
+reveals nearly the same. So nothing here limits the number of rows. An engine writes the rows
+that a plan keeps, part by part, and a solver reads them in blocks of a public size:
 
-- a row is a unit's number and one 64-bit integer for each tally. The number is found from
-  what an engine hands on for the unit, which has a fixed size and tells any two units apart:
-  a number of the engine's own, or a digest (`tacit.engines.print.statement`). It never
-  becomes text or a float of NumPy. Text of NumPy loses NULs at its end, and each of its
-  entries is as long as the longest; a float holds 53 bits. Either makes one unit of two,
-  which are then clipped together, so that one of them moves a sum by more than its reach;
-- the rows of a unit stand together, ordered by their integers. A sum of floats depends on the
-  order of its terms, so the order must be a function of the unit's own rows: an engine that
-  hands on rows in the order in which it found them may round one unit by another one's;
-- a block holds whole units, so that what is computed of a unit is computed in one place;
-- beyond `IN_MEMORY` bytes the rows go to a file without a name, which ends with the process. It
-  is read, and not mapped: limits on a worker's address space do not grow with the table.
+- A row is a unit's number and one 64-bit integer for each tally. The number is computed from
+  the mark that the engine returns for a unit: the engine's own number, or a digest
+  (`tacit.engines.print.statement`). A mark has a fixed size, and two units have different
+  marks. It never becomes a text or a float of NumPy: a NumPy text loses trailing NULs, and each
+  entry is as long as the longest one; a float has 53 bits. Either could merge two units, which
+  would be clipped together, so that one unit changes a sum by more than its sensitivity.
+- The rows of a unit are next to each other, ordered by their integers. A sum of floats depends
+  on the order of its terms, so the order must be a function of the unit's own rows. With rows
+  in the order in which an engine found them, the rounding of one unit could depend on another.
+- A block contains whole units, so that one unit is processed at one place.
+- Above `IN_MEMORY` bytes, rows are written to a file without a name, which disappears with the
+  process. It is read and not memory-mapped, so that a worker's address space can be limited.
 """
 
 from array import array
@@ -35,22 +34,22 @@ from tacit.errors import InternalError
 from tacit.noise import Integers
 
 IN_MEMORY = 2**26
-"""Bytes of rows that are kept in memory; beyond them, all are in a file."""
+"""The largest number of bytes in memory; above it, all rows are in a file."""
 
 BLOCK_ENTRIES = 2**21
-"""Numbers that one block gives rise to: 16 MB of floats, however many columns there are."""
+"""Numbers that are computed from one block: 16 MB of floats, for any number of columns."""
 
 PART = 2**16
-"""Rows that are taken from an engine at a time."""
+"""The number of rows that are fetched from an engine at a time."""
 
 NAMES = frozenset({bytes, int, str})
-"""What names a unit in Python: types of which equal objects are the same name."""
+"""Types of units' marks in Python: equal objects of these types are the same mark."""
 
 Unit = bytes | int | str
 
 
 class UnitRows:
-    """Rows of integers, whose first column numbers the unit, to be read in blocks.
+    """Rows of integers that are read in blocks; the first column is the unit's number.
 
     Example:
         >>> rows = UnitRows(1)
@@ -70,7 +69,7 @@ class UnitRows:
 
     @classmethod
     def of(cls, matrix: Integers) -> Self:
-        """Take a matrix of rows whose first column is the unit, in order."""
+        """Build from a sorted matrix of rows whose first column is the unit."""
         found = cls(matrix.shape[1] - 1)
         found.add(matrix[:, 0], matrix[:, 1:].T)
         return found
@@ -78,14 +77,14 @@ class UnitRows:
     def add(
         self, units: Integers | Sequence[Unit], columns: Iterable[Integers | Sequence[int]]
     ) -> None:
-        """Add rows by their columns, in the order that the whole has.
+        """Add rows, given by columns, after the rows of earlier calls.
 
-        Equal units stand together, also across calls. Units are an array of 64-bit integers, or
-        a sequence of Python's own names, which are compared as they are.
+        Rows of one unit must be next to each other, also across calls. Units are an array of
+        64-bit integers, or a sequence of Python objects, which are compared exactly.
 
         Raises:
-            InternalError: What is handed in has a type that may take two names for one, or that
-                rounds a number. It is a fact of a statement's types, and not of a row.
+            InternalError: A type could merge two units or round a number. This depends on the
+                types of a statement, and not on a row.
         """
         if not len(units):
             return
@@ -104,8 +103,8 @@ class UnitRows:
     def blocks(self, entries: int = 1) -> Iterator[Integers]:
         """Read all rows, in blocks of whole units.
 
-        ``entries`` is how many numbers each row gives rise to where it is used. A block has as
-        many rows as give `BLOCK_ENTRIES` of them, and at least those of one unit.
+        ``entries`` is how many numbers the caller computes from each row. A block has so many
+        rows that about `BLOCK_ENTRIES` numbers are computed, and at least the rows of one unit.
         """
         size = max(1, BLOCK_ENTRIES // max(1, entries, self._width))
         if self._file is not None:
@@ -121,17 +120,17 @@ class UnitRows:
                 start = end
 
     def _spill(self) -> None:
-        """Write what is in memory to the file."""
+        """Write the rows in memory to the file."""
         if self._file is None:
-            self._file = TemporaryFile(prefix="tacit-rows-", buffering=0)  # noqa: SIM115 - it is kept
+            self._file = TemporaryFile(prefix="tacit-rows-", buffering=0)  # noqa: SIM115 - stays open
         for part in self._parts:
             left = memoryview(part.tobytes())
-            while left:  # a raw file may take a part of what it is given
+            while left:  # a raw file may write only a part of it
                 left = left[self._file.write(left) :]
         self._parts, self._held = [], 0
 
     def _read(self, size: int) -> Iterator[Integers]:
-        """Read blocks from the file; the rows of a unit that goes on are left to the next."""
+        """Read blocks from the file; rows of an incomplete unit are kept for the next block."""
         place, kept = 0, np.empty((0, self._width), dtype=np.int64)
         while True:
             read = self._rows_at(place, size)
@@ -139,7 +138,7 @@ class UnitRows:
             found = np.concatenate([kept, read])
             if not len(read):
                 break
-            # where the last unit of what was read begins
+            # the position where the last unit begins, which may continue in the next part
             cut = int(np.searchsorted(found[:, 0], found[-1, 0], side="left"))
             if cut:
                 yield found[:cut]
@@ -148,7 +147,7 @@ class UnitRows:
             yield kept
 
     def _rows_at(self, place: int, size: int) -> Integers:
-        """Read at most ``size`` rows, from a place on."""
+        """Read at most ``size`` rows, beginning with row ``place``."""
         row = 8 * self._width
         self._file.seek(place * row)
         found = bytearray()
@@ -160,14 +159,14 @@ class UnitRows:
         return np.frombuffer(bytes(found), dtype=np.int64).reshape(-1, self._width)
 
     def __del__(self) -> None:
-        """Let go of the file, which has no name."""
+        """Close the file, which has no name and disappears."""
         with suppress(AttributeError, OSError):
             if self._file is not None:
                 self._file.close()
 
 
 def sorted_rows(units: Sequence[Unit], columns: Sequence[Sequence[int]]) -> UnitRows:
-    """The rows of an engine that cannot sort: by unit, and then by their integers."""
+    """Return rows sorted by unit and then by their integers, for an unsorted source."""
     found = UnitRows(len(columns))
     if not len(units):
         return found
@@ -180,14 +179,14 @@ def sorted_rows(units: Sequence[Unit], columns: Sequence[Sequence[int]]) -> Unit
 
 
 def _changes_before(units: Integers | Sequence[Unit]) -> Integers:
-    """How often the unit has changed up to each row, from 0 on; names are compared exactly."""
+    """Return for each row how often the unit has changed so far; units are compared exactly."""
     changes: NDArray[np.bool_]
     if isinstance(units, np.ndarray):
         whole = _integers(units)
         changes = np.asarray(whole[1:] != whole[:-1])
     else:
         if not NAMES.issuperset(map(type, units)):
-            raise InternalError("A unit is named by what cannot be compared exactly.")
+            raise InternalError("The type of a unit's mark cannot be compared exactly.")
         pairs = map(ne, islice(units, 1, None), units)
         changes = np.fromiter(pairs, dtype=np.bool_, count=len(units) - 1)
     found = np.zeros(len(units), dtype=np.int64)
@@ -196,10 +195,10 @@ def _changes_before(units: Integers | Sequence[Unit]) -> Integers:
 
 
 def _integers(values: Integers | Sequence[int]) -> Integers:
-    """Numbers that are 64-bit integers already; any other type would have to be rounded."""
+    """Return 64-bit integers as an array; refuse other types, which would be rounded."""
     if not isinstance(values, np.ndarray):
-        # an array of Python's takes no float, and no integer that does not fit
+        # Python's array refuses floats, and integers that do not fit
         return np.frombuffer(array("q", values), dtype=np.int64)
     if values.dtype != np.int64:
-        raise InternalError("A column of a fit is not of 64-bit integers.")
+        raise InternalError("A column of a fit does not consist of 64-bit integers.")
     return values

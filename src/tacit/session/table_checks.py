@@ -173,7 +173,8 @@ def unit_in(name: str, facts: tuple[str, ...]) -> str | None:
 # and then a paid question tells that this person is there. All of it can be copied.
 
 COMPUTES = re.compile(
-    r" is (not a base table|a view|a foreign table)| has (row-level security|a generated column)"
+    r" is (not a base table|a view|a foreign table)"
+    r"| has (row-level security|a generated column)"
 )
 """Reasons of `tacit.engines.storage_rules` that concern every session."""
 
