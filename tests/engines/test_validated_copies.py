@@ -149,7 +149,7 @@ def test_what_postgresql_cannot_cast_for_every_value_is_told_to_the_owner(
     postgres: Run,
 ) -> None:
     postgres("CREATE TABLE t AS SELECT 1::bigint AS who, 'x'::text AS x")
-    with pytest.raises(InvalidValue, match="x is text in the table and date in the dataset"):
+    with pytest.raises(InvalidValue, match="The type of x is text in the table and date in"):
         copied(postgres, dataset(column(Kind.DATE)), POSTGRES, "public")
 
 

@@ -1,1 +1,1 @@
-"""Bounded questions as SQL, printed from the plan; the analyst's text never comes here."""
+"""SQL statements for bounded plans. They are printed from the plan, never from user text."""

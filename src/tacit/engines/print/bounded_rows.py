@@ -1,4 +1,9 @@
-"""The rows of the present period, of units for which it is one of their first."""
+"""Relations that bound the rows of each unit, and what the rows add to their groups.
+
+A statement is a chain of relations. First come the rows that satisfy the conditions, with their
+unit, their group keys and the values that tallies need. Then the rows of each unit are limited.
+At last each row, or each unit, adds a bounded amount to each of its groups.
+"""
 
 from dataclasses import replace
 
@@ -49,8 +54,11 @@ SEEN_SO_FAR, NOW = "tacit_seen_so_far", "tacit_now"
 
 
 def rows_of_period(first: FirstPeriods, below: str) -> dict[str, exp.Query]:
-    """The relations above ``below``, where rows have a period, of which the last has them."""
-    # a period is the text of a day, so that its order is that of time
+    """Return relations above ``below`` that keep the rows of the current period.
+
+    A row is kept if this period is among the first ``first.most`` periods of its unit.
+    """
+    # a period is the text of its first day, so that texts are ordered like time
     order = exp.Order(expressions=[exp.Ordered(this=build.column(PERIOD))])
     rank = exp.Window(this=exp.DenseRank(), partition_by=[build.column(UNIT)], order=order)
     return {
@@ -64,14 +72,14 @@ def rows_of_period(first: FirstPeriods, below: str) -> dict[str, exp.Query]:
 
 
 # ------------------------------------------------------------------ bounded rows
-# The rows of a question with their unit, keys and values, and at most so many of each unit.
+# The rows of a question with their unit, keys and values, limited to the first of each unit.
 
 ROWS, MIXED, GROUPED = "tacit_rows", "tacit_mixed", "tacit_grouped"
 MIX, PARTS = "tacit_mix", "tacit_parts"
 
 
 def bounded_rows(rows_of: RowContext) -> Relations:
-    """The relations of which the last holds the rows that count, at most so many of a unit."""
+    """Return relations of which the last one has the rows that count, limited per unit."""
     plan, catalog = rows_of.plan, rows_of.catalog
     copy = copy_to_read(plan, catalog) if rows_of.use_copy else None
     if copy is None:
@@ -87,7 +95,10 @@ def bounded_rows(rows_of: RowContext) -> Relations:
 
 
 def _rows(rows_of: RowContext, level: str, whole: RowContext) -> Relations:
-    """Of one table: the question's own, or a part of its copy; ``whole`` says which."""
+    """Return the relations for one table, which may be a part of a copy.
+
+    ``whole`` is the context of the whole question, which says whether a copy is read.
+    """
     plan, catalog, placed = rows_of.plan, rows_of.catalog, whole.copied
     made = rows(plan.source, catalog, rows_of.dialect, level)
     used = plan.condition, plan.keys, plan.tallies, plan.first_periods
@@ -100,7 +111,7 @@ def _rows(rows_of: RowContext, level: str, whole: RowContext) -> Relations:
         return made | _rows_in_groups(whole, list(made)[-1], level)
     first, *rest = whole.row_order
     if not placed:
-        # once, and not in every function of the rows before
+        # compute the hash once, not in each window function
         mixed_rows = build.select_from(list(made)[-1], exp.Star(), build.alias(first, MIX))
         made[f"{MIXED}{level}"], first = mixed_rows, build.column(MIX)
     order = RowOrder(() if whole.streamed else (first, *rest), whole.number)
@@ -110,7 +121,7 @@ def _rows(rows_of: RowContext, level: str, whole: RowContext) -> Relations:
 
 
 def _lagged_columns(rows_of: RowContext) -> list[str]:
-    """The columns that are needed of the rows before each one."""
+    """Return the columns whose values in the preceding rows are needed."""
     added_up = [
         name
         for tally in rows_of.plan.tallies
@@ -122,7 +133,7 @@ def _lagged_columns(rows_of: RowContext) -> list[str]:
 
 
 def _rows_in_groups(rows_of: RowContext, below: str, level: str) -> Relations:
-    """The rows that are in a group of the answer, and any that is out of its place."""
+    """Return the relation of rows in a group of the answer, and of rows out of order."""
     keys, dialect = rows_of.plan.keys, rows_of.dialect
     inside = [is_group(key, f"k{at}", dialect) for at, key in enumerate(keys)]
     if not inside:
@@ -134,7 +145,7 @@ def _rows_in_groups(rows_of: RowContext, below: str, level: str) -> Relations:
 
 
 def _select_rows(rows_of: RowContext, source: str, *, placed: bool) -> exp.Select:
-    """The rows that count, with their unit, their keys and what their tallies need of them."""
+    """Return the rows that count, with their unit, keys and the values that tallies need."""
     plan = rows_of.plan
     values = [build.alias(steps(number), name) for number, name in rows_of.values.items()]
     dialect, unit = rows_of.dialect, build.column(plan.source.unit)
@@ -149,7 +160,7 @@ def _select_rows(rows_of: RowContext, source: str, *, placed: bool) -> exp.Selec
         place_name = f"{plan.source.dataset}.{PLACE}"
         values.append(build.alias(build.column(place_name), PLACE))
         if rows_of.all_count:
-            # the first in all are the first of those that count: the others are left out early
+            # no condition removes rows, so rows after the limit can be left out early
             most = build.literal(plan.max_rows_in_all)
             where.append(exp.LTE(this=build.column(place_name), expression=most))
     else:
@@ -166,7 +177,7 @@ def _select_rows(rows_of: RowContext, source: str, *, placed: bool) -> exp.Selec
 
 
 def _is_in_fold(rows_of: RowContext, fold: Fold) -> exp.Expr:
-    """Whether the unit of a row is of that part of all units."""
+    """Return the condition that the unit of a row is in a fold, or outside of it."""
     unit = (rows_of.plan.source.unit, rows_of.unit_part[1])
     mix = build.paren(hash_columns(fold_salt(rows_of.salt), [unit], rows_of.dialect))
     compared = exp.NEQ if fold.outside else exp.EQ
@@ -175,14 +186,14 @@ def _is_in_fold(rows_of: RowContext, fold: Fold) -> exp.Expr:
 
 
 def is_added_up(tally: Tally) -> bool:
-    """Whether values of the rows before are needed, and not only their number."""
+    """Return whether a tally needs values of the preceding rows, and not only their number."""
     if isinstance(tally, RowTally):
         return tally.condition != ConstantCondition(True)
     return isinstance(tally, TotalTally)
 
 
 def with_table(catalog: Catalog, name: str, table: tuple[str, ...]) -> Catalog:
-    """The catalogue, where a dataset is one of the tables of its ordered copy."""
+    """Return the catalogue with one table of an ordered copy in place of the dataset."""
     dataset = catalog.dataset(name)
     placed = Schema((*dataset.schema.columns, Column(PLACE, Kind.INTEGER)))
     part = replace(
@@ -193,18 +204,20 @@ def with_table(catalog: Catalog, name: str, table: tuple[str, ...]) -> Catalog:
 
 
 # ------------------------------------------------------------------ by row
-# What each row adds to its group by itself, given the few of its unit before it.
+# The contribution of each row to its group, computed from the row and the few preceding rows of
+# its unit: the amount by which the row changes the clamped sum of its unit. The contributions
+# of a unit's rows therefore add up to the clamped sum, without a GROUP BY unit.
 
 SAME = "tacit_same"
 BESIDE, ADDED = "tacit_beside", "tacit_added"
 EARLIER = "tacit_earlier"
-"""How many rows of the unit before this one are in its group."""
+"""The number of preceding rows of the same unit and group."""
 
 
 def added_by_row(rows_of: RowContext, below: str) -> dict[str, exp.Select]:
-    """The relations of which the last has what each kept row adds, as t0, t1 and so on.
+    """Return relations of which the last one has the contribution of each kept row.
 
-    Each adds what it moves the clamped sum of its unit by, so that they add up to that.
+    The contribution to each tally is a column t0, t1 and so on.
     """
     back = (rows_of.plan.max_rows_in_all or 1) - 1
     marked = build.select_from(below)
@@ -229,7 +242,7 @@ def added_by_row(rows_of: RowContext, below: str) -> dict[str, exp.Select]:
 
 
 def _select_added(rows_of: RowContext, below: str, tallies: list[exp.Expr]) -> exp.Select:
-    """What rows add to their groups, beside what trees and the order need of each."""
+    """Return the contributions of rows, with columns for trees and the check of order."""
     names = map(build.column, rows_of.key_names)
     trees = [tally for tally in rows_of.plan.tallies if isinstance(tally, TreeTally)]
     cells = list(dict.fromkeys(map(rows_of.value, trees)))
@@ -239,7 +252,7 @@ def _select_added(rows_of: RowContext, below: str, tallies: list[exp.Expr]) -> e
 
 
 def _same_group_flag(rows_of: RowContext, step: int) -> exp.Expr:
-    """1 where the row so many before is of the same unit and group."""
+    """Return 1 if the row ``step`` rows before has the same unit and group, otherwise 0."""
     names = rows_of.key_names if rows_of.number else [UNIT, *rows_of.key_names]
     equal: list[exp.Expr] = [
         exp.EQ(this=build.column(lagged_name(name, step)), expression=build.column(name))
@@ -288,13 +301,13 @@ def _row_contribution(rows_of: RowContext, tally: Tally, place: int) -> exp.Expr
             moved = exp.Sub(
                 this=_clamp_sum(now, low, high), expression=_clamp_sum(earlier, low, high)
             )
-            # one value is inside, as many as the limit are
+            # the first value of a unit is within the bounds of the sum
             alone = exp.EQ(this=build.column(EARLIER), expression=build.literal(0))
             return build.choose([(alone, rows_of.value(tally))], build.paren(moved))
 
 
 def _clamp_sum(total: exp.Expr, low: int, high: int) -> exp.Expr:
-    """A sum, clamped; where an end is 0 no value is beyond it, nor is their sum."""
+    """Return a clamped sum; if a bound is 0, no value and no sum can be outside of it."""
     pairs: list[tuple[exp.Expr, exp.Expr]] = []
     if high:
         pairs.append((exp.GT(this=total, expression=build.literal(high)), build.literal(high)))
@@ -304,16 +317,17 @@ def _clamp_sum(total: exp.Expr, low: int, high: int) -> exp.Expr:
 
 
 # ------------------------------------------------------------------ by unit
-# What each unit adds to each of its groups: its rows there are grouped first.
+# The contribution of each unit to each of its groups: rows are grouped by unit and group first.
 
 RANKED, UNITS, CHOSEN = "tacit_ranked", "tacit_units", "tacit_chosen"
 ROW_RANK, GROUP_RANK = "tacit_row", "tacit_group"
 
 
 def added_by_unit(rows_of: RowContext, below: str) -> Relations:
-    """The relations of which the last has what each unit adds to a group, as t0, t1 and so on.
+    """Return relations of which the last one has the contribution of each unit to a group.
 
-    Where a unit can be in more groups than it keeps, it has their places among its own.
+    The contribution to each tally is a column t0, t1 and so on. If a unit can be in more groups
+    than its limit, the groups of a unit are ranked.
     """
     plan = rows_of.plan
     made: Relations = {}
@@ -327,19 +341,19 @@ def added_by_unit(rows_of: RowContext, below: str) -> Relations:
 
 
 def ranked_rows(rows_of: RowContext, below: str) -> exp.Select:
-    """The rows, with their place among those of their unit in their group."""
+    """Return the rows with their rank among the rows of the same unit and group."""
     names = rows_of.key_names
     rank = _rank(exp.RowNumber(), [UNIT, *names], rows_of.row_order)
     query = build.select_from(below, exp.Star(), build.alias(rank, ROW_RANK))
     if any(isinstance(tally, TreeTally) for tally in rows_of.plan.tallies):
-        # the rows of a group share its place among those of their unit
+        # all rows of a group have the rank of the group among the unit's groups
         rank = _rank(exp.DenseRank(), [UNIT], rows_of.group_order)
         query = query.select(build.alias(rank, GROUP_RANK), copy=False)
     return query
 
 
 def _units(rows_of: RowContext, source: str) -> exp.Select:
-    """What each unit adds to each of its groups, clamped."""
+    """Return the clamped contribution of each unit to each of its groups."""
     plan, names = rows_of.plan, rows_of.key_names
     tallies = [
         build.alias(build.cast(_unit_contribution(rows_of, tally), "BIGINT"), f"t{place}")
@@ -352,7 +366,7 @@ def _units(rows_of: RowContext, source: str) -> exp.Select:
 
 
 def _rank(rank: exp.Expr, partition: list[str], order: tuple[exp.Expr, ...]) -> exp.Expr:
-    """The place of a row in its part, in that order."""
+    """Return a ranking window function over a partition, in the given order."""
     ordered = exp.Order(expressions=[exp.Ordered(this=part) for part in order])
     return exp.Window(
         this=rank, partition_by=[build.column(name) for name in partition], order=ordered
@@ -360,7 +374,7 @@ def _rank(rank: exp.Expr, partition: list[str], order: tuple[exp.Expr, ...]) -> 
 
 
 def _unit_contribution(rows_of: RowContext, tally: Tally) -> exp.Expr:
-    """What a unit adds to a group, by its rows there."""
+    """Return the contribution of a unit to a group, as an aggregate of its rows there."""
     value, max_rows = rows_of.value(tally), rows_of.plan.max_rows
     match tally:
         case UnitTally():

@@ -1,4 +1,4 @@
-"""The statements that make a validated copy of a table, and look whether it is one."""
+"""The statements that make a validated copy of a table, and that check the copy."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,19 +15,19 @@ from tacit.engines.print.validated_columns import TEXT_BYTES, cast_to_declared, 
 from tacit.errors import InvalidValue
 
 SEEN = "tacit_seen"
-"""What is seen of the rows around one: its number among them, or how many they are."""
+"""The column for a window function: the number of a row, or the number of rows."""
 
 FACT = "fact"
-"""The column of the table beside a copy that says what it is a copy of."""
+"""The column of a copy's record, which names the table that was copied."""
 
 
 @dataclass(frozen=True, slots=True)
 class CopiedRows:
-    """What the rows of a copy are made from.
+    """The rows of a copy, as a query over the table that is copied.
 
-    Its ``types`` are those of the columns of the table that is copied, by how its engine
-    describes them. Each value of the ``unique`` columns, of which the unit's is the first,
-    is copied in one row at most.
+    ``types`` are the types of the table's columns, as the engine reports them. A value of one
+    of the ``unique`` columns is copied in at most one row. The first of these columns is the
+    unit.
     """
 
     table: Dataset | PublicTable
@@ -38,12 +38,12 @@ class CopiedRows:
     unique: tuple[str, ...] = ()
 
     def part(self, number: int, salt: bytes) -> exp.Select:
-        """The rows of one part of the units, those of a unit together and in order.
+        """Return the rows of one part; the rows of a unit are next to each other and in order.
 
-        Guarantee: what is copied of a row, its part, and its place among those of its unit are
-        functions of its unit's own rows. Rows that name no unit are left out. Where a unit has
-        one row, which one is a function of its own rows too; and where two of these rows share
-        another unique value, both are left out.
+        Guarantee: the copied values of a row, its part, and its place among the rows of its
+        unit are functions of its unit's own rows. Rows without a unit are left out. If one row
+        is kept of each unit, the choice is a function of the unit's own rows too. If two of the
+        kept rows share another unique value, both are left out.
         """
         names = list(map(build.column, self.table.schema.names))
         if not isinstance(self.table, Dataset):
@@ -60,18 +60,19 @@ class CopiedRows:
             wanted.append(exp.EQ(this=share, expression=build.literal(number)))
         rows = exp.select(*names).from_(self._one_each(salt)).where(*wanted)
         if not self.dialect.orders_copies:
-            return rows  # they are sorted as they are written
+            return rows  # the engine sorts them when it writes the table
         by = [_bytewise(leading, self.dialect), *([build.column(PLACE)] if ordered else [])]
         return rows.order_by(*by)
 
     @property
     def _validated(self) -> exp.Subquery:
-        """All rows of the table, of whose values none is as the table may hold it."""
+        """All rows of the table, with validated values of the declared types."""
         cells, checked = [], []
         for each in self.table.schema.columns:
             if each.name not in self.types:
                 raise InvalidValue(
-                    f"{self.table.name!r} has no column {each.name!r} where it lives."
+                    f"The table of {self.table.name!r} has no column {each.name!r}. Correct "
+                    "the name of the column, or remove it from the declaration."
                 )
             name = build.identifier(each.name)
             cells.append(
@@ -84,10 +85,11 @@ class CopiedRows:
         return exp.select(*checked).from_(rows.subquery("tacit_typed")).subquery("tacit_valid")
 
     def _one_each(self, salt: bytes) -> exp.Subquery:
-        """The valid rows; of the unique columns' values, none in two of them.
+        """Return the valid rows, in which no unique column has a value twice.
 
-        The unit's rows come first: only the one row that is kept of a unit has a key that
-        another's may equal, so that a unit takes one other with it, and is itself not there.
+        First, one row of each unit is kept. Then rows that share another unique value are left
+        out. So a unit can affect others only by its one kept row: it can make rows with the
+        same value disappear, and its own row disappears too.
         """
         if not self.unique:
             return self._validated
@@ -105,21 +107,21 @@ class CopiedRows:
         return rows
 
     def _where(self, rows: exp.Subquery, seen: exp.Expr, wanted: exp.Expr) -> exp.Subquery:
-        """Those of the rows for which ``wanted`` holds, of what is ``seen`` around each."""
+        """Return the rows for which ``wanted`` holds, where ``seen`` is a window function."""
         names = list(map(build.column, self.table.schema.names))
         looked = exp.select(*names, build.alias(seen, build.identifier(SEEN))).from_(rows)
         kept = exp.select(*names).from_(looked.subquery("tacit_looked")).where(wanted)
         return kept.subquery("tacit_valid")
 
     def _place(self, dataset: Dataset, salt: bytes) -> exp.Expr:
-        """Which of its unit's rows a row is, in the order in which they are kept."""
+        """Return the number of a row among its unit's rows, by the row-order hash."""
         unit, key = order_columns(dataset)
         return self._number(unit.name, [unit, key], salt)
 
     def _number(self, unit: str, mixes: Sequence[Column], salt: bytes) -> exp.Expr:
-        """The number of a row among its unit's, by the mix of some columns, then by all.
+        """Return the number of a row in its unit, by the hash of ``mixes``, then by all.
 
-        Rows that are equal in all of them are interchangeable.
+        Rows that are equal in all columns are interchangeable.
         """
         parts = [(each.name, each.kind is Kind.TEXT) for each in mixes]
         others = [each for each in self.table.schema.columns if each not in mixes]
@@ -130,24 +132,24 @@ class CopiedRows:
 
 
 def order_columns(dataset: Dataset) -> tuple[Column, Column]:
-    """The columns that a copy is ordered by: the unit, and what tells its rows apart."""
+    """Return the columns that order a copy: the unit and the row key."""
     if dataset.row_key is None:
         raise InvalidValue(
-            f"{dataset.name!r} has no row_key, a column that tells the rows of one unit apart; "
-            "declare one, such as the number of a visit."
+            f"{dataset.name!r} has no row_key, a column that differs between the rows of one "
+            "unit. Declare one, such as the number of a visit."
         )
     return dataset.schema[dataset.unit.column], dataset.schema[dataset.row_key]
 
 
 def types_of(table: tuple[str, ...], dialect: Dialect) -> str:
-    """Return the statement that finds the names and types of all columns of a table."""
+    """Return the statement that lists the names and types of a table's columns."""
     return dialect.describe_columns(table_at(table))
 
 
 def create_copy(
     source: Dataset | PublicTable, table: tuple[str, ...], rows: exp.Select, dialect: Dialect
 ) -> tuple[str, ...]:
-    """Return the statements that make a table of ``rows``, those of a unit side by side."""
+    """Return the statements that make a table of ``rows``, grouped by unit."""
     if not isinstance(source, Dataset):
         return dialect.create_copy(table_at(table), rows, None, ())
     unit = build.column(source.unit.column)
@@ -156,7 +158,7 @@ def create_copy(
 
 
 def create_record(table: tuple[str, ...], facts: Sequence[str], dialect: Dialect) -> str:
-    """Return the statement that makes the table which says what a copy is a copy of."""
+    """Return the statement that makes the record of a copy, a table of facts about it."""
     rows: exp.Query | None = None
     for fact in facts:
         row = exp.select(build.alias(build.cast(exp.Literal.string(fact), "TEXT"), FACT))
@@ -165,12 +167,12 @@ def create_record(table: tuple[str, ...], facts: Sequence[str], dialect: Dialect
 
 
 def facts_in(table: tuple[str, ...], dialect: Dialect) -> str:
-    """The statement that finds what is written of a copy."""
+    """Return the statement that reads the record of a copy."""
     return dialect.render(exp.select(FACT).from_(table_at(table)))
 
 
 def rows_in(tables: Sequence[tuple[str, ...]], dialect: Dialect) -> str:
-    """The statement that counts the rows of all ``tables``; one row for each table."""
+    """Return the statement that counts rows; its result has one row for each table."""
     first, *others = (
         exp.select(exp.Count(this=exp.Star())).from_(table_at(table)) for table in tables
     )
@@ -186,16 +188,16 @@ def tables_in(where: Sequence[str], dialect: Dialect) -> str:
 
 
 def drop_table(table: tuple[str, ...], dialect: Dialect) -> str:
-    """The statement that drops a table, where it is there."""
+    """Return the statement that drops a table if it exists."""
     return dialect.render(exp.Drop(tables=[table_at(table)], kind="TABLE", exists=True))
 
 
 def count_shared_keys(
     dataset: Dataset, key: str, tables: Sequence[tuple[str, ...]], dialect: Dialect
 ) -> str:
-    """The statement that counts the keys that a copy holds in rows of more than one unit.
+    """Return the statement that counts keys which a copy has in rows of more than one unit.
 
-    In a table that is itself linked, rows of one unit are those that are linked alike.
+    In a table that is itself linked to another one, rows with the same link are one unit.
     """
     unit, shared = build.column(dataset.unit.column), build.column(key)
     found = _all_parts([unit, shared], tables).subquery("parts")
@@ -208,7 +210,7 @@ def count_shared_keys(
 
 
 def count_out_of_order(dataset: Dataset, table: tuple[str, ...], dialect: Dialect) -> str:
-    """The statement that counts the rows of an ordered copy which are not in their place."""
+    """Return the statement that counts the rows of an ordered copy that are out of order."""
     unit = build.alias(_bytewise(dataset.schema[dataset.unit.column], dialect), UNIT)
     rows = exp.select(unit, build.column(PLACE)).from_(table_at(table))
     seen = kept_rows("tacit_rows", [], 1, RowOrder((), PLACE), "")
@@ -220,7 +222,7 @@ def count_out_of_order(dataset: Dataset, table: tuple[str, ...], dialect: Dialec
 def count_split_units(
     dataset: Dataset, tables: Sequence[tuple[str, ...]], dialect: Dialect
 ) -> str:
-    """The statement that counts the units of which more than one part of a copy has rows."""
+    """Return the statement that counts units with rows in more than one part of a copy."""
     unit = build.column(dataset.unit.column)
     many = exp.GT(this=exp.Count(this=exp.Star()), expression=build.literal(1))
     found = _all_parts([unit], tables).subquery("parts")
@@ -229,7 +231,7 @@ def count_split_units(
 
 
 def _all_parts(names: Sequence[exp.Expr], tables: Sequence[tuple[str, ...]]) -> exp.Query:
-    """What is different in each part of a copy, of these columns."""
+    """Return the distinct values of these columns in each part of a copy."""
     first, *others = (
         exp.select(*(name.copy() for name in names)).distinct().from_(table_at(table))
         for table in tables

@@ -1,18 +1,17 @@
-"""How a stored value is read: the one place where storage gets the meaning of its kind.
+"""SQL expressions over one row: stored values, conditions, grid steps and group keys.
 
-A statement must not fail, nor change its meaning, by what a table's writer stored. Types alone
-do not promise that: a text column may carry a collation by which 'north' and 'NORTH' are equal,
-or by which a comparison with another column is an error of the engine; on Spark it may hold
-bytes that are no text; on PostgreSQL it may hold a gigabyte. So every column passes through
-`cell` where it is read from its table, and again in the condition of a join. What a question
-does above that is done with plain values:
+A statement must not fail or change its meaning because of stored values. Types alone do not
+ensure that. A text column may have a collation in which 'north' and 'NORTH' are equal, or with
+which a comparison to another column is an error. On Spark, it may contain bytes that are not
+text; on PostgreSQL, a text of one gigabyte. So every column passes through `cell` where it is
+read from its table, and again in the condition of a join. All other expressions are computed
+from the result of `cell`:
 
 - text is compared, grouped and ordered by its bytes;
 - text that is not UTF-8, or longer than `LONGEST_TEXT` bytes, is NULL;
-- a decimal that is no number is NULL.
+- a decimal that is not a number is NULL.
 
-Floats that are not finite and days far away have their meaning where they are used
-(`tacit.engines.print.expressions`, `tacit.engines.print.expressions`).
+Floats that are not finite are handled by `finite`, and days outside the bounds by `stages`.
 """
 
 from collections.abc import Collection, Iterator
@@ -40,15 +39,16 @@ from tacit.plan import (
 from tacit.plan import steps as grid_steps
 
 LONGEST_TEXT = 2**20
-"""Bytes of the longest text that PostgreSQL and Spark are asked about; a longer one is NULL.
+"""The longest text, in bytes, that is read on PostgreSQL and Spark; a longer one is NULL.
 
-Two texts of half a gigabyte do not fit into one row of PostgreSQL, and one of them ends Spark's
-driver. DuckDB reads texts of any length. A prepared copy holds short texts on every engine.
+Two texts of half a gigabyte do not fit into one row of PostgreSQL, and one such text makes
+Spark's driver crash. DuckDB reads texts of any length. A prepared copy contains short texts on
+every engine.
 """
 
 
 def cell(value: exp.Expr, kind: Kind, dialect: Dialect) -> exp.Expr:
-    """Print a stored ``value`` with the meaning of its kind, whatever its table's writer did.
+    """Return a stored ``value`` with the meaning of its kind, whatever was stored.
 
     Example:
         >>> from tacit.engines.print.sql_dialects import DUCKDB
@@ -61,29 +61,30 @@ def cell(value: exp.Expr, kind: Kind, dialect: Dialect) -> exp.Expr:
 
 
 def compared_by_bytes(value: exp.Expr) -> exp.Expr:
-    """Return a text that is compared by its bytes, whatever collation its column has."""
+    """Return a text that is compared by its bytes, whatever the column's collation is."""
     return exp.Collate(this=value, expression=exp.to_identifier("C", quoted=True))
 
 
 def short_or_null(value: exp.Expr) -> exp.Expr:
-    """Return a text, and NULL where it is too long; its length is known without reading it."""
+    """Return a text, or NULL if it is too long; its length is known without reading it."""
     length = exp.Anonymous(this="OCTET_LENGTH", expressions=[value])
     fits = exp.LTE(this=length, expression=build.literal(LONGEST_TEXT))
     return build.choose([(fits, value)], None)
 
 
-# ------------------------------------------------------------------ row
-# What is computed from one row: each node has one printed form, which all engines agree on.
+# ------------------------------------------------------------------ conditions and steps
+# Expressions over one row. Each node of a plan has one printed form, which has the same meaning
+# on all engines.
 #
-# They are comparisons, CASE, integer arithmetic, FLOOR, and EXTRACT of days of the years 1 to
-# 9999; nothing here can fail, whatever a row holds.
+# These forms are comparisons, CASE, integer arithmetic, FLOOR, and EXTRACT of days of the years
+# 1 to 9999. None of them can fail, whatever a row contains.
 
 WIDEST_DECIMAL = exp.DataType.build("DECIMAL(38, 18)")
-"""20 digits before the point and 18 after it: all decimals that `check_types` lets pass."""
+"""20 digits before the point and 18 after it: all decimals that `check_types` accepts."""
 
 
 def condition(wanted: grid_steps.Condition) -> exp.Expr:
-    """A condition on one row."""
+    """Return a condition on one row as SQL."""
     match wanted:
         case grid_steps.ConstantCondition(truth):
             return build.cast(build.literal(truth), "BOOLEAN")
@@ -118,7 +119,7 @@ def condition(wanted: grid_steps.Condition) -> exp.Expr:
 
 
 def steps(number: grid_steps.Steps) -> exp.Expr:
-    """A whole number of steps, of 64 bits."""
+    """Return a number of grid steps as SQL, a 64-bit integer."""
     match number:
         case grid_steps.WholeSteps(value):
             return build.cast(build.literal(value), "BIGINT")
@@ -127,7 +128,7 @@ def steps(number: grid_steps.Steps) -> exp.Expr:
         case grid_steps.ProductSteps(left, right):
             return build.paren(exp.Mul(this=steps(left), expression=steps(right)))
         case grid_steps.HalvedSteps(part, times):
-            # a shift of what is never below 0: engines divide integers each in its own way
+            # the value is never negative; engines differ in how they divide integers
             shift = exp.BitwiseRightShift(this=steps(part), expression=build.literal(times))
             return build.paren(shift)
         case grid_steps.CaseSteps(whens, otherwise):
@@ -136,7 +137,7 @@ def steps(number: grid_steps.Steps) -> exp.Expr:
         case grid_steps.HeldSteps(name):
             return build.column(name)
         case grid_steps.PartSteps(day, DatePartName.WEEKDAY):
-            # engines number the days of a week each in its own way
+            # engines number the days of a week differently
             return days_since_monday(day, more=1)
         case grid_steps.PartSteps(day, part):
             extracted = exp.Extract(this=exp.var(part.value), expression=clamped_day(day))
@@ -146,26 +147,26 @@ def steps(number: grid_steps.Steps) -> exp.Expr:
 
 
 def days_since_monday(day: grid_steps.ColumnSteps, more: int = 0) -> exp.Expr:
-    """How many days ``more`` days after a clamped day are after a Monday, from 0 to 6.
+    """Return the days from the last Monday to ``more`` days after a clamped day, from 0 to 6.
 
-    The first day of the calendar is a Monday, and none is before it.
+    The first day of the calendar is a Monday, so the number is never negative.
     """
     since = exp.Add(this=steps(day), expression=build.literal(more - FIRST))
     return build.paren(exp.Mod(this=build.paren(since), expression=build.literal(7)))
 
 
 def clamped_day(day: grid_steps.ColumnSteps) -> exp.Expr:
-    """A clamped day as a day, once `tacit.engines.print.expressions` has made it."""
+    """Return the column that contains a clamped day as a date; `stages` computes it."""
     return build.column(f"tacit_clamped_{day.name}")
 
 
 def steps_column(number: grid_steps.ColumnSteps) -> str:
-    """Return the name of the computed column that holds a column's grid steps."""
+    """Return the name of the computed column that contains a column's grid steps."""
     return f"tacit_steps_{number.name}"
 
 
 def finite(name: str, kind: Kind) -> exp.Expr:
-    """A column as it is; a float that is not finite is NULL: engines differ on its order."""
+    """Return a column; floats that are not finite are NULL: engines differ on their order."""
     if kind is not Kind.FLOAT:
         return build.column(name)
     inside = exp.and_(
@@ -176,10 +177,11 @@ def finite(name: str, kind: Kind) -> exp.Expr:
 
 
 def _comparable_column(name: str, kind: Kind) -> exp.Expr:
-    """A column as it is compared; a decimal in the type that holds all that may be declared.
+    """Return a column for comparisons; a decimal is cast to the widest supported type.
 
-    A file may hold numbers of more digits than its decimals have by their type. DuckDB fails on
-    such a number where it casts the column to the type of a finer constant; this cast does not.
+    A file may contain numbers with more digits than the type of its decimals allows. DuckDB
+    fails on such a number when it casts the column to the type of a constant with more digits
+    after the point. This cast does not fail.
     """
     if kind is not Kind.DECIMAL:
         return finite(name, kind)
@@ -187,18 +189,20 @@ def _comparable_column(name: str, kind: Kind) -> exp.Expr:
 
 
 def _comparable_constant(kind: Kind, value: Value) -> exp.Expr:
-    """A constant in the type of the column that it is compared with."""
+    """Return a constant in the type of the column with which it is compared."""
     if kind is Kind.FLOAT and isinstance(value, int | Fraction):
         return build.double(float(value))
     return build.literal(value)
 
 
-# ------------------------------------------------------------------ stage
-# Columns become steps in stages, each a relation above the last: no text is repeated.
+# ------------------------------------------------------------------ stages
+# A column is converted to grid steps in four stages: clamp to the bounds, divide by the step,
+# round down, then round to the nearest step. Each stage is a relation above the previous one,
+# so that no expression is repeated in the text of the statement.
 
 HALF = Fraction(1, 2)
 JUST_BELOW_HALF = 0.49999999999999994
-"""The greatest float below a half: what is just below a half does not reach the next step."""
+"""The largest float below 0.5: a value just below a half is not rounded to the next step."""
 
 STAGES = ("tacit_clamped", "tacit_scaled", "tacit_floored", "tacit_stepped")
 
@@ -206,13 +210,14 @@ STAGES = ("tacit_clamped", "tacit_scaled", "tacit_floored", "tacit_stepped")
 def stages(
     node: object, below: str, level: str = "", there: Collection[str] = ()
 ) -> dict[str, exp.Select]:
-    """The relations above ``below`` that add the steps of every column ``node`` computes with.
+    """Return relations above ``below`` that add the grid steps of all columns of ``node``.
 
-    Their names end in ``level``.
+    The names of the relations end in ``level``.
 
-    Guarantee: what they compute cannot fail, is the index of the column's grid, and NULL where
-    the column holds no finite number. Of columns that are ``there``, in all rows that are kept,
-    it is never NULL, so that an engine knows its range: DuckDB multiplies twice as fast then.
+    Guarantee: the expressions cannot fail. They are the index on the column's grid, and NULL if
+    the column contains no finite number. The columns ``there`` are not NULL in any kept row, so
+    their steps are never NULL. An engine then knows their range, and DuckDB multiplies them
+    twice as fast.
     """
     numbers = list(dict.fromkeys(_columns(node)))
     made: dict[str, exp.Select] = {}
@@ -230,7 +235,7 @@ def stages(
 
 
 def _columns(node: object) -> Iterator[grid_steps.ColumnSteps]:
-    """Every column that is computed with, wherever it stands."""
+    """Yield every column of grid steps in a node of a plan and in its parts."""
     if isinstance(node, grid_steps.ColumnSteps):
         yield node
     elif isinstance(node, tuple):
@@ -246,7 +251,7 @@ def _name(stage: str, number: grid_steps.ColumnSteps) -> str:
 
 
 def _stage_value(stage: str, number: grid_steps.ColumnSteps, *, known: bool) -> exp.Expr:
-    """What one stage adds for one column."""
+    """Return the expression that one stage computes for one column."""
     grid, kind = number.grid, number.kind
     below = dict(zip(STAGES[1:], STAGES, strict=False))
     last = build.column(f"{below[stage]}_{number.name}") if stage in below else None
@@ -255,7 +260,7 @@ def _stage_value(stage: str, number: grid_steps.ColumnSteps, *, known: bool) -> 
         case "tacit_clamped", Kind.INTEGER:
             return build.clamp(build.column(number.name), low, high, known=known)
         case "tacit_clamped", Kind.DECIMAL:
-            # to whole numbers around the range, so that nothing overflows
+            # clamp to whole numbers around the range, so that nothing overflows
             around = grid.lower.__floor__(), grid.upper.__ceil__()
             return build.clamp(
                 build.column(number.name), *map(build.literal, around), known=known
@@ -267,7 +272,7 @@ def _stage_value(stage: str, number: grid_steps.ColumnSteps, *, known: bool) -> 
             )
         case "tacit_clamped", Kind.FLOAT:
             ends = float(grid.lower), float(grid.upper)
-            if known:  # to be finite
+            if known:  # the column is finite
                 return build.clamp(
                     build.column(number.name), *map(build.double, ends), known=True
                 )
@@ -275,7 +280,7 @@ def _stage_value(stage: str, number: grid_steps.ColumnSteps, *, known: bool) -> 
         case "tacit_scaled", Kind.DECIMAL if last:
             return exp.Mul(this=last, expression=build.literal(1 / grid.step))
         case "tacit_scaled", Kind.FLOAT if last:
-            # a power of two: exact
+            # the step is a power of two, so the product is exact
             scaled = exp.Mul(this=last, expression=build.double(float(1 / grid.step)))
             return (
                 scaled if grid.step <= 1 else _unless_tiny(last, float(grid.step / 4), scaled)
@@ -298,11 +303,11 @@ def _stage_value(stage: str, number: grid_steps.ColumnSteps, *, known: bool) -> 
             return build.cast(last, "BIGINT")
         case "tacit_stepped", Kind.DECIMAL | Kind.FLOAT if last:
             return build.clamp(_nearest(number, last), low, high, known=known)
-    raise InternalError(f"A {kind.value} column has no steps.")
+    raise InternalError(f"A column of the kind {kind.value} cannot be converted to steps.")
 
 
 def _clamp_float(value: exp.Expr, low: float, high: float) -> exp.Expr:
-    """The nearest float inside; NULL for what is not finite: engines differ on its order."""
+    """Return a float clamped to the bounds; NULL if it is not finite."""
     bounds = build.double(low), build.double(high)
     inside = exp.and_(
         build.compare(Comparison.AT_LEAST, value, bounds[0]),
@@ -316,25 +321,26 @@ def _clamp_float(value: exp.Expr, low: float, high: float) -> exp.Expr:
         build.compare(Comparison.LESS, value, bounds[0]),
         build.compare(Comparison.AT_LEAST, value, build.double(-float_info.max)),
     )
-    # the common case by itself: engines look at the other conditions only where it fails
+    # the common case comes first: engines evaluate the other conditions only if it is false
     outside = build.choose([(above, bounds[1]), (below, bounds[0])], None)
     return build.choose([(inside, value)], outside)
 
 
 def _rounds_at_once(number: grid_steps.ColumnSteps) -> bool:
-    """Whether no step is below 0, and what was clamped as a float has not to be clamped again.
+    """Return whether one FLOOR finds the nearest step of a float, without a second clamp.
 
-    Then the floor of a float and `JUST_BELOW_HALF` is the nearest step, a half going up, with
-    the rounding that every engine's floats have.
+    This needs bounds that are exact floats and not negative. The floor of the value plus
+    `JUST_BELOW_HALF` is then the nearest step, and a half is rounded up, with the rounding of
+    IEEE floats that every engine has.
     """
     ends = number.grid.lower, number.grid.upper
     return ends[0] >= 0 and all(Fraction(float(end)) == end for end in ends)
 
 
 def _unless_tiny(value: exp.Expr, tiny: float, scaled: exp.Expr) -> exp.Expr:
-    """``scaled``, and 0 for the nearest to 0, where a product of floats may vanish.
+    """Return ``scaled``, or 0 for values so close to 0 that the product may underflow.
 
-    PostgreSQL fails then; the step that is nearest is the same.
+    PostgreSQL fails on underflow. The nearest step of such values is 0 in any case.
     """
     near = exp.and_(
         build.compare(Comparison.MORE, value, build.double(-tiny)),
@@ -344,7 +350,7 @@ def _unless_tiny(value: exp.Expr, tiny: float, scaled: exp.Expr) -> exp.Expr:
 
 
 def _nearest(number: grid_steps.ColumnSteps, floor: exp.Expr) -> exp.Expr:
-    """The floor, or one more: a half goes up, and nothing is rounded before that is decided."""
+    """Return the nearest step: the floor, or one more if the exact rest is at least a half."""
     scaled = build.column(f"tacit_scaled_{number.name}")
     rest = build.paren(exp.Sub(this=scaled, expression=floor))
     half = build.double(0.5) if number.kind is Kind.FLOAT else build.literal(HALF)
@@ -354,12 +360,12 @@ def _nearest(number: grid_steps.ColumnSteps, floor: exp.Expr) -> exp.Expr:
     return build.paren(exp.Add(this=build.cast(floor, "BIGINT"), expression=one))
 
 
-# ------------------------------------------------------------------ key
-# What names the group of a row: text or a whole number, and NULL where it is in none.
+# ------------------------------------------------------------------ group keys
+# The key of a row's group is a text or an integer. It is NULL if the row is in no group.
 
 
 def group_name(key: BoundedKey) -> exp.Expr:
-    """The name of a row's group."""
+    """Return the key of a row's group as SQL."""
     match key:
         case CaseKey(_, whens, otherwise, _):
             pairs = [(condition(when), build.literal(name)) for when, name in whens]
@@ -380,7 +386,7 @@ def group_name(key: BoundedKey) -> exp.Expr:
 
 
 def is_text(key: BoundedKey) -> bool:
-    """Whether groups are named by text, and else by whole numbers."""
+    """Return whether the keys of groups are texts; otherwise they are integers."""
     match key:
         case ColumnKey(_, _, kind, _):
             return kind in {Kind.TEXT, Kind.DATE}
@@ -393,7 +399,7 @@ def is_text(key: BoundedKey) -> bool:
 
 
 def is_group(key: BoundedKey, name: str, dialect: Dialect) -> exp.Expr:
-    """Whether the column ``name`` names a group: one of the public ones, where they are."""
+    """Return the condition that the column ``name`` contains a key, a public one if listed."""
     if not isinstance(key, ColumnKey | StepsKey) or not key.keys:
         return exp.not_(build.is_null(build.column(name)))
     values = list(map(build.literal, key.keys.values))
@@ -401,10 +407,10 @@ def is_group(key: BoundedKey, name: str, dialect: Dialect) -> exp.Expr:
 
 
 def _period_start(key: PeriodKey) -> exp.Expr:
-    """The text of the day that a period starts on.
+    """Return the first day of a period, as text.
 
-    Not by DATE_TRUNC: where a table holds days near the ends of its type, DuckDB fails on them
-    although they are filtered out, since it is taken of the column's least and greatest.
+    DATE_TRUNC is not used: DuckDB also computes it for the least and largest value of a column
+    and fails on days near the ends of the type, although they are filtered out.
     """
     day = clamped_day(key.day)
     match key.span:
@@ -430,7 +436,7 @@ def _period_start(key: PeriodKey) -> exp.Expr:
 
 
 def _date_prefix(day: exp.Expr, length: int, rest: exp.Expr) -> exp.Expr:
-    """The first characters of a day, and others after them."""
+    """Return the first ``length`` characters of a day's text, followed by ``rest``."""
     start = exp.Substring(
         this=build.cast(day, "VARCHAR"), start=build.literal(1), length=build.literal(length)
     )

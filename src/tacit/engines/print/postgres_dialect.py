@@ -1,7 +1,8 @@
-"""The dialect of PostgreSQL, whose casts fail: only what was asked about first is cast.
+"""The dialect of PostgreSQL, in which a CASE checks each value before it is cast.
 
-DuckDB and Spark have TRY_CAST. PostgreSQL has none: there, a CASE asks first whether a cast
-would succeed, and a cast for which that cannot be asked is refused to the owner.
+DuckDB and Spark have TRY_CAST. PostgreSQL has no such function, and a cast can fail. So a CASE
+first checks whether the cast would succeed. A cast for which this cannot be checked is refused
+with a message to the owner.
 """
 
 import re
@@ -30,16 +31,16 @@ WITH RECURSIVE found AS (
  WHERE typbasetype <> 0)
 SELECT attname, format_type(kind, more) FROM found JOIN pg_type ON pg_type.oid = kind
 WHERE typbasetype = 0 ORDER BY attnum"""
-"""Columns by name, each with its type; a domain has the type that it is made of."""
+"""Lists columns with their types; for a domain, the type on which it is based."""
 
 NUMERIC = re.compile(r"smallint|integer|bigint|numeric.*|real|double precision")
 TIMES = re.compile(r"date|timestamp.*")
 WHOLE, POINTED = r"^[+-]?[0-9]{1,18}$", r"^[+-]?[0-9]{1,18}([.][0-9]{1,18})?$"
-"""Texts that are cast to a number; others become NULL."""
+"""Patterns of texts that are cast to numbers; other texts become NULL."""
 
 
 class PostgresDialect(Dialect):
-    """The SQL of PostgreSQL."""
+    """The dialect of PostgreSQL."""
 
     name = "postgres"
     rewrites = (decimals_as_they_are,)
@@ -56,23 +57,23 @@ class PostgresDialect(Dialect):
     }
 
     def bytewise(self, value: exp.Expr) -> exp.Expr:
-        """Return a text in the collation "C"; a database has another one by default."""
+        """Return a text in the collation "C", which need not be the database's default."""
         return compared_by_bytes(value)
 
     def cell(self, value: exp.Expr, kind: Kind) -> exp.Expr:
-        """Return short text by its bytes, and decimals that are numbers."""
+        """Return text by its bytes, or NULL if long; decimals that are not numbers are NULL."""
         if kind is Kind.TEXT:
             return compared_by_bytes(short_or_null(value))
         return self.finite(value) if kind is Kind.DECIMAL else value
 
     def hex_to_integer(self, digits: exp.Expr) -> exp.Expr:
-        """Return the number that hexadecimal digits stand for, through a string of bits."""
+        """Return the number of hexadecimal digits, by a cast through a bit string."""
         text = paren(exp.DPipe(this=exp.Literal.string("x"), expression=digits, safe=True))
         bits = exp.Cast(this=text, to=exp.DataType.build("BIT(32)", dialect=self.name))
         return cast(bits, "BIGINT")
 
     def unit_mark(self, unit: exp.Expr) -> exp.Expr:
-        """Return which of all units it is, in their order."""
+        """Return the number of a unit in the order of all units."""
         ordered = exp.Order(expressions=[exp.Ordered(this=unit)])
         return exp.Window(this=exp.Anonymous(this="DENSE_RANK"), order=ordered)
 
@@ -83,7 +84,7 @@ class PostgresDialect(Dialect):
     def cast_or_null(
         self, value: exp.Expr, column: Column, physical: str, target: str
     ) -> exp.Expr:
-        """Return a value in the type ``target``, by a CASE that casts where a cast succeeds."""
+        """Return a value cast to ``target`` by a CASE that casts only if the cast succeeds."""
         cast_by_case: dict[Kind, Callable[[exp.Expr, Column, str, str], exp.Expr]] = {
             Kind.INTEGER: _number_by_case,
             Kind.DECIMAL: _number_by_case,
@@ -93,22 +94,22 @@ class PostgresDialect(Dialect):
             Kind.TEXT: _text_by_case,
         }
         found = cast_by_case.get(column.kind, _refuse)(value, column, physical, target)
-        # a CASE has no number of digits, and the column of a copy needs one
+        # the type of a CASE has no number of digits, but the column of a copy needs one
         return cast(found, target) if column.kind is Kind.DECIMAL else found
 
     def finite(self, value: exp.Expr) -> exp.Expr:
-        """Return a numeric that is not NaN; a CASE would lose its digits."""
+        """Return a decimal, or NULL for NaN; a CASE would lose the digits of its type."""
         return exp.func("NULLIF", value, cast(exp.Literal.string("NaN"), "DECIMAL"))
 
     def describe_columns(self, table: exp.Expr) -> str:
-        """Return the statement that finds the names and types of a table's columns."""
+        """Return the statement that lists the names and types of a table's columns."""
         name = self.render(exp.Literal.string(self.render(table)))
         return TYPES_OF_COLUMNS.format(table=name)
 
 
 def _number_by_case(value: exp.Expr, column: Column, physical: str, target: str) -> exp.Expr:
     most = LONG - 1024 if column.kind is Kind.INTEGER else 10**MOST_BEFORE - 2
-    # the nearest float to the greatest number may be above it
+    # the float nearest to the largest number may be above it
     ends = literal(-most), literal(most)
     if NUMERIC.fullmatch(physical):
         known = between(value, *(cast(end, "DECIMAL") for end in ends))
@@ -125,7 +126,7 @@ def _number_by_case(value: exp.Expr, column: Column, physical: str, target: str)
 
 def _float_by_case(value: exp.Expr, column: Column, physical: str, target: str) -> exp.Expr:
     if physical.startswith("numeric"):
-        # a float that is too great, or too near to 0, is an error
+        # PostgreSQL fails on numbers too large for a float, or too close to 0
         least, most = (cast(exp.Literal.string(end), "DECIMAL") for end in ("1e-300", "1e300"))
         size = exp.Abs(this=value.copy())
         near = compare(Comparison.LESS, size, least)

@@ -1,4 +1,8 @@
-"""Which form a statement has: a choice that public facts alone make, among equal meanings."""
+"""The form of a statement, the limit on rows of a unit, and the order in which rows are kept.
+
+A question can be answered by statements of several forms, which have the same meaning. Public
+facts alone decide which form is used.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,14 +32,15 @@ from tacit.plan import (
 )
 
 MOST_IN_VIEW = 4
-"""Rows of a unit up to which each is looked at beside those before it; beyond, grouping is
-faster."""
+"""The largest limit on rows of a unit for which rows are compared with their preceding rows;
+for larger limits, GROUP BY unit is faster."""
 
 
 def row_by_row(plan: BoundedPlan, catalog: Catalog) -> bool:
-    """Whether each row tells by itself, and by the few before it, what it adds to its group.
+    """Return whether contributions are bounded row by row instead of by GROUP BY unit.
 
-    Otherwise the rows of each unit are grouped first.
+    Row by row, the contribution of a row is computed with a window over the few preceding rows
+    of its unit.
     """
     if rows_are_independent(plan, catalog):
         return True
@@ -51,12 +56,12 @@ def row_by_row(plan: BoundedPlan, catalog: Catalog) -> bool:
 
 
 def rows_are_independent(plan: BoundedPlan, catalog: Catalog) -> bool:
-    """Whether no other row of its unit is looked at: each row is within all limits."""
+    """Return whether every row is within all limits, whatever other rows its unit has."""
     return one_row(plan.source, catalog) or plan.max_rows_in_all == 1
 
 
 def limits_groups(plan: BoundedPlan) -> bool:
-    """Whether a unit can be in more groups than it keeps."""
+    """Return whether a unit can be in more groups than its limit."""
     groups, most = group_count(plan), plan.max_rows_in_all
     if most is not None and most <= plan.max_groups:
         return False
@@ -64,24 +69,29 @@ def limits_groups(plan: BoundedPlan) -> bool:
 
 
 def copy_to_read(plan: BoundedPlan, catalog: Catalog) -> ValidatedCopy | None:
-    """The ordered copy that a question reads in its order.
+    """Return the ordered copy whose order a question uses, or None.
 
-    It is asked about one table, whose units' rows are limited. Other questions read a copy as
-    they read a table, whether it is ordered or not.
+    Such a question reads one table and limits the rows of a unit. Other questions read a copy
+    like any table, whether it is ordered or not.
     """
     source = plan.source
     if source.gathered or source.beside or plan.max_rows_in_all is None:
         return None
     if plan.first_periods is not None:
-        return None  # rows are left out between those that lie side by side
+        return None  # some rows between adjacent ones are left out
     if one_row(source, catalog):
-        return None  # nothing is bounded, and rows are read without their places
+        return None  # there is nothing to bound, and the places of rows are not needed
     copy = catalog.dataset(source.dataset).copy
     return copy if copy is not None and copy.ordered else None
 
 
 # ------------------------------------------------------------------ kept rows
-# The rows of which each unit keeps a few in all, with those before each of them beside it.
+# The limit on the rows of a unit. Each kept row also gets columns of its preceding rows (LAG).
+#
+# Rows are numbered by ROW_NUMBER in the order of their hash. A copy that is stored in this
+# order is read without sorting: the window functions have no ORDER BY, and a column `BROKEN` is
+# 1 in each row that does not follow its predecessor. If any row is out of order, the result is
+# discarded, and the question is asked again in the form with sorting.
 
 UNIT, PLACE, BROKEN = "tacit_unit", "tacit_place", "tacit_broken"
 NUMBER = "tacit_number"
@@ -90,9 +100,9 @@ VIEWED, KEPT = "tacit_viewed", "tacit_kept"
 
 @dataclass(frozen=True, slots=True)
 class RowOrder:
-    """The order of a unit's rows: by these expressions, or as they lie, where none are.
+    """The order of a unit's rows: by expressions, or the stored order if there are none.
 
-    The column ``number`` tells which of its unit's rows each is, where one does.
+    ``number`` is the column with the number of a row among its unit's rows, or None.
     """
 
     by: tuple[exp.Expr, ...]
@@ -100,14 +110,14 @@ class RowOrder:
 
     @property
     def streamed(self) -> bool:
-        """Whether rows are taken as they lie, in an order that has to be asserted."""
+        """Whether rows are read in the stored order, which the statement must check."""
         return not self.by
 
     def over(self, function: exp.Expr) -> exp.Expr:
-        """A function of the rows around each."""
+        """Return a window function over the rows of a unit, in this order."""
         if self.streamed:
             return exp.Window(this=function)
-        # a place is never NULL: the order of a sorted table holds those first
+        # a place is never NULL; NULLS FIRST matches the order of Spark's sorted tables
         ordered = [
             exp.Ordered(this=part, nulls_first=part == column(PLACE)) for part in self.by
         ]
@@ -118,12 +128,12 @@ class RowOrder:
 def kept_rows(
     below: str, beside: list[str], most: int, order: RowOrder, level: str
 ) -> dict[str, exp.Query]:
-    """The relations above ``below`` of which the last holds at most ``most`` rows of each unit.
+    """Return relations above ``below``; the last one has at most ``most`` rows per unit.
 
-    Beside each row stand the columns ``beside`` of the rows before it, as many as a unit has at
-    most, under the names of `before`. Where rows are taken as they lie, a column
-    tells whether one of them is not in its place: it is kept then, so that it is seen. Where
-    a place is the number of a unit's row, and none beyond ``most`` is below, that bounds them.
+    Each row gets the columns ``beside`` of its ``most`` - 1 preceding rows, under the names of
+    `lagged_name`. In the stored order, the column `BROKEN` is 1 for a row that is out of order,
+    and such a row is always kept so that it is noticed. If the place is the number of a row,
+    ``below`` must contain no row whose place is above ``most``; that limits the rows.
     """
     viewed = select_from(below)
     for name in beside:
@@ -154,7 +164,7 @@ def kept_rows(
 
 
 def lagged_name(name: str, back: int) -> str:
-    """What a column of the row so many before is called."""
+    """Return the name of the column with the value of ``name``, ``back`` rows before."""
     return f"{name}_{back}" if back else name
 
 
@@ -163,7 +173,7 @@ def _lag(value: exp.Expr, back: int) -> exp.Expr:
 
 
 def _follows_in_unit(order: RowOrder) -> exp.Expr:
-    """Whether a row follows one of its own unit, by its place there."""
+    """Return the condition that a row follows a row of its own unit, by its place."""
     same = exp.EQ(this=column("tacit_last"), expression=column(UNIT))
     last = column("tacit_last_place")
     if order.number is None:
@@ -173,27 +183,31 @@ def _follows_in_unit(order: RowOrder) -> exp.Expr:
 
 
 def _out_of_order_flag(order: RowOrder) -> exp.Expr:
-    """1 where a row does not follow the one before it: in its unit, or after a lesser one."""
+    """Return 1 if a row is out of order, otherwise 0.
+
+    A row is in order if it follows a row of its unit, or if it is the first row of a unit and
+    the preceding unit is smaller.
+    """
     last = column("tacit_last")
     starts = exp.or_(exp.LT(this=last, expression=column(UNIT)), is_null(last))
     if order.number is not None:
         starts = exp.and_(exp.EQ(this=column(PLACE), expression=literal(1)), starts)
-    # what compares with nothing is in no order
+    # a row for which no comparison is true, such as NULL, is out of order
     return choose(
         [(each, literal(0)) for each in (starts, _follows_in_unit(order))], literal(1)
     )
 
 
 # ------------------------------------------------------------------ rows
-# How the rows of a question are found: what tells them apart, and in which order.
+# The names of the columns that a statement computes for each row, and the order of rows.
 
 RowParts = list[tuple[str, bool]]
-"""Columns by name, and whether they hold text."""
+"""Columns by name, and whether they contain text."""
 
 
 @dataclass(frozen=True)
 class RowContext:
-    """What the rows of a question are found by: a plan, what it reads, and how it is said."""
+    """The context of a statement: a plan, the tables that it reads, and the dialect."""
 
     plan: BoundedPlan
     catalog: Catalog
@@ -203,19 +217,19 @@ class RowContext:
 
     @property
     def streamed(self) -> bool:
-        """Whether rows are taken as they lie in a copy, in an order that has to be asserted."""
+        """Whether a copy is read in its stored order, which the statement must check."""
         return self.copied and self.dialect.streams_copies
 
     @property
     def copied(self) -> bool:
-        """Whether a copy is read."""
+        """Whether an ordered copy is read."""
         return self.use_copy and copy_to_read(self.plan, self.catalog) is not None
 
     @property
     def number(self) -> str | None:
-        """The column that tells which of its unit's rows in view a row is.
+        """The column with the number of a row among its unit's rows that count.
 
-        There is none where rows are taken as they lie and some between them do not count.
+        It is None if rows are read in the stored order and a condition removes some of them.
         """
         if not self.streamed:
             return NUMBER
@@ -223,23 +237,23 @@ class RowContext:
 
     @property
     def all_count(self) -> bool:
-        """Whether no row of the table is left out by a condition."""
+        """Whether no condition or fold removes rows of the table."""
         return self.plan.condition == AllOf(()) and self.plan.fold is None
 
     @property
     def key_names(self) -> list[str]:
-        """The columns that name a row's group."""
+        """The columns with the keys of a row's group."""
         return [f"k{place}" for place in range(len(self.plan.keys))]
 
     @property
     def key_parts(self) -> RowParts:
-        """The unit and the keys, as they are mixed."""
+        """The unit and the group keys, as parts of the row-order hash."""
         texts = [is_text(key) for key in self.plan.keys]
         return [self.unit_part, *zip(self.key_names, texts, strict=True)]
 
     @property
     def row_parts(self) -> RowParts:
-        """What tells a unit's rows apart: their keys, and else all that is read of them."""
+        """The parts of the row-order hash: the unit and row keys, or all values of a row."""
         found = row_keys(self.plan.source, self.catalog)
         if found:
             keys = [(f"r{place}", kind is Kind.TEXT) for place, (_, kind) in enumerate(found)]
@@ -248,22 +262,22 @@ class RowContext:
 
     @property
     def value_names(self) -> list[str]:
-        """The columns that hold what tallies need of a row."""
+        """The columns with the values of a row that tallies need."""
         return list(self.values.values())
 
     @cached_property
     def values(self) -> dict[Steps, str]:
-        """What a row carries along, and the columns that hold it; a fit has thousands."""
+        """The values that a row carries, and their columns; a fit has thousands of them."""
         return {
             number: f"v{place}" for place, number in enumerate(row_values(self.plan.tallies))
         }
 
     def value(self, tally: Tally, back: int = 0) -> exp.Expr:
-        """What a tally needs of a row, or of one so many ``back``, made of those columns."""
+        """Return the value of a tally for a row as SQL, or for the row ``back`` before."""
         return steps(self.number_of(tally, back))
 
     def number_of(self, tally: Tally, back: int = 0) -> Steps:
-        """The same, before it is printed."""
+        """Return the value of a tally for a row, in grid steps of the carried columns."""
         held = {
             number: HeldSteps(lagged_name(name, back))
             for number, name in self.carried_columns(tally).items()
@@ -271,14 +285,14 @@ class RowContext:
         return made_from(value_of(tally), held)
 
     def carried_columns(self, tally: Tally) -> dict[Steps, str]:
-        """What a tally's value is made of, and the columns that hold it."""
+        """Return the parts of a tally's value, and the columns that contain them."""
         number = value_of(tally)
         parts = columns_of(number, self.values)
         return {part: self.values[part] for part in parts}
 
     @property
     def row_order(self) -> tuple[exp.Expr, ...]:
-        """The order in which a unit's rows are kept: equal ones have nothing to tell apart."""
+        """The order in which a unit's rows are kept; equal rows are interchangeable."""
         if self.copied:
             return (column(PLACE),)
         values = [(name, False) for name in self.value_names]
@@ -298,6 +312,6 @@ class RowContext:
 
     @property
     def unit_part(self) -> tuple[str, bool]:
-        """The unit, as it is mixed."""
+        """The unit, as a part of the row-order hash."""
         dataset, _, name = self.plan.source.unit.partition(".")
         return UNIT, self.catalog.table(dataset).schema[name].kind is Kind.TEXT

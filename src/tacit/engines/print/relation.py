@@ -1,4 +1,7 @@
-"""The tables of a question side by side, with their columns called dataset.column."""
+"""The source of a statement: joined tables and per-unit aggregates.
+
+Columns of the source are named dataset.column.
+"""
 
 from sqlglot import exp
 
@@ -25,9 +28,10 @@ LOOKUP = "tacit_lookup"
 def join_tables(
     source: Source, catalog: Catalog, dialect: Dialect, gathered: str | None = None
 ) -> exp.Select:
-    """Every declared column of every table, under a name that no other has.
+    """Return a SELECT of all declared columns of the joined tables, under unique names.
 
-    Where rows were ``gathered`` the relation of that name stands in place of the first table.
+    If ``gathered`` is the name of a relation of per-unit aggregates, that relation takes the
+    place of the first table.
     """
     beside = {each.dataset for each in source.beside}
     if gathered is None:
@@ -51,13 +55,13 @@ def join_tables(
 
 
 def columns(dataset: str, catalog: Catalog, dialect: Dialect) -> str:
-    """The statement that finds the declared columns of a table, and no row."""
+    """Return the statement that selects the declared columns of a table, and no row."""
     names = [_column(dataset, name) for name in catalog.table(dataset).schema.names]
     return dialect.render(exp.select(*names).from_(_table(dataset, catalog)).limit(0))
 
 
 def everything(table: tuple[str, ...], dialect: Dialect) -> str:
-    """The statement that finds all columns of a table, and no row."""
+    """Return the statement that selects all columns of a table, and no row."""
     return dialect.render(exp.select("*").from_(table_at(table)).limit(0))
 
 
@@ -71,12 +75,12 @@ def _cells(dataset: str, catalog: Catalog, dialect: Dialect) -> list[exp.Expr]:
 
 
 def _cell(dataset: str, column: Column, dialect: Dialect) -> exp.Expr:
-    """A column of a table, with the one meaning of its kind."""
+    """Return a column of a table, with the meaning of its kind."""
     return cell(_column(dataset, column.name), column.kind, dialect)
 
 
 def _join_key(name: str, catalog: Catalog, dialect: Dialect) -> exp.Expr:
-    """A column called dataset.column in the condition of a join."""
+    """Return the column named dataset.column for the condition of a join."""
     dataset, column = _split(name)
     return _cell(dataset, catalog.table(dataset).schema[column], dialect)
 
@@ -97,11 +101,11 @@ def _column(dataset: str, column: str) -> exp.Expr:
 
 
 def _joined_table(each: Beside, catalog: Catalog, dialect: Dialect) -> exp.Expr:
-    """A table that is joined; of a public one, no more rows for a value than are declared.
+    """Return a table to join; a public table has at most ``fan_out`` rows for each value.
 
-    The bound stands in the statement, below the join, since nothing else keeps a public table
-    from changing after it was looked at. Rows beyond it are chosen by all declared columns, so
-    that a statement always means the same.
+    The limit is part of the statement, below the join, because a public table may change after
+    it was checked. Rows are ordered by all declared columns before the limit is applied, so
+    that the statement always has the same meaning.
     """
     table = catalog.table(each.dataset)
     if not isinstance(table, PublicTable):
@@ -123,7 +127,7 @@ def _joined_table(each: Beside, catalog: Catalog, dialect: Dialect) -> exp.Expr:
 
 
 def most_rows(name: str, lookup: str, catalog: Catalog, dialect: Dialect) -> str:
-    """The statement that finds in how many rows of a public table one value stands at most."""
+    """Return the statement that finds the largest number of rows with one lookup value."""
     found = _join_key(f"{name}.{lookup}", catalog, dialect)
     counts = (
         exp.select(build.alias(exp.Count(this=exp.Star()), build.identifier(LOOKUP)))
@@ -136,7 +140,7 @@ def most_rows(name: str, lookup: str, catalog: Catalog, dialect: Dialect) -> str
 
 
 def _table(dataset: str, catalog: Catalog) -> exp.Expr:
-    """What the rows of a table are read from: its copy, where it has one, or where it is."""
+    """Return the table or subquery from which rows are read: the copy if there is one."""
     found, name = catalog.table(dataset), exp.to_identifier(dataset, quoted=True)
     tables = found.copy.tables if found.copy else (found.location.table,)
     if len(tables) == 1:
@@ -147,25 +151,28 @@ def _table(dataset: str, catalog: Catalog) -> exp.Expr:
 
 
 def table_at(parts: tuple[str, ...]) -> exp.Table:
-    """A table by its own name in its engine."""
+    """Return a table by its name in the engine."""
     *above, last = (exp.to_identifier(part, quoted=True) for part in parts)
     names = dict(zip(("db", "catalog"), reversed(above), strict=False))
     return exp.Table(this=last, **names)
 
 
-# ------------------------------------------------------------------ gather
-# The rows of a question: tables side by side, or what each unit's own rows add up to.
+# ------------------------------------------------------------------ per-unit aggregates
+# The rows of a question are the rows of joined tables, or one row for each unit (and perhaps
+# further keys) with aggregates of the unit's own rows.
 
 VALUES, GATHERED = "tacit_values", "tacit_gathered"
 
 Relations = dict[str, exp.Query]
-"""Relations by name, each above the one before it."""
+"""Relations by name; each may read the ones before it."""
 
 
 def rows(source: Source, catalog: Catalog, dialect: Dialect, level: str = "") -> Relations:
-    """The relations of which the last holds the rows of ``source``; ``level`` ends their names.
+    """Return relations of which the last one has the rows of ``source``.
 
-    Guarantee: what they compute cannot fail, whatever the rows hold.
+    The names of the relations end in ``level``.
+
+    Guarantee: the relations cannot fail, whatever the rows contain.
     """
     if source.gathered is None:
         return {f"{JOINED}{level}": join_tables(source, catalog, dialect)}
@@ -201,14 +208,14 @@ def _aggregate_units(
 
 
 def _row_value(value: OfUnit) -> exp.Expr:
-    """What is needed of one row."""
+    """Return the value of one row that an aggregate needs."""
     if isinstance(value, CountOf):
         return build.choose([(condition(value.condition), build.literal(1))], build.literal(0))
     return steps(value.steps)
 
 
 def _unit_aggregate(value: OfUnit, number: exp.Expr) -> exp.Expr:
-    """What a unit's rows add up to: sums have 128 bits, which no number of rows fills."""
+    """Return the aggregate of a unit's rows; sums have 128 bits and cannot overflow."""
     match value:
         case CountOf(_, low, high) | SumOf(_, low, high):
             return build.clamp(exp.Sum(this=number), build.literal(low), build.literal(high))
@@ -224,7 +231,7 @@ def _unit_aggregate(value: OfUnit, number: exp.Expr) -> exp.Expr:
                 this=rounded,
                 expression=build.paren(exp.Mul(this=build.literal(2), expression=count)),
             )
-            # of nothing the sum is NULL, and so is this
+            # without values, the sum is NULL, and so must be the mean
             there = exp.GT(this=count, expression=build.literal(0))
             total = exp.Add(this=build.paren(whole), expression=build.literal(start))
             return build.choose([(there, total)], None)

@@ -1,4 +1,4 @@
-"""The words that statements are printed in: names, constants, CASE and comparisons."""
+"""Builders for the parts of a statement: names, constants, CASE, casts and comparisons."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -13,7 +13,7 @@ from tacit.numeric import plain
 from tacit.plan import Comparison, Value
 
 LONGEST_NAME = 63
-"""Bytes of a name that PostgreSQL keeps."""
+"""The length in bytes to which PostgreSQL truncates a name."""
 
 COMPARISONS: dict[Comparison, type[exp.Binary]] = {
     Comparison.EQUAL: exp.EQ,
@@ -26,17 +26,17 @@ COMPARISONS: dict[Comparison, type[exp.Binary]] = {
 
 
 def column(name: str) -> exp.Expr:
-    """A column of one of our own relations by its name, quoted."""
+    """Return a column of a relation of the statement, by its quoted name."""
     return exp.column(identifier(name))
 
 
 def bytewise(value: exp.Expr, dialect: Dialect, *, text: bool) -> exp.Expr:
-    """Return a value whose text, where it is one, is ordered by its bytes."""
+    """Return a value; if it is ``text``, it is ordered by its bytes."""
     return dialect.bytewise(value) if text else value
 
 
 def identifier(name: str) -> exp.Identifier:
-    """``name``, quoted; a hash of it where PostgreSQL would cut it, and take two for one.
+    """Return a quoted name, or its hash if PostgreSQL would truncate it, and so merge names.
 
     Example:
         >>> identifier("visits.age").sql(), len(identifier("x" * 64).sql())
@@ -48,17 +48,17 @@ def identifier(name: str) -> exp.Identifier:
 
 
 def select_from(below: str, *cells: exp.Expr) -> exp.Select:
-    """Some cells of the rows of a relation of our own; all of them, where none are named.
+    """Return a SELECT of ``cells`` from a relation of the statement; ``*`` if there are none.
 
-    What is handed in is used as it is: sqlglot's own builders parse each name and copy each
-    tree, which takes longer than the rest of a question's way to the engine.
+    The arguments are used without a copy. sqlglot's own builders parse each name and copy each
+    tree, which takes longer than all other steps before the engine runs a question.
     """
     table = exp.Table(this=exp.to_identifier(below))
     return exp.Select(expressions=list(cells) or [exp.Star()], from_=exp.From(this=table))
 
 
 def with_relations(query: exp.Query, relations: Mapping[str, exp.Query]) -> exp.Query:
-    """``query`` of the rows of these relations, each above the one before it."""
+    """Return ``query`` with these relations as common table expressions, in their order."""
     named = [
         exp.CTE(this=relation, alias=exp.TableAlias(this=exp.to_identifier(name)))
         for name, relation in relations.items()
@@ -68,12 +68,12 @@ def with_relations(query: exp.Query, relations: Mapping[str, exp.Query]) -> exp.
 
 
 def alias(value: exp.Expr, name: str | exp.Identifier) -> exp.Expr:
-    """A value under a name."""
+    """Return a value with an alias."""
     return exp.Alias(this=value, alias=exp.to_identifier(name))
 
 
 def cast(value: exp.Expr, kind: str) -> exp.Expr:
-    """A value in a type, once."""
+    """Return a value cast to a type, without a second cast to the same type."""
     if isinstance(value, exp.Cast) and value.to == _type(kind):
         return value
     return exp.Cast(this=value, to=_type(kind).copy())
@@ -85,12 +85,12 @@ def _type(kind: str) -> exp.DataType:
 
 
 def paren(value: exp.Expr) -> exp.Expr:
-    """A value in parentheses."""
+    """Return a value in parentheses."""
     return exp.Paren(this=value)
 
 
 def literal(value: Value | None) -> exp.Expr:
-    """A constant."""
+    """Return a constant of a plan as a literal."""
     match value:
         case None:
             return exp.null()
@@ -106,7 +106,7 @@ def literal(value: Value | None) -> exp.Expr:
 
 
 def choose(pairs: list[tuple[exp.Expr, exp.Expr]], otherwise: exp.Expr | None) -> exp.Expr:
-    """A CASE."""
+    """Return a CASE expression with these pairs of condition and value."""
     case = exp.Case()
     for when, then in pairs:
         case = case.when(when, then, copy=False)
@@ -114,19 +114,19 @@ def choose(pairs: list[tuple[exp.Expr, exp.Expr]], otherwise: exp.Expr | None) -
 
 
 def compare(comparison: Comparison, left: exp.Expr, right: exp.Expr) -> exp.Expr:
-    """A comparison."""
+    """Return a comparison in parentheses."""
     return paren(COMPARISONS[comparison](this=left, expression=right))
 
 
 def is_null(part: exp.Expr) -> exp.Expr:
-    """Whether a value is NULL."""
+    """Return the condition that a value is NULL."""
     return paren(exp.Is(this=part, expression=exp.null()))
 
 
 def clamp(value: exp.Expr, low: exp.Expr, high: exp.Expr, *, known: bool = False) -> exp.Expr:
-    """The nearest value inside; what compares with nothing, such as NULL, is NULL.
+    """Return the clamped value; NULL if no comparison is true, as for NULL or NaN.
 
-    Where all are ``known`` there is none such.
+    ``known`` states that there are no such values, so that a shorter CASE is enough.
     """
     above = compare(Comparison.MORE, value, high)
     below = compare(Comparison.LESS, value, low)
@@ -139,6 +139,6 @@ def clamp(value: exp.Expr, low: exp.Expr, high: exp.Expr, *, known: bool = False
 
 
 def double(value: float) -> exp.Expr:
-    """A float that every engine reads to the same bits."""
+    """Return a float as a literal that every engine reads to the same bits."""
     number = cast(exp.Literal.number(repr(abs(value))), "DOUBLE")
     return paren(exp.Neg(this=number)) if value < 0 else number

@@ -1,12 +1,13 @@
-"""How one engine writes and reads SQL: the port that every statement is printed through.
+"""The SQL dialect of one engine: the port through which every statement is printed.
 
-A bounded question is one tree for all engines. A `Dialect` knows what its engine calls things
-and where its words mean something else: how text is compared, how wide sums are, how a table is
-made. No other module asks which engine a statement is for. Each method has the answer of an
-engine that keeps to the SQL standard; a subclass writes down where its engine differs.
+A bounded plan has one syntax tree for all engines. A `Dialect` knows where its engine differs:
+how text is compared, how wide sums are, how a table is made. No other module asks which engine
+a statement is for. The methods of the base class follow the SQL standard; a subclass overrides
+the methods for which its engine differs.
 
-To add one, subclass `Dialect` (or the dialect of a similar engine), set ``name`` to sqlglot's
-name for it, and hold it to `tacit.testing.dialect_contract.DialectContract`.
+To add a dialect, subclass `Dialect` (or the dialect of a similar engine), set ``name`` to
+sqlglot's name of the dialect, and test it with
+`tacit.testing.dialect_contract.DialectContract`.
 """
 
 import re
@@ -23,48 +24,48 @@ Rewrite = Callable[[exp.Expr], None]
 """Changes a statement in place, before it is printed."""
 
 PlainTypes = Mapping[Kind, re.Pattern[str]]
-"""Names of types by kind, as an engine's own catalogue spells them."""
+"""Patterns of type names by kind, as an engine's own catalogue reports them."""
 
 
 class Dialect(ABC):
-    """The SQL of one engine.
+    """The SQL dialect of one engine.
 
-    A dialect has no state: two objects of one class are equal, and printed statements are
-    cached by them.
+    A dialect has no state: two objects of one class are equal, and they are a part of the key
+    under which statements are cached.
     """
 
     rewrites: tuple[Rewrite, ...] = ()
-    """Changes to a statement where sqlglot's own words would not keep its meaning."""
+    """Changes to a statement whose meaning sqlglot would not preserve."""
 
     quotes_all: bool = False
-    """Whether every name is quoted, since a name without quotes would be folded to another."""
+    """Whether every name is quoted, because the engine changes the case of other names."""
 
     wide_integer: str | None = None
-    """The type that holds a number of rows times any number of steps; None where no type is
-    known, and sums are not taken apart."""
+    """An integer type that holds any number of steps times any number of rows. If it is None,
+    the sum of a column plus a constant is not split into two sums."""
 
     sums_by_limbs: bool = False
-    """Whether wide sums are taken of parts of 21 bits, since sums of wide types are slow."""
+    """Whether wide sums are computed from parts of 21 bits, because wide types are slow."""
 
     streams_copies: bool = True
-    """Whether an ordered copy is read as it lies, and its order asserted by the statement."""
+    """Whether an ordered copy is read in its stored order, which the statement checks."""
 
     orders_copies: bool = True
     """Whether the rows of a copy are sorted by the statement that makes it."""
 
     plain_types: ClassVar[PlainTypes] = {}
-    """Types whose values are copied without a cast; none where no copy can be made."""
+    """Types whose values are copied without a cast; empty if copies are not supported."""
 
     timestamp: str = "TIMESTAMPNTZ"
-    """The type of a time without a zone."""
+    """The type of a timestamp without a time zone."""
 
     text_length: str = "OCTET_LENGTH"
-    """The function that gives the length of a text in bytes."""
+    """The function that returns the length of a text in bytes."""
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """The name that sqlglot has for this dialect."""
+        """The name of this dialect in sqlglot."""
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other)
@@ -76,7 +77,7 @@ class Dialect(ABC):
         return f"{type(self).__name__}()"
 
     def render(self, tree: exp.Expr) -> str:
-        """Return the text of a statement, whose tree is used up."""
+        """Return the text of a statement; the tree must not be used again."""
         for rewrite in self.rewrites:
             rewrite(tree)
         text: str = tree.sql(
@@ -91,29 +92,29 @@ class Dialect(ABC):
         return value
 
     def cell(self, value: exp.Expr, kind: Kind) -> exp.Expr:
-        """Return a stored value with the meaning of its kind, whatever its writer stored.
+        """Return a stored value with the meaning of its kind, whatever was stored.
 
-        Text that is not UTF-8 is NULL and text is compared by its bytes; a decimal that is not
-        a number is NULL. A dialect that cannot do this must refuse such columns in its engine.
+        Text that is not UTF-8 is NULL, and text is compared by its bytes. A decimal that is not
+        a number is NULL. If a dialect cannot do this, its engine must refuse such columns.
         """
         del kind
         return value
 
     def hex_to_integer(self, digits: exp.Expr) -> exp.Expr:
-        """Return the number that eight hexadecimal digits stand for."""
+        """Return the number of eight hexadecimal digits."""
         text = exp.DPipe(this=exp.Literal.string("0x"), expression=digits, safe=True)
         return exp.Cast(this=exp.Paren(this=text), to=exp.DataType.build("BIGINT"))
 
     def is_one_of(self, value: exp.Expr, keys: Sequence[exp.Expr], *, text: bool) -> exp.Expr:
-        """Return whether a value is one of the public ``keys``: ``text`` or numbers."""
+        """Return the condition that a value is one of the public ``keys``, texts or numbers."""
         del text
         return exp.In(this=value, expressions=list(keys))
 
     def unit_mark(self, unit: exp.Expr) -> exp.Expr:
-        """Return what stands for a unit in the rows of a fit, of a fixed size.
+        """Return the mark of a unit in the rows of a fit, which has a fixed size.
 
-        Any two units must have different marks. The name itself is returned only for an engine
-        that compares names before rows leave it.
+        Two units must have different marks. The name itself may be the mark only if the engine
+        compares names before rows leave it.
         """
         return unit
 
@@ -124,31 +125,31 @@ class Dialect(ABC):
         return kind in self.plain_types and bool(self.plain_types[kind].fullmatch(physical))
 
     def copied_value(self, value: exp.Expr, column: Column, physical: str) -> exp.Expr:
-        """Return a value of a plain type as the copy of ``column`` has it."""
+        """Return a value of a plain type, as it is stored in the copy of ``column``."""
         del column, physical
         return value
 
     def cast_or_null(
         self, value: exp.Expr, column: Column, physical: str, target: str
     ) -> exp.Expr:
-        """Return a value in the type ``target``, and NULL where it has none; it never fails."""
+        """Return a value cast to ``target``, or NULL if that is impossible; never fail."""
         del physical, column
         return exp.TryCast(this=value, to=exp.DataType.build(target))
 
     def finite(self, value: exp.Expr) -> exp.Expr:
-        """Return a decimal, and NULL where it is not a number."""
+        """Return a decimal, or NULL if it is not a number."""
         return value
 
     def valid_text(self, value: exp.Expr) -> exp.Expr:
-        """Return a text that is UTF-8, and NULL where its bytes are not."""
+        """Return a text, or NULL if its bytes are not UTF-8."""
         return value
 
     def describe_columns(self, table: exp.Expr) -> str:
-        """Return the statement that finds the names and types of a table's columns."""
+        """Return the statement that lists the names and types of a table's columns."""
         return f"DESCRIBE {self.render(exp.select('*').from_(table).limit(0))}"
 
     def create_table(self, table: exp.Expr, rows: exp.Expr) -> str:
-        """Return the statement that makes a table of what a query finds."""
+        """Return the statement that makes a table from the result of a query."""
         return self.render(exp.Create(this=table, kind="TABLE", expression=rows))
 
     def create_copy(
@@ -156,8 +157,8 @@ class Dialect(ABC):
     ) -> tuple[str, ...]:
         """Return the statements that make a copy.
 
-        ``unit`` is the column whose rows lie together, in the given ``order``; None for a
-        public table, whose rows have no order.
+        Rows with the same value of the column ``unit`` must be stored together, in the given
+        ``order``. ``unit`` is None for a public table, whose rows have no order.
         """
         del unit, order
         return (self.create_table(table, rows),)
@@ -172,14 +173,14 @@ class Dialect(ABC):
         )
 
     def listed_table(self, row: Sequence[Any]) -> str:
-        """Return the name of the table that a row of `list_tables` is about."""
+        """Return the name of the table in a row of the result of `list_tables`."""
         return str(row[0])
 
 
 def refuse_cast(value: exp.Expr, column: Column, physical: str, database: str) -> InvalidValue:
-    """Say that a column cannot be copied, since a cast of it might fail."""
+    """Return the error for a column that cannot be copied, because its cast might fail."""
     return InvalidValue(
-        f"{value.name} is {physical} in the table and {column.kind.value} in the dataset, and "
-        f"{database} has no cast between them that cannot fail; declare the column by its own "
-        "type, or leave it out of the dataset."
+        f"The type of {value.name} is {physical} in the table and {column.kind.value} in the "
+        f"dataset, and {database} has no cast between them that cannot fail. Declare the "
+        "column by its own type, or leave it out of the dataset."
     )

@@ -1,4 +1,8 @@
-"""Rewrites of a statement, for engines where sqlglot's own words do not keep its meaning."""
+"""The dialects of DuckDB, Spark, BigQuery, Snowflake and Trino.
+
+The first part has rewrites of a statement's tree, for engines on which the SQL that sqlglot
+prints would have another meaning.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,7 +18,7 @@ from tacit.engines.print.sums_and_hashes import DIGITS, NARROW
 
 
 def wide_sums(wide: str) -> Rewrite:
-    """Sums that have more than 64 bits: others fail where a table holds enough."""
+    """Return a rewrite that casts sums to a wide type, so that none overflows."""
 
     def rewrite(query: exp.Expr) -> None:
         for node in _all(query, exp.Sum):
@@ -25,7 +29,7 @@ def wide_sums(wide: str) -> Rewrite:
 
 
 def exact_division(query: exp.Expr) -> None:
-    """Of whole numbers, by their remainder: a quotient would be rounded, or pass by a float."""
+    """Divide integers without rounding: subtract the remainder before the division."""
     for node in _all(query, exp.IntDiv):
         rest = exp.Mod(this=exp.paren(node.this), expression=exp.paren(node.expression))
         whole = exp.paren(exp.Sub(this=exp.paren(node.this), expression=exp.paren(rest)))
@@ -33,21 +37,21 @@ def exact_division(query: exp.Expr) -> None:
 
 
 def exact_constants(query: exp.Expr) -> None:
-    """Decimals, where a constant with a point is a float."""
+    """Replace constants with a point, which would be floats, by decimals."""
     for node in _all(query, exp.Literal):
         if "." in node.name and not node.is_string and not isinstance(node.parent, exp.Cast):
             node.replace(exp.cast(exp.Literal.string(node.name), "BIGDECIMAL"))
 
 
 def floats_by_text(query: exp.Expr) -> None:
-    """Floats from their text, where they would be rounded to decimals on the way."""
+    """Cast floats from their text, because a number would first be rounded to a decimal."""
     for node in _all(query, exp.Cast):
         if node.is_type("DOUBLE") and isinstance(node.this, exp.Literal):
             node.set("this", exp.Literal.string(node.this.name))
 
 
 def days_before(query: exp.Expr) -> None:
-    """A day less so many days, where no minus does that: they are the INTs of a statement."""
+    """Replace a day minus an INT by DATE_ADD, for engines without this subtraction."""
     for node in _all(query, exp.Sub):
         days = node.expression
         if isinstance(days, exp.Cast) and days.is_type("INT"):
@@ -56,36 +60,36 @@ def days_before(query: exp.Expr) -> None:
 
 
 def decimals_as_they_are(query: exp.Expr) -> None:
-    """Decimals without a cast, where no number has more digits than its type says."""
+    """Remove casts of decimals, for engines that enforce the digits of a type."""
     for node in _all(query, exp.TryCast):
         node.replace(node.this)
 
 
 def _all(query: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
-    """Every node of a kind, found before any is changed."""
+    """Yield every node of a kind; the list is complete before the caller changes a node."""
     yield from list(query.find_all(kind))
 
 
 # ------------------------------------------------------------------ sql dialects
-# The dialects of DuckDB and Spark, and three that are printed and not yet run.
+# The dialects of DuckDB and Spark, and three dialects whose statements are not run yet.
 #
-# PostgreSQL has no cast that cannot fail, and a module of its own: `postgres_dialect`.
-# BigQuery, Snowflake and Trino have no engine: their statements are compared with files that
-# somebody read (`tests/engines/golden`), and nothing registers them.
+# PostgreSQL has no cast that cannot fail; its dialect is in the module `postgres_dialect`.
+# BigQuery, Snowflake and Trino have no engine. Their statements are compared with files that a
+# person has read (`tests/engines/golden`), and they are not registered.
 
 MOST_COMPARED = 4
-"""Texts with which DuckDB compares each row, one after the other; more of them it looks up.
+"""The largest number of texts in an IN that DuckDB compares one by one, without a hash table.
 
-Asked whether that is true, it compares the texts of its dictionary instead, once each: half the
-time of a count by two cities.
+With ``IS TRUE`` after such an IN, DuckDB compares the entries of a column's dictionary instead
+of each row. This halves the time of a count by two cities.
 """
 
 BUCKETS = 16
-"""Of a copy on Spark: more than the cores that read it here."""
+"""The number of buckets of a copy on Spark, more than the cores of one test machine."""
 
 
 class DuckDBDialect(Dialect):
-    """The SQL of DuckDB."""
+    """The dialect of DuckDB."""
 
     name = "duckdb"
     wide_integer = "INT128"
@@ -101,32 +105,33 @@ class DuckDBDialect(Dialect):
     }
 
     def cell(self, value: exp.Expr, kind: Kind) -> exp.Expr:
-        """Return text by its bytes; its strings are UTF-8, and its decimals are numbers."""
+        """Return text that is compared by its bytes; other kinds need no change on DuckDB."""
         return compared_by_bytes(value) if kind is Kind.TEXT else value
 
     def is_one_of(self, value: exp.Expr, keys: Sequence[exp.Expr], *, text: bool) -> exp.Expr:
-        """Return the same, where few texts are asked for as DuckDB is fastest at."""
+        """Return the condition; for few texts, in the form that is fastest on DuckDB."""
         inside = super().is_one_of(value, keys, text=text)
         if text and 1 < len(keys) <= MOST_COMPARED:
             return exp.Is(this=paren(inside), expression=exp.true())
         return inside
 
     def valid_text(self, value: exp.Expr) -> exp.Expr:
-        """Return a text decoded anew: a file may hold bytes that nobody looked at."""
+        """Return a text that is decoded again: a file may contain bytes that are not UTF-8."""
         return _call("TRY", _call("DECODE", _call("ENCODE", value)))
 
 
 class SparkDialect(Dialect):
-    """The SQL of Spark.
+    """The dialect of Spark.
 
-    A copy is one table with buckets of units, each one sorted file, so that no row is sent or
-    sorted when it is read; Spark is told the order, and no statement asserts it.
+    A copy is one table with buckets of units. Each bucket is one sorted file, so that no row is
+    shuffled or sorted when the copy is read. Spark knows the order from the table's metadata,
+    and no statement checks it.
     """
 
     name = "spark"
     rewrites = (wide_sums("DECIMAL(38, 0)"), decimals_as_they_are)
     wide_integer = "DECIMAL(38, 0)"
-    sums_by_limbs = True  # decimals are objects of their own
+    sums_by_limbs = True  # decimals are slow, because each value is an object
     streams_copies = False
     orders_copies = False
     plain_types: ClassVar[PlainTypes] = {
@@ -140,31 +145,31 @@ class SparkDialect(Dialect):
     }
 
     def cell(self, value: exp.Expr, kind: Kind) -> exp.Expr:
-        """Return text that is UTF-8 and short; Spark's only collation is the binary one."""
+        """Return text, or NULL if it is long or not UTF-8; collations are refused."""
         return self.valid_text(short_or_null(value)) if kind is Kind.TEXT else value
 
     def hex_to_integer(self, digits: exp.Expr) -> exp.Expr:
-        """Return the number that hexadecimal digits stand for."""
+        """Return the number of hexadecimal digits."""
         return cast(exp.func("CONV", digits, literal(16), literal(10)), "BIGINT")
 
     def unit_mark(self, unit: exp.Expr) -> exp.Expr:
-        """Return the SHA-256 of a name: numbering would bring all rows to one executor."""
+        """Return the SHA-256 of a name: to number units would move all rows to one executor."""
         return _call("SHA2", cast(unit, "TEXT"), literal(256))
 
     def cast_or_null(
         self, value: exp.Expr, column: Column, physical: str, target: str
     ) -> exp.Expr:
-        """Return a TRY_CAST, in place of which sqlglot would print a CAST, which fails."""
+        """Return a TRY_CAST as a call, because sqlglot would print a CAST, which can fail."""
         del column, physical
         kind = exp.DataType.build(target)
         return _call("TRY_CAST", exp.Alias(this=value, alias=exp.var(kind.sql(self.name))))
 
     def valid_text(self, value: exp.Expr) -> exp.Expr:
-        """Return a text that is UTF-8; strings of Spark are any bytes."""
+        """Return a text, or NULL if it is not UTF-8; Spark's strings can be any bytes."""
         return _call("TRY_VALIDATE_UTF8", value)
 
     def describe_columns(self, table: exp.Expr) -> str:
-        """Return the statement that finds the names and types of a table's columns."""
+        """Return the statement that lists the names and types of a table's columns."""
         return super().describe_columns(table).replace("DESCRIBE", "DESCRIBE QUERY", 1)
 
     def create_table(self, table: exp.Expr, rows: exp.Expr) -> str:
@@ -174,9 +179,10 @@ class SparkDialect(Dialect):
     def create_copy(
         self, table: exp.Expr, rows: exp.Expr, unit: exp.Expr | None, order: Sequence[exp.Expr]
     ) -> tuple[str, ...]:
-        """Return a statement that makes the empty table, and one that fills it.
+        """Return a statement that makes an empty table, and one that fills it.
 
-        Whoever drops the table, also after a process was killed, drops all files written.
+        If the process is killed while the table is filled, dropping the table deletes all files
+        that were written.
         """
         name, query, how = self.render(table), self.render(rows), ""
         if unit is not None:
@@ -194,31 +200,31 @@ class SparkDialect(Dialect):
         return f"SHOW TABLES IN {self.render(identifier(where[-1]))}"
 
     def listed_table(self, row: Sequence[Any]) -> str:
-        """Return the second cell: the first is the database's name."""
+        """Return the second cell of a row; the first is the name of the database."""
         return str(row[1])
 
 
 class BigQueryDialect(Dialect):
-    """The SQL of BigQuery, printed and not yet run."""
+    """The dialect of BigQuery, whose statements are printed and not run yet."""
 
     name = "bigquery"
     rewrites = (wide_sums("BIGDECIMAL"), exact_constants, decimals_as_they_are)
 
 
 class SnowflakeDialect(Dialect):
-    """The SQL of Snowflake, printed and not yet run."""
+    """The dialect of Snowflake, whose statements are printed and not run yet."""
 
     name = "snowflake"
     quotes_all = True
     rewrites = (exact_division, floats_by_text, decimals_as_they_are)
 
     def hex_to_integer(self, digits: exp.Expr) -> exp.Expr:
-        """Return the number that hexadecimal digits stand for, by a pattern of them."""
+        """Return the number of hexadecimal digits, by a format of X for each digit."""
         return _call("TO_NUMBER", digits, exp.Literal.string("X" * DIGITS))
 
 
 class TrinoDialect(Dialect):
-    """The SQL of Trino, printed and not yet run.
+    """The dialect of Trino, whose statements are printed and not run yet.
 
     Example:
         >>> TrinoDialect().render(exp.select(exp.Sum(this=exp.column("t0"))))
@@ -235,7 +241,7 @@ class TrinoDialect(Dialect):
     )
 
     def hex_to_integer(self, digits: exp.Expr) -> exp.Expr:
-        """Return the number that digits stand for in base 16."""
+        """Return the number of digits in base 16."""
         return _call("FROM_BASE", digits, literal(16))
 
 

@@ -1,15 +1,19 @@
-"""The rows that a bounded question keeps, as one statement: for what no sum can tell.
+"""The two statements of a bounded plan: its rows, for a fit, and its sums, for an answer.
 
-A row begins with something that tells its unit from others. A name is no good for that outside
-of its engine: it may have a megabyte, which one person would bring along with each row, and
-libraries on the way round a wide integer, or cut a text at its end. So names stay where they
+`row_statement` returns the rows that a plan keeps, for models that sums do not suffice for. A
+row begins with a mark of its unit, by which units are distinguished. The unit's name would not
+be a good mark outside of the engine: it may have a megabyte, which is sent with each row, and
+libraries may round a wide integer or truncate a text. So names stay in the engine, where they
 are compared exactly:
 
-- PostgreSQL numbers the units, in their order;
-- DuckDB writes rows and names to a table of its own, and numbers units where it is read, since
-  a window over all rows would have to be held (`tacit.engines.duckdb`);
-- Spark would bring all rows to one executor for such a number. It gives the SHA-256 of a name,
-  in which no two names are known to agree.
+- PostgreSQL numbers the units in their order;
+- DuckDB writes rows and names to a temporary table, and compares names when it is read, because
+  a window over all rows would need memory for all of them (`tacit.engines.duckdb`);
+- Spark would move all rows to one executor to number the units. It returns the SHA-256 of a
+  name, for which no collision is known.
+
+`question` returns the statement of an answer: the rows, the contributions to groups, and their
+sums.
 """
 
 from sqlglot import exp
@@ -33,18 +37,18 @@ from tacit.engines.print.sums_and_hashes import total, total_of_rows
 from tacit.plan import BoundedPlan, Tally, TreeTally, one_row
 
 UNIT_MARK = "tacit_told_unit"
-"""The first column of a row; not called as the unit's name, by which rows are sorted."""
+"""The first column of a row. Its name differs from the unit's column, which orders rows."""
 
 
 def row_statement(plan: BoundedPlan, catalog: Catalog, salt: bytes, dialect: Dialect) -> str:
-    """Print the statement that finds the rows: their unit, then what each tally needs of them.
+    """Return the statement that finds the kept rows: the unit's mark, then a value per tally.
 
-    A unit is a number or a digest (`Dialect.unit_mark`); DuckDB alone reads its name from a
-    table.
+    The mark is a number or a digest (`Dialect.unit_mark`); on DuckDB it is the name, which only
+    DuckDB itself reads.
 
-    What is NULL is 0, as it counts in a sum. Rows come by unit, and those of a unit by their
-    numbers: a fit adds floats in this order, which nothing but the unit's own rows decides.
-    Rows with equal numbers are equal, so that no order is left open.
+    NULL becomes 0, as it counts in a sum. Rows are ordered by unit, and rows of a unit by their
+    values. A fit adds floats in this order, which depends on the unit's own rows only. Rows
+    with equal values are interchangeable, so the order is complete.
     """
     rows_of = RowContext(plan, catalog, salt, dialect, use_copy=False)
     relations = bounded_rows(rows_of)
@@ -63,8 +67,8 @@ def row_statement(plan: BoundedPlan, catalog: Catalog, salt: bytes, dialect: Dia
     ]
     unit, text = rows_of.unit_part
     named = build.bytewise(build.column(unit), dialect, text=text)
-    told = dialect.unit_mark(named.copy())
-    query = build.select_from(below, build.alias(told, UNIT_MARK), *values)
+    mark = dialect.unit_mark(named.copy())
+    query = build.select_from(below, build.alias(mark, UNIT_MARK), *values)
     query = query.where(*kept, copy=False) if kept else query
     order = [named]
     order += [build.column(f"t{place}") for place in range(len(plan.tallies))]
@@ -73,7 +77,7 @@ def row_statement(plan: BoundedPlan, catalog: Catalog, salt: bytes, dialect: Dia
 
 
 # ------------------------------------------------------------------ question
-# A bounded question as one statement: rows, then what each adds to a group, then sums.
+# An answer as one statement: the rows, then their contributions to groups, then the sums.
 
 CELL = "tacit_cell"
 
@@ -81,14 +85,15 @@ CELL = "tacit_cell"
 def question(
     plan: BoundedPlan, catalog: Catalog, salt: bytes, dialect: Dialect, *, use_copy: bool = True
 ) -> str:
-    """The statement that answers ``plan``: a column for each key, then one for each tally.
+    """Return the statement that answers ``plan``: a column per key, then one per tally.
 
-    Where a tally is a tree, a column before the tallies holds a cell: rows of a group where it
-    is not below 0 count a leaf. Where an ordered copy is read as it lies, a last column is 1
-    where it is not in order, and the answer is none.
+    If a tally is a tree, there is a column with a cell before the tallies: a row of the result
+    whose cell is not negative is the count of a leaf. If an ordered copy is read in its stored
+    order, the last column is 1 if the copy is out of order; the result must then be discarded.
 
-    Which rows and groups of a unit are kept is decided by a mix of the salt, the unit and the
-    row's own columns: a function of the unit's own rows, sound for every salt.
+    The row-order hash of the salt, the unit and the row's own columns decides which rows and
+    groups of a unit are kept. It is a function of the unit's own rows, so the limits are sound
+    for every salt.
     """
     rows_of = RowContext(plan, catalog, salt, dialect, use_copy)
     relations = bounded_rows(rows_of)
@@ -103,7 +108,7 @@ def question(
 
 
 def _sums(rows_of: RowContext, source: str) -> exp.Select:
-    """The groups, and the sum of what their units add."""
+    """Return the groups and the sums of their contributions."""
     plan = rows_of.plan
     names = [build.column(name) for name in rows_of.key_names]
     sums = [_sum(rows_of, place, tally) for place, tally in enumerate(plan.tallies)]
@@ -126,19 +131,19 @@ def _sums(rows_of: RowContext, source: str) -> exp.Select:
 
 
 def _sum(rows_of: RowContext, place: int, tally: Tally) -> exp.Expr:
-    # a row moves its unit's part from one end of its range to the other at most
+    # a row can change its unit's contribution from one bound to the other
     most, dialect = 2 * max(-tally.low, tally.high), rows_of.dialect
     if not rows_are_independent(rows_of.plan, rows_of.catalog):
         added = total(build.column(f"t{place}"), most, dialect)
     elif isinstance(tally, TreeTally):
-        return build.literal(0)  # its leaves are counted by themselves
+        return build.literal(0)  # its leaves are counted separately
     else:
         added = total_of_rows(rows_of.number_of(tally), most, dialect)
     return exp.func("COALESCE", added, build.literal(0))
 
 
 def _leaves(rows_of: RowContext, place: int, source: str) -> exp.Select:
-    """The cells of a tree that kept rows fall into, and how many, beside no other tally."""
+    """Return the cells of one tree with the number of kept rows; other tallies are 0."""
     plan = rows_of.plan
     cell = rows_of.value(plan.tallies[place])
     groups = [*map(build.column, rows_of.key_names), cell]

@@ -1,4 +1,9 @@
-"""The sum of a column of whole numbers, which no number of rows makes too wide."""
+"""Sums of integers that cannot overflow, and the row-order hash, as SQL.
+
+A sum of 64-bit integers can overflow if a table has many rows. Engines with a wide integer type
+sum in that type. Where wide types are slow, a number is split into limbs of 21 bits, the limbs
+are summed as 64-bit integers, and the sums are added with their weights.
+"""
 
 from sqlglot import exp
 
@@ -9,14 +14,14 @@ from tacit.engines.print.sql_dialect import Dialect
 from tacit.plan import steps as grid_steps
 
 LIMB = 21
-"""Bits of a number that are summed apart: 2^42 rows of them fit into 64."""
+"""Bits of a limb: the sum of 2^42 limbs fits into 63 bits."""
 
 NARROW = "narrow"
-"""What marks a sum that 64 bits hold."""
+"""The mark of a sum that fits into 64 bits, which `wide_sums` does not widen."""
 
 
 def total(amount: exp.Expr, most: int, dialect: Dialect) -> exp.Expr:
-    """The sum of ``amount``, of which no row holds more than ``most``, or less than its minus.
+    """Return the sum of ``amount``, whose absolute value is at most ``most`` in each row.
 
     Example:
         >>> from tacit.engines.print.sql_dialects import DUCKDB
@@ -31,7 +36,7 @@ def total(amount: exp.Expr, most: int, dialect: Dialect) -> exp.Expr:
         shift, part = LIMB * place, amount.copy()
         if shift:
             part = paren(exp.BitwiseRightShift(this=part, expression=literal(shift)))
-        if place < limbs - 1:  # the last holds the sign
+        if place < limbs - 1:  # the last limb has the sign
             part = paren(exp.BitwiseAnd(this=part, expression=literal(2**LIMB - 1)))
         added = exp.Sum(this=part)
         added.meta[NARROW] = True
@@ -44,7 +49,10 @@ def total(amount: exp.Expr, most: int, dialect: Dialect) -> exp.Expr:
 
 
 def total_of_rows(number: grid_steps.Steps, most: int, dialect: Dialect) -> exp.Expr:
-    """The sum of what rows add by themselves: of few columns, and else of how many rows.
+    """Return the sum of ``number`` over rows, by COUNT or by a sum and a COUNT if possible.
+
+    The sum of a column plus a constant is the sum of the column plus the constant times the
+    number of rows. So fewer expressions are summed.
 
     Example:
         >>> from tacit.engines.print.postgres_dialect import POSTGRES
@@ -74,15 +82,15 @@ def total_of_rows(number: grid_steps.Steps, most: int, dialect: Dialect) -> exp.
             return total(steps(number), most, dialect)
 
 
-# ------------------------------------------------------------------ mix
-# The mix of `tacit.engines.engine`, in SQL.
+# ------------------------------------------------------------------ row-order hash
+# The hash of `tacit.engines.engine.hash_values`, in SQL.
 
 DIGITS = 8
-"""Of a hash in hexadecimal: 32 bits."""
+"""The hexadecimal digits of an MD5 that are used: 32 bits."""
 
 
 def hash_columns(salt: bytes, parts: list[tuple[str, bool]], dialect: Dialect) -> exp.Expr:
-    """The mix of some columns, each by its name, and whether it holds text."""
+    """Return the row-order hash of columns, given by their names and whether they are text."""
     numbers, factors = [], []
     for place, (name, text) in enumerate(parts):
         value = _text_word(column(name), dialect) if text else _number_word(column(name))
@@ -112,7 +120,7 @@ def _lowest(value: exp.Expr) -> exp.Expr:
 
 
 def _number_word(value: exp.Expr) -> exp.Expr:
-    """Its lowest bits; masked before it is cast, since a wide number would not fit."""
+    """Return the lowest bits of a number, masked before the cast, which could overflow."""
     lowest = paren(exp.BitwiseAnd(this=value, expression=literal(WORD)))
     return exp.func("COALESCE", cast(lowest, "BIGINT"), literal(0))
 

@@ -1,19 +1,18 @@
-"""What a validated copy holds of each column: a value of its declared type, in range, or NULL.
+"""The values of a validated copy: each is of its declared type and in range, or NULL.
 
-A table may hold whatever its engine ever accepted: text that is no UTF-8, days of the year
-290,000, numbers in a column of another type, keys that a collation takes for equal. A question
-that met such a value could fail, or count people by it, and whether it does would tell of one
-person. So none of it is copied. Each column has one expression, which is a function of the
-row's own value alone and does not fail. It comes in two steps, `typed` and `in_range`:
+A table may contain whatever its engine ever accepted: text that is not UTF-8, days of the year
+290,000, numbers in a column of another type, keys that are equal in a collation. A question
+that meets such a value could fail, or group people by it, and this would reveal one person. So
+such values are not copied. Each column has one expression, which is a function of the row's own
+value and cannot fail. It has two steps, `cast_to_declared` and `in_range`:
 
-- a value that is no value of the declared type, or out of its range, becomes NULL;
-- text is valid UTF-8 of at most so many bytes, and compared by them; a longer one becomes NULL,
-  since a cut one could become equal to another person's;
+- a value that is not of the declared type, or out of its range, becomes NULL;
+- text is valid UTF-8 with a limited number of bytes, and is compared by its bytes; a longer
+  text becomes NULL, because a truncated text could be equal to another person's text;
 - floats are finite, and there is one zero;
 - days and times are those of the years 1 to 9999.
 
-DuckDB and Spark have TRY_CAST. PostgreSQL has none: there, a CASE asks first whether a cast
-would succeed, and a cast for which that cannot be asked is refused to the owner.
+DuckDB and Spark have TRY_CAST. PostgreSQL has no such function: see `postgres_dialect`.
 """
 
 from fractions import Fraction
@@ -29,16 +28,16 @@ from tacit.errors import InvalidValue
 from tacit.plan import Comparison
 
 TEXT_BYTES = 1_000
-"""Bytes of a text that is copied, unless the owner declares another number."""
+"""The longest text in bytes that is copied, unless the owner declares another limit."""
 
 FIRST_TIME, LAST_TIME = "0001-01-01 00:00:00", "9999-12-31 23:59:59.999999"
 FIRST_DAY, LAST_DAY = FIRST_TIME[:10], LAST_TIME[:10]
 
 
 def cast_to_declared(column: Column, physical: str, dialect: Dialect) -> exp.Expr:
-    """The value of ``column``, which has the type ``physical``, in its declared type, or NULL.
+    """Return the value of a column of the type ``physical`` in its declared type, or NULL.
 
-    Guarantee: it does not fail, whatever the column holds.
+    Guarantee: the expression does not fail, whatever the column contains.
 
     Example:
         >>> from tacit.core.domain import Column, Kind
@@ -48,7 +47,9 @@ def cast_to_declared(column: Column, physical: str, dialect: Dialect) -> exp.Exp
     """
     value = exp.column(exp.to_identifier(column.name, quoted=True))
     if not dialect.plain_types:
-        raise InvalidValue(f"No copies are made in the SQL of {dialect.name}.")
+        raise InvalidValue(
+            f"Copies are not supported in the dialect {dialect.name}. Use another engine."
+        )
     if _fits(column.kind, physical, dialect):
         return dialect.copied_value(value, column, physical)
     return dialect.cast_or_null(value, column, physical, _target_type(column, dialect))
@@ -63,9 +64,9 @@ def _fits(kind: Kind, physical: str, dialect: Dialect) -> bool:
 
 
 def in_range(column: Column, dialect: Dialect, text_bytes: int = TEXT_BYTES) -> exp.Expr:
-    """A value of the right type, where it is in the range that questions are answered for.
+    """Return a value of the declared type, or NULL if it is out of the supported range.
 
-    Guarantee: it does not fail, whatever value of that type the column holds.
+    Guarantee: the expression does not fail, whatever value of that type the column contains.
     """
     value = exp.column(exp.to_identifier(column.name, quoted=True))
     match column.kind:
@@ -88,7 +89,7 @@ def in_range(column: Column, dialect: Dialect, text_bytes: int = TEXT_BYTES) -> 
 
 
 def _text(value: exp.Expr, dialect: Dialect, text_bytes: int) -> exp.Expr:
-    """Text of at most so many bytes, valid, and without a collation of its own."""
+    """Return valid text of at most ``text_bytes`` bytes, compared by its bytes, or NULL."""
     length = exp.Anonymous(this=dialect.text_length, expressions=[value])
     short = compare(Comparison.AT_MOST, length, literal(text_bytes))
     plain = dialect.valid_text(value.copy())
@@ -96,7 +97,7 @@ def _text(value: exp.Expr, dialect: Dialect, text_bytes: int) -> exp.Expr:
 
 
 def _target_type(column: Column, dialect: Dialect) -> str:
-    """The type that a column of another one is cast to."""
+    """Return the type to which a column of another type is cast."""
     if column.kind is Kind.DECIMAL:
         after = min(_digits_after(column.step or Fraction(1)), MOST_AFTER)
         return f"DECIMAL({MOST_BEFORE + after}, {after})"
@@ -111,7 +112,7 @@ def _target_type(column: Column, dialect: Dialect) -> str:
 
 
 def _digits_after(step: Fraction) -> int:
-    """Digits after the point of a step, which is a decimal number."""
+    """Return the number of digits after the point of a step, which is a decimal."""
     digits = 0
     while (step * 10**digits).denominator != 1 and digits < MOST_AFTER:
         digits += 1
@@ -119,7 +120,7 @@ def _digits_after(step: Fraction) -> int:
 
 
 def between(value: exp.Expr, low: exp.Expr, high: exp.Expr) -> exp.Expr:
-    """Return whether a value lies between two others, or is one of them."""
+    """Return the condition that a value is at least ``low`` and at most ``high``."""
     return exp.and_(
         compare(Comparison.AT_LEAST, value.copy(), low),
         compare(Comparison.AT_MOST, value.copy(), high),
