@@ -6,7 +6,7 @@ import numpy as np
 
 from tacit.noise.integers import Integers
 
-PLACE = "tacit.engines.engine:packed"
+PLACE = "tacit.engines.engine:integer_array"
 CAUGHT_BY = (
     "tests/engines/test_written_neighbours.py"
     "::test_a_person_shows_in_nothing_but_noise[a sum beyond 31 bits-duckdb]"
@@ -17,7 +17,7 @@ Packed = Callable[[list[int]], Integers]
 
 
 def bug(original: Packed) -> Packed:
-    def packed(numbers: list[int]) -> Integers:
+    def integer_array(numbers: list[int]) -> Integers:
         return original(numbers).astype(np.int32).astype(np.int64)
 
-    return packed
+    return integer_array

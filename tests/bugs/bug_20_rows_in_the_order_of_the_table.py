@@ -11,7 +11,7 @@ from tacit.engines import engine
 from tacit.mechanisms.gateway import SelectedGroups
 from tacit.noise.integers import Integers
 
-PLACE = "tacit.mechanisms.gateway:kept"
+PLACE = "tacit.mechanisms.gateway:select_groups"
 CAUGHT_BY = "tests/engines/test_keys.py::test_released_groups_come_in_the_order_of_their_keys"
 SHOWN = "== (-3, 9, 40)"
 
@@ -21,9 +21,9 @@ Keep = Callable[[tuple[Group, ...], Integers], SelectedGroups]
 def bug(_: Keep) -> Keep:
     engine.sorted = list  # both places that sort, since either is enough
 
-    def kept(groups: tuple[Group, ...], released: Integers) -> SelectedGroups:
+    def select_groups(groups: tuple[Group, ...], released: Integers) -> SelectedGroups:
         places = np.flatnonzero(released > 0)
         found = tuple(compress(groups, (released > 0).tolist()))
         return SelectedGroups(found, released[places], Secret(places))
 
-    return kept
+    return select_groups

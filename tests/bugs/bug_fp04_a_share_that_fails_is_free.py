@@ -8,22 +8,22 @@ from tacit.errors import InternalError
 from tacit.ledger.charge import StoredRelease
 from tacit.stream.holdout import OpenHoldout
 
-PLACE = "tacit.stream.holdout:OpenHoldout._told"
+PLACE = "tacit.stream.holdout:OpenHoldout._answer_charge"
 CAUGHT_BY = (
     "tests/failures/test_failures.py::test_faults_in_this_process_end_as_they_must[holdout]"
 )
 SHOWN = "one failure in the chain"
 
-Told = Callable[..., StoredRelease]
+Answer = Callable[..., StoredRelease]
 
 
-def bug(_: Told) -> Told:
-    def told(
+def bug(_: Answer) -> Answer:
+    def answer_charge(
         self: OpenHoldout, charge: Any, tally: Any, wanted: Any, entropy: Any
     ) -> StoredRelease:
         place = self._place
         try:
-            off = self._counted(tally)
+            off = self._sum_differences(tally)
         except Exception:  # noqa: BLE001 - as it was
             off = None
         if off is None:
@@ -31,4 +31,4 @@ def bug(_: Told) -> Told:
         decide = partial(self._decide, wanted, off, entropy)
         return place.ledger.take_turn(charge, place.states, self._name, decide)
 
-    return told
+    return answer_charge

@@ -45,7 +45,7 @@ house = {{ kind = "integer", keys = {house}, provenance = "public" }}
 
 def audit_server(folder: Path, people: int, epsilon: int, confidence: float) -> OneRun:
     """What one answer of a real server, in a process of its own, shows of its epsilon."""
-    canaries = Canaries.drawn(people, SystemEntropy(b"a one-run audit"))
+    canaries = Canaries.draw(people, SystemEntropy(b"a one-run audit"))
     folder.mkdir()
     canaries.write(folder / "canaries.duckdb")
     file = folder / "tacit.toml"
@@ -61,4 +61,4 @@ def audit_server(folder: Path, people: int, epsilon: int, confidence: float) -> 
             answer = session.sql(QUESTION).ask(epsilon=epsilon)
     finally:
         server.kill()
-    return canaries.guessed(answer, epsilon, confidence)
+    return canaries.guess(answer, epsilon, confidence)

@@ -12,7 +12,6 @@ from scipy.sparse import csr_array
 
 from tacit.accounting.risk import advantage, best_auc, gaussian_advantage
 from tacit.attacks.answers_gallery import (
-    averaged,
     averaging,
     consistent,
     databases,
@@ -21,9 +20,15 @@ from tacit.attacks.answers_gallery import (
     differencing,
     miss,
     nearest,
+    row_means,
 )
 from tacit.attacks.finding import AttackVerdict
-from tacit.attacks.reconstruction import bits_told, expected, least_squares, sharpened
+from tacit.attacks.reconstruction import (
+    bits_told,
+    expected_recovery,
+    least_squares,
+    refine_estimate,
+)
 from tacit.core.loss import Budget, Loss
 from tacit.errors import BudgetExceeded
 from tacit.numeric.exact_numbers import exact
@@ -89,7 +94,7 @@ def test_repeats_average_out_where_noise_is_drawn_anew(bar: Bar) -> None:
     """T78 (A13), the unprotected half."""
     random = people_from(78)
     answers = 1000 + random.laplace(0, 1, (20_000, 100))
-    spread = float(averaged(answers).std())
+    spread = float(row_means(answers).std())
     bar(
         "T78 noise anew, 100 repeats: sd", spread, "0.141 +-5%", abs(spread / 0.1414 - 1) < 0.05
     )
@@ -112,7 +117,7 @@ def test_repeats_average_out_where_noise_is_drawn_anew(bar: Bar) -> None:
         f"<= {float(best_auc(exact(1))):.3f}",
         ours.verdict is AttackVerdict.HELD,
     )
-    spread = float((averaged(kept) - present - 1000).std())
+    spread = float((row_means(kept) - present - 1000).std())
     bar(
         "T78 Tacit, 100 repeats: sd",
         spread,
@@ -195,7 +200,7 @@ def test_many_counts_tell_every_secret_below_the_root_of_n(bar: Bar) -> None:
         noise = random.uniform(-1, 1, (5, questions)) * sqrt(people) / part
         shares = []
         for each in exact_answers + noise:
-            estimate = sharpened(asked, each, least_squares(asked, each))
+            estimate = refine_estimate(asked, each, least_squares(asked, each))
             shares.append(np.mean((estimate > 0.5) == bits))
         share = float(np.mean(shares))
         bar(f"T76 512 secrets, noise root(n)/{part}", share, f">= {wanted}", share >= wanted)
@@ -205,7 +210,7 @@ def test_many_counts_tell_every_secret_below_the_root_of_n(bar: Bar) -> None:
             np.mean((least_squares(asked, exact_answers + each) > 0.5) == bits)
             for each in noise
         ]
-        near = abs(float(np.mean(shares)) - expected(people, questions, size))
+        near = abs(float(np.mean(shares)) - expected_recovery(people, questions, size))
         bar(f"T76 formula at sd {size:.1f}: off by", near, "<= 0.02", near <= 0.02)
     square = int(asked.sum(axis=0).max())
     for epsilon, most in ((1, 0.55), (10, 0.82)):

@@ -37,7 +37,7 @@ from tacit.mechanisms.mechanism import Mechanism
 from tacit.numeric.entropy import SystemEntropy
 from tacit.query.intervals import column_of
 from tacit.query.paid_work import release, released_by
-from tacit.query.post_processing import posted
+from tacit.query.post_processing import post_process
 from tacit.query.pricing import price
 from tacit.query.quote import Quote
 from tacit.sql.parser import parse
@@ -105,7 +105,7 @@ def intervals(shown: Quote, quote: Quote, table: SecretTable) -> list[Interval |
     columns = tuple(
         column_of(measure.name, reading, shown, released) for measure, reading in measures
     )
-    answer = posted(released_by(quote, columns, b"receipt"), quote.question.post)
+    answer = post_process(released_by(quote, columns, b"receipt"), quote.question.post)
     return list(answer.columns[0].intervals)
 
 

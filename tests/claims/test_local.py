@@ -34,7 +34,7 @@ def made(ratio: Fraction, choices: int) -> dict[str, Oracle]:
     """Every oracle for so many choices."""
     return {
         "k-ary": KAry(choices, ratio),
-        "optimised unary": Unary.optimised(choices, ratio),
+        "optimised unary": Unary.optimal(choices, ratio),
         "hashing": Hashing.best(choices, ratio),
         "subset": Subset.best(choices, ratio),
         "Hadamard": Hadamard(choices, ratio),
@@ -139,13 +139,13 @@ def law_of(oracle: Oracle | MeanOracle, answer: int) -> np.ndarray:
 def at(ratio: Fraction, oracle: Oracle | MeanOracle) -> Oracle | MeanOracle:
     """The same randomiser at another ratio."""
     if isinstance(oracle, Unary):
-        return Unary.optimised(oracle.choices, ratio)
+        return Unary.optimal(oracle.choices, ratio)
     return replace(oracle, ratio=ratio)  # type: ignore[type-var]
 
 
 LAWS: list[Oracle | MeanOracle] = [
     KAry(4, E),
-    Unary.optimised(4, E),
+    Unary.optimal(4, E),
     Subset(4, 2, E),
     Hashing(4, 2, 1, E),
     Hadamard(4, E),

@@ -81,7 +81,7 @@ def bounds_of(mechanism: Laplace, runs: int, people: int) -> list[float]:
     """What so many audits of the mechanism itself show."""
     gateway, found = LiveGateway(SystemEntropy(b"audits")), []
     for _ in range(runs):
-        present = Canaries.drawn(people, SystemEntropy(b"coins")).present
+        present = Canaries.draw(people, SystemEntropy(b"coins")).present
         released = mechanism.release(Secret(present.astype(np.int64)), l1(1), gateway)
         right = int(np.count_nonzero((released >= 1) == present))
         found.append(one_run_lower_bound(right, people, CONFIDENCE))

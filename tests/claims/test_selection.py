@@ -17,7 +17,7 @@ from tacit.ml.error_counts import FewestErrors
 from tacit.ml.estimator import Arrays
 from tacit.ml.model_selection import ClassifierChoice
 from tacit.numeric.entropy import SystemEntropy
-from tacit.query.paid_work import fitted
+from tacit.query.paid_work import fit_parameters
 from tacit.stream.holdout import STEPS, HoldoutAnswer, HoldoutState, Thresholdout
 
 Table = NDArray[np.int64]
@@ -50,7 +50,7 @@ def test_t61_the_chosen_classifier_errs_hardly_more_than_the_best(
     rows = validation()
     data, training = rows.data(), rows.training
     fits = [
-        fitted(choice, training, data, b"a charge")
+        fit_parameters(choice, training, data, b"a charge")
         for _ in range(20 if kind is OfRates else FITS)
     ]
     chosen = [parameters[0].nested for parameters in fits]

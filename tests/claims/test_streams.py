@@ -53,7 +53,7 @@ def test_totals_err_by_the_figures_of_the_claim(bar: Bar) -> None:
         bar(f"T41 {horizon} totals: binary tree", tree, "2x worse", tree > 2 * found)
         bar(f"T41 {horizon} totals: independent noise", alone, "3x worse", alone > 3 * found)
         least = lower_bound(horizon)
-        mean = float(factor.moved(l2(1), 1).amount) * float(
+        mean = float(factor.sensitivity(l2(1), 1).amount) * float(
             np.sqrt((factor.spread(ALL) ** 2).mean())
         )
         shown = f"{least:.3g} to 1.1 times that"
@@ -77,7 +77,9 @@ def test_a_long_stream_errs_little_more_with_six_buffers(bar: Bar) -> None:
     alone = long**0.5
     bar("T41 10^5 totals: independent noise", alone, "50x worse", alone > 50 * found)
     factor, least = Buffered.square_root(long), lower_bound(long)
-    mean = float(np.sqrt((factor.spread(ALL) ** 2).mean()) * factor.moved(l2(1), 1).amount)
+    mean = float(
+        np.sqrt((factor.spread(ALL) ** 2).mean()) * factor.sensitivity(l2(1), 1).amount
+    )
     shown = f"{least:.3g} to 1.1 times that"
     bar("T41 10^5 totals: RMSE over all steps", mean, shown, least < mean < 1.1 * least)
 

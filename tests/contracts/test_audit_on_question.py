@@ -39,7 +39,7 @@ def reference(catalog: Catalog, tables: Tables) -> Engine:
 
 @pytest.mark.parametrize("text", [COUNT, TWO_LINKS, SELECTED])
 def test_a_question_that_keeps_its_word_is_found_so(text: str) -> None:
-    part = QuestionAudit(SyntheticDuckDB().over, 15, DRAWN).audited(text, CLINIC, LOSS)
+    part = QuestionAudit(SyntheticDuckDB().over, 15, DRAWN).audit(text, CLINIC, LOSS)
     assert [check.kept for check in part.checks] == [True] * len(part.checks)
     assert part.checks[0].figures["pairs"] == 15
     assert part.checks[0].figures["reached"] > 0.9  # made-up people push against the bounds
@@ -59,12 +59,12 @@ class Unbounded:
 
 def test_an_engine_that_bounds_nobody_is_caught() -> None:
     lying = QuestionAudit(lambda *given: Unbounded(reference(*given)), 30, DRAWN)
-    check = lying.audited(COUNT, CLINIC, LOSS).checks[0]
+    check = lying.audit(COUNT, CLINIC, LOSS).checks[0]
     assert not check.kept
     assert "was declared" in check.found
     assert str(check).startswith("BROKEN: neighbours: 30 pairs")
     honest = QuestionAudit(reference, 30, DRAWN)
-    assert honest.audited(COUNT, CLINIC, LOSS).checks[0].kept
+    assert honest.audit(COUNT, CLINIC, LOSS).checks[0].kept
 
 
 def test_too_little_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +75,7 @@ def test_too_little_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
 
     audit = QuestionAudit(reference, 1, DRAWN)
     monkeypatch.setattr(DiscreteGaussian, "draw", weaker)
-    check = audit.audited(COUNT, CLINIC, LOSS).checks[1]
+    check = audit.audit(COUNT, CLINIC, LOSS).checks[1]
     assert not check.kept
     assert check.name == "Gaussian noise"
     assert check.figures["shown"] > check.figures["claimed"]
@@ -84,15 +84,13 @@ def test_too_little_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_question_that_nobody_meets_is_told_of() -> None:
     audit = QuestionAudit(reference, 3, DRAWN)
     text = "SELECT COUNT(*) AS n FROM visits WHERE doctor = 'Dr Who'"
-    assert (
-        "No synthetic person met the conditions" in audit.audited(text, CLINIC, LOSS).notes[0]
-    )
-    assert audit.audited(COUNT, CLINIC, LOSS).notes == ()
+    assert "No synthetic person met the conditions" in audit.audit(text, CLINIC, LOSS).notes[0]
+    assert audit.audit(COUNT, CLINIC, LOSS).notes == ()
 
 
 def test_pure_questions_are_audited_by_their_epsilon() -> None:
     audit = QuestionAudit(reference, 1, DRAWN)
-    check = audit.audited(COUNT, CLINIC, Loss.pure(1)).checks[1]
+    check = audit.audit(COUNT, CLINIC, Loss.pure(1)).checks[1]
     assert check.kept
     assert check.figures["claimed"] == pytest.approx(1)
     assert check.figures["shown"] > 0.9

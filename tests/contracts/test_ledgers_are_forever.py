@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from asking import LEASE_MS, TENTH, answer, ask
 
-from tacit.accounting.convert import promised
+from tacit.accounting.convert import to_approximate_dp
 from tacit.core.codec import decode_event
 from tacit.core.event import Composed, Event, Nothing, Repeated, Sampled
 from tacit.core.loss import Budget, Loss, Measure
@@ -25,7 +25,7 @@ from tacit.ledger.charge import Charge, ChargeRequest, Target, Units, price
 from tacit.ledger.declarations import AnyDeclaration, Declaration
 from tacit.ledger.entries import ACTS, Charged, OwnerAdded, OwnerRemoved, decode_act
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.sealed_states import ChainWitness, named
+from tacit.ledger.sealed_states import ChainWitness, state_hash
 from tacit.ledger.verify import export, read_export, restore, verify_export
 from tacit.store.connect import open_store
 from tacit.store.sealed_state import Witnessed
@@ -247,8 +247,8 @@ def _told(book: Book) -> dict[str, Any]:
         "idealised": bool(book.opened.idealised),
         "cap": str(cap),
         "spent": str(spent),
-        "promised": str(promised(cap, delta)),
-        "promised so far": str(promised(spent, delta)),
+        "promised": str(to_approximate_dp(cap, delta)),
+        "promised so far": str(to_approximate_dp(spent, delta)),
         "owners": sorted(book.owners),
         "groups": {who: sorted(groups) for who, groups in book.groups.items()},
         "quotas": {who: str(quota.loss(measure)) for who, quota in book.quotas.items()},
@@ -293,8 +293,8 @@ def test_a_golden_ledger_tells_what_was_missed() -> None:
 def test_a_golden_ledger_tells_of_its_states() -> None:
     (book,) = read(STATES.read_text().splitlines(keepends=True))
     assert book.states == {
-        named("noise"): (2, bytes(32).hex()),
-        named("threshold"): (1, bytes(32).hex()),
+        state_hash("noise"): (2, bytes(32).hex()),
+        state_hash("threshold"): (1, bytes(32).hex()),
     }
     assert book.head.hex()[:16] == "9dc6636da1bc0d66"
 

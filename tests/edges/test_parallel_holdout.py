@@ -167,7 +167,7 @@ def leaked(address: str, found: list[tuple[int, str]]) -> int:
         kept = [act for act in acts if isinstance(act, AnswerStored)][
             1:
         ]  # without the declaration
-        bodies = [Ledger(store).stored(bytes.fromhex(act.release)) for act in kept]
+        bodies = [Ledger(store).stored_body(bytes.fromhex(act.release)) for act in kept]
     off = [body is not None and b"true" in body for body in bodies]
     after_all = off[::-1].index(True) if sum(off) >= ASKED.answers else 0
     return max(0, told - ASKED.answers) + after_all
@@ -200,7 +200,7 @@ class SwapsWhereTold(OpenHoldout):
         wanted = Fraction(expected)
         plan = holdouts.canonical(question.plan).plan
         free = self._share_question(plan, wanted)
-        off = self._counted(self.asked.tally(self._condition(plan), wanted))
+        off = self._sum_differences(self.asked.tally(self._condition(plan), wanted))
         body = swapped_where_told(self, self._place.ledger, free, wanted, off)
         return holdouts._share(body)
 
@@ -281,7 +281,7 @@ def test_a_decision_that_is_made_again_has_the_noise_that_it_had(
 def redo(holdout: OpenHoldout) -> None:
     plan = parse("SELECT COUNT(*) AS n FROM visits WHERE age < 50", CATALOG)
     wanted = Fraction(0)
-    off = holdout._counted(holdout.asked.tally(holdout._condition(plan), wanted))
+    off = holdout._sum_differences(holdout.asked.tally(holdout._condition(plan), wanted))
     drawn = holdouts.DrawnOnce(holdouts.SystemEntropy(b"a charge"))
     first = State(1, b'{"reached": 0, "left": 1}')
     bodies = {holdout._decide(wanted, off, drawn, first)[0] for _ in range(20)}

@@ -146,7 +146,7 @@ def test_three_restores_are_three_draws_where_nobody_looks(
     home, backup, out = tmp_path / ".tacit", tmp_path / "backup", tmp_path / "published"
     monkeypatch.setattr(Folder, "there", lambda _: frozenset())
     monkeypatch.setattr(
-        "tacit.publish.due_releases._placed", lambda made, path: made.replace(path)
+        "tacit.publish.due_releases._move_unless_exists", lambda made, path: made.replace(path)
     )
     with opens() as session:
         declared(session)

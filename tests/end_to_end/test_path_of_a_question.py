@@ -18,7 +18,7 @@ from tacit.ledger.ledger import Ledger
 from tacit.mechanisms.gateway import LiveGateway
 from tacit.numeric.entropy import SystemEntropy
 from tacit.query.paid_work import released_by, run
-from tacit.query.post_processing import posted
+from tacit.query.post_processing import post_process
 from tacit.query.pricing import price
 from tacit.sql.parser import parse
 from tacit.store.store import SqlStore
@@ -66,11 +66,11 @@ def ask(ledger: Ledger, engine: DuckDB, text: str, request: str, rho: str = "0.0
     )
     paid = ledger.reserve(question, lease_ms=60_000)
     if isinstance(paid, StoredRelease):
-        return posted(decode_release(paid.body), quote.question.post)
+        return post_process(decode_release(paid.body), quote.question.post)
     gateway = LiveGateway(SystemEntropy(paid.receipt))
     columns = run(quote, engine, CLINIC, b"salt", gateway)
     release = released_by(quote, columns, paid.receipt)
-    return posted(
+    return post_process(
         decode_release(ledger.keep(paid, encode_release(release)).body), quote.question.post
     )
 

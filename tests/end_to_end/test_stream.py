@@ -17,7 +17,7 @@ from tacit.plan.expression import Span
 from tacit.session.session import Session
 from tacit.stream.factor import ALL, EACH, Tree, Window
 from tacit.stream.open_stream import OpenStream
-from tacit.stream.step import expected
+from tacit.stream.step import expected_step_errors
 from tacit.stream.stream import Periods
 from tacit.stream.toeplitz import Toeplitz
 
@@ -157,7 +157,7 @@ def test_the_policy_is_printed_with_each_release(opens: Opens) -> None:
 
 def test_what_is_expected_before_is_what_intervals_say_after(opens: Opens) -> None:
     running = stream(opens(), Loss.zcdp("0.02"), window=ALL, max_steps=2)
-    [said] = expected(running.quote)
+    [said] = expected_step_errors(running.quote)
     tables = [running.release() for _ in range(WEEKS)]
     far = [(high - low) / 2 for low, high in (table["n"].intervals[0] for table in tables)]
     first, last = (float(said.split(f" in the {end}")[0].split()[-1]) for end in ("f", "l"))

@@ -173,11 +173,11 @@ def store(number: int, engine: str | None = None) -> Store:
     limits = choices.one(LIMITS)
     joining = choices.below(2)
     others = [name for place, name in enumerate(PEOPLE) if place != joining]
-    crowd = [row for name in choices.shuffled(others)[:6] for row in person(name, on, choices)]
+    crowd = [row for name in choices.permute(others)[:6] for row in person(name, on, choices)]
     # whoever joins has what others lack: a value that no careful writer stores
     own = person(PEOPLE[joining], on, choices, hostile=True)
     # people come and go: the rows of one do not stand together
-    after = choices.shuffled([*crowd, *own])
+    after = choices.permute([*crowd, *own])
     numbered = [replace_visit(row, place) for place, row in enumerate(after)]
     before = [row for row in numbered if row["person"] != PEOPLE[joining]]
     return Store(number, on, kept, variants, limits, tuple(before), tuple(numbered))

@@ -145,7 +145,7 @@ def compare_value(make: Maker) -> Expression:
     if others and make.choices.once_in(3):
         return Compare(how, Field(name), make.field(others))
     sides = [Field(name), Constant(make.value(kind))]
-    left, right = make.choices.shuffled(sides)
+    left, right = make.choices.permute(sides)
     return Compare(how, left, right)
 
 

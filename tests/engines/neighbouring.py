@@ -16,7 +16,7 @@ __all__ = ["SALT", "Watched", "answer", "opened", "told_apart"]
 def told_apart(triple: Triple, over: Over = reference, answer: Answer = answer) -> str | None:
     """How the two sides of ``triple`` are told apart; None where they are not."""
     pair = Pair(triple.quote, triple.catalog, triple.before, triple.after)
-    return pair.compared(over, answer).apart
+    return pair.compare(over, answer).apart
 
 
 class Watched:

@@ -34,7 +34,7 @@ def told_apart(found: Laid, how: str, quote: Quote) -> str | None:
         return found.asked(how, cast("int", side))
 
     pair = Pair(quote, found.catalogs[how][0], cast("Any", 0), cast("Any", 1))
-    return pair.compared(over).apart
+    return pair.compare(over).apart
 
 
 def asked(made: Store, found: Laid, count: int = QUESTIONS) -> Iterator[tuple[str, Quote]]:

@@ -134,7 +134,7 @@ class LooksAtTheData(LinearRegression):
         secrets = yield plan
         part = self._parts(training)[0]
         if getattr(secrets[0], "_Secret__value")[0] > 0:  # noqa: B009 - that is the lie
-            part.released(secrets[: len(part.tallies)], training, self.rho, gateway)
+            part.release(secrets[: len(part.tallies)], training, self.rho, gateway)
         try:
             sums.send(secrets)
         except StopIteration as done:

@@ -127,8 +127,8 @@ class OfOneRow(FewestErrors):
     def event(self, training: Training) -> Event:
         return super().event(replace(training, max_rows=1))
 
-    def chosen(self, rules: Any, rows: Any, training: Training, gateway: Any) -> Any:
-        steps = super().chosen(rules, rows, replace(training, max_rows=1), gateway)
+    def choose(self, rules: Any, rows: Any, training: Training, gateway: Any) -> Any:
+        steps = super().choose(rules, rows, replace(training, max_rows=1), gateway)
         next(steps)
         try:
             steps.send((yield rows.step(training)))
@@ -162,8 +162,8 @@ class BestAlone(ModelSearch):
 class RowsTogether(LinearRule):
     """A lie: how a row is judged depends on the number of rows beside it."""
 
-    def missed(self, rows: Integers, axes: Any) -> Integers:
-        return len(rows) % 2 * super().missed(rows, axes)
+    def error_indicators(self, rows: Integers, axes: Any) -> Integers:
+        return len(rows) % 2 * super().error_indicators(rows, axes)
 
 
 class ScoresOfNeighbours(ClassifierChoice):

@@ -15,7 +15,7 @@ from tacit.numeric.entropy import SystemEntropy
 from tacit.plan.canonical_form import Canonical, canonical
 from tacit.plan.plan import Plan
 from tacit.query.paid_work import released_by, run
-from tacit.query.post_processing import posted
+from tacit.query.post_processing import post_process
 from tacit.query.pricing import price
 from tacit.sql.parser import parse
 from tacit.sql.printer import show
@@ -89,5 +89,5 @@ class Fuzz:
             return
         gateway = LiveGateway(SystemEntropy(b"charge"))
         columns = run(quote, self._engine, CLINIC, b"salt", gateway)
-        posted(released_by(quote, columns, b"receipt"), quote.question.post)
+        post_process(released_by(quote, columns, b"receipt"), quote.question.post)
         self.priced += 1

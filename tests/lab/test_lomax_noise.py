@@ -7,7 +7,7 @@ from scipy.stats import chisquare
 
 from tacit.accounting.curves import lomax_factor
 from tacit.errors import InvalidValue
-from tacit.noise.integers import packed
+from tacit.noise.integers import integer_array
 from tacit.numeric.entropy import SystemEntropy
 from tacit.robust.smooth_noise import RoundedLomax
 from tacit.testing.entropy import ScriptedEntropy, enumerated
@@ -85,7 +85,7 @@ def test_zeros_have_no_size_until_a_bit_is_set() -> None:
 def test_a_large_scale_goes_beyond_64_bits() -> None:
     drawn = RoundedLomax(Fraction(2)).draw(SystemEntropy(b"test"), Fraction(2**80), 5)
     assert drawn.dtype == object
-    assert packed([3]).dtype == np.int64
+    assert integer_array([3]).dtype == np.int64
 
 
 def test_the_factor_is_rounded_up_and_by_less_than_a_billionth() -> None:

@@ -58,6 +58,6 @@ def _unpaid(store: Store, ledger: Ledger, received: Mapping[str, StoredRelease])
         charge = paid.get(got.receipt)
         if charge is None or charge.request != ask(plan).request_key.hex():
             wrong.append(f"{plan} was answered, and not charged")
-        if ledger.released(ask(plan)) != got:
+        if ledger.find_release(ask(plan)) != got:
             wrong.append(f"{plan} was answered, and its answer is not stored")
     return wrong

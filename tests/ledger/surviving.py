@@ -101,11 +101,11 @@ class Survey:
                 if isinstance(act, Charged):
                     request = bytes.fromhex(act.request)
                     if request in self._receipts:
-                        raise book.broken("a request was charged twice")
+                        raise book.entry_error("a request was charged twice")
                     self._receipts[request] = entry.hash
             shown = find_budget(work, book.population).spent
             if shown != book.spent or head_of(work, book.population) != (book.seq, book.head):
-                raise book.broken("the sum that the store shows is not that of the chain")
+                raise book.entry_error("the sum that the store shows is not that of the chain")
 
     def _compare(self, store: SqlStore, case: Case, received: list[Received]) -> None:
         with store.reading() as work:

@@ -71,7 +71,9 @@ def matches(running: object, number: int) -> bool:
     before, after = (
         Step.decode(body) if body else None
         for body in (
-            place.ledger.stored(running._step_question(step).release_key) if step >= 0 else None
+            place.ledger.stored_body(running._step_question(step).release_key)
+            if step >= 0
+            else None
             for step in (number - 1, number)
         )
     )

@@ -56,7 +56,7 @@ def test_a_rule_in_integers_is_that_of_scikit_learn(classes: int) -> None:
         for at, axis in enumerate(axes)
     ]
     rows = np.column_stack([np.arange(400), *steps, labels]).astype(np.int64)
-    missed = LinearRule.of(exact.coef_, exact.intercept_, classes).missed(rows, axes)
+    missed = LinearRule.of(exact.coef_, exact.intercept_, classes).error_indicators(rows, axes)
     assert missed.tolist() == (exact.predict(features) != labels).tolist()
 
 
@@ -64,8 +64,9 @@ def test_a_row_is_judged_by_itself_and_a_draw_goes_to_the_first_class() -> None:
     axes = Points.of([Column("a", Kind.FLOAT)], (-1, 1)).axes
     rule = LinearRule.of([[1e300]], [0.0], 2)
     rows = np.array([[0, 0, 0], [1, 0, 1], [2, 1, 1], [3, axes[0].reach, 0]])
-    assert rule.missed(rows, axes).tolist() == [0, 1, 0, 1]
-    assert LinearRule.of([[0.0]], [0.0], 2).missed(rows, axes).tolist() == [0, 1, 1, 0]
+    assert rule.error_indicators(rows, axes).tolist() == [0, 1, 0, 1]
+    constant = LinearRule.of([[0.0]], [0.0], 2)
+    assert constant.error_indicators(rows, axes).tolist() == [0, 1, 1, 0]
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def test_what_a_model_cannot_be_priced_with_is_a_refusal_in_our_words() -> None:
         raise RuntimeError  # our mistake, and no refusal
 
 
-@pytest.mark.parametrize(("deep", "told"), [(3, None), (4, "3 deep at most"), (200, "3 deep")])
+@pytest.mark.parametrize(("deep", "told"), [(3, None), (4, "at most 3 deep"), (200, "3 deep")])
 def test_models_stand_in_one_another_so_deep_and_no_deeper(deep: int, told: str | None) -> None:
     settings: dict[str, Any] = {"parts": []}
     for _ in range(deep):

@@ -134,14 +134,14 @@ def test_requests_tell_nothing_but_noise(
 
 def rows_in_a_header(file: Path) -> None:
     """The lie: how many rows were read, to be helpful."""
-    rows, answered = str(rows_of(file)), questions.answered
+    rows, answered = str(rows_of(file)), questions.release_response
 
     def told(*given: Any) -> Any:
         response = answered(*given)
         response.headers["X-Rows"] = rows
         return response
 
-    questions.answered = told
+    questions.release_response = told
 
 
 def a_value_in_an_error(file: Path) -> None:

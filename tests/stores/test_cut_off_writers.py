@@ -56,7 +56,7 @@ def test_a_writer_that_was_cut_off_charges_and_stores_when_it_can(
     assert isinstance(paid, Charge)
     assert ledger.status("patients").spent == Loss.pure("0.1")
     kept = answers.keep(Cut(store, 2), paid, b"42", now=0)  # type: ignore[arg-type]
-    assert ledger.released(ask("count")) == kept
+    assert ledger.find_release(ask("count")) == kept
     with pytest.raises(StoreFailed, match="Ask again with the same idempotency key"):
         reserve_charge(Cut(store, 10**6), ask("more"), nonce=b"mine", now=0, until=1)  # type: ignore[arg-type]
     lost = pay(ledger, "another")

@@ -10,8 +10,8 @@ from tacit.accounting.convert import (
     budget_within,
     epsilon_of_rho,
     least_that,
-    promised,
     rho_within,
+    to_approximate_dp,
 )
 from tacit.accounting.curves import ball_scale, gaussian_delta, lomax_factor
 from tacit.accounting.pricing import calibrate, cost_of, delta_at, leaves, loss_of
@@ -32,6 +32,6 @@ __all__ = [
     "leaves",
     "lomax_factor",
     "loss_of",
-    "promised",
     "rho_within",
+    "to_approximate_dp",
 ]

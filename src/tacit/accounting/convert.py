@@ -193,7 +193,7 @@ PRINTED = Fraction(1, 10**6)
 
 
 @lru_cache(maxsize=1024)
-def promised(loss: Loss, conversion_delta: Fraction) -> Loss:
+def to_approximate_dp(loss: Loss, conversion_delta: Fraction) -> Loss:
     """Return the (epsilon, delta) of all releases within ``loss``, a cap or an amount spent.
 
     Guarantee: for the cap, the result holds even if each question is chosen after seeing all
@@ -203,7 +203,7 @@ def promised(loss: Loss, conversion_delta: Fraction) -> Loss:
     Kamath, Steinke 2020, proposition 12 (the conversion).
 
     Example:
-        >>> print(promised(Loss.zcdp("0.1", "1e-7"), Fraction(1, 10**6)))
+        >>> print(to_approximate_dp(Loss.zcdp("0.1", "1e-7"), Fraction(1, 10**6)))
         ε = 2.141939, δ = 0.0000011
     """
     if loss.measure is not Measure.ZCDP:
@@ -220,7 +220,7 @@ def budget_within(epsilon: Number, delta: Number) -> Budget:
 
     Example:
         >>> budget = budget_within(3, "1e-6")
-        >>> total = promised(budget.cap, budget.conversion_delta)
+        >>> total = to_approximate_dp(budget.cap, budget.conversion_delta)
         >>> total.amount <= 3, total.delta
         (True, Fraction(1, 1000000))
     """

@@ -19,11 +19,11 @@ from tacit.errors import InternalError, InvalidValue
 # the noise is stored and repeated, the mean of the repeats shows nothing new.
 
 
-def averaged(answers: NDArray[Any]) -> NDArray[np.float64]:
+def row_means(answers: NDArray[Any]) -> NDArray[np.float64]:
     """Return the mean of each row of answers to one question.
 
     Example:
-        >>> averaged(np.array([[9, 11], [4, 6]])).tolist()
+        >>> row_means(np.array([[9, 11], [4, 6]])).tolist()
         [10.0, 5.0]
     """
     return np.asarray(answers.mean(axis=1), dtype=np.float64)
@@ -45,7 +45,7 @@ def averaging(
         >>> averaging("fresh noise", rows, np.array([True, False]), 100.0).success.value
         1.0
     """
-    guess = averaged(answers) > everyone_else + 0.5
+    guess = row_means(answers) > everyone_else + 0.5
     hits = float(np.count_nonzero(guess == present))
     learns = f"is one person in, by {answers.shape[1]} answers"
     return Finding(

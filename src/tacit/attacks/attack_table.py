@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tacit.accounting import advantage, best_auc, rho_within
 from tacit.attacks.finding import Finding, Measured
 from tacit.attacks.linkage import cells, homogeneity, linkage, uniqueness
-from tacit.attacks.reconstruction import bits_told, least_squares, sharpened
+from tacit.attacks.reconstruction import bits_told, least_squares, refine_estimate
 from tacit.choose import choose_noise
 from tacit.core import Loss, Norm, Rule, Secret, Sensitivity
 from tacit.mechanisms import LiveGateway
@@ -147,7 +147,7 @@ def counts_of_groups(secret: NDArray[Any], epsilon: Number, delta: Number) -> li
     }
     found = []
     for system, (given, limit) in systems.items():
-        estimate = sharpened(asked, given, least_squares(asked, given))
+        estimate = refine_estimate(asked, given, least_squares(asked, given))
         found.append(bits_told("reconstruction", system, estimate, bits, limit))
     return found
 

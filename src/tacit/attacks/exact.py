@@ -31,16 +31,16 @@ def exactly(plan: BoundedPlan, table: SecretTable) -> dict[Cell, int]:
     return found
 
 
-def repeated(secret: Secret[Integers], times: int) -> Secret[Integers]:
+def repeat_secret(secret: Secret[Integers], times: int) -> Secret[Integers]:
     """Return the integers repeated ``times`` times, as a secret, for many answers at once."""
     return Secret(np.tile(unseal(secret), times))
 
 
-def moved(first: dict[Cell, int], second: dict[Cell, int]) -> bool:
+def answers_differ(first: dict[Cell, int], second: dict[Cell, int]) -> bool:
     """Return whether two exact answers differ; a missing group counts as 0.
 
     Example:
-        >>> moved({(0, ("north",), 0): 3}, {(0, ("north",), 0): 2})
+        >>> answers_differ({(0, ("north",), 0): 3}, {(0, ("north",), 0): 2})
         True
     """
     return any(first.get(cell, 0) != second.get(cell, 0) for cell in {*first, *second})

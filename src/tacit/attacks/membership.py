@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.attacks.exact import Cell, as_array, exactly, moved, repeated
+from tacit.attacks.exact import Cell, answers_differ, as_array, exactly, repeat_secret
 from tacit.attacks.finding import Finding, Measured
 from tacit.core import Catalog
 from tacit.engines import Engine, SecretTable
@@ -119,7 +119,7 @@ def play(quote: Quote, whole: Quote, engine: Engine, catalog: Catalog, person: V
         averaged = _score_averages(whole, both, known)
     spread = np.mean([part[:LEARNED].var(axis=0) for part in drawn], axis=0)
     members, others = (_scores(part[LEARNED:], known, spread) for part in drawn)
-    return Game(moved(*exact), members, others, averaged)
+    return Game(answers_differ(*exact), members, others, averaged)
 
 
 def findings(label: str, games: list[Game], system: str, allowed: float) -> list[Finding]:
@@ -168,7 +168,7 @@ def _together(quote: Quote, table: SecretTable, runs: int) -> NDArray[np.float64
     """Return ``runs`` releases, computed at once, where each number has its own noise."""
     gateway = LiveGateway(SystemEntropy(SALT))
     released = [
-        part.mechanism.release(repeated(secret, runs), part.sensitivity, gateway)
+        part.mechanism.release(repeat_secret(secret, runs), part.sensitivity, gateway)
         for part, secret in zip(quote.tallies, table.tallies, strict=True)
     ]
     parts = [np.asarray(each, dtype=np.float64).reshape(runs, -1) for each in released]

@@ -47,7 +47,7 @@ def least_squares(
     return found
 
 
-def sharpened(
+def refine_estimate(
     questions: Any, answers: NDArray[Any], estimate: NDArray[Any], rounds: int = ROUNDS
 ) -> NDArray[np.float64]:
     """Return improved values, each computed from the residual of all others' rounded values.
@@ -57,7 +57,7 @@ def sharpened(
     Example:
         >>> asked = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1], [1, 1, 1]])
         >>> rough = np.array([0.9, 0.4, 0.7])
-        >>> np.abs(sharpened(asked, np.array([1, 1, 2, 2]), rough).round(6)).tolist()
+        >>> np.abs(refine_estimate(asked, np.array([1, 1, 2, 2]), rough).round(6)).tolist()
         [1.0, 0.0, 1.0]
     """
     count = questions.shape[0]
@@ -74,13 +74,13 @@ def sharpened(
     return found
 
 
-def expected(secrets: int, questions: int, noise: float) -> float:
+def expected_recovery(secrets: int, questions: int, noise: float) -> float:
     """Return the expected share of bits that least squares recovers from random halves.
 
     ``noise`` is the standard deviation of the noise of each answer.
 
     Example:
-        >>> round(expected(512, 4096, 512**0.5 / 2), 2)
+        >>> round(expected_recovery(512, 4096, 512**0.5 / 2), 2)
         0.91
     """
     return NormalDist().cdf(sqrt(questions - secrets) / (4 * noise))

@@ -79,12 +79,12 @@ class Canaries:
     present: NDArray[np.bool_]
 
     @classmethod
-    def drawn(cls, people: int, entropy: Entropy) -> Self:
+    def draw(cls, people: int, entropy: Entropy) -> Self:
         """Return ``people`` canaries, each of which is present by a fair coin.
 
         Example:
             >>> from tacit.numeric.entropy import SystemEntropy
-            >>> Canaries.drawn(200, SystemEntropy(b"an audit")).keys["street"]
+            >>> Canaries.draw(200, SystemEntropy(b"an audit")).keys["street"]
             [0, 1]
         """
         if people < HOUSES or people % HOUSES:
@@ -106,7 +106,7 @@ class Canaries:
         """Write the canaries that are present to a table of a new DuckDB file."""
         make_duckdb(str(path), self._statements())
 
-    def guessed(self, release: Release, epsilon: Number, confidence: float) -> OneRun:
+    def guess(self, release: Release, epsilon: Number, confidence: float) -> OneRun:
         """Guess from the released counts whether each canary is present.
 
         By the likelihood ratio, the guess is "present" if the released count is 1 or more.
@@ -142,7 +142,7 @@ def audit_session(people: int, epsilon: Number, confidence: float = 0.999) -> On
         >>> audit_session(1000, 1).people
         1000
     """
-    canaries = Canaries.drawn(people, SystemEntropy(b"a one-run audit"))
+    canaries = Canaries.draw(people, SystemEntropy(b"a one-run audit"))
     with TemporaryDirectory(prefix="tacit-audit-") as folder:
         place = Path(folder)
         canaries.write(place / "canaries.duckdb")
@@ -158,4 +158,4 @@ def audit_session(people: int, epsilon: Number, confidence: float = 0.999) -> On
             folder=place / ".tacit",
         ) as session:
             answer = session.sql(QUESTION).ask(epsilon=epsilon)
-    return canaries.guessed(answer, epsilon, confidence)
+    return canaries.guess(answer, epsilon, confidence)

@@ -50,7 +50,7 @@ class ProjectAudit:
             for text in questions:
                 population = _population(text, project)
                 loss = self._loss(project, population)
-                yield audit.audited(text, made_up(project.catalog, population), loss)
+                yield audit.audit(text, made_up(project.catalog, population), loss)
         if self.people:
             yield self._one_run()
 

@@ -18,7 +18,7 @@ from tacit.engines import Engine
 from tacit.engines.reference import Tables
 from tacit.mechanisms import Gateway
 from tacit.numeric.entropy import SystemEntropy
-from tacit.query import Quote, posted, price, released_by, run
+from tacit.query import Quote, post_process, price, released_by, run
 from tacit.sql import parse
 
 SALT, RECEIPT = b"salt", b"receipt"
@@ -33,7 +33,7 @@ Answer = Callable[[Quote, Engine, Catalog, Gateway], bytes]
 def answer(quote: Quote, engine: Engine, catalog: Catalog, gateway: Gateway) -> bytes:
     """Return the bytes that are stored, followed by the bytes that are shown."""
     release = released_by(quote, run(quote, engine, catalog, SALT, gateway), RECEIPT)
-    return encode_release(release) + encode_release(posted(release, quote.question.post))
+    return encode_release(release) + encode_release(post_process(release, quote.question.post))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ class Pair:
     before: Tables
     after: Tables
 
-    def compared(self, over: Over, answer: Answer = answer) -> "Compared":
-        """Return the difference of the two sides, and their distance.
+    def compare(self, over: Over, answer: Answer = answer) -> "Compared":
+        """Answer the question on both sides, and return how the answers differ.
 
         The second side is answered with the recorded releases of the first. A question that
         fails on one side distinguishes the two sides.
@@ -96,15 +96,15 @@ class QuestionAudit:
     pairs: int
     drawn: Drawn
 
-    def audited(self, text: str, catalog: Catalog, loss: Loss) -> AuditedItem:
-        """Return the results of all checks of one question."""
+    def audit(self, text: str, catalog: Catalog, loss: Loss) -> AuditedItem:
+        """Run all checks of one question, and return their results."""
         quote = price(parse(text, catalog), catalog, loss)
         noise = [
             check for each in dict.fromkeys(quote.tallies) if (check := self.drawn.check(each))
         ]
         others = [each.mechanism for each in quote.tallies if WorstPair.of(each) is None]
         names = ", ".join(dict.fromkeys(type(each).__name__ for each in others))
-        check = self.replayed(quote, catalog)
+        check = self.replay_neighbours(quote, catalog)
         notes = []
         if names:
             notes.append(
@@ -118,13 +118,13 @@ class QuestionAudit:
             )
         return AuditedItem(text, (check, *noise), tuple(notes))
 
-    def replayed(self, quote: Quote, catalog: Catalog) -> Check:
+    def replay_neighbours(self, quote: Quote, catalog: Catalog) -> Check:
         """Record and replay over pairs of neighbours, which are the same in every audit."""
         apart, reached = [], Fraction(0)
         for number in range(self.pairs):
             choices = Choices(f"tacit audit {number}")
             before, after = neighbours(catalog, choices, rows_beyond(catalog))
-            compared = Pair(quote, catalog, before, after).compared(self.over)
+            compared = Pair(quote, catalog, before, after).compare(self.over)
             reached = max(reached, compared.reached)
             if compared.apart:
                 apart.append(f"pair {number}: {compared.apart}")

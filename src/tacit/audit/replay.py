@@ -21,8 +21,8 @@ import numpy as np
 from tacit.core import Group, Norm, Secret, Sensitivity
 from tacit.core.unseal import unseal
 from tacit.errors import InternalError
-from tacit.mechanisms import NOWHERE, ChooseCells, Draw, SelectedGroups, kept
-from tacit.noise import Integers, packed
+from tacit.mechanisms import NOWHERE, ChooseCells, Draw, SelectedGroups, select_groups
+from tacit.noise import Integers, integer_array
 from tacit.numeric.entropy import Entropy
 
 
@@ -65,7 +65,7 @@ class RecordingGateway:
     ) -> SelectedGroups:
         """Return the groups that ``draw`` selects, and record the call."""
         named = unseal(groups)
-        return kept(named, self._record(secret, sensitivity, draw, named))
+        return select_groups(named, self._record(secret, sensitivity, draw, named))
 
     def _record(
         self,
@@ -132,13 +132,13 @@ class ReplayingGateway:
         call, named = self._next(sensitivity, draw), unseal(groups)
         if call.groups is None:
             raise BrokenPromise(f"Batch {self.replayed} is a selection only on the neighbour.")
-        left, right = aligned(call.groups, call.opened, named, unseal(secret))
+        left, right = align(call.groups, call.opened, named, unseal(secret))
         self._check_distance(left, right, sensitivity)
         # the L2 sensitivity alone would allow a unit to count several times in one group
         if square_distance(left, right, Norm.LINF) > 1:
             raise BrokenPromise(f"Batch {self.replayed} counts a unit twice in one group.")
         self.replayed += 1
-        found = kept(call.groups, call.released.copy())
+        found = select_groups(call.groups, call.released.copy())
         places = {group: place for place, group in enumerate(named)}
         here = [places.get(group, NOWHERE) for group in found.groups]
         return replace(found, places=Secret(np.array(here, dtype=np.int64)))
@@ -193,13 +193,13 @@ class ReplayingGateway:
                 )
 
 
-def aligned(
+def align(
     left_groups: Sequence[Group], left: Integers, right_groups: Sequence[Group], right: Integers
 ) -> tuple[Integers, Integers]:
     """Return two batches on the union of their groups; a missing group counts as 0.
 
     Example:
-        >>> aligned([("a",), ("b",)], np.array([5, 1]), [("a",)], np.array([5]))
+        >>> align([("a",), ("b",)], np.array([5, 1]), [("a",)], np.array([5]))
         (array([5, 1]), array([5, 0]))
     """
     one, other = (
@@ -209,7 +209,9 @@ def aligned(
     if len(one) != len(left_groups) or len(other) != len(right_groups):
         raise BrokenPromise("A selection lists a group twice.")
     union = sorted(one.keys() | other.keys())
-    found = [packed([values.get(group, 0) for group in union]) for values in (one, other)]
+    found = [
+        integer_array([values.get(group, 0) for group in union]) for values in (one, other)
+    ]
     return found[0], found[1]
 
 

@@ -50,8 +50,8 @@ class Choices:
         """Return ``least`` to ``most`` items, each of which ``make`` creates from its index."""
         return [make(place) for place in range(least + self.below(most - least + 1))]
 
-    def shuffled(self, items: Sequence[Item]) -> list[Item]:
-        """Return all items in a chosen order."""
+    def permute(self, items: Sequence[Item]) -> list[Item]:
+        """Return the items in an order that these choices determine."""
         found = list(items)
         for place in range(len(found) - 1, 0, -1):
             other = self.below(place + 1)
@@ -107,11 +107,11 @@ def any_cell(column: core.Column, choices: Choices) -> Cell:
         return None
     if which == hard:
         return choices.one(EXTREME[column.kind])
-    cells = declared(column) if which in near else ()
+    cells = declared_values(column) if which in near else ()
     return choices.one(cells or ORDINARY[column.kind])
 
 
-def declared(column: core.Column) -> tuple[Cell, ...]:
+def declared_values(column: core.Column) -> tuple[Cell, ...]:
     """Return the keys of a column, or its bounds and the values next to them."""
     if column.keys is not None:
         dated = column.kind is core.Kind.DATE
@@ -196,7 +196,7 @@ def neighbours(
     if catalog.populations[0].unit.neighbours is core.Neighbours.REPLACE_ONE:
         instead = [person(catalog, choices.one((0, LAST)), most, choices)]
     sides = [together(catalog, [*crowd, *people], choices) for people in (them, instead)]
-    before, after = choices.shuffled(sides)
+    before, after = choices.permute(sides)
     return before, after
 
 
@@ -240,7 +240,7 @@ def together(catalog: core.Catalog, people: list[Rows], choices: Choices) -> Tab
             {column.name: any_cell(column, same) for column in public.schema.columns}
             for _ in range(PUBLIC_ROWS)
         ]
-    return {table: choices.shuffled(rows) for table, rows in found.items()}
+    return {table: choices.permute(rows) for table, rows in found.items()}
 
 
 def _parents_first(catalog: core.Catalog) -> list[core.Dataset]:
@@ -289,7 +289,7 @@ def in_turn(first: int) -> Style:
 
     def cell(column: core.Column, number: int, choices: Choices) -> Cell:
         del choices
-        cells = (*EXTREME[column.kind], None, *ORDINARY[column.kind], *declared(column))
+        cells = (*EXTREME[column.kind], None, *ORDINARY[column.kind], *declared_values(column))
         return cells[(first + number) % len(cells)]
 
     return cell
@@ -310,7 +310,7 @@ def _pushing(column: core.Column, number: int, choices: Choices) -> Cell:
     if column.kind in NUMBERS and column.keys is None:
         return PUSHED[column.kind]
     del choices
-    cells = declared(column) or ORDINARY[column.kind]
+    cells = declared_values(column) or ORDINARY[column.kind]
     return cells[number % len(cells)]
 
 

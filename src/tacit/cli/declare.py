@@ -57,7 +57,7 @@ def protect(  # noqa: PLR0913 - one for each option
     """Declare which person each row of DATASET belongs to, and the per-person limits."""
     if (unit is None) == (link is None):
         raise InvalidValue("Declare the person of a row by either --unit or --link.")
-    source, place = opened(project, "datasets", dataset), ("datasets", dataset)
+    source, place = project_text_with(project, "datasets", dataset), ("datasets", dataset)
     source = source.without((*place, "unit")).without((*place, "link"))
     if unit is not None:
         source = source.changed((*place, "unit"), unit)
@@ -86,7 +86,10 @@ def budget(
     *, population: str, epsilon: str, delta: str | None, quota: tuple[str, ...], project: Path
 ) -> None:
     """Set the total privacy budget of POPULATION."""
-    source, place = opened(project, "populations", population), ("populations", population)
+    source, place = (
+        project_text_with(project, "populations", population),
+        ("populations", population),
+    )
     new: dict[str, Any] = {"epsilon": epsilon} | ({} if delta is None else {"delta": delta})
     before = source.root().part("populations").part(population).value.get("budget")
     if isinstance(before, dict) and "least" in before:
@@ -98,7 +101,7 @@ def budget(
     write(project, source)
 
 
-def opened(project: Path, section: str, name: str) -> ProjectText:
+def project_text_with(project: Path, section: str, name: str) -> ProjectText:
     """Read the project file; raise `UnknownName` if ``section`` does not have ``name``."""
     source = ProjectText.at(project)
     known = source.root().value.get(section, {})
@@ -161,7 +164,7 @@ def domain(  # noqa: PLR0913 - one for each option
     the budget.
     """
     dataset, _, name = column.partition(".")
-    source = opened(project, "datasets", dataset)
+    source = project_text_with(project, "datasets", dataset)
     columns = source.root().value["datasets"][dataset].get("columns", {})
     if name not in columns:
         raise UnknownName(f"{dataset!r} has no column {name!r}; it has {', '.join(columns)}.")

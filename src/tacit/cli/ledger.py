@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from tacit.cli import options
-from tacit.core import rounded
+from tacit.core import round_loss_up
 from tacit.errors import InvalidValue
 from tacit.ledger import MEANING, AnchorFile, Book, Status
 from tacit.session import beside, missing_in
@@ -36,8 +36,10 @@ def status(*, project: Path) -> None:
 
 def line(status: Status, book: Book) -> str:
     """Return the lines about one population, whose chain was verified."""
-    spent = f"{rounded(status.spent)} of {rounded(status.cap)} spent"
-    total = f"{rounded(status.total_so_far)} so far, at most {rounded(status.total)}"
+    spent = f"{round_loss_up(status.spent)} of {round_loss_up(status.cap)} spent"
+    total = (
+        f"{round_loss_up(status.total_so_far)} so far, at most {round_loss_up(status.total)}"
+    )
     asked = book.paid
     more = (
         f"about {left(status, asked)} more like the {asked} so far" if asked else "none asked"

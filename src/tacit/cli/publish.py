@@ -9,14 +9,14 @@ from pathlib import Path
 import click
 
 from tacit.cli import options
-from tacit.core import rounded
+from tacit.core import round_loss_up
 from tacit.errors import InvalidValue, TacitError
 from tacit.extras import load
 from tacit.plan import Span
 from tacit.project import ENVIRONMENT
 from tacit.publish import Publication, Publications, run
 from tacit.session import Session, held, open_project
-from tacit.stream import ALL, EACH, Periods, Window, expected, policy_of
+from tacit.stream import ALL, EACH, Periods, Window, expected_step_errors, policy_of
 
 SPANS = {span.value.lower(): span for span in Span}
 DAY = click.DateTime(formats=["%Y-%m-%d"])
@@ -94,8 +94,10 @@ def declare(  # noqa: PLR0913 - one for each option
         stream = made.stream(session)
         if not quote:
             Publications(session.states).declare(made, session)
-        price = f"Price: {rounded(loss)}, once."
-        click.echo("\n".join((*policy_of(stream.quote), *expected(stream.quote), price)))
+        price = f"Price: {round_loss_up(loss)}, once."
+        click.echo(
+            "\n".join((*policy_of(stream.quote), *expected_step_errors(stream.quote), price))
+        )
 
 
 @publish.command("run", short_help="Release every period that is over. For cron or a timer.")
@@ -176,7 +178,7 @@ def list_(*, project: Path, principal: str) -> None:
     """Show each publication and its progress."""
     with open_project(project, principal=principal) as session:
         declared = Publications(session.states)
-        for listed in declared.listed():
+        for listed in declared.listing():
             each, progress = listed.publication, "withdrawn"
             if not listed.withdrawn:
                 progress = _progress(declared, each, session)

@@ -29,7 +29,7 @@ class Line(Protocol):
         ...
 
 
-def paid(
+def send_charged(
     wire: Line, path: str, body: dict[str, Any], request: str | None, usual: str
 ) -> core.Answer:
     """Send a charged request, and return the answer.
@@ -152,7 +152,9 @@ class RemoteQuestion(Asked):
         new answer.
         """
         amounts = _amounts(epsilon, rho, delta)
-        return paid(self.wire, "/v1/ask", self._body(amounts), request, self._key(amounts))
+        return send_charged(
+            self.wire, "/v1/ask", self._body(amounts), request, self._key(amounts)
+        )
 
     def __repr__(self) -> str:
         return show(self.plan, self.catalog)

@@ -15,14 +15,14 @@ from typing import Any, Protocol, Self
 from urllib.parse import quote as quoted
 from urllib.parse import urlsplit
 
-from tacit.client.question import Line, RemoteQuestion, paid
+from tacit.client.question import Line, RemoteQuestion, send_charged
 from tacit.client.retry import RetryPolicy
 from tacit.core import Catalog, decode_catalog, decode_loss, decode_standing
 from tacit.errors import InvalidValue
 from tacit.extras import load
 from tacit.frame import Table
 from tacit.ledger import ChainVerdict, Status, Units
-from tacit.ml.registry import Model, folded, spec_of, taught
+from tacit.ml.registry import Model, cross_validation_of, learn_from, spec_of
 from tacit.numeric import exact
 from tacit.plan import Plan, Scan
 from tacit.query import Fit, FitPreview
@@ -35,9 +35,9 @@ def fit(
     """Return ``model`` with the parameters that the server released and charged."""
     key = sha256(b"tacit request 1\n" + asked.key)
     key.update(repr(catalog).encode())
-    release = paid(wire, "/v1/fit", _body(asked), request, key.hexdigest())
+    release = send_charged(wire, "/v1/fit", _body(asked), request, key.hexdigest())
     try:
-        return taught(model, release, asked.features)
+        return learn_from(model, release, asked.features)
     except (LookupError, TypeError, ValueError) as error:
         raise InvalidValue("The server's reply is not a model.") from error
 
@@ -140,7 +140,7 @@ class RemoteSession:
 
         Each score is computed on people that the model was not fitted to.
         """
-        asked = folded(model, folds, epsilon, delta)
+        asked = cross_validation_of(model, folds, epsilon, delta)
         return self.fit(asked, dataset, features=features, target=target)
 
     def quote(

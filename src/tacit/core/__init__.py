@@ -87,7 +87,7 @@ from tacit.core.release import (
     ReleasedColumn,
     columns_of,
     parameters_in,
-    rounded,
+    round_loss_up,
 )
 from tacit.core.secret import Secret
 from tacit.core.sensitivity import Norm, Rule, Sensitivity
@@ -173,5 +173,5 @@ __all__ = [
     "kept_unique",
     "number_of",
     "parameters_in",
-    "rounded",
+    "round_loss_up",
 ]

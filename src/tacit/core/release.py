@@ -215,17 +215,18 @@ class BudgetSummary:
     more: int
 
     def __str__(self) -> str:
-        cost = f"cost {rounded(self.cost)}" if self.cost.amount else "was paid for before"
+        cost = f"cost {round_loss_up(self.cost)}" if self.cost.amount else "was paid for before"
         questions = "question like this fits" if self.more == 1 else "questions like this fit"
         return (
-            f"This answer {cost}. Spent about {self.population}: {rounded(self.spent)} of "
-            f"{plain(ceil_to(self.cap.amount, SHOWN))},\n"
-            f"which is {rounded(self.total)} so far, and at most {rounded(self.promised)}.\n"
+            f"This answer {cost}. Spent about {self.population}: "
+            f"{round_loss_up(self.spent)} of {plain(ceil_to(self.cap.amount, SHOWN))},\n"
+            f"which is {round_loss_up(self.total)} so far, and at most "
+            f"{round_loss_up(self.promised)}.\n"
             f"About {self.more} more {questions}."
         )
 
 
-def rounded(loss: Loss) -> Loss:
+def round_loss_up(loss: Loss) -> Loss:
     """Return ``loss`` with its amount rounded up to six decimals."""
     return Loss(loss.measure, ceil_to(loss.amount, SHOWN), loss.delta)
 

@@ -94,8 +94,8 @@ class Sensitivity:
             )
         return self
 
-    def scaled(self, factor: Fraction, rule: Rule) -> "Sensitivity":
-        """Return the sensitivity of the output times ``factor``."""
+    def times(self, factor: Fraction, rule: Rule) -> "Sensitivity":
+        """Return the sensitivity of the output multiplied by ``factor``."""
         return Sensitivity(self.square * factor**2, self.norm, _because(rule, self))
 
     def plus(self, other: "Sensitivity", rule: Rule) -> "Sensitivity":

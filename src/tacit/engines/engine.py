@@ -16,7 +16,7 @@ import numpy as np
 from tacit.core import Catalog, Column, Group, Key, Secret
 from tacit.engines.print.sql_dialect import Dialect
 from tacit.engines.unit_rows import UnitRows
-from tacit.noise import Integers, packed
+from tacit.noise import Integers, integer_array
 from tacit.plan import BoundedPlan, TreeTally
 
 
@@ -187,7 +187,7 @@ def wrap_groups(
         found[group] = tuple(map(add, there, counts))
     order = tuple(sorted(found)) if groups is None else groups
     columns = zip(*(found.get(group, nothing) for group in order), strict=True)
-    tallies = tuple(Secret(packed(list(column))) for column in columns)
+    tallies = tuple(Secret(integer_array(list(column))) for column in columns)
     if not order:
         tallies = tuple(Secret(np.zeros(0, dtype=np.int64)) for _ in plan.tallies)
     tallies = tuple(

@@ -55,22 +55,22 @@ class Expr:
         return self._with(expr.Operation.MULTIPLY, other)
 
     def __radd__(self, other: object) -> "Expr":
-        return wrapped(other)._with(expr.Operation.ADD, self)
+        return as_expression(other)._with(expr.Operation.ADD, self)
 
     def __rsub__(self, other: object) -> "Expr":
-        return wrapped(other)._with(expr.Operation.SUBTRACT, self)
+        return as_expression(other)._with(expr.Operation.SUBTRACT, self)
 
     def __rmul__(self, other: object) -> "Expr":
-        return wrapped(other)._with(expr.Operation.MULTIPLY, self)
+        return as_expression(other)._with(expr.Operation.MULTIPLY, self)
 
     def __truediv__(self, other: object) -> "Expr":
-        return Expr(expr.Divide(self.node, wrapped(other).node))
+        return Expr(expr.Divide(self.node, as_expression(other).node))
 
     def __and__(self, other: object) -> "Expr":
-        return Expr(expr.And((self.node, wrapped(other).node)))
+        return Expr(expr.And((self.node, as_expression(other).node)))
 
     def __or__(self, other: object) -> "Expr":
-        return Expr(expr.Or((self.node, wrapped(other).node)))
+        return Expr(expr.Or((self.node, as_expression(other).node)))
 
     def __invert__(self) -> "Expr":
         return Expr(expr.Not(self.node))
@@ -109,10 +109,10 @@ class Expr:
         return Expr(expr.Period(span, self.node))
 
     def _compare(self, comparison: expr.Comparison, other: object) -> "Expr":
-        return Expr(expr.Compare(comparison, self.node, wrapped(other).node))
+        return Expr(expr.Compare(comparison, self.node, as_expression(other).node))
 
     def _with(self, operation: expr.Operation, other: object) -> "Expr":
-        return Expr(expr.Arithmetic(operation, self.node, wrapped(other).node))
+        return Expr(expr.Arithmetic(operation, self.node, as_expression(other).node))
 
 
 def col(name: str) -> Expr:
@@ -122,11 +122,11 @@ def col(name: str) -> Expr:
 
 def case(*whens: tuple[Expr, object], otherwise: object = None) -> Expr:
     """Return the value of the first condition that is true, or else ``otherwise``."""
-    pairs = tuple((when.node, wrapped(then).node) for when, then in whens)
-    return Expr(expr.Case(pairs, wrapped(otherwise).node))
+    pairs = tuple((when.node, as_expression(then).node) for when, then in whens)
+    return Expr(expr.Case(pairs, as_expression(otherwise).node))
 
 
-def wrapped(value: object) -> Expr:
+def as_expression(value: object) -> Expr:
     """Return ``value`` as an expression; a value that is not one becomes a constant."""
     if isinstance(value, Expr):
         return value

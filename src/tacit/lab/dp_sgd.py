@@ -74,7 +74,7 @@ class LossGrid:
         masses = np.append(likely - upper, 0.0) + np.append(below, upper)
         return cls(first, masses, outright)
 
-    def repeated(self, times: int) -> "LossGrid":
+    def self_compose(self, times: int) -> "LossGrid":
         """Return the distribution of the sum of ``times`` independent losses.
 
         Mass that the window may miss counts as infinite loss.
@@ -89,6 +89,9 @@ class LossGrid:
         room = ROUNDING * log2(size) * times * sqrt(size * float(np.sum(self.masses**2)))
         outright = -expm1(times * log1p(-self.outright)) + TAIL + room
         return LossGrid(low, np.maximum(found, 0), outright)
+
+    repeated = self_compose
+    """Another name of `self_compose`, for code that was written with it."""
 
     def delta_at(self, epsilon: float) -> float:
         """Return the delta at ``epsilon`` (the hockey-stick divergence)."""
@@ -225,7 +228,7 @@ def _together(law: SampledGaussian) -> tuple[LossGrid, LossGrid]:
     added = LossGrid.between(
         -last, noise[::-1], mixture[::-1], normal(-edges[-1]), normal(edges[0])
     )
-    return removed.repeated(law.times), added.repeated(law.times)
+    return removed.self_compose(law.times), added.self_compose(law.times)
 
 
 # ------------------------------------------------------------------ settings of DP-SGD

@@ -17,7 +17,7 @@ from tacit.choose import choose_noise
 from tacit.core import GaussianNoise, Loss, Norm, Rule, Secret, Sensitivity
 from tacit.errors import InvalidValue
 from tacit.mechanisms import AddNoise, Gateway, Gaussian
-from tacit.noise import DiscreteGaussian, Integers, narrowed
+from tacit.noise import DiscreteGaussian, Integers, narrow
 from tacit.numeric.entropy import Entropy
 
 Rows = tuple[tuple[int, ...], ...]
@@ -135,7 +135,7 @@ class Combined:
             )
         tables = values.astype(object).reshape(-1, cells)
         combined = tables @ np.array(self.strategy, dtype=object).T
-        return self.noise(narrowed(combined.ravel()), entropy)
+        return self.noise(narrow(combined.ravel()), entropy)
 
 
 def _numbers(queries: Sequence[Sequence[int]], cells: int) -> Numbers:

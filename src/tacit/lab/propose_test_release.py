@@ -12,7 +12,7 @@ from functools import lru_cache
 from tacit.core import Norm, Secret, Sensitivity, TruncatedLaplaceNoise, event
 from tacit.errors import InvalidValue
 from tacit.mechanisms import AddVector, Gateway, Laplace
-from tacit.noise import DiscreteLaplace, Integers, TruncatedDiscreteLaplace, packed
+from tacit.noise import DiscreteLaplace, Integers, TruncatedDiscreteLaplace, integer_array
 from tacit.numeric import exp_bounds, log_bounds
 from tacit.numeric.entropy import Entropy
 
@@ -166,7 +166,7 @@ class TestThenRelease:
         value, distance = (int(each) for each in values)
         passed = distance + int(self.test_noise.draw(entropy, 1)[0]) > self.threshold
         noisy = value + int(self.release_noise.draw(entropy, 1)[0])
-        return packed([1, noisy] if passed else [0, 0])
+        return integer_array([1, noisy] if passed else [0, 0])
 
 
 @lru_cache(maxsize=256)

@@ -143,20 +143,22 @@ class Book:
         """
         self.seq += 1
         if entry.seq != self.seq or entry.population != self.population:
-            raise self.broken("another entry is in its place")
+            raise self.entry_error("another entry is in its place")
         if not entry.body.isascii():
-            raise self.broken("its text is not canonical")
+            raise self.entry_error("its text is not canonical")
         if acts.follow(self.head, self.population, self.seq, entry.body).hash != entry.hash:
-            raise self.broken("its hash does not follow from the entry before and its text")
+            raise self.entry_error(
+                "its hash does not follow from the entry before and its text"
+            )
         self.head = entry.hash
         try:
             act = acts.decode_act(entry.body)
             self._apply(act)
         except LedgerBroken as error:
-            raise self.broken(str(error).rstrip(".")) from error
+            raise self.entry_error(str(error).rstrip(".")) from error
         return act  # type: ignore[return-value]
 
-    def broken(self, why: str) -> LedgerBroken:
+    def entry_error(self, why: str) -> LedgerBroken:
         """Return an error that names the current entry."""
         return LedgerBroken(f"Entry {self.seq} of {self.population!r}: {why}.")
 

@@ -14,7 +14,7 @@ from sqlalchemy import bindparam, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from tacit import errors
-from tacit.accounting import promised
+from tacit.accounting import to_approximate_dp
 from tacit.core import Event, Loss, Measure, Population
 from tacit.ledger.chain import ALL_TIME
 from tacit.ledger.charge import NO_LIMIT, NO_UNITS, Record, Troubles, Units, price
@@ -341,7 +341,7 @@ class Terms:
     least: Loss | None = None
     """The least price when these terms were read; the ledger checks the current one."""
 
-    def raised(self, loss: Loss) -> Loss:
+    def apply_least_price(self, loss: Loss) -> Loss:
         """Return ``loss``, or the least price if that is larger."""
         if self.least is None or self.least.amount <= loss.amount:
             return loss
@@ -416,12 +416,12 @@ class Status:
     @property
     def total(self) -> Loss:
         """The (epsilon, delta) guaranteed for all releases together, up to the cap."""
-        return promised(self.cap, self.conversion_delta)
+        return to_approximate_dp(self.cap, self.conversion_delta)
 
     @property
     def total_so_far(self) -> Loss:
         """The (epsilon, delta) of all releases so far. Only `total` is a promise."""
-        return promised(self.spent, self.conversion_delta)
+        return to_approximate_dp(self.spent, self.conversion_delta)
 
     def questions_like(self, event: Event, price_delta: Fraction = Fraction(0)) -> int:
         """Return how many more questions with this event fit into the budget and each quota."""

@@ -67,7 +67,7 @@ class Declarations(Protocol):
         """
         ...
 
-    def refused(self) -> frozenset[str]:
+    def refused_populations(self) -> frozenset[str]:
         """Return the populations about which questions are refused."""
         ...
 
@@ -79,7 +79,7 @@ class Declarations(Protocol):
 class NoDeclarations:
     """Declarations of a session that knows none. It can charge undeclared populations only."""
 
-    def refused(self) -> frozenset[str]:
+    def refused_populations(self) -> frozenset[str]:
         """Return the empty set: no population is refused."""
         return frozenset()
 
@@ -152,7 +152,7 @@ class HeldDeclarations:
             self._held[population] = (number, held)
         return same
 
-    def refused(self) -> frozenset[str]:
+    def refused_populations(self) -> frozenset[str]:
         """Return the populations about which questions are refused."""
         return frozenset(self._refused)
 

@@ -33,7 +33,7 @@ from tacit.ledger.govern import Governing, governing
 from tacit.ledger.populations import owners_of
 from tacit.ledger.reserve import ATTEMPTS, Numbers, enter, reserve_charge
 from tacit.ledger.sealed_states import Decide, take_turn
-from tacit.ledger.unanswered import Mark, fail, look, miss, park, retry, unlooked
+from tacit.ledger.unanswered import Mark, fail, look, miss, park, retry, unreviewed_incidents
 from tacit.ledger.verify import ChainVerdict, verify, verify_store
 from tacit.numeric import Number, exact
 from tacit.numeric.entropy import fresh_bytes
@@ -90,9 +90,9 @@ class Ledger:
 
     # ---------------------------------------------------------- the path of a question
 
-    def released(self, question: ChargeRequest) -> StoredRelease | None:
+    def find_release(self, question: ChargeRequest) -> StoredRelease | None:
         """Return the stored answer to this question, which is free, or None."""
-        return reserve.released(self._store, question.release_key, self._clock())
+        return reserve.find_release(self._store, question.release_key, self._clock())
 
     def reserve(self, question: ChargeRequest, *, lease_ms: int) -> Charge | StoredRelease:
         """Charge ``question`` durably, or return the answer that was charged before.
@@ -148,10 +148,10 @@ class Ledger:
             "The declarations changed too often. Ask again with the same idempotency key."
         )
 
-    def moved(self, populations: Iterable[str]) -> frozenset[str]:
-        """Return those of ``populations`` whose current declaration differs from ours."""
+    def redeclared_populations(self, populations: Iterable[str]) -> frozenset[str]:
+        """Return the populations whose current declaration is not the one of this session."""
         held = self._declarations
-        refused = held.refused()
+        refused = held.refused_populations()
         numbers = self.numbers()
         return frozenset(
             name
@@ -166,9 +166,9 @@ class Ledger:
         with self._store.looking() as work:
             return numbers_in(work)
 
-    def refused(self) -> frozenset[str]:
+    def refused_populations(self) -> frozenset[str]:
         """Return the populations about which questions are refused."""
-        return self._declarations.refused()
+        return self._declarations.refused_populations()
 
     def refusing(self, why: Mapping[str, str]) -> "Ledger":
         """Return this ledger, with charges refused about some populations, for reasons."""
@@ -212,9 +212,9 @@ class Ledger:
         """Record that an owner reviewed all late and failed answers, and return them."""
         return look(self._store, population, self._sign(by))
 
-    def unlooked(self, population: str) -> tuple[Mark, ...]:
+    def unreviewed_incidents(self, population: str) -> tuple[Mark, ...]:
         """Return the late, failed and retried charges since an owner's last review."""
-        return unlooked(self._store, population)
+        return unreviewed_incidents(self._store, population)
 
     def wait(self, question: ChargeRequest) -> StoredRelease:
         """Wait for an answer that another process computes.
@@ -224,7 +224,7 @@ class Ledger:
         pause = FIRST_PAUSE
         while True:
             try:
-                found = self.released(question)
+                found = self.find_release(question)
             except errors.AnswerPending:
                 time.sleep(pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
@@ -260,7 +260,7 @@ class Ledger:
         with self._store.reading() as work:
             return tuple(islice(walk(work, population, after), PAGE))
 
-    def stored(self, release_key: bytes) -> bytes | None:
+    def stored_body(self, release_key: bytes) -> bytes | None:
         """Return the bytes of the release that is stored under ``release_key``, or None."""
         with self._store.reading() as work:
             return reserve.stored_body(work, release_key)

@@ -102,7 +102,7 @@ def look(work: Work, release_key: bytes, now: int) -> StoredRelease | None:
     return None
 
 
-def parked(work: Work, release_key: bytes) -> str | None:
+def find_parked(work: Work, release_key: bytes) -> str | None:
     """Return where the parked charge is recorded (JSON), or None if no charge is parked."""
     row = work.one(_PARKED, {"key": release_key})
     return None if row is None else row[0]
@@ -171,15 +171,15 @@ def keep(store: Store, charge: Charge, body: bytes, now: int) -> StoredRelease:
 def abandon(store: Store, charge: Charge) -> None:
     """End the lease of ``charge``: it stays charged, and nobody waits for its answer."""
     with store.writing() as work:
-        abandoned(work, charge)
+        end_lease(work, charge)
 
 
-def abandoned(work: Work, charge: Charge) -> None:
+def end_lease(work: Work, charge: Charge) -> None:
     """End the lease of ``charge`` within a unit of work."""
     work.run(_ABANDON, {"key": charge.release_key, "paid": charge.receipt})
 
 
-def released(store: Store, release_key: bytes, now: int) -> StoredRelease | None:
+def find_release(store: Store, release_key: bytes, now: int) -> StoredRelease | None:
     """Return the stored answer under ``release_key``, or None; raise errors as in `look`."""
     with store.looking() as work:
         return look(work, release_key, now)
@@ -282,7 +282,7 @@ def reserve_charge(  # noqa: PLR0913 - the question, its time and its declaratio
         ):
             # the charge that used up the budget may have been for this same question
             with store.reading() as work:
-                if parked(work, question.release_key) is not None:
+                if find_parked(work, question.release_key) is not None:
                     raise
                 paid = _paid_before(work, question, nonce, now)
             if paid is None:
@@ -328,7 +328,7 @@ def reserve_within(  # noqa: PLR0913, PLR0917 - a part of `reserve`
     numbers: Numbers = UNDECLARED,
 ) -> Charge | StoredRelease:
     """Charge ``question`` as `reserve_charge` does, within a unit of work."""
-    places = parked(work, question.release_key)
+    places = find_parked(work, question.release_key)
     if places is not None:
         return _resume_charge(work, question, places, until, numbers)
     paid = _paid_before(work, question, nonce, now)

@@ -37,12 +37,12 @@ class ChainWitness:
 
     def remember(self, work: Work, population: str, name: str, last: Witnessed) -> None:
         """Append the change of a state to the chain of ``population``."""
-        act = StateSealed(named(name), last.version, last.digest.hex())
+        act = StateSealed(state_hash(name), last.version, last.digest.hex())
         append(work, population, act)
 
     def recall(self, work: Work, population: str, name: str) -> Witnessed | None:
         """Return the newest change of the state in the chain, or None if there is none."""
-        state = named(name)
+        state = state_hash(name)
         row = work.one(_NEWEST, {"at": population, "state": state})
         if row is None:
             return None
@@ -54,11 +54,11 @@ class ChainWitness:
         return Witnessed(act.version, bytes.fromhex(act.digest))
 
 
-def named(name: str) -> str:
+def state_hash(name: str) -> str:
     """Return the hash by which a chain refers to the state ``name``.
 
     Example:
-        >>> named("threshold of a holdout")[:16]
+        >>> state_hash("threshold of a holdout")[:16]
         '3c5bf3ee4c135709'
     """
     return sha256(f"tacit state\n{name}".encode()).hexdigest()

@@ -17,7 +17,7 @@ from tacit.ledger.chain import ALL_TIME, MARKS, append, walk
 from tacit.ledger.charge import Charge, StoredRelease
 from tacit.ledger.entries import Act, Failed, Looked, Missed, Retried, Signature, decode_act
 from tacit.ledger.populations import owners_of
-from tacit.ledger.reserve import PARKED, abandoned
+from tacit.ledger.reserve import PARKED, end_lease
 from tacit.store import Store, Work
 from tacit.store.tables import answers, budgets
 
@@ -54,7 +54,7 @@ def miss(store: Store, charge: Charge, now: int) -> None:
     """
     with store.writing() as work:
         _mark(work, charge, Missed, _MISS, now)
-        abandoned(work, charge)
+        end_lease(work, charge)
 
 
 def fail(store: Store, charge: Charge, now: int) -> StoredRelease | None:
@@ -71,7 +71,7 @@ def fail(store: Store, charge: Charge, now: int) -> StoredRelease | None:
         if stored is not None and stored[0] == charge.receipt:
             return StoredRelease(stored[1], stored[0])
         _mark(work, charge, Failed, _FAIL, now)
-        abandoned(work, charge)
+        end_lease(work, charge)
     return None
 
 
@@ -115,7 +115,7 @@ def look(store: Store, population: str, signed: Signature) -> tuple[Mark, ...]:
         return covered
 
 
-def unlooked(store: Store, population: str) -> tuple[Mark, ...]:
+def unreviewed_incidents(store: Store, population: str) -> tuple[Mark, ...]:
     """Return the incidents since an owner's last review. The reasons are not recorded."""
     with store.reading() as work:
         return _marks(work, population, (), 0)[0]

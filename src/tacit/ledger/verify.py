@@ -145,33 +145,35 @@ def compare(work: Work, book: Book) -> None:
     row = find_budget(work, book.population)
     head = head_of(work, book.population)
     if row != budget_in(book) or head != (book.seq, book.head):
-        raise book.broken("the store's budget is not what the chain adds up to")
+        raise book.entry_error("the store's budget is not what the chain adds up to")
     found = {
         holder: (Units(*amounts[:2]), Units(*amounts[2:]))
         for holder, *amounts in work.all(_HOLDERS, {"at": book.population})
     }
     if found != limits_in(book):
-        raise book.broken("the store's quotas are not those of the chain")
+        raise book.entry_error("the store's quotas are not those of the chain")
     _compare_government(work, book)
     if holdings_of(work, book.population) != book.holdings:
-        raise book.broken("the store's list of tables is not the list in the chain")
+        raise book.entry_error("the store's list of tables is not the list in the chain")
     for (principal, request), binding in book.requests.items():
         if work.one(_BINDING_OF_REQUEST, {"who": principal, "key": request}) != (binding,):
-            raise book.broken("a charged request is missing in the store, or differs there")
+            raise book.entry_error(
+                "a charged request is missing in the store, or differs there"
+            )
     for release, answer in book.kept.items():
         body = stored_body(work, release)
         if body is None or sha256(body).digest() != answer:
-            raise book.broken("a stored answer is not the one in the chain")
+            raise book.entry_error("a stored answer is not the one in the chain")
     for release in set(book.unanswered.values()) - book.kept.keys():
         if stored_body(work, release) is not None:
-            raise book.broken("an answer is stored that is not in the chain")
+            raise book.entry_error("an answer is stored that is not in the chain")
 
 
 def budget_in(book: Book) -> BudgetRow:
     """Return the budget that a chain adds up to."""
     opened = book.opened
     if opened is None:
-        raise book.broken("the chain is empty")
+        raise book.entry_error("the chain is empty")
     return BudgetRow(
         unit=opened.unit,
         neighbours=opened.neighbours,
@@ -210,7 +212,7 @@ def _compare_government(work: Work, book: Book) -> None:
         or set(work.all(_MEMBERS, at)) != groups
         or set(work.all(_PROPOSALS, at)) != waiting
     ):
-        raise book.broken("owners, groups or proposals are not those of the chain")
+        raise book.entry_error("owners, groups or proposals are not those of the chain")
 
 
 # ------------------------------------------------------------------ verification
@@ -249,9 +251,9 @@ def verify(
     for entry in entries:
         book.read(entry)
         if head is not None and book.seq == head.seq and book.head != head.hash:
-            raise book.broken("it differs from the entry that was anchored")
+            raise book.entry_error("it differs from the entry that was anchored")
     if head is not None and book.seq < head.seq:
-        raise book.broken(f"the chain ends here, but entry {head.seq} was anchored")
+        raise book.entry_error(f"the chain ends here, but entry {head.seq} was anchored")
     if book.opened is None:
         raise LedgerBroken(f"The chain of {population!r} is empty.")
     return book

@@ -17,7 +17,7 @@ def oracles(choices: int, ratio: Fraction) -> tuple[Oracle, ...]:
     found: list[Oracle] = [
         KAry(choices, ratio),
         Subset.best(choices, ratio),
-        Unary.optimised(choices, ratio),
+        Unary.optimal(choices, ratio),
         Hashing.best(choices, ratio),
         Hadamard(choices, ratio),
     ]

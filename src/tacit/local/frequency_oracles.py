@@ -75,7 +75,7 @@ class Unary:
     Reference: Wang, Blocki, Li, Jha 2017; Erlingsson, Pihur, Korolova 2014 (RAPPOR).
 
     Example:
-        >>> Unary.optimised(choices=5, ratio=Fraction(3)).odds
+        >>> Unary.optimal(choices=5, ratio=Fraction(3)).odds
         Odds(true=Fraction(1, 2), other=Fraction(1, 4))
         >>> Unary.symmetric(choices=5, root=Fraction(2)).ratio
         Fraction(4, 1)
@@ -102,7 +102,7 @@ class Unary:
         return cls(choices, Odds(root / (1 + root), 1 / (1 + root)))
 
     @classmethod
-    def optimised(cls, choices: int, ratio: Fraction) -> Self:
+    def optimal(cls, choices: int, ratio: Fraction) -> Self:
         """Return optimised unary encoding: the true bit is a fair coin.
 
         The whole ratio is used for the other bits, of which there are many.
@@ -268,7 +268,7 @@ class Hadamard:
         signs = np.bincount(rows[~minus], minlength=self.rows)
         signs -= np.bincount(rows[minus], minlength=self.rows)
         # one transform gives agreements minus disagreements for all columns
-        agreed: Integers = (len(reports) + transformed(signs)[: self.choices]) // 2
+        agreed: Integers = (len(reports) + hadamard_transform(signs)[: self.choices]) // 2
         return agreed
 
 
@@ -285,11 +285,11 @@ def parity(numbers: Integers) -> Integers:
     return folded & 1
 
 
-def transformed(values: Integers) -> Integers:
+def hadamard_transform(values: Integers) -> Integers:
     """Return the Hadamard matrix times ``values``, whose size must be a power of two.
 
     Example:
-        >>> transformed(np.array([1, 2, 3, 4])).tolist()
+        >>> hadamard_transform(np.array([1, 2, 3, 4])).tolist()
         [10, -2, -4, 0]
     """
     done, width = values.astype(np.int64), 1

@@ -20,7 +20,7 @@ from tacit.mechanisms.gateway import (
     NothingGateway,
     SelectedGroups,
     inside,
-    kept,
+    select_groups,
     together,
 )
 from tacit.mechanisms.grid_quantiles import ChooseCells, GridQuantile, TreeQuantile
@@ -69,8 +69,8 @@ __all__ = [
     "check_choice",
     "check_size",
     "inside",
-    "kept",
     "select",
+    "select_groups",
     "shortfall",
     "spread",
     "together",

@@ -18,7 +18,7 @@ from tacit.core import GaussianNoise, LaplaceNoise, Norm, Secret, Sensitivity
 from tacit.errors import InternalError, InvalidValue
 from tacit.mechanisms.gateway import Gateway
 from tacit.mechanisms.mechanism import valid_confidence
-from tacit.noise import INT64_BITS, Bell, DiscreteGaussian, DiscreteLaplace, Integers, narrowed
+from tacit.noise import INT64_BITS, Bell, DiscreteGaussian, DiscreteLaplace, Integers, narrow
 from tacit.numeric import exp_bounds, log_bounds, sqrt_bounds
 from tacit.numeric.entropy import Entropy
 
@@ -66,7 +66,7 @@ class AddNoise:
         noise = self.sampler.draw(entropy, values.size)
         if _fits(values) and _fits(noise):
             return values.astype(np.int64) + noise
-        return narrowed(values.astype(object) + noise.astype(object))
+        return narrow(values.astype(object) + noise.astype(object))
 
 
 def _fits(values: Integers) -> bool:

@@ -124,7 +124,7 @@ class LiveGateway:
         draw: Draw,
     ) -> SelectedGroups:
         """Return the groups that ``draw`` selects."""
-        return kept(unseal(groups), self.release(secret, sensitivity, draw))
+        return select_groups(unseal(groups), self.release(secret, sensitivity, draw))
 
 
 class NothingGateway:
@@ -151,16 +151,16 @@ class NothingGateway:
     ) -> SelectedGroups:
         """Return an empty selection."""
         del groups, secret, sensitivity, draw
-        return kept((), np.zeros(0, dtype=np.int64))
+        return select_groups((), np.zeros(0, dtype=np.int64))
 
 
-def kept(groups: tuple[Group, ...], released: Integers) -> SelectedGroups:
+def select_groups(groups: tuple[Group, ...], released: Integers) -> SelectedGroups:
     """Return the groups whose released number is above 0, sorted by their keys.
 
     Sorting hides the order of the groups in the table, which may depend on the data.
 
     Example:
-        >>> kept((("b",), ("a",), ("c",)), np.array([7, 9, 0])).groups
+        >>> select_groups((("b",), ("a",), ("c",)), np.array([7, 9, 0])).groups
         (('a',), ('b',))
     """
     if len(groups) != released.size:

@@ -13,7 +13,7 @@ from tacit.core import BallNoise, CubeNoise, Norm, Secret, Sensitivity
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import Gateway
 from tacit.mechanisms.mechanism import valid_confidence
-from tacit.noise import CubeRadius, DiscreteCube, Integers, RoundedBall, narrowed
+from tacit.noise import CubeRadius, DiscreteCube, Integers, RoundedBall, narrow
 from tacit.numeric.entropy import Entropy
 
 
@@ -53,7 +53,7 @@ class AddVector:
                 f"shape {values.shape} was given."
             )
         noise = self.sampler.draw(entropy, 1).reshape(self.dimensions)
-        return narrowed(values.astype(object) + noise.astype(object))
+        return narrow(values.astype(object) + noise.astype(object))
 
 
 # ------------------------------------------------------------------ L2 norm

@@ -76,7 +76,7 @@ class LinearRule:
             ends.insert(0, Fraction(0))
         return cls(tuple(rows), tuple(ends))
 
-    def missed(self, rows: Integers, axes: Sequence[Axis]) -> Integers:
+    def error_indicators(self, rows: Integers, axes: Sequence[Axis]) -> Integers:
         """Return 1 for each row that is misclassified, and 0 for each other row.
 
         The first number of a row is its unit, the last is the index of its class, and the
@@ -174,7 +174,7 @@ class FewestErrors:
         mechanism = self.mechanism(training.neighbours, training.max_rows)
         return mechanism.event(_sensitivity(training))
 
-    def chosen(
+    def choose(
         self,
         rules: Sequence[LinearRule],
         rows: Labelled,
@@ -190,7 +190,7 @@ class FewestErrors:
         def scores(found: UnitRows) -> Integers:
             errors = [0] * len(rules)
             for block in found.blocks(len(rows.classes)):
-                more = [int(rule.missed(block, rows.axes).sum()) for rule in rules]
+                more = [int(rule.error_indicators(block, rows.axes).sum()) for rule in rules]
                 errors = [one + other for one, other in zip(errors, more, strict=True)]
             return np.array([-count for count in errors])
 

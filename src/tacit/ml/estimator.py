@@ -19,13 +19,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tacit import core
-from tacit.accounting import loss_of, promised, rho_within
+from tacit.accounting import loss_of, rho_within, to_approximate_dp
 from tacit.engines.duckdb_files import open_frame
 from tacit.errors import InvalidValue
 from tacit.mechanisms import Gateway
 from tacit.numeric import exact
 from tacit.plan import Scan, Training, TrainingSteps, training_of
-from tacit.query import Data, fitted
+from tacit.query import Data, fit_parameters
 
 TABLE, UNIT, TARGET = "rows", "unit", "y"
 KINDS = {
@@ -170,7 +170,9 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has 
         """Fit to arrays that name the privacy unit of each row; no ledger is charged."""
         training = arrays.training
         event = self.event(training)
-        parameters = fitted(self, training, arrays.data(), charge=b"arrays, and no ledger")
+        parameters = fit_parameters(
+            self, training, arrays.data(), charge=b"arrays, and no ledger"
+        )
         guarantee = core.Guarantee(
             training.population, self._loss_of(event), training.assumptions, event.numerics
         )
@@ -197,7 +199,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has 
         try:
             return loss_of(event, core.Measure.PURE)
         except InvalidValue:
-            return promised(loss_of(event, core.Measure.ZCDP), exact(self.delta))
+            return to_approximate_dp(loss_of(event, core.Measure.ZCDP), exact(self.delta))
 
     def _validate(self, X: Any, y: Any) -> tuple[Any, Any]:  # noqa: N803
         """Return the arrays after scikit-learn's checks."""

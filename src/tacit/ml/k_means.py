@@ -30,7 +30,7 @@ from tacit.ml.sufficient_statistics import (
     axis_sums,
     count_sums,
     event_of,
-    released,
+    release_sums,
 )
 from tacit.noise import Integers
 from tacit.plan import REACH, Comparison, StepsKey, Training, TrainingSteps, TreeTally
@@ -192,17 +192,17 @@ class KMeans(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
         points = self._points(training)
         tree, (counts, sums, *lloyd) = PrefixTree(points, DEPTH), self._parts(training)
         given = training, self.rho, gateway, points.inside
-        (found,) = yield from released([counts], *given)
+        (found,) = yield from release_sums([counts], *given)
         noise = root_of(counts.mechanism(training, self.rho).variance)
         leaves = tree.leaves(found, noise)
-        (totals,) = yield from released([sums], *given, key=tree.key(list(leaves)))
+        (totals,) = yield from release_sums([sums], *given, key=tree.key(list(leaves)))
         weights = np.array(list(leaves.values()))
         reach = (points.square / REACH**2) ** 0.5
         coreset = within(_by_group(totals, len(points.axes)) / weights[:, None], reach)
         centres = self._initial_centres(coreset, weights)
         least = 4 * root_of(lloyd[1].mechanism(training, self.rho).variance)
         for _ in range(LLOYD_STEPS):
-            totals, sizes = yield from released(lloyd, *given, key=nearest(points, centres))
+            totals, sizes = yield from release_sums(lloyd, *given, key=nearest(points, centres))
             rows = floats_of(sizes)[:, None]
             moved = within(_by_group(totals, len(points.axes)) / np.maximum(rows, 1.0), reach)
             centres = np.where(rows >= least, moved, centres)

@@ -31,7 +31,7 @@ from tacit.ml.sufficient_statistics import (
     bounds_of,
     event_of,
     product_tally,
-    released,
+    release_sums,
 )
 from tacit.plan import REACH, Axis, Training, TrainingSteps
 
@@ -85,7 +85,7 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         """Scan the rows once, release both sums, and return the line."""
         points, target = self._points(training), self._target(training)
         parts, there = self._parts(training), target.there
-        gram, products = yield from released(
+        gram, products = yield from release_sums(
             parts, training, self.rho, gateway, points.inside, there
         )
         matrix = Gram(points).matrix(gram)

@@ -21,7 +21,7 @@ from tacit.mechanisms import Gateway, Gaussian, inside, together
 from tacit.ml.error_counts import FewestErrors, Labelled, LinearRule, rule_of, scored_rows
 from tacit.ml.estimator import PrivateEstimator
 from tacit.ml.finite_algebra import floats_of, parameter
-from tacit.ml.pipeline import of_part, prefixed
+from tacit.ml.pipeline import add_prefix, of_part
 from tacit.ml.sufficient_statistics import Points
 from tacit.noise import Integers
 from tacit.numeric import exact
@@ -77,7 +77,7 @@ class ClassifierChoice(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
     def steps(self, training: Training, gateway: Gateway) -> TrainingSteps:
         """Read the rows once and choose a candidate."""
         rules, rows = self._rules(), self._labelled_rows(training)
-        best = yield from self._choice().chosen(rules, rows, training, gateway)
+        best = yield from self._choice().choose(rules, rows, training, gateway)
         coef, intercept = self.candidates[best]
         return (
             core.Parameter.of("best_index_", best),
@@ -190,7 +190,7 @@ def _count_errors(
     def count(found: UnitRows) -> Integers:
         errors = size = 0
         for block in found.blocks(len(rows.classes)):
-            errors += int(rule.missed(block, rows.axes).sum())
+            errors += int(rule.error_indicators(block, rows.axes).sum())
             size += len(block)
         return np.array([errors, size])
 
@@ -249,8 +249,8 @@ class ModelSearch(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
             fitted.append(found)
         rules = [rule_of(*each) for each in zip(self.candidates, fitted, strict=True)]
         left_out = replace(training, fold=fold)
-        best = yield from choice.chosen(rules, self._rows(training), left_out, gateway)
-        return (core.Parameter.of("best_index_", best), *prefixed(BEST, fitted[best]))
+        best = yield from choice.choose(rules, self._rows(training), left_out, gateway)
+        return (core.Parameter.of("best_index_", best), *add_prefix(BEST, fitted[best]))
 
     def learn(
         self,

@@ -11,7 +11,7 @@ from tacit.errors import InvalidValue
 from tacit.mechanisms import Gateway
 from tacit.ml.estimator import PrivateEstimator
 from tacit.ml.finite_algebra import float_of, parameter, root_of
-from tacit.ml.sufficient_statistics import NoisyMoments, Points, event_of, released
+from tacit.ml.sufficient_statistics import NoisyMoments, Points, event_of, release_sums
 from tacit.plan import REACH, StepsKey, Training, TrainingSteps, label_key
 
 
@@ -52,7 +52,9 @@ class GaussianNB(ClassifierMixin, PrivateEstimator):  # type: ignore[misc]
         points, key = self._points(training), self._key(training)
         moments = NoisyMoments(points.axes)
         parts = moments.sums(training.max_rows)
-        found = yield from released(parts, training, self.rho, gateway, points.inside, key=key)
+        found = yield from release_sums(
+            parts, training, self.rho, gateway, points.inside, key=key
+        )
         noise = root_of(parts[2].mechanism(training, self.rho).variance)
         counts, means, variances = moments.read(found, noise)
         ends = np.array([float_of(REACH * axis.unit) for axis in points.axes])

@@ -18,7 +18,7 @@ from tacit.mechanisms import Gateway
 from tacit.ml.clipped_sum import ClippedSum
 from tacit.ml.descent import SMALL, Arrival, NewtonArrival, NoisyDescent
 from tacit.ml.finite_algebra import Floats, eigen, finite, inverse, solve
-from tacit.ml.robust_scores import MallowsScores, unpacked
+from tacit.ml.robust_scores import MallowsScores, unpack_symmetric
 
 LEAST_SLOPE = 0.05
 """The lower bound on the eigenvalues of a noisy slope; below it, no interval is printed."""
@@ -45,14 +45,14 @@ class Sandwich:
     @property
     def covariance(self) -> Floats:
         """The covariance of the weights from sampling and from noise: M^-1 Q M^-1 / n + N."""
-        back = inverse(floored(self.slope, LEAST_SLOPE))
-        square = floored(self.square, 0.0)
+        back = inverse(floor_eigenvalues(self.slope, LEAST_SLOPE))
+        square = floor_eigenvalues(self.square, 0.0)
         return finite(back @ square @ back / self.units + self.noise)
 
     @property
     def noise(self) -> Floats:
         """The covariance N that the noise of the steps leaves in the weights."""
-        return self.arrival.noise(floored(self.slope, LEAST_SLOPE))
+        return self.arrival.noise(floor_eigenvalues(self.slope, LEAST_SLOPE))
 
     @property
     def is_honest(self) -> bool:
@@ -66,7 +66,7 @@ class Sandwich:
         return self.arrival.came(self.slope, self.covariance)
 
 
-def floored(matrix: Floats, least: float) -> Floats:
+def floor_eigenvalues(matrix: Floats, least: float) -> Floats:
     """Return the symmetric matrix with eigenvalues below ``least`` raised to ``least``."""
     values, vectors = eigen(matrix)
     return finite((vectors * np.maximum(values, least)) @ vectors.T)
@@ -111,8 +111,8 @@ class NoisySandwich:
         slopes = self._slope.release(rows, partial(scores.slopes, weights), gateway)
         squares = self._square.release(rows, partial(scores.squares, weights), gateway)
         return Sandwich(
-            slope=finite(unpacked(slopes, self.dimensions) / units),
-            square=finite(unpacked(squares, self.dimensions) / units),
+            slope=finite(unpack_symmetric(slopes, self.dimensions) / units),
+            square=finite(unpack_symmetric(squares, self.dimensions) / units),
             units=units,
             slope_noise=self._slope.deviation / units,
             arrival=arrival,
@@ -195,7 +195,7 @@ class NoisyNewton:
             slopes = scores.steepest if place < self.steps - 1 else scores.slopes
             down = gradient.release(rows, partial(scores.gradients, weights), gateway) / units
             packed = slope.release(rows, partial(slopes, weights), gateway) / units
-            steep = floored(unpacked(packed, self.dimensions), LEAST_SLOPE)
+            steep = floor_eigenvalues(unpack_symmetric(packed, self.dimensions), LEAST_SLOPE)
             step = solve(steep, down)
             step *= self.clip / max(self.clip, float(np.linalg.norm(step)))
             weights = finite(weights - finite(step))

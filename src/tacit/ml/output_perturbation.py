@@ -23,7 +23,7 @@ from tacit.ml.finite_algebra import Floats, finite, floats_of, root_of
 from tacit.ml.linear_classifiers import BINARY, LinearClassifier
 from tacit.ml.margin_loss import HINGE, LOGISTIC, MarginLoss
 from tacit.ml.regularised_risk import RegularisedRisk, least_tolerance, steps_by_integers
-from tacit.noise import Integers, packed
+from tacit.noise import Integers, integer_array
 from tacit.numeric import exact
 from tacit.plan import Training, TrainingSteps
 
@@ -152,7 +152,7 @@ class NoisyMinimiser:
         risk = RegularisedRisk(self.curve, self.penalty, rows)
         fine = STEPS * exact(self.penalty)
         weights = risk.minimiser(exact(self.tolerance)).tolist()
-        return packed([round(Fraction(weight) * fine) for weight in weights])
+        return integer_array([round(Fraction(weight) * fine) for weight in weights])
 
     def _mechanism(self) -> Gaussian:
         return Gaussian(Fraction(ceil(self.moved.square / (2 * self.loss.amount))))

@@ -18,7 +18,7 @@ from tacit.ml.sufficient_statistics import (
     axis_sums,
     count_sums,
     event_of,
-    released,
+    release_sums,
 )
 from tacit.plan import REACH, Training, TrainingSteps
 
@@ -68,7 +68,7 @@ class PCA(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
     def steps(self, training: Training, gateway: Gateway) -> TrainingSteps:
         """Scan the rows once, and return the components."""
         points, parts = self._points(training), self._parts(training)
-        found = yield from released(parts, training, self.rho, gateway, points.inside)
+        found = yield from release_sums(parts, training, self.rho, gateway, points.inside)
         matrix = Gram(points).matrix(found[0])
         rows = max(1.0, float_of(int(found[1][0])))
         mean = np.zeros(len(points.axes))

@@ -17,7 +17,13 @@ from tacit.errors import InvalidValue
 from tacit.mechanisms import Gateway
 from tacit.ml.estimator import PrivateEstimator
 from tacit.ml.finite_algebra import float_of, parameter, root_of
-from tacit.ml.sufficient_statistics import NoisyMoments, Points, bounds_of, event_of, released
+from tacit.ml.sufficient_statistics import (
+    NoisyMoments,
+    Points,
+    bounds_of,
+    event_of,
+    release_sums,
+)
 from tacit.plan import REACH, ScaledColumn, Training, TrainingSteps
 
 
@@ -48,7 +54,7 @@ class StandardScaler(TransformerMixin, PrivateEstimator):  # type: ignore[misc]
         points = self._points(training)
         moments = NoisyMoments(points.axes)
         parts = moments.sums(training.max_rows)
-        found = yield from released(parts, training, self.rho, gateway, points.inside)
+        found = yield from release_sums(parts, training, self.rho, gateway, points.inside)
         noise = root_of(parts[2].mechanism(training, self.rho).variance)
         counts, means, variances = moments.read(found, noise)
         ends = np.array([float_of(REACH * axis.unit) for axis in points.axes])
@@ -127,7 +133,7 @@ class Pipeline(PrivateEstimator):
         by_name = {each.name: map(Fraction, each.values) for each in found}
         scales = list(zip(by_name["mean_"], by_name["scale_"], strict=True))
         more = yield from self.model.steps(self._scale_features(training, scales), gateway)
-        return (*prefixed(first, found), *prefixed(last, more))
+        return (*add_prefix(first, found), *add_prefix(last, more))
 
     def learn(
         self, parameters: Iterable[Parameter], guarantee: Guarantee, names: Sequence[str] = ()
@@ -174,6 +180,6 @@ def of_part(name: str, parameters: Iterable[Parameter]) -> tuple[Parameter, ...]
     )
 
 
-def prefixed(name: str, parameters: Iterable[Parameter]) -> tuple[Parameter, ...]:
+def add_prefix(name: str, parameters: Iterable[Parameter]) -> tuple[Parameter, ...]:
     """Return the parameters with the prefix name__."""
     return tuple(replace(each, name=f"{name}__{each.name}") for each in parameters)

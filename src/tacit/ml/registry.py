@@ -203,7 +203,7 @@ def estimator_of(model: Any) -> Any:
     return model
 
 
-def taught(model: Model, release: Answer, features: Sequence[str]) -> Model:
+def learn_from(model: Model, release: Answer, features: Sequence[str]) -> Model:
     """Store the parameters of ``release``, and the release itself, in ``model``; return it."""
     estimator_of(model).learn(parameters_in(release), release.guarantee, features)
     learned: Any = model  # a pipeline of scikit-learn shares its steps with our own
@@ -211,7 +211,7 @@ def taught(model: Model, release: Answer, features: Sequence[str]) -> Model:
     return model
 
 
-def folded(model: Any, folds: int, epsilon: float, delta: float) -> Any:
+def cross_validation_of(model: Any, folds: int, epsilon: float, delta: float) -> Any:
     """Return the estimator that scores ``model`` by cross-validation."""
     made = _class_of("CrossValidation")
     return made(model, folds=folds, epsilon=epsilon, delta=delta)
@@ -278,7 +278,7 @@ def model_of(spec: str, plugins: Plugins = NO_PLUGINS) -> Any:
     except (TypeError, RecursionError, ValueError):
         stored = None
     if not is_model(stored):
-        raise InvalidValue('A model is told as {"model": a name, "settings": {...}}.')
+        raise InvalidValue('A model must be given as {"model": a name, "settings": {...}}.')
     return model_named(stored["model"], stored["settings"], plugins=plugins)
 
 
@@ -302,20 +302,20 @@ def model_named(
         raise UnknownName(f"There is no model {name!r:.60}; there are: {', '.join(MODELS)}.")
     made = plugin.load() if plugin else _class_of(name)
     check_settings(made, settings)
-    model = made(**{key: _made(part, deep, plugins) for key, part in settings.items()})
+    model = made(**{key: _build_setting(part, deep, plugins) for key, part in settings.items()})
     if plugin is not None:
         model.plugin = str(plugin)  # its guarantee names it
     return model
 
 
-def _made(stored: Any, deep: int, plugins: Plugins) -> Any:
-    """Return a setting: a plain value, or a model that another model contains."""
+def _build_setting(stored: Any, deep: int, plugins: Plugins) -> Any:
+    """Return a setting of a model from its stored form: a plain value or another model."""
     if isinstance(stored, list):
-        return [_made(part, deep, plugins) for part in stored]
+        return [_build_setting(part, deep, plugins) for part in stored]
     if not is_model(stored):
         return stored
     if deep == 0:
-        raise InvalidValue(f"Models stand in one another {DEEPEST} deep at most.")
+        raise InvalidValue(f"Models can be nested at most {DEEPEST} deep.")
     return model_named(stored["model"], stored["settings"], deep - 1, plugins)
 
 

@@ -38,13 +38,13 @@ def packed_products(rows: Floats) -> Floats:
     return products * _packing_factors(first, second)
 
 
-def unpacked(vector: Floats, size: int) -> Floats:
+def unpack_symmetric(vector: Floats, size: int) -> Floats:
     """Return the symmetric matrix from the vector of its packed entries.
 
     Noise with equal variance on all entries of the vector is isotropic in the Frobenius norm.
 
     Example:
-        >>> unpacked(packed_products(np.array([[1.0, 2.0]]))[0], 2).tolist()
+        >>> unpack_symmetric(packed_products(np.array([[1.0, 2.0]]))[0], 2).tolist()
         [[1.0, 2.0], [2.0, 4.0]]
     """
     first, second = np.triu_indices(size)

@@ -170,7 +170,7 @@ class NoisySums:
         """Describe the release of the sums for the accountant."""
         return self.mechanism(training, rho).event(self.sensitivity(training))
 
-    def released(
+    def release(
         self,
         secrets: Sequence[core.Secret[Integers]],
         training: Training,
@@ -181,13 +181,16 @@ class NoisySums:
         mechanism, moved = self.mechanism(training, rho), self.sensitivity(training)
         return mechanism.release(together(secrets, self.order), moved, gateway)
 
+    released = release
+    """Another name of `release`, for estimators that were written with it."""
+
 
 def event_of(parts: Sequence[NoisySums], training: Training, rho: Fraction) -> core.Composed:
     """Describe the release of all ``parts`` within ``rho`` for the accountant."""
     return core.Composed(tuple(part.event(training, rho) for part in parts))
 
 
-def released(
+def release_sums(
     parts: Sequence[NoisySums],
     training: Training,
     rho: Fraction,
@@ -203,7 +206,7 @@ def released(
     tallies = list(dict.fromkeys(tally for part in parts for tally in part.tallies))
     secrets = yield training.plan(tallies, *conditions, key=key)
     return [
-        part.released([secrets[tallies.index(t)] for t in part.tallies], training, rho, gateway)
+        part.release([secrets[tallies.index(t)] for t in part.tallies], training, rho, gateway)
         for part in parts
     ]
 

@@ -17,8 +17,8 @@ from tacit.noise.integers import (
     INT64_BITS,
     Integers,
     UniformBelow,
-    narrowed,
-    packed,
+    integer_array,
+    narrow,
     uniform_bits,
 )
 from tacit.noise.inversion import Bell, Categorical
@@ -46,7 +46,7 @@ __all__ = [
     "Wide",
     "choose",
     "choose_each",
-    "narrowed",
-    "packed",
+    "integer_array",
+    "narrow",
     "uniform_bits",
 ]

@@ -70,7 +70,9 @@ LONGEST_LOW = 48
 """The largest number of bits of ``low`` for 64-bit bounds; beyond, Python integers are used."""
 
 
-def accepted(entropy: Entropy, variance: Fraction, low_bits: int, candidates: int) -> Integers:
+def accepted_candidates(
+    entropy: Entropy, variance: Fraction, low_bits: int, candidates: int
+) -> Integers:
     """Draw ``candidates`` candidates and return those that are accepted.
 
     The results are independent draws of the discrete Gaussian distribution.
@@ -170,7 +172,7 @@ class DiscreteGaussian:
         while drawn.size < count:
             missing = count - drawn.size
             # about 97 in 100 candidates are accepted, so one round is nearly always enough
-            more = accepted(
+            more = accepted_candidates(
                 entropy, self.variance, low_bits, candidates=missing + missing // 20 + 20
             )
             drawn = np.concatenate([drawn, more])

@@ -18,29 +18,29 @@ INT64_BITS = 62
 """Number of bits of a magnitude that leaves room for a sign and one addition in 64 bits."""
 
 
-def narrowed(wide: Integers) -> Integers:
+def narrow(wide: Integers) -> Integers:
     """Convert an array to 64 bits if all of its integers fit.
 
     The type depends on the values only, so it reveals no more than the values do.
 
     Example:
-        >>> narrowed(np.array([1, 2**63 - 1], dtype=object)).dtype
+        >>> narrow(np.array([1, 2**63 - 1], dtype=object)).dtype
         dtype('int64')
-        >>> narrowed(np.array([1, 2**63], dtype=object)).dtype
+        >>> narrow(np.array([1, 2**63], dtype=object)).dtype
         dtype('O')
     """
     fits = all(-(2**63) <= value < 2**63 for value in wide)
     return wide.astype(np.int64) if fits else wide
 
 
-def packed(numbers: list[int]) -> Integers:
-    """Return the numbers as an array.
+def integer_array(numbers: list[int]) -> Integers:
+    """Return the numbers as an array: of 64 bits if all of them fit, as in `narrow`.
 
     Example:
-        >>> packed([1, -2]).tolist()
+        >>> integer_array([1, -2]).tolist()
         [1, -2]
     """
-    return narrowed(np.array(numbers, dtype=object))
+    return narrow(np.array(numbers, dtype=object))
 
 
 # ------------------------------------------------------------------ uniform draws

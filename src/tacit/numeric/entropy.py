@@ -36,13 +36,13 @@ class ForkGuard:
 
     count = 0
 
-    def forked(self) -> None:
+    def count_fork(self) -> None:
         """Count one fork; this is called when a child process begins."""
         self.count += 1
 
 
 forks = ForkGuard()
-os.register_at_fork(after_in_child=forks.forked)
+os.register_at_fork(after_in_child=forks.count_fork)
 
 
 Words = NDArray[np.uint64]
@@ -107,7 +107,7 @@ class SystemEntropy:
         """Return the cipher of this thread, and make a new one in a forked child process."""
         here = (os.getpid(), forks.count)
         if getattr(self._local, "home", None) != here:
-            self._local.cipher = _keyed(self._charge)
+            self._local.cipher = _keyed_cipher(self._charge)
             self._local.home = here
         cipher: CipherContext = self._local.cipher
         return cipher
@@ -123,7 +123,7 @@ def fresh_bytes(count: int) -> bytes:
     return os.urandom(count)
 
 
-def _keyed(charge: bytes) -> CipherContext:
+def _keyed_cipher(charge: bytes) -> CipherContext:
     """Return a counter-mode cipher, with a key from the system's entropy and the charge."""
     fresh = os.urandom(KEY_BYTES + NONCE_BYTES)
     made = HKDF(

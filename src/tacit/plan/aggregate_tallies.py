@@ -177,7 +177,7 @@ def _coarse(value: grid_steps.Ranged, max_rows: int) -> grid_steps.Ranged:
     times = 0
     while max_rows * ((value.high >> times) // 2 + 2) ** 2 >= grid_steps.ROOM:
         times += 1
-    return value.halved(times)
+    return value.coarsen(times)
 
 
 # From an aggregate to its tallies ------------------------------------------------------------

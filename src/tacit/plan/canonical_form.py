@@ -184,7 +184,7 @@ def canonical(plan: nodes.Plan) -> Canonical:
     canonical forms are charged twice: this wastes budget and does not harm privacy.
     """
     not_too_large(plan)
-    plan = settled(plan)
+    plan = with_canonical_names(plan)
     keys = {key.name: _normal(key.expression) for key in plan.keys}
     measures = {part.name: _normal(part.aggregate) for part in plan.measures}
     key_names = _number_names("key", keys.values())
@@ -202,7 +202,7 @@ def canonical(plan: nodes.Plan) -> Canonical:
     return Canonical(made, rewritten(plan.post, partial(_rename_output, new_names)))
 
 
-def settled(plan: nodes.Plan) -> nodes.Plan:
+def with_canonical_names(plan: nodes.Plan) -> nodes.Plan:
     """Return ``plan`` with canonical names for the columns that its subqueries compute."""
     source, names = _canonical_relation(plan.source)
     change = partial(_rename_field, names)

@@ -27,7 +27,7 @@ def compare_column(
     comparison: expr.Comparison, column: Column, value: expr.Value
 ) -> grid_steps.Condition:
     """Return the condition that compares a column, without clamping, with a constant."""
-    ordered(comparison, column)
+    check_comparison(comparison, column)
     if isinstance(value, int | Fraction):
         _comparable(Fraction(value), column)
     if column.kind is Kind.INTEGER and isinstance(value, Fraction):
@@ -57,7 +57,7 @@ def _comparable(value: Fraction, column: Column) -> None:
         )
 
 
-def ordered(comparison: expr.Comparison, column: Column) -> None:
+def check_comparison(comparison: expr.Comparison, column: Column) -> None:
     """Refuse < and > for kinds of columns that engines order differently or not at all."""
     equality = comparison in {expr.Comparison.EQUAL, expr.Comparison.UNEQUAL}
     if column.kind in {Kind.TEXT, Kind.BOOLEAN} and not equality:
@@ -187,7 +187,7 @@ def _compare(
         case expr.Field(one), expr.Field(other) if schema[one].kind is schema[
             other
         ].kind and not _is_computed(schema, one, other):
-            ordered(comparison, schema[one])
+            check_comparison(comparison, schema[one])
             names = schema[one].name, schema[other].name
             return grid_steps.CompareColumns(comparison, *names, schema[one].kind)
     if kind_of(left, schema) in NUMBERS and kind_of(right, schema) in NUMBERS:

@@ -147,7 +147,7 @@ def _from_its_lowest(column: Column, bounds: Bounds) -> tuple[grid_steps.Ranged,
         value = grid_steps.Ranged(index, grid.lowest, grid.highest, grid.step).above(
             grid.lowest
         )
-    value = value.halved(max(0, (value.high // FINE_STEPS).bit_length() - 1))
+    value = value.coarsen(max(0, (value.high // FINE_STEPS).bit_length() - 1))
     return value, grid.lowest * grid.step
 
 

@@ -274,13 +274,13 @@ class Ranged:
         low, high = self.low - start, self.high - start
         return Ranged(steps, low, high, self.step, self.rounding)
 
-    def halved(self, times: int) -> "Ranged":
+    def coarsen(self, times: int) -> "Ranged":
         """Return this number, which is at least 0, rounded to coarser steps.
 
         A step becomes 2**``times`` times as large.
 
         Example:
-            >>> age = Ranged(WholeSteps(11), 0, 120, Fraction(1)).halved(3)
+            >>> age = Ranged(WholeSteps(11), 0, 120, Fraction(1)).coarsen(3)
             >>> age.high, age.step, age.rounding
             (15, Fraction(8, 1), Fraction(4, 1))
         """
@@ -292,7 +292,7 @@ class Ranged:
         steps, step = HalvedSteps(near.steps, times), self.step * 2**times
         return Ranged(steps, near.low >> times, near.high >> times, step, rounding)
 
-    def refined(self, step: Fraction) -> "Ranged":
+    def refine(self, step: Fraction) -> "Ranged":
         """Return this number in smaller steps; its own step must be a multiple of ``step``."""
         factor = int(self.step / step)
         if factor == 1:
@@ -311,7 +311,7 @@ def in_one_step(values: list[Ranged]) -> list[Ranged]:
     """Return the numbers in one common step: the largest that divides each of their steps."""
     top = gcd(*(value.step.numerator for value in values))
     step = Fraction(top, lcm(*(value.step.denominator for value in values)))
-    return [value.refined(step) for value in values]
+    return [value.refine(step) for value in values]
 
 
 # Columns that a subquery computes ------------------------------------------------------------

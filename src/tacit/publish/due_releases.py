@@ -116,12 +116,12 @@ class Folder:
             if not once:
                 made.replace(path)
                 return True
-            return _placed(made, path)
+            return _move_unless_exists(made, path)
         finally:
             made.unlink(missing_ok=True)
 
 
-def _placed(made: Path, path: Path) -> bool:
+def _move_unless_exists(made: Path, path: Path) -> bool:
     """Move a file to ``path`` unless that exists, and return whether it was moved."""
     try:
         path.hardlink_to(made)

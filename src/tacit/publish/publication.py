@@ -141,9 +141,9 @@ class Publications:
 
     def all(self) -> tuple[Publication, ...]:
         """Return every publication that was not withdrawn, in the order of declaration."""
-        return tuple(each.publication for each in self.listed() if not each.withdrawn)
+        return tuple(each.publication for each in self.listing() if not each.withdrawn)
 
-    def listed(self) -> Listing:
+    def listing(self) -> Listing:
         """Return every publication, withdrawn ones too."""
         found = self._states.find(NAME)
         return _listing(found.value) if found.version else ()
@@ -153,7 +153,7 @@ class Publications:
 
     def declare(self, publication: Publication, session: Session) -> None:
         """Charge the whole horizon of ``publication``, and list it."""
-        same = [each for each in self.listed() if each.publication.name == publication.name]
+        same = [each for each in self.listing() if each.publication.name == publication.name]
         if same and (same[0].withdrawn or same[0].publication != publication):
             was = "was withdrawn" if same[0].withdrawn else "is another publication"
             raise InvalidValue(
@@ -191,10 +191,10 @@ class Publications:
                 raise _changed_error(name, (), ())
             pinned = replace(listed, policy=stream.policy, facts=stream.facts)
             self._replace(pinned)
-            return stream.guarded(self._guard(name))
+            return stream.with_guard(self._guard(name))
         if listed.facts != stream.facts:
             raise _changed_error(name, listed.facts, stream.facts)
-        return stream.under(listed.policy).guarded(self._guard(name))
+        return stream.under(listed.policy).with_guard(self._guard(name))
 
     def _guard(self, name: str) -> Guard:
         """Return the guard that refuses further steps once a publication is withdrawn."""
@@ -217,7 +217,7 @@ class Publications:
         self._replace(replace(self._find(name), withdrawn=True))
 
     def _find(self, name: str) -> ListedPublication:
-        known = {each.publication.name: each for each in self.listed()}
+        known = {each.publication.name: each for each in self.listing()}
         if name not in known:
             there = ", ".join(known) or "none yet"
             raise UnknownName(
@@ -238,7 +238,7 @@ class Publications:
     def _change(self, edit: Callable[[Listing], Listing]) -> None:
         """Apply ``edit`` to the newest list and store the result; retry after a conflict."""
         while True:
-            found, known = self._states.find(NAME), self.listed()
+            found, known = self._states.find(NAME), self.listing()
             edited = json.dumps([each.to_dict() for each in edit(known)])
             try:
                 self._states.change(NAME, found, edited.encode())

@@ -28,10 +28,18 @@ from tacit.query.intervals import (
     SIZES,
     Expected,
     check_sizes,
-    expected,
+    expected_errors,
 )
-from tacit.query.paid_work import Data, QuoteWork, drive, fitted, release, released_by, run
-from tacit.query.post_processing import posted
+from tacit.query.paid_work import (
+    Data,
+    QuoteWork,
+    drive,
+    fit_parameters,
+    release,
+    released_by,
+    run,
+)
+from tacit.query.post_processing import post_process
 from tacit.query.pricing import Advice, advice_on, losses, price
 from tacit.query.quote import (
     Fit,
@@ -79,12 +87,12 @@ __all__ = [
     "check_sizes",
     "delta_for_each",
     "drive",
-    "expected",
-    "fitted",
+    "expected_errors",
+    "fit_parameters",
     "losses",
     "make_undumpable",
     "nobody",
-    "posted",
+    "post_process",
     "price",
     "price_fit",
     "read_question",

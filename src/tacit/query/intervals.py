@@ -87,7 +87,7 @@ class Expected:
     by_size: tuple[tuple[int, Fraction], ...] = ()
 
 
-def expected(quote: Quote, assume_size: Sequence[int] = SIZES) -> tuple[Expected, ...]:
+def expected_errors(quote: Quote, assume_size: Sequence[int] = SIZES) -> tuple[Expected, ...]:
     """Return the margin of error of each measure of ``quote``.
 
     Guarantee: the result is a function of the quote, which is public; no data is read.

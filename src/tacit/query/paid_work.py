@@ -63,7 +63,7 @@ def drive(
             return found
 
 
-def fitted(
+def fit_parameters(
     estimator: Estimator[Gateway], training: Training, data: Data, charge: bytes
 ) -> tuple[core.Parameter, ...]:
     """Return the parameters of ``estimator``, fitted with fresh noise keyed by ``charge``."""

@@ -102,7 +102,7 @@ OPERATIONS: dict[expr.Operation, Callable[[IntervalValue, IntervalValue], Interv
 }
 
 
-def posted(release: Release, post: Post) -> Release:
+def post_process(release: Release, post: Post) -> Release:
     """Return ``release`` after HAVING, ORDER BY, LIMIT and the output expressions.
 
     Guarantee: only released values are used, so that nothing is charged. The confidence of a

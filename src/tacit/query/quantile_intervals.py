@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tacit.core import Interval
 from tacit.errors import InternalError
 from tacit.mechanisms import Gaussian, GridQuantile, Laplace, Mechanism, TreeQuantile
-from tacit.noise import Integers, packed
+from tacit.noise import Integers, integer_array
 from tacit.plan import ExtremeReading, QuantileReading, TreeCells, TreeTally
 from tacit.query.quote import Quote
 
@@ -132,13 +132,13 @@ def extremes(
         above = _above(noise.reader.consistent(tree)[-1], part)
         if reading.greatest:
             cell = min(_first(-above <= reach), last)
-            yield shown(reading.cells, cell, (cell, last))
+            yield cell_estimate(reading.cells, cell, (cell, last))
         else:
             # the rows before a cell are the rows up to the preceding cell
             before = np.concatenate([[0.0], above[:-1]])
             limit = np.concatenate([[0.0], reach[:-1]])
             cell = last - min(_first((before <= limit)[::-1]), last)
-            yield shown(reading.cells, cell, (0, cell))
+            yield cell_estimate(reading.cells, cell, (0, cell))
 
 
 def tree_of(quote: Quote, place: int) -> TreeTally:
@@ -151,7 +151,7 @@ def tree_of(quote: Quote, place: int) -> TreeTally:
 
 def _each(released: list[int], nodes: int) -> Iterator[Integers]:
     """Yield the tree of each group."""
-    yield from packed(released).reshape(-1, nodes)
+    yield from integer_array(released).reshape(-1, nodes)
 
 
 def _above(cells: Numbers, part: Fraction) -> Numbers:
@@ -166,7 +166,9 @@ def _first(wanted: NDArray[np.bool_]) -> int:
     return int(wanted.argmax()) if wanted.any() else wanted.size
 
 
-def shown(cells: TreeCells, cell: int, around: tuple[int, int]) -> tuple[Fraction, Interval]:
+def cell_estimate(
+    cells: TreeCells, cell: int, around: tuple[int, int]
+) -> tuple[Fraction, Interval]:
     """Return the middle of ``cell``, and the range between the two cells ``around``."""
     value = (cells.least(cell) + cells.greatest(cell)) / 2
     low, high = cells.least(around[0]), cells.greatest(around[1])
@@ -185,7 +187,7 @@ def quantiles(
         raise InternalError("The interval of a quantile was chosen for a lower confidence.")
     places = released[reading.tree]
     for cell, place in zip(places[::2], places[1::2], strict=True):
-        yield shown(reading.cells, cell, mechanism.interval(cell, place))
+        yield cell_estimate(reading.cells, cell, mechanism.interval(cell, place))
 
 
 def quantile_of(quote: Quote, reading: QuantileReading) -> GridQuantile:

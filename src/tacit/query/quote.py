@@ -206,9 +206,9 @@ class FitPreview:
     def __repr__(self) -> str:
         standing = self.standing
         fits = f"{standing.more} such fits are" if standing.more != 1 else "1 such fit is"
-        spent = f"{core.rounded(standing.spent)} of {core.rounded(standing.cap)}"
+        spent = f"{core.round_loss_up(standing.spent)} of {core.round_loss_up(standing.cap)}"
         lines = [
-            f"Price: {core.rounded(standing.cost)}; about {fits} left.",
+            f"Price: {core.round_loss_up(standing.cost)}; about {fits} left.",
             f"Spent about {standing.population}: {spent}.",
             *(f"It assumes that {each}." for each in self.assumptions),
         ]

@@ -471,7 +471,7 @@ class Pool:
         return all(worker.start() for worker in self._workers)
 
     @contextmanager
-    def held(self) -> Iterator[LeasedWorker]:
+    def lease(self) -> Iterator[LeasedWorker]:
         """Reserve a worker that responds for the time of the block, before anything is charged.
 
         A child that has died or hangs is replaced first. If none can be started, the engine

@@ -14,7 +14,7 @@ from tacit.accounting import lomax_factor
 from tacit.core import LomaxNoise, Norm, Secret, Sensitivity, SmoothLaplaceNoise, StudentNoise
 from tacit.errors import InvalidValue
 from tacit.mechanisms import Gateway, valid_confidence
-from tacit.noise import Integers, packed
+from tacit.noise import Integers, integer_array
 from tacit.numeric import Interval, exp_bounds, log_bounds
 from tacit.numeric.entropy import Entropy
 
@@ -56,7 +56,7 @@ class RoundedLomax:
             negative, leading = divmod(int(word), 1 << bits)
             size = self._size(entropy, scale, leading, bits)
             drawn.append(-size if negative else size)
-        return packed(drawn)
+        return integer_array(drawn)
 
     def _size(self, entropy: Entropy, scale: Fraction, leading: int, bits: int) -> int:
         """Return the rounded size for a uniform number whose first ``bits`` are ``leading``."""
@@ -154,7 +154,7 @@ class AddLomax:
         value, smooth_sensitivity = (int(each) for each in values)
         scale = self.factor * max(1, smooth_sensitivity)
         noisy = value + int(RoundedLomax(self.tail).draw(entropy, scale, 1)[0])
-        return packed([noisy])
+        return integer_array([noisy])
 
 
 # ------------------------------------------------------------------ Laplace noise
@@ -224,7 +224,7 @@ class AddSmoothLaplace:
         side = min(uniform, 1 - uniform)
         # for the very last words 1 - uniform rounds to 0, so the noise is cut off there
         unit = Fraction(copysign(log(max(2 * side, 2.0**-60)), uniform - 0.5))
-        return packed([value - round(unit * self.factor * max(1, smooth_sensitivity))])
+        return integer_array([value - round(unit * self.factor * max(1, smooth_sensitivity))])
 
 
 # ------------------------------------------------------------------ Student's t noise
@@ -303,7 +303,7 @@ class AddStudent:
         first, second = ((int(word) + 0.5) / 2.0**bits for word in entropy.words(2))
         radius = sqrt(self.degrees * (first ** (-2 / self.degrees) - 1))
         unit = Fraction(radius * cos(2 * pi * second))
-        return packed([value + round(unit * max(1, smooth_sensitivity) / self.rate)])
+        return integer_array([value + round(unit * max(1, smooth_sensitivity) / self.rate)])
 
 
 def student_within(size: float, degrees: int) -> float:

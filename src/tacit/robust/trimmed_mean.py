@@ -31,7 +31,7 @@ class MiddleSum:
     """The sum of the sorted values from position ``first`` to ``last``, out of ``size``.
 
     Example:
-        >>> MiddleSum.trimmed(7, 2, lower=0, upper=10)
+        >>> MiddleSum.without_tails(7, 2, lower=0, upper=10)
         MiddleSum(first=2, last=4, size=7, lower=0, upper=10)
     """
 
@@ -49,9 +49,12 @@ class MiddleSum:
             )
 
     @classmethod
-    def trimmed(cls, size: int, cut: int, lower: int, upper: int) -> "MiddleSum":
+    def without_tails(cls, size: int, cut: int, lower: int, upper: int) -> "MiddleSum":
         """Return the sum without the ``cut`` smallest and the ``cut`` largest values."""
         return cls(cut, size - 1 - cut, size, lower, upper)
+
+    trimmed = without_tails
+    """Another name of `without_tails`, for code that was written with it."""
 
     @classmethod
     def median(cls, size: int, lower: int, upper: int) -> "MiddleSum":
@@ -191,7 +194,7 @@ class TrimmedMean:
         cut = int(size * self.cut)
         if 2 * cut >= size:
             return MiddleSum.median(size, -HALF, HALF)
-        return MiddleSum.trimmed(size, cut, -HALF, HALF)
+        return MiddleSum.without_tails(size, cut, -HALF, HALF)
 
     def _mechanism(self) -> Lomax:
         epsilon = 1 / calibrate(lambda x: LomaxNoise(1 / x, SMOOTHING / x), self.loss)

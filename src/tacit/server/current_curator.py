@@ -37,7 +37,7 @@ def as_it_is(curator: Curator) -> Curator:
     return curator
 
 
-def unlogged(_: dict[str, Any]) -> None:
+def discard_line(_: dict[str, Any]) -> None:
     """Discard a line of the log: the default of ``log``."""
 
 
@@ -61,7 +61,7 @@ class Current:
         curator: Curator,
         reload: Reload = stays,
         arranged: Arrange = as_it_is,
-        log: Log = unlogged,
+        log: Log = discard_line,
     ) -> None:
         self._arranged = arranged
         self._log = log
@@ -81,7 +81,7 @@ class Current:
         return self._curator
 
     @contextmanager
-    def taken(self) -> Iterator[Curator]:
+    def borrow(self) -> Iterator[Curator]:
         """Yield the current curator, which stays open until the block ends."""
         with self._lock:
             curator = self._curator

@@ -53,7 +53,7 @@ class GuardedRoute(APIRoute):
         inner, roles, path = super().get_route_handler(), self.roles, self.path
 
         async def handle(request: Request) -> Response:
-            watched(request)["route"] = path
+            log_fields(request)["route"] = path
             if roles != [ANYONE]:
                 await _admit(request, roles)
             _check_size(request)
@@ -90,7 +90,7 @@ def new_router() -> APIRouter:
     return APIRouter(route_class=GuardedRoute)
 
 
-def watched(request: Request) -> dict[str, Any]:
+def log_fields(request: Request) -> dict[str, Any]:
     """Return the facts about a request that will be logged: never a part of its question."""
     found: dict[str, Any] = request.scope.setdefault("tacit", {})
     return found
@@ -99,7 +99,7 @@ def watched(request: Request) -> dict[str, Any]:
 async def _admit(request: Request, roles: list[str]) -> None:
     given = request.headers.get("authorization", "")
     caller: Caller = await run_in_threadpool(request.app.state.gate.caller, given)
-    watched(request)["principal"] = caller.principal
+    log_fields(request)["principal"] = caller.principal
     if caller.role not in roles:
         raise Refused(wrong_role(caller.role, roles))
     request.app.state.rate.check(caller.principal)  # before anything is read or planned

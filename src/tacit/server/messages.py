@@ -41,7 +41,7 @@ async def caller_of(request: Request) -> Caller:
 async def curator_of(request: Request) -> AsyncIterator[Curator]:
     """Yield the curator of all tables, which stays open until the response is sent."""
     current: Current = request.app.state.current
-    with current.taken() as curator:
+    with current.borrow() as curator:
         yield curator
 
 
@@ -132,7 +132,7 @@ ARROW = "application/vnd.apache.arrow.stream"
 ANY = ("*/*", "application/*", "")
 
 
-def wanted(request: Request) -> str:
+def negotiate_media_type(request: Request) -> str:
     """Return the first media type in the Accept header that is supported.
 
     This is called before anything is charged, so that no charged answer is refused.
@@ -151,7 +151,7 @@ def wanted(request: Request) -> str:
     raise Refused(Refusal(406, told))
 
 
-def answered(release: Release, kind: str) -> Response:
+def release_response(release: Release, kind: str) -> Response:
     """Return a response with ``release`` in the format ``kind``, and the budget's standing."""
     extra: dict[str, Any] = {}
     if isinstance(release, Answer):

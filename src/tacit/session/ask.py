@@ -12,7 +12,7 @@ from tacit.engines import Engine
 from tacit.errors import AnswerPending, EngineUnreachable
 from tacit.ledger import Charge, ChargeRequest, Ledger, Status, Target
 from tacit.ledger import StoredRelease as Stored
-from tacit.ml.registry import Model, model_of, refusing, spec_of, taught
+from tacit.ml.registry import Model, learn_from, model_of, refusing, spec_of
 from tacit.numeric import exact
 from tacit.plan import (
     Plan,
@@ -36,7 +36,7 @@ from tacit.query import (
     attempt,
     check_size,
     delta_for_each,
-    posted,
+    post_process,
     price,
     price_fit,
     rehearse,
@@ -252,7 +252,7 @@ def ask(
     """
     quote = priced(curator, plan, loss)
     release, standing, key = paid_for(curator, quote, request)
-    return core.Answer.of(posted(release, quote.question.post), standing, key)
+    return core.Answer.of(post_process(release, quote.question.post), standing, key)
 
 
 def priced(curator: Curator, plan: Plan, loss: core.Loss) -> Quote:
@@ -334,12 +334,12 @@ def _answer_by(
     ledger = curator.home.ledger
     paid_before = False
     try:
-        stored = ledger.released(question)
+        stored = ledger.find_release(question)
         if stored is not None:
             return stored, False
     except (AnswerPending, EngineUnreachable):
         paid_before = True
-    with suppress(AnswerPending), pool.held() as held:
+    with suppress(AnswerPending), pool.lease() as held:
         if not paid_before:
             held.rehearse(quote, salt)
         found = ledger.reserve(question, lease_ms=curator.lease_ms)
@@ -354,7 +354,7 @@ def _answer_by(
 def _new(ledger: Ledger, question: ChargeRequest) -> bool:
     """Whether nobody has paid for the question yet."""
     try:
-        return ledger.released(question) is None
+        return ledger.find_release(question) is None
     except (AnswerPending, EngineUnreachable):
         return False
 
@@ -377,7 +377,7 @@ def fit(  # noqa: PLR0913, PLR0917 - a model, and what it is fitted to
     """
     quote = quote_of(curator, model, dataset, features, target)
     release, standing, key = paid_for(curator, quote, request)
-    return taught(model, core.Answer.of(release, standing, key), features)
+    return learn_from(model, core.Answer.of(release, standing, key), features)
 
 
 def preview(

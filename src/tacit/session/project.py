@@ -260,9 +260,9 @@ class Reloading:
     def __call__(self, curator: Curator) -> Curator:
         """The curator of now: the same, where nothing has changed."""
         ledger, names = curator.home.ledger, _names(curator)
-        moved = ledger.moved(names)
+        moved = ledger.redeclared_populations(names)
         found = (self._written(), ledger.numbers())
-        again = bool(ledger.refused()) and found != self._tried
+        again = bool(ledger.refused_populations()) and found != self._tried
         copied = self._copied_anew(curator)
         if not moved and not again and not copied:
             return curator
@@ -272,7 +272,7 @@ class Reloading:
         except (errors.TacitError, OSError) as error:
             if isinstance(error, errors.EngineUnreachable):
                 self._tried, self._seen = (), None
-            return self._without(curator, moved | ledger.refused(), error)
+            return self._without(curator, moved | ledger.refused_populations(), error)
 
     def _without(
         self, curator: Curator, names: frozenset[str], error: errors.TacitError | OSError

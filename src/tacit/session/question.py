@@ -6,14 +6,14 @@ from fractions import Fraction
 from functools import lru_cache
 
 from tacit.accounting import rho_within
-from tacit.core import Answer, BudgetSummary, Loss, Measure, ReleasedColumn, rounded
+from tacit.core import Answer, BudgetSummary, Loss, Measure, ReleasedColumn, round_loss_up
 from tacit.engines import describe_execution
 from tacit.errors import InvalidValue
 from tacit.frame import FrameQuery as Asked
 from tacit.ledger import Status, Terms, Units
 from tacit.numeric import Number, exact
 from tacit.plan import Field, bound, canonical, source_of
-from tacit.query import SIZES, Advice, Expected, Quote, advice_on, check_sizes, expected
+from tacit.query import SIZES, Advice, Expected, Quote, advice_on, check_sizes, expected_errors
 from tacit.render import cell, html, text
 from tacit.session.ask import ask, priced, standing_of
 from tacit.session.curator import Curator
@@ -91,7 +91,9 @@ class Preview:
     @property
     def errors(self) -> tuple[Expected, ...]:
         """What each column misses by at most, with 95%; computed columns are not among them."""
-        found = {Field(each.name): each for each in expected(self.quote, self.assume_size)}
+        found = {
+            Field(each.name): each for each in expected_errors(self.quote, self.assume_size)
+        }
         shown = self.quote.question.post.outputs
         return tuple(
             replace(found[output.expression], name=output.name)
@@ -109,8 +111,8 @@ class Preview:
         """The lines below the table."""
         standing, lines = self.standing, []
         fits = f"{standing.more} such questions fit" if standing.more != 1 else "1 such fits"
-        spent = f"{rounded(standing.spent)} of {rounded(standing.cap)}"
-        lines.append(f"Price: {rounded(standing.cost)}; about {fits}.")
+        spent = f"{round_loss_up(standing.spent)} of {round_loss_up(standing.cap)}"
+        lines.append(f"Price: {round_loss_up(standing.cost)}; about {fits}.")
         if self.least:
             lines.append("This is the least price of a question; less noise comes with it.")
         lines.append(f"Spent about {standing.population}: {spent}.")
@@ -182,7 +184,7 @@ class Question(Asked):
         status = self.status()
         named = epsilon is not None or rho is not None
         asked = loss_for(status.terms, epsilon, rho, delta) if named else tenth(status)
-        loss = status.terms.raised(asked)
+        loss = status.terms.apply_least_price(asked)
         quote = priced(self.curator, self.plan, loss)
         return Preview(
             quote, standing_of(status, quote, paid=True), tuple(assume_size), loss != asked
@@ -217,7 +219,7 @@ class Question(Asked):
         Less than the least price of a question is raised to it.
         """
         terms = self.curator.terms(self._population())
-        return terms.raised(loss_for(terms, epsilon, rho, delta))
+        return terms.apply_least_price(loss_for(terms, epsilon, rho, delta))
 
     def __repr__(self) -> str:
         return show(self.plan, self.curator.catalog)

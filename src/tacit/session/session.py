@@ -8,7 +8,7 @@ from typing import Any, Self
 from tacit.core import Catalog, Loss
 from tacit.frame import Table
 from tacit.ledger import ChainVerdict, Ledger, Status
-from tacit.ml.registry import Model, folded
+from tacit.ml.registry import Model, cross_validation_of
 from tacit.numeric import Number, exact
 from tacit.plan import Plan, Scan
 from tacit.query import FitPreview
@@ -95,7 +95,7 @@ class Session:
 
         The fits are charged, at the model's own loss each, and the scores, at ``epsilon``.
         """
-        asked = folded(model, folds, epsilon, delta)
+        asked = cross_validation_of(model, folds, epsilon, delta)
         return self.fit(asked, dataset, features=features, target=target)
 
     def quote(

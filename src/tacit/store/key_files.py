@@ -35,10 +35,10 @@ def key_in(path: Path) -> bytes:
         raise InvalidValue(
             f"{path} can be read by other users (mode {mode:o}). Run `chmod 600 {path}`."
         )
-    return decoded(path.read_bytes(), str(path))
+    return decode_key(path.read_bytes(), str(path))
 
 
-def decoded(text: str | bytes, place: str) -> bytes:
+def decode_key(text: str | bytes, place: str) -> bytes:
     """Decode a key from base64; ``place`` names its origin in the error message."""
     try:
         return b64decode(text.strip(), validate=True)

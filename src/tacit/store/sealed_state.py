@@ -26,7 +26,7 @@ from sqlalchemy import bindparam, insert, select, update
 
 from tacit.errors import Conflict, InvalidValue, LedgerBroken, SecretMisuse
 from tacit.numeric.entropy import fresh_bytes
-from tacit.store.key_files import KEY_BYTES, decoded, key_in
+from tacit.store.key_files import KEY_BYTES, decode_key, key_in
 from tacit.store.store import Store
 from tacit.store.tables import states
 from tacit.store.unit_of_work import Work
@@ -62,7 +62,7 @@ class SealingKey:
         given = (os.environ if environment is None else environment).get(VARIABLE)
         if not given:
             raise InvalidValue(f"{VARIABLE} is not set. It must hold 32 bytes in base64.")
-        return cls(decoded(given, VARIABLE))
+        return cls(decode_key(given, VARIABLE))
 
     @classmethod
     def from_file(cls, path: Path) -> Self:

@@ -9,7 +9,7 @@ from tacit.stream.factor import ALL, EACH, Window
 from tacit.stream.holdout import OpenHoldout, Thresholdout
 from tacit.stream.open_stream import Guard, OpenStream, Place
 from tacit.stream.quote import price_stream
-from tacit.stream.step import StreamRelease, expected, history, policy_of
+from tacit.stream.step import StreamRelease, expected_step_errors, history, policy_of
 from tacit.stream.stream import Periods, Stream, covered_until
 
 __all__ = [
@@ -25,7 +25,7 @@ __all__ = [
     "Thresholdout",
     "Window",
     "covered_until",
-    "expected",
+    "expected_step_errors",
     "history",
     "policy_of",
     "price_stream",

@@ -64,8 +64,8 @@ class Factor(Protocol):
     """A way to correlate the noise of the steps of a stream, over a fixed horizon.
 
     Guarantee: the releases of all steps are a function of integers to each of which fresh,
-    independent noise is added. `moved` bounds the change of these integers by one unit. Noise
-    values are integers in units of 2**-bits.
+    independent noise is added. `sensitivity` bounds the change of these integers by one unit.
+    Noise values are integers in units of 2**-bits.
     """
 
     def __hash__(self) -> int: ...
@@ -85,7 +85,7 @@ class Factor(Protocol):
         """Whether the memory grows by one noise vector a step; otherwise its size is fixed."""
         ...
 
-    def moved(self, step: Sensitivity, steps: int) -> Sensitivity:
+    def sensitivity(self, step: Sensitivity, steps: int) -> Sensitivity:
         """Return the sensitivity of C x to a unit that changes at most ``steps`` steps.
 
         ``step`` is the sensitivity of one step.
@@ -184,7 +184,7 @@ class Tree:
             levels, width = levels + 1, width * self.branching
         return levels
 
-    def moved(self, step: Sensitivity, steps: int) -> Sensitivity:
+    def sensitivity(self, step: Sensitivity, steps: int) -> Sensitivity:
         """Return the sensitivity: each step changes one node of each level."""
         rule = Rule(
             "each step is in one node of each level",

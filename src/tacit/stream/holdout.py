@@ -286,12 +286,12 @@ class OpenHoldout:
         tally = asked.tally(self._condition(plan), wanted)
         free = self._share_question(plan, wanted)
         place = self._place
-        if place.ledger.stored(free.release_key) is None:
+        if place.ledger.stored_body(free.release_key) is None:
             rehearse_step(self._counting(tally), place.engine, place.catalog, place.salt)
         receipt, ledger = self.start(), self._place.ledger
         entropy = DrawnOnce(SystemEntropy(receipt))
         for _ in race():
-            stored = ledger.stored(free.release_key)
+            stored = ledger.stored_body(free.release_key)
             if stored is not None:
                 return _share(stored)
             asked.check_left(self.left)  # before any row is read
@@ -299,13 +299,13 @@ class OpenHoldout:
                 found = ledger.reserve(attempt_at(free), lease_ms=0)
                 if isinstance(found, StoredRelease):
                     return _share(found.body)
-                return _share(self._told(found, tally, wanted, entropy).body)
+                return _share(self._answer_charge(found, tally, wanted, entropy).body)
         raise InternalError(
             "Too many processes ask this holdout at the same time, and this question lost "
             "every attempt. Try again later."
         )
 
-    def _told(
+    def _answer_charge(
         self, charge: Charge, tally: KeptTally, wanted: Fraction, entropy: DrawnOnce
     ) -> StoredRelease:
         """Compute and store the share for ``charge``, in the same way as every paid query.
@@ -317,7 +317,7 @@ class OpenHoldout:
 
         def count(engine: Engine, progress: Progress) -> bytes:
             del progress
-            found[:] = [self._counted(tally, engine)]
+            found[:] = [self._sum_differences(tally, engine)]
             return b""
 
         def keep(charge: Charge, body: bytes) -> StoredRelease:
@@ -344,7 +344,9 @@ class OpenHoldout:
         answer, after = self.asked.ask(wanted, off, kept, LiveGateway(entropy))
         return json.dumps([str(answer.value), answer.off]).encode(), _encode_state(after)
 
-    def _counted(self, tally: KeptTally, engine: Engine | None = None) -> Secret[Integers]:
+    def _sum_differences(
+        self, tally: KeptTally, engine: Engine | None = None
+    ) -> Secret[Integers]:
         """Return the secret sum of the differences between the rows and the expected share."""
         plan, place = self._counting(tally), self._place
         return (engine or place.engine).run(plan, place.catalog, place.salt).tallies[0]

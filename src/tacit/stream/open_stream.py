@@ -137,14 +137,14 @@ class OpenStream:
     @property
     def charged(self) -> bool:
         """Whether the horizon is already charged, by this process or another."""
-        return self._place.ledger.stored(self._question.release_key) is not None
+        return self._place.ledger.stored_body(self._question.release_key) is not None
 
     def under(self, policy: str) -> "OpenStream":
         """Return the same stream as it was charged under ``policy``."""
         place = replace(self._place, policy=policy, former=None)
         return OpenStream(self.quote, place, self._guard)
 
-    def guarded(self, guard: Guard) -> "OpenStream":
+    def with_guard(self, guard: Guard) -> "OpenStream":
         """Return the same stream with a guard, which is checked before each step is stored."""
         return OpenStream(self.quote, self._place, guard)
 
@@ -241,7 +241,7 @@ class OpenStream:
         """Return a released step, or None if it is not yet released."""
         if self._last is not None and self._last.number == number:
             return self._last
-        body = self._place.ledger.stored(self._step_question(number).release_key)
+        body = self._place.ledger.stored_body(self._step_question(number).release_key)
         return None if body is None else Step.decode(body)
 
     def _step_question(self, number: int) -> ChargeRequest:
@@ -312,7 +312,7 @@ def _known_place(quote: StreamQuote, place: Place) -> Place:
         return place
     former = replace(place, policy=place.former, former=None)
     for known in (replace(place, former=None), former):
-        if place.ledger.stored(_charge_request(quote, known).release_key) is not None:
+        if place.ledger.stored_body(_charge_request(quote, known).release_key) is not None:
             return known
     return replace(place, former=None)
 

@@ -78,7 +78,7 @@ def worst(factor: Factor, window: Window, steps: int, norm: core.Norm) -> float:
     The unit is the standard deviation that the loss needs for a sensitivity of 1.
     """
     one = core.Sensitivity.of(1, norm, core.Rule("a unit moves a step by 1"))
-    return float(factor.moved(one, steps).amount) * float(factor.spread(window).max())
+    return float(factor.sensitivity(one, steps).amount) * float(factor.spread(window).max())
 
 
 def _candidates(window: Window, horizon: int, norm: core.Norm) -> Iterator[Factor]:
@@ -199,7 +199,7 @@ def price_stream(stream: Stream, catalog: core.Catalog) -> StreamQuote:
     for tally, loss in zip(bounded.plan.tallies, parts, strict=True):
         each = sensitivities(bounded.plan, tally, population.unit.neighbours)
         step = next(part for part in each if part.norm is norm)
-        chosen = choose_noise([factor.moved(step, moved)], groups, loss).mechanism
+        chosen = choose_noise([factor.sensitivity(step, moved)], groups, loss).mechanism
         if not isinstance(chosen, Gaussian | Laplace):
             raise InternalError("The noise of a stream must be Gaussian or Laplace.")
         tallies.append(StreamTally(chosen, step))
@@ -214,7 +214,7 @@ def price_stream(stream: Stream, catalog: core.Catalog) -> StreamQuote:
 
     def event(steps: int) -> core.Composed:
         most = min(stream.horizon, steps * additions)
-        moves = [(part.noise, factor.moved(part.step, most)) for part in tallies]
+        moves = [(part.noise, factor.sensitivity(part.step, most)) for part in tallies]
         return core.Composed(tuple(noise.event(move) for noise, move in moves))
 
     def loss_over(steps: int) -> core.Loss:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tacit.errors import Conflict, InvalidValue
-from tacit.noise import Integers, packed
+from tacit.noise import Integers, integer_array
 from tacit.numeric.entropy import Entropy, Words
 from tacit.store import State, States
 from tacit.stream.factor import Factor, Memory
@@ -93,7 +93,7 @@ def _encode(arrays: Memory) -> bytes:
 
 
 def _decode(state: State) -> Memory:
-    return tuple(packed(numbers) for numbers in json.loads(state.value))
+    return tuple(integer_array(numbers) for numbers in json.loads(state.value))
 
 
 # ------------------------------------------------------------------ replayable entropy

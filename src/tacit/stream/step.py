@@ -16,7 +16,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from tacit.core import Guarantee, Release, ReleasedColumn, rounded
+from tacit.core import Guarantee, Release, ReleasedColumn, round_loss_up
 from tacit.engines import SecretTable, public_groups
 from tacit.errors import InternalError, InvalidValue
 from tacit.mechanisms import Gateway, Gaussian, Laplace, Sampler
@@ -25,12 +25,12 @@ from tacit.noise import (
     DiscreteGaussian,
     DiscreteLaplace,
     Integers,
-    narrowed,
-    packed,
+    integer_array,
+    narrow,
 )
 from tacit.numeric.entropy import Entropy
 from tacit.plan import Field, TotalReading
-from tacit.query import CONFIDENCE, MOST_ROWS, posted
+from tacit.query import CONFIDENCE, MOST_ROWS, post_process
 from tacit.render import cell
 from tacit.stream.factor import Factor, Window
 from tacit.stream.quote import StreamQuote
@@ -64,7 +64,9 @@ class Step:
         """Return the step whose encoding is ``stored``."""
         try:
             value = json.loads(stored)
-            return cls(value["number"], tuple(packed(total) for total in value["totals"]))
+            return cls(
+                value["number"], tuple(integer_array(total) for total in value["totals"])
+            )
         except (KeyError, TypeError, ValueError) as error:
             raise InvalidValue(
                 "The stored bytes cannot be decoded as a step of a stream."
@@ -89,7 +91,7 @@ class AddKept:
         if _within(values, INT64_BITS - self.bits) and _within(self.noise, INT64_BITS):
             summed: Integers = values.astype(np.int64) * 2**self.bits + self.noise
             return summed
-        return narrowed(values.astype(object) * 2**self.bits + self.noise.astype(object))
+        return narrow(values.astype(object) * 2**self.bits + self.noise.astype(object))
 
 
 def _within(values: Integers, bits: int) -> bool:
@@ -124,7 +126,7 @@ def released_step(
         quote.tallies, table.tallies, parts, earlier, strict=True
     ):
         now = gateway.release(secret, tally.step, AddKept(part, quote.factor.bits))
-        totals.append(narrowed(total.astype(object) + now.astype(object)))
+        totals.append(narrow(total.astype(object) + now.astype(object)))
     return Step(0 if before is None else before.number + 1, tuple(totals))
 
 
@@ -213,7 +215,7 @@ def table_of(
         (*quote.assumptions, *noted),
         quote.event.numerics,
     )
-    release = posted(Release((*keys, *measures), guarantee, receipt), quote.question.post)
+    release = post_process(Release((*keys, *measures), guarantee, receipt), quote.question.post)
     return StreamRelease(release.columns, guarantee, receipt, policy_of(quote))
 
 
@@ -234,7 +236,7 @@ def policy_of(quote: StreamQuote) -> tuple[str, ...]:
     else:
         said = f"a {unit} over the horizon: one who is in every one of the {whole}"
     losses = [
-        f"{'all ' if steps == stream.horizon else ''}{steps}: {rounded(loss)}"
+        f"{'all ' if steps == stream.horizon else ''}{steps}: {round_loss_up(loss)}"
         for steps, loss in quote.levels
     ]
     lines = (
@@ -245,7 +247,7 @@ def policy_of(quote: StreamQuote) -> tuple[str, ...]:
     return ("\n".join(lines),)
 
 
-def expected(quote: StreamQuote) -> tuple[str, ...]:
+def expected_step_errors(quote: StreamQuote) -> tuple[str, ...]:
     """Return the expected margin of error in the first and last step, for each output.
 
     It is computed without data.

@@ -35,7 +35,7 @@ import numpy as np
 
 from tacit.core import Norm, Rule, Sensitivity
 from tacit.errors import InvalidValue
-from tacit.noise import Integers, narrowed
+from tacit.noise import Integers, narrow
 from tacit.numeric import sqrt_bounds
 from tacit.stream.factor import Memory, Numbers, Window, spread
 
@@ -109,7 +109,7 @@ class Toeplitz:
         """Whether past noise is stored."""
         return len(self.coefficients) > 1
 
-    def moved(self, step: Sensitivity, steps: int) -> Sensitivity:
+    def sensitivity(self, step: Sensitivity, steps: int) -> Sensitivity:
         """Return the sensitivity: the norm of the sum of the first ``steps`` columns."""
         rule = Rule(
             "the first columns of the rounded matrix together, times what one step moves",
@@ -129,7 +129,7 @@ class Toeplitz:
         recalled = memory[::-1][: len(rest)]
         terms = [2**self.bits, *(-each for each in rest[: len(recalled)])]
         total = _linear_combination(terms, (fresh, *recalled))
-        noise = narrowed((2 * total + first) // (2 * first))
+        noise = narrow((2 * total + first) // (2 * first))
         return noise, (*memory, noise) if self.grows else ()
 
     def spread(self, window: Window) -> Numbers:
@@ -232,7 +232,7 @@ class Buffered:
         """False: the memory is one vector for each buffer."""
         return False
 
-    def moved(self, step: Sensitivity, steps: int) -> Sensitivity:
+    def sensitivity(self, step: Sensitivity, steps: int) -> Sensitivity:
         """Return the sensitivity: the sum of the first ``steps`` columns, plus roundings.
 
         An integer that changes at all changes by at least 1. The number of integers that a unit

@@ -16,8 +16,8 @@ from tacit.accounting.convert import (
     epsilon_of_rho,
     least_at,
     least_that,
-    promised,
     rho_within,
+    to_approximate_dp,
 )
 from tacit.accounting.pricing import (
     EPSILON_UNIT,
@@ -327,13 +327,13 @@ def test_a_conversion_of_rho_adds_its_delta() -> None:
 
 
 def test_what_is_printed_of_rho_is_rounded_up_to_a_millionth() -> None:
-    found = promised(Loss.zcdp(TENTH, MICRO), MICRO)
+    found = to_approximate_dp(Loss.zcdp(TENTH, MICRO), MICRO)
     exact = epsilon_of_rho(TENTH, MICRO)
     assert exact < found.amount < exact + PRINTED
     assert (found.amount / PRINTED).denominator == 1
     assert (found.measure, found.delta) == (Measure.APPROXIMATE, 2 * MICRO)
     for loss in (Loss.pure(TENTH), Loss.approximate(TENTH, MICRO)):
-        assert promised(loss, MICRO) == loss
+        assert to_approximate_dp(loss, MICRO) == loss
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [("1", "1e-6"), ("3", "1e-5"), ("0.5", "0.9")])
@@ -342,7 +342,7 @@ def test_a_budget_keeps_half_of_its_delta_for_keys(epsilon: str, delta: str) -> 
     half = F(delta) / 2
     assert (budget.cap.delta, budget.conversion_delta) == (half, half)
     assert budget.cap.amount == rho_within(F(epsilon), half)
-    assert promised(budget.cap, half).amount <= F(epsilon)
+    assert to_approximate_dp(budget.cap, half).amount <= F(epsilon)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.accounting.convert import budget_within, epsilon_of_rho, promised
+from tacit.accounting.convert import budget_within, epsilon_of_rho, to_approximate_dp
 from tacit.core.loss import Loss, Measure
 from tacit.errors import InvalidValue
 
@@ -15,17 +15,17 @@ MILLIONTH = Fraction(1, 10**6)
 
 @pytest.mark.parametrize("cap", [Loss.pure(1), Loss.approximate(1, MILLIONTH)])
 def test_a_cap_in_epsilon_is_its_own_promise(cap: Loss) -> None:
-    assert promised(cap, Fraction(0)) == cap
+    assert to_approximate_dp(cap, Fraction(0)) == cap
 
 
 def test_a_printed_delta_is_that_of_the_conversion_and_all_that_is_charged() -> None:
-    total = promised(Loss.zcdp("0.1", "1e-7"), MILLIONTH)
+    total = to_approximate_dp(Loss.zcdp("0.1", "1e-7"), MILLIONTH)
     assert total.measure is Measure.APPROXIMATE
     assert total.delta == MILLIONTH + Fraction(1, 10**7)
     exact = epsilon_of_rho(Fraction(1, 10), MILLIONTH)
     assert exact <= total.amount < exact + MILLIONTH
     # an epsilon that forgot the conversion's delta would need none of it, and no rho has it
-    assert promised(Loss.zcdp("0.1"), MILLIONTH).delta > 0
+    assert to_approximate_dp(Loss.zcdp("0.1"), MILLIONTH).delta > 0
 
 
 @given(st.fractions(Fraction(1, 100), 20), st.fractions(Fraction(1, 10**12), Fraction(1, 100)))
@@ -33,11 +33,13 @@ def test_a_budget_within_an_epsilon_and_a_delta_keeps_both(
     epsilon: Fraction, delta: Fraction
 ) -> None:
     budget = budget_within(epsilon, delta)
-    total = promised(budget.cap, budget.conversion_delta)
+    total = to_approximate_dp(budget.cap, budget.conversion_delta)
     assert total.amount <= epsilon
     assert total.delta == delta
     # and gives nearly all of it: a hundredth more would not fit
-    more = promised(Loss.zcdp(budget.cap.amount * Fraction(101, 100)), budget.conversion_delta)
+    more = to_approximate_dp(
+        Loss.zcdp(budget.cap.amount * Fraction(101, 100)), budget.conversion_delta
+    )
     assert more.amount > epsilon
 
 

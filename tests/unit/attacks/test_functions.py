@@ -13,7 +13,7 @@ from tacit.attacks.members_gallery import (
     stands_out,
     tracing,
 )
-from tacit.attacks.reconstruction import least_squares, sharpened
+from tacit.attacks.reconstruction import least_squares, refine_estimate
 from tacit.errors import InvalidValue
 
 
@@ -65,7 +65,7 @@ def test_solvers_stop_where_they_are_told_to() -> None:
     rough = least_squares(asked, asked @ bits, steps=1)
     assert not np.allclose(rough, bits)
     assert np.allclose(least_squares(asked, asked @ bits), bits, atol=1e-3)
-    assert sharpened(asked, asked @ bits, rough, rounds=1).shape == (10,)
+    assert refine_estimate(asked, asked @ bits, rough, rounds=1).shape == (10,)
 
 
 def test_tracing_is_a_finding() -> None:

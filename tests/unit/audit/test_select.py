@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tacit.audit.replay import BrokenPromise, RecordingGateway, ReplayingGateway, aligned
+from tacit.audit.replay import BrokenPromise, RecordingGateway, ReplayingGateway, align
 from tacit.core.secret import Secret
 from tacit.core.sensitivity import Norm, Rule, Sensitivity
 from tacit.core.unseal import unseal
@@ -90,9 +90,9 @@ def test_a_selection_more_than_was_recorded_is_caught() -> None:
 def test_a_group_listed_twice_is_caught() -> None:
     twice, values = [("a",), ("a",)], np.array([1, 2])
     with pytest.raises(BrokenPromise, match="lists a group twice"):
-        aligned(twice, values, [], np.zeros(0, dtype=np.int64))
+        align(twice, values, [], np.zeros(0, dtype=np.int64))
 
 
 def test_counts_beyond_64_bits_are_aligned_exactly() -> None:
-    left, right = aligned([("a",)], np.array([2**90], dtype=object), [("b",)], np.array([1]))
+    left, right = align([("a",)], np.array([2**90], dtype=object), [("b",)], np.array([1]))
     assert (left.tolist(), right.tolist()) == ([2**90, 0], [0, 1])

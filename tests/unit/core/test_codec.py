@@ -20,7 +20,7 @@ from tacit.core.codec import (
 from tacit.core.domain import Bounds, Column, Keys, Kind, Provenance, Schema
 from tacit.core.loss import Loss
 from tacit.core.privacy_unit import Neighbours, Population, PrivacyUnit
-from tacit.core.release import SHOWN, BudgetSummary, rounded
+from tacit.core.release import SHOWN, BudgetSummary, round_loss_up
 from tacit.errors import InvalidValue
 
 LOSSES = [
@@ -152,6 +152,6 @@ def test_a_standing_in_words() -> None:
 
 def test_what_is_shown_is_rounded_up_to_a_millionth() -> None:
     assert Fraction(1, 10**6) == SHOWN
-    third = rounded(Loss.zcdp("1/3", "1e-9"))
+    third = round_loss_up(Loss.zcdp("1/3", "1e-9"))
     assert third == Loss.zcdp("0.333334", "1e-9")
-    assert rounded(Loss.pure("0.25")) == Loss.pure("0.25")
+    assert round_loss_up(Loss.pure("0.25")) == Loss.pure("0.25")

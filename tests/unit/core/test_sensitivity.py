@@ -84,7 +84,7 @@ def test_roots_rounded_down_would_not_cover_a_sum() -> None:
 def test_a_scaled_output_moves_as_its_scaled_vector_does(
     vector: list[Fraction], factor: Fraction, norm: Norm
 ) -> None:
-    scaled = measured(vector, norm).scaled(factor, STEP)
+    scaled = measured(vector, norm).times(factor, STEP)
     assert scaled.square == square_norm([factor * move for move in vector], norm)
     assert scaled.norm is norm
 
@@ -112,7 +112,7 @@ def test_an_amount_from_a_plain_number_is_exact() -> None:
 def test_the_proof_grows_with_each_step() -> None:
     rule = Rule("side by side", ("groups=2",), (Rule("groups are disjoint"),))
     left, right = (Sensitivity.of(1, Norm.L1, Rule(name)) for name in ("left", "right"))
-    both = left.beside(right, rule).plus(left, Rule("added")).scaled(Fraction(2), Rule("twice"))
+    both = left.beside(right, rule).plus(left, Rule("added")).times(Fraction(2), Rule("twice"))
     assert str(both.proof).split("\n") == [
         "twice",
         "  added",

@@ -49,12 +49,12 @@ def test_an_answer_is_stored_once_and_the_first_one_stays(ledger: Ledger) -> Non
     first = ledger.keep(charge, b"first")
     assert first == StoredRelease(b"first", charge.receipt)
     assert ledger.keep(charge, b"second") == first
-    assert ledger.released(ask("count")) == first
+    assert ledger.find_release(ask("count")) == first
     assert ledger.verify("patients").entries == 3
 
 
 def test_before_anybody_asked_there_is_no_answer(ledger: Ledger) -> None:
-    assert ledger.released(ask("count")) is None
+    assert ledger.find_release(ask("count")) is None
 
 
 def test_while_somebody_answers_others_are_told_until_when(
@@ -66,7 +66,7 @@ def test_while_somebody_answers_others_are_told_until_when(
             pay(ledger, principal=principal)
         assert told.value.until == clock.now + 1_000
     with pytest.raises(AnswerPending):
-        ledger.released(ask("count"))
+        ledger.find_release(ask("count"))
     assert ledger.status("patients").spent == Loss.pure("0.1")
 
 
@@ -81,7 +81,7 @@ def test_after_the_lease_the_answer_is_lost_to_who_paid(ledger: Ledger, clock: C
             AnswerLost, match=r"charged and its answer was lost.* new idempotency key"
         ):
             pay(ledger)
-    assert ledger.released(ask("count")) is None
+    assert ledger.find_release(ask("count")) is None
     assert ledger.status("patients").spent == Loss.pure("0.1")
 
 
@@ -143,12 +143,12 @@ def test_an_answer_that_is_stored_cannot_be_abandoned(ledger: Ledger) -> None:
     charge = pay(ledger)
     kept = ledger.keep(charge, b"42")
     ledger.abandon(charge)
-    assert ledger.released(ask("count")) == kept
+    assert ledger.find_release(ask("count")) == kept
 
 
 def test_an_empty_answer_is_an_answer(ledger: Ledger) -> None:
     assert ledger.keep(pay(ledger), b"").body == b""
-    assert ledger.released(ask("count")) is not None
+    assert ledger.find_release(ask("count")) is not None
     ledger.verify("patients")
 
 

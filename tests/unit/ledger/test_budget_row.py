@@ -49,7 +49,7 @@ from tacit.ledger.populations import (
     release_tables,
     with_unknown_tables,
 )
-from tacit.ledger.sealed_states import named
+from tacit.ledger.sealed_states import state_hash
 from tacit.store.store import Store
 
 ONE = 10**12
@@ -282,5 +282,5 @@ def test_what_is_owed_is_the_larger_of_each_part() -> None:
 
 
 def test_a_state_is_called_by_the_hash_of_its_name() -> None:
-    assert named("a") != named("b")
-    assert len(named("a")) == 64
+    assert state_hash("a") != state_hash("b")
+    assert len(state_hash("a")) == 64

@@ -74,7 +74,7 @@ def test_a_superseded_declaration_is_refused_and_costs_nothing(ledger: Ledger) -
         server.enter(ask("a stream"), b"its horizon")
     assert ledger.status("patients").spent == spent
     assert server.reserve(ask("before"), lease_ms=LEASE_MS) == kept  # what was paid for is free
-    assert server.moved(["patients"]) == {"patients"}
+    assert server.redeclared_populations(["patients"]) == {"patients"}
     answer(held(ledger), ask("after"))
 
 

@@ -18,7 +18,7 @@ def test_what_is_entered_again_is_what_was_stored_first(store: Store) -> None:
     assert ledger.enter(ask("stream"), b"otherwise") == first
     assert ledger.enter(ask("stream", principal="bob"), b"otherwise") == first
     assert ledger.status("patients").spent.amount == Fraction(1, 10)
-    assert ledger.stored(ask("stream").release_key) == first.body == b"said"
+    assert ledger.stored_body(ask("stream").release_key) == first.body == b"said"
     ledger.verify("patients")
 
 
@@ -28,7 +28,7 @@ def test_what_does_not_fit_is_neither_charged_nor_stored(store: Store) -> None:
     ledger.enter(ask("one"), b"said")
     with pytest.raises(BudgetExceeded):
         ledger.enter(ask("two"), b"said")
-    assert ledger.stored(ask("two").release_key) is None
+    assert ledger.stored_body(ask("two").release_key) is None
     assert ledger.status("patients").spent.amount == Fraction(1, 10)
 
 

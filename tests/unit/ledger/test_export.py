@@ -80,7 +80,7 @@ def test_a_lost_answer_can_be_paid_for_anew_after_a_move(written: Store, store: 
     paid = charged(ledger, joint_again := replace(joint("both, lost"), request="a new key"))
     assert isinstance(paid, Charge)
     kept = ledger.keep(paid, run(paid))
-    assert ledger.released(joint("both, lost")) == kept == ledger.released(joint_again)
+    assert ledger.find_release(joint("both, lost")) == kept == ledger.find_release(joint_again)
     ledger.verify("staff")
 
 

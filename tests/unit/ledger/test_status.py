@@ -8,7 +8,7 @@ from asking import PERSON, TENTH, answer, ask, open_pure
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tacit.accounting.convert import promised
+from tacit.accounting.convert import to_approximate_dp
 from tacit.core.event import Event, GaussianNoise, KeySelection, LaplaceNoise, Nothing
 from tacit.core.loss import Budget, Loss, Measure
 from tacit.core.privacy_unit import Population
@@ -60,9 +60,9 @@ def test_a_budget_in_rho_shows_its_epsilon_and_delta(ledger: Ledger) -> None:
     status = ledger.status("patients")
     assert (status.measure, status.conversion_delta) == (Measure.ZCDP, MILLIONTH)
     assert status.spent == Loss.zcdp("0.01")
-    assert status.total == promised(budget.cap, MILLIONTH)
+    assert status.total == to_approximate_dp(budget.cap, MILLIONTH)
     assert status.total.delta == Fraction(11, 10**7)
-    assert status.total_so_far == promised(Loss.zcdp("0.01"), MILLIONTH)
+    assert status.total_so_far == to_approximate_dp(Loss.zcdp("0.01"), MILLIONTH)
     assert status.total_so_far.amount < status.total.amount
 
 

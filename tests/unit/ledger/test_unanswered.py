@@ -51,18 +51,20 @@ def test_what_an_owner_has_not_looked_at_is_listed_and_nothing_else(store: Store
     ledger = Ledger(store)
     open_pure(ledger)
     answer(ledger, ask("before"))
-    assert ledger.unlooked("patients") == ()
+    assert ledger.unreviewed_incidents("patients") == ()
     twice, gone = charged(ledger, "twice"), charged(ledger, "gone")
     ledger.retry(twice)
     ledger.fail(gone)
-    listed = [(type(act).__name__, act.charge) for act in ledger.unlooked("patients")]
+    listed = [
+        (type(act).__name__, act.charge) for act in ledger.unreviewed_incidents("patients")
+    ]
     places = [charge.entries[0].seq for charge in (twice, gone)]
     assert listed == [("Retried", places[0]), ("Failed", places[1])]
     ledger.look("patients", by="olga")
-    assert ledger.unlooked("patients") == ()
+    assert ledger.unreviewed_incidents("patients") == ()
     late = charged(ledger, "late")
     ledger.miss(late)
-    [act] = ledger.unlooked("patients")
+    [act] = ledger.unreviewed_incidents("patients")
     assert (type(act).__name__, act.charge) == ("Missed", late.entries[0].seq)
 
 
@@ -86,7 +88,7 @@ def test_a_look_covers_what_it_shows_and_nothing_else(
     monkeypatch.setattr(unanswered, "_marks", slow)
     shown = [act.charge for act in ledger.look("patients", by="olga")]
     assert shown == [charge.entries[0].seq for charge in (first, meanwhile)]
-    assert ledger.unlooked("patients") == ()
+    assert ledger.unreviewed_incidents("patients") == ()
     last = charged(ledger, "last")
     ledger.fail(last)
     assert [act.charge for act in ledger.look("patients", by="olga")] == [last.entries[0].seq]
@@ -148,7 +150,7 @@ def test_a_charge_that_waits_is_taken_up_by_whoever_asks_the_same(store: Store) 
     spent = ledger.status("patients").spent
     ledger.park(first)
     with pytest.raises(EngineUnreachable, match="ask the same question again"):
-        ledger.released(ask("waits"))
+        ledger.find_release(ask("waits"))
     again = charged(ledger, "waits", principal="bob")
     assert (again.receipt, again.entries) == (first.receipt, first.entries)
     with pytest.raises(AnswerPending):  # one at a time

@@ -218,5 +218,5 @@ def test_the_entries_of_a_chain_are_told_from_the_first_or_after_one(
     assert ledger.owners("staff") == frozenset()
     (body,) = exported(store).answers.values()
     (release,) = exported(store).answers
-    assert ledger.stored(release) == body
-    assert ledger.stored(bytes(32)) is None
+    assert ledger.stored_body(release) == body
+    assert ledger.stored_body(bytes(32)) is None

@@ -57,7 +57,7 @@ SMALL: list[Oracle] = [
     KAry(2, THREE),
     KAry(4, Fraction(2)),
     Subset(4, 2, THREE),
-    Unary.optimised(3, THREE),
+    Unary.optimal(3, THREE),
     Unary.symmetric(2, THREE),
     Hashing(3, 2, 1, THREE),
     Hadamard(4, THREE),

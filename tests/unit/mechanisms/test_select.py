@@ -9,7 +9,7 @@ from tacit.core.sensitivity import Norm, Rule, Sensitivity
 from tacit.core.unseal import unseal
 from tacit.errors import InternalError, SecretMisuse
 from tacit.lab.selection import ConstantMechanism
-from tacit.mechanisms.gateway import LiveGateway, kept
+from tacit.mechanisms.gateway import LiveGateway, select_groups
 from tacit.mechanisms.mechanism import select
 from tacit.mechanisms.threshold_keys import LaplaceKeys
 from tacit.numeric.entropy import SystemEntropy
@@ -41,13 +41,13 @@ def test_other_tallies_of_kept_groups_follow_them_and_stay_secret() -> None:
 
 
 def test_numbers_wider_than_64_bits_follow_too() -> None:
-    found = kept(GROUPS, np.array([1, 0, 1, 0]))
+    found = select_groups(GROUPS, np.array([1, 0, 1, 0]))
     wide = found.of(Secret(np.array([2**80, 1, -(2**70), 5], dtype=object)))
     assert unseal(wide).tolist() == [-(2**70), 2**80]
 
 
 def test_where_the_groups_stand_is_not_told() -> None:
-    assert "places=<secret>" in repr(kept(GROUPS, np.array([1, 0, 1, 0])))
+    assert "places=<secret>" in repr(select_groups(GROUPS, np.array([1, 0, 1, 0])))
 
 
 def test_of_no_groups_none_are_kept() -> None:
@@ -59,7 +59,7 @@ def test_of_no_groups_none_are_kept() -> None:
 
 def test_a_number_of_releases_other_than_that_of_groups_is_our_mistake() -> None:
     with pytest.raises(InternalError, match="one number for each group"):
-        kept(GROUPS, np.array([1, 0]))
+        select_groups(GROUPS, np.array([1, 0]))
 
 
 def test_a_mechanism_that_does_not_ask_the_gateway_selects_nothing() -> None:

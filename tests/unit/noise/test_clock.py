@@ -5,7 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.noise.gaussian import HIGH_BITS, TICK_BITS, _read_on, _ticks, accepted, outlives
+from tacit.noise.gaussian import (
+    HIGH_BITS,
+    TICK_BITS,
+    _read_on,
+    _ticks,
+    accepted_candidates,
+    outlives,
+)
 from tacit.numeric.entropy import SystemEntropy
 from tacit.testing.entropy import ScriptedEntropy
 
@@ -60,6 +67,6 @@ def test_clocks_that_cannot_be_told_at_first_are_read_on() -> None:
 
 def test_a_rare_high_part_goes_to_python_integers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tacit.noise.gaussian.HIGH_BITS", 1)
-    drawn = accepted(ENTROPY, Fraction(10**6), low_bits=5, candidates=1000)
+    drawn = accepted_candidates(ENTROPY, Fraction(10**6), low_bits=5, candidates=1000)
     assert drawn.dtype == object
     assert 850 < sum(int(y) ** 2 for y in drawn) ** 0.5 / len(drawn) ** 0.5 < 1150

@@ -66,7 +66,7 @@ def test_there_is_no_seed() -> None:
 def test_the_cipher_is_kept_until_a_fork_and_made_anew_after_it() -> None:
     stream = SystemEntropy(CHARGE)
     ciphers = [stream._cipher(), stream._cipher()]
-    forks.forked()
+    forks.count_fork()
     ciphers.append(stream._cipher())
     assert ciphers[0] is ciphers[1]
     assert ciphers[1] is not ciphers[2]

@@ -126,7 +126,7 @@ def test_a_number_counted_from_a_start() -> None:
 
 
 def test_halving_rounds_to_the_nearest() -> None:
-    found = number(0, 13, HALF, THIRD).halved(2)
+    found = number(0, 13, HALF, THIRD).coarsen(2)
     assert facts(found) == (0, 3, Fraction(2), THIRD + 2 * HALF)
     assert found.steps == HalvedSteps(SumSteps(X, WholeSteps(2)), 2)
     assert [evaluated(found.steps, {"x": x}) for x in range(14)] == [
@@ -136,14 +136,14 @@ def test_halving_rounds_to_the_nearest() -> None:
 
 def test_halving_no_times_changes_nothing() -> None:
     value = number(0, 13)
-    assert value.halved(0) is value
+    assert value.coarsen(0) is value
 
 
 @given(st.integers(0, 10**6), st.integers(1, 12), st.data())
 def test_a_halved_number_stays_in_its_range_and_near_itself(
     high: int, times: int, data: st.DataObject
 ) -> None:
-    found = number(0, high).halved(times)
+    found = number(0, high).coarsen(times)
     x = data.draw(st.integers(0, high))
     steps = evaluated(found.steps, {"x": x})
     assert steps is not None
@@ -152,14 +152,14 @@ def test_a_halved_number_stays_in_its_range_and_near_itself(
 
 
 def test_smaller_steps_are_more_of_them() -> None:
-    found = number(-1, 2, HALF, THIRD).refined(Fraction(1, 6))
+    found = number(-1, 2, HALF, THIRD).refine(Fraction(1, 6))
     assert facts(found) == (-3, 6, Fraction(1, 6), THIRD)
     assert found.steps == ProductSteps(WholeSteps(3), X)
     same = number(-1, 2, HALF)
-    assert same.refined(HALF) is same
-    whole = Ranged.constant(HALF).refined(Fraction(1, 8))
+    assert same.refine(HALF) is same
+    whole = Ranged.constant(HALF).refine(Fraction(1, 8))
     assert whole == Ranged(WholeSteps(4), 4, 4, Fraction(1, 8))
-    null = Ranged(WholeSteps(None), 0, 0, Fraction(1)).refined(HALF)
+    null = Ranged(WholeSteps(None), 0, 0, Fraction(1)).refine(HALF)
     assert null == Ranged(WholeSteps(None), 0, 0, HALF)
 
 

@@ -4,7 +4,7 @@ from clinic import catalog
 from tacit.core.catalog import Limits
 from tacit.core.loss import Loss
 from tacit.errors import InvalidValue
-from tacit.query.intervals import SIZES, Expected, expected
+from tacit.query.intervals import SIZES, Expected, expected_errors
 from tacit.query.pricing import price
 from tacit.sql.parser import parse
 
@@ -13,7 +13,7 @@ CLINIC = catalog(Limits(1, 1))
 
 def of(sql: str, loss: Loss | None = None) -> Expected:
     text = f"SELECT {sql} FROM visits"  # noqa: S608
-    (found,) = expected(price(parse(text, CLINIC), CLINIC, loss or Loss.zcdp("0.5")))
+    (found,) = expected_errors(price(parse(text, CLINIC), CLINIC, loss or Loss.zcdp("0.5")))
     return found
 
 
@@ -50,7 +50,7 @@ def test_more_loss_has_smaller_errors() -> None:
 
 def test_an_assumed_size_is_told_for() -> None:
     quote = price(parse("SELECT AVG(age) FROM visits", CLINIC), CLINIC, Loss.zcdp(1))
-    (found,) = expected(quote, assume_size=[50])
+    (found,) = expected_errors(quote, assume_size=[50])
     assert [size for size, _ in found.by_size] == [50]
     with pytest.raises(InvalidValue, match="1 to 1000000000000 rows; 0 was given"):
-        expected(quote, assume_size=[0])
+        expected_errors(quote, assume_size=[0])

@@ -28,7 +28,7 @@ from tacit.plan.expression import (
     Or,
 )
 from tacit.plan.plan import CountRows, Greatest, Mean, OrderBy, Output, Post, Sum
-from tacit.query.post_processing import IntervalValue, estimate, posted
+from tacit.query.post_processing import IntervalValue, estimate, post_process
 from tacit.query.pricing import Advice, price, to_declare
 from tacit.query.rehearsal import check_size, most_numbers, numbers_of
 
@@ -58,11 +58,11 @@ def c(value: object) -> Constant:
 
 
 def wards(post: Post) -> tuple[object, ...]:
-    return posted(RELEASE, post).columns[0].values
+    return post_process(RELEASE, post).columns[0].values
 
 
 def test_what_was_released_is_shown_as_it_is() -> None:
-    found = posted(RELEASE, Post.showing("ward", "n", "m"))
+    found = post_process(RELEASE, Post.showing("ward", "n", "m"))
     assert found == RELEASE
 
 
@@ -114,7 +114,7 @@ def test_groups_are_cut(limit: int | None, left: int) -> None:
 
 def test_computed_columns_have_intervals_and_doubts_add_up() -> None:
     ratio = Divide(M, N)
-    found = posted(RELEASE, Post((Output("r", ratio), Output("flag", IsNull(M)))))
+    found = post_process(RELEASE, Post((Output("r", ratio), Output("flag", IsNull(M)))))
     first, flag = found.columns
     assert first.values == (F(1, 15), None, F(1, 10))
     assert first.intervals[0] == (F(1, 35), F(3, 25))

@@ -21,7 +21,7 @@ from tacit.robust.trimmed_mean import MiddleSum, TrimmedMean
 SIZE, TOP = 5, 3
 Data = tuple[int, ...]
 ALL = list(combinations_with_replacement(range(TOP + 1), SIZE))
-ONE_OFF = MiddleSum.trimmed(SIZE, 1, 0, TOP)
+ONE_OFF = MiddleSum.without_tails(SIZE, 1, 0, TOP)
 
 
 def replaced(data: Data) -> Iterator[Data]:
@@ -65,7 +65,7 @@ values = st.lists(st.integers(0, 3000), min_size=1, max_size=12)
 def test_rounded_pairs_stay_smooth(data: list[int], place: int, value: int, cut: int) -> None:
     beta, other = Fraction("0.3"), list(data)
     other[place % len(data)] = value
-    kept = MiddleSum.trimmed(len(data), min(cut, (len(data) - 1) // 2), 0, 3000)
+    kept = MiddleSum.without_tails(len(data), min(cut, (len(data) - 1) // 2), 0, 3000)
     left, sense = kept.smooth_pair(np.array(data), beta).tolist()
     right, other_sense = kept.smooth_pair(np.array(other), beta).tolist()
     assert abs(left - right) <= min(sense, other_sense)
@@ -81,6 +81,6 @@ def test_a_trimmed_mean_leaves_out_what_is_far() -> None:
 
 def test_what_keeps_nothing_is_refused() -> None:
     with pytest.raises(InvalidValue, match="at least one value"):
-        MiddleSum.trimmed(4, 2, 0, 1)
+        MiddleSum.without_tails(4, 2, 0, 1)
     with pytest.raises(InvalidValue, match="between 0 and 1/2"):
         TrimmedMean(Bounds.of(0, 1), Fraction(2, 3), Loss.pure(1))

@@ -33,7 +33,7 @@ def moved(factor: Buffered, steps: int) -> list[int]:
 
 @pytest.mark.parametrize("steps", [1, 2, 20])
 def test_roundings_move_no_more_than_is_added_for_them(steps: int) -> None:
-    declared = FACTOR.moved(l2(1), steps).square
+    declared = FACTOR.sensitivity(l2(1), steps).square
     found = max(moved(FACTOR, steps))
     assert found <= declared
     assert found > declared * Fraction(99, 100)
@@ -42,8 +42,8 @@ def test_roundings_move_no_more_than_is_added_for_them(steps: int) -> None:
 def test_a_stream_told_in_few_parts_is_moved_by_its_roundings() -> None:
     """The lie: a sensitivity without what roundings add."""
     coarse = Buffered(FACTOR.weights, FACTOR.decays, HORIZON, bits=1)
-    declared = coarse.moved(l2(1), 1).amount
-    columns = FACTOR.moved(l2(1), 1).amount / 2 ** (FACTOR.bits - 1)
+    declared = coarse.sensitivity(l2(1), 1).amount
+    columns = FACTOR.sensitivity(l2(1), 1).amount / 2 ** (FACTOR.bits - 1)
     assert columns**2 < max(moved(coarse, 1)) <= declared**2
 
 
@@ -75,5 +75,5 @@ def test_noise_beyond_64_bits_is_exact_too() -> None:
 
 
 def test_the_error_is_near_that_of_the_square_root() -> None:
-    error = float(FACTOR.moved(l2(1), 1).amount) * FACTOR.spread(ALL).max()
+    error = float(FACTOR.sensitivity(l2(1), 1).amount) * FACTOR.spread(ALL).max()
     assert error == pytest.approx(2.881, rel=0.01)  # of the square root itself

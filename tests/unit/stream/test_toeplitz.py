@@ -86,11 +86,11 @@ def test_a_unit_moves_most_in_the_first_steps_in_a_row(steps: int) -> None:
         sum(int(each) ** 2 for each in sum(chosen)) for chosen in combinations(columns, steps)
     )
     assert column_square(coefficients, HORIZON, steps) == worst
-    assert ROOT.moved(l2(3), steps).square == 9 * worst
+    assert ROOT.sensitivity(l2(3), steps).square == 9 * worst
 
 
 def test_laplace_noise_has_the_sensitivity_of_sums() -> None:
-    moved = Toeplitz.independent(HORIZON).moved(l1(2), 3)
+    moved = Toeplitz.independent(HORIZON).sensitivity(l1(2), 3)
     assert (moved.norm, moved.amount) == (Norm.L1, 6)
 
 

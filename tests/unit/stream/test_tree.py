@@ -32,7 +32,7 @@ def test_a_step_is_in_one_node_of_each_level_at_most(tree: Tree) -> None:
         for step in range(1, HORIZON + 1)
     ]
     assert max(held) == tree.levels
-    assert tree.moved(l1(2), 3).amount == 2 * 3 * tree.levels
+    assert tree.sensitivity(l1(2), 3).amount == 2 * 3 * tree.levels
 
 
 @pytest.mark.parametrize("tree", TREES)

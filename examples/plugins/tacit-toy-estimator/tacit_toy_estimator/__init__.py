@@ -31,7 +31,7 @@ class ToyMean(PrivateEstimator):
         """Ask for two sums, release them together, and divide."""
         axis, sums = self._axis(training), self._sums(training)
         secrets = yield training.plan(sums.tallies, NotSo(StepsAreNull(axis.steps)))
-        total, rows = sums.released(secrets, training, self.rho, gateway)
+        total, rows = sums.release(secrets, training, self.rho, gateway)
         # a noisy number of rows may be 0 or below: what follows must never fail
         count = max(1, round(Fraction(int(rows), axis.reach)))
         return (Parameter.of("mean_", float(axis.value(0) + axis.unit * int(total) / count)),)

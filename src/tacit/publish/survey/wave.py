@@ -80,7 +80,7 @@ def _is_paid(ledger: Ledger, question: ChargeRequest) -> bool:
     (people,) = question.populations
     return (
         ledger.was_charged(question.principal, people, question.release_key)
-        or ledger.released(question) is not None
+        or ledger.find_release(question) is not None
     )
 
 

@@ -11,7 +11,7 @@ from tacit.ml.registry import MODELS, model_named
 from tacit.numeric import plain
 from tacit.plan import datasets
 from tacit.render import fields
-from tacit.server.guarded_route import new_router, open_to, run_paid, watched
+from tacit.server.guarded_route import log_fields, new_router, open_to, run_paid
 from tacit.server.identity import Caller
 from tacit.server.messages import (
     AllTables,
@@ -22,8 +22,8 @@ from tacit.server.messages import (
     QuotedQuestion,
     RequestKey,
     Sent,
-    answered,
-    wanted,
+    negotiate_media_type,
+    release_response,
 )
 from tacit.server.token_policy import Role
 from tacit.session import Curator, Preview, Session
@@ -81,14 +81,14 @@ async def ask(
 def _answer(
     given: PricedQuestion, request: Request, session: Session, caller: Caller, key: str | None
 ) -> Response:
-    kind = wanted(request)
+    kind = negotiate_media_type(request)
     question = _question(given, session, caller)
     loss = question.loss(epsilon=given.epsilon, rho=given.rho, delta=given.delta)
     if caller.scope.most is not None:
         caller.scope.check_loss(loss, question.status())
     answer = question.ask(epsilon=given.epsilon, rho=given.rho, delta=given.delta, request=key)
-    watched(request)["charge"] = answer.receipt.hex()
-    return answered(answer, kind)
+    log_fields(request)["charge"] = answer.receipt.hex()
+    return release_response(answer, kind)
 
 
 def _question(given: QuestionBody, session: Session, caller: Caller) -> Asked:
@@ -128,12 +128,12 @@ def release(
     The release is returned as it was stored, before post-processing such as sorting, division
     or LIMIT.
     """
-    kind, key = wanted(request), bytes.fromhex(release_key)
-    stored = curator.home.ledger.stored(key)
+    kind, key = negotiate_media_type(request), bytes.fromhex(release_key)
+    stored = curator.home.ledger.stored_body(key)
     found = None if stored is None else decode_release(stored)
     if found is None or not _may_read(caller, found.guarantee.population.name, key, curator):
         raise UnknownName("There is no release with this key that you may read.")
-    return answered(found, kind)
+    return release_response(found, kind)
 
 
 def _may_read(caller: Caller, population: str, key: bytes, curator: Curator) -> bool:
@@ -201,14 +201,14 @@ async def fit(
 def _fit(
     given: GivenFit, request: Request, session: Session, caller: Caller, key: str | None
 ) -> Response:
-    kind, model = wanted(request), _model(given, session, caller)
+    kind, model = negotiate_media_type(request), _model(given, session, caller)
     if caller.scope.most is not None:
         people = session.catalog.dataset(given.dataset).population
         cost = session.quote(model, **given.columns).standing.cost
         caller.scope.check_loss(cost, session.status(people))
     release = session.fit(model, **given.columns, request=key).release_
-    watched(request)["charge"] = release.receipt.hex()
-    return answered(release, kind)
+    log_fields(request)["charge"] = release.receipt.hex()
+    return release_response(release, kind)
 
 
 def _model(given: GivenFit, session: Session, caller: Caller) -> Any:
