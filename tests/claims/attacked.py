@@ -10,15 +10,10 @@ import pandas as pd
 
 import tacit
 from tacit.accounting.convert import rho_within
-from tacit.core.secret import Secret
-from tacit.core.sensitivity import Norm, Rule, Sensitivity
-from tacit.mechanisms.additive_noise import Gaussian, Laplace
-from tacit.mechanisms.gateway import LiveGateway
-from tacit.numeric.entropy import SystemEntropy
+from tacit.attacks.gallery import DELTA, GalleryNoise
 from tacit.session.session import Session
 
-GATEWAY = LiveGateway(SystemEntropy(b"attacks"))
-DELTA = Fraction(1, 10**6)
+NOISE = GalleryNoise.live()
 
 
 def people_from(seed: int) -> np.random.Generator:
@@ -28,18 +23,12 @@ def people_from(seed: int) -> np.random.Generator:
 
 def laplace(values: np.ndarray, sensitivity: int, epsilon: float) -> np.ndarray:
     """Integers that one person moves by ``sensitivity`` in all, at a pure loss of epsilon."""
-    one = Sensitivity.of(sensitivity, Norm.L1, Rule("one person"))
-    mechanism = Laplace(Fraction(sensitivity) / Fraction(str(epsilon)))
-    flat = np.asarray(values, dtype=np.int64).ravel()
-    return mechanism.release(Secret(flat), one, GATEWAY).reshape(np.shape(values))
+    return NOISE.laplace(values, sensitivity, epsilon)
 
 
 def gaussian(values: np.ndarray, square: int, mu: float) -> np.ndarray:
     """Integers whose L2 sensitivity has that square, with noise of its root over ``mu``."""
-    one = Sensitivity(Fraction(square), Norm.L2, Rule("one person"))
-    mechanism = Gaussian(Fraction(square) / Fraction(str(mu)) ** 2)
-    flat = np.asarray(values, dtype=np.int64).ravel()
-    return mechanism.release(Secret(flat), one, GATEWAY).reshape(np.shape(values))
+    return NOISE.gaussian(values, square, Fraction(str(mu)) ** 2 / 2)
 
 
 def mu_within(epsilon: int) -> float:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from conftest import Bar
-from stories import STORIES
 
 from tacit.attacks.finding import Finding
+from tacit.attacks.gallery import STORIES, GalleryNoise
 from tacit.attacks.report import chart
 
 pytestmark = pytest.mark.claim
@@ -27,7 +27,7 @@ SPACE = 'xmlns="http://www.w3.org/2000/svg" '
 
 @cache
 def found(story: str) -> tuple[Finding, ...]:
-    return tuple(STORIES[story]())
+    return STORIES[story].attack(GalleryNoise.live()).findings
 
 
 def percent(share: float) -> str:

@@ -1,12 +1,17 @@
 """`tacit attack`: an owner sees what would leak, before anything of it is published."""
 
+import io
 import json
+import re
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from tacit.attacks import membership
+from tacit.attacks.gallery import STORIES, GalleryNoise
 from tacit.cli.main import main
 from tacit.session.project import open_project
 
@@ -130,6 +135,7 @@ def test_a_table_is_attacked_by_its_public_columns(project: Path, tmp_path: Path
             "has no column that identifies its people",
         ),
         (("SELECT name FROM patients",), "name"),
+        ((COUNT, "--out", "no/such/folder/a.html"), "There is no folder no/such/folder"),
     ],
 )
 def test_a_refusal_says_how_to_ask(
@@ -138,3 +144,130 @@ def test_a_refusal_says_how_to_ask(
     done = CliRunner().invoke(main, ["attack", *arguments, "--project", str(project)])
     assert done.exit_code == 1
     assert words in done.output
+
+
+# ------------------------------------------------------------------ gallery
+
+QUICK = ("a-resignation", "many-means", "one-rich-patient", "equal-grades")
+"""Stories that take a second, and whose attacks on our answers are far below their limits."""
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working directory: the gallery needs no project."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TACIT_PROJECT", raising=False)
+    return tmp_path
+
+
+def run_gallery(*arguments: str) -> str:
+    command = ["attack", "--gallery", *arguments]
+    done = CliRunner().invoke(main, command, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_the_gallery_shows_attacks_on_exact_answers_and_on_ours(nowhere: Path) -> None:
+    chosen = [part for story in QUICK for part in ("--story", story)]
+    output = run_gallery(*chosen, "--json", "a.json", "--out", "a.html")
+    assert {file.name for file in nowhere.iterdir()} == {"a.json", "a.html"}
+    assert "None of 3 attacks on answers of Tacit passed its limit." in output
+    parts = json.loads((nowhere / "a.json").read_text())["parts"]
+    assert [part["title"] for part in parts] == list(QUICK)
+    page = (nowhere / "a.html").read_text()
+    for text in (output, page, (nowhere / "a.json").read_text()):
+        assert "All people are synthetic" in text
+        assert "is not private" not in text
+    for part in parts:
+        assert part["about"] == STORIES[part["title"]].about
+        assert part["about"] in output
+        assert part["about"].split("'")[0] in page
+    found = told(nowhere / "a.json")
+    ours = "Tacit, ε = 1 in all"
+    for story, attack, exact in (
+        ("a-resignation", "differencing", "exact means"),
+        ("many-means", "tracing", "exact means"),
+        ("one-rich-patient", "outlier", "exact mean"),
+    ):
+        assert found[story, attack, exact]["verdict"] == "tells nearly everything"
+        assert found[story, attack, exact]["allowed"] is None
+        limit = float(str(found[story, attack, ours]["allowed"]))
+        assert float(str(found[story, attack, ours]["low"])) <= limit
+    fact = found["equal-grades", "equal grades", ours]["verdict"]
+    assert fact == "true with or without you: no privacy prevents it"
+
+
+@pytest.mark.usefixtures("nowhere")
+def test_a_gallery_with_too_little_noise_is_convicted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The lie: noise that is divided by ten, under the promise of epsilon 1."""
+    honest = GalleryNoise.laplace
+
+    def lying(
+        noise: GalleryNoise, values: np.ndarray, sensitivity: int, epsilon: float = 1
+    ) -> np.ndarray:
+        return np.rint(values + (honest(noise, values, sensitivity, epsilon) - values) / 10)
+
+    monkeypatch.setattr(GalleryNoise, "laplace", lying)
+    output = run_gallery("--story", "asking-again")
+    assert "1 of 1 attacks on answers of Tacit succeeded more often" in output
+    assert "tells more than the guarantee allows" in output
+
+
+class Terminal(io.StringIO):
+    """Where a person looks."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.usefixtures("nowhere")
+def test_a_terminal_shows_a_table_of_each_story(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen = Terminal()
+    monkeypatch.setattr(sys, "stdout", seen)
+    monkeypatch.setenv("COLUMNS", "80")
+    main(["attack", "--gallery", "--story", "a-resignation"], standalone_mode=False)
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen.getvalue())
+    lines = [line.rstrip() for line in plain.splitlines()]
+    heads = [line for line in lines if line.startswith("attack  ")]
+    assert [line.split() for line in heads] == [
+        ["attack", "on", "right", "a", "guess", "allowed", "verdict"]
+    ]
+    rows = [line for line in lines if line.startswith("differencing ")]
+    assert rows[0].split()[1:] == ["exact", "means", "100%", "2.08%", "revealed"]
+    assert rows[1].endswith("2.08%   5.66% only a guess")
+    assert not any("a guess 2.08%" in line for line in lines)  # this form is for pipes
+    assert "a guess 2.08%" in run_gallery("--story", "a-resignation")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--gallery", "--story", "a-modle"), "Choose from names-removed, eight-films,"),
+        (("--gallery", COUNT), "cannot be combined with questions."),
+        (("--gallery", "--table", "patients"), "cannot be combined with --table."),
+        (
+            ("--gallery", "--epsilon", "2", "--people", "8"),
+            "cannot be combined with --epsilon and --people.",
+        ),
+        (("--story", "a-model"), "Add --gallery."),
+        (("--gallery", "--json", "no/folder/a.json"), "There is no folder no/folder"),
+    ],
+)
+def test_a_refusal_of_the_gallery_says_what_to_do(
+    nowhere: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    done = CliRunner().invoke(main, ["attack", *arguments])
+    assert done.exit_code == 1
+    assert words in done.output
+    assert not list(nowhere.iterdir())
+
+
+def test_a_project_in_the_environment_does_not_stop_the_gallery(
+    nowhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TACIT_PROJECT", str(nowhere / "missing.toml"))
+    assert "equal-grades: Everybody in a class" in run_gallery("--story", "equal-grades")

@@ -109,6 +109,21 @@ class AttackVerdict(Enum):
         """Whether the privacy of the people in the data is protected."""
         return self in {AttackVerdict.HELD, AttackVerdict.GUESS}
 
+    @property
+    def brief(self) -> str:
+        """The verdict in one to three words, for a narrow table."""
+        return BRIEF[self]
+
+
+BRIEF = {
+    AttackVerdict.TOLD: "revealed",
+    AttackVerdict.LEAKS: "partly revealed",
+    AttackVerdict.HELD: "within the limit",
+    AttackVerdict.GUESS: "only a guess",
+    AttackVerdict.BROKEN: "ABOVE THE LIMIT",
+    AttackVerdict.FACT: "a fact about all",
+}
+
 
 # ------------------------------------------------------------------ finding
 

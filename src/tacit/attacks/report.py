@@ -95,10 +95,12 @@ STYLE = (
 
 @dataclass(frozen=True, slots=True)
 class AttackedItem:
-    """A question or a table that was attacked, with its findings."""
+    """A question, a table or a story that was attacked, with its findings."""
 
     title: str
     findings: tuple[Finding, ...]
+    about: str = ""
+    """One sentence that explains what is attacked, where the title does not say it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +111,18 @@ class AttackReport:
     loss: str
     parts: tuple[AttackedItem, ...]
     notes: tuple[str, ...] = ()
+    warning: str = WARNING
+
+    @property
+    def heading(self) -> str:
+        """The first line of the report: what was attacked, and at which privacy loss."""
+        return f"Attacks on {self.subject}, through Tacit at {self.loss} in all."
 
     def __str__(self) -> str:
-        lines = [f"Attacks on {self.subject}, through Tacit at {self.loss} in all.", WARNING]
+        lines = [self.heading, self.warning]
         for part in self.parts:
-            lines += ["", part.title, *(f"  {finding}" for finding in part.findings)]
+            title = f"{part.title}: {part.about}" if part.about else part.title
+            lines += ["", title, *(f"  {finding}" for finding in part.findings)]
         return "\n".join([*lines, *(("", *self.notes) if self.notes else ())])
 
     def to_json(self) -> str:
@@ -121,9 +130,13 @@ class AttackReport:
         content = {
             "subject": self.subject,
             "loss": self.loss,
-            "warning": WARNING,
+            "warning": self.warning,
             "parts": [
-                {"title": part.title, "findings": [each.to_dict() for each in part.findings]}
+                {
+                    "title": part.title,
+                    "about": part.about,
+                    "findings": [each.to_dict() for each in part.findings],
+                }
                 for part in self.parts
             ],
             "notes": list(self.notes),
@@ -141,7 +154,7 @@ class AttackReport:
         return (
             f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
             f"<style>{STYLE}</style></head><body><h1>{title}</h1>"
-            f'<p class="warning">{escape(WARNING)}</p>'
+            f'<p class="warning">{escape(self.warning)}</p>'
             f"<p>Through Tacit: {escape(self.loss)} in all. {escape(LEGEND)}</p>"
             f"{body}{notes}</body></html>\n"
         )
@@ -150,8 +163,9 @@ class AttackReport:
 def _section(part: AttackedItem) -> str:
     head = "".join(f"<th>{heading}</th>" for heading in HEADINGS)
     rows = "".join(finding.html_row() for finding in part.findings)
+    about = f"<p>{escape(part.about)}</p>" if part.about else ""
     return (
-        f"<h2><code>{escape(part.title)}</code></h2>{chart(part.findings)}"
+        f"<h2><code>{escape(part.title)}</code></h2>{about}{chart(part.findings)}"
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
     )
 

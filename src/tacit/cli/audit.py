@@ -2,19 +2,24 @@
 
 `audit` tests statistically whether this build meets its privacy guarantee, and signs a report.
 `verify` checks such a report. `attack` runs known attacks on planned questions or on a table,
-with exact data on the owner's side.
+with exact data on the owner's side. `attack --gallery` runs them on synthetic people.
 """
 
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import click
+from click.core import ParameterSource
+from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
 
 from tacit.cli import options
 from tacit.errors import InvalidValue
-from tacit.extras import later
+from tacit.extras import later, load
 from tacit.render import safe
 from tacit.session import read_project, signing_key
 
@@ -88,10 +93,7 @@ def audit(  # noqa: PLR0913 - one for each option
         )
     dated = time.strftime("tacit-audit-%Y-%m-%d-%H%M%S.json", time.gmtime())
     where = out or (None if json_ else Path(dated))
-    if where is not None and not where.parent.is_dir():
-        raise InvalidValue(
-            f"There is no folder {where.parent} for the report. Create it first."
-        )
+    _check_folder(where)
     read_project(project)  # an invalid project is refused before a key file is created
     key = signing_key(project.parent)
     own = later("tacit.audit.project_audit").ProjectAudit(
@@ -149,6 +151,12 @@ def _questions_in(file: Path | None) -> tuple[str, ...]:
     return tuple(part.strip() for part in parts if part.strip())
 
 
+def _check_folder(file: Path | None) -> None:
+    """Refuse a file in a folder that does not exist, before work is done."""
+    if file is not None and not file.parent.is_dir():
+        raise InvalidValue(f"There is no folder {file.parent} for the report. Create it first.")
+
+
 def _colour_verdict(line: str) -> str:
     """Return the line with a coloured verdict; click drops the colour without a terminal."""
     for word, colour in (("  kept:", "green"), ("  BROKEN:", "red")):
@@ -177,6 +185,14 @@ def _colour_verdict(line: str) -> str:
 @click.option("--table", help="A table whose rows might be published without names.")
 @click.option("--facts", help="Columns of the table that an attacker knows, such as city,born.")
 @click.option("--secret", help="The column of the table that nobody should learn.")
+@click.option(
+    "--gallery", is_flag=True, help="Attack synthetic people instead, without a project."
+)
+@click.option(
+    "--story",
+    multiple=True,
+    help="A story of the gallery, such as only-counts. Default: all stories.",
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Write the report as HTML.")
 @click.option(
     "--json", "json_", type=click.Path(path_type=Path), help="Write the report as JSON."
@@ -192,6 +208,8 @@ def attack(  # noqa: PLR0913 - one for each option
     table: str | None,
     facts: str | None,
     secret: str | None,
+    gallery: bool,
+    story: tuple[str, ...],
     out: Path | None,
     json_: Path | None,
     project: Path,
@@ -200,10 +218,20 @@ def attack(  # noqa: PLR0913 - one for each option
 
     This runs on the owner's side, on exact data. Nothing is charged, because nothing is
     released. The output is not private: do not publish it.
+
+    With --gallery, known attacks run on synthetic people, on exact answers and on answers of
+    Tacit with epsilon 1. No project and no data is needed.
     """
+    for file in (out, json_):
+        _check_folder(file)
+    if gallery or story:
+        _check_gallery(gallery=gallery, questions=questions)
+        _write_report(_run_gallery(story), out, json_)
+        return
     if not questions and table is None:
         raise InvalidValue(
-            "There is nothing to attack. Name questions in SQL, or use --table visits."
+            "There is nothing to attack. Name questions in SQL, use --table visits, or try "
+            "--gallery, which needs no data."
         )
     if table is not None and (not facts or not secret):
         raise InvalidValue(
@@ -239,6 +267,11 @@ def attack(  # noqa: PLR0913 - one for each option
         subject, f"ε = {epsilon}, δ = {delta}", tuple(parts), notes if absent else ()
     )
     click.echo(str(made))
+    _write_report(made, out, json_)
+
+
+def _write_report(made: Any, out: Path | None, json_: Path | None) -> None:
+    """Write a report as HTML to ``out`` and as JSON to ``json_``, if they are given."""
     for file, text in ((out, made.html), (json_, made.to_json)):
         if file is not None:
             write_private(file, text())
@@ -250,3 +283,84 @@ def write_private(file: Path, text: str) -> None:
     file.touch(mode=0o600)
     file.chmod(0o600)  # the file may have existed before
     file.write_text(text, encoding="utf-8")
+
+
+# ------------------------------------------------------------------ gallery
+
+WITH_GALLERY = ("gallery", "story", "out", "json_")
+WIDTHS = {"attack": 17, "on": 20, "right": 6, "a guess": 7, "allowed": 7, "verdict": 16}
+"""Columns of the table of a story, which fits into 80 characters."""
+
+
+def _check_gallery(*, gallery: bool, questions: tuple[str, ...]) -> None:
+    """Refuse a story without the gallery, and options that the gallery would ignore."""
+    if not gallery:
+        raise InvalidValue(
+            "--story chooses from the gallery, but --gallery was not given. Add --gallery."
+        )
+    context = click.get_current_context()
+    ignored = ["questions"] if questions else []
+    ignored += [
+        f"--{name}"
+        for name in context.params
+        if name not in {*WITH_GALLERY, "questions"}
+        and context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    ]
+    if ignored:
+        raise InvalidValue(
+            f"--gallery attacks synthetic people with epsilon 1, and cannot be combined with "
+            f"{' and '.join(ignored)}. Remove --gallery to attack your own data."
+        )
+
+
+def _run_gallery(names: tuple[str, ...]) -> Any:
+    """Run stories of the gallery with a progress bar, print their report, and return it."""
+    gallery = load("tacit.attacks.gallery", extra="attacks")
+    stories, noise, parts = gallery.find_stories(names), gallery.GalleryNoise.live(), []
+    shown = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    quiet = not sys.stdout.isatty()
+    with Progress(*shown, TimeElapsedColumn(), transient=True, disable=quiet) as bar:
+        task = bar.add_task("attacks", total=len(stories))
+        for story in stories:
+            bar.update(task, description=story.name)
+            parts.append(story.attack(noise))
+            bar.advance(task)
+    made = gallery.gallery_report(parts)
+    if quiet:
+        click.echo(str(made))
+    else:
+        _show_stories(made, Console())
+    return made
+
+
+def _show_stories(made: Any, console: Console) -> None:
+    """Print a sentence and a table for each story, on a terminal."""
+    console.print(Text(made.heading, style="bold"))
+    console.print(Text(made.warning))
+    for part in made.parts:
+        console.print()
+        console.print(Text.assemble((part.title, "bold"), f": {part.about}"))
+        console.print(_table_of_story(part))
+    for note in made.notes:
+        console.print()
+        console.print(Text(note, style="dim"))
+
+
+def _table_of_story(part: Any) -> Table:
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim")
+    for heading, width in WIDTHS.items():
+        numeric = heading in {"right", "a guess", "allowed"}
+        table.add_column(heading, width=width, justify="right" if numeric else "left")
+    for each in part.findings:
+        style = "yellow" if each.fact else "green" if each.verdict.good else "red"
+        shares = (each.success.value, each.chance, each.allowed)
+        right, guess, allowed = ("" if x is None else f"{100 * x:.3g}%" for x in shares)
+        table.add_row(
+            each.attack,
+            each.system,
+            Text(right, style=style),
+            guess,
+            allowed,
+            Text(each.verdict.brief, style=style),
+        )
+    return table
