@@ -5,26 +5,10 @@ that is scaled to a smooth sensitivity (Lomax and Laplace). All results are roun
 loss.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import lru_cache
-from math import (
-    asin,
-    asinh,
-    cos,
-    cosh,
-    erfc,
-    exp,
-    expm1,
-    inf,
-    log,
-    log1p,
-    nextafter,
-    pi,
-    sin,
-    sinh,
-    sqrt,
-)
 
 from tacit.accounting.convert import least_that
 from tacit.errors import InvalidValue
@@ -54,10 +38,15 @@ def gaussian_delta(epsilon: float, mu: float) -> float:
         return 0.0
     near = _normal(mu / 2 - epsilon / mu)
     far = _normal(-mu / 2 - epsilon / mu)
-    lost = exp(epsilon + log(far)) if far > 0 else 0.0
+    lost = math.exp(epsilon + math.log(far)) if far > 0 else 0.0
     return min(
         1.0,
-        max(0.0, nextafter(near * (1 + GAUSSIAN_MARGIN) - lost * (1 - GAUSSIAN_MARGIN), inf)),
+        max(
+            0.0,
+            math.nextafter(
+                near * (1 + GAUSSIAN_MARGIN) - lost * (1 - GAUSSIAN_MARGIN), math.inf
+            ),
+        ),
     )
 
 
@@ -90,7 +79,7 @@ def discrete_gaussian_delta(variance: Fraction, shift: int, epsilon: Fraction) -
         >>> round(float(discrete_gaussian_delta(Fraction(16), 1, Fraction(1))) * 1e6, 3)
         3.055
     """
-    reach = int(14 * sqrt(variance)) + 14 + abs(shift)
+    reach = int(14 * math.sqrt(variance)) + 14 + abs(shift)
     lower = [exp_bounds(-Fraction(y * y) / (2 * variance), digits=40)[0] for y in range(reach)]
     upper = [exp_bounds(-Fraction(y * y) / (2 * variance), digits=40)[1] for y in range(reach)]
     total = 2 * sum(lower) - lower[0]  # the weights of all integers, rounded down
@@ -103,7 +92,7 @@ def discrete_gaussian_delta(variance: Fraction, shift: int, epsilon: Fraction) -
 
 
 def _normal(value: float) -> float:
-    return erfc(-value / sqrt(2)) / 2
+    return math.erfc(-value / math.sqrt(2)) / 2
 
 
 # L2 ball noise -------------------------------------------------------------------------------
@@ -161,17 +150,17 @@ def ball_delta(scale: float, dimensions: int, epsilon: float) -> float:
     if gap <= 0:
         return 0.0
     if dimensions == 1:
-        return _up(-expm1(-gap / scale / 2))
+        return _up(-math.expm1(-gap / scale / 2))
     density = _loss_density(scale, dimensions)
 
     def excess(phi: float) -> float:
         # epsilon - L = (2 * sin(phi / 2)**2 - gap) / scale
-        return max(0.0, -expm1((2 * sin(phi / 2) ** 2 - gap) / scale)) * density(phi)
+        return max(0.0, -math.expm1((2 * math.sin(phi / 2) ** 2 - gap) / scale)) * density(phi)
 
     # below this angle the loss exceeds epsilon
-    edge = 2 * asin(sqrt(min(1.0, gap / 2)))
-    points = int(16 * sqrt(dimensions + 1 / scale))
-    whole = _integral(density, pi, points)
+    edge = 2 * math.asin(math.sqrt(min(1.0, gap / 2)))
+    points = int(16 * math.sqrt(dimensions + 1 / scale))
+    whole = _integral(density, math.pi, points)
     return _up(_integral(excess, edge, points) / whole)
 
 
@@ -216,15 +205,15 @@ def _loss_density(scale: float, dimensions: int) -> Callable[[float], float]:
     rate, power = 1 / (2 * scale), dimensions - 2
     weight = 2 * scale * (dimensions - 1) * _bessel_ratio(dimensions, rate)
     # rate * cos + power * log(sin) is greatest where power * cos = rate * sin**2
-    cosine = 2 * rate / (power + sqrt(power**2 + 4 * rate**2))
-    top = rate * cosine + power * log(power * cosine / rate) / 2 if power else rate
+    cosine = 2 * rate / (power + math.sqrt(power**2 + 4 * rate**2))
+    top = rate * cosine + power * math.log(power * cosine / rate) / 2 if power else rate
 
     def density(phi: float) -> float:
-        sine = sin(phi)
+        sine = math.sin(phi)
         if sine <= 0:
             return 0.0
-        height = rate * cos(phi) + (power * log(sine) if power else 0.0) - top
-        return exp(height) * (1 + sine * sine / weight)
+        height = rate * math.cos(phi) + (power * math.log(sine) if power else 0.0) - top
+        return math.exp(height) * (1 + sine * sine / weight)
 
     return density
 
@@ -240,10 +229,10 @@ def _bessel_ratio(dimensions: int, argument: float) -> float:
         order, ratio = 0.5, 1.0
     else:
         # K(v) is the integral of exp(-x * cosh(t)) * cosh(v * t); the factor exp(-x) cancels
-        end = 2 * asinh(sqrt(350 / argument))
+        end = 2 * math.asinh(math.sqrt(350 / argument))
         steps = [end * place / BESSEL_POINTS for place in range(1, BESSEL_POINTS)]
-        terms = [exp(-2 * argument * sinh(t / 2) ** 2) for t in steps]
-        weighted = sum(cosh(t) * term for t, term in zip(steps, terms, strict=True))
+        terms = [math.exp(-2 * argument * math.sinh(t / 2) ** 2) for t in steps]
+        weighted = sum(math.cosh(t) * term for t, term in zip(steps, terms, strict=True))
         order, ratio = 1.0, (0.5 + weighted) / (0.5 + sum(terms))
     while order < dimensions / 2:
         ratio = 2 * order / argument + 1 / ratio
@@ -276,11 +265,15 @@ def _tanh_sinh(of: Callable[[float], float], end: float, points: int) -> float:
     total = 0.0
     for place in range(points + 1):
         t = step * place - STEEPEST
-        inner = pi / 2 * sinh(t)
+        inner = math.pi / 2 * math.sinh(t)
         # (1 + tanh) / 2 without cancellation at the left end
-        part = 1 / (1 + exp(-2 * inner)) if inner > 0 else exp(2 * inner) / (1 + exp(2 * inner))
-        total += of(end * part) * cosh(t) / cosh(inner) ** 2
-    return total * step * end * pi / 4
+        part = (
+            1 / (1 + math.exp(-2 * inner))
+            if inner > 0
+            else math.exp(2 * inner) / (1 + math.exp(2 * inner))
+        )
+        total += of(end * part) * math.cosh(t) / math.cosh(inner) ** 2
+    return total * step * end * math.pi / 4
 
 
 # Noise scaled to a smooth sensitivity --------------------------------------------------------
@@ -344,8 +337,8 @@ def lomax_worst_loss(
     power, apart = float(1 + epsilon / smoothing), float(smoothing)
     return max(
         (power - 1) * apart,
-        power * log1p(1 / scale),
-        apart + power * log1p(exp(-apart) / scale),
+        power * math.log1p(1 / scale),
+        apart + power * math.log1p(math.exp(-apart) / scale),
     )
 
 
@@ -364,8 +357,10 @@ def smooth_laplace_delta(factor: Fraction, smoothing: Fraction, epsilon: Fractio
     """
 
     def delta(log_ratio: float) -> float:
-        shift = min(1.0, exp(log_ratio))
-        return _between(shift, float(factor), float(factor) * exp(log_ratio), float(epsilon))
+        shift = min(1.0, math.exp(log_ratio))
+        return _between(
+            shift, float(factor), float(factor) * math.exp(log_ratio), float(epsilon)
+        )
 
     most = float(smoothing)
     step = 2 * most / (RATIOS - 1)
@@ -388,11 +383,11 @@ def _between(shift: float, scale: float, other: float, epsilon: float) -> float:
     centres.
     """
     total = 0.0
-    for start, end in ((-inf, 0.0), (0.0, shift), (shift, inf)):
+    for start, end in ((-math.inf, 0.0), (0.0, shift), (shift, math.inf)):
         for low, high in _positive_part(start, end, shift, scale, other, epsilon):
             inside = _mass(low, high, scale)
             # the factor is capped to avoid overflow; a smaller one makes the bound larger
-            factor = exp(min(epsilon, LARGEST_POWER))
+            factor = math.exp(min(epsilon, LARGEST_POWER))
             total += inside - factor * _mass(low - shift, high - shift, other)
     return max(total, 0.0)
 
@@ -403,16 +398,20 @@ def _positive_part(  # noqa: PLR0913, PLR0917 - a segment and two distributions
     """Yield the part of a linear segment of the log-ratio where it is above epsilon."""
 
     def excess(place: float) -> float:
-        return log(other / scale) - abs(place) / scale + abs(place - shift) / other - epsilon
+        return (
+            math.log(other / scale) - abs(place) / scale + abs(place - shift) / other - epsilon
+        )
 
-    anchor = end if start == -inf else start
+    anchor = end if start == -math.inf else start
     second = (
-        anchor - scale if start == -inf else anchor + (scale if end == inf else end - start)
+        anchor - scale
+        if start == -math.inf
+        else anchor + (scale if end == math.inf else end - start)
     )
     slope = (excess(second) - excess(anchor)) / (second - anchor) if second != anchor else 0.0
-    root = anchor - excess(anchor) / slope if slope else inf
+    root = anchor - excess(anchor) / slope if slope else math.inf
     if not start < root < end:
-        inside = excess(second if abs(end - start) == inf else (start + end) / 2)
+        inside = excess(second if abs(end - start) == math.inf else (start + end) / 2)
         if inside > 0:
             yield start, end
     elif slope > 0:
@@ -424,7 +423,7 @@ def _positive_part(  # noqa: PLR0913, PLR0917 - a segment and two distributions
 def _mass(low: float, high: float, scale: float) -> float:
     """Return the probability of an interval under Laplace(0, scale), accurate in the tails."""
     if low >= 0:
-        return exp(-low / scale) * -expm1((low - high) / scale) / 2
+        return math.exp(-low / scale) * -math.expm1((low - high) / scale) / 2
     if high <= 0:
         return _mass(-high, -low, scale)
     return _mass(0.0, -low, scale) + _mass(0.0, high, scale)

@@ -13,28 +13,9 @@ from fractions import Fraction
 from numbers import Rational
 from typing import Any, get_args, get_origin, get_type_hints
 
+from tacit.core import catalog as catalogs
+from tacit.core import domain
 from tacit.core import event as events
-from tacit.core.catalog import (
-    Catalog,
-    Dataset,
-    Epoch,
-    Limits,
-    Link,
-    Location,
-    PublicTable,
-    UnitColumn,
-)
-from tacit.core.domain import (
-    Bounds,
-    Column,
-    Key,
-    Keys,
-    Kind,
-    Provenance,
-    Schema,
-    day_of,
-    number_of,
-)
 from tacit.core.loss import Loss, Measure
 from tacit.core.privacy_unit import Neighbours, Population, PrivacyUnit
 from tacit.core.release import BudgetSummary, Guarantee, Interval, Release, ReleasedColumn
@@ -47,7 +28,7 @@ ELSEWHERE = "elsewhere"
 # ------------------------------------------------------------------ catalogs
 
 
-def encode_catalog(catalog: Catalog) -> dict[str, Any]:
+def encode_catalog(catalog: catalogs.Catalog) -> dict[str, Any]:
     """Return ``catalog`` as plain values, without the locations of its tables."""
     return {
         "populations": [
@@ -63,14 +44,14 @@ def encode_catalog(catalog: Catalog) -> dict[str, Any]:
     }
 
 
-def decode_catalog(told: dict[str, Any]) -> Catalog:
+def decode_catalog(told: dict[str, Any]) -> catalogs.Catalog:
     """Return the catalog from its plain values.
 
     Guarantee: a question has the same plan and price with ``decode(encode(catalog))`` as with
     ``catalog``.
     """
     try:
-        return Catalog(
+        return catalogs.Catalog(
             tuple(_population(each) for each in told["populations"]),
             tuple(_read_dataset(each) for each in told["datasets"]),
             tuple(_read_public(each) for each in told["public"]),
@@ -81,12 +62,12 @@ def decode_catalog(told: dict[str, Any]) -> Catalog:
         raise InvalidValue("These values cannot be decoded as a catalog.") from error
 
 
-def _dataset(dataset: Dataset) -> dict[str, Any]:
+def _dataset(dataset: catalogs.Dataset) -> dict[str, Any]:
     way, limits = dataset.unit, dataset.limits
     leads = {name: getattr(way, name) for name in way.__dataclass_fields__}
     return _table(dataset) | {
         "population": dataset.population,
-        "unit" if isinstance(way, UnitColumn) else "link": leads,
+        "unit" if isinstance(way, catalogs.UnitColumn) else "link": leads,
         "max_groups": limits.max_groups,
         "max_rows": limits.max_rows,
         "max_rows_in_all": limits.max_rows_in_all,
@@ -94,17 +75,17 @@ def _dataset(dataset: Dataset) -> dict[str, Any]:
     }
 
 
-def _public(table: PublicTable) -> dict[str, Any]:
+def _public(table: catalogs.PublicTable) -> dict[str, Any]:
     joined = {"lookup": list(table.lookup), "fan_out": table.fan_out} if table.lookup else {}
     return _table(table) | joined
 
 
-def _table(table: Dataset | PublicTable) -> dict[str, Any]:
+def _table(table: catalogs.Dataset | catalogs.PublicTable) -> dict[str, Any]:
     columns = [_store_column(column) for column in table.schema.columns]
     return {"name": table.name, "epoch": table.epoch.label, "columns": columns}
 
 
-def _store_column(column: Column) -> dict[str, Any]:
+def _store_column(column: domain.Column) -> dict[str, Any]:
     stored: dict[str, Any] = {"name": column.name, "kind": column.kind.value}
     if column.bounds is not None:
         ends = [_end(column, end) for end in (column.bounds.lower, column.bounds.upper)]
@@ -117,8 +98,10 @@ def _store_column(column: Column) -> dict[str, Any]:
     return stored | ({} if column.step is None else {"step": plain(column.step)})
 
 
-def _end(column: Column, end: Fraction) -> str:
-    return day_of(int(end)).isoformat() if column.kind is Kind.DATE else plain(end)
+def _end(column: domain.Column, end: Fraction) -> str:
+    return (
+        domain.day_of(int(end)).isoformat() if column.kind is domain.Kind.DATE else plain(end)
+    )
 
 
 def _population(stored: dict[str, Any]) -> Population:
@@ -127,46 +110,58 @@ def _population(stored: dict[str, Any]) -> Population:
     )
 
 
-def _read_dataset(stored: dict[str, Any]) -> Dataset:
+def _read_dataset(stored: dict[str, Any]) -> catalogs.Dataset:
     name, schema, location, epoch = _read_table(stored)
-    way = UnitColumn(**stored["unit"]) if "unit" in stored else Link(**stored["link"])
-    limits = Limits(stored["max_groups"], stored["max_rows"], stored["max_rows_in_all"])
+    way = (
+        catalogs.UnitColumn(**stored["unit"])
+        if "unit" in stored
+        else catalogs.Link(**stored["link"])
+    )
+    limits = catalogs.Limits(
+        stored["max_groups"], stored["max_rows"], stored["max_rows_in_all"]
+    )
     people, row_key = stored["population"], stored["row_key"]
-    return Dataset(name, people, schema, way, limits, location, epoch, row_key)
+    return catalogs.Dataset(name, people, schema, way, limits, location, epoch, row_key)
 
 
-def _read_public(stored: dict[str, Any]) -> PublicTable:
+def _read_public(stored: dict[str, Any]) -> catalogs.PublicTable:
     # a server of version 0.1.0 sends neither lookup nor fan_out
-    return PublicTable(
+    return catalogs.PublicTable(
         *_read_table(stored), tuple(stored.get("lookup", ())), stored.get("fan_out", 1)
     )
 
 
-def _read_table(stored: dict[str, Any]) -> tuple[str, Schema, Location, Epoch]:
+def _read_table(
+    stored: dict[str, Any],
+) -> tuple[str, domain.Schema, catalogs.Location, catalogs.Epoch]:
     name = stored["name"]
-    schema = Schema(tuple(_read_column(column) for column in stored["columns"]))
-    return name, schema, Location(ELSEWHERE, (name,)), Epoch(stored["epoch"])
+    schema = domain.Schema(tuple(_read_column(column) for column in stored["columns"]))
+    return name, schema, catalogs.Location(ELSEWHERE, (name,)), catalogs.Epoch(stored["epoch"])
 
 
-def _read_column(stored: dict[str, Any]) -> Column:
-    kind, bounds, keys = Kind(stored["kind"]), None, None
+def _read_column(stored: dict[str, Any]) -> domain.Column:
+    kind, bounds, keys = domain.Kind(stored["kind"]), None, None
     if "bounds" in stored:
         lower, upper, known = stored["bounds"]
-        bounds = Bounds(_read_end(kind, lower), _read_end(kind, upper), _provenance(known))
+        bounds = domain.Bounds(
+            _read_end(kind, lower), _read_end(kind, upper), _provenance(known)
+        )
     if "keys" in stored:
-        keys = Keys(tuple(stored["keys"]), _provenance(stored["keys_are"]))
+        keys = domain.Keys(tuple(stored["keys"]), _provenance(stored["keys_are"]))
     step = exact(stored["step"]) if "step" in stored else None
-    return Column(stored["name"], kind, bounds, keys, step)
+    return domain.Column(stored["name"], kind, bounds, keys, step)
 
 
-def _read_end(kind: Kind, stored: str) -> Fraction:
+def _read_end(kind: domain.Kind, stored: str) -> Fraction:
     return (
-        Fraction(number_of(date.fromisoformat(stored))) if kind is Kind.DATE else exact(stored)
+        Fraction(domain.number_of(date.fromisoformat(stored)))
+        if kind is domain.Kind.DATE
+        else exact(stored)
     )
 
 
-def _provenance(stored: str) -> Provenance:
-    return Provenance[stored.upper()]
+def _provenance(stored: str) -> domain.Provenance:
+    return domain.Provenance[stored.upper()]
 
 
 # ------------------------------------------------------------------ events
@@ -346,15 +341,15 @@ def _interval(ends: list[str] | None) -> Interval | None:
     return None if ends is None else (Fraction(ends[0]), Fraction(ends[1]))
 
 
-def _store_value(value: Fraction | Key | None) -> Any:
+def _store_value(value: Fraction | domain.Key | None) -> Any:
     """Return the stored form of a value; a number is text in a list, to differ from keys."""
     return [str(value)] if isinstance(value, Fraction) else value
 
 
-def _restore_value(stored: Any) -> Fraction | Key | None:
+def _restore_value(stored: Any) -> Fraction | domain.Key | None:
     if isinstance(stored, list):
         return Fraction(stored[0])
-    key: Key | None = stored
+    key: domain.Key | None = stored
     return key
 
 

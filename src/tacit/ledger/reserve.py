@@ -11,11 +11,12 @@ finds the stored answer.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from hashlib import sha256
+from typing import TypeVar
 
 from sqlalchemy import bindparam, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
@@ -38,8 +39,13 @@ from tacit.ledger.entries import AnswerStored, Charged, Entry, encode_act
 from tacit.store import Store, Work
 from tacit.store.tables import answers, entries, requests
 
+ATTEMPTS = 100
+"""Number of attempts when other writers win the race; each time, another one has succeeded."""
+
 RECONNECTIONS = 10
 """Number of attempts to store an answer when the connection to the database is lost."""
+
+Result = TypeVar("Result")
 
 PARKED = -1
 """Value of ``until`` for a charge that is parked until its engine can be reached."""
@@ -81,6 +87,33 @@ _waits = (
 _PARKED = select(answers.c.places).where(_waits)
 _RESUME = update(answers).where(_waits).values(until=bindparam("until"))
 _ABANDON = update(answers).where(_mine).values(until=0)
+
+
+def write_with_retries(
+    store: Store,
+    write: Callable[[Work], Result],
+    *,
+    attempts: int = ATTEMPTS,
+    find: Callable[[], Result | None] = lambda: None,
+) -> Result:
+    """Run ``write`` in a unit of work, and run it again from the start if it did not commit.
+
+    A unit of work does not commit if another writer changed the same rows, or if the connection
+    was lost. Where the other writer may have stored the same result, ``find`` looks it up.
+    """
+    for _ in range(attempts):
+        try:
+            with store.writing() as work:
+                return write(work)
+        except errors.ConnectionLost:
+            continue
+        except errors.Conflict:
+            found = find()
+            if found is not None:
+                return found
+    raise errors.StoreFailed(
+        "The database of the store does not respond. Ask again with the same idempotency key."
+    )
 
 
 def look(work: Work, release_key: bytes, now: int) -> StoredRelease | None:
@@ -153,18 +186,11 @@ def keep(store: Store, charge: Charge, body: bytes, now: int) -> StoredRelease:
     Guarantee: the answer is durable when it is returned, and it never changes. If an answer to
     the same question was stored before, that one is returned and ``body`` must be discarded.
     """
-    for _ in range(RECONNECTIONS):
-        try:
-            with store.writing() as work:
-                return keep_within(work, charge, body, now)
-        except errors.ConnectionLost:
-            continue
-        except errors.Conflict:
-            stored = _find_stored(store, charge)
-            if stored is not None:
-                return stored
-    raise errors.StoreFailed(
-        "The database of the store does not respond, so the answer cannot be released."
+    return write_with_retries(
+        store,
+        lambda work: keep_within(work, charge, body, now),
+        attempts=RECONNECTIONS,
+        find=lambda: _find_stored(store, charge),
     )
 
 
@@ -225,9 +251,6 @@ def stored_for(work: Work, charge: Charge) -> StoredRelease | None:
 # the chain. If another writer changed the same rows at the same moment, the database aborts the
 # whole unit of work, and it runs again from the start.
 
-ATTEMPTS = 100
-"""Number of attempts when other writers win the race; each time, another one has succeeded."""
-
 _KNOWN = select(requests.c.binding, requests.c.nonce, requests.c.places).where(
     requests.c.principal == bindparam("who"), requests.c.request == bindparam("key")
 )
@@ -268,29 +291,24 @@ def reserve_charge(  # noqa: PLR0913 - the question, its time and its declaratio
     quota. If an error is raised, nothing was charged, except for `StoreFailed`: then the same
     request must be sent again to find out.
     """
-    for _ in range(ATTEMPTS):
-        try:
-            with store.writing() as work:
-                return reserve_within(work, question, nonce, now, until, numbers)
-        except (errors.Conflict, errors.ConnectionLost):
-            continue
-        except (
-            errors.BudgetExceeded,
-            errors.PopulationLocked,
-            errors.ChargesFrozen,
-            errors.DeclarationsChanged,
-        ):
-            # the charge that used up the budget may have been for this same question
-            with store.reading() as work:
-                if find_parked(work, question.release_key) is not None:
-                    raise
-                paid = _paid_before(work, question, nonce, now)
-            if paid is None:
+    try:
+        return write_with_retries(
+            store, lambda work: reserve_within(work, question, nonce, now, until, numbers)
+        )
+    except (
+        errors.BudgetExceeded,
+        errors.PopulationLocked,
+        errors.ChargesFrozen,
+        errors.DeclarationsChanged,
+    ):
+        # the charge that used up the budget may have been for this same question
+        with store.reading() as work:
+            if find_parked(work, question.release_key) is not None:
                 raise
-            return paid
-    raise errors.StoreFailed(
-        "The database of the store does not respond. Ask again with the same idempotency key."
-    )
+            paid = _paid_before(work, question, nonce, now)
+        if paid is None:
+            raise
+        return paid
 
 
 def _paid_before(
@@ -469,22 +487,19 @@ def enter(  # noqa: PLR0913 - as in `reserve_charge`
     Guarantee: the answer is durable when it is returned, it is charged once, and it never
     changes. A crash leaves both the charge and the answer, or neither.
     """
-    for _ in range(ATTEMPTS):
-        try:
-            with store.writing() as work:
-                found = reserve_within(work, question, nonce, now, now, numbers)
-                if isinstance(found, StoredRelease):
-                    return found
-                return keep_within(work, found, body, now)
-        except (errors.Conflict, errors.ConnectionLost):
-            continue
-        except (errors.BudgetExceeded, errors.ChargesFrozen, errors.DeclarationsChanged):
-            # the charge that used up the budget may have been for this same question
-            with store.reading() as work:
-                stored = look(work, question.release_key, now)
-            if stored is None:
-                raise
-            return stored
-    raise errors.StoreFailed(
-        "The database of the store does not respond. Ask again with the same idempotency key."
-    )
+
+    def write(work: Work) -> StoredRelease:
+        found = reserve_within(work, question, nonce, now, now, numbers)
+        if isinstance(found, StoredRelease):
+            return found
+        return keep_within(work, found, body, now)
+
+    try:
+        return write_with_retries(store, write)
+    except (errors.BudgetExceeded, errors.ChargesFrozen, errors.DeclarationsChanged):
+        # the charge that used up the budget may have been for this same question
+        with store.reading() as work:
+            stored = look(work, question.release_key, now)
+        if stored is None:
+            raise
+        return stored

@@ -12,11 +12,11 @@ from hashlib import sha256
 
 from sqlalchemy import bindparam, select
 
-from tacit.errors import Conflict, ConnectionLost, LedgerBroken, StoreFailed
+from tacit.errors import LedgerBroken
 from tacit.ledger.chain import append, hold
 from tacit.ledger.charge import Charge, StoredRelease
 from tacit.ledger.entries import StateSealed, decode_act
-from tacit.ledger.reserve import ATTEMPTS, keep_within, stored_for
+from tacit.ledger.reserve import keep_within, stored_for, write_with_retries
 from tacit.store import State, States, Store, Witnessed, Work
 from tacit.store.tables import entries
 
@@ -109,15 +109,11 @@ def take_turn(  # noqa: PLR0913 - a charge, the state that decides it, and when
     was stored before is returned as it is, and the state stays as it is. Answers from one state
     have an order, and each is computed from the state that the one before it wrote.
     """
-    for _ in range(ATTEMPTS):
-        try:
-            with store.writing() as work:
-                stored = stored_for(work, charge)
-                if stored is not None:
-                    return stored
-                return decide_within(work, charge, states, name, decide, now=now)
-        except (Conflict, ConnectionLost):
-            continue
-    raise StoreFailed(
-        "The database of the store does not respond. Ask again with the same idempotency key."
-    )
+
+    def write(work: Work) -> StoredRelease:
+        stored = stored_for(work, charge)
+        if stored is not None:
+            return stored
+        return decide_within(work, charge, states, name, decide, now=now)
+
+    return write_with_retries(store, write)

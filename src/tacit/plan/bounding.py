@@ -14,6 +14,7 @@ from tacit.core import Catalog, Column, Key, Keys, Kind, Limits, Schema, day_of
 from tacit.errors import InvalidValue
 from tacit.plan import expression as expr
 from tacit.plan import plan as nodes
+from tacit.plan import source as sources
 from tacit.plan import steps as grid_steps
 from tacit.plan.aggregate_tallies import finest, present, read
 from tacit.plan.bounded_plan import (
@@ -26,18 +27,6 @@ from tacit.plan.bounded_plan import (
 )
 from tacit.plan.lowering import condition, number
 from tacit.plan.row_cost import not_too_many_terms
-from tacit.plan.source import (
-    CountOf,
-    Gathered,
-    GreatestOf,
-    LeastOf,
-    MeanOf,
-    OfUnit,
-    Source,
-    SumOf,
-    one_row,
-    source_of,
-)
 from tacit.plan.tally import Reading, Tally, UnitTally
 from tacit.plan.tree_walk import LARGEST_QUESTION, size
 from tacit.plan.type_check import (
@@ -169,7 +158,7 @@ SHAPE = grid_steps.WholeSteps(None)
 
 def gather_value(
     aggregate: nodes.Aggregate, schema: Schema, max_rows: int
-) -> tuple[OfUnit, grid_steps.Ranged]:
+) -> tuple[sources.OfUnit, grid_steps.Ranged]:
     """Return the computation of ``aggregate`` over one unit's rows, and the result's range.
 
     The range follows from public facts: the bounds of columns, and ``max_rows``, to which
@@ -178,11 +167,11 @@ def gather_value(
     match aggregate:
         case nodes.CountRows():
             # a group of a unit exists only if it has a row, so the count is at least 1
-            return CountOf(grid_steps.ConstantCondition(True), 1, max_rows), grid_steps.Ranged(
-                SHAPE, 1, max_rows, Fraction(1)
-            )
+            return sources.CountOf(
+                grid_steps.ConstantCondition(True), 1, max_rows
+            ), grid_steps.Ranged(SHAPE, 1, max_rows, Fraction(1))
         case nodes.CountValues(argument):
-            made = CountOf(present(argument, schema), 0, max_rows)
+            made = sources.CountOf(present(argument, schema), 0, max_rows)
             return made, grid_steps.Ranged(SHAPE, 0, max_rows, Fraction(1))
         case nodes.Sum(argument):
             value = number(argument, schema)
@@ -192,13 +181,13 @@ def gather_value(
             )
             rounding = value.rounding * max_rows
             ranged = grid_steps.Ranged(SHAPE, low, high, value.step, rounding)
-            return SumOf(value.steps, low, high), ranged
+            return sources.SumOf(value.steps, low, high), ranged
         case nodes.Least(argument):
             value = number(argument, schema)
-            return LeastOf(value.steps), value
+            return sources.LeastOf(value.steps), value
         case nodes.Greatest(argument):
             value = number(argument, schema)
-            return GreatestOf(value.steps), value
+            return sources.GreatestOf(value.steps), value
         case nodes.Mean(argument):
             return _mean(number(argument, schema))
     raise InvalidValue(
@@ -207,13 +196,13 @@ def gather_value(
     )
 
 
-def _mean(value: grid_steps.Ranged) -> tuple[MeanOf, grid_steps.Ranged]:
+def _mean(value: grid_steps.Ranged) -> tuple[sources.MeanOf, grid_steps.Ranged]:
     """Return the mean of a value in a fraction of its steps, as fine as 62 bits allow."""
     wide = (value.high - value.low).bit_length()
     room = grid_steps.ROOM.bit_length() - 1 - max(abs(value.low), abs(value.high)).bit_length()
     finer = 2 ** max(0, min(FINE - wide, room))
     low, high, step = value.low * finer, value.high * finer, value.step / finer
-    made = MeanOf(value.above(value.low).steps, finer, low)
+    made = sources.MeanOf(value.above(value.low).steps, finer, low)
     return made, grid_steps.Ranged(SHAPE, low, high, step, value.rounding + step / 2)
 
 
@@ -232,7 +221,7 @@ class Rows:
     describe the data correctly.
     """
 
-    source: Source
+    source: sources.Source
     scope: ColumnScope
     condition: grid_steps.AllOf
     limits: Limits
@@ -243,12 +232,12 @@ def gather(relation: nodes.Relation, catalog: Catalog) -> Rows:
 
     Guarantee: the result is a function of the question and the catalogue; no data is read.
     """
-    source = source_of(relation, catalog)
+    source = sources.source_of(relation, catalog)
     below = nodes.per_unit_in(relation)
     if below is None:
         scope = scope_of(source.datasets, catalog)
         limits = catalog.dataset(source.dataset).limits
-        if one_row(source, catalog):
+        if sources.one_row(source, catalog):
             limits = Limits(1, 1)
     else:
         gathered, scope, limits = _gather_units(below, source.unit, catalog)
@@ -264,7 +253,7 @@ def gather(relation: nodes.Relation, catalog: Catalog) -> Rows:
 
 def _gather_units(
     relation: nodes.PerUnit, unit: str, catalog: Catalog
-) -> tuple[Gathered, ColumnScope, Limits]:
+) -> tuple[sources.Gathered, ColumnScope, Limits]:
     """Return the aggregated rows of units, their columns, and their limits.
 
     A unit has one row, or one row for each of its groups, at most the limit of its groups.
@@ -283,7 +272,7 @@ def _gather_units(
             grid_steps.ComputedColumn.of(name, replace(found, steps=grid_steps.HeldSteps(name)))
         )
     keys = tuple(column.name for column in columns[1:])
-    gathered = Gathered(rows.source, rows.condition, keys, tuple(values))
+    gathered = sources.Gathered(rows.source, rows.condition, keys, tuple(values))
     most = rows.limits.max_groups if keys else 1
     return gathered, ColumnScope((*columns, *computed)), Limits(most, most)
 

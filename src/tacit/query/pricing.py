@@ -11,43 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
+from tacit import mechanisms
+from tacit import plan as plans
 from tacit.accounting import loss_of
 from tacit.choose import choose_noise, choose_quantile, keys
 from tacit.choose.keys import choose_keys
 from tacit.core import Catalog, Composed, Loss, Measure, Neighbours, Norm
 from tacit.errors import InternalError, InvalidValue
-from tacit.mechanisms import (
-    Gaussian,
-    GaussianKeys,
-    GridQuantile,
-    Laplace,
-    LaplaceKeys,
-    Mechanism,
-    TreeQuantile,
-    TruncatedGeometricKeys,
-)
 from tacit.numeric import sqrt_bounds
-from tacit.plan import (
-    Bound,
-    BoundedPlan,
-    ColumnKey,
-    ExtremeReading,
-    MeanReading,
-    PeriodKey,
-    Plan,
-    QuantileReading,
-    Tally,
-    TotalReading,
-    TreeTally,
-    VarianceReading,
-    assumptions,
-    bound,
-    canonical,
-    check_post,
-    group_count,
-    groups_touched,
-    sensitivities,
-)
 from tacit.query.quote import PricedTally, Quote
 
 # Division of the loss among tallies ----------------------------------------------------------
@@ -71,27 +42,27 @@ and values that are spread evenly, the noises of the three change a variance by 
 """
 
 
-def shares(bounded: Bound) -> list[Fraction]:
+def shares(bounded: plans.Bound) -> list[Fraction]:
     """Return the part of the loss that each tally gets; all measures get equal parts."""
     parts: dict[int, Fraction] = defaultdict(Fraction)
     whole = Fraction(1, len(bounded.readings))
     for reading in bounded.readings:
         match reading:
-            case TotalReading(tally, _):
+            case plans.TotalReading(tally, _):
                 parts[tally] += whole
-            case MeanReading():
+            case plans.MeanReading():
                 parts[reading.total] += whole * TOTAL_SHARE
                 parts[reading.count] += whole * (1 - TOTAL_SHARE)
-            case VarianceReading():
+            case plans.VarianceReading():
                 parts[reading.squares] += whole * SQUARES_SHARE
                 parts[reading.mean.total] += whole * MEAN_SHARE
                 parts[reading.mean.count] += whole * (1 - SQUARES_SHARE - MEAN_SHARE)
-            case QuantileReading() | ExtremeReading():
+            case plans.QuantileReading() | plans.ExtremeReading():
                 parts[reading.tree] += whole
     return [parts[place] for place in range(len(bounded.plan.tallies))]
 
 
-def losses(bounded: Bound, loss: Loss) -> list[Loss]:
+def losses(bounded: plans.Bound, loss: Loss) -> list[Loss]:
     """Return the loss of each tally. If the keys are secret, the first tally selects them.
 
     A key selection whose counts are not a measure of the question gets as much as one measure.
@@ -100,7 +71,7 @@ def losses(bounded: Bound, loss: Loss) -> list[Loss]:
     delta.
     """
     parts = shares(bounded)
-    if group_count(bounded.plan) is not None:
+    if plans.group_count(bounded.plan) is not None:
         each = loss.delta / len(parts)
         return [Loss(loss.measure, loss.amount * part, each) for part in parts]
     if not parts[0]:
@@ -117,22 +88,22 @@ def losses(bounded: Bound, loss: Loss) -> list[Loss]:
 # The price -----------------------------------------------------------------------------------
 
 
-def price(plan: Plan, catalog: Catalog, loss: Loss) -> Quote:
+def price(plan: plans.Plan, catalog: Catalog, loss: Loss) -> Quote:
     """Return the quote for answering ``plan`` within ``loss``.
 
     Guarantee: no data is read. The loss of the event is within ``loss``; it is computed again,
     independently of the code that chose the mechanisms.
     """
-    question = canonical(plan)
-    bounded = bound(question.plan, catalog)
+    question = plans.canonical(plan)
+    bounded = plans.bound(question.plan, catalog)
     names = tuple(measure.name for measure in question.plan.measures)
-    check_post(question.post, bounded.plan.keys, names)
+    plans.check_post(question.post, bounded.plan.keys, names)
     dataset = catalog.dataset(bounded.plan.source.dataset)
     population = catalog.population(dataset.population)
     neighbours = population.unit.neighbours
     parts = losses(bounded, loss)
     tallies, delta = [], parts[-1].delta
-    if group_count(bounded.plan) is None:
+    if plans.group_count(bounded.plan) is None:
         counted = shares(bounded)[0] > 0
         tallies.append(selection_for(bounded.plan, parts[0], neighbours, counted=counted))
         delta = keys.price_delta(parts[0])
@@ -142,12 +113,12 @@ def price(plan: Plan, catalog: Catalog, loss: Loss) -> Quote:
     event = Composed(tuple(part.mechanism.event(part.sensitivity) for part in tallies))
     if not loss_of(event, loss.measure, delta) <= loss:
         raise InternalError("The price of a quote is above the requested loss.")
-    assumed = assumptions(bounded.plan.source, catalog)
+    assumed = plans.assumptions(bounded.plan.source, catalog)
     return Quote(question, bounded, population, tuple(tallies), event, loss, delta, assumed)
 
 
 def noise_for(
-    plan: BoundedPlan, tally: Tally, loss: Loss, neighbours: Neighbours
+    plan: plans.BoundedPlan, tally: plans.Tally, loss: Loss, neighbours: Neighbours
 ) -> PricedTally:
     """Return the mechanism with the least error for ``tally`` within ``loss``."""
     if tally.low == tally.high == 0:
@@ -155,24 +126,24 @@ def noise_for(
             "A number in this question can have only one value within the declared bounds and "
             "limits, so that its aggregate is known; widen them, or leave it out."
         )
-    moved = sensitivities(plan, tally, neighbours)
-    if isinstance(tally, TreeTally) and tally.quantile is not None:
+    moved = plans.sensitivities(plan, tally, neighbours)
+    if isinstance(tally, plans.TreeTally) and tally.quantile is not None:
         rows, groups = (
             next(part for part in moved if part.norm is Norm.L1),
-            groups_touched(plan),
+            plans.groups_touched(plan),
         )
         chosen = choose_quantile(rows, tally.quantile, tally.cells, groups, loss)
         return PricedTally(chosen, rows)
     # without a delta, Gaussian noise has no epsilon
     curved = loss.measure is Measure.APPROXIMATE and not loss.delta
     known = [part for part in moved if part.norm is Norm.L1] if curved else moved
-    mechanism = choose_noise(known, group_count(plan) or 1, loss).mechanism
-    norm = Norm.L2 if isinstance(mechanism, Gaussian) else Norm.L1
+    mechanism = choose_noise(known, plans.group_count(plan) or 1, loss).mechanism
+    norm = Norm.L2 if isinstance(mechanism, mechanisms.Gaussian) else Norm.L1
     return PricedTally(mechanism, next(part for part in moved if part.norm is norm))
 
 
 def selection_for(
-    plan: BoundedPlan, loss: Loss, neighbours: Neighbours, *, counted: bool
+    plan: plans.BoundedPlan, loss: Loss, neighbours: Neighbours, *, counted: bool
 ) -> PricedTally:
     """Return the key selection for the groups of ``plan`` within ``loss``."""
     if not loss.delta:
@@ -181,19 +152,19 @@ def selection_for(
             "with a delta, such as 1e-8, that fits in the delta of the budget, or "
             f"{to_declare(plan)}."
         )
-    moved = sensitivities(plan, plan.tallies[0], neighbours)
+    moved = plans.sensitivities(plan, plan.tallies[0], neighbours)
     once = next(part for part in moved if part.norm is Norm.L2)
     return PricedTally(choose_keys(once, loss, counted=counted).mechanism, once)
 
 
-def to_declare(plan: BoundedPlan) -> str:
+def to_declare(plan: plans.BoundedPlan) -> str:
     """Return the declarations that would make all groups public, as text; empty if none."""
     parts = []
     for key in plan.keys:
         match key:
-            case ColumnKey(_, name, _, None):
+            case plans.ColumnKey(_, name, _, None):
                 parts.append(f"the keys of {name!r}")
-            case PeriodKey(_, day, _, None):
+            case plans.PeriodKey(_, day, _, None):
                 parts.append(f"the bounds of {day.name!r}")
     return f"declare {' and '.join(parts)}" if parts else ""
 
@@ -243,15 +214,21 @@ def _advise_public_keys(quote: Quote) -> Iterator[Advice]:
     yield Advice(change, max(smaller))
 
 
-def variance(mechanism: Mechanism) -> Fraction:
+def variance(mechanism: mechanisms.Mechanism) -> Fraction:
     """Return the variance of the noise of one released number, or an upper bound of it."""
     match mechanism:
-        case Gaussian(square) | GaussianKeys(square, _, _) | TreeQuantile(square, _, _):
+        case (
+            mechanisms.Gaussian(square)
+            | mechanisms.GaussianKeys(square, _, _)
+            | mechanisms.TreeQuantile(square, _, _)
+        ):
             return square
-        case Laplace(scale):
+        case mechanisms.Laplace(scale):
             return 2 * scale**2
-        case GridQuantile(_, rate):
+        case mechanisms.GridQuantile(_, rate):
             return 2 / rate**2  # in ranks, for a quantile that is not near MIN or MAX
-        case LaplaceKeys(epsilon, _, max_keys) | TruncatedGeometricKeys(epsilon, _, max_keys):
+        case mechanisms.LaplaceKeys(epsilon, _, max_keys) | mechanisms.TruncatedGeometricKeys(
+            epsilon, _, max_keys
+        ):
             return 2 * (max_keys / epsilon) ** 2
     raise InternalError(f"The variance of {type(mechanism).__name__} noise is not implemented.")

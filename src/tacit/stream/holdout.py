@@ -16,6 +16,7 @@ from hashlib import sha256
 
 import numpy as np
 
+from tacit import plan as plans
 from tacit.core import Composed, Event, Loss, Norm, Nothing, Repeated, Rule, Secret, Sensitivity
 from tacit.engines import Engine
 from tacit.errors import AnswerLost, AnswerPending, InternalError, InvalidValue
@@ -25,20 +26,6 @@ from tacit.mechanisms import AddNoise, Gateway, Laplace, LiveGateway, SparseVect
 from tacit.noise import DiscreteLaplace, Integers
 from tacit.numeric import Number, exact
 from tacit.numeric.entropy import Entropy, SystemEntropy
-from tacit.plan import (
-    BoundedPlan,
-    CaseSteps,
-    Condition,
-    CountRows,
-    Filter,
-    KeptTally,
-    Plan,
-    Scan,
-    WholeSteps,
-    canonical,
-    gather,
-    text,
-)
 from tacit.query import Progress, Withdrawn, rehearse_step
 from tacit.store import State
 from tacit.stream.open_stream import Place, attempt_at, race, run_work
@@ -159,15 +146,15 @@ class Thresholdout:
         """
         return self.reading.error(confidence) / (STEPS * self.rows)
 
-    def tally(self, condition: Condition, expected: Fraction) -> KeptTally:
+    def tally(self, condition: plans.Condition, expected: Fraction) -> plans.KeptTally:
         """Return the tally that sums, over rows, the difference from ``expected``.
 
         A row counts as 1 where ``condition`` is true, and as 0 elsewhere.
         """
         low = -_steps(expected)
-        there = ((condition, WholeSteps(low + STEPS)),)
+        there = ((condition, plans.WholeSteps(low + STEPS)),)
         most = self.max_rows * low, self.max_rows * (low + STEPS)
-        return KeptTally(CaseSteps(there, WholeSteps(low)), *most)
+        return plans.KeptTally(plans.CaseSteps(there, plans.WholeSteps(low)), *most)
 
     def start(self, entropy: Entropy) -> HoldoutState:
         """Return the state of a new holdout: its noisy threshold is drawn once, in secret."""
@@ -237,7 +224,7 @@ class OpenHoldout:
     """
 
     def __init__(self, dataset: str, asked: Thresholdout, place: Place) -> None:
-        rows = gather(Scan(dataset), place.catalog)
+        rows = plans.gather(plans.Scan(dataset), place.catalog)
         most, in_all = rows.limits.max_rows, rows.limits.max_rows_in_all
         self.asked = replace(asked, max_rows=most if in_all is None else min(most, in_all))
         self.dataset = dataset
@@ -282,7 +269,7 @@ class OpenHoldout:
             otherwise the noisy share of the holdout.
         """
         wanted, asked = exact(expected), self.asked
-        plan = canonical(question.plan).plan
+        plan = plans.canonical(question.plan).plan
         tally = asked.tally(self._condition(plan), wanted)
         free = self._share_question(plan, wanted)
         place = self._place
@@ -306,7 +293,7 @@ class OpenHoldout:
         )
 
     def _answer_charge(
-        self, charge: Charge, tally: KeptTally, wanted: Fraction, entropy: DrawnOnce
+        self, charge: Charge, tally: plans.KeptTally, wanted: Fraction, entropy: DrawnOnce
     ) -> StoredRelease:
         """Compute and store the share for ``charge``, in the same way as every paid query.
 
@@ -345,38 +332,38 @@ class OpenHoldout:
         return json.dumps([str(answer.value), answer.off]).encode(), _encode_state(after)
 
     def _sum_differences(
-        self, tally: KeptTally, engine: Engine | None = None
+        self, tally: plans.KeptTally, engine: Engine | None = None
     ) -> Secret[Integers]:
         """Return the secret sum of the differences between the rows and the expected share."""
         plan, place = self._counting(tally), self._place
         return (engine or place.engine).run(plan, place.catalog, place.salt).tallies[0]
 
-    def _counting(self, tally: KeptTally) -> BoundedPlan:
+    def _counting(self, tally: plans.KeptTally) -> plans.BoundedPlan:
         """Return the bounded plan that an engine runs for a share."""
         rows, most = self._rows, self.asked.max_rows
         in_all = rows.limits.max_rows_in_all
-        return BoundedPlan(rows.source, rows.condition, (), 1, most, (tally,), in_all)
+        return plans.BoundedPlan(rows.source, rows.condition, (), 1, most, (tally,), in_all)
 
-    def _condition(self, plan: Plan) -> Condition:
+    def _condition(self, plan: plans.Plan) -> plans.Condition:
         """Return the condition that selects the rows of the holdout that ``plan`` counts."""
         source, inner = plan.source, plan.source
-        while isinstance(inner, Filter):
+        while isinstance(inner, plans.Filter):
             inner = inner.source
         counts = [measure.aggregate for measure in plan.measures]
-        if inner != Scan(self.dataset) or plan.keys or counts != [CountRows()]:
+        if inner != plans.Scan(self.dataset) or plan.keys or counts != [plans.CountRows()]:
             raise InvalidValue(
                 "This question is not supported by a holdout. Ask for a share of the rows of "
                 f"{self.dataset!r} by COUNT(*) with WHERE, without groups, joins or other "
                 "aggregates."
             )
-        return gather(source, self._place.catalog).condition
+        return plans.gather(source, self._place.catalog).condition
 
     def _charge_request(self) -> ChargeRequest:
         """Return the charge for the whole holdout; an equal holdout is charged only once."""
         place = self._place
         population = place.catalog.population(place.catalog.dataset(self.dataset).population)
         measure = place.ledger.status(population.name).measure
-        said = f"tacit holdout 1\n{text((self.dataset, *_parameters(self.asked)))}"
+        said = f"tacit holdout 1\n{plans.text((self.dataset, *_parameters(self.asked)))}"
         question = ChargeRequest(
             targets=(Target(population, self.event),),
             principal=place.principal,
@@ -388,9 +375,9 @@ class OpenHoldout:
         )
         return replace(question, request=question.release_key.hex())
 
-    def _share_question(self, plan: Plan, expected: Fraction) -> ChargeRequest:
+    def _share_question(self, plan: plans.Plan, expected: Fraction) -> ChargeRequest:
         """Return the charge request of one share, whose loss is zero."""
-        said = f"tacit share 1\n{canonical(plan).hash.hex()}\n{expected}\n"
+        said = f"tacit share 1\n{plans.canonical(plan).hash.hex()}\n{expected}\n"
         name = sha256(said.encode() + self._question.release_key).digest()
         targets = (Target(self._question.targets[0].population, Nothing()),)
         free = replace(self._question, targets=targets, plan=name, loss=self.loss * 0)

@@ -11,27 +11,12 @@ from fractions import Fraction
 from hashlib import sha256
 
 from tacit import core
+from tacit import plan as plans
 from tacit.accounting import loss_of
 from tacit.choose import choose_noise
 from tacit.errors import InternalError, InvalidValue
 from tacit.mechanisms import Gaussian, Laplace
-from tacit.plan import (
-    Bound,
-    Canonical,
-    Field,
-    FirstPeriods,
-    PeriodKey,
-    TotalReading,
-    assumptions,
-    bound,
-    canonical,
-    check_post,
-    clamped_days,
-    day_column,
-    gather,
-    group_count,
-    sensitivities,
-)
+from tacit.plan import assumptions, bound
 from tacit.query import losses
 from tacit.stream.factor import Factor, Tree, Window
 from tacit.stream.stream import Stream
@@ -97,24 +82,26 @@ def _candidates(window: Window, horizon: int, norm: core.Norm) -> Iterator[Facto
 # far, which is why such rows must not be removed or changed later.
 
 
-def bounded_step(stream: Stream, number: int, catalog: core.Catalog) -> Bound:
+def bounded_step(stream: Stream, number: int, catalog: core.Catalog) -> plans.Bound:
     """Return the bounded plan that an engine runs for step ``number``.
 
     Guarantee: over all steps, a unit counts in at most ``stream.steps`` of them, as long as no
     row of a period that is over is taken away or changed.
     """
-    found = bound(canonical(stream.plan_of(number)).plan, catalog)
+    found = bound(plans.canonical(stream.plan_of(number)).plan, catalog)
     if not stream.limited:
         return found
     plan = replace(found.plan, first_periods=_first_periods(stream, number, catalog))
     return replace(found, plan=plan)
 
 
-def _first_periods(stream: Stream, number: int, catalog: core.Catalog) -> FirstPeriods:
-    day = day_column(Field(stream.periods.day), gather(stream.plan.source, catalog).scope)
+def _first_periods(stream: Stream, number: int, catalog: core.Catalog) -> plans.FirstPeriods:
+    day = plans.day_column(
+        plans.Field(stream.periods.day), plans.gather(stream.plan.source, catalog).scope
+    )
     _within(day, stream)
-    period = PeriodKey("period", clamped_days(day), stream.periods.span, None)
-    return FirstPeriods(period, stream.periods.ends(number)[0].isoformat(), stream.steps)
+    period = plans.PeriodKey("period", plans.clamped_days(day), stream.periods.span, None)
+    return plans.FirstPeriods(period, stream.periods.ends(number)[0].isoformat(), stream.steps)
 
 
 def _within(day: core.Column, stream: Stream) -> None:
@@ -157,8 +144,8 @@ class StreamQuote:
     """
 
     stream: Stream
-    question: Canonical
-    bound: Bound
+    question: plans.Canonical
+    bound: plans.Bound
     population: core.Population
     factor: Factor
     tallies: tuple[StreamTally, ...]
@@ -185,10 +172,10 @@ def price_stream(stream: Stream, catalog: core.Catalog) -> StreamQuote:
 
     Guarantee: no data is read, and the loss of the event is at most the loss of the stream.
     """
-    question = canonical(stream.plan_of(0))
+    question = plans.canonical(stream.plan_of(0))
     bounded = bounded_step(stream, 0, catalog)
     names = tuple(measure.name for measure in question.plan.measures)
-    check_post(question.post, bounded.plan.keys, names)
+    plans.check_post(question.post, bounded.plan.keys, names)
     population = catalog.population(catalog.dataset(bounded.plan.source.dataset).population)
     groups = _groups(bounded)
     norm, additions = norm_for(stream.loss), population.unit.neighbours.additions
@@ -197,7 +184,7 @@ def price_stream(stream: Stream, catalog: core.Catalog) -> StreamQuote:
     parts = losses(bounded, stream.loss)
     tallies = []
     for tally, loss in zip(bounded.plan.tallies, parts, strict=True):
-        each = sensitivities(bounded.plan, tally, population.unit.neighbours)
+        each = plans.sensitivities(bounded.plan, tally, population.unit.neighbours)
         step = next(part for part in each if part.norm is norm)
         chosen = choose_noise([factor.sensitivity(step, moved)], groups, loss).mechanism
         if not isinstance(chosen, Gaussian | Laplace):
@@ -238,7 +225,7 @@ def price_stream(stream: Stream, catalog: core.Catalog) -> StreamQuote:
     )
 
 
-def _check_kept(bounded: Bound, catalog: core.Catalog) -> None:
+def _check_kept(bounded: plans.Bound, catalog: core.Catalog) -> None:
     """Raise where a limit on steps meets a prepared copy with one row for each unit.
 
     Which row the copy holds depends on all rows that the unit has when the copy is made. If a
@@ -256,14 +243,14 @@ def _check_kept(bounded: Bound, catalog: core.Catalog) -> None:
             )
 
 
-def _groups(bounded: Bound) -> int:
+def _groups(bounded: plans.Bound) -> int:
     """Return the number of groups, and raise for a question that a stream cannot answer."""
-    if not all(isinstance(reading, TotalReading) for reading in bounded.readings):
+    if not all(isinstance(reading, plans.TotalReading) for reading in bounded.readings):
         raise InvalidValue(
             "A stream supports only COUNT and SUM. Ask for a mean as a ratio: "
             "SUM(x) / COUNT(x)."
         )
-    groups = group_count(bounded.plan)
+    groups = plans.group_count(bounded.plan)
     if groups is None:
         raise InvalidValue(
             "The groups of a stream must be public and the same at every step. Declare the "

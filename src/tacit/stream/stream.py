@@ -12,27 +12,14 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from hashlib import sha256
 
+from tacit import plan as plans
 from tacit.core import Catalog, Dataset, Loss
 from tacit.errors import InvalidValue
-from tacit.plan import (
-    PLANS,
-    And,
-    Compare,
-    Comparison,
-    Constant,
-    Field,
-    Filter,
-    Plan,
-    Span,
-    StoredForm,
-    canonical,
-    text,
-)
 from tacit.stream.factor import EACH, Window
 
 MOST_STEPS = 10**6
-DAYS = {Span.DAYS: 1, Span.WEEKS: 7}
-MONTHS = {Span.MONTHS: 1, Span.QUARTERS: 3, Span.YEARS: 12}
+DAYS = {plans.Span.DAYS: 1, plans.Span.WEEKS: 7}
+MONTHS = {plans.Span.MONTHS: 1, plans.Span.QUARTERS: 3, plans.Span.YEARS: 12}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +29,13 @@ class Periods:
     The first period is the one that contains the day ``first``.
 
     Example:
-        >>> weeks = Periods("day", Span.WEEKS, date(2026, 1, 7), 52)
+        >>> weeks = Periods("day", plans.Span.WEEKS, date(2026, 1, 7), 52)
         >>> [day.isoformat() for day in weeks.ends(1)]
         ['2026-01-12', '2026-01-19']
     """
 
     day: str
-    span: Span
+    span: plans.Span
     first: date
     horizon: int
 
@@ -77,10 +64,10 @@ class Periods:
         return first.replace(year=first.year + months // 12, month=months % 12 + 1)
 
 
-STREAMS = PLANS.with_more(
+STREAMS = plans.PLANS.with_more(
     {
-        Periods: StoredForm("Periods", ("day", "span", "first", "horizon")),
-        Window: StoredForm("Window", ("steps",)),
+        Periods: plans.StoredForm("Periods", ("day", "span", "first", "horizon")),
+        Window: plans.StoredForm("Window", ("steps",)),
     }
 )
 """Stored forms of the plan, the periods and the window; see `tacit.plan.canonical_form`."""
@@ -94,7 +81,7 @@ class Stream:
     means all steps, and needs no assumption about how rows change.
     """
 
-    plan: Plan
+    plan: plans.Plan
     periods: Periods
     loss: Loss
     window: Window = EACH
@@ -125,15 +112,15 @@ class Stream:
     @property
     def hash(self) -> bytes:
         """The hash that identifies the stream. Streams with equal hashes are charged once."""
-        asked = canonical(self.plan)
-        said = text((asked.plan, *self._declared), STREAMS)
+        asked = plans.canonical(self.plan)
+        said = plans.text((asked.plan, *self._declared), STREAMS)
         return sha256(f"tacit stream 1\n{said}".encode()).digest()
 
     @property
     def _declared(self) -> tuple[object, ...]:
         return self.periods, self.window, self.max_steps
 
-    def plan_of(self, number: int) -> Plan:
+    def plan_of(self, number: int) -> plans.Plan:
         """Return the plan of one step, which reads the rows of that period.
 
         If ``max_steps`` limits the steps of a unit, the plan reads the rows of all periods so
@@ -143,15 +130,17 @@ class Stream:
         start, after = self.periods.ends(number)
         if self.limited:
             start = self.periods.ends(0)[0]
-        day = Field(self.periods.day)
-        within = And(
+        day = plans.Field(self.periods.day)
+        within = plans.And(
             (
-                Compare(Comparison.AT_LEAST, day, Constant(start)),
-                Compare(Comparison.LESS, day, Constant(after)),
+                plans.Compare(plans.Comparison.AT_LEAST, day, plans.Constant(start)),
+                plans.Compare(plans.Comparison.LESS, day, plans.Constant(after)),
             )
         )
         plan = self.plan
-        return Plan(Filter(plan.source, within), plan.keys, plan.measures, plan.post)
+        return plans.Plan(
+            plans.Filter(plan.source, within), plan.keys, plan.measures, plan.post
+        )
 
 
 # ------------------------------------------------------------------ completeness of the data
