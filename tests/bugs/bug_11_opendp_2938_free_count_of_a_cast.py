@@ -4,7 +4,7 @@ from typing import Any
 
 from free import free
 
-from tacit.plan.steps import NotSo, ProductSteps, StepsAreNull
+from tacit.plan.steps import Negation, ProductSteps, StepsAreNull
 from tacit.plan.tally import RowTally
 from tacit.query.quote import PricedTally
 
@@ -21,7 +21,7 @@ def bug(original: Any) -> Any:
         found: PricedTally = original(plan, tally, *rest)
         match tally:
             # floats become steps, and NaN becomes NULL
-            case RowTally(NotSo(StepsAreNull(ProductSteps()))):
+            case RowTally(Negation(StepsAreNull(ProductSteps()))):
                 return free(found)
         return found
 

@@ -15,10 +15,10 @@ CAUGHT_BY = (
 # 1200000128 is the nearest such float to 1200000120
 SHOWN = f"BrokenPromise: Batch 0 changes by the square root of {1200000128**2}"
 
-OfUnit = Callable[[RowContext, Tally], exp.Expr]
+UnitAggregate = Callable[[RowContext, Tally], exp.Expr]
 
 
-def bug(original: OfUnit) -> OfUnit:
+def bug(original: UnitAggregate) -> UnitAggregate:
     def of_unit(rows_of: RowContext, tally: Tally) -> exp.Expr:
         return exp.cast(original(rows_of, tally), "FLOAT")
 

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from tacit.core.catalog import Catalog
 from tacit.engines.print import relation
-from tacit.plan.source import Beside
+from tacit.plan.source import JoinedTable
 
 PLACE = "tacit.engines.print.relation:_joined_table"
 CAUGHT_BY = (
@@ -14,7 +14,7 @@ CAUGHT_BY = (
 )
 SHOWN = "rows of a join for a person of 5 rows: 5000 (wanted at most 80) short"
 
-Printed = Callable[[Beside, Catalog, str], exp.Expr]
+Printed = Callable[[JoinedTable, Catalog, str], exp.Expr]
 
 
 def bug(_: Printed) -> Printed:

@@ -4,7 +4,7 @@ from typing import Any
 
 from free import free
 
-from tacit.plan.steps import CaseSteps, NotSo, StepsAreNull
+from tacit.plan.steps import CaseSteps, Negation, StepsAreNull
 from tacit.plan.tally import RowTally
 from tacit.query.quote import PricedTally
 
@@ -21,7 +21,7 @@ def bug(original: Any) -> Any:
         found: PricedTally = original(plan, tally, *rest)
         match tally:
             # NaN is in none of the ranges
-            case RowTally(NotSo(StepsAreNull(CaseSteps()))):
+            case RowTally(Negation(StepsAreNull(CaseSteps()))):
                 return free(found)
         return found
 

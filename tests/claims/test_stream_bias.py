@@ -20,7 +20,7 @@ from tacit.core.loss import Budget, Loss
 from tacit.noise.integers import Integers
 from tacit.plan.expression import Span
 from tacit.stream.factor import ALL
-from tacit.stream.sealed_noise import KeptNoise
+from tacit.stream.sealed_noise import SealedNoise
 from tacit.stream.stream import Periods
 
 pytestmark = pytest.mark.claim
@@ -41,7 +41,7 @@ def table(rows: list[tuple[int, int]]) -> pa.Table:
     return pa.table({"person": codes, "code": codes, "day": pa.array(days, pa.date32())})
 
 
-class Leaning(KeptNoise):
+class Leaning(SealedNoise):
     """The lie: noise that leans to one side, by a quarter of its deviation."""
 
     by = 0

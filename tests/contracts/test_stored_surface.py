@@ -51,7 +51,7 @@ from tacit.store.connect import open_sqlite
 from tacit.store.sealed_state import SealingKey, States
 from tacit.stream.factor import ALL, EACH, Factor, Tree, Window
 from tacit.stream.holdout import HoldoutState, _encode_state
-from tacit.stream.sealed_noise import KeptNoise
+from tacit.stream.sealed_noise import SealedNoise
 from tacit.stream.stream import STREAMS, Periods, Stream
 from tacit.stream.toeplitz import Buffered, Toeplitz
 from tacit.testing.engine_contract import QUESTIONS, catalog
@@ -224,7 +224,7 @@ def _open_holdouts(session: Session) -> Iterator[str]:
 
 def _sealed(states: States) -> Iterator[str]:
     for name, factor in FACTORS.items():
-        kept = KeptNoise(states, name, factor)
+        kept = SealedNoise(states, name, factor)
         for number in range(3):
             kept.at(number, lambda n=number: np.array([n - 7, 3 * n + 10**6, -(n**2)]))
     for name in states.names(""):

@@ -184,7 +184,7 @@ def swapped_where_told(
     )
     while True:
         found = states.find(name)
-        body, value = holdout._decide(wanted, off, holdouts.DrawnOnce(entropy), found)
+        body, value = holdout._decide(wanted, off, holdouts.ReplayableEntropy(entropy), found)
         try:
             if not found.version or value != found.value:
                 states.change(name, found, value)
@@ -282,13 +282,15 @@ def redo(holdout: OpenHoldout) -> None:
     plan = parse("SELECT COUNT(*) AS n FROM visits WHERE age < 50", CATALOG)
     wanted = Fraction(0)
     off = holdout._sum_differences(holdout.asked.tally(holdout._condition(plan), wanted))
-    drawn = holdouts.DrawnOnce(holdouts.SystemEntropy(b"a charge"))
+    drawn = holdouts.ReplayableEntropy(holdouts.SystemEntropy(b"a charge"))
     first = State(1, b'{"reached": 0, "left": 1}')
     bodies = {holdout._decide(wanted, off, drawn, first)[0] for _ in range(20)}
     assert len(bodies) == 1
     # the lie: fresh noise for each attempt
     bodies = {
-        holdout._decide(wanted, off, holdouts.DrawnOnce(holdouts.SystemEntropy(b"")), first)[0]
+        holdout._decide(
+            wanted, off, holdouts.ReplayableEntropy(holdouts.SystemEntropy(b"")), first
+        )[0]
         for _ in range(20)
     }
     assert len(bodies) > 1

@@ -1,7 +1,7 @@
 """A toy engine, mechanism and estimator, from their pages alone, in packages outside ``src``.
 
 Each is installed with real entry points, is found only where the project file names it and its
-version, keeps its contract, and answers a question. Beside each stands a lie.
+version, keeps its contract, and answers a question. Next to each is a lie.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Three linked tables: patients name the person, visits lead to patients, labs to visits.
 
-Beside them is a public table, which says where a ward is, once, twice or never.
+Next to them is a public table, which says where a ward is, once, twice or never.
 """
 
 from collections.abc import Mapping, Sequence

@@ -15,8 +15,8 @@ from tacit.mechanisms.gateway import Gateway, inside, together
 from tacit.noise.integers import Integers
 from tacit.plan.estimator import RowsOf, Training, TrainingSteps
 from tacit.plan.model_columns import Axis
-from tacit.plan.steps import NotSo, StepsAreNull, WholeSteps
-from tacit.plan.tally import KeptTally
+from tacit.plan.steps import Negation, StepsAreNull, WholeSteps
+from tacit.plan.tally import RowSumTally
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,11 @@ class PrivateMean:
     def steps(self, training: Training, gateway: Gateway) -> TrainingSteps:
         axis = self.axis(training)
         most = training.max_rows * axis.reach
-        there = NotSo(StepsAreNull(axis.steps))
+        there = Negation(StepsAreNull(axis.steps))
         # a row counts as much as its number can: both get one noise
         tallies = (
-            KeptTally(axis.steps, -most, most),
-            KeptTally(WholeSteps(axis.reach), 0, most),
+            RowSumTally(axis.steps, -most, most),
+            RowSumTally(WholeSteps(axis.reach), 0, most),
         )
         secrets = yield training.plan(tallies, there)
         noisy = self._released(together(secrets), training, gateway)
@@ -71,7 +71,8 @@ class ClippedMean(PrivateMean):
     def steps(self, training: Training, gateway: Gateway) -> TrainingSteps:
         axis = self.axis(training)
         plan = training.plan(
-            [KeptTally(axis.steps, -axis.reach, axis.reach)], NotSo(StepsAreNull(axis.steps))
+            [RowSumTally(axis.steps, -axis.reach, axis.reach)],
+            Negation(StepsAreNull(axis.steps)),
         )
         rows = yield RowsOf(plan)
 

@@ -24,7 +24,7 @@ from tacit.numeric.entropy import SystemEntropy
 from tacit.plan.estimator import RowsOf, Training, training_of
 from tacit.plan.model_columns import Axis
 from tacit.plan.plan import Scan
-from tacit.plan.tally import KeptTally, UnitTally
+from tacit.plan.tally import RowSumTally, UnitTally
 from tacit.query.paid_work import Data, drive
 
 SALT = b"salt"
@@ -75,7 +75,7 @@ def test_engines_keep_the_same_rows() -> None:
         declared = catalog(limits)
         where = training(declared)
         axis = Axis.of(where.features[0], BOUNDS)
-        plan = where.plan([KeptTally(axis.steps, -axis.reach, axis.reach)])
+        plan = where.plan([RowSumTally(axis.steps, -axis.reach, axis.reach)])
         found = [
             matrix(data_of(rows, declared, slow=slow).answer(RowsOf(plan)))
             for slow in (True, False)
@@ -117,5 +117,5 @@ def test_a_model_is_refused_what_names_a_person_or_is_no_number() -> None:
         training_of(Scan("visits"), ["pay"], "pay", declared)
     with pytest.raises(InvalidValue, match="is a text column"):
         Axis.of(declared.dataset("visits").schema["ward"], BOUNDS)
-    with pytest.raises(InvalidValue, match="of the class KeptTally"):
+    with pytest.raises(InvalidValue, match="of the class RowSumTally"):
         RowsOf(training(declared).plan([UnitTally()]))

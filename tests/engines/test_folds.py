@@ -22,7 +22,7 @@ from tacit.plan.model_columns import Axis, ScaledColumn
 from tacit.plan.plan import Scan
 from tacit.plan.source import Fold
 from tacit.plan.steps import WholeSteps
-from tacit.plan.tally import KeptTally
+from tacit.plan.tally import RowSumTally
 
 SALT, FOLDS = b"salt", 3
 DECLARED = catalog(Limits(1, 2))
@@ -38,7 +38,7 @@ def training() -> Training:
 
 
 def counted(fold: Fold) -> BoundedPlan:
-    return replace(training(), fold=fold).plan([KeptTally(WholeSteps(1), 0, 2)])
+    return replace(training(), fold=fold).plan([RowSumTally(WholeSteps(1), 0, 2)])
 
 
 @pytest.mark.parametrize("name", ENGINES)
@@ -74,7 +74,9 @@ def scaled(scale: Fraction) -> list[Axis]:
 @pytest.mark.parametrize("scale", [Fraction(25), Fraction(1, 3), Fraction(1, 10**12)])
 def test_an_engine_scales_a_column_as_the_reference_does(name: str, scale: Fraction) -> None:
     tables = {TABLE: [*ROWS, {**NULLS, "person": "nobody", "pay": None}]}
-    tallies = [KeptTally(axis.steps, -2 * axis.reach, 2 * axis.reach) for axis in scaled(scale)]
+    tallies = [
+        RowSumTally(axis.steps, -2 * axis.reach, 2 * axis.reach) for axis in scaled(scale)
+    ]
     plan = training().plan(tallies)
     here, there = (
         [int(unseal(tally)[0]) for tally in engine.run(plan, DECLARED, SALT).tallies]

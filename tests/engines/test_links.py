@@ -20,7 +20,7 @@ from tacit.numeric.entropy import SystemEntropy
 from tacit.plan.bounding import bound
 from tacit.plan.canonical_form import canonical
 from tacit.plan.plan import JoinPublic, Scan
-from tacit.plan.source import Beside, Source, assumptions, source_of
+from tacit.plan.source import JoinedTable, Source, assumptions, source_of
 from tacit.query.paid_work import run
 from tacit.query.pricing import price
 from tacit.sql.parser import parse
@@ -108,8 +108,8 @@ def test_a_question_follows_the_links_to_the_unit_by_itself() -> None:
     declared = catalog(Limits(1, 1))
     plan = parse("SELECT COUNT(*) FROM labs", declared)
     source = source_of(plan.source, declared)
-    visits = Beside("visits", "labs.visit", "visits.id")
-    patients = Beside("patients", "visits.patient", "patients.id")
+    visits = JoinedTable("visits", "labs.visit", "visits.id")
+    patients = JoinedTable("patients", "visits.patient", "patients.id")
     assert source == Source("labs", (visits, patients), "patients.person")
     assert assumptions(source, declared) == ("visits.id is unique",)
 

@@ -32,7 +32,7 @@ from tacit.numeric.entropy import SystemEntropy
 from tacit.plan.estimator import Training
 from tacit.plan.source import Fold
 from tacit.plan.steps import WholeSteps
-from tacit.plan.tally import KeptTally
+from tacit.plan.tally import RowSumTally
 from tacit.query.paid_work import Data, drive
 
 FITS = int(os.environ.get("TACIT_FITS", "50"))
@@ -205,7 +205,7 @@ def test_engines_put_the_same_units_into_the_same_fold(number: int) -> None:
         counts = []
         for fold in [each for at in range(3) for each in (Fold(at, 3), Fold(at, 3).others)]:
             training = replace(arrays.training, fold=fold)
-            rows = KeptTally(WholeSteps(1), 0, training.max_rows)
+            rows = RowSumTally(WholeSteps(1), 0, training.max_rows)
             counts.append(int(unseal(data.answer(training.plan([rows]))[0])[0]))
         found.append(counts)
     assert found[0] == found[1]

@@ -24,7 +24,7 @@ from tacit.engines.reference import Reference, Row
 from tacit.numeric.entropy import SystemEntropy
 from tacit.plan.bounded_plan import BoundedPlan
 from tacit.plan.bounding import bound
-from tacit.plan.tally import KeptTally, TreeTally
+from tacit.plan.tally import RowSumTally, TreeTally
 from tacit.query.paid_work import run
 from tacit.query.pricing import price
 from tacit.query.quote import PricedTally, Quote
@@ -128,7 +128,7 @@ def test_squares_priced_as_values_are_found() -> None:
     quote, declared = quoted(SPREADS)
     halved = []
     for part, tally in zip(quote.tallies, quote.bound.plan.tallies, strict=True):
-        assert isinstance(tally, KeptTally)
+        assert isinstance(tally, RowSumTally)
         moved = part.sensitivity
         lie = Sensitivity(Fraction(moved.square) / 4, moved.norm, moved.proof)
         halved.append(PricedTally(part.mechanism, lie))

@@ -31,7 +31,7 @@ from tacit.store.store import Store
 from tacit.stream.factor import ALL
 from tacit.stream.open_stream import OpenStream, Place
 from tacit.stream.quote import price_stream
-from tacit.stream.sealed_noise import KeptNoise
+from tacit.stream.sealed_noise import SealedNoise
 from tacit.stream.stream import Periods, Stream
 
 PEOPLE = Population("patients", PrivacyUnit("person"))
@@ -113,7 +113,7 @@ def watched(ledger: Ledger, reach: Reach) -> Any:
     return found
 
 
-class Redrawn(KeptNoise):
+class Redrawn(SealedNoise):
     """The lie: noise that is drawn when it is asked for, and not looked up."""
 
     def at(self, number: int, draw: Callable[[], Integers]) -> Integers:
@@ -126,7 +126,7 @@ def _states(store: Store) -> States:
 
 @contextmanager
 def opened(
-    address: str, horizon: int, reach: Reach, kept: type[KeptNoise] = KeptNoise
+    address: str, horizon: int, reach: Reach, kept: type[SealedNoise] = SealedNoise
 ) -> Iterator[OpenStream]:
     with closing(open_store(address)) as store:
         ledger, states = Ledger(store, clock=lambda: LATER), _states(store)
@@ -145,7 +145,7 @@ def opened(
 
 
 def release(
-    address: str, horizon: int, number: int, pipe: Connection, kept: type[KeptNoise]
+    address: str, horizon: int, number: int, pipe: Connection, kept: type[SealedNoise]
 ) -> None:
     """Release step after step, and send each, until killed at the point of the case."""
     made = Random(number)  # noqa: S311 - a test that can be repeated
@@ -174,7 +174,7 @@ def release(
 
 
 def killed(
-    address: str, horizon: int, number: int, kept: type[KeptNoise] = KeptNoise
+    address: str, horizon: int, number: int, kept: type[SealedNoise] = SealedNoise
 ) -> list[tuple[str, int, str]]:
     """What a process sent before it was killed, or was done."""
     context = get_context("fork")

@@ -12,7 +12,7 @@ from pathlib import Path
 from conftest import Bar
 from streaming import PEOPLE, Redrawn, killed, opened, prepared, rows
 
-from tacit.stream.sealed_noise import KeptNoise
+from tacit.stream.sealed_noise import SealedNoise
 from tacit.stream.step import Step
 
 KILLS = int(os.environ.get("TACIT_STREAM_KILLS", "24"))
@@ -22,7 +22,7 @@ Seen = dict[tuple[str, int], set[str]]
 
 
 def kill_all(
-    address: str, horizon: int, cases: Iterable[int], kept: type[KeptNoise] = KeptNoise
+    address: str, horizon: int, cases: Iterable[int], kept: type[SealedNoise] = SealedNoise
 ) -> Seen:
     """What was ever told of each step: its noise, and its table."""
     seen: Seen = defaultdict(set)

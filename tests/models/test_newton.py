@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from tacit.errors import InvalidValue
-from tacit.ml.descent import DescentArrival, NewtonArrival
+from tacit.ml.descent import DescentLastIterate, NewtonLastIterate
 from tacit.ml.huber_regression import HuberRegression
 from tacit.ml.newton import Sandwich
 from tacit.ml.robust_scores import MallowsScores
@@ -91,18 +91,18 @@ def test_the_noise_of_newtons_steps_is_what_they_do_to_an_error() -> None:
         wrong = (wrong + wrong.transpose(0, 2, 1)) / 2
         down = end @ slope + numbers.normal(0, 0.04, (walks, 2))
         end = end - np.linalg.solve(slope + wrong, down[:, :, None])[:, :, 0]
-    said = np.diag(NewtonArrival(4, 0.04, 0.05, np.zeros(2), np.zeros(2)).noise(slope))
+    said = np.diag(NewtonLastIterate(4, 0.04, 0.05, np.zeros(2), np.zeros(2)).noise(slope))
     seen = (end**2).mean(axis=0)
     assert seen / said == pytest.approx(np.ones(2), abs=0.1)
     # the lie: what is left of the noise of a descent
-    lie = np.diag(DescentArrival(4, 1.0, 0.04, np.zeros(2)).noise(slope))
+    lie = np.diag(DescentLastIterate(4, 1.0, 0.04, np.zeros(2)).noise(slope))
     assert (seen / lie > 1.5).all()
 
 
 @pytest.mark.parametrize(("steep", "honest"), [(0.5, True), (0.02, False)])
 def test_no_interval_by_a_slope_that_was_floored(steep: float, honest: bool) -> None:  # noqa: FBT001
-    arrival = DescentArrival(2000, 0.5, 1e-6, np.ones(2))
-    found = Sandwich(steep * np.eye(2), np.eye(2), 1000, 1e-4, arrival)
+    last_iterate = DescentLastIterate(2000, 0.5, 1e-6, np.ones(2))
+    found = Sandwich(steep * np.eye(2), np.eye(2), 1000, 1e-4, last_iterate)
     assert found.is_honest is honest
 
 

@@ -10,7 +10,7 @@ from tacit.errors import Conflict, InvalidValue
 from tacit.store.connect import open_sqlite
 from tacit.store.sealed_state import SealingKey, States
 from tacit.stream.factor import Factor, Memory, Tree
-from tacit.stream.sealed_noise import KeptNoise
+from tacit.stream.sealed_noise import SealedNoise
 from tacit.stream.toeplitz import Buffered, Toeplitz
 
 FACTORS: list[Factor] = [
@@ -42,8 +42,8 @@ def test_noise_is_that_of_the_factor_also_where_each_step_is_a_new_process(
     memory: Memory = ()
     for number in range(8):
         wanted, memory = factor.next(number, memory, drawn(number))
-        found = KeptNoise(states, "s", factor).at(number, lambda n=number: drawn(n))
-        again = KeptNoise(states, "s", factor).at(number, never)
+        found = SealedNoise(states, "s", factor).at(number, lambda n=number: drawn(n))
+        again = SealedNoise(states, "s", factor).at(number, never)
         assert found.tolist() == again.tolist() == wanted.tolist()
 
 
@@ -52,7 +52,7 @@ def test_two_who_draw_at_once_are_given_the_same(factor: Factor, states: States)
     found: list[list[int]] = []
 
     def ask(seed: int) -> None:
-        kept = KeptNoise(states, "s", factor)
+        kept = SealedNoise(states, "s", factor)
         found.append(kept.at(0, lambda: drawn(seed)).tolist())
 
     threads = [Thread(target=ask, args=(seed,)) for seed in range(8)]
@@ -66,13 +66,13 @@ def test_two_who_draw_at_once_are_given_the_same(factor: Factor, states: States)
 
 @pytest.mark.parametrize("factor", FACTORS)
 def test_steps_are_drawn_in_order(factor: Factor, states: States) -> None:
-    kept = KeptNoise(states, "s", factor)
+    kept = SealedNoise(states, "s", factor)
     with pytest.raises((InvalidValue, Conflict)):
         kept.at(1, lambda: drawn(1))
 
 
 def test_noise_of_constant_memory_is_gone_when_the_next_is_drawn(states: States) -> None:
-    kept = KeptNoise(states, "s", Tree(8))
+    kept = SealedNoise(states, "s", Tree(8))
     kept.at(0, lambda: drawn(0))
     kept.at(1, lambda: drawn(1))
     with pytest.raises(Conflict):
@@ -83,7 +83,7 @@ def test_the_store_holds_no_noise_that_can_be_read(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     with closing(open_sqlite(path)) as store:
         states = States(store, SealingKey(bytes(32)))
-        KeptNoise(states, "s", Toeplitz.independent(8)).at(0, lambda: np.array([123456789]))
+        SealedNoise(states, "s", Toeplitz.independent(8)).at(0, lambda: np.array([123456789]))
     held = b"".join(each.read_bytes() for each in tmp_path.iterdir())
     assert b"noise" in held or b"s" in held
     assert b"123456789" not in held

@@ -18,7 +18,7 @@ from tacit.core import Catalog
 from tacit.engines import Engine, SecretTable
 from tacit.mechanisms import Gaussian, Laplace, LiveGateway
 from tacit.numeric.entropy import SystemEntropy
-from tacit.plan import AllOf, BoundedPlan, CompareColumn, Comparison, NotSo, Value
+from tacit.plan import AllOf, BoundedPlan, CompareColumn, Comparison, Negation, Value
 from tacit.query import Quote, release
 
 
@@ -73,7 +73,7 @@ def without(plan: BoundedPlan, person: Value, catalog: Catalog) -> BoundedPlan:
     known = {dataset.name: dataset for dataset in catalog.datasets}
     kind = known[table].schema[column].kind
     theirs = CompareColumn(Comparison.EQUAL, plan.source.unit, kind, person)
-    return replace(plan, condition=AllOf((plan.condition, NotSo(theirs))))
+    return replace(plan, condition=AllOf((plan.condition, Negation(theirs))))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

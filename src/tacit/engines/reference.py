@@ -15,7 +15,6 @@ from tacit.core import Catalog, Group, Key, Kind, PublicTable, Secret, day_of, n
 from tacit.engines.engine import Leaf, SecretTable, fold_of, hash_values, wrap_groups
 from tacit.engines.unit_rows import UnitRows, sorted_rows
 from tacit.plan import (
-    Beside,
     BoundedKey,
     BoundedPlan,
     CaseKey,
@@ -23,15 +22,16 @@ from tacit.plan import (
     Comparison,
     CountOf,
     FirstPeriods,
-    Gathered,
     GreatestOf,
+    JoinedTable,
     LeastOf,
     MeanOf,
-    OfUnit,
     PeriodKey,
     Source,
     StepsKey,
     SumOf,
+    UnitAggregate,
+    UnitAggregation,
     row_keys,
 )
 from tacit.plan import steps as grid_steps
@@ -76,7 +76,7 @@ def truth(condition: grid_steps.Condition, row: Row) -> bool | None:
         case grid_steps.AnyOf(parts):
             negated = _all([_not(truth(part, row)) for part in parts])
             return _not(negated)
-        case grid_steps.NotSo(part):
+        case grid_steps.Negation(part):
             return _not(truth(part, row))
 
 
@@ -99,7 +99,7 @@ def steps(number: grid_steps.Steps, row: Row) -> int | None:
                 if truth(condition, row):
                     return steps(then, row)
             return steps(otherwise, row)
-        case grid_steps.HeldSteps(name):
+        case grid_steps.ComputedSteps(name):
             held = row[name]
             return held if isinstance(held, int) else None
         case grid_steps.PartSteps(day, which):
@@ -153,7 +153,7 @@ def _not(value: bool | None) -> bool | None:  # noqa: FBT001
 # rows of one unit.
 
 
-def aggregate_per_unit(relation: Gathered, rows: Iterable[Row]) -> list[Row]:
+def aggregate_per_unit(relation: UnitAggregation, rows: Iterable[Row]) -> list[Row]:
     """Return the aggregates per unit of ``rows``, which are the rows of the source."""
     unit = relation.source.unit
     names = (unit, *relation.keys)
@@ -168,7 +168,7 @@ def aggregate_per_unit(relation: Gathered, rows: Iterable[Row]) -> list[Row]:
     ]
 
 
-def unit_aggregate(value: OfUnit, rows: Sequence[Row]) -> int | None:
+def unit_aggregate(value: UnitAggregate, rows: Sequence[Row]) -> int | None:
     """Return the aggregate ``value`` of the ``rows`` of one unit; None is NULL."""
     match value:
         case CountOf(condition, low, high):
@@ -223,13 +223,13 @@ def join_rows(source: Source, catalog: Catalog, tables: Tables) -> list[Row]:
     return found
 
 
-def _partners(row: Row, beside: Beside, others: Sequence[Row]) -> list[Row]:
+def _partners(row: Row, beside: JoinedTable, others: Sequence[Row]) -> list[Row]:
     """Return the rows that the join matches with ``row``."""
     wanted = row[beside.left]
     return [other for other in others if wanted is not None and wanted == other[beside.right]]
 
 
-def _limit_fan_out(beside: Beside, rows: list[Row], catalog: Catalog) -> list[Row]:
+def _limit_fan_out(beside: JoinedTable, rows: list[Row], catalog: Catalog) -> list[Row]:
     """Return at most ``fan_out`` rows of a public table for each value of its column."""
     table = catalog.table(beside.dataset)
     if not isinstance(table, PublicTable):
@@ -388,7 +388,7 @@ def _tally(tally: tallies.Tally, rows: list[Row], kept: list[Row]) -> int:
         case tallies.TotalTally(number, low, high):
             total = sum(value for row in rows if (value := steps(number, row)) is not None)
             return min(max(total, low), high)
-        case tallies.KeptTally(number, _, _):
+        case tallies.RowSumTally(number, _, _):
             return sum(value for row in kept if (value := steps(number, row)) is not None)
         case tallies.TreeTally():
             return 0  # its leaves are counted separately

@@ -21,9 +21,9 @@ from tacit.ledger.charge import (
 )
 from tacit.ledger.declarations import (
     AnyDeclaration,
+    CatalogDeclarations,
     Declaration,
     Declarations,
-    HeldDeclarations,
     Numbered,
 )
 from tacit.ledger.entries import CapRaised, Decision, OwnerAdded, OwnerRemoved
@@ -46,6 +46,7 @@ __all__ = [
     "AnyDeclaration",
     "Book",
     "CapRaised",
+    "CatalogDeclarations",
     "ChainVerdict",
     "ChainWitness",
     "Charge",
@@ -55,7 +56,6 @@ __all__ = [
     "Declarations",
     "Governing",
     "HeadMark",
-    "HeldDeclarations",
     "Ledger",
     "Numbered",
     "OwnerAdded",

@@ -18,10 +18,10 @@ from tacit.errors import LedgerBroken, TacitError
 from tacit.ledger import entries as acts
 from tacit.ledger.budget import USUAL_SHARE, least_amount
 from tacit.ledger.charge import (
+    NO_INCIDENTS,
     NO_LIMIT,
-    NO_TROUBLES,
     NO_UNITS,
-    Troubles,
+    IncidentCounts,
     Units,
     binding_of,
     price,
@@ -101,7 +101,7 @@ class Book:
         """Identities of the tables that this population has (True) or once had (False)."""
         self.inherited: dict[str, Units] = {}
         """Loss spent on these people under other populations, by the other's name."""
-        self.inherited_troubles: dict[str, Troubles] = {}
+        self.inherited_troubles: dict[str, IncidentCounts] = {}
         """Late, failed and retried answers under other populations, by the other's name."""
         self.frozen = False
         """Whether an owner has stopped all charges."""
@@ -284,14 +284,14 @@ class Book:
 
     def _inherit(self, act: acts.Inherited) -> None:
         source, cost = act.source, Units(act.amount, act.delta)
-        troubles = Troubles(act.late, act.failed, act.retried)
+        troubles = IncidentCounts(act.late, act.failed, act.retried)
         require(source != self.population, "a population inherits from another one")
-        more = cost != NO_UNITS or troubles != NO_TROUBLES
+        more = cost != NO_UNITS or troubles != NO_INCIDENTS
         require(more, "an inherited amount is above zero")
         all_seen = self.looked == self.marks
         self.inherited[source] = self.inherited.get(source, NO_UNITS) + cost
-        if troubles != NO_TROUBLES:
-            before = self.inherited_troubles.get(source, NO_TROUBLES)
+        if troubles != NO_INCIDENTS:
+            before = self.inherited_troubles.get(source, NO_INCIDENTS)
             self.inherited_troubles[source] = before.plus(troubles)
         self.looked = self.marks if all_seen else self.looked
         self.spent += cost
@@ -331,14 +331,14 @@ class Book:
         return self.troubles.marks
 
     @property
-    def own_troubles(self) -> Troubles:
+    def own_troubles(self) -> IncidentCounts:
         """Late, failed and retried answers about this population itself."""
-        return Troubles(len(self.missed), len(self.failed), len(self.retried))
+        return IncidentCounts(len(self.missed), len(self.failed), len(self.retried))
 
     @property
-    def troubles(self) -> Troubles:
+    def troubles(self) -> IncidentCounts:
         """Late, failed and retried answers, including the inherited ones."""
-        return reduce(Troubles.plus, self.inherited_troubles.values(), self.own_troubles)
+        return reduce(IncidentCounts.plus, self.inherited_troubles.values(), self.own_troubles)
 
     @property
     def _measure(self) -> str:

@@ -17,7 +17,7 @@ from tacit import errors
 from tacit.accounting import to_approximate_dp
 from tacit.core import Event, Loss, Measure, Population
 from tacit.ledger.chain import ALL_TIME
-from tacit.ledger.charge import NO_LIMIT, NO_UNITS, Record, Troubles, Units, price
+from tacit.ledger.charge import NO_LIMIT, NO_UNITS, IncidentCounts, Record, Units, price
 from tacit.store import Store, Work
 from tacit.store.tables import budgets, holders, members
 
@@ -87,7 +87,7 @@ class BudgetRow(NamedTuple):
     @property
     def locked(self) -> bool:
         """Whether there are late or failed answers that no owner has reviewed."""
-        return self.looked < Troubles(self.missed, self.failed, self.retried).marks
+        return self.looked < IncidentCounts(self.missed, self.failed, self.retried).marks
 
     @property
     def record(self) -> Record:

@@ -117,14 +117,14 @@ RETRIES = 3
 """Number of retries after which an owner must review them."""
 
 
-class Troubles(NamedTuple):
+class IncidentCounts(NamedTuple):
     """Numbers of late, failed and retried answers about one population.
 
     Example:
-        >>> Troubles(late=1, retried=4).marks
+        >>> IncidentCounts(late=1, retried=4).marks
         2
-        >>> Troubles(2, 1, 0) | Troubles(1, 3, 0)
-        Troubles(late=2, failed=3, retried=0)
+        >>> IncidentCounts(2, 1, 0) | IncidentCounts(1, 3, 0)
+        IncidentCounts(late=2, failed=3, retried=0)
     """
 
     late: int = 0
@@ -136,20 +136,24 @@ class Troubles(NamedTuple):
         """Number of incidents that an owner must review: late, failed, every third retry."""
         return self.late + self.failed + self.retried // RETRIES
 
-    def plus(self, other: "Troubles") -> "Troubles":
+    def plus(self, other: "IncidentCounts") -> "IncidentCounts":
         """Add the counts of both."""
-        return Troubles(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+        return IncidentCounts(
+            *(mine + theirs for mine, theirs in zip(self, other, strict=True))
+        )
 
-    def beyond(self, known: "Troubles") -> "Troubles":
+    def beyond(self, known: "IncidentCounts") -> "IncidentCounts":
         """Return the part of each count that exceeds the count in ``known``."""
-        return Troubles(*(max(mine - his, 0) for mine, his in zip(self, known, strict=True)))
+        return IncidentCounts(
+            *(max(mine - his, 0) for mine, his in zip(self, known, strict=True))
+        )
 
-    def __or__(self, other: "Troubles") -> "Troubles":
+    def __or__(self, other: "IncidentCounts") -> "IncidentCounts":
         """Return the larger of the two values of each count."""
-        return Troubles(*map(max, self, other))
+        return IncidentCounts(*map(max, self, other))
 
 
-NO_TROUBLES = Troubles()
+NO_INCIDENTS = IncidentCounts()
 
 
 # ------------------------------------------------------------------ requests

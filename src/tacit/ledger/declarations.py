@@ -71,7 +71,7 @@ class Declarations(Protocol):
         """Return the populations about which questions are refused."""
         ...
 
-    def refusing(self, refused: Mapping[str, str]) -> "HeldDeclarations":
+    def refusing(self, refused: Mapping[str, str]) -> "CatalogDeclarations":
         """Return a copy that refuses questions about more populations, each for a reason."""
         ...
 
@@ -83,9 +83,9 @@ class NoDeclarations:
         """Return the empty set: no population is refused."""
         return frozenset()
 
-    def refusing(self, refused: Mapping[str, str]) -> "HeldDeclarations":
+    def refusing(self, refused: Mapping[str, str]) -> "CatalogDeclarations":
         """Return declarations that are empty and refuse some populations."""
-        return HeldDeclarations({}, refused=refused)
+        return CatalogDeclarations({}, refused=refused)
 
     def number(self, population: str) -> int:  # noqa: ARG002 - the same for all
         """Return 0, which stands for no declaration."""
@@ -116,7 +116,7 @@ class AnyDeclaration(NoDeclarations):
         return True
 
 
-class HeldDeclarations:
+class CatalogDeclarations:
     """The declarations of one catalogue.
 
     The catalogue of a project file contains everything that is declared about its populations.
@@ -156,10 +156,10 @@ class HeldDeclarations:
         """Return the populations about which questions are refused."""
         return frozenset(self._refused)
 
-    def refusing(self, refused: Mapping[str, str]) -> "HeldDeclarations":
+    def refusing(self, refused: Mapping[str, str]) -> "CatalogDeclarations":
         """Return a copy that refuses questions about more populations, each for a reason."""
         both = self._refused | dict(refused)
-        return HeldDeclarations(self._held, partly=self._partly, refused=both)
+        return CatalogDeclarations(self._held, partly=self._partly, refused=both)
 
 
 def declaration_in(work: Work, population: str) -> Numbered:

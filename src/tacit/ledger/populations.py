@@ -15,7 +15,7 @@ from tacit.errors import InvalidValue
 from tacit.ledger.book import Book
 from tacit.ledger.budget import follow_cap
 from tacit.ledger.chain import ALL_TIME
-from tacit.ledger.charge import MOST, NO_TROUBLES, NO_UNITS, Troubles, Units
+from tacit.ledger.charge import MOST, NO_INCIDENTS, NO_UNITS, IncidentCounts, Units
 from tacit.ledger.entries import CapRaised, Decision, OwnerAdded, OwnerRemoved
 from tacit.store import Work
 from tacit.store.tables import budgets, holdings, owners
@@ -95,12 +95,12 @@ class Owed(NamedTuple):
     """The loss, and the late and failed answers, to be inherited from one source."""
 
     units: Units
-    troubles: Troubles
+    troubles: IncidentCounts
 
     @property
     def is_something(self) -> bool:
         """Whether there is anything to inherit."""
-        return self.units != NO_UNITS or self.troubles != NO_TROUBLES
+        return self.units != NO_UNITS or self.troubles != NO_INCIDENTS
 
     def larger(self, other: "Owed") -> "Owed":
         """Return the larger of the two values of each part."""
@@ -179,13 +179,13 @@ def owed_by_source(heir: Book, holders: Iterable[Book]) -> Mapping[str, Owed]:
         troubles = {**holder.inherited_troubles, holder.population: holder.own_troubles}
         spent = {**holder.inherited, holder.population: holder.own}
         for source in spent.keys() | troubles.keys():
-            found = Owed(spent.get(source, NO_UNITS), troubles.get(source, NO_TROUBLES))
+            found = Owed(spent.get(source, NO_UNITS), troubles.get(source, NO_INCIDENTS))
             due[source] = due[source].larger(found) if source in due else found
     due.pop(heir.population, None)
     missing = {
         source: Owed(
             _beyond(owed.units, heir.inherited.get(source, NO_UNITS)),
-            owed.troubles.beyond(heir.inherited_troubles.get(source, NO_TROUBLES)),
+            owed.troubles.beyond(heir.inherited_troubles.get(source, NO_INCIDENTS)),
         )
         for source, owed in sorted(due.items())
     }

@@ -24,7 +24,7 @@ from tacit.ledger import entries as acts
 from tacit.ledger.book import Book
 from tacit.ledger.budget import BudgetRow, find_budget, least_amount
 from tacit.ledger.chain import ALL_TIME, Anchor, head_of, row_of, walk
-from tacit.ledger.charge import NO_LIMIT, NO_TROUBLES, NO_UNITS, Units, binding_of, receipt_of
+from tacit.ledger.charge import NO_INCIDENTS, NO_LIMIT, NO_UNITS, Units, binding_of, receipt_of
 from tacit.ledger.populations import holdings_of, owners_of
 from tacit.ledger.reserve import all_stored, stored_body
 from tacit.store import Store, Work
@@ -307,7 +307,7 @@ def _compare_inherited(book: Book, books: dict[str, Book]) -> None:
                 "there."
             )
     for source, troubles in book.inherited_troubles.items():
-        if troubles.beyond(books[source].own_troubles) != NO_TROUBLES:
+        if troubles.beyond(books[source].own_troubles) != NO_INCIDENTS:
             raise LedgerBroken(
                 f"{book.population!r} inherits more incidents from {source!r} than are "
                 "recorded there."

@@ -24,7 +24,7 @@ from tacit.errors import InternalError, InvalidValue
 from tacit.mechanisms import Gateway, Gaussian, inside
 from tacit.ml.finite_algebra import Floats, finite, float_of, floats_of, root_of
 from tacit.noise import Integers
-from tacit.plan import Axis, KeptTally, NotSo, RowsOf, Steps, StepsAreNull, Training
+from tacit.plan import Axis, Negation, RowsOf, RowSumTally, Steps, StepsAreNull, Training
 
 STEPS = 2**20
 """Number of grid steps from 0 to the norm to which vectors are clipped."""
@@ -223,8 +223,8 @@ class ScaledRows:
         """Return the step of a fit that reads all rows without a NULL."""
         columns = [(axis.steps, axis.reach) for axis in self.axes]
         columns.append((self.target, self.target_reach))
-        tallies = [KeptTally(steps, -reach, reach) for steps, reach in columns]
-        there = [NotSo(StepsAreNull(steps)) for steps, _ in columns]
+        tallies = [RowSumTally(steps, -reach, reach) for steps, reach in columns]
+        there = [Negation(StepsAreNull(steps)) for steps, _ in columns]
         return RowsOf(training.plan(tallies, *there))
 
     @property

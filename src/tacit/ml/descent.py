@@ -3,7 +3,7 @@
 `NoisyDescent` takes a fixed number of steps against the mean of clipped gradients. The number
 of steps is fixed in advance, so the privacy loss does not depend on the data.
 
-An `Arrival` describes the end of such an iteration, of descent or of Newton's method
+A `LastIterate` describes the end of such an iteration, of descent or of Newton's method
 (`tacit.ml.newton`). It answers two questions that a confidence interval needs: how much
 variance the noise of the steps leaves in the weights, and whether the iteration has converged,
 so that the remaining bias is small compared with the standard deviation. Both answers use
@@ -35,7 +35,7 @@ RARE = 0.001
 """The probability with which iterations that have converged are reported as not converged."""
 
 
-class Arrival(Protocol):
+class LastIterate(Protocol):
     """The end of an iteration for the weights at which the scores sum to 0."""
 
     @property
@@ -45,12 +45,12 @@ class Arrival(Protocol):
     def noise(self, slope: Floats) -> Floats:
         """Return the covariance of the weights that is due to the noise of the steps."""
 
-    def came(self, slope: Floats, covariance: Floats) -> bool:
+    def has_converged(self, slope: Floats, covariance: Floats) -> bool:
         """Return whether the remaining bias is small compared with the standard deviations."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DescentArrival:
+class DescentLastIterate:
     """The end of gradient descent: ``steps`` steps of size ``rate`` that led to ``weights``.
 
     ``gradient_noise`` is the standard deviation of the noise on an entry of a mean gradient.
@@ -73,7 +73,7 @@ class DescentArrival:
         variance = finite(np.float64(self.rate) * self.gradient_noise) ** 2
         return finite((vectors * finite(left * variance)) @ vectors.T)
 
-    def came(self, slope: Floats, covariance: Floats) -> bool:
+    def has_converged(self, slope: Floats, covariance: Floats) -> bool:
         """Return whether the distance to the solution is small, judged by the path so far.
 
         Each step multiplies the distance to the solution by I - rate M. The steps started at 0,
@@ -90,7 +90,7 @@ class DescentArrival:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NewtonArrival:
+class NewtonLastIterate:
     """The end of Newton's method: ``steps`` steps that led to ``weights``.
 
     Each step uses a noisy mean gradient and a noisy mean slope. ``gradient_noise`` and
@@ -123,7 +123,7 @@ class NewtonArrival:
             found = finite(fresh + np.float64(wrong) ** 2 / 2 * (back @ spread @ back))
         return found
 
-    def came(self, slope: Floats, covariance: Floats) -> bool:
+    def has_converged(self, slope: Floats, covariance: Floats) -> bool:
         """Return whether noise alone explains the length of the last step.
 
         A Newton step removes nearly all of the remaining error. So if the last step is no
@@ -210,7 +210,7 @@ class NoisyDescent:
             found.append(weights)
         return np.array(found)
 
-    def arrival(self, path: Floats, units: float) -> DescentArrival:
+    def last_iterate(self, path: Floats, units: float) -> DescentLastIterate:
         """Describe the end of a ``path``, for confidence intervals."""
         noise = self.gradient.deviation / units
-        return DescentArrival(self.steps, self.rate, noise, path[-1])
+        return DescentLastIterate(self.steps, self.rate, noise, path[-1])

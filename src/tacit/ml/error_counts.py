@@ -23,7 +23,7 @@ from tacit.ml.pipeline import Pipeline, of_part
 from tacit.ml.sufficient_statistics import Points
 from tacit.noise import Integers
 from tacit.numeric import exact
-from tacit.plan import Axis, KeptTally, NotSo, RowsOf, StepsAreNull, Training, label_steps
+from tacit.plan import Axis, Negation, RowsOf, RowSumTally, StepsAreNull, Training, label_steps
 
 FINE = 2**60
 """The largest absolute score of a linear function in integers, before rounding of weights."""
@@ -139,8 +139,8 @@ class Labelled:
             raise InternalError("Labelled rows must have a target.")
         columns = [(axis.steps, axis.reach) for axis in self.axes]
         columns.append((label_steps(self.target, self.classes), len(self.classes)))
-        tallies = [KeptTally(steps, -reach, reach) for steps, reach in columns]
-        there = [NotSo(StepsAreNull(steps)) for steps, _ in columns]
+        tallies = [RowSumTally(steps, -reach, reach) for steps, reach in columns]
+        there = [Negation(StepsAreNull(steps)) for steps, _ in columns]
         return RowsOf(training.plan(tallies, *there))
 
 

@@ -93,7 +93,7 @@ class HuberRegression(RobustRegression):
         else:
             path = walk.path(rows, scores.gradients, units, gateway)
         sandwich = self._sandwich(training)
-        found = sandwich.release(rows, scores, walk.arrival(path, units), units, gateway)
+        found = sandwich.release(rows, scores, walk.last_iterate(path, units), units, gateway)
         back = self.scale * scores.rows.back()
         return (
             *self._line(path[-1], scores.rows, training),

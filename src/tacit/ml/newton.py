@@ -16,7 +16,7 @@ from tacit.core import Composed, Loss, Neighbours, Repeated, Secret
 from tacit.engines import UnitRows
 from tacit.mechanisms import Gateway
 from tacit.ml.clipped_sum import ClippedSum
-from tacit.ml.descent import SMALL, Arrival, NewtonArrival, NoisyDescent
+from tacit.ml.descent import SMALL, LastIterate, NewtonLastIterate, NoisyDescent
 from tacit.ml.finite_algebra import Floats, eigen, finite, inverse, solve
 from tacit.ml.robust_scores import MallowsScores, unpack_symmetric
 
@@ -29,8 +29,8 @@ class Sandwich:
     """The sandwich estimator from released means over units.
 
     ``slope`` is the mean slope M of the scores, and ``square`` is the mean Q of their outer
-    products, both at the weights of ``arrival``. ``slope_noise`` is the standard deviation of
-    the noise on an entry of M.
+    products, both at the weights of ``last_iterate``. ``slope_noise`` is the standard deviation
+    of the noise on an entry of M.
 
     Reference: Avella-Medina, Bradshaw, Loh 2023; the noise of a finite number of steps, and
     when an interval may be printed at all, are derived in docs/privacy/models.md.
@@ -40,7 +40,7 @@ class Sandwich:
     square: Floats
     units: float
     slope_noise: float
-    arrival: Arrival
+    last_iterate: LastIterate
 
     @property
     def covariance(self) -> Floats:
@@ -52,7 +52,7 @@ class Sandwich:
     @property
     def noise(self) -> Floats:
         """The covariance N that the noise of the steps leaves in the weights."""
-        return self.arrival.noise(floor_eigenvalues(self.slope, LEAST_SLOPE))
+        return self.last_iterate.noise(floor_eigenvalues(self.slope, LEAST_SLOPE))
 
     @property
     def is_honest(self) -> bool:
@@ -63,7 +63,7 @@ class Sandwich:
         least = float(eigen(self.slope)[0][0])
         if least < LEAST_SLOPE or self.slope_noise > SMALL * least:
             return False
-        return self.arrival.came(self.slope, self.covariance)
+        return self.last_iterate.has_converged(self.slope, self.covariance)
 
 
 def floor_eigenvalues(matrix: Floats, least: float) -> Floats:
@@ -102,12 +102,12 @@ class NoisySandwich:
         self,
         rows: Secret[UnitRows],
         scores: MallowsScores,
-        arrival: Arrival,
+        last_iterate: LastIterate,
         units: float,
         gateway: Gateway,
     ) -> Sandwich:
         """Release both matrices at the weights where the iteration has ended."""
-        weights = arrival.weights
+        weights = last_iterate.weights
         slopes = self._slope.release(rows, partial(scores.slopes, weights), gateway)
         squares = self._square.release(rows, partial(scores.squares, weights), gateway)
         return Sandwich(
@@ -115,7 +115,7 @@ class NoisySandwich:
             square=finite(unpack_symmetric(squares, self.dimensions) / units),
             units=units,
             slope_noise=self._slope.deviation / units,
-            arrival=arrival,
+            last_iterate=last_iterate,
         )
 
     @property
@@ -202,12 +202,12 @@ class NoisyNewton:
             found.append(weights)
         return np.array(found)
 
-    def arrival(self, path: Floats, units: float) -> NewtonArrival:
+    def last_iterate(self, path: Floats, units: float) -> NewtonLastIterate:
         """Describe the end of a ``path``, for confidence intervals."""
         gradient_noise = self._descent.gradient.deviation / units
         slope_noise = self.slope.deviation / units
         last = path[-1] - path[-2]
-        return NewtonArrival(self.steps, gradient_noise, slope_noise, path[-1], last)
+        return NewtonLastIterate(self.steps, gradient_noise, slope_noise, path[-1], last)
 
     @property
     def _descent(self) -> NoisyDescent:

@@ -28,7 +28,7 @@ from tacit.plan import (
     Axis,
     BoundedPlan,
     Comparison,
-    KeptTally,
+    RowSumTally,
     StepsKey,
     Training,
     TreeTally,
@@ -142,7 +142,7 @@ class NoisySums:
     acute, and otherwise at most four times the larger square.
     """
 
-    tallies: tuple[KeptTally | TreeTally, ...]
+    tallies: tuple[RowSumTally | TreeTally, ...]
     row_square: int
     share: Fraction
     order: tuple[int, ...] = ()
@@ -248,11 +248,11 @@ class Gram:
         return np.asarray((whole + whole.T) / 2)
 
 
-def product_tally(one: Axis, other: Axis, max_rows: int) -> KeptTally:
+def product_tally(one: Axis, other: Axis, max_rows: int) -> RowSumTally:
     """Return the tally of products of two axes over the rows of a unit that count."""
     most = max_rows * one.reach * other.reach
     low = 0 if one == other else -most
-    return KeptTally(grid_steps.ProductSteps(one.steps, other.steps), low, most)
+    return RowSumTally(grid_steps.ProductSteps(one.steps, other.steps), low, most)
 
 
 # ------------------------------------------------------------------ counts, means, variances
@@ -304,22 +304,24 @@ def axis_sums(
 ) -> NoisySums:
     """Return the sums of ``axes``; the squared norm of a row is at most ``row_square``."""
     tallies = tuple(
-        KeptTally(axis.steps, -max_rows * axis.reach, max_rows * axis.reach) for axis in axes
+        RowSumTally(axis.steps, -max_rows * axis.reach, max_rows * axis.reach) for axis in axes
     )
     return NoisySums(tallies, row_square, share)
 
 
 def count_sums(max_rows: int, share: Fraction) -> NoisySums:
     """Return the sum that counts rows."""
-    return NoisySums((KeptTally(grid_steps.WholeSteps(1), 0, max_rows),), 1, share, acute=True)
+    return NoisySums(
+        (RowSumTally(grid_steps.WholeSteps(1), 0, max_rows),), 1, share, acute=True
+    )
 
 
-def _square(axis: Axis, max_rows: int) -> KeptTally:
+def _square(axis: Axis, max_rows: int) -> RowSumTally:
     middle = _middle(axis)
     steps = grid_steps.SumSteps(
         grid_steps.ProductSteps(axis.steps, axis.steps), grid_steps.WholeSteps(-middle)
     )
-    return KeptTally(steps, -max_rows * middle, max_rows * (axis.reach**2 - middle))
+    return RowSumTally(steps, -max_rows * middle, max_rows * (axis.reach**2 - middle))
 
 
 def _middle(axis: Axis) -> int:

@@ -21,10 +21,10 @@ from tacit.plan.expression import Expression, Field
 from tacit.plan.lowering import number
 from tacit.plan.tally import (
     ExtremeReading,
-    KeptTally,
     MeanReading,
     QuantileReading,
     Reading,
+    RowSumTally,
     RowTally,
     Tally,
     TotalReading,
@@ -125,13 +125,13 @@ Place = Callable[[Tally], int]
 def mean(value: grid_steps.Ranged, max_rows: int, place: Place) -> MeanReading:
     """Return how a mean is computed from a centred sum and a count of the rows with a value."""
     centre = (value.low + value.high) // 2
-    there = grid_steps.NotSo(grid_steps.StepsAreNull(value.steps))
+    there = grid_steps.Negation(grid_steps.StepsAreNull(value.steps))
     counted = grid_steps.CaseSteps(
         ((there, grid_steps.WholeSteps(1)),), grid_steps.WholeSteps(0)
     )
     return MeanReading(
         total=place(_sum_of_rows(value.above(centre), max_rows)),
-        count=place(KeptTally(counted, 0, max_rows)),
+        count=place(RowSumTally(counted, 0, max_rows)),
         centre=centre * value.step,
         step=value.step,
         low=value.low * value.step,
@@ -167,9 +167,9 @@ def variance(
     )
 
 
-def _sum_of_rows(value: grid_steps.Ranged, max_rows: int) -> KeptTally:
+def _sum_of_rows(value: grid_steps.Ranged, max_rows: int) -> RowSumTally:
     low, high = min(0, value.low * max_rows), max(0, value.high * max_rows)
-    return KeptTally(grid_steps.Ranged(value.steps, low, high, value.step).steps, low, high)
+    return RowSumTally(grid_steps.Ranged(value.steps, low, high, value.step).steps, low, high)
 
 
 def _coarse(value: grid_steps.Ranged, max_rows: int) -> grid_steps.Ranged:
@@ -251,6 +251,6 @@ def present(argument: Expression, schema: Schema) -> grid_steps.Condition:
     match argument:
         case Field(name) if not isinstance(schema[name], grid_steps.ComputedColumn):
             column = schema[name]
-            return grid_steps.NotSo(grid_steps.ColumnIsNull(column.name, column.kind))
+            return grid_steps.Negation(grid_steps.ColumnIsNull(column.name, column.kind))
         case _:
-            return grid_steps.NotSo(grid_steps.StepsAreNull(number(argument, schema).steps))
+            return grid_steps.Negation(grid_steps.StepsAreNull(number(argument, schema).steps))

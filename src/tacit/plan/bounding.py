@@ -158,7 +158,7 @@ SHAPE = grid_steps.WholeSteps(None)
 
 def gather_value(
     aggregate: nodes.Aggregate, schema: Schema, max_rows: int
-) -> tuple[sources.OfUnit, grid_steps.Ranged]:
+) -> tuple[sources.UnitAggregate, grid_steps.Ranged]:
     """Return the computation of ``aggregate`` over one unit's rows, and the result's range.
 
     The range follows from public facts: the bounds of columns, and ``max_rows``, to which
@@ -253,7 +253,7 @@ def gather(relation: nodes.Relation, catalog: Catalog) -> Rows:
 
 def _gather_units(
     relation: nodes.PerUnit, unit: str, catalog: Catalog
-) -> tuple[sources.Gathered, ColumnScope, Limits]:
+) -> tuple[sources.UnitAggregation, ColumnScope, Limits]:
     """Return the aggregated rows of units, their columns, and their limits.
 
     A unit has one row, or one row for each of its groups, at most the limit of its groups.
@@ -269,10 +269,12 @@ def _gather_units(
         name = f"{nodes.BELOW}.{value.name}"
         values.append((name, made))
         computed.append(
-            grid_steps.ComputedColumn.of(name, replace(found, steps=grid_steps.HeldSteps(name)))
+            grid_steps.ComputedColumn.of(
+                name, replace(found, steps=grid_steps.ComputedSteps(name))
+            )
         )
     keys = tuple(column.name for column in columns[1:])
-    gathered = sources.Gathered(rows.source, rows.condition, keys, tuple(values))
+    gathered = sources.UnitAggregation(rows.source, rows.condition, keys, tuple(values))
     most = rows.limits.max_groups if keys else 1
     return gathered, ColumnScope((*columns, *computed)), Limits(most, most)
 

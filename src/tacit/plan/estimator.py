@@ -20,8 +20,8 @@ A private mean, as an estimator::
         def steps(self, training, gateway):
             axis = Axis.of(training.features[0], self.bounds)
             most = training.max_rows * axis.reach
-            there = NotSo(StepsAreNull(axis.steps))
-            sums = yield training.plan([KeptTally(axis.steps, -most, most)], there)
+            there = Negation(StepsAreNull(axis.steps))
+            sums = yield training.plan([RowSumTally(axis.steps, -most, most)], there)
             sensitivity = self._sensitivity(training)
             noisy = Gaussian(self.variance).release(sums[0], sensitivity, gateway)
             return (Parameter.of("sum_", axis.unit * int(noisy[0])),)
@@ -51,7 +51,7 @@ from tacit.plan.plan import Relation
 from tacit.plan.row_cost import not_too_many_terms
 from tacit.plan.source import Fold, Source, assumptions
 from tacit.plan.steps import AllOf, Condition
-from tacit.plan.tally import KeptTally, Tally
+from tacit.plan.tally import RowSumTally, Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ Opener_contra = TypeVar("Opener_contra", contravariant=True)
 class RowsOf:
     """A step that asks for the rows that ``plan`` keeps, and not for their sums.
 
-    All tallies must be `KeptTally`. Each of them is a column of the rows; an additional first
+    All tallies must be `RowSumTally`. Each of them is a column of the rows; an additional first
     column numbers the units. The estimator receives a `Secret` of
     `tacit.engines.unit_rows.UnitRows`, which is read in blocks of whole units and never leaves
     the process of the engine. The rows of a unit are sorted by their integers. There is no cap
@@ -152,10 +152,10 @@ class RowsOf:
     plan: BoundedPlan
 
     def __post_init__(self) -> None:
-        if self.plan.keys or not all(isinstance(t, KeptTally) for t in self.plan.tallies):
+        if self.plan.keys or not all(isinstance(t, RowSumTally) for t in self.plan.tallies):
             raise InvalidValue(
                 "A step that asks for rows must have no group keys, and all of its tallies "
-                "must be of the class KeptTally."
+                "must be of the class RowSumTally."
             )
 
 

@@ -144,7 +144,7 @@ def condition(expression: expr.Expression, schema: Schema) -> grid_steps.Conditi
         case expr.Or(parts):
             return grid_steps.AnyOf(tuple(condition(part, schema) for part in parts))
         case expr.Not(part):
-            return grid_steps.NotSo(condition(part, schema))
+            return grid_steps.Negation(condition(part, schema))
         case expr.Field(name) if schema[name].kind is Kind.BOOLEAN:
             return grid_steps.ColumnIsTrue(schema[name].name)
         case expr.Constant(bool() | None as truth):

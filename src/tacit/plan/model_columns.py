@@ -113,12 +113,12 @@ class Axis:
         )
 
     @property
-    def there(self) -> grid_steps.NotSo:
+    def there(self) -> grid_steps.Negation:
         """The condition that the column of a row is not NULL."""
         (column,) = columns_of(self.steps)
         if isinstance(column, grid_steps.ColumnSteps):
-            return grid_steps.NotSo(grid_steps.ColumnIsNull(column.name, column.kind))
-        return grid_steps.NotSo(grid_steps.StepsAreNull(column))
+            return grid_steps.Negation(grid_steps.ColumnIsNull(column.name, column.kind))
+        return grid_steps.Negation(grid_steps.StepsAreNull(column))
 
     def value(self, steps: int) -> Fraction:
         """Return the value that a number of steps represents."""
@@ -137,7 +137,7 @@ def _from_its_lowest(column: Column, bounds: Bounds) -> tuple[grid_steps.Ranged,
         true = grid_steps.ColumnIsTrue(column.name)
         whens = (
             (true, grid_steps.WholeSteps(1)),
-            (grid_steps.NotSo(true), grid_steps.WholeSteps(0)),
+            (grid_steps.Negation(true), grid_steps.WholeSteps(0)),
         )
         value = grid_steps.Ranged(
             grid_steps.CaseSteps(whens, grid_steps.WholeSteps(None)), 0, 1, Fraction(1)
@@ -230,4 +230,4 @@ def _is(column: Column, label: Key) -> grid_steps.Condition:
     if column.kind is not Kind.BOOLEAN:
         return grid_steps.ColumnOneOf(column.name, column.kind, (label,))
     true = grid_steps.ColumnIsTrue(column.name)
-    return true if label else grid_steps.NotSo(true)
+    return true if label else grid_steps.Negation(true)

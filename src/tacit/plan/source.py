@@ -97,14 +97,14 @@ class MeanOf:
     start: int
 
 
-OfUnit = CountOf | SumOf | LeastOf | GreatestOf | MeanOf
+UnitAggregate = CountOf | SumOf | LeastOf | GreatestOf | MeanOf
 
 
 # Tables and joins ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class JoinedTable:
     """A joined table: its rows are joined on ``left`` = ``right``.
 
     Rows without a match are dropped, or are kept with NULLs if the join is ``outer``.
@@ -117,7 +117,7 @@ class Beside:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class UnitAggregation:
     """Rows that are aggregated per unit: one row for each unit and group of ``keys``.
 
     NULL is a key like any other. Only rows of ``source`` whose unit is not NULL and for which
@@ -128,7 +128,7 @@ class Gathered:
     source: "Source"
     condition: Condition
     keys: tuple[str, ...]
-    values: tuple[tuple[str, OfUnit], ...]
+    values: tuple[tuple[str, UnitAggregate], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +140,9 @@ class Source:
     """
 
     dataset: str
-    beside: tuple[Beside, ...]
+    beside: tuple[JoinedTable, ...]
     unit: str
-    gathered: Gathered | None = None
+    gathered: UnitAggregation | None = None
 
     @property
     def datasets(self) -> tuple[str, ...]:
@@ -254,7 +254,7 @@ def _by_plugins(source: Source, catalog: Catalog) -> list[str]:
     ]
 
 
-def _reverse_link(each: Beside, catalog: Catalog) -> list[str]:
+def _reverse_link(each: JoinedTable, catalog: Catalog) -> list[str]:
     """Return the assumption about a join from a parent table to a table that links to it."""
     way = catalog.dataset(each.dataset).unit
     if isinstance(way, Link) and f"{each.dataset}.{way.column}" == each.right:
@@ -284,7 +284,7 @@ def _first_and_joins(relation: Relation) -> tuple[str, list[Join | JoinPublic]]:
             return first, [*joins, relation]
 
 
-def _check_join_order(first: str, beside: tuple[Beside, ...]) -> None:
+def _check_join_order(first: str, beside: tuple[JoinedTable, ...]) -> None:
     """Refuse a join by a column of a table that is joined later."""
     there = {first}
     for each in beside:
@@ -296,7 +296,7 @@ def _check_join_order(first: str, beside: tuple[Beside, ...]) -> None:
         there.add(each.dataset)
 
 
-def _join_to_units(join: Join | JoinPublic, catalog: Catalog) -> Beside:
+def _join_to_units(join: Join | JoinPublic, catalog: Catalog) -> JoinedTable:
     """Return the join of a public table to aggregated rows of units; refuse other tables."""
     if isinstance(join, Join):
         raise InvalidValue(
@@ -306,7 +306,7 @@ def _join_to_units(join: Join | JoinPublic, catalog: Catalog) -> Beside:
     return _checked_join(join, catalog)
 
 
-def _checked_join(join: Join | JoinPublic, catalog: Catalog) -> Beside:
+def _checked_join(join: Join | JoinPublic, catalog: Catalog) -> JoinedTable:
     """Return a join that is allowed; refuse any other.
 
     A join is allowed if it follows a declared link in either direction, if it equates the unit
@@ -314,7 +314,7 @@ def _checked_join(join: Join | JoinPublic, catalog: Catalog) -> Beside:
     """
     if isinstance(join, JoinPublic):
         _check_lookup(join, catalog)
-        return Beside(join.table, join.left, f"{join.table}.{join.right}", join.outer)
+        return JoinedTable(join.table, join.left, f"{join.table}.{join.right}", join.outer)
     child, column = join.left.split(".", 1)
     for one, one_column, other, other_column in (
         (child, column, join.dataset, join.right),
@@ -326,10 +326,10 @@ def _checked_join(join: Join | JoinPublic, catalog: Catalog) -> Beside:
             other,
             other_column,
         ):
-            return Beside(join.dataset, join.left, f"{join.dataset}.{join.right}")
+            return JoinedTable(join.dataset, join.left, f"{join.dataset}.{join.right}")
     left, right = catalog.dataset(child).unit, catalog.dataset(join.dataset).unit
     if left == UnitColumn(column) and right == UnitColumn(join.right):
-        return Beside(join.dataset, join.left, f"{join.dataset}.{join.right}")
+        return JoinedTable(join.dataset, join.left, f"{join.dataset}.{join.right}")
     raise InvalidValue(
         f"{join.left} = {join.dataset}.{join.right} is not a declared link and does not equate "
         "the unit; join along the links that the owner declared."
@@ -354,8 +354,8 @@ def _check_lookup(join: JoinPublic, catalog: Catalog) -> None:
         )
 
 
-def _join_along_link(child: str, way: Link) -> Beside:
-    return Beside(way.parent, f"{child}.{way.column}", f"{way.parent}.{way.parent_column}")
+def _join_along_link(child: str, way: Link) -> JoinedTable:
+    return JoinedTable(way.parent, f"{child}.{way.column}", f"{way.parent}.{way.parent_column}")
 
 
 # Row keys ------------------------------------------------------------------------------------

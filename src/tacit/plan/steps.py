@@ -32,7 +32,7 @@ class ColumnSteps:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldSteps:
+class ComputedSteps:
     """A column that a subquery has computed, and that contains steps already."""
 
     name: str
@@ -178,7 +178,7 @@ class AnyOf:
 
 
 @dataclass(frozen=True, slots=True)
-class NotSo:
+class Negation:
     """The negation of a condition; unknown stays unknown."""
 
     part: "Condition"
@@ -196,9 +196,9 @@ Condition = (
     | ConstantCondition
     | AllOf
     | AnyOf
-    | NotSo
+    | Negation
 )
-OfRow = ColumnSteps | HeldSteps | WholeSteps | PartSteps
+OfRow = ColumnSteps | ComputedSteps | WholeSteps | PartSteps
 Steps = OfRow | SumSteps | ProductSteps | HalvedSteps | CaseSteps
 
 
@@ -332,8 +332,8 @@ class ComputedColumn(Column):
 
         Example:
             >>> from fractions import Fraction
-            >>> from tacit.plan.steps import HeldSteps
-            >>> visits = Ranged(HeldSteps("below.visits"), 1, 3, Fraction(1))
+            >>> from tacit.plan.steps import ComputedSteps
+            >>> visits = Ranged(ComputedSteps("below.visits"), 1, 3, Fraction(1))
             >>> ComputedColumn.of("below.visits", visits).keys.values
             (1, 2, 3)
         """
@@ -356,16 +356,16 @@ def columns_there(condition: Condition) -> frozenset[str]:
 
     Example:
         >>> from tacit.core.domain import Kind
-        >>> there = NotSo(ColumnIsNull("people.age", Kind.INTEGER))
+        >>> there = Negation(ColumnIsNull("people.age", Kind.INTEGER))
         >>> sorted(columns_there(AllOf((there, AllOf(())))))
         ['people.age']
-        >>> columns_there(NotSo(there))
+        >>> columns_there(Negation(there))
         frozenset()
     """
     match condition:
         case AllOf(parts):
             return frozenset[str]().union(*map(columns_there, parts))
-        case NotSo(ColumnIsNull(name, _)):
+        case Negation(ColumnIsNull(name, _)):
             return frozenset({name})
         case _:
             return frozenset()

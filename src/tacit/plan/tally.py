@@ -53,7 +53,7 @@ class TotalTally:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptTally:
+class RowSumTally:
     """The sum of steps over the rows of a unit that are kept, which are at most ``max_rows``.
 
     ``low`` and ``high`` follow from the range of the steps and the number of rows; the sum is
@@ -92,7 +92,7 @@ class TreeTally:
         return sum(self.branching**level for level in range(1, self.levels + 1))
 
 
-Tally = UnitTally | RowTally | TotalTally | KeptTally | TreeTally
+Tally = UnitTally | RowTally | TotalTally | RowSumTally | TreeTally
 
 
 def width(tally: Tally) -> int:
@@ -120,7 +120,7 @@ def value_of(tally: Tally) -> grid_steps.Steps:
             return grid_steps.CaseSteps(
                 ((condition, grid_steps.WholeSteps(1)),), grid_steps.WholeSteps(0)
             )
-        case TotalTally(number, _, _) | KeptTally(number, _, _):
+        case TotalTally(number, _, _) | RowSumTally(number, _, _):
             return number
         case TreeTally():
             return tally.cell
@@ -134,11 +134,11 @@ def row_values(tallies: Sequence[Tally]) -> tuple[grid_steps.Steps, ...]:
     numbers are the columns themselves: the factors of the products, each computed once per row.
 
     Example:
-        >>> from tacit.plan.steps import HeldSteps
-        >>> x = HeldSteps("x")
-        >>> above = KeptTally(grid_steps.SumSteps(x, grid_steps.WholeSteps(-3)), -3, 4)
+        >>> from tacit.plan.steps import ComputedSteps
+        >>> x = ComputedSteps("x")
+        >>> above = RowSumTally(grid_steps.SumSteps(x, grid_steps.WholeSteps(-3)), -3, 4)
         >>> row_values([UnitTally(), above, TotalTally(x, 0, 7)])
-        (HeldSteps(name='x'),)
+        (ComputedSteps(name='x'),)
     """
     whole: dict[grid_steps.Steps, None] = {}
     parts: dict[grid_steps.Steps, None] = {}
@@ -193,7 +193,7 @@ def _parts(
         case grid_steps.HalvedSteps(part, _):
             return _parts(part, known)
         case grid_steps.CaseSteps(
-            ((grid_steps.NotSo(grid_steps.StepsAreNull(part)), grid_steps.WholeSteps()),),
+            ((grid_steps.Negation(grid_steps.StepsAreNull(part)), grid_steps.WholeSteps()),),
             grid_steps.WholeSteps(),
         ):
             return _parts(part, known)
@@ -207,10 +207,12 @@ def made_from(
     """Return ``number`` with each part that a row carries replaced by the carried column.
 
     Example:
-        >>> from tacit.plan.steps import HeldSteps
-        >>> x = HeldSteps("x")
-        >>> made_from(grid_steps.SumSteps(x, grid_steps.WholeSteps(2)), {x: HeldSteps("v0")})
-        SumSteps(left=HeldSteps(name='v0'), right=WholeSteps(value=2))
+        >>> from tacit.plan.steps import ComputedSteps
+        >>> x = ComputedSteps("x")
+        >>> made_from(
+        ...     grid_steps.SumSteps(x, grid_steps.WholeSteps(2)), {x: ComputedSteps("v0")}
+        ... )
+        SumSteps(left=ComputedSteps(name='v0'), right=WholeSteps(value=2))
     """
     if number in carried:
         return carried[number]
@@ -222,9 +224,9 @@ def made_from(
         case grid_steps.HalvedSteps(part, times):
             return grid_steps.HalvedSteps(made_from(part, carried), times)
         case grid_steps.CaseSteps(
-            ((grid_steps.NotSo(grid_steps.StepsAreNull(part)), there),), otherwise
+            ((grid_steps.Negation(grid_steps.StepsAreNull(part)), there),), otherwise
         ):
-            counted = grid_steps.NotSo(grid_steps.StepsAreNull(made_from(part, carried)))
+            counted = grid_steps.Negation(grid_steps.StepsAreNull(made_from(part, carried)))
             return grid_steps.CaseSteps(((counted, there),), otherwise)
         case _:
             return number

@@ -143,7 +143,7 @@ Attempt = Callable[[Charge], bytes]
 
 def attempt(work: PaidWork, engine: Engine, progress: Progress) -> bytes:
     """Run ``work`` once; raise only `Broken` or `EngineUnreachable`, without their cause."""
-    kind = PatientRows if isinstance(engine, RowEngine) else Patient
+    kind = RetryingRowEngine if isinstance(engine, RowEngine) else RetryingEngine
     unreached = False
     try:
         return work(kind(engine, progress), progress)
@@ -174,7 +174,7 @@ def when_reached(
         time.sleep(PAUSE)
 
 
-class Patient:
+class RetryingEngine:
     """An engine whose calls are retried while it cannot be reached; no row was read then."""
 
     def __init__(self, engine: Engine, progress: Progress) -> None:
@@ -192,8 +192,8 @@ class Patient:
         return when_reached(ask, limit, progress.waiting)
 
 
-class PatientRows(Patient):
-    """A `Patient` engine that can return rows too."""
+class RetryingRowEngine(RetryingEngine):
+    """A `RetryingEngine` that can return rows too."""
 
     _engine: Engine
 

@@ -16,7 +16,7 @@ from tacit.plan import tally as tallies
 from tacit.query.mean_intervals import Found, means, variances
 from tacit.query.quantile_intervals import RankNoise, extremes, quantile_of, quantiles, tree_of
 from tacit.query.quote import Quote
-from tacit.query.selected_count import kept_count
+from tacit.query.selected_count import selected_count_interval
 
 CONFIDENCE = Fraction(19, 20)
 """Least probability with which an interval contains the exact value after bounding."""
@@ -41,7 +41,7 @@ def _values(
 ) -> Iterator[Found]:
     match reading:
         case tallies.TotalReading(tally, step, rounding):
-            kept = kept_count(quote.tallies[tally].mechanism, CONFIDENCE)
+            kept = selected_count_interval(quote.tallies[tally].mechanism, CONFIDENCE)
             if kept is not None:
                 for units in released[tally]:
                     low, high = kept.interval(units)

@@ -1,9 +1,9 @@
 """Key selection: which group sizes are released, and intervals of counts of released groups.
 
 `survival` computes how many units a group needs in order to be released with a given
-probability. `KeptCount` computes intervals of counts, given that the group was released. A
-small group is released only if its noise is large and positive, so that the noise of released
-groups is not symmetric, and an interval has to take this into account.
+probability. `SelectedCountInterval` computes intervals of counts, given that the group was
+released. A small group is released only if its noise is large and positive, so that the noise
+of released groups is not symmetric, and an interval has to take this into account.
 """
 
 from bisect import bisect_left
@@ -122,7 +122,7 @@ LONGEST = 40
 
 
 @dataclass(frozen=True)
-class KeptCount:
+class SelectedCountInterval:
     """Confidence intervals of counts that passed a threshold with noise of a known tail.
 
     Guarantee: for every group size, given that the group is released, the interval contains the
@@ -135,7 +135,7 @@ class KeptCount:
     Example:
         >>> from tacit.mechanisms.threshold_keys import LaplaceKeys
         >>> law = noise_tail(LaplaceKeys(Fraction(1), Fraction(1, 10**6), max_keys=1))
-        >>> kept = KeptCount(law, Fraction(19, 20))
+        >>> kept = SelectedCountInterval(law, Fraction(19, 20))
         >>> kept.interval(15), kept.interval(19), kept.interval(100)
         ((1, 18), (16, 22), (97, 103))
     """
@@ -184,7 +184,9 @@ class KeptCount:
         return likely
 
 
-def kept_count(mechanism: Mechanism, confidence: Fraction) -> KeptCount | None:
+def selected_count_interval(
+    mechanism: Mechanism, confidence: Fraction
+) -> SelectedCountInterval | None:
     """Return the intervals of counts that ``mechanism`` selects; None if it selects nothing."""
     law = noise_tail(mechanism)
-    return None if law is None else KeptCount(law, confidence)
+    return None if law is None else SelectedCountInterval(law, confidence)

@@ -15,7 +15,7 @@ from tacit.engines.duckdb_files import open_frame
 from tacit.engines.registry import engine_spec, spec_for
 from tacit.errors import Conflict, InvalidValue, StoreFailed, UnknownName
 from tacit.extras import maker_of
-from tacit.ledger import MOMENTARY, Declaration, HeldDeclarations, Ledger, Numbered, Units
+from tacit.ledger import MOMENTARY, CatalogDeclarations, Declaration, Ledger, Numbered, Units
 from tacit.numeric import Number
 from tacit.project import facts_of
 from tacit.session.curator import FOLDER, Curator, LedgerFolder
@@ -173,7 +173,7 @@ def settle(
     tables: tuple[str, ...],
     budget: core.Budget | tuple[Number, Number] | None,
     asker: str,
-) -> HeldDeclarations:
+) -> CatalogDeclarations:
     """Open the population's budget, once, and declare its one table in ``catalog``.
 
     Afterwards another budget is refused, and so is another unit column of the same table.
@@ -186,7 +186,7 @@ def settle(
     for _ in range(ATTEMPTS):
         number, now = _checked(ledger, population, given)
         if number and _says(now, dataset.name, said):
-            return HeldDeclarations({population.name: (number, said)}, partly=True)
+            return CatalogDeclarations({population.name: (number, said)}, partly=True)
         try:
             with ledger.governing(by=asker) as acts:
                 acts.lock()  # other sessions may declare their tables at this moment

@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from tacit import errors
-from tacit.ledger import HeldDeclarations
+from tacit.ledger import CatalogDeclarations
 from tacit.project import FILE, Project, Serving
 from tacit.session.changes import Change, changes, changes_of, record
 from tacit.session.curator import FOLDER, Curator, LedgerFolder
@@ -74,7 +74,7 @@ def _curator(
         _check_storage(project, engines)
         tables = tables_of(project.catalog, engines)
         _check_held(changes(project, home.ledger, tables), file)
-        held_home = home.under(HeldDeclarations(held))
+        held_home = home.under(CatalogDeclarations(held))
         tell_owner = alarm(to_stderr, project.serving.on_failure)
         curator = Curator(
             project.catalog,
@@ -130,7 +130,7 @@ def _again(
             else:
                 if any(change.declaration for change in missing):
                     why[name] = differing(file, name)
-        declarations = HeldDeclarations(held, refused=why)
+        declarations = CatalogDeclarations(held, refused=why)
         tell_owner = alarm(to_stderr, project.serving.on_failure)
         curator = Curator(
             project.catalog,

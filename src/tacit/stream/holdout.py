@@ -29,7 +29,7 @@ from tacit.numeric.entropy import Entropy, SystemEntropy
 from tacit.query import Progress, Withdrawn, rehearse_step
 from tacit.store import State
 from tacit.stream.open_stream import Place, attempt_at, race, run_work
-from tacit.stream.sealed_noise import DrawnOnce
+from tacit.stream.sealed_noise import ReplayableEntropy
 
 STEPS = 2**20
 """Number of integer steps in a share of 1: shares are rounded to multiples of 1 / STEPS."""
@@ -146,7 +146,7 @@ class Thresholdout:
         """
         return self.reading.error(confidence) / (STEPS * self.rows)
 
-    def tally(self, condition: plans.Condition, expected: Fraction) -> plans.KeptTally:
+    def tally(self, condition: plans.Condition, expected: Fraction) -> plans.RowSumTally:
         """Return the tally that sums, over rows, the difference from ``expected``.
 
         A row counts as 1 where ``condition`` is true, and as 0 elsewhere.
@@ -154,7 +154,7 @@ class Thresholdout:
         low = -_steps(expected)
         there = ((condition, plans.WholeSteps(low + STEPS)),)
         most = self.max_rows * low, self.max_rows * (low + STEPS)
-        return plans.KeptTally(plans.CaseSteps(there, plans.WholeSteps(low)), *most)
+        return plans.RowSumTally(plans.CaseSteps(there, plans.WholeSteps(low)), *most)
 
     def start(self, entropy: Entropy) -> HoldoutState:
         """Return the state of a new holdout: its noisy threshold is drawn once, in secret."""
@@ -276,7 +276,7 @@ class OpenHoldout:
         if place.ledger.stored_body(free.release_key) is None:
             rehearse_step(self._counting(tally), place.engine, place.catalog, place.salt)
         receipt, ledger = self.start(), self._place.ledger
-        entropy = DrawnOnce(SystemEntropy(receipt))
+        entropy = ReplayableEntropy(SystemEntropy(receipt))
         for _ in race():
             stored = ledger.stored_body(free.release_key)
             if stored is not None:
@@ -293,7 +293,11 @@ class OpenHoldout:
         )
 
     def _answer_charge(
-        self, charge: Charge, tally: plans.KeptTally, wanted: Fraction, entropy: DrawnOnce
+        self,
+        charge: Charge,
+        tally: plans.RowSumTally,
+        wanted: Fraction,
+        entropy: ReplayableEntropy,
     ) -> StoredRelease:
         """Compute and store the share for ``charge``, in the same way as every paid query.
 
@@ -315,7 +319,7 @@ class OpenHoldout:
         return run_work(place, charge, count, keep)
 
     def _decide(
-        self, wanted: Fraction, off: Secret[Integers], entropy: DrawnOnce, found: State
+        self, wanted: Fraction, off: Secret[Integers], entropy: ReplayableEntropy, found: State
     ) -> tuple[bytes, bytes]:
         """Decide a share with the stored threshold; return the encoded answer and new state.
 
@@ -332,13 +336,13 @@ class OpenHoldout:
         return json.dumps([str(answer.value), answer.off]).encode(), _encode_state(after)
 
     def _sum_differences(
-        self, tally: plans.KeptTally, engine: Engine | None = None
+        self, tally: plans.RowSumTally, engine: Engine | None = None
     ) -> Secret[Integers]:
         """Return the secret sum of the differences between the rows and the expected share."""
         plan, place = self._counting(tally), self._place
         return (engine or place.engine).run(plan, place.catalog, place.salt).tallies[0]
 
-    def _counting(self, tally: plans.KeptTally) -> plans.BoundedPlan:
+    def _counting(self, tally: plans.RowSumTally) -> plans.BoundedPlan:
         """Return the bounded plan that an engine runs for a share."""
         rows, most = self._rows, self.asked.max_rows
         in_all = rows.limits.max_rows_in_all

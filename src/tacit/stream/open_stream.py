@@ -32,7 +32,7 @@ from tacit.query import (
 )
 from tacit.store import State, States
 from tacit.stream.quote import StreamQuote, bounded_step
-from tacit.stream.sealed_noise import KeptNoise
+from tacit.stream.sealed_noise import SealedNoise
 from tacit.stream.step import Step, StreamRelease, fresh_noise, released_step, table_of
 from tacit.stream.stream import Stream, check_covered, check_over
 
@@ -115,7 +115,7 @@ class OpenStream:
         self._place = _known_place(self.quote, place)
         self._question = _charge_request(self.quote, self._place)
         name = f"noise of stream {self._question.release_key.hex()}"
-        self._noise = KeptNoise(place.states, name, self.quote.factor)
+        self._noise = SealedNoise(place.states, name, self.quote.factor)
         self._last: Step | None = None
         self._receipt = b""
 

@@ -1,9 +1,9 @@
 """The noise of a stream, sealed in the store before any step that uses it is released.
 
-`KeptNoise` stores the noise of each step, so that a step that is computed again after a crash
-gets the same noise. `DrawnOnce` does this in memory, for one decision that may be recomputed
-after a lost race. In both cases, fresh noise at each attempt would let an attacker average
-several draws, or choose among them.
+`SealedNoise` stores the noise of each step, so that a step that is computed again after a crash
+gets the same noise. `ReplayableEntropy` does this in memory, for one decision that may be
+recomputed after a lost race. In both cases, fresh noise at each attempt would let an attacker
+average several draws, or choose among them.
 """
 
 import json
@@ -18,7 +18,7 @@ from tacit.store import State, States
 from tacit.stream.factor import Factor, Memory
 
 
-class KeptNoise:
+class SealedNoise:
     """Noise by step: drawn once, in order, and stored sealed before it is returned.
 
     For a factor that remembers all noise, each step has its own state in the store. For other
@@ -99,7 +99,7 @@ def _decode(state: State) -> Memory:
 # ------------------------------------------------------------------ replayable entropy
 
 
-class DrawnOnce:
+class ReplayableEntropy:
     """An entropy source that can be rewound, for a decision that may be computed again.
 
     A decision that loses a race is computed again from the state that the winner wrote. It
@@ -108,7 +108,7 @@ class DrawnOnce:
 
     Example:
         >>> from tacit.numeric.entropy import SystemEntropy
-        >>> drawn = DrawnOnce(SystemEntropy(b"a charge"))
+        >>> drawn = ReplayableEntropy(SystemEntropy(b"a charge"))
         >>> first = drawn.words(3).tolist()
         >>> drawn.rewind()
         >>> drawn.words(3).tolist() == first

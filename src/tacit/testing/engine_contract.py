@@ -21,7 +21,7 @@ from tacit.errors import EngineUnreachable, InternalError, InvalidValue, TacitEr
 from tacit.mechanisms import inside
 from tacit.noise import Integers
 from tacit.numeric.entropy import Entropy, SystemEntropy
-from tacit.plan import KeptTally, Scan, WholeSteps, bound, canonical, training_of
+from tacit.plan import RowSumTally, Scan, WholeSteps, bound, canonical, training_of
 from tacit.query import Quote, price, run
 from tacit.session import open_session
 from tacit.sql import parse
@@ -366,7 +366,7 @@ class EngineContract:
         if not isinstance(engine, RowEngine):
             return
         plan = training_of(Scan("visits"), ["age"], None, declared).plan(
-            [KeptTally(WholeSteps(1), 0, TIGHT.max_rows)]
+            [RowSumTally(WholeSteps(1), 0, TIGHT.max_rows)]
         )
         reference = Reference(dict(tables()))
         wanted, found = (each.rows(plan, declared, SALT) for each in (reference, engine))

@@ -12,14 +12,14 @@ from tacit.plan.estimator import training_of
 from tacit.plan.plan import Scan
 from tacit.plan.source import Fold
 from tacit.plan.steps import WholeSteps
-from tacit.plan.tally import KeptTally
+from tacit.plan.tally import RowSumTally
 
 DIALECTS = {each.name: each for each in (DUCKDB, POSTGRES, SPARK)}
 
 
 def printed(fold: Fold | None, dialect: str) -> str:
     training = training_of(Scan("visits"), ["heat"], None, CATALOG)
-    plan = replace(training, fold=fold).plan([KeptTally(WholeSteps(1), 0, 5)])
+    plan = replace(training, fold=fold).plan([RowSumTally(WholeSteps(1), 0, 5)])
     return statement(plan, CATALOG, b"salt", DIALECTS[dialect])
 
 

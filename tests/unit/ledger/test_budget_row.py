@@ -30,13 +30,13 @@ from tacit.ledger.budget import (
 )
 from tacit.ledger.charge import (
     MOST,
+    NO_INCIDENTS,
     NO_LIMIT,
-    NO_TROUBLES,
     NO_UNITS,
     RETRIES,
     Charge,
+    IncidentCounts,
     Record,
-    Troubles,
     Units,
 )
 from tacit.ledger.ledger import Ledger
@@ -77,18 +77,18 @@ ROW = BudgetRow(
 @pytest.mark.parametrize(
     ("troubles", "marks"),
     [
-        (Troubles(), 0),
-        (Troubles(late=1), 1),
-        (Troubles(failed=1), 1),
-        (Troubles(retried=2), 0),
-        (Troubles(retried=3), 1),
-        (Troubles(retried=5), 1),
-        (Troubles(retried=6), 2),
-        (Troubles(1, 2, 3), 4),
+        (IncidentCounts(), 0),
+        (IncidentCounts(late=1), 1),
+        (IncidentCounts(failed=1), 1),
+        (IncidentCounts(retried=2), 0),
+        (IncidentCounts(retried=3), 1),
+        (IncidentCounts(retried=5), 1),
+        (IncidentCounts(retried=6), 2),
+        (IncidentCounts(1, 2, 3), 4),
     ],
 )
 def test_an_owner_looks_at_what_was_late_failed_or_retried_three_times(
-    troubles: Troubles, marks: int
+    troubles: IncidentCounts, marks: int
 ) -> None:
     assert troubles.marks == marks
     assert RETRIES == 3
@@ -98,11 +98,11 @@ def test_an_owner_looks_at_what_was_late_failed_or_retried_three_times(
 
 
 def test_troubles_are_added_compared_and_joined_part_by_part() -> None:
-    one, other = Troubles(1, 5, 3), Troubles(2, 4, 3)
-    assert one.plus(other) == Troubles(3, 9, 6)
-    assert one.beyond(other) == Troubles(0, 1, 0)
-    assert one | other == Troubles(2, 5, 3)
-    assert Troubles() == NO_TROUBLES == Troubles(0, 0, 0)
+    one, other = IncidentCounts(1, 5, 3), IncidentCounts(2, 4, 3)
+    assert one.plus(other) == IncidentCounts(3, 9, 6)
+    assert one.beyond(other) == IncidentCounts(0, 1, 0)
+    assert one | other == IncidentCounts(2, 5, 3)
+    assert IncidentCounts() == NO_INCIDENTS == IncidentCounts(0, 0, 0)
 
 
 def test_a_locked_budget_says_what_an_owner_has_to_do() -> None:
@@ -272,13 +272,13 @@ def test_a_population_that_was_charged_without_tables_is_known(store: Store) -> 
 
 
 def test_what_is_owed_is_the_larger_of_each_part() -> None:
-    one = Owed(Units(5, 1), Troubles(1, 0, 2))
-    other = Owed(Units(3, 4), Troubles(0, 1, 1))
-    assert one.larger(other) == Owed(Units(5, 4), Troubles(1, 1, 2))
+    one = Owed(Units(5, 1), IncidentCounts(1, 0, 2))
+    other = Owed(Units(3, 4), IncidentCounts(0, 1, 1))
+    assert one.larger(other) == Owed(Units(5, 4), IncidentCounts(1, 1, 2))
     assert one.is_something
-    assert Owed(NO_UNITS, Troubles(late=1)).is_something
-    assert Owed(Units(0, 1), NO_TROUBLES).is_something
-    assert not Owed(NO_UNITS, NO_TROUBLES).is_something
+    assert Owed(NO_UNITS, IncidentCounts(late=1)).is_something
+    assert Owed(Units(0, 1), NO_INCIDENTS).is_something
+    assert not Owed(NO_UNITS, NO_INCIDENTS).is_something
 
 
 def test_a_state_is_called_by_the_hash_of_its_name() -> None:

@@ -21,7 +21,7 @@ from tacit.errors import (
 from tacit.ledger import reserve as reserving
 from tacit.ledger.chain import SPEND, append
 from tacit.ledger.charge import Charge, Units
-from tacit.ledger.declarations import AnyDeclaration, Declaration, HeldDeclarations
+from tacit.ledger.declarations import AnyDeclaration, CatalogDeclarations, Declaration
 from tacit.ledger.entries import Charged, Inherited, decode_act, encode_act
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.populations import claim_tables
@@ -43,7 +43,7 @@ def ledger(store: Store) -> Ledger:
 
 def held(ledger: Ledger, *, partly: bool = False) -> Ledger:
     """The ledger for questions that are priced by what is declared now."""
-    return ledger.under(HeldDeclarations(ledger.declarations(), partly=partly))
+    return ledger.under(CatalogDeclarations(ledger.declarations(), partly=partly))
 
 
 def own_unit(name: str, unit: str) -> Population:
@@ -239,7 +239,7 @@ def test_a_renamed_population_keeps_what_failed(store: Store) -> None:
 def test_a_charge_that_waits_obeys_owners(store: Store) -> None:
     """A charge whose engine was not reached is not begun by what an owner has ended since."""
     ledger = charged(store, "patients")
-    old = ledger.under(HeldDeclarations(ledger.declarations()))
+    old = ledger.under(CatalogDeclarations(ledger.declarations()))
     asked = ask("waits", of=population("patients"))
     waiting = old.reserve(asked, lease_ms=1)
     assert isinstance(waiting, Charge)
@@ -251,7 +251,7 @@ def test_a_charge_that_waits_obeys_owners(store: Store) -> None:
     ledger.declare("patients", (), ("path patients",), by="olga")
     with pytest.raises(DeclarationsChanged):
         old.reserve(asked, lease_ms=1)
-    again = ledger.under(HeldDeclarations(ledger.declarations())).reserve(asked, lease_ms=1)
+    again = ledger.under(CatalogDeclarations(ledger.declarations())).reserve(asked, lease_ms=1)
     assert isinstance(again, Charge)
     assert again.entries == waiting.entries  # it is the same charge, and nobody pays twice
 

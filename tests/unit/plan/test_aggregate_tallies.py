@@ -40,10 +40,10 @@ from tacit.plan.steps import (
     ColumnIsNull,
     ColumnSteps,
     ComputedColumn,
+    ComputedSteps,
     ConstantCondition,
     HalvedSteps,
-    HeldSteps,
-    NotSo,
+    Negation,
     Ranged,
     StepsAreNull,
     SumSteps,
@@ -51,9 +51,9 @@ from tacit.plan.steps import (
 )
 from tacit.plan.tally import (
     ExtremeReading,
-    KeptTally,
     MeanReading,
     QuantileReading,
+    RowSumTally,
     RowTally,
     Tally,
     TotalReading,
@@ -67,7 +67,7 @@ COST, STAY, HEAT = map(field, ("cost", "stay", "heat"))
 STAY_STEPS = ColumnSteps("visits.stay", Kind.INTEGER, ROWS["stay"].grid())
 COST_STEPS = ColumnSteps("visits.cost", Kind.DECIMAL, ROWS["cost"].grid())
 CENT = Fraction(1, 100)
-X = HeldSteps("x")
+X = ComputedSteps("x")
 
 
 def number(low: int, high: int, rounding: Fraction = Fraction(0)) -> Ranged:
@@ -97,7 +97,7 @@ def test_counts_and_sums_are_one_tally_each_and_shared() -> None:
     assert tallies == [
         UnitTally(),
         RowTally(ConstantCondition(True), 5),
-        RowTally(NotSo(ColumnIsNull("visits.stay", Kind.INTEGER)), 5),
+        RowTally(Negation(ColumnIsNull("visits.stay", Kind.INTEGER)), 5),
         TotalTally(COST_STEPS, -1000 * 5, 100_000 * 5),
         TotalTally(STAY_STEPS, 0, 30 * 5),
     ]
@@ -121,11 +121,11 @@ def test_a_sum_that_grows_beyond_62_bits_is_refused() -> None:
 
 
 def test_a_column_is_there_by_itself_and_a_number_by_its_steps() -> None:
-    assert present(field("note"), ROWS) == NotSo(ColumnIsNull("visits.note", Kind.TEXT))
+    assert present(field("note"), ROWS) == Negation(ColumnIsNull("visits.note", Kind.TEXT))
     more = Arithmetic(Operation.ADD, STAY, c(1))
-    assert present(more, ROWS) == NotSo(StepsAreNull(SumSteps(STAY_STEPS, WholeSteps(1))))
+    assert present(more, ROWS) == Negation(StepsAreNull(SumSteps(STAY_STEPS, WholeSteps(1))))
     held = ColumnScope((ComputedColumn.of("below.x", Ranged(X, 0, 3, Fraction(1))),))
-    assert present(Field("x"), held) == NotSo(StepsAreNull(X))
+    assert present(Field("x"), held) == Negation(StepsAreNull(X))
 
 
 def test_a_mean_is_a_centred_sum_and_a_count() -> None:
@@ -139,10 +139,10 @@ def test_a_mean_is_a_centred_sum_and_a_count() -> None:
         low=Fraction(1),
         high=Fraction(30),
     )
-    counted = CaseSteps(((NotSo(StepsAreNull(STAY_STEPS)), WholeSteps(1)),), WholeSteps(0))
+    counted = CaseSteps(((Negation(StepsAreNull(STAY_STEPS)), WholeSteps(1)),), WholeSteps(0))
     assert tallies == [
-        KeptTally(SumSteps(STAY_STEPS, WholeSteps(-15)), -14 * 5, 15 * 5),
-        KeptTally(counted, 0, 5),
+        RowSumTally(SumSteps(STAY_STEPS, WholeSteps(-15)), -14 * 5, 15 * 5),
+        RowSumTally(counted, 0, 5),
     ]
 
 

@@ -79,9 +79,9 @@ from tacit.plan.steps import (
     ColumnSteps,
     CompareColumn,
     ComputedColumn,
+    ComputedSteps,
     ConstantCondition,
-    HeldSteps,
-    NotSo,
+    Negation,
     Ranged,
     SumSteps,
     WholeSteps,
@@ -326,10 +326,10 @@ def test_what_makes_no_groups_is_refused(expression: Expression, told: str) -> N
 
 
 def test_numbers_of_units_make_groups_where_they_are_whole_and_few() -> None:
-    few = ComputedColumn.of("below.n", Ranged(HeldSteps("below.n"), 1, 3, Fraction(1)))
+    few = ComputedColumn.of("below.n", Ranged(ComputedSteps("below.n"), 1, 3, Fraction(1)))
     found = keyed(Field("n"), ColumnScope((few,)))
     assert found == ColumnKey("k", "below.n", Kind.INTEGER, Keys((1, 2, 3)))
-    many = ComputedColumn.of("below.n", Ranged(HeldSteps("below.n"), 1, 999, Fraction(1)))
+    many = ComputedColumn.of("below.n", Ranged(ComputedSteps("below.n"), 1, 999, Fraction(1)))
     with pytest.raises(InvalidValue, match="an integer with at most 200"):
         keyed(Field("n"), ColumnScope((many,)))
 
@@ -347,7 +347,7 @@ OF_UNITS: list[tuple[Aggregate, object, tuple[int, int]]] = [
     (CountRows(), CountOf(ConstantCondition(True), 1, 5), (1, 5)),
     (
         CountValues(field("note")),
-        CountOf(NotSo(ColumnIsNull("visits.note", Kind.TEXT)), 0, 5),
+        CountOf(Negation(ColumnIsNull("visits.note", Kind.TEXT)), 0, 5),
         (0, 5),
     ),
     (Sum(STAY), SumOf(STEPS, 1, 150), (1, 150)),

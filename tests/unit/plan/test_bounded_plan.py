@@ -18,10 +18,10 @@ from tacit.plan.bounded_plan import (
     sensitivities,
 )
 from tacit.plan.source import Source
-from tacit.plan.steps import AllOf, ConstantCondition, HeldSteps
-from tacit.plan.tally import KeptTally, RowTally, Tally, TotalTally, TreeTally, UnitTally
+from tacit.plan.steps import AllOf, ComputedSteps, ConstantCondition
+from tacit.plan.tally import RowSumTally, RowTally, Tally, TotalTally, TreeTally, UnitTally
 
-X = HeldSteps("x")
+X = ComputedSteps("x")
 VISITS = Source("visits", (), "visits.person")
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 SECRET = ColumnKey("s", "visits.s", Kind.TEXT, None)
@@ -61,11 +61,11 @@ BY_HAND: list[tuple[Tally, int, tuple[int, int], tuple[int, int]]] = [
     (TotalTally(X, -5, 2), 1, (5, 25), (10, 50)),
     # both ends are far from 0: in one group, replacing moves by the whole width
     (TotalTally(X, -5, 5), 1, (5, 25), (10, 100)),
-    (KeptTally(X, -4, 5), 3, (15, 75), (30, 243)),
-    (KeptTally(X, 2, 5), 1, (5, 25), (10, 50)),
-    (KeptTally(X, -1, 0), 1, (1, 1), (2, 2)),
-    (KeptTally(X, 0, 1), 1, (1, 1), (2, 2)),
-    (KeptTally(X, -5, -2), 1, (5, 25), (10, 50)),
+    (RowSumTally(X, -4, 5), 3, (15, 75), (30, 243)),
+    (RowSumTally(X, 2, 5), 1, (5, 25), (10, 50)),
+    (RowSumTally(X, -1, 0), 1, (1, 1), (2, 2)),
+    (RowSumTally(X, 0, 1), 1, (1, 1), (2, 2)),
+    (RowSumTally(X, -5, -2), 1, (5, 25), (10, 50)),
     (TreeTally(X, 3, 2, 2), 1, (6, 12), (12, 24)),
     (TreeTally(X, 3, 2, 2), 2, (12, 24), (24, 48)),
 ]
@@ -86,7 +86,7 @@ def test_sensitivities_by_hand(
 @pytest.mark.parametrize(("low", "high"), [(-2, 3), (-3, 2), (0, 3), (-3, 0), (1, 1), (-2, 2)])
 @pytest.mark.parametrize("max_groups", [1, 2])
 def test_no_two_units_are_farther_apart(low: int, high: int, max_groups: int) -> None:
-    tally = KeptTally(X, low, high)
+    tally = RowSumTally(X, low, high)
     units = [
         given
         for given in product((0, *range(low, high + 1)), repeat=2)

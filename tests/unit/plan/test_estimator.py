@@ -14,13 +14,13 @@ from tacit.plan.estimator import RowsOf, training_of
 from tacit.plan.expression import And, Compare, Comparison
 from tacit.plan.plan import Filter, Join, Scan
 from tacit.plan.source import Fold
-from tacit.plan.steps import AllOf, CompareColumn, ConstantCondition, HeldSteps, WholeSteps
-from tacit.plan.tally import KeptTally, RowTally, UnitTally
+from tacit.plan.steps import AllOf, CompareColumn, ComputedSteps, ConstantCondition, WholeSteps
+from tacit.plan.tally import RowSumTally, RowTally, UnitTally
 
 LONG = Compare(Comparison.MORE, field("stay"), c(7))
 LONGER = CompareColumn(Comparison.MORE, "visits.stay", Kind.INTEGER, 7)
 JOINED = Join(Filter(Scan("visits"), LONG), "patients", "visits.patient", "id")
-KEPT = KeptTally(HeldSteps("x"), -1, 1)
+KEPT = RowSumTally(ComputedSteps("x"), -1, 1)
 KEY = StepsKey("class", WholeSteps(0), Keys((0, 1)))
 
 

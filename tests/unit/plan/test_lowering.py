@@ -38,10 +38,10 @@ from tacit.plan.steps import (
     CompareColumns,
     CompareSteps,
     ComputedColumn,
+    ComputedSteps,
     Condition,
     ConstantCondition,
-    HeldSteps,
-    NotSo,
+    Negation,
     ProductSteps,
     Ranged,
     StepsAreNull,
@@ -60,7 +60,7 @@ EQUAL, UNEQUAL, LESS, MORE = (
     Comparison.MORE,
 )
 AT_MOST, AT_LEAST = Comparison.AT_MOST, Comparison.AT_LEAST
-HELD = ComputedColumn.of("below.n", Ranged(HeldSteps("below.n"), 1, 5, Fraction(1)))
+HELD = ComputedColumn.of("below.n", Ranged(ComputedSteps("below.n"), 1, 5, Fraction(1)))
 ABOVE = ColumnScope((HELD, *ROWS.columns))
 BELOW = Field("below.n")
 STAY_STEPS = ColumnSteps("visits.stay", Kind.INTEGER, ROWS["stay"].grid())
@@ -187,28 +187,28 @@ CONDITIONS: list[tuple[Expression, Condition]] = [
         Compare(LESS, STAY, COST),
         CompareSteps(LESS, ProductSteps(WholeSteps(100), STAY_STEPS), COST_STEPS),
     ),
-    (Compare(MORE, BELOW, c(2)), CompareSteps(MORE, HeldSteps("below.n"), WholeSteps(2))),
-    (Compare(MORE, c(2), BELOW), CompareSteps(MORE, WholeSteps(2), HeldSteps("below.n"))),
-    (Compare(MORE, BELOW, STAY), CompareSteps(MORE, HeldSteps("below.n"), STAY_STEPS)),
+    (Compare(MORE, BELOW, c(2)), CompareSteps(MORE, ComputedSteps("below.n"), WholeSteps(2))),
+    (Compare(MORE, c(2), BELOW), CompareSteps(MORE, WholeSteps(2), ComputedSteps("below.n"))),
+    (Compare(MORE, BELOW, STAY), CompareSteps(MORE, ComputedSteps("below.n"), STAY_STEPS)),
     (
         OneOf(WARD, ("north", "west")),
         ColumnOneOf("visits.ward", Kind.TEXT, ("north", "west")),
     ),
-    (OneOf(BELOW, (1, 3)), StepsOneOf(HeldSteps("below.n"), (1, 3))),
+    (OneOf(BELOW, (1, 3)), StepsOneOf(ComputedSteps("below.n"), (1, 3))),
     (
         OneOf(Arithmetic(Operation.MULTIPLY, STAY, c(Fraction(1, 2))), (2, Fraction(3, 2))),
         StepsOneOf(ProductSteps(STAY_STEPS, WholeSteps(1)), (4, 3)),
     ),
     (Like(WARD, "n%"), ColumnOneOf("visits.ward", Kind.TEXT, ("north",))),
     (IsNull(NOTE), ColumnIsNull("visits.note", Kind.TEXT)),
-    (IsNull(BELOW), StepsAreNull(HeldSteps("below.n"))),
+    (IsNull(BELOW), StepsAreNull(ComputedSteps("below.n"))),
     (
         IsNull(Arithmetic(Operation.ADD, STAY, c(1))),
         StepsAreNull(SumSteps(STAY_STEPS, WholeSteps(1))),
     ),
     (And((URGENT, c(True))), AllOf((ColumnIsTrue("visits.urgent"), ConstantCondition(True)))),
     (Or((URGENT, c(None))), AnyOf((ColumnIsTrue("visits.urgent"), ConstantCondition(None)))),
-    (Not(URGENT), NotSo(ColumnIsTrue("visits.urgent"))),
+    (Not(URGENT), Negation(ColumnIsTrue("visits.urgent"))),
     (c(False), ConstantCondition(False)),
 ]
 

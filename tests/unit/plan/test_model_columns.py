@@ -21,7 +21,7 @@ from tacit.plan.steps import (
     ColumnIsNull,
     ColumnIsTrue,
     ColumnOneOf,
-    NotSo,
+    Negation,
     StepsAreNull,
     WholeSteps,
 )
@@ -60,7 +60,7 @@ def test_an_axis_may_be_around_another_number() -> None:
 
 
 def test_a_row_has_a_number_where_its_column_does() -> None:
-    assert Axis.of(AGE, Bounds.of(0, 9)).there == NotSo(ColumnIsNull("age", Kind.INTEGER))
+    assert Axis.of(AGE, Bounds.of(0, 9)).there == Negation(ColumnIsNull("age", Kind.INTEGER))
     truth = Axis.of(TRUE, Bounds.of(0, 1)).there
     assert isinstance(truth.part, StepsAreNull)
 
@@ -149,7 +149,7 @@ def test_a_class_is_its_place_in_a_public_list() -> None:
 def test_truths_are_classes_too() -> None:
     made = label_steps(TRUE, [0, 1])
     true = ColumnIsTrue("urgent")
-    assert made.whens == ((NotSo(true), WholeSteps(0)), (true, WholeSteps(1)))
+    assert made.whens == ((Negation(true), WholeSteps(0)), (true, WholeSteps(1)))
 
 
 @pytest.mark.parametrize(("column", "classes"), [(WARD, [1, 2]), (AGE, ["a"]), (AGE, [1, "a"])])

@@ -7,7 +7,7 @@ from tacit.errors import InvalidValue
 from tacit.numeric.grid import Grid
 from tacit.plan.aggregate_tallies import mean, variance
 from tacit.plan.steps import ROOM, ColumnSteps, Ranged
-from tacit.plan.tally import KeptTally, Tally
+from tacit.plan.tally import RowSumTally, Tally
 
 
 def number(low: int, high: int) -> Ranged:
@@ -44,7 +44,7 @@ def test_squares_fit_62_bits_on_a_grid_that_is_coarse_enough(size: int, max_rows
     found = Tallies()
     reading = variance(number(-5, size), max_rows, found.place, sample=False, root=False)
     squares = found[reading.squares]
-    assert isinstance(squares, KeptTally)
+    assert isinstance(squares, RowSumTally)
     assert max(-squares.low, squares.high) < ROOM
     # what rounding moves a square by is next to nothing beside the whole
     assert reading.rounding <= Fraction(size**2, 2**20)

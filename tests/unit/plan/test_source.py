@@ -20,11 +20,19 @@ from tacit.plan.plan import (
     Scan,
     UnitValue,
 )
-from tacit.plan.source import Beside, Fold, Source, assumptions, one_row, row_keys, source_of
+from tacit.plan.source import (
+    Fold,
+    JoinedTable,
+    Source,
+    assumptions,
+    one_row,
+    row_keys,
+    source_of,
+)
 
 VISIT, LAB, NOTE = Scan("visits"), Scan("labs"), Scan("notes")
-TO_PATIENTS = Beside("patients", "visits.patient", "patients.id")
-TO_VISITS = Beside("visits", "labs.visit", "visits.id")
+TO_PATIENTS = JoinedTable("patients", "visits.patient", "patients.id")
+TO_VISITS = JoinedTable("visits", "labs.visit", "visits.id")
 JOINED = Join(VISIT, "patients", "visits.patient", "id")
 LOOKED_UP = JoinPublic(VISIT, "regions", "visits.ward", "ward")
 UNITS = PerUnit(JOINED, (), (UnitValue("n", CountRows()),))
@@ -39,20 +47,24 @@ FOUND: list[tuple[Relation, Source]] = [
     (
         Join(Scan("patients"), "visits", "patients.id", "patient"),
         Source(
-            "patients", (Beside("visits", "patients.id", "visits.patient"),), "patients.person"
+            "patients",
+            (JoinedTable("visits", "patients.id", "visits.patient"),),
+            "patients.person",
         ),
     ),
     (
         Join(NOTE, "patients", "notes.person", "person"),
         Source(
-            "notes", (Beside("patients", "notes.person", "patients.person"),), "notes.person"
+            "notes",
+            (JoinedTable("patients", "notes.person", "patients.person"),),
+            "notes.person",
         ),
     ),
     (
         LOOKED_UP,
         Source(
             "visits",
-            (Beside("regions", "visits.ward", "regions.ward"), TO_PATIENTS),
+            (JoinedTable("regions", "visits.ward", "regions.ward"), TO_PATIENTS),
             "patients.person",
         ),
     ),
@@ -60,7 +72,7 @@ FOUND: list[tuple[Relation, Source]] = [
         replace(LOOKED_UP, outer=True),
         Source(
             "visits",
-            (Beside("regions", "visits.ward", "regions.ward", outer=True), TO_PATIENTS),
+            (JoinedTable("regions", "visits.ward", "regions.ward", outer=True), TO_PATIENTS),
             "patients.person",
         ),
     ),

@@ -13,8 +13,8 @@ from tacit.plan.steps import (
     MOST_KEYS,
     ROOM,
     ComputedColumn,
+    ComputedSteps,
     HalvedSteps,
-    HeldSteps,
     ProductSteps,
     Ranged,
     SumSteps,
@@ -22,7 +22,7 @@ from tacit.plan.steps import (
     in_one_step,
 )
 
-X, Y = HeldSteps("x"), HeldSteps("y")
+X, Y = ComputedSteps("x"), ComputedSteps("y")
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 
 

@@ -9,17 +9,17 @@ from tacit.errors import InternalError
 from tacit.plan.steps import (
     CaseSteps,
     ColumnIsNull,
+    ComputedSteps,
     ConstantCondition,
     HalvedSteps,
-    HeldSteps,
-    NotSo,
+    Negation,
     ProductSteps,
     StepsAreNull,
     SumSteps,
     WholeSteps,
 )
 from tacit.plan.tally import (
-    KeptTally,
+    RowSumTally,
     RowTally,
     TotalTally,
     TreeCells,
@@ -32,9 +32,9 @@ from tacit.plan.tally import (
     width,
 )
 
-X, Y = HeldSteps("x"), HeldSteps("y")
+X, Y = ComputedSteps("x"), ComputedSteps("y")
 ONE, ZERO = WholeSteps(1), WholeSteps(0)
-THERE = NotSo(ColumnIsNull("x", Kind.FLOAT))
+THERE = Negation(ColumnIsNull("x", Kind.FLOAT))
 
 
 def test_the_ranges_of_tallies_unless_others_are_said() -> None:
@@ -73,7 +73,7 @@ def test_every_other_tally_is_one_number() -> None:
         UnitTally(),
         RowTally(ConstantCondition(True), 2),
         TotalTally(X, 0, 1),
-        KeptTally(X, 0, 1),
+        RowSumTally(X, 0, 1),
     ):
         assert width(tally) == 1
 
@@ -84,12 +84,12 @@ def test_the_number_that_a_tally_needs_of_a_row() -> None:
     assert value_of(RowTally(ConstantCondition(False), 3)) == CaseSteps(
         ((ConstantCondition(False), ONE),), ZERO
     )
-    assert value_of(TotalTally(X, 0, 1)) == value_of(KeptTally(X, 0, 1)) == X
+    assert value_of(TotalTally(X, 0, 1)) == value_of(RowSumTally(X, 0, 1)) == X
     assert value_of(TreeTally(SumSteps(X, ONE), 1, 2, 1)) == SumSteps(X, ONE)
 
 
 def test_what_a_number_is_made_of() -> None:
-    there = NotSo(StepsAreNull(Y))
+    there = Negation(StepsAreNull(Y))
     assert columns_of(ONE) == []
     assert columns_of(SumSteps(X, ProductSteps(Y, X))) == [X, Y]
     assert columns_of(HalvedSteps(SumSteps(X, ONE), 3)) == [X]
@@ -101,25 +101,25 @@ def test_what_a_number_is_made_of() -> None:
 
 def test_a_row_carries_each_column_once() -> None:
     square, above = ProductSteps(X, X), SumSteps(X, WholeSteps(-3))
-    counted = CaseSteps(((NotSo(StepsAreNull(X)), ONE),), ZERO)
-    tallies = [KeptTally(each, -9, 9) for each in (above, square, counted)]
+    counted = CaseSteps(((Negation(StepsAreNull(X)), ONE),), ZERO)
+    tallies = [RowSumTally(each, -9, 9) for each in (above, square, counted)]
     assert row_values(tallies) == (X,)
     assert row_values([UnitTally(), RowTally(ConstantCondition(True), 2)]) == ()
-    assert row_values([KeptTally(ProductSteps(X, Y), 0, 1)]) == (ProductSteps(X, Y),)
+    assert row_values([RowSumTally(ProductSteps(X, Y), 0, 1)]) == (ProductSteps(X, Y),)
     assert row_values([TreeTally(SumSteps(X, ONE), 1, 2, 1)]) == (SumSteps(X, ONE),)
 
 
 def test_a_number_is_made_again_of_what_is_carried() -> None:
-    carried = {X: HeldSteps("v0"), Y: HeldSteps("v1")}
+    carried = {X: ComputedSteps("v0"), Y: ComputedSteps("v1")}
     v0, v1 = carried.values()
-    counted = CaseSteps(((NotSo(StepsAreNull(Y)), ONE),), ZERO)
+    counted = CaseSteps(((Negation(StepsAreNull(Y)), ONE),), ZERO)
     assert made_from(ProductSteps(X, SumSteps(Y, ONE)), carried) == ProductSteps(
         v0, SumSteps(v1, ONE)
     )
     assert made_from(HalvedSteps(X, 3), carried) == HalvedSteps(v0, 3)
-    assert made_from(counted, carried) == CaseSteps(((NotSo(StepsAreNull(v1)), ONE),), ZERO)
+    assert made_from(counted, carried) == CaseSteps(((Negation(StepsAreNull(v1)), ONE),), ZERO)
     assert made_from(WholeSteps(7), carried) == WholeSteps(7)
-    assert made_from(HeldSteps("z"), carried) == HeldSteps("z")
+    assert made_from(ComputedSteps("z"), carried) == ComputedSteps("z")
 
 
 def test_cells_stand_for_as_many_steps_each_and_the_last_for_what_is_left() -> None:

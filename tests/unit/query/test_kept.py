@@ -9,7 +9,7 @@ from tacit.mechanisms.additive_noise import Laplace
 from tacit.mechanisms.mechanism import Mechanism
 from tacit.mechanisms.optimal_keys import TruncatedGeometricKeys
 from tacit.mechanisms.threshold_keys import GaussianKeys, LaplaceKeys
-from tacit.query.selected_count import KeptCount, kept_count
+from tacit.query.selected_count import SelectedCountInterval, selected_count_interval
 
 CONFIDENCE = Fraction(19, 20)
 DELTA = Fraction(1, 10**6)
@@ -28,7 +28,9 @@ LAWS: list[tuple[Mechanism, np.ndarray, int]] = [
 ]
 
 
-def coverage(kept: KeptCount, weights: np.ndarray, threshold: int, units: int) -> float:
+def coverage(
+    kept: SelectedCountInterval, weights: np.ndarray, threshold: int, units: int
+) -> float:
     """Among the releases of a group of so many units, how often the interval holds it."""
     released = [noise + units for noise in NOISES]
     shown = [
@@ -44,7 +46,7 @@ def coverage(kept: KeptCount, weights: np.ndarray, threshold: int, units: int) -
 def test_every_size_is_held_given_that_it_is_released(
     mechanism: Mechanism, weights: np.ndarray, threshold: int
 ) -> None:
-    kept = kept_count(mechanism, CONFIDENCE)
+    kept = selected_count_interval(mechanism, CONFIDENCE)
     assert kept is not None
     assert kept.law.threshold == threshold
     found = [coverage(kept, weights, threshold, units) for units in (*range(1, 250, 3), 300)]
@@ -55,11 +57,11 @@ def test_every_size_is_held_given_that_it_is_released(
 def test_noise_that_is_taken_for_symmetric_misses_what_hardly_passed(
     mechanism: Mechanism, weights: np.ndarray, threshold: int
 ) -> None:
-    class Symmetric(KeptCount):
+    class Symmetric(SelectedCountInterval):
         def interval(self, released: int) -> tuple[int, int]:
             return released - self._above, released + self._above
 
-    honest = kept_count(mechanism, CONFIDENCE)
+    honest = selected_count_interval(mechanism, CONFIDENCE)
     assert honest is not None
     lie = Symmetric(honest.law, CONFIDENCE)
     assert coverage(lie, weights, threshold, threshold // 2) < 0.9
@@ -69,7 +71,7 @@ def test_noise_that_is_taken_for_symmetric_misses_what_hardly_passed(
 def test_a_great_group_has_the_interval_of_its_noise(
     mechanism: Mechanism, weights: np.ndarray, threshold: int
 ) -> None:
-    kept = kept_count(mechanism, CONFIDENCE)
+    kept = selected_count_interval(mechanism, CONFIDENCE)
     assert kept is not None
     chances = weights / weights.sum()
     reach = next(r for r in range(600) if chances[r < NOISES].sum() <= 0.025)
@@ -78,10 +80,10 @@ def test_a_great_group_has_the_interval_of_its_noise(
 
 
 def test_a_group_that_hardly_passed_may_be_of_one_unit() -> None:
-    kept = kept_count(LAPLACE, CONFIDENCE)
+    kept = selected_count_interval(LAPLACE, CONFIDENCE)
     assert kept is not None
     assert kept.interval(LAPLACE.threshold)[0] == 1
 
 
 def test_what_selects_nothing_has_no_such_intervals() -> None:
-    assert kept_count(Laplace(Fraction(1)), CONFIDENCE) is None
+    assert selected_count_interval(Laplace(Fraction(1)), CONFIDENCE) is None

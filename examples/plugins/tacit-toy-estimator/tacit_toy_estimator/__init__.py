@@ -7,7 +7,15 @@ from tacit.core import Bounds, Event, Parameter
 from tacit.errors import InvalidValue
 from tacit.mechanisms import Gateway
 from tacit.ml import NoisySums, PrivateEstimator, event_of
-from tacit.plan import Axis, KeptTally, NotSo, StepsAreNull, Training, TrainingSteps, WholeSteps
+from tacit.plan import (
+    Axis,
+    Negation,
+    RowSumTally,
+    StepsAreNull,
+    Training,
+    TrainingSteps,
+    WholeSteps,
+)
 
 
 class ToyMean(PrivateEstimator):
@@ -30,7 +38,7 @@ class ToyMean(PrivateEstimator):
     def steps(self, training: Training, gateway: Gateway) -> TrainingSteps:
         """Ask for two sums, release them together, and divide."""
         axis, sums = self._axis(training), self._sums(training)
-        secrets = yield training.plan(sums.tallies, NotSo(StepsAreNull(axis.steps)))
+        secrets = yield training.plan(sums.tallies, Negation(StepsAreNull(axis.steps)))
         total, rows = sums.release(secrets, training, self.rho, gateway)
         # a noisy number of rows may be 0 or below: what follows must never fail
         count = max(1, round(Fraction(int(rows), axis.reach)))
@@ -40,8 +48,8 @@ class ToyMean(PrivateEstimator):
         axis = self._axis(training)
         most = training.max_rows * axis.reach
         tallies = (
-            KeptTally(axis.steps, -most, most),
-            KeptTally(WholeSteps(axis.reach), 0, most),
+            RowSumTally(axis.steps, -most, most),
+            RowSumTally(WholeSteps(axis.reach), 0, most),
         )
         return NoisySums(tallies, row_square=2 * axis.reach**2, share=Fraction(1))
 

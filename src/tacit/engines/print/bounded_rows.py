@@ -38,7 +38,7 @@ from tacit.plan import (
     ConstantCondition,
     FirstPeriods,
     Fold,
-    KeptTally,
+    RowSumTally,
     RowTally,
     Tally,
     TotalTally,
@@ -286,7 +286,7 @@ def _row_contribution(rows_of: RowContext, tally: Tally, place: int) -> exp.Expr
             return build.choose([(first, build.literal(1))], build.literal(0))
         case TreeTally():
             return build.literal(0)
-        case KeptTally():
+        case RowSumTally():
             kept = exp.LT(
                 this=build.column(EARLIER), expression=build.literal(rows_of.plan.max_rows)
             )
@@ -331,7 +331,7 @@ def added_by_unit(rows_of: RowContext, below: str) -> Relations:
     """
     plan = rows_of.plan
     made: Relations = {}
-    if any(isinstance(tally, KeptTally | TreeTally) for tally in plan.tallies):
+    if any(isinstance(tally, RowSumTally | TreeTally) for tally in plan.tallies):
         made[RANKED] = ranked_rows(rows_of, below)
     made[UNITS] = _units(rows_of, list(made)[-1] if made else below)
     if limits_groups(plan):
@@ -381,7 +381,7 @@ def _unit_contribution(rows_of: RowContext, tally: Tally) -> exp.Expr:
             return build.literal(1)
         case TreeTally():
             return build.literal(0)
-        case KeptTally():
+        case RowSumTally():
             first = exp.LTE(this=build.column(ROW_RANK), expression=build.literal(max_rows))
             total = exp.Sum(this=build.choose([(first, value)], None))
             return exp.func("COALESCE", total, build.literal(0))

@@ -114,7 +114,7 @@ def condition(wanted: grid_steps.Condition) -> exp.Expr:
             return build.paren(exp.and_(exp.true(), *map(condition, parts), copy=False))
         case grid_steps.AnyOf(parts):
             return build.paren(exp.or_(exp.false(), *map(condition, parts), copy=False))
-        case grid_steps.NotSo(part):
+        case grid_steps.Negation(part):
             return build.paren(exp.Not(this=build.paren(condition(part))))
 
 
@@ -134,7 +134,7 @@ def steps(number: grid_steps.Steps) -> exp.Expr:
         case grid_steps.CaseSteps(whens, otherwise):
             pairs = [(condition(when), steps(then)) for when, then in whens]
             return build.choose(pairs, steps(otherwise))
-        case grid_steps.HeldSteps(name):
+        case grid_steps.ComputedSteps(name):
             return build.column(name)
         case grid_steps.PartSteps(day, DatePartName.WEEKDAY):
             # engines number the days of a week differently

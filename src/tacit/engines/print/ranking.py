@@ -18,7 +18,7 @@ from tacit.plan import (
     ROOM,
     AllOf,
     BoundedPlan,
-    HeldSteps,
+    ComputedSteps,
     Steps,
     Tally,
     TotalTally,
@@ -279,7 +279,7 @@ class RowContext:
     def number_of(self, tally: Tally, back: int = 0) -> Steps:
         """Return the value of a tally for a row, in grid steps of the carried columns."""
         held = {
-            number: HeldSteps(lagged_name(name, back))
+            number: ComputedSteps(lagged_name(name, back))
             for number, name in self.carried_columns(tally).items()
         }
         return made_from(value_of(tally), held)

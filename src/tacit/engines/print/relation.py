@@ -10,15 +10,15 @@ from tacit.engines.print import sql_builder as build
 from tacit.engines.print.expressions import cell, condition, stages, steps
 from tacit.engines.print.sql_dialect import Dialect
 from tacit.plan import (
-    Beside,
     CountOf,
-    Gathered,
     GreatestOf,
+    JoinedTable,
     LeastOf,
     MeanOf,
-    OfUnit,
     Source,
     SumOf,
+    UnitAggregate,
+    UnitAggregation,
 )
 
 JOINED = "tacit_joined"
@@ -100,7 +100,7 @@ def _column(dataset: str, column: str) -> exp.Expr:
     )
 
 
-def _joined_table(each: Beside, catalog: Catalog, dialect: Dialect) -> exp.Expr:
+def _joined_table(each: JoinedTable, catalog: Catalog, dialect: Dialect) -> exp.Expr:
     """Return a table to join; a public table has at most ``fan_out`` rows for each value.
 
     The limit is part of the statement, below the join, because a public table may change after
@@ -183,7 +183,7 @@ def rows(source: Source, catalog: Catalog, dialect: Dialect, level: str = "") ->
 
 
 def _aggregate_units(
-    relation: Gathered, catalog: Catalog, dialect: Dialect, level: str
+    relation: UnitAggregation, catalog: Catalog, dialect: Dialect, level: str
 ) -> Relations:
     made = rows(relation.source, catalog, dialect, level)
     values = [value for _, value in relation.values]
@@ -207,14 +207,14 @@ def _aggregate_units(
     return made
 
 
-def _row_value(value: OfUnit) -> exp.Expr:
+def _row_value(value: UnitAggregate) -> exp.Expr:
     """Return the value of one row that an aggregate needs."""
     if isinstance(value, CountOf):
         return build.choose([(condition(value.condition), build.literal(1))], build.literal(0))
     return steps(value.steps)
 
 
-def _unit_aggregate(value: OfUnit, number: exp.Expr) -> exp.Expr:
+def _unit_aggregate(value: UnitAggregate, number: exp.Expr) -> exp.Expr:
     """Return the aggregate of a unit's rows; sums have 128 bits and cannot overflow."""
     match value:
         case CountOf(_, low, high) | SumOf(_, low, high):

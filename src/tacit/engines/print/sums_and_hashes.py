@@ -57,7 +57,7 @@ def total_of_rows(number: grid_steps.Steps, most: int, dialect: Dialect) -> exp.
     Example:
         >>> from tacit.engines.print.postgres_dialect import POSTGRES
         >>> total_of_rows(
-        ...     grid_steps.SumSteps(grid_steps.HeldSteps("v0"), grid_steps.WholeSteps(-7)),
+        ...     grid_steps.SumSteps(grid_steps.ComputedSteps("v0"), grid_steps.WholeSteps(-7)),
         ...     9,
         ...     POSTGRES,
         ... ).sql()
@@ -67,12 +67,12 @@ def total_of_rows(number: grid_steps.Steps, most: int, dialect: Dialect) -> exp.
         case grid_steps.WholeSteps(1):
             return exp.Count(this=exp.Star())
         case grid_steps.CaseSteps(
-            ((grid_steps.NotSo(grid_steps.StepsAreNull(part)), grid_steps.WholeSteps(1)),),
+            ((grid_steps.Negation(grid_steps.StepsAreNull(part)), grid_steps.WholeSteps(1)),),
             grid_steps.WholeSteps(0),
         ):
             return exp.Count(this=steps(part))
         case grid_steps.SumSteps(
-            grid_steps.HeldSteps() as held, grid_steps.WholeSteps(int(value))
+            grid_steps.ComputedSteps() as held, grid_steps.WholeSteps(int(value))
         ) if dialect.wide_integer:
             count = cast(exp.Count(this=steps(held)), dialect.wide_integer)
             moved = exp.Mul(this=count, expression=literal(value))
