@@ -107,7 +107,7 @@ def test_whoever_may_not_write_is_told_how(
 ) -> None:
     file, address, role = served
     making, before = ("prepare", "visits", "--where", "copies"), file.read_text()
-    assert "may create tables, by --by" in told(file, *making)
+    assert "Use --by to name an address that may create" in told(file, *making)
     assert "is not set" in told(file, *making, "--by", "env:NONE")
     secret = told(file, *making, "--by", "postgresql://a:hunter2@h/d")
     assert "A password does not stand in" in secret

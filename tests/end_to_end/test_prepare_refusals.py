@@ -195,7 +195,7 @@ def test_on_spark_a_copy_is_one_table_of_a_database(file: Path) -> None:
     for words, refusal in (
         (("--where", "copies.duckdb"), "by --where: copies, a database of its catalogue"),
         (("--where", "copies", "--parts", "3"), "whose buckets are its parts"),
-        (("--where", "copies", "--by", "sc://h/;token=hunter2"), "A token does not stand in"),
+        (("--where", "copies", "--by", "sc://h/;token=hunter2"), "A token must not be written"),
         (("--where", "copies", "--by", "sc://127.0.0.1:1"), "Spark does not answer"),
     ):
         assert refusal in told(file, "prepare", "visits", *words)

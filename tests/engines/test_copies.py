@@ -195,7 +195,7 @@ def test_postgresql_reads_a_copy_by_one_worker_and_from_its_start() -> None:
         ("max_parallel_workers_per_gather", "0"),
         ("synchronize_seqscans", "off"),
     ):
-        assert engine._found_in_order(f"SHOW {setting}") == [(value,)]
+        assert engine._fetch_in_order(f"SHOW {setting}") == [(value,)]
 
 
 @pytest.mark.parametrize("name", DIALECTS)

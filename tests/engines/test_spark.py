@@ -225,7 +225,7 @@ def test_a_spark_that_brings_back_old_meanings_is_refused(name: str) -> None:
     cluster = local().sparkContext._jsc.sc().conf()
     cluster.set(name, "true")
     try:
-        with pytest.raises(InvalidValue, match=rf"by {name}; unset it where"):
+        with pytest.raises(InvalidValue, match=rf"The setting {name} gives statements"):
             Spark(local())
     finally:
         cluster.remove(name)

@@ -129,7 +129,7 @@ def test_a_token_goes_to_connect_and_stands_in_no_file() -> None:
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ({"address": "thrift://host"}, "sc://host:15002, of Connect, or a master"),
+        ({"address": "thrift://host"}, "sc://host:15002 for Spark Connect, or the"),
         ({"address": "sc://host/;token=hunter2"}, "A token must not be written in this file"),
         ({"address": "spark://host:7077", "password": "env:T"}, "the token of Spark Connect"),
         ({"address": "sc://host", "password": "hunter2"}, "is named and not written"),
