@@ -24,7 +24,7 @@ from scipy.stats import rankdata
 from serving import ALL, BUDGET, ROWS, make_project
 
 from tacit.ledger.ledger import wall_clock
-from tacit.session.project import beside
+from tacit.session.project import project_and_ledger
 from tacit.store.tokens import AccessToken, Tokens
 
 WORST = int(os.environ.get("TACIT_TIMING_WORST", "10000"))
@@ -78,7 +78,7 @@ class Side:
                 return taken
             assert status in {423, 500}, f"{sql} is no question: status {status}"
             self.missed += 1
-            with beside(self._file, {}) as (_, home):
+            with project_and_ledger(self._file, {}) as (_, home):
                 if home.ledger.status("patients").locked:
                     home.ledger.look("patients", by="olga")
         raise TimeoutError(f"{PATIENT} answers in turn missed a deadline of {DEADLINE} s.")
@@ -102,7 +102,7 @@ def sides(place: Path, settings: str) -> Iterator[list[Side]]:
         for name, rows in {"D": ROWS, "more": ROWS + HEAVY}.items():
             more = f"[server]\nprocesses = 1\nrequests_per_minute = 10000000\n{settings}"
             file = make_project(place / name, rows, more, changed=LARGE)
-            with beside(file, {}) as (_, home):
+            with project_and_ledger(file, {}) as (_, home):
                 allowed = AccessToken("ann", "analyst", ALL.text, wall_clock() + 10**9)
                 token = Tokens(home.store).issue(allowed)
             servers.append((Command(file, place / "logs", {}), token, file))

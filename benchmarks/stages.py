@@ -14,7 +14,7 @@ from tacit.ledger.ledger import Ledger
 from tacit.query.worker import Worker
 from tacit.session import ask as path
 from tacit.session import session as door
-from tacit.session.project import served
+from tacit.session.project import open_for_serving
 from tacit.session.session import Session
 
 TIMES, WARM = 60, 10
@@ -25,7 +25,7 @@ STAGES: tuple[tuple[object, str, str], ...] = (
     (Ledger, "reserve", "charge it, to the disk"),
     (Worker, "run", "have it answered by a child"),
     (path, "decode", "read the answer"),
-    (path, "standing_of", "tell where the budget stands"),
+    (path, "budget_summary", "tell where the budget stands"),
 )
 KEPT = "store it, to the disk, and look at the budget"
 
@@ -50,7 +50,7 @@ def timed(where: Any, name: str, taken: list[float]) -> Iterator[None]:
 
 def stages(file: Path) -> dict[str, float]:
     """The usual milliseconds of each stage of a new question, asked by one who is alone."""
-    curator, _ = served(file, KEY)
+    curator, _ = open_for_serving(file, KEY)
     session, taken = (
         Session(curator.asked_by("eve")),
         {label: list[float]() for *_, label in STAGES},

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
-PLACE = "tacit.session.served_copies:_made"
+PLACE = "tacit.session.served_copies:_day_made"
 CAUGHT_BY = (
     "tests/edges/test_whose_copy.py::"
     "test_a_folder_that_is_copied_has_copies_of_the_day_on_which_they_were_made[True]"

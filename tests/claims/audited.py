@@ -10,7 +10,7 @@ from tacit.client.session import connect
 from tacit.ledger.ledger import wall_clock
 from tacit.numeric.entropy import SystemEntropy
 from tacit.server.token_policy import TokenScope
-from tacit.session.project import apply_project, beside
+from tacit.session.project import apply_project, project_and_ledger
 from tacit.store.tokens import AccessToken, Tokens
 
 HOUR = 3_600_000
@@ -51,7 +51,7 @@ def audit_server(folder: Path, people: int, epsilon: int, confidence: float) -> 
     file = folder / "tacit.toml"
     file.write_text(PROJECT.format(epsilon=epsilon, **canaries.keys))
     apply_project(file, by="olga")
-    with beside(file) as (_, home):
+    with project_and_ledger(file) as (_, home):
         analyst = AccessToken("ann", "analyst", TokenScope().text, wall_clock() + HOUR)
         token = Tokens(home.store).issue(analyst)
     server = Instance(file, folder / "log", environment={})

@@ -48,7 +48,7 @@ def test_of_two_sessions_that_draw_at_once_both_have_one_salt(tmp_path: Path) ->
 
 def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("")
-    with pytest.raises(StoreFailed, match="neither made nor used as a folder"):
+    with pytest.raises(StoreFailed, match="cannot be created or used as a folder"):
         LedgerFolder.at(tmp_path / "home")
 
 

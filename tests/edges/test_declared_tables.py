@@ -229,11 +229,11 @@ def test_whose_a_row_is_does_not_change_once_it_was_charged(folder: Path) -> Non
     apply_project(file, by="olga")
     spend(file, "patients_rows", "1")
     file.write_text(by_home)
-    with pytest.raises(InvalidValue, match="The answers before protect another unit"):
+    with pytest.raises(InvalidValue, match="The earlier answers protect another unit"):
         apply_project(file, by="olga")
     twice = by_home.partition("[datasets")[2].replace("patients_rows", "again")
     file.write_text(people("patients") + "[datasets" + twice)
-    with pytest.raises(InvalidValue, match="say in two ways whose a row is"):
+    with pytest.raises(InvalidValue, match="their units are declared differently"):
         apply_project(file, by="olga")
 
 
@@ -291,7 +291,7 @@ def test_a_prepared_copy_and_a_public_table_are_no_second_way(folder: Path) -> N
         '\n[public.all]\nengine = "of_patients"\ntable = "seen"\nepoch = "1"\n'
         'columns.person = "text"\n'
     )
-    with pytest.raises(InvalidValue, match="declared to be about nobody"):
+    with pytest.raises(InvalidValue, match="declared as a public table"):
         apply_project(write(folder, people("patients"), public), by="olga")
 
 

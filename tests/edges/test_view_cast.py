@@ -22,7 +22,7 @@ import tacit
 from tacit.engines.postgres_role import reader_of
 from tacit.errors import InvalidValue, TacitError
 from tacit.session.prepare import Owner
-from tacit.session.project import apply_project, curator_of, open_project, served
+from tacit.session.project import apply_project, curator_of, open_for_serving, open_project
 
 RAW = "CREATE TABLE raw AS SELECT n AS person, CAST(n % 50 AS VARCHAR(9)) AS txt FROM "
 BAD = "INSERT INTO raw VALUES (5000, 'n/a')"
@@ -113,7 +113,7 @@ def opened(clinic: Clinic, how: str) -> Iterator[tacit.Session]:
         with open_project(clinic.file, principal="olga") as session:
             yield session
     else:
-        curator, _ = served(clinic.file, {})
+        curator, _ = open_for_serving(clinic.file, {})
         try:
             yield tacit.Session(curator)
         finally:
@@ -174,8 +174,10 @@ def test_a_served_view_answers_from_its_copy_and_fails_before_its_owner_alone(
             tmp_path / f"mended {extra}", kind, cluster, extra=extra, cast=TOTAL[kind]
         )
         if kind == "postgres":
-            with pytest.raises(InvalidValue, match="'t' has no validated copy, and is served"):
-                served(mended.file, {})
+            with pytest.raises(
+                InvalidValue, match="'t' has no validated copy. A server needs a copy"
+            ):
+                open_for_serving(mended.file, {})
             mended.prepared()
         seen.append(outcome(mended, "served"))
     told = f"{seen[0]} without the person, {seen[1]} with them"
@@ -185,7 +187,7 @@ def test_a_served_view_answers_from_its_copy_and_fails_before_its_owner_alone(
         failing.prepared()
     assert "copy =" not in failing.file.read_text()
     with pytest.raises(InvalidValue):
-        served(failing.file, {})
+        open_for_serving(failing.file, {})
 
 
 def test_a_view_that_is_declared_in_place_is_refused(
@@ -198,7 +200,7 @@ def test_a_view_that_is_declared_in_place_is_refused(
     clinic.file.write_text(said.replace("max_rows = 1", "max_rows = 1\nin_place = true"))
     apply_project(clinic.file, by="olga")
     with pytest.raises(InvalidValue, match="not a base table"):
-        served(clinic.file, {})
+        open_for_serving(clinic.file, {})
 
 
 @pytest.mark.parametrize("kind", ["duckdb", "postgres"])
@@ -209,9 +211,9 @@ def test_a_view_is_not_served_in_place(
     said = clinic.file.read_text()
     clinic.file.write_text(said.replace("max_rows = 1", "max_rows = 1\nin_place = true"))
     apply_project(clinic.file, by="olga")
-    with pytest.raises(InvalidValue, match=r"view.*, and is not served in place"):
-        served(clinic.file, {})
-    with pytest.raises(InvalidValue, match=r"view.*, and is not served in place"):
+    with pytest.raises(InvalidValue, match=r"view.*is not served in place"):
+        open_for_serving(clinic.file, {})
+    with pytest.raises(InvalidValue, match=r"view.*is not served in place"):
         curator_of(clinic.file, "olga", {})
 
 

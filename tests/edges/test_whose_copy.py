@@ -19,8 +19,8 @@ from prepared import FILE, QUESTION, TEXT, done, edit, integers, part_of, told
 
 from tacit.session.curator import fresh_mark, mark_of
 from tacit.session.engines import read_project
-from tacit.session.prepare import Owner, preparation, to_copy
-from tacit.session.project import open_project, served
+from tacit.session.prepare import Owner, copy_plan, preparation
+from tacit.session.project import open_for_serving, open_project
 
 ROWS = (
     "CREATE TABLE visits AS SELECT CAST(n AS BIGINT) AS id, 'p' || n % 300 AS person, "
@@ -129,12 +129,12 @@ def test_files_of_copies_are_their_owners_and_gone_when_they_are_old(
 
 def test_a_server_reads_the_copy_and_not_the_table(tmp_path: Path, database: Path) -> None:
     file = project(tmp_path / "one", database)
-    curator, _ = served(file, {})
+    curator, _ = open_for_serving(file, {})
     curator.close()
     with duckdb.connect(str(database)) as owner:
         owner.execute("DELETE FROM visits")
     assert counted(file) == 0  # a session of one's own reads the table
-    curator, _ = served(file, {})
+    curator, _ = open_for_serving(file, {})
     try:
         copy = curator.catalog.dataset("visits").copy
         assert copy is not None
@@ -160,7 +160,7 @@ def test_a_copy_of_an_epoch_that_goes_on_is_made_anew_each_day(
             owner.execute(
                 "INSERT INTO visits SELECT max(id) + 1, 'new', 'north', 1 FROM visits"
             )
-        curator, _ = served(file, {})
+        curator, _ = open_for_serving(file, {})
         try:
             copy = curator.catalog.dataset("visits").copy
             assert copy is not None
@@ -194,7 +194,7 @@ def test_a_folder_that_is_copied_has_copies_of_the_day_on_which_they_were_made(
     file = project(tmp_path / "one", database)
     edit(file, '"2026-W46"', f'"{today.year}"')
     done(file, "apply", "--yes")
-    served(file, {})[0].close()
+    open_for_serving(file, {})[0].close()
     [copy] = (file.parent / ".tacit/copies").glob("*.duckdb")
     dated(copy, f"made: {today - timedelta(days=7)}" if known else None)
     os.utime(copy, (0, 0))
@@ -207,7 +207,7 @@ def test_a_folder_that_is_copied_has_copies_of_the_day_on_which_they_were_made(
     (other / ".tacit").chmod(0o700)
     [copy] = (other / ".tacit/copies").glob("*.duckdb")
     assert date.fromtimestamp(copy.stat().st_mtime) == today  # noqa: DTZ012 - as above
-    curator, _ = served(other / "tacit.toml", {})
+    curator, _ = open_for_serving(other / "tacit.toml", {})
     try:
         found = curator.catalog.dataset("visits").copy
         assert found is not None
@@ -232,7 +232,7 @@ def rows_of(file: Path, tables: tuple[tuple[str, ...], ...]) -> int:
 def leave(file: Path) -> set[str]:
     """Make a copy that the project file never speaks of, as a process that is killed does."""
     owner, found = Owner(file), read_project(file)
-    copied = to_copy(found, "visits", "main")
+    copied = copy_plan(found, "visits", "main")
     place = copied.place.anew(date(2026, 11, 16), fresh_mark(12))
     copied = replace(copied, place=place)
     salt = owner._salt(found, "visits")

@@ -14,7 +14,7 @@ from conftest import Bar, given_seconds
 
 from tacit.cli.main import main
 from tacit.core.loss import Loss
-from tacit.session.project import beside
+from tacit.session.project import project_and_ledger
 
 ROOT = Path(__file__).parents[2]
 COUNT = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
@@ -42,7 +42,7 @@ def file(made: Path) -> Path:
 def test_a_demo_ends_with_a_first_answer_and_says_what_is_next(made: Path) -> None:
     shown = (made / "shown").read_text()
     for words in (
-        "misses by at most",
+        "margin of error (95%)",
         "Bern",
         "Graz",
         "By itself, this release about patients",
@@ -55,7 +55,7 @@ def test_a_demo_ends_with_a_first_answer_and_says_what_is_next(made: Path) -> No
 
 def test_a_question_is_quoted_asked_and_free_again(file: Path) -> None:
     quoted = tacit("ask", COUNT, "--epsilon", "0.1", "--quote", "--project", file)
-    assert quoted.output.startswith("column  misses by at most")
+    assert quoted.output.startswith("column  margin of error (95%)")
     first = tacit("ask", COUNT, "--epsilon", "0.1", "--project", file)
     assert "This answer cost ρ = " in first.output
     again = tacit("ask", COUNT, "--epsilon", "0.1", "--project", file)
@@ -64,7 +64,7 @@ def test_a_question_is_quoted_asked_and_free_again(file: Path) -> None:
 
 
 def test_whoever_has_a_quota_is_told_how_many_questions_fit_into_it(file: Path) -> None:
-    with beside(file) as (_, home):
+    with project_and_ledger(file) as (_, home):
         home.ledger.set_quota("patients", "ann", Loss.zcdp("0.0025"), by="olga")
 
     def shown(*words: object) -> str:

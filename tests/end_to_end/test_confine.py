@@ -24,8 +24,8 @@ from tacit.engines.registry import DUCKDB_SPEC, POSTGRES_SPEC
 from tacit.project.engines import EngineAddress, SecretPlace
 from tacit.query import worker_sandbox as confining
 from tacit.query.worker_sandbox import KNOWN_CALLS, Confinement, confine, filter_program
-from tacit.session.project import served
-from tacit.session.workers import PASSWORD, confined
+from tacit.session.project import open_for_serving
+from tacit.session.workers import PASSWORD, confinement_of
 
 pytestmark = [
     pytest.mark.skipif(
@@ -235,7 +235,7 @@ def worker_of_a_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int
     file = make_project(
         tmp_path_factory.mktemp("confined"), more="[server]\nprocesses = 1\nseconds = 60\n"
     )
-    curator, _ = served(file, SECRETS)
+    curator, _ = open_for_serving(file, SECRETS)
     (worker,) = curator.pools["warehouse"]._workers
     assert worker._child is not None
     yield worker._child[0].pid or 0
@@ -253,11 +253,13 @@ def test_a_worker_is_given_its_own_engines_credentials_alone() -> None:
     around = SECRETS | {"PGPASSWORD": "default", "PGSSLMODE": "verify-full", "KEY": "engine's"}
     place = SecretPlace("env", ("KEY",))
     address = EngineAddress("w", "postgres", "postgresql://t@h/d", place)
-    told, within = confined(address, POSTGRES_SPEC, around)
+    told, within = confinement_of(address, POSTGRES_SPEC, around)
     assert within.environment == {"PGSSLMODE": "verify-full", PASSWORD: "engine's"}
     assert told.password == SecretPlace("env", (PASSWORD,))
     assert "engine's" not in repr(within)
-    plain, within = confined(EngineAddress("w", "duckdb", "d.duckdb"), DUCKDB_SPEC, around)
+    plain, within = confinement_of(
+        EngineAddress("w", "duckdb", "d.duckdb"), DUCKDB_SPEC, around
+    )
     assert (dict(within.environment), within.network) == ({}, False)
     assert plain.password is None
 

@@ -17,8 +17,8 @@ from tacit.engines.postgres_role import reader
 from tacit.errors import InvalidValue, MissingExtra
 from tacit.project.document import ProjectText
 from tacit.project.engines import SecretPlace
-from tacit.session.engines import project_of, revealed
-from tacit.session.project import apply_project, open_project, served
+from tacit.session.engines import project_of, secret_of
+from tacit.session.project import apply_project, open_for_serving, open_project
 from tacit.session.session import Session
 
 SECRET = "hunter2/@: ü"  # noqa: S105 - nobody has it
@@ -123,7 +123,7 @@ def test_a_worker_is_given_the_password_by_the_server_that_looks_it_up(
     file.write_text("[server]\nprocesses = 1\n" + said(address, place))
     memory.set_password("clinic", "tacit", SECRET)
     apply_project(file, by="olga", environment={"CLINIC": SECRET})
-    curator, _ = served(file, {"CLINIC": SECRET, "TACIT_UNUSED": "x"})
+    curator, _ = open_for_serving(file, {"CLINIC": SECRET, "TACIT_UNUSED": "x"})
     try:
         with Session(curator) as session:
             session.sql("SELECT COUNT(*) AS n FROM visits").ask(epsilon=1)
@@ -134,18 +134,18 @@ def test_a_worker_is_given_the_password_by_the_server_that_looks_it_up(
 
 def test_what_the_keyring_does_not_hold_is_told_with_the_next_step(memory: Memory) -> None:
     with pytest.raises(InvalidValue, match="keyring set 'clinic' 'tacit'"):
-        revealed(KEPT, "live", {})
+        secret_of(KEPT, "live", {})
     memory.set_password("clinic", "another", SECRET)
-    with pytest.raises(InvalidValue, match="it holds nothing"):
-        revealed(KEPT, "live", {})
+    with pytest.raises(InvalidValue, match="keyring does not have it"):
+        secret_of(KEPT, "live", {})
     memory.set_password("clinic", "tacit", SECRET)
-    assert revealed(KEPT, "live", {}) == SECRET
+    assert secret_of(KEPT, "live", {}) == SECRET
 
 
 def test_a_locked_keyring_is_told_of_without_its_words(memory: Memory) -> None:
     memory.locked = True
-    with pytest.raises(InvalidValue, match="unlock it, or name a variable") as told:
-        revealed(KEPT, "live", {})
+    with pytest.raises(InvalidValue, match="Unlock it, or name a variable") as told:
+        secret_of(KEPT, "live", {})
     assert told.value.__cause__ is None
     assert told.value.__context__ is None
 
@@ -155,4 +155,4 @@ def test_without_the_keyring_the_command_that_installs_it_is_told(
 ) -> None:
     monkeypatch.setitem(tacit.extras.EXTRAS, "keyring", "a_library_that_nobody_installs")
     with pytest.raises(MissingExtra, match=r'pip install "tacit\[keyring\]"'):
-        revealed(KEPT, "live", {})
+        secret_of(KEPT, "live", {})

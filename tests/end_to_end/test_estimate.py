@@ -167,8 +167,11 @@ def test_an_estimate_is_charged_even_where_it_is_not_written(file: Path) -> None
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [
-        (("visits.well", "--estimate", "bounds", *PAID), "is boolean: keys are estimated of"),
-        (("visits.pay", "--estimate", "keys", *PAID), "bounds of numbers and days"),
+        (
+            ("visits.well", "--estimate", "bounds", *PAID),
+            "has the kind boolean. Keys can be estimated for",
+        ),
+        (("visits.pay", "--estimate", "keys", *PAID), "bounds for numbers and days"),
         (("visits.room", "0..9", "--estimate", "bounds", *PAID), "An estimate needs --epsilon"),
         (("visits.room", "--estimate", "bounds"), "An estimate needs --epsilon"),
         (("visits.room",), "--estimate bounds --epsilon 0.2"),

@@ -255,7 +255,7 @@ def test_no_plugin_takes_the_place_of_an_engine_of_tacits_own(tmp_path: Path) ->
 def test_a_server_does_not_read_files_of_a_plugin_in_place(tmp_path: Path) -> None:
     file = project(tmp_path, '"tacit-toy-engine" = "1.0"')
     apply_project(file, by="olga")
-    with pytest.raises(CopyMissing, match="none can be made in an engine of kind lines"):
+    with pytest.raises(CopyMissing, match="no copy can be made in an engine of kind lines"):
         open_project(file, tell=lambda _: None)
     text = file.read_text().replace("max_rows = 2", "max_rows = 2\nin_place = true")
     file.write_text(text)
@@ -264,7 +264,7 @@ def test_a_server_does_not_read_files_of_a_plugin_in_place(tmp_path: Path) -> No
 
 
 def test_an_object_that_is_no_engine_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidValue, match="object is no engine: it has no dialect, run"):
+    with pytest.raises(InvalidValue, match="object is not an engine: it lacks dialect, run"):
         tacit.open(
             engine=object(),  # type: ignore[arg-type]
             table="visits",

@@ -193,7 +193,7 @@ def test_tables_of_one_row_each_and_linked_ones_are_copied(file: Path) -> None:
 def test_on_spark_a_copy_is_one_table_of_a_database(file: Path) -> None:
     edit(file, 'kind = "duckdb"\npath = "clinic.duckdb"', 'kind = "spark"\naddress = "sc://h"')
     for words, refusal in (
-        (("--where", "copies.duckdb"), "by --where: copies, a database of its catalogue"),
+        (("--where", "copies.duckdb"), "with --where: copies, a database of its catalogue"),
         (("--where", "copies", "--parts", "3"), "whose buckets are its parts"),
         (("--where", "copies", "--by", "sc://h/;token=hunter2"), "A token must not be written"),
         (("--where", "copies", "--by", "sc://127.0.0.1:1"), "Spark does not answer"),

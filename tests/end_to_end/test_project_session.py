@@ -16,7 +16,7 @@ from tacit.ledger.declarations import AnyDeclaration
 from tacit.ledger.ledger import Ledger
 from tacit.session.ask import ask
 from tacit.session.curator import Curator, LedgerFolder
-from tacit.session.engines import opened, read_project
+from tacit.session.engines import open_engine, read_project
 from tacit.session.project import apply_project, open_project
 from tacit.sql.parser import parse
 
@@ -98,7 +98,7 @@ def held(file: Path) -> Ledger:
 
 
 def test_a_project_opens_only_when_an_owner_has_applied_it(file: Path) -> None:
-    with pytest.raises(InvalidValue, match="differs from what the ledger holds") as told:
+    with pytest.raises(InvalidValue, match="differs from the ledger") as told:
         open_project(file)
     assert "patients: open a budget of ε = 3, δ = 0.000001" in str(told.value)
     assert DECLARED in str(told.value)
@@ -148,7 +148,9 @@ def test_a_session_that_looks_at_the_file_alone_would_take_any_bound(file: Path)
     with pytest.raises(InvalidValue, match="differs"):
         open_project(file)
     project = read_project(file)
-    engines = {each.name: opened(each, ["regions"], file.parent) for each in project.engines}
+    engines = {
+        each.name: open_engine(each, ["regions"], file.parent) for each in project.engines
+    }
     home = LedgerFolder.at(file.parent / ".tacit").under(AnyDeclaration())
     lying = Curator(project.catalog, engines, home, "ann")
     answer = ask(
@@ -161,12 +163,12 @@ def test_a_session_that_looks_at_the_file_alone_would_take_any_bound(file: Path)
 def test_a_cap_is_not_lowered_and_who_is_protected_stays(file: Path) -> None:
     apply_project(file, by="olga")
     edit(file, "epsilon = 3", "epsilon = 2")
-    with pytest.raises(InvalidValue, match="a cap is raised, and never lowered"):
+    with pytest.raises(InvalidValue, match="A cap can be raised, and never lowered"):
         apply_project(file, by="olga")
     edit(file, "epsilon = 2", "epsilon = 3")
     edit(file, 'unit = "person"\nowners', 'unit = "household"\nowners')
     with pytest.raises(
-        InvalidValue, match="another unit, measure or delta, which never change"
+        InvalidValue, match="another unit, measure or delta, and these never change"
     ):
         apply_project(file, by="olga")
 
@@ -233,10 +235,10 @@ def test_a_password_comes_from_the_environment_and_is_never_told(
         private = type(catalog)(catalog.populations, catalog.datasets)
         for statement in reader(role, private):
             owner.execute(statement.encode())
-    with pytest.raises(InvalidValue, match="wants the variable CLINIC, which is not set"):
+    with pytest.raises(InvalidValue, match="needs the variable CLINIC, which is not set"):
         apply_project(file, by="olga", environment={})
     apply_project(file, by="olga", environment={"CLINIC": "hunter2/@:"})
-    with pytest.raises(InvalidValue, match="wants the variable CLINIC, which is not set"):
+    with pytest.raises(InvalidValue, match="needs the variable CLINIC, which is not set"):
         open_project(file, environment={})
     with open_project(file, environment={"CLINIC": "hunter2/@:"}) as session:
         assert session.sql(JOINED).ask(epsilon=1)["city"].values == ("Bern", "Ulm")

@@ -156,7 +156,7 @@ def test_an_address_is_named_and_not_written(
     )
     go = ("publish", "run", "--schema", "reports", "--today", "2026-01-20", "--database")
     assert "must be in an environment variable" in tacit(*go, address)
-    assert "wants the variable REPORTS, which is not set" in tacit(*go, "env:REPORTS")
+    assert "needs the variable REPORTS, which is not set" in tacit(*go, "env:REPORTS")
     monkeypatch.setenv("REPORTS", address)
     assert tacit(*go, "env:REPORTS").count("released") == 2
     assert len(reader.execute(READ).fetchall()) == 8

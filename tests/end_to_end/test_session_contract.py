@@ -265,8 +265,12 @@ REFUSED: list[tuple[type[TacitError], Callable[[Door], object], str]] = [
     (UnknownName, lambda door: door.sql("SELECT COUNT(*) FROM staff"), "no dataset 'staff'"),
     (MissingBound, lambda door: door.sql("SELECT SUM(other) FROM visits").quote(), "no bounds"),
     (MissingBound, lambda d: d.sql("SELECT SUM(other) FROM visits").ask(rho=1), "no bounds"),
-    (InvalidValue, lambda door: door.sql(WARDS).ask(), "Say how much to spend"),
-    (InvalidValue, lambda door: door.sql(WARDS).ask(epsilon=0), "A question costs something"),
+    (InvalidValue, lambda door: door.sql(WARDS).ask(), "Give the amount to spend"),
+    (
+        InvalidValue,
+        lambda door: door.sql(WARDS).ask(epsilon=0),
+        "A question must cost more than 0",
+    ),
     (
         InvalidValue,
         lambda door: door.sql(JOINED).ask(epsilon=1),

@@ -190,7 +190,7 @@ def test_a_connection_that_is_not_locked_reads_them_all(file: Path) -> None:
 @pytest.mark.parametrize("name", ["none.parquet", "visits.csv", "none.duckdb", "*.parquet"])
 def test_what_is_no_table_is_refused(opens: Opens, file: Path, name: str) -> None:
     with pytest.raises(
-        InvalidValue, match=r"A source is|not a Parquet file|not a DuckDB database"
+        InvalidValue, match=r"A source must be|not a Parquet file|not a DuckDB database"
     ):
         opens(file.parent / name)
     with pytest.raises(InvalidValue, match="DuckDB cannot read a dict object as a table"):
@@ -208,7 +208,7 @@ def test_a_duckdb_database_is_only_read(opens: Opens, tmp_path: Path) -> None:
     written = session._curator.engines["here"]._connection
     assert not reads(written, "DROP TABLE held.ward.visits")
     assert opens(place, table="ward.visits").sql(TEXT).ask(epsilon=2)["n"].values[0] > 500
-    with pytest.raises(InvalidValue, match="Say which table"):
+    with pytest.raises(InvalidValue, match="Name a table"):
         opens(place, table=None)
     with pytest.raises(InvalidValue, match=r"There is no table 'ward\.nobody' here"):
         opens(place, table="ward.nobody")
@@ -297,5 +297,8 @@ def test_tables_that_are_not_as_declared_open_no_session(
 
 def test_a_table_needs_an_engine_that_is_there(beside: Callable[[str], Curator]) -> None:
     curator = beside("1")
-    with pytest.raises(UnknownName, match="'visits' lives in 'here', and the engines here are"):
+    with pytest.raises(
+        UnknownName,
+        match="'visits' is stored in 'here', which is not an engine of this session",
+    ):
         Curator(curator.catalog, {}, curator.home, "ann")

@@ -14,7 +14,7 @@ from tacit.cli.main import main
 from tacit.engines.prepare import Preparation
 from tacit.errors import InvalidValue, TacitError
 from tacit.session.engines import read_project
-from tacit.session.project import beside, open_project
+from tacit.session.project import open_project, project_and_ledger
 
 ROWS = (
     "CREATE TABLE stays USING parquet AS SELECT CONCAT('p', id) AS person, "
@@ -64,7 +64,7 @@ def named(file: Path) -> set[str]:
 
 def locked(file: Path) -> int:
     """How many populations wait for an owner, who has to look at a failure."""
-    with beside(file) as (_, home):
+    with project_and_ledger(file) as (_, home):
         return int(home.ledger.status("people").locked)
 
 

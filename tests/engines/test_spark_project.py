@@ -15,7 +15,7 @@ from tacit.plan.bounding import bound
 from tacit.project.document import Fault, TomlEntry
 from tacit.project.engines import engine_of
 from tacit.session.curator import Curator
-from tacit.session.engines import addressed, read_project
+from tacit.session.engines import address_with_secret, read_project
 from tacit.session.project import open_project
 from tacit.sql.parser import parse
 
@@ -121,9 +121,12 @@ def test_a_spark_that_does_not_answer_is_told_of_at_once(tmp_path: Path) -> None
 def test_a_token_goes_to_connect_and_stands_in_no_file() -> None:
     said = {"kind": "spark", "address": "sc://host:1/;user_id=t", "password": "env:TOKEN"}
     address, rule = engine_of(TomlEntry(said, ("engines", "lake")), address_rule, NO_PLUGINS)
-    assert addressed(address, rule, {"TOKEN": "a b"}) == "sc://host:1/;user_id=t;token=a%20b"
-    with pytest.raises(InvalidValue, match="wants the variable TOKEN"):
-        addressed(address, rule, {})
+    assert (
+        address_with_secret(address, rule, {"TOKEN": "a b"})
+        == "sc://host:1/;user_id=t;token=a%20b"
+    )
+    with pytest.raises(InvalidValue, match="needs the variable TOKEN"):
+        address_with_secret(address, rule, {})
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from tacit.ledger.ledger import wall_clock
 from tacit.server import app
 from tacit.server.refusal import Refusal, refusal_of
 from tacit.server.routes import questions
-from tacit.session.project import beside
+from tacit.session.project import project_and_ledger
 from tacit.store.tokens import AccessToken, Tokens
 
 REQUESTS = int(os.environ.get("TACIT_HTTP_REQUESTS", "200"))
@@ -96,7 +96,7 @@ def sides_of(tmp_path: Path) -> Iterator[Callable[[Callable[[Path], Seed]], list
                 changed = {BUDGET: 'rho = 1, conversion_delta = "1e-6"'}
                 file = make_project(tmp_path / f"{place}", rows, SETTINGS, changed=changed)
                 tokens = {"nobody": "tacit_nobody"}
-                with beside(file, {}) as (_, home):
+                with project_and_ledger(file, {}) as (_, home):
                     for who, role in ROLES.items():
                         allowed = AccessToken(who, role, ALL.text, wall_clock() + 10**8)
                         tokens[who] = Tokens(home.store).issue(allowed)

@@ -21,7 +21,7 @@ from tacit.errors import InvalidValue
 from tacit.query.worker import PREFIX, Scratch, sweep
 from tacit.server.app import make_app, watched_app
 from tacit.server.token_policy import Role
-from tacit.session.project import served
+from tacit.session.project import open_for_serving
 
 DEADLINE = 2.0
 NEW = count()
@@ -36,7 +36,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(file: Path) -> Iterator[Server]:
-    curator, serving = served(file, {})
+    curator, serving = open_for_serving(file, {})
     log: list[str] = []
     with running(watched_app(make_app(curator, serving), log.append)) as address:
         yield Server(address, curator, log)
@@ -216,7 +216,7 @@ def test_a_child_that_cannot_start_stops_the_server_before_anything_is_charged(
     with TemporaryDirectory(prefix="tacit-short-") as place:
         monkeypatch.setattr("tempfile.tempdir", place)
         with pytest.raises(InvalidValue, match="does not start in a process of 64 megabytes"):
-            served(file, {})
+            open_for_serving(file, {})
         assert list(Path(place).glob(f"{PREFIX}*")) == []
 
 
@@ -227,5 +227,5 @@ def test_a_folder_whose_name_is_too_long_for_a_socket_is_told_of(
     folder = tmp_path / (76 * "x")
     folder.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(folder))
-    with pytest.raises(InvalidValue, match="set TMPDIR to a shorter one"):
-        served(file, {})
+    with pytest.raises(InvalidValue, match="Set TMPDIR to a folder with a shorter name"):
+        open_for_serving(file, {})

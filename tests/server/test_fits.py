@@ -15,7 +15,7 @@ from tacit.ml.registry import MODELS, check_settings
 from tacit.server.app import make_app, watched_app
 from tacit.server.token_policy import Role
 from tacit.session.curator import Curator
-from tacit.session.project import served
+from tacit.session.project import open_for_serving
 
 LOADING = 300
 """Seconds for a reply: the first fit of a process loads scikit-learn."""
@@ -33,7 +33,7 @@ LINE = {
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server whose paid requests run in one child process."""
     file = make_project(tmp_path_factory.mktemp("fits"), more="[server]\nprocesses = 1\n")
-    curator, serving = served(file, {})
+    curator, serving = open_for_serving(file, {})
     log: list[str] = []
     with running(watched_app(make_app(curator, serving), log.append)) as address:
         yield Server(address, curator, log)

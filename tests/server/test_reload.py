@@ -20,7 +20,7 @@ from tacit.server.current_curator import stays
 from tacit.server.token_policy import Role
 from tacit.session.engines import read_project
 from tacit.session.prepare import Owner
-from tacit.session.project import Reloading, apply_project, served
+from tacit.session.project import Reloader, apply_project, open_for_serving
 
 SUM = "SELECT SUM(cost) AS s FROM visits"
 STAFF = "SELECT COUNT(*) AS n FROM shifts"
@@ -30,8 +30,8 @@ BOUNDS = "bounds = [0, 100]"
 @contextmanager
 def reloading(file: Path, *, follows: bool = True) -> Iterator[Server]:
     """A server over ``file`` with child processes, which follows declarations, or does not."""
-    curator, _ = served(file, {})
-    reload = Reloading(file, {}) if follows else stays
+    curator, _ = open_for_serving(file, {})
+    reload = Reloader(file, {}) if follows else stays
     log: list[str] = []
     app = make_app(curator, Serving(requests_per_minute=10**6), reload=reload)
     with running(watched_app(app, log.append)) as address:
@@ -106,7 +106,9 @@ def test_a_file_that_differs_stops_its_population_and_no_other(file: Path) -> No
 
         def told() -> bool:
             reply = server.ask(ann, SUM, key=str(next(keys)))
-            return "tacit.toml on this server says" in reply.text and reply.status_code == 409
+            return (
+                "On this server, tacit.toml declares" in reply.text and reply.status_code == 409
+            )
 
         assert comes(told)
         assert server.ask(ann, STAFF).status_code == 200
@@ -123,7 +125,9 @@ def test_a_file_that_cannot_be_read_stops_what_was_declared_anew(file: Path) -> 
         file.write_text("no project")
         keys = iter(range(10**6))
         assert comes(
-            lambda: "on this server says" in server.ask(ann, SUM, key=str(next(keys))).text
+            lambda: (
+                "on this server could not be" in server.ask(ann, SUM, key=str(next(keys))).text
+            )
         )
         assert server.ask(ann, STAFF).status_code == 200
         file.write_text(text.replace(BOUNDS, "bounds = [0, 50]"))
@@ -170,7 +174,7 @@ def test_a_server_that_waits_for_a_copy_says_so_to_each_in_their_words(
 
         def told() -> bool:
             reply = server.ask(ann, COUNT, key=str(next(keys)), epsilon="0.2")
-            return "waits for its operator" in reply.text and reply.status_code == 409
+            return "must prepare its tables" in reply.text and reply.status_code == 409
 
         assert comes(told)
         refused = server.ask(ann, COUNT, key="now", epsilon="0.2").json()["error"]["message"]

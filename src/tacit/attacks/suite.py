@@ -25,7 +25,7 @@ from tacit.numeric import Number, exact
 from tacit.plan import Value
 from tacit.project import Project
 from tacit.query import price
-from tacit.session import all_opened, read_project, spec_of
+from tacit.session import open_engines, read_project, spec_of
 from tacit.sql import parse
 
 MOST_PEOPLE = 50_000
@@ -65,7 +65,7 @@ class AttackSuite:
         together: list[Game] = []
         units: set[str] = set()
         with ExitStack() as closing:
-            engines = all_opened(project, self.file.parent, closing)
+            engines = open_engines(project, self.file.parent, closing)
             for text in texts:
                 plan = parse(text, catalog)
                 quote, whole = (price(plan, catalog, part) for part in (share, loss))

@@ -9,21 +9,21 @@ from tacit.cli import options
 from tacit.core import round_loss_up
 from tacit.errors import InvalidValue
 from tacit.ledger import MEANING, AnchorFile, Book, Status
-from tacit.session import beside, missing_in
+from tacit.session import project_and_ledger, unrecorded_changes
 
 
 @click.command()
 @options.project
 def status(*, project: Path) -> None:
     """Show each population's budget: what is spent, the total, and how many questions fit."""
-    with beside(project) as (declared, home):
+    with project_and_ledger(project) as (declared, home):
         for people in declared.people:
             name = people.population.name
             if name in home.ledger.populations():
                 home.ledger.verify(name)
                 click.echo(line(home.ledger.status(name), home.ledger.book(name)))
     try:
-        differs = bool(missing_in(project))
+        differs = bool(unrecorded_changes(project))
     except InvalidValue as error:  # the budgets are shown in any case
         click.echo(str(error))
     else:
@@ -90,7 +90,7 @@ def ledger() -> None:
 def verify(*, project: Path, anchors: Path | None) -> None:
     """Verify every hash chain from its first entry."""
     anchor = AnchorFile(anchors).newest() if anchors else None
-    with beside(project) as (_, home):
+    with project_and_ledger(project) as (_, home):
         for name in home.ledger.populations():
             click.echo(str(home.ledger.verify(name, anchor)))
 
@@ -100,7 +100,7 @@ def verify(*, project: Path, anchors: Path | None) -> None:
 @click.argument("anchors", type=click.Path(path_type=Path))
 def anchor(*, project: Path, anchors: Path) -> None:
     """Append the newest hash of each chain to a file. Store it apart from the ledger."""
-    with beside(project) as (_, home):
+    with project_and_ledger(project) as (_, home):
         click.echo(AnchorFile(anchors).add(home.store).text)
 
 
@@ -114,7 +114,7 @@ def look(*, project: Path, principal: str, population: str) -> None:
     Nothing is charged about POPULATION until then. Each reviewed charge is listed by its number
     in the chain. The reason of a failure is not recorded anywhere.
     """
-    with beside(project) as (_, home):
+    with project_and_ledger(project) as (_, home):
         seen = home.ledger.look(population, by=principal)
         status = home.ledger.status(population)
     for act in seen:
@@ -134,7 +134,7 @@ def look(*, project: Path, principal: str, population: str) -> None:
 @click.argument("proposal", type=int)
 def approve(*, project: Path, principal: str, population: str, proposal: int) -> None:
     """Approve, as a second owner, a proposal of another owner."""
-    with beside(project) as (_, home):
+    with project_and_ledger(project) as (_, home):
         home.ledger.approve(population, proposal, by=principal)
     click.echo(f"{principal} approved proposal {proposal} of {population}.")
 
@@ -150,7 +150,7 @@ def approve(*, project: Path, principal: str, population: str, proposal: int) ->
 @click.argument("population")
 def freeze(*, project: Path, principal: str, population: str) -> None:
     """Stop all charges about POPULATION at once, at every server, as an owner."""
-    with beside(project) as (_, home):
+    with project_and_ledger(project) as (_, home):
         home.ledger.freeze(population, by=principal)
     click.echo(
         f"All charges about {population} are stopped. Stored answers stay free. To allow "
@@ -164,6 +164,6 @@ def freeze(*, project: Path, principal: str, population: str) -> None:
 @click.argument("population")
 def thaw(*, project: Path, principal: str, population: str) -> None:
     """Allow charges about POPULATION again, as an owner."""
-    with beside(project) as (_, home):
+    with project_and_ledger(project) as (_, home):
         home.ledger.thaw(population, by=principal)
     click.echo(f"Questions about {population} are charged and answered again.")

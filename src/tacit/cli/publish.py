@@ -15,7 +15,7 @@ from tacit.extras import load
 from tacit.plan import Span
 from tacit.project import ENVIRONMENT
 from tacit.publish import Publication, Publications, run
-from tacit.session import Session, held, open_project
+from tacit.session import Session, open_project, variable_value
 from tacit.stream import ALL, EACH, Periods, Window, expected_step_errors, policy_of
 
 SPANS = {span.value.lower(): span for span in Span}
@@ -212,4 +212,4 @@ def _address(place: str) -> str:
             "An address may contain a password, so it must be in an environment variable. For "
             "a variable REPORTS, use --database env:REPORTS."
         )
-    return held(variable, "--database", environ)
+    return variable_value(variable, "--database", environ)

@@ -12,7 +12,7 @@ from tacit.ledger import wall_clock
 from tacit.numeric import exact
 from tacit.project import Allowance
 from tacit.server import DAY_MS, Role, TokenScope, check_pass
-from tacit.session import beside
+from tacit.session import project_and_ledger
 from tacit.store import AccessToken, Tokens, hash_of
 
 
@@ -81,7 +81,7 @@ def issue(  # noqa: PLR0913 - one for each option
     """Issue a token for WHO. It is printed once; only its hash is stored."""
     allowance = None if most is None else Allowance(epsilon=exact(most))
     scope, until = TokenScope(datasets or None, allowance), wall_clock() + days * DAY_MS
-    with beside(project) as (declared, home):
+    with project_and_ledger(project) as (declared, home):
         allowed = AccessToken(who, role, scope.text, until)
         check_pass(allowed, declared.catalog, home.ledger)
         click.echo(Tokens(home.store).issue(allowed))
@@ -91,7 +91,7 @@ def issue(  # noqa: PLR0913 - one for each option
 @options.project
 def list_tokens(*, project: Path) -> None:
     """Show the valid tokens by their ids. An id cannot be used as a token."""
-    with beside(project) as (_, home):
+    with project_and_ledger(project) as (_, home):
         for hash_, allowed in Tokens(home.store).all(wall_clock()).items():
             scope = ", ".join(TokenScope.of(allowed.scope).datasets or ("all datasets",))
             until = datetime.fromtimestamp(allowed.expires / 1000, UTC).date()
@@ -106,7 +106,7 @@ def list_tokens(*, project: Path) -> None:
 def revoke(*, which: str, project: Path) -> None:
     """Revoke a token, given by its id or by the token itself."""
     hash_ = bytes.fromhex(which) if ID.fullmatch(which) else hash_of(which)
-    with beside(project) as (_, home):
+    with project_and_ledger(project) as (_, home):
         tokens = Tokens(home.store)
         known = hash_ in tokens.all(wall_clock())
         tokens.revoke_hash(hash_)

@@ -20,7 +20,14 @@ from tacit.engines.registry import (
 )
 from tacit.errors import InvalidValue, TacitError
 from tacit.project import AddressRule, EngineAddress, Fault, TomlEntry, draft, engine_of
-from tacit.session import Owner, apply_project, missing_in, open_project, opened, proposed_in
+from tacit.session import (
+    Owner,
+    apply_project,
+    open_engine,
+    open_project,
+    planned_changes,
+    unrecorded_changes,
+)
 
 ENGINE = "warehouse"
 USUAL_FILE, USUAL_SERVER = DUCKDB_SPEC.kind, POSTGRES_SPEC.kind
@@ -52,7 +59,7 @@ def init(
             f"{project} already exists. Move it, or name another file by --project."
         )
     address, rule = _address(source, password)
-    engine = opened(address, [Path(source).stem], project.parent, columns=())
+    engine = open_engine(address, [Path(source).stem], project.parent, columns=())
     try:
         found = [(table, engine.columns(table)) for table in engine.tables()]
     finally:
@@ -89,7 +96,7 @@ def _address(source: str, password: str | None) -> tuple[EngineAddress, AddressR
 @click.option("--yes", is_flag=True, help="Record the changes without confirmation.")
 def apply(*, project: Path, principal: str, yes: bool) -> None:
     """Show the changes that are not yet in the ledger, and record them."""
-    missing = proposed_in(project)
+    missing = planned_changes(project)
     for change in missing:
         click.echo(str(change))
     if not missing:
@@ -107,7 +114,7 @@ def apply(*, project: Path, principal: str, yes: bool) -> None:
     waiting = {each.population for each in missing} - {each.population for each in recorded}
     if waiting:
         click.echo(f"Not recorded, because others own it: {', '.join(sorted(waiting))}.")
-    if missing_in(project):
+    if unrecorded_changes(project):
         return  # other owners have not acted yet
     try:
         open_project(project, principal=principal).close()

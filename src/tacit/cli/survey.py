@@ -13,7 +13,7 @@ from tacit.extras import later, load
 from tacit.numeric import exact, plain
 from tacit.project import FILE
 from tacit.render import text
-from tacit.session import FOLDER, LedgerFolder, beside
+from tacit.session import FOLDER, LedgerFolder, project_and_ledger
 
 MARGIN = "0.03"
 
@@ -114,7 +114,7 @@ def _read(file: Path) -> Any:
 def _home(file: Path) -> Iterator[LedgerFolder]:
     """Open the ledger of the project next to the survey, or a ledger of the survey's own."""
     if (file.parent / FILE).exists():
-        with beside(file.parent / FILE) as (_, home):
+        with project_and_ledger(file.parent / FILE) as (_, home):
             yield home
         return
     home = LedgerFolder.at(file.parent / FOLDER)

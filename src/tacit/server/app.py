@@ -33,7 +33,7 @@ from tacit.server.identity import Gate, OidcIdentity
 from tacit.server.middleware import AccessLog, Rate, RequestMetrics, Write, outliving
 from tacit.server.refusal import Refused, refusal_of
 from tacit.server.routes import owners, questions
-from tacit.session import Curator, Reloading, alarm, served
+from tacit.session import Curator, Reloader, alarm, open_for_serving
 
 ROUTERS = (questions.router, owners.router)
 HANDLED = (Refused, TacitError, RequestValidationError, HTTPException, Exception)
@@ -126,8 +126,8 @@ def serve(
     selects any free port.
     """
     make_undumpable()  # so that no worker process can read this one, which holds the keys
-    curator, serving = served(project, environment, _print_progress)
-    app = make_app(curator, serving, reload=Reloading(project, environment))
+    curator, serving = open_for_serving(project, environment, _print_progress)
+    app = make_app(curator, serving, reload=Reloader(project, environment))
     config = uvicorn.Config(
         watched_app(app, _write),
         host=host,

@@ -2,18 +2,24 @@
 
 from tacit.session.changes import budget_of, quota_of
 from tacit.session.curator import FOLDER, Curator, LedgerFolder, signing_key
-from tacit.session.engines import all_opened, held, opened, read_project, spec_of
+from tacit.session.engines import (
+    open_engine,
+    open_engines,
+    read_project,
+    spec_of,
+    variable_value,
+)
 from tacit.session.estimate import WHAT, estimate_of
 from tacit.session.open import open_session
 from tacit.session.prepare import Owner
 from tacit.session.project import (
-    Reloading,
+    Reloader,
     apply_project,
-    beside,
-    missing_in,
+    open_for_serving,
     open_project,
-    proposed_in,
-    served,
+    planned_changes,
+    project_and_ledger,
+    unrecorded_changes,
 )
 from tacit.session.question import Preview, Question
 from tacit.session.session import Session
@@ -27,23 +33,23 @@ __all__ = [
     "Owner",
     "Preview",
     "Question",
-    "Reloading",
+    "Reloader",
     "Session",
     "alarm",
-    "all_opened",
     "apply_project",
-    "beside",
     "budget_of",
     "estimate_of",
-    "held",
-    "missing_in",
+    "open_engine",
+    "open_engines",
+    "open_for_serving",
     "open_project",
     "open_session",
-    "opened",
-    "proposed_in",
+    "planned_changes",
+    "project_and_ledger",
     "quota_of",
     "read_project",
-    "served",
     "signing_key",
     "spec_of",
+    "unrecorded_changes",
+    "variable_value",
 ]

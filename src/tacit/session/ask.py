@@ -1,4 +1,8 @@
-"""What the owner declared of the tables that a question reads, as one short text."""
+"""The path of a question, a fit, a stream or a holdout from a session to its answer.
+
+Each is priced, charged and only then run. The first two parts compute the policy version: a
+hash of the declarations that an answer depends on.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -78,34 +82,34 @@ DECLARATIONS = Vocabulary(
         core.Kind.TIMESTAMP: "TIMESTAMP",
     },
 )
-"""The stored forms of what an owner declares of a table; see `tacit.plan.canonical_form`."""
+"""The stored forms of the declarations of a table; see `tacit.plan.canonical_form`."""
 
 
 def policy_of(population: core.Population, tables: Iterable[Table]) -> str:
-    """The version of what is declared: another bound, key or limit gives another.
+    """Return the policy version: it changes with every declared bound, key or limit.
 
-    Where a table or its copy lives is no part of it, nor which state it is in, which epochs
-    tell.
+    It does not depend on where a table or its copy is stored, nor on the epoch of a table.
     """
-    facts = (population, *(_declared(table) for table in tables))
+    facts = (population, *(_declared_facts(table) for table in tables))
     return sha256(f"tacit policy 1\n{text(facts, DECLARATIONS)}".encode()).hexdigest()
 
 
 def epochs_of(tables: Iterable[Table]) -> tuple[str, ...]:
-    """The public states of all tables that a question reads, public tables among them."""
+    """Return the epoch of each table that a question reads, including public tables."""
     return tuple(f"{table.name} {table.epoch.label}" for table in tables)
 
 
 def tables_of(catalog: core.Catalog, names: Iterable[str]) -> tuple[Table, ...]:
-    """The tables of those names, each once, in the order of their names."""
+    """Return the tables with these names, each once, sorted by name."""
     return tuple(catalog.table(name) for name in sorted(set(names)))
 
 
-def _declared(table: Table) -> tuple[object, ...]:
-    """The declared facts of a table; whether it has a copy is none of them.
+def _declared_facts(table: Table) -> tuple[object, ...]:
+    """Return the declared facts of a table. They do not say whether the table has a copy.
 
-    Chains of version 0.1.0 hold digests of what is made here, so that its form stays: a copy
-    stands as None for private tables, and what has come since is there only where it is said.
+    Chains of version 0.1.0 contain digests of this tuple, so its form must not change: a
+    private table has None in the place of its copy, and a fact that was introduced later is
+    present only if an owner has declared it.
     """
     if isinstance(table, core.PublicTable):
         return (table.name, table.schema, *_plugin(table))
@@ -115,28 +119,28 @@ def _declared(table: Table) -> tuple[object, ...]:
 
 
 def _plugin(table: Table) -> tuple[str, ...]:
-    """The plug-in that reads a table, where there is one."""
+    """Return the plug-in that reads a table, as a tuple that is empty without a plug-in."""
     return () if table.location.plugin is None else (f"plug-in {table.location.plugin}",)
 
 
-# ------------------------------------------------------------------ used
-# The declarations that a stream uses: what its charge, its key and its releases rest on.
+# ------------------------------------------------------------------ used declarations
+# The declarations that a stream uses: its charge, its key and its releases depend on them.
 #
-# A stream lives for months, and meanwhile owners declare other tables and columns. A change
-# that the stream does not use must neither charge it again nor draw it again; a change that
-# it does use must not pass unnoticed, because its price and its noise rest on the old
-# declaration. So a stream is known by the facts that it uses: the protected unit, and for
-# each table that it reads the way to the unit, the limits, and what is declared of the
-# columns that occur in it.
+# A stream runs for months, and in that time owners declare other tables and columns. A change
+# that the stream does not use must neither charge it again nor draw its noise again. A change
+# that it does use must be noticed, because its price and its noise depend on the old
+# declaration. So a stream is identified by the facts that it uses: the privacy unit, and for
+# each table that it reads the path to the unit, the limits, and the declarations of the
+# columns that occur in the stream.
 
 
 def used_facts(
     asked: object, catalog: core.Catalog, population: core.Population, tables: Iterable[str]
 ) -> tuple[str, ...]:
-    """Return what is declared of ``tables`` and used by ``asked``, a plan or a stream.
+    """Return the declarations of ``tables`` that ``asked``, a plan or a stream, uses.
 
-    Guarantee: whoever changes the unit, the way to it, the limits of one of the tables, or
-    anything that is declared of a column that ``asked`` names, changes these facts.
+    Guarantee: these facts change with the unit, the path to it, the limits of one of the
+    tables, and every declaration of a column that ``asked`` names.
     """
     words, names = tuple(set(_words(asked))), frozenset(tables)
     unit = population.unit
@@ -147,7 +151,7 @@ def used_facts(
         column = fact.column
         if (
             column is None
-            or _named(column, words)
+            or _is_named(column, words)
             or column in _on_the_way(fact, names, catalog)
         ):
             found.append(fact.text)
@@ -155,17 +159,20 @@ def used_facts(
 
 
 def used_policy(facts: tuple[str, ...]) -> str:
-    """Return the version of the declarations that are used, as one short text."""
+    """Return the policy version of the used declarations: a hash of ``facts``."""
     return sha256("\n".join(("tacit policy 2", *facts)).encode()).hexdigest()
 
 
-def _named(column: str, words: Iterable[str]) -> bool:
-    """Whether a word names the column, by itself or behind its table; names may hold dots."""
+def _is_named(column: str, words: Iterable[str]) -> bool:
+    """Return whether a word is the column's name, alone or as ``table.column``.
+
+    A column's name may itself contain dots, so a word is not split at its dots.
+    """
     return any(word == column or word.endswith(f".{column}") for word in words)
 
 
 def _on_the_way(fact: Fact, names: frozenset[str], catalog: core.Catalog) -> set[str]:
-    """Return the columns of a fact's table that lead to the unit, or order a unit's rows."""
+    """Return the columns of a fact's table on the path to the unit, and its row key."""
     found, name = set[str](), fact.table
     for other in names:
         table = catalog.table(other)
@@ -193,16 +200,17 @@ def _words(part: object) -> Iterator[str]:
 
 
 # ------------------------------------------------------------------ request
-# What the ledger is told of a priced question: public facts, and no text.
+# The request that a priced question sends to the ledger: public facts, without its text.
 
 
 def request_for(
     quote: Quote | FitQuote, catalog: core.Catalog, principal: str, request: str | None = None
 ) -> ChargeRequest:
-    """The ledger's question for ``quote``.
+    """Return the request with which ``quote`` is charged.
 
-    Without a ``request`` of their own, whoever asks the same again sends the same request: an
-    answer that was lost is told of, and not paid for a second time unawares.
+    ``request`` is an idempotency key. Without one, the key is derived from the question, so
+    that the same question again is the same request: if its answer was lost, the analyst
+    learns that, and is not charged a second time without knowing it.
     """
     tables = tables_of(catalog, quote.datasets)
     question = ChargeRequest(
@@ -220,12 +228,14 @@ def request_for(
     )
 
 
-# ------------------------------------------------------------------ standing
-# Where the budget stands, for whoever just asked or is about to.
+# ------------------------------------------------------------------ budget summary
+# The state of the budget, shown with an answer and with a preview.
 
 
-def standing_of(status: Status, quote: Quote | FitQuote, *, paid: bool) -> core.BudgetSummary:
-    """The state of the budget beside what ``quote`` costs, or cost where it was ``paid``."""
+def budget_summary(
+    status: Status, quote: Quote | FitQuote, *, paid: bool
+) -> core.BudgetSummary:
+    """Return the state of the budget with the cost of ``quote``, which is 0 unless ``paid``."""
     cost = status.cost(quote.event, quote.price_delta).loss(status.measure)
     return core.BudgetSummary(
         population=status.population,
@@ -239,26 +249,26 @@ def standing_of(status: Status, quote: Quote | FitQuote, *, paid: bool) -> core.
 
 
 # ------------------------------------------------------------------ ask
-# Ask: the path of one question, one call to each floor, in this order.
+# Ask: the path of one question, with one call to each layer, in this order.
 
 
 def ask(
     curator: Curator, plan: Plan, loss: core.Loss, request: str | None = None
 ) -> core.Answer:
-    """The answer to ``plan`` within ``loss``: priced, charged, and only then run.
+    """Answer ``plan`` within ``loss``: price it, charge it, and only then run it.
 
-    Guarantee: what is returned was charged before any data was touched, and stored before it
-    left. The same question again is free, and gives the same bytes.
+    Guarantee: the answer was charged before any data was read, and stored before it was
+    returned. The same question again is free, and returns the same bytes.
     """
-    quote = priced(curator, plan, loss)
-    release, standing, key = paid_for(curator, quote, request)
+    quote = price_question(curator, plan, loss)
+    release, standing, key = charge_and_answer(curator, quote, request)
     return core.Answer.of(post_process(release, quote.question.post), standing, key)
 
 
-def priced(curator: Curator, plan: Plan, loss: core.Loss) -> Quote:
-    """What answering ``plan`` would do; refused where no worker could make so large an answer.
+def price_question(curator: Curator, plan: Plan, loss: core.Loss) -> Quote:
+    """Return the quote for ``plan``; refuse an answer that is too large for a worker.
 
-    A session that runs its questions itself has no such cap: its limits are its own.
+    A session that runs its questions in its own process has no such limit.
     """
     quote = price(plan, curator.catalog, loss)
     pool = curator.pools.get(curator.place_of(quote.datasets))
@@ -266,31 +276,31 @@ def priced(curator: Curator, plan: Plan, loss: core.Loss) -> Quote:
     return quote
 
 
-def paid_for(
+def charge_and_answer(
     curator: Curator, quote: Quote | FitQuote, request: str | None = None
 ) -> tuple[core.Release, core.BudgetSummary, bytes]:
-    """The release of a priced question or fit, where the budget stands, and the release's key.
+    """Return the release of a priced question or fit, a budget summary and the release's key.
 
-    It is charged, run and stored, or was so before. An interrupt ends the wait for it, and not
-    the work.
+    The question is charged, run and stored, unless that has been done before. An interrupt
+    ends the wait for the answer, but does not stop the work.
     """
     question = request_for(quote, curator.catalog, curator.principal, request)
     name = curator.place_of(quote.datasets)
     salt = curator.salt(quote.population.name)
     if name in curator.pools:
         pool = curator.pools[name]
-        stored, paid = curator.underway.run(
+        stored, paid = curator.paid_work.run(
             lambda: _answer_by(pool, curator, quote, question, salt)
         )
     else:
         engine = curator.engine_of(quote.datasets)
-        stored, paid = curator.underway.run(
+        stored, paid = curator.paid_work.run(
             lambda: _answer_here(engine, curator, quote, question, salt)
         )
     status = curator.home.ledger.status(quote.population.name, curator.principal)
     return (
         core.decode_release(stored.body),
-        standing_of(status, quote, paid=paid),
+        budget_summary(status, quote, paid=paid),
         question.release_key,
     )
 
@@ -302,9 +312,10 @@ def _answer_here(
     question: ChargeRequest,
     salt: bytes,
 ) -> tuple[Stored, bool]:
-    """The stored answer, by this process, and whether it was paid for now.
+    """Answer in this process; return the stored answer and whether it was charged now.
 
-    What is new is rehearsed before it is charged: what fails for all rows alike is free.
+    A new question is rehearsed before it is charged, so that a failure which does not depend
+    on any row costs nothing.
     """
     ledger = curator.home.ledger
     if _new(ledger, question):
@@ -327,9 +338,10 @@ def _answer_here(
 def _answer_by(
     pool: Pool, curator: Curator, quote: Quote | FitQuote, question: ChargeRequest, salt: bytes
 ) -> tuple[Stored, bool]:
-    """The same by a worker of ``pool``, which is found to answer before anything is charged.
+    """Answer in a worker of ``pool``, as `_answer_here` does in this process.
 
-    Whoever asks what was answered before, or what is being answered, needs no worker.
+    The worker must respond before anything is charged. No worker is needed for a question
+    that was answered before, or that is being answered now.
     """
     ledger = curator.home.ledger
     paid_before = False
@@ -352,7 +364,7 @@ def _answer_by(
 
 
 def _new(ledger: Ledger, question: ChargeRequest) -> bool:
-    """Whether nobody has paid for the question yet."""
+    """Return whether the question has not been charged yet."""
     try:
         return ledger.find_release(question) is None
     except (AnswerPending, EngineUnreachable):
@@ -360,7 +372,7 @@ def _new(ledger: Ledger, question: ChargeRequest) -> bool:
 
 
 # ------------------------------------------------------------------ fit
-# Fit: the path of a model, which is that of a question; its answer is its parameters.
+# Fit: a model takes the same path as a question. Its answer is the model's parameters.
 
 
 def fit(  # noqa: PLR0913, PLR0917 - a model, and what it is fitted to
@@ -371,45 +383,45 @@ def fit(  # noqa: PLR0913, PLR0917 - a model, and what it is fitted to
     target: str | None,
     request: str | None = None,
 ) -> Model:
-    """``model`` with the parameters that were paid for: priced, charged, and only then run.
+    """Return ``model`` with fitted parameters: price it, charge it, and only then fit it.
 
-    Guarantee: what is run is the model that its text tells, of which the price was made.
+    Guarantee: the model that is fitted is built from the same stored text that was priced.
     """
     quote = quote_of(curator, model, dataset, features, target)
-    release, standing, key = paid_for(curator, quote, request)
+    release, standing, key = charge_and_answer(curator, quote, request)
     return learn_from(model, core.Answer.of(release, standing, key), features)
 
 
 def preview(
     curator: Curator, model: Any, dataset: str, features: Sequence[str], target: str | None
 ) -> FitPreview:
-    """What fitting ``model`` would cost."""
+    """Return the price of fitting ``model``. This is free and reads no data."""
     quote = quote_of(curator, model, dataset, features, target)
     status = curator.home.ledger.status(quote.population.name, curator.principal)
-    return FitPreview(standing_of(status, quote, paid=True), quote.assumptions)
+    return FitPreview(budget_summary(status, quote, paid=True), quote.assumptions)
 
 
 def quote_of(
     curator: Curator, model: Any, dataset: str, features: Sequence[str], target: str | None
 ) -> FitQuote:
-    """The price of ``model``, in the measure of the budget of the people it is about."""
+    """Return the quote for fitting ``model``, in the measure of its population's budget."""
     asked = Fit(spec_of(model, curator.plugins), dataset, tuple(features), target)
-    catalog, told = curator.catalog, model_of(asked.spec, curator.plugins)
+    catalog, rebuilt = curator.catalog, model_of(asked.spec, curator.plugins)
     measure = curator.home.ledger.status(catalog.dataset(dataset).population).measure
     delta = exact(0)
-    with refusing(type(told).__name__):
+    with refusing(type(rebuilt).__name__):
         if measure is core.Measure.APPROXIMATE:
-            event = told.event(training_of(Scan(dataset), features, target, catalog))
-            delta = delta_for_each(event, exact(told.delta))
-        return price_fit(asked, told, catalog, measure, delta)
+            event = rebuilt.event(training_of(Scan(dataset), features, target, catalog))
+            delta = delta_for_each(event, exact(rebuilt.delta))
+        return price_fit(asked, rebuilt, catalog, measure, delta)
 
 
 # ------------------------------------------------------------------ stream
-# Stream: where a stream or a holdout of this session lives; the rest is its own.
+# Stream: the ledger, engine and tables of a stream or holdout. `tacit.stream` does the rest.
 
 
 def open_stream(curator: Curator, stream: Stream) -> OpenStream:
-    """``stream`` over the tables of ``curator``; free until its first step is released."""
+    """Open ``stream`` over the tables of ``curator``; it is free until its first release."""
     place = _place(curator, stream.plan.source)
     source = source_of(stream.plan.source, curator.catalog)
     population = curator.catalog.dataset(source.dataset).population
@@ -424,7 +436,7 @@ def open_stream(curator: Curator, stream: Stream) -> OpenStream:
 
 
 def open_holdout(curator: Curator, dataset: str, asked: Thresholdout) -> OpenHoldout:
-    """A holdout over a table of ``curator``; free until its first share is asked for."""
+    """Open a holdout over a table of ``curator``; it is free until its first share."""
     return OpenHoldout(dataset, asked, _place(curator, Scan(dataset)))
 
 

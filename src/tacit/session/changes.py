@@ -1,4 +1,7 @@
-"""What an owner wrote that may be spent, as the ledger counts it."""
+"""The differences between a project file and the ledger, and how an owner records them.
+
+The first part converts the budgets and quotas of the file into losses that the ledger counts.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +30,9 @@ from tacit.session.table_checks import Tables, declaration_of, is_recorded, unit
 
 
 def budget_of(allowed: Allowance) -> Budget:
-    """A rho with its delta; an epsilon with the delta of everything; or a pure epsilon.
+    """Return the budget that an owner wrote: a rho, an epsilon with a delta, or an epsilon.
+
+    A rho has its own delta. A delta next to an epsilon is the delta of all releases together.
 
     Example:
         >>> from fractions import Fraction
@@ -43,41 +48,42 @@ def budget_of(allowed: Allowance) -> Budget:
 
 
 def quota_of(allowed: Allowance, status: Status) -> Loss:
-    """A quota in the measure of the budget; without a delta it has all that the cap has."""
+    """Return a quota in the measure of the budget; its delta defaults to that of the cap."""
     loss = loss_for(status.terms, allowed.epsilon, allowed.rho, allowed.delta)
     return loss if loss.delta else replace(loss, delta=status.cap.delta)
 
 
 # ------------------------------------------------------------------ changes
-# The difference between a project file and the ledger, act by act, and how it is recorded.
+# The difference between a project file and the ledger, one change for each act of an owner.
 
 Make = Callable[[Governing], object]
-"""Records an act in a ledger, among others of the same owner."""
+"""A function that records one act of an owner in the ledger, in the owner's unit of work."""
 
 
 class LedgerReader(Protocol):
-    """What is read of a ledger to tell what it does not hold yet."""
+    """The methods of a ledger that are needed to find what it has not recorded yet."""
 
     def populations(self) -> tuple[str, ...]:
-        """Whose budgets are here."""
+        """Return the populations that have a budget."""
         ...
 
     def status(self, population: str) -> Status:
-        """What is spent and left of a population's budget."""
+        """Return the status of a population's budget."""
         ...
 
     def book(self, population: str) -> Book:
-        """All that a population's chain adds up to."""
+        """Return the current state that the entries of a population's chain add up to."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An act of an owner, in words.
+    """An act of an owner that the ledger has not recorded yet, described in words.
 
-    ``details`` are the facts that it adds and takes away. One that a second owner has yet to
-    approve is told of, and not made again: ``make`` is None. A ``declaration`` is recorded
-    together with those of all other populations, because tables may move between them.
+    ``details`` are the facts that the act adds and removes. If the act is already proposed and
+    waits for a second owner, it is reported and not made again: ``make`` is None. A
+    ``declaration`` is recorded together with those of all other populations, because tables
+    may move between populations.
     """
 
     population: str
@@ -91,15 +97,15 @@ class Change:
 
     @property
     def waits(self) -> bool:
-        """Whether nothing is to be done but by another owner."""
+        """Whether only another owner can act on this change."""
         return self.make is None and self.declaration is None
 
 
 def record(found: Sequence[Change], project: Project, acts: Governing) -> tuple[Change, ...]:
-    """Record all of the changes ``found`` that the signer of ``acts`` may make, and give them.
+    """Record the changes ``found`` that the signer of ``acts`` may make, and return them.
 
-    Those of populations that the signer does not own wait for their owners. Somebody who owns
-    none of them is refused. Declarations come last, and together.
+    Changes of populations that the signer does not own wait for their owners. A signer who
+    owns none of the populations is refused. Declarations are recorded last, all together.
     """
     named = {people.population.name: people.owners for people in project.people}
     owners = {
@@ -111,7 +117,8 @@ def record(found: Sequence[Change], project: Project, acts: Governing) -> tuple[
         others = sorted(owners)
         raise NotPermitted(
             f"{acts.signer} does not own the budget of {', '.join(map(repr, others))}, and "
-            f"nothing was recorded; who does: {', '.join(sorted(owners[others[0]]))}."
+            "nothing was recorded. Ask an owner to apply the file: "
+            f"{', '.join(sorted(owners[others[0]]))}."
         )
     for change in mine:
         if change.make is not None:
@@ -125,24 +132,24 @@ def record(found: Sequence[Change], project: Project, acts: Governing) -> tuple[
 def changes(
     project: Project, ledger: LedgerReader, tables: Tables | None
 ) -> tuple[Change, ...]:
-    """What is missing in ``ledger``, in the order in which it is to be made.
+    """Return the changes that ``ledger`` has not recorded, in the order to record them.
 
-    ``tables`` tell which physical tables the datasets are; without them, declarations are
-    compared by their words alone. What no act can change is refused: who is protected, the
-    measure, and a cap made lower.
+    ``tables`` are the physical tables of the datasets. Without them, only the words of the
+    declarations are compared. A difference that no act can record is refused: another privacy
+    unit, another measure, or a lower cap.
     """
     found: list[Change] = []
     for people in project.people:
         found += changes_of(people, project, ledger, tables)
     if tables is not None:
-        found += _given_up(project, ledger, tables)
+        found += _abandoned_populations(project, ledger, tables)
     return tuple(found)
 
 
 def changes_of(
     people: PopulationSettings, project: Project, ledger: LedgerReader, tables: Tables | None
 ) -> Iterator[Change]:
-    """What is missing in ``ledger`` about one population."""
+    """Yield the changes of one population that ``ledger`` has not recorded."""
     name, budget = people.population.name, budget_of(people.budget)
     try:
         status, book = ledger.status(name), ledger.book(name)
@@ -150,10 +157,10 @@ def changes_of(
         status, book = _unspent(name, budget), Book(name)
         yield _opening(people, budget, status)
     else:
-        yield from _decided(people, budget, status, book)
+        yield from _decisions(people, budget, status, book)
     yield from _least(people, book)
     yield from _quotas(people, status, book)
-    yield from _declared(project, name, book, tables)
+    yield from _declaration(project, name, book, tables)
 
 
 def _unspent(name: str, budget: Budget) -> Status:
@@ -170,10 +177,10 @@ def _opening(people: PopulationSettings, budget: Budget, status: Status) -> Chan
     )
 
 
-def _decided(
+def _decisions(
     people: PopulationSettings, budget: Budget, status: Status, book: Book
 ) -> Iterator[Change]:
-    """Decisions: a cap that is raised, owners who come and go."""
+    """Yield the decisions of owners: a raised cap, and added and removed owners."""
     name, unit, opened = status.population, people.population.unit, book.opened
     fixed = (budget.cap.measure, budget.conversion_delta)
     held = opened is not None and (opened.unit, opened.neighbours)
@@ -182,13 +189,15 @@ def _decided(
         status.conversion_delta,
     ):
         raise InvalidValue(
-            f"The ledger holds {name!r} with another unit, measure or delta, which never "
-            f"change: {status.total} for one {opened.unit if opened else 'unit'}."
+            f"The ledger has {name!r} with another unit, measure or delta, and these never "
+            f"change: {status.total} for one {opened.unit if opened else 'unit'}. Write in "
+            "the project file what the ledger has."
         )
     rise = Units.limit(budget.cap) - status.cap_units
     if not rise >= NO_UNITS:
         raise InvalidValue(
-            f"The budget of {name!r} is {status.total}; a cap is raised, and never lowered."
+            f"The budget of {name!r} is {status.total}. A cap can be raised, and never "
+            "lowered: write this budget or a larger one in the project file."
         )
     decisions: list[tuple[str, Decision]] = []
     if rise != NO_UNITS:
@@ -217,7 +226,7 @@ def _proposal(name: str, decision: Decision) -> Make:
 
 
 def _least(people: PopulationSettings, book: Book) -> Iterator[Change]:
-    """The least price of a question, where the file says another than the ledger holds."""
+    """Yield a change if the file has another least price of a question than the ledger."""
     name, said = people.population.name, people.budget.least
     share = USUAL_SHARE if said is None else said
     if share != book.least_share:
@@ -226,7 +235,7 @@ def _least(people: PopulationSettings, book: Book) -> Iterator[Change]:
 
 
 def _quotas(people: PopulationSettings, status: Status, book: Book) -> Iterator[Change]:
-    """Quotas that the file names; others stay as they are."""
+    """Yield the quotas of the file that differ from the ledger; other quotas stay."""
     for holder, allowed in people.quotas:
         quota = quota_of(allowed, status)
         if Units.limit(quota) != book.quotas.get(holder):
@@ -239,10 +248,10 @@ def _quotas(people: PopulationSettings, status: Status, book: Book) -> Iterator[
             )
 
 
-def _declared(
+def _declaration(
     project: Project, name: str, book: Book, tables: Tables | None
 ) -> Iterator[Change]:
-    """What the file declares of a population's tables and the ledger does not hold."""
+    """Yield a change if the file declares a population's tables differently than the ledger."""
     catalog = project.catalog
     current = tuple(sorted(table for table, now in book.holdings.items() if now))
     before = Declaration(book.declared, current)
@@ -265,20 +274,23 @@ def _declared(
 def _check_units(
     project: Project, population: str, before: Declaration, said: Declaration
 ) -> None:
-    """Refuse to say of a table that was charged for that its rows are somebody else's."""
+    """Refuse to change the privacy unit of a table after questions about it were charged."""
     for dataset in project.catalog.datasets:
         was, is_now = (unit_in(dataset.name, each.facts) for each in (before, said))
         if dataset.population == population and None is not was != is_now is not None:
             raise InvalidValue(
                 f"Questions about {population!r} were charged while {was!r} was declared, and "
-                f"now {is_now!r} is. The answers before protect another unit, so that no sum "
-                "says what they cost one of these. Declare it as it was; or begin another "
-                "ledger for the unit that you mean, and say of both what they protect."
+                f"now {is_now!r} is declared. The earlier answers protect another unit, so "
+                "their losses do not bound the loss of the new unit. Declare the unit as it "
+                "was, or start another ledger for the new unit and state for both ledgers "
+                "what they protect."
             )
 
 
-def _given_up(project: Project, ledger: LedgerReader, tables: Tables) -> Iterator[Change]:
-    """Populations that the file no longer names, and whose tables it declares under others."""
+def _abandoned_populations(
+    project: Project, ledger: LedgerReader, tables: Tables
+) -> Iterator[Change]:
+    """Yield changes for populations whose tables the file now declares for another one."""
     named = {people.population.name for people in project.people}
     wanted = {
         each: table.name for table in project.catalog.tables for each in tables[table.name].all
@@ -291,8 +303,9 @@ def _given_up(project: Project, ledger: LedgerReader, tables: Tables) -> Iterato
         taken = {wanted[each] for each, now in book.holdings.items() if now and each in wanted}
         if taken & public:
             raise InvalidValue(
-                f"{min(taken & public)!r} is declared to be about nobody, and is a table of "
-                f"the population {other!r}; take it out."
+                f"{min(taken & public)!r} is declared as a public table, but it is a table of "
+                f"the population {other!r} in the ledger. Remove it from the project file, or "
+                "declare it as a dataset of that population."
             )
         if taken:
             names = ", ".join(sorted(taken))

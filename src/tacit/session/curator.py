@@ -1,4 +1,8 @@
-"""The salt that decides which rows of a person are kept: drawn once, sealed, never shown."""
+"""The curator: catalogue, engines, ledger and salts that a session needs to answer questions.
+
+The first part is the salt, a secret that decides which rows of a person count when the person
+has more rows than the limits allow. A salt is drawn once, stored sealed, and never shown.
+"""
 
 import stat
 from collections.abc import Mapping
@@ -15,8 +19,8 @@ from tacit.ledger import ChainWitness, Declarations, HeadMark, Ledger, Terms
 from tacit.numeric.entropy import fresh_bytes
 from tacit.project import STORE, Project
 from tacit.query import Pool, Tell, nobody
-from tacit.session.engines import addressed
-from tacit.session.workers import Underway
+from tacit.session.engines import address_with_secret
+from tacit.session.workers import PaidWork
 from tacit.store import (
     NO_STATE,
     VARIABLE,
@@ -32,7 +36,7 @@ SALT_BYTES = 32
 
 
 def salt_of(states: States, population: str) -> bytes:
-    """The salt of ``population``, the same for all its questions and for ever."""
+    """Return the salt of ``population``, which is the same for all its questions, for ever."""
     name = f"salt of {population}"
     found = states.find(name)
     if found == NO_STATE:
@@ -44,22 +48,22 @@ def salt_of(states: States, population: str) -> bytes:
 
 
 def salt_of_table(states: States, table: Dataset | PublicTable) -> bytes:
-    """The salt of a table's population; of public tables, one of the ledger's own.
+    """Return the salt of a table's population; all public tables share one salt.
 
-    It is drawn anew in each ledger, so that its mark tells whose copy a copy is.
+    Each ledger draws its own salts, so that the mark of a salt shows which ledger made a copy.
     """
     if isinstance(table, Dataset):
         return salt_of(states, table.population)
-    return salt_of(states, " public tables")  # no population is called so
+    return salt_of(states, " public tables")  # no population can have this name
 
 
 def fresh_mark(digits: int) -> str:
-    """A text of hexadecimal digits that nobody has had before."""
+    """Return random hexadecimal digits, so that no two marks are the same."""
     return fresh_bytes((digits + 1) // 2).hex()[:digits]
 
 
 def mark_of(salt: bytes) -> str:
-    """A short text that tells salts apart, and nothing else of them: they are random.
+    """Return a short hash of a salt. It distinguishes salts and reveals nothing else.
 
     Example:
         >>> mark_of(b"one")
@@ -68,7 +72,7 @@ def mark_of(salt: bytes) -> str:
     return sha256(b"tacit order\n" + salt).hexdigest()[:8]
 
 
-# ------------------------------------------------------------------ home
+# ------------------------------------------------------------------ ledger folder
 # The folder of a session on one machine: its ledger, and the key of its sealed states.
 
 FOLDER = ".tacit"
@@ -78,42 +82,42 @@ OTHERS = 0o077
 
 @dataclass(frozen=True, slots=True)
 class LedgerFolder:
-    """A ledger, and the states beside it that nobody reads."""
+    """A ledger, and the sealed states that are stored with it."""
 
     store: Store
     ledger: Ledger
     states: States
     mark: HeadMark | None = None
-    """Where the chains ended when the folder of the sealing key was last used."""
+    """The ends of the chains when the folder of the sealing key was last used."""
 
     def close(self) -> None:
-        """Let go of the database, and write down where its chains end."""
+        """Write down where the chains end, and close the database."""
         try:
             if self.mark is not None:
-                with suppress(StoreFailed, OSError):  # the mark before this one stays
+                with suppress(StoreFailed, OSError):  # the previous mark stays
                     self.mark.move(self.store)
         finally:
             self.store.close()
 
     def under(self, declarations: Declarations) -> "LedgerFolder":
-        """The same home for questions that are priced by ``declarations``."""
+        """Return this folder with a ledger that charges only under ``declarations``."""
         return replace(self, ledger=self.ledger.under(declarations))
 
     @classmethod
     def at(cls, folder: Path) -> "LedgerFolder":
-        """The home in ``folder``, made where there is none, for its owner alone."""
+        """Open the ledger in ``folder``; create both if needed, for the current user only."""
         private_folder(folder)
         store = open_sqlite(folder / "ledger.db")
         key = SealingKey.from_file(folder / "key")
-        return cls._checked(store, key, HeadMark(folder / MARK))
+        return cls._open(store, key, HeadMark(folder / MARK))
 
     @classmethod
     def of(
         cls, project: Project, folder: Path, environment: Mapping[str, str]
     ) -> "LedgerFolder":
-        """The home of ``project``: in its store, where it names one, and else in ``folder``.
+        """Open the ledger of ``project``: in the store that it names, or else in ``folder``.
 
-        Machines that share a store share the key of its states in ``TACIT_STATE_KEY``.
+        Machines that share a store must share the key of its states in ``TACIT_STATE_KEY``.
         """
         if project.store is None:
             return cls.at(folder)
@@ -123,12 +127,12 @@ class LedgerFolder:
         else:
             key = SealingKey.from_file(private_folder(folder) / "key")
             mark = HeadMark(folder / MARK)
-        store = open_store(addressed(project.store, STORE, environment))
-        return cls._checked(store, key, mark)
+        store = open_store(address_with_secret(project.store, STORE, environment))
+        return cls._open(store, key, mark)
 
     @classmethod
-    def _checked(cls, store: Store, key: SealingKey, mark: HeadMark | None) -> "LedgerFolder":
-        """Return the home in ``store``, which is not older than its folder knows."""
+    def _open(cls, store: Store, key: SealingKey, mark: HeadMark | None) -> "LedgerFolder":
+        """Return the ledger in ``store``; refuse a store that is older than its mark."""
         try:
             if mark is not None:
                 mark.check(store)
@@ -139,37 +143,40 @@ class LedgerFolder:
 
 
 def signing_key(place: Path) -> SigningKey:
-    """The key by which the project in the folder ``place`` signs, made where there is none."""
+    """Return the signing key of the project in the folder ``place``; create it if needed."""
     return SigningKey.from_file(private_folder(place / FOLDER) / "signing-key")
 
 
 def private_folder(folder: Path) -> Path:
-    """The folder, made where there is none, for its owner alone."""
+    """Return ``folder``; create it if needed, and refuse one that other users may open."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise StoreFailed(f"{folder} can be neither made nor used as a folder.") from error
+        raise StoreFailed(
+            f"{folder} cannot be created or used as a folder. Choose another folder, or "
+            "correct its permissions."
+        ) from error
     mode = stat.S_IMODE(folder.stat().st_mode)
     if mode & OTHERS:
         raise InvalidValue(
-            f"{folder} may be opened by others (mode {mode:o}); chmod 700 {folder}"
+            f"Other users may open {folder} (mode {mode:o}). Run: chmod 700 {folder}"
         )
     ignored = folder / ".gitignore"
     if not ignored.exists():
-        ignored.write_text("*\n")  # a ledger is not shared with its code
+        ignored.write_text("*\n")  # a ledger does not belong in a repository of code
     return folder
 
 
 # ------------------------------------------------------------------ curator
-# Who stands between the tables and those who ask: a catalogue, engines and a ledger.
+# The trusted curator between the tables and the analysts: a catalogue, engines and a ledger.
 
 LEASE_MS = 60_000
-"""How long whoever asks the same waits for an answer that is being made."""
+"""How long one process has the right to answer a charged question, while others wait."""
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerFacts:
-    """What a ledger holds of populations for ever: looked up once, and not at each question."""
+    """Salts and budget terms, which never change: a cache, so that they are read only once."""
 
     salts: dict[str, bytes] = field(default_factory=dict)
     terms: dict[str, Terms] = field(default_factory=dict)
@@ -177,10 +184,10 @@ class LedgerFacts:
 
 @dataclass(frozen=True, slots=True)
 class Curator:
-    """What every verb of a session needs.
+    """The catalogue, engines and ledger that every method of a session needs.
 
-    Guarantee: each table of the catalogue was found in its engine, with the types declared,
-    before anything is asked; no row was read for it.
+    Guarantee: each table of the catalogue was found in its engine, with the declared types,
+    before a question can be asked. No row was read for that check.
     """
 
     catalog: Catalog
@@ -189,17 +196,17 @@ class Curator:
     principal: str
     lease_ms: int = LEASE_MS
     pools: Mapping[str, Pool] = field(default_factory=dict)
-    """Child processes, by the names of the engines that they open in place of ours."""
+    """Pools of worker processes by engine name; a worker opens the engine for itself."""
     known: LedgerFacts = field(default_factory=LedgerFacts, repr=False)
-    """What never changes once it was read."""
-    underway: Underway = field(default_factory=Underway, repr=False)
-    """Paid work that goes on, whoever waits for it."""
+    """The cache of salts and budget terms."""
+    paid_work: PaidWork = field(default_factory=PaidWork, repr=False)
+    """Paid work that continues even if nobody waits for it any longer."""
     tell: Tell = field(default=nobody, repr=False)
-    """Told of each charge that failed, was run twice, or waits for its engine."""
+    """The function that is called for each charge that failed, was retried, or must wait."""
     plugins: Mapping[str, str] = field(default_factory=dict)
     """Plug-ins that the project file names, each with its version."""
     waits: Mapping[str, str] = field(default_factory=dict)
-    """Why some populations are not answered about here, in words for operators and owners."""
+    """Populations whose questions are refused, with the reason for operators and owners."""
 
     def __post_init__(self) -> None:
         for name, engine in self.engines.items():
@@ -207,95 +214,96 @@ class Curator:
         for table in self.catalog.tables:
             if table.location.engine not in self.engines:
                 raise UnknownName(
-                    f"{table.name!r} lives in {table.location.engine!r}, and the engines here "
-                    f"are: {', '.join(self.engines)}."
+                    f"{table.name!r} is stored in {table.location.engine!r}, which is not an "
+                    f"engine of this session. The engines are: {', '.join(self.engines)}."
                 )
         for table in self.catalog.tables:
             if table.copy is not None and table.copy.order is not None:
                 self._check_order(table, table.copy.order)
 
     def _check_order(self, dataset: Dataset | PublicTable, order: str) -> None:
-        """Refuse a copy in another order: it and its table would answer by other rows."""
+        """Refuse a copy in the order of another salt: other rows of a person would count."""
         if order != mark_of(salt_of_table(self.home.states, dataset)):
             raise InvalidValue(
                 f"The copy of {dataset.name!r} was made with another ledger, whose salt keeps "
-                f"other rows; make it anew: tacit prepare {dataset.name}"
+                f"other rows. Make the copy again: tacit prepare {dataset.name}"
             )
 
     def engine_of(self, datasets: tuple[str, ...]) -> CheckedEngine:
-        """The one engine that holds all of these tables."""
+        """Return the one engine that has all of these tables."""
         return self.engines[self.place_of(datasets)]
 
     def place_of(self, datasets: tuple[str, ...]) -> str:
-        """The name of that engine."""
+        """Return the name of the one engine that has all of these tables."""
         places = {self.catalog.table(name).location.engine for name in datasets}
         if len(places) != 1:
             raise InvalidValue(
-                f"A question reads tables of one engine, and these live in "
-                f"{', '.join(sorted(places))}."
+                "A question can read tables of one engine only, and these tables are stored "
+                f"in {', '.join(sorted(places))}. Ask about each engine separately."
             )
         return places.pop()
 
     def salt(self, population: str) -> bytes:
-        """What decides which rows of a person are kept."""
+        """Return the salt of ``population``, which decides which rows of a person count."""
         salts = self.known.salts
         if population not in salts:
             salts[population] = salt_of(self.home.states, population)
         return salts[population]
 
     def terms(self, population: str) -> Terms:
-        """What the budget of ``population`` counts in."""
+        """Return the measure, conversion delta and least price of ``population``'s budget."""
         terms = self.known.terms
         if population not in terms:
             terms[population] = self.home.ledger.status(population).terms
         return terms[population]
 
     def asked_by(self, principal: str, catalog: Catalog | None = None) -> "Curator":
-        """The same for another asker, who may ask about ``catalog``, a part of this one.
+        """Return a curator for another analyst, who may ask about ``catalog`` only.
 
-        Nothing is looked at again: the engines were checked when this one was made.
+        ``catalog`` is a part of this curator's catalogue. The engines were checked when this
+        curator was made, and are not checked again.
         """
-        return self._changed(principal=principal, catalog=catalog or self.catalog)
+        return self._with(principal=principal, catalog=catalog or self.catalog)
 
     def answered_by(self, pools: Mapping[str, Pool], lease_ms: int) -> "Curator":
-        """The same, whose questions run in child processes, and take up to ``lease_ms``."""
-        return self._changed(pools=pools, lease_ms=lease_ms)
+        """Return a curator that answers in worker processes, with leases of ``lease_ms``."""
+        return self._with(pools=pools, lease_ms=lease_ms)
 
     def telling(self, tell: Tell) -> "Curator":
-        """The same, which tells somebody else of troubles."""
-        return self._changed(tell=tell)
+        """Return a curator that reports failed charges to ``tell``."""
+        return self._with(tell=tell)
 
-    def _changed(self, **parts: object) -> "Curator":
-        """A copy with other parts, for which engines are not checked again."""
+    def _with(self, **parts: object) -> "Curator":
+        """Return a copy with other values of some fields; engines are not checked again."""
         other = copy(self)
         for name, part in parts.items():
             object.__setattr__(other, name, part)
         return other
 
     def refusing(self, why: Mapping[str, str], waits: Mapping[str, str]) -> "Curator":
-        """The same, which answers nothing about some populations.
+        """Return a curator that refuses all questions about some populations.
 
-        ``why`` is what those who ask are told, and ``waits`` what operators and owners are.
+        ``why`` has the messages for analysts, and ``waits`` those for operators and owners.
         """
         home = replace(self.home, ledger=self.home.ledger.refusing(why))
-        return self._changed(home=home, waits={**self.waits, **waits})
+        return self._with(home=home, waits={**self.waits, **waits})
 
     def retire(self) -> None:
-        """Let go of the engines, when all paid work is done; another curator has the ledger."""
-        self.underway.wait()
+        """Close the engines after all paid work is done; another curator uses the ledger."""
+        self.paid_work.wait()
         for pool in self.pools.values():
             pool.close()
         for engine in self.engines.values():
             engine.close()
 
     def close(self) -> None:
-        """Let go of the engines and the ledger."""
+        """Close the engines and the ledger."""
         self.retire()
         self.home.close()
 
 
 def _living_in(catalog: Catalog, engine: str) -> Catalog:
-    """The part of ``catalog`` that lives in one engine; no link leads out of it."""
+    """Return the part of ``catalog`` that is stored in one engine; links stay inside it."""
     here = [table for table in catalog.datasets if table.location.engine == engine]
     public = [table for table in catalog.public if table.location.engine == engine]
     return Catalog(catalog.populations, tuple(here), tuple(public))

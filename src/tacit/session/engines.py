@@ -1,4 +1,8 @@
-"""A secret from where it is kept: for a driver, and for no text of ours."""
+"""The engines of a project: secrets are looked up, engines are opened, plug-ins are checked.
+
+A secret is read from the environment or the keyring and handed to a driver. It never appears
+in a message or a log.
+"""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -24,51 +28,52 @@ from tacit.project import project_of as project_of_with
 from tacit.project import read_project as read_with_rules
 
 
-def revealed(place: SecretPlace, engine: str, environment: Mapping[str, str]) -> str:
-    """The secret of ``engine``; where it is not kept, the refusal says how it comes there."""
+def secret_of(place: SecretPlace, engine: str, environment: Mapping[str, str]) -> str:
+    """Return the secret of ``engine``; if it is missing, the error says how to store it."""
     if place.keeper == ENVIRONMENT:
         (variable,) = place.path
-        return held(variable, f"The engine {engine!r}", environment)
+        return variable_value(variable, f"The engine {engine!r}", environment)
     service, name = place.path
-    found = _kept(load("keyring", extra="keyring"), service, name)
+    found = _keyring_secret(load("keyring", extra="keyring"), service, name)
     if found is None:
         raise InvalidValue(
-            f"The engine {engine!r} wants what the keyring holds for {name!r} of {service!r}, "
-            f"and it holds nothing: keyring set {service!r} {name!r}"
+            f"The engine {engine!r} needs the secret of {name!r} of {service!r}, and the "
+            f"keyring does not have it. Run: keyring set {service!r} {name!r}"
         )
     return found
 
 
-def held(variable: str, wanting: str, environment: Mapping[str, str]) -> str:
-    """What a variable holds; where it is not set, the refusal says what is ``wanting`` it."""
+def variable_value(variable: str, needed_by: str, environment: Mapping[str, str]) -> str:
+    """Return the value of a variable; if it is not set, the error names ``needed_by``."""
     if variable not in environment:
         raise InvalidValue(
-            f"{wanting} wants the variable {variable}, which is not set: export {variable}=…"
+            f"{needed_by} needs the variable {variable}, which is not set. Run: "
+            f"export {variable}=…"
         )
     return environment[variable]
 
 
-def _kept(keyring: Any, service: str, name: str) -> str | None:
+def _keyring_secret(keyring: Any, service: str, name: str) -> str | None:
     try:
         found: str | None = keyring.get_password(service, name)
-    except Exception:  # noqa: BLE001 - every system has its own
-        told = InvalidValue(
-            "The keyring does not answer: unlock it, or name a variable in its place, "
+    except Exception:  # noqa: BLE001 - each operating system has its own kinds of errors
+        refusal = InvalidValue(
+            "The keyring does not respond. Unlock it, or name a variable instead: "
             'password = "env:PGPASSWORD".'
         )
     else:
         return found
-    raise told
+    raise refusal  # outside the handler, so that the keyring's own text is not attached
 
 
 # ------------------------------------------------------------------ engines
-# Engines of a project: opened where their addresses say, with the secrets that are kept.
+# Engines of a project, opened at their addresses with their secrets.
 
 Engines = Mapping[str, CheckedEngine]
-"""Engines by the names that the project file gives them."""
+"""Engines by their names in the project file."""
 
 
-def opened(  # noqa: PLR0913 - an address, and what of it will be read
+def open_engine(  # noqa: PLR0913 - an address, and the tables and columns to read
     address: EngineAddress,
     tables: Sequence[str],
     folder: Path,
@@ -78,16 +83,16 @@ def opened(  # noqa: PLR0913 - an address, and what of it will be read
     columns: Sequence[str] | None = None,
     plugins: Plugins = NO_PLUGINS,
 ) -> CheckedEngine:
-    """The engine at ``address``, where ``tables`` live; paths begin at the project file.
+    """Open the engine at ``address``, which has ``tables``.
 
-    Files of ``copies`` are read beside it, each called by its own name. Of a Parquet file the
-    ``columns`` alone will be read (all, where none are named), and every value of theirs can
-    be, or the file is refused.
+    Paths are relative to the folder of the project file. The files ``copies`` are opened in
+    addition, each under its own file name. Of a Parquet file only ``columns`` will be read
+    (None means all), and a file with a value in them that cannot be read is refused.
     """
     spec = engine_spec(address.kind, plugins)
     request = OpenRequest(
         address.name,
-        path_in(folder, spec.address, addressed(address, spec.address, environment)),
+        path_in(folder, spec.address, address_with_secret(address, spec.address, environment)),
         tuple(tables),
         {name: str(folder / name) for name in copies},
         None if columns is None else tuple(columns),
@@ -95,7 +100,7 @@ def opened(  # noqa: PLR0913 - an address, and what of it will be read
     return spec.open(request)
 
 
-def all_opened(
+def open_engines(
     project: Project,
     folder: Path,
     closing: ExitStack,
@@ -103,9 +108,9 @@ def all_opened(
     *,
     reads: bool = True,
 ) -> dict[str, CheckedEngine]:
-    """The engines of ``project`` by name, each with its own tables; ``closing`` ends them.
+    """Open the engines of ``project``, each with its own tables; ``closing`` closes them.
 
-    Where nobody ``reads`` a row, none is looked at.
+    With ``reads`` false no column will be read, so that no row is checked.
     """
     engines = {}
     for address in project.engines:
@@ -113,7 +118,7 @@ def all_opened(
         names = [table.location.table[-1] for table in here]
         copies = project.files_of(address.name)
         columns = columns_read(project, address.name) if reads else ()
-        engines[address.name] = opened(
+        engines[address.name] = open_engine(
             address,
             names,
             folder,
@@ -127,33 +132,36 @@ def all_opened(
 
 
 def columns_read(project: Project, engine: str) -> tuple[str, ...]:
-    """The columns that questions read where the tables of an engine are, and not in copies."""
+    """Return the columns that questions read in the tables of an engine, not in copies."""
     here = [t for t in project.catalog.tables if t.location.engine == engine]
     return tuple(name for table in here if table.copy is None for name in table.schema.names)
 
 
-def addressed(address: EngineAddress, rule: AddressRule, environment: Mapping[str, str]) -> str:
-    """The address with its password: for the driver, and nobody else."""
+def address_with_secret(
+    address: EngineAddress, rule: AddressRule, environment: Mapping[str, str]
+) -> str:
+    """Return the address with its password, which only the driver may see."""
     if address.password is None:
         return address.address
     return rule.with_secret(
-        address.address, revealed(address.password, address.name, environment)
+        address.address, secret_of(address.password, address.name, environment)
     )
 
 
 # ------------------------------------------------------------------ project file
-# Read the project file with the rules of the engines that it names.
+# Read the project file with the address rules of the engines that it names.
 #
-# `tacit.project` knows no engine, and `tacit.engines` reads no file: here they meet.
+# `tacit.project` does not know the engines, and `tacit.engines` does not read the project
+# file. The functions below connect the two.
 
 
 def read_project(path: Path) -> Project:
-    """Return the project in the file at ``path``; a refusal names the line that it is about."""
+    """Return the project in the file at ``path``; an error names the line of the fault."""
     return read_with_rules(path, address_rule)
 
 
 def project_of(source: ProjectText) -> Project:
-    """Return the project that a text says."""
+    """Return the project that a text describes."""
     return project_of_with(source, address_rule)
 
 
@@ -163,10 +171,10 @@ def spec_of(project: Project, address: EngineAddress) -> EngineSpec:
 
 
 def check_plugins(project: Project) -> None:
-    """Load what the project's plug-ins bring, so that a failure is its owner's.
+    """Load the project's plug-ins, so that a failure is reported to its owner at the start.
 
     Raises:
-        InvalidValue: One is not installed, has another version, or fails when it is loaded.
+        InvalidValue: A plug-in is not installed, has another version, or fails to load.
     """
     check_installed(project.plugins)
     load_estimators(project.plugins)

@@ -1,4 +1,9 @@
-"""Estimate: what is known of a column, asked of the data as any question is, and paid for."""
+"""Estimates of a column's bounds or keys, by an ordinary question that is charged.
+
+Bounds are searched on a ladder of public values, for example 1, 2, 5, 10, 20. A value of the
+column becomes the number of rungs that it reaches, and the least and the greatest of these
+numbers are asked for. So the estimate is one of the rungs, never a value of the data.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,32 +19,32 @@ from tacit.session.question import Question
 from tacit.session.session import Session
 
 Rung = Fraction | date
-"""Where one cell ends and the next begins."""
+"""A public value of the ladder: the end of one cell and the start of the next."""
 
 WHAT = ("bounds", "keys")
 YEARS = range(1900, 2101)
 FIGURES = (1, 2, 5)
 HIGHEST = 12
 LOWEST = -6
-"""Numbers are looked for from 10^-6 to 10^12, on either side of 0."""
+"""Numbers are searched from 10^-6 to 10^12, on either side of 0."""
 
 NEAR_NOTHING = 4
-"""An end that is this many times nearer to 0 than the other becomes 0: it costs little."""
+"""A bound that is this many times nearer to 0 than the other becomes 0: that costs little."""
 
 
 @dataclass(frozen=True, slots=True)
 class DomainEstimate:
-    """A question whose answer tells what is known of a column, and how it is read from it."""
+    """A question about a column, and the function that reads the estimate from its answer."""
 
     question: Question
     read: Callable[[Answer], list[Any]]
 
 
 def estimate_of(session: Session, dataset: str, name: str, what: str) -> DomainEstimate:
-    """The question for the ``bounds`` or the ``keys`` of a column.
+    """Return the question that estimates the ``bounds`` or the ``keys`` of a column.
 
-    Guarantee: nothing but a question. It is priced, charged and stored as all are, and what is
-    read from its answer is public from then on.
+    Guarantee: it is an ordinary question, which is priced, charged and stored like every
+    other one. The estimate is post-processing of its answer.
     """
     column = session.catalog.dataset(dataset).schema[name]
     bare = session.as_if_unknown(dataset, name)
@@ -52,13 +57,13 @@ def estimate_of(session: Session, dataset: str, name: str, what: str) -> DomainE
         asked = bare.table(dataset).agg(low=least(cell), high=greatest(cell))
         return DomainEstimate(asked, lambda answer: _bounds(answer, rungs))
     raise InvalidValue(
-        f"{dataset}.{name} is {column.kind.value}: keys are estimated of text and of whole "
-        "numbers, bounds of numbers and days."
+        f"{dataset}.{name} has the kind {column.kind.value}. Keys can be estimated for text "
+        "and whole numbers, bounds for numbers and days."
     )
 
 
 def ladder(column: Column) -> tuple[Rung, ...]:
-    """The public places between which the ends of a column are looked for.
+    """Return the public values among which the bounds of a column are searched.
 
     Example:
         >>> [str(rung) for rung in ladder(Column("age", Kind.INTEGER))[37:43]]
@@ -74,19 +79,19 @@ def ladder(column: Column) -> tuple[Rung, ...]:
 
 
 def _cell(value: Expr, rungs: tuple[Rung, ...]) -> Expr:
-    """How many rungs a value has reached; of NULL, and of what is no number, nothing."""
+    """Return the number of rungs that a value reaches; NULL for NULL and for NaN."""
     below = [(value < rung, place) for place, rung in enumerate(rungs)]
     return case(*below, (value >= rungs[-1], len(rungs)))
 
 
 def _bounds(answer: Answer, rungs: tuple[Rung, ...]) -> list[Any]:
-    """The rung below the least value that can be seen, and the one above the greatest."""
+    """Return the rung below the released minimum and the rung above the released maximum."""
     low, high = sorted(int(Fraction(answer[end].values[0] or 0)) for end in ("low", "high"))
     ends = rungs[max(low - 1, 0)], rungs[min(high, len(rungs) - 1)]
     if ends[0] == ends[1]:
         raise InvalidValue(
-            f"What can be seen lies beyond {ends[0]}, where no estimate reaches; say the "
-            "bounds: tacit domain DATASET.COLUMN LOW..HIGH --source policy"
+            f"The estimate lies beyond {ends[0]}, the end of the range that is searched. "
+            "Declare the bounds: tacit domain DATASET.COLUMN LOW..HIGH --source policy"
         )
     first, after = ends
     if isinstance(first, date) and isinstance(after, date):
@@ -100,7 +105,7 @@ def _keys(answer: Answer, name: str) -> list[Any]:
     found = [key for key in answer[name].values if key is not None]
     if not found:
         raise InvalidValue(
-            "No group was large enough to be shown; spend more, or say the keys: tacit domain "
-            "DATASET.COLUMN KEY,KEY --source policy"
+            "No group was large enough to be released. Spend more, or declare the keys: tacit "
+            "domain DATASET.COLUMN KEY,KEY --source policy"
         )
     return found

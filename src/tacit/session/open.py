@@ -1,4 +1,7 @@
-"""One table of one population, in the words of whoever opens it."""
+"""Sessions over one table: its declarations are arguments of `open_session`.
+
+The first functions turn these arguments into the values of `tacit.core`.
+"""
 
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
@@ -30,7 +33,7 @@ Values = core.Keys | Iterable[core.Key]
 
 
 def population_of(name: str | core.Population) -> core.Population:
-    """A population by its name: its unit is one person, who may be there or not."""
+    """Return the population with this name, whose unit is one person (add or remove)."""
     return (
         name
         if isinstance(name, core.Population)
@@ -39,7 +42,7 @@ def population_of(name: str | core.Population) -> core.Population:
 
 
 def bounds_of(ends: Ends) -> core.Bounds:
-    """Bounds from two numbers or two days."""
+    """Return bounds from two numbers or two days."""
     if isinstance(ends, core.Bounds):
         return ends
     lower, upper = ends
@@ -51,18 +54,18 @@ def bounds_of(ends: Ends) -> core.Bounds:
 def schema_of(
     found: tuple[core.Column, ...], bounds: Mapping[str, Ends], keys: Mapping[str, Values]
 ) -> core.Schema:
-    """The columns of a table with what is publicly known of their values."""
+    """Return the schema of a table, with the public bounds and keys of its columns."""
     schema = core.Schema(found)
     for name in (*bounds, *keys):
         if name not in schema:
             raise UnknownName(
-                f"There is no column {name!r} that can be asked about; there are "
+                f"There is no column {name!r} that can be asked about. The columns are: "
                 f"{', '.join(schema.names)}."
             )
-    return core.Schema(tuple(_known(column, bounds, keys) for column in found))
+    return core.Schema(tuple(_with_known_values(column, bounds, keys) for column in found))
 
 
-def _known(
+def _with_known_values(
     column: core.Column, bounds: Mapping[str, Ends], keys: Mapping[str, Values]
 ) -> core.Column:
     name = column.name
@@ -71,7 +74,9 @@ def _known(
     if name in keys:
         given = keys[name]
         if isinstance(given, str):
-            raise InvalidValue(f"The keys of {name!r} are a list of values, not one text.")
+            raise InvalidValue(
+                f"The keys of {name!r} must be a list of values, and one text was given."
+            )
         column = replace(
             column, keys=given if isinstance(given, core.Keys) else core.Keys(tuple(given))
         )
@@ -79,16 +84,16 @@ def _known(
 
 
 # ------------------------------------------------------------------ open
-# Open: one table in an engine, its declared facts, and a ledger beside them.
+# Open: one table in an engine, its declarations, and a ledger in a folder.
 
 ENGINE = "here"
-"""What the one engine of such a session is called."""
+"""The name of the one engine of such a session."""
 
 ATTEMPTS = 10
-"""How often a declaration is tried again that lost to another session's."""
+"""How often a declaration is tried if other sessions write to the ledger at the same time."""
 
 TABLE = "data"
-"""What the rows of a data frame are called, unless they are given a name."""
+"""The default table name of a data frame."""
 
 
 def open_session(  # noqa: PLR0913 - each is a public fact that somebody has to state
@@ -110,35 +115,37 @@ def open_session(  # noqa: PLR0913 - each is a public fact that somebody has to 
     folder: str | Path = FOLDER,
     principal: str | None = None,
 ) -> Session:
-    """A session over one table, with its ledger in ``folder``.
+    """Open a session over one table, with its ledger in ``folder``.
 
     Args:
         source: a pandas, Polars or Arrow table, which is copied; or the path of a ``.parquet``
             file or of a ``.duckdb`` database; or the address of a PostgreSQL database.
-        engine: an engine that is open already, in place of a source, which the session closes;
-            or the kind of engine that ``source`` is an address of, as a project file says
-            it. The guarantee names an engine that is not Tacit's own.
-        population: the people that the table is about. Tables about the same people share one
-            name and one folder, and so one budget.
-        unit: the column that names the person whom a row belongs to.
-        max_groups: in how many groups of an answer one person may count.
-        max_rows: how many of a person's rows may count in a group.
-        bounds: the public ends of numbers and days, by column; values beyond are clamped.
+        engine: an open engine instead of a source (the session closes it); or the kind of
+            engine that ``source`` is an address of, with the word of the project file. The
+            guarantee names an engine that is not part of Tacit.
+        population: the people that the table is about. Tables about the same people must have
+            the same name and folder here, and so share one budget.
+        unit: the column that identifies the person to whom a row belongs.
+        max_groups: the most groups of an answer in which one person counts.
+        max_rows: the most rows of one person that count in a group.
+        bounds: the public clamping bounds of numbers and days, by column.
         keys: the public values of columns, in the order in which groups are shown.
-        budget: the (epsilon, delta) that everything ever released may lose; it is fixed by the
-            first session, and may be left out afterwards.
-        table: the table in a database, or what questions call the rows of a data frame.
-        epoch: which state of the data this is: say another, and questions are asked anew.
-        one_row: each person has one row, so that nothing is bounded; the guarantee says so.
-        row_key: the column that tells the rows of a person apart.
-        max_rows_in_all: how many rows of a person are looked at in all; up to 4 are fast.
-        folder: where the ledger lives.
-        principal: who asks; the user of this machine, unless another is named.
+        budget: the total (epsilon, delta) of everything that is ever released. The first
+            session sets it, and later sessions may leave it out.
+        table: the table in a database, or the name for the rows of a data frame.
+        epoch: the state of the data. Under a new epoch, questions are answered and charged
+            again.
+        one_row: each person has one row, so that no rows need to be limited. The guarantee
+            states this assumption.
+        row_key: the column that distinguishes the rows of one person.
+        max_rows_in_all: the most rows of one person that are read in all; up to 4 is fast.
+        folder: the folder of the ledger.
+        principal: the name of the analyst; by default the user of this machine.
 
-    Guarantee: types of columns are read, and no row, until a question is paid for; but for a
-    data frame, which is copied.
+    Guarantee: until a question is charged, only the types of columns are read, and no row. The
+    exception is a data frame, which is copied.
     """
-    people, asker = population_of(population), principal or getuser()
+    people, analyst = population_of(population), principal or getuser()
     with ExitStack() as closing:
         held, where = _engine(source, engine, table)
         closing.callback(held.close)
@@ -158,11 +165,11 @@ def open_session(  # noqa: PLR0913 - each is a public fact that somebody has to 
         spec = spec_for(source)
         if isinstance(source, str | Path) and (spec is None or spec.address.in_place):
             check_computed(catalog, {ENGINE: held})
-        # tables that are not there, or of other types, are refused before anything is recorded
-        Curator(catalog, {ENGINE: held}, home, asker)
+        # missing tables and other column types are refused before anything is recorded
+        Curator(catalog, {ENGINE: held}, home, analyst)
         tables = tables_of(catalog, {ENGINE: held})[dataset.name].all
-        declarations = settle(home.ledger, catalog, tables, budget, asker)
-        curator = Curator(catalog, {ENGINE: held}, home.under(declarations), asker)
+        declarations = settle(home.ledger, catalog, tables, budget, analyst)
+        curator = Curator(catalog, {ENGINE: held}, home.under(declarations), analyst)
         closing.pop_all()
     return Session(curator)
 
@@ -172,47 +179,47 @@ def settle(
     catalog: core.Catalog,
     tables: tuple[str, ...],
     budget: core.Budget | tuple[Number, Number] | None,
-    asker: str,
+    analyst: str,
 ) -> CatalogDeclarations:
-    """Open the population's budget, once, and declare its one table in ``catalog``.
+    """Open the population's budget if it has none, and declare the one table in ``catalog``.
 
-    Afterwards another budget is refused, and so is another unit column of the same table.
-    Other facts, such as wider bounds, are a new declaration, which an owner records by opening.
-    Tables that other sessions declared stay declared.
+    Later, another budget is refused, and so is another unit column of the same table. Other
+    changes, such as wider bounds, are recorded as a new declaration, for which the analyst
+    must be an owner. Tables that other sessions declared stay declared.
     """
     (population,), (dataset,) = catalog.populations, catalog.datasets
     given = budget_within(*budget) if isinstance(budget, tuple) else budget
     said = Declaration(facts_of(catalog, population.name), tables)
     for _ in range(ATTEMPTS):
-        number, now = _checked(ledger, population, given)
-        if number and _says(now, dataset.name, said):
+        number, now = _current_declaration(ledger, population, given)
+        if number and _is_declared(now, dataset.name, said):
             return CatalogDeclarations({population.name: (number, said)}, partly=True)
         try:
-            with ledger.governing(by=asker) as acts:
+            with ledger.governing(by=analyst) as acts:
                 acts.lock()  # other sessions may declare their tables at this moment
                 if given is not None and population.name not in acts.populations():
-                    acts.open_budget(population, given, (asker,))
+                    acts.open_budget(population, given, (analyst,))
                 before = acts.declaration(population.name)[1]
                 acts.declare({population.name: _with_table(before, dataset.name, said)})
         except Conflict:
             continue
-    raise StoreFailed("The ledger is busy, and nothing was recorded; open it again.")
+    raise StoreFailed("The ledger is busy, and nothing was recorded. Open the session again.")
 
 
-def _says(now: Declaration, name: str, said: Declaration) -> bool:
-    """Whether ``said`` is declared of one table, and nothing else; another unit is refused."""
+def _is_declared(now: Declaration, name: str, said: Declaration) -> bool:
+    """Return whether exactly ``said`` is declared of one table; refuse another unit."""
     unit = unit_in(name, now.facts)
     if unit not in {None, unit_in(name, said.facts)}:
         raise InvalidValue(
-            f"The ledger in this folder holds {unit!r}, and another unit was given. Whose a "
-            "row is does not change: open it as before."
+            f"The ledger in this folder has {unit!r}, and another unit was given. The unit of "
+            "a table cannot change: open the session with the unit of the ledger."
         )
     return now.says_all_of(said) and facts_about(name, now.facts) == said.facts
 
 
 def _with_table(now: Declaration, name: str, said: Declaration) -> Declaration:
-    """What was declared, with what is said of one table in place of what was said before."""
-    _says(now, name, said)
+    """Return the declaration ``now`` with the facts of one table replaced by ``said``."""
+    _is_declared(now, name, said)
     others = set(now.facts) - set(facts_about(name, now.facts))
     lasting = [each for each in now.tables if not each.startswith(MOMENTARY)]
     return Declaration(
@@ -220,23 +227,23 @@ def _with_table(now: Declaration, name: str, said: Declaration) -> Declaration:
     )
 
 
-def _checked(
+def _current_declaration(
     ledger: Ledger, population: core.Population, given: core.Budget | None
 ) -> Numbered:
-    """What is declared of a population so far, where its budget is the one ``given``."""
+    """Return the current declaration of a population; refuse a budget that differs."""
     try:
         status = ledger.status(population.name)
     except UnknownName:
         if given is None:
             raise InvalidValue(
-                f"{population.name!r} has no budget yet; say what everything that is ever "
-                "released about them may lose: budget=(3, '1e-6') for epsilon and delta."
+                f"{population.name!r} has no budget yet. Set the total privacy budget: "
+                "budget=(3, '1e-6') for epsilon and delta."
             ) from None
         return 0, Declaration()
     if given is not None and Units.limit(given.cap) != status.cap_units:
         raise InvalidValue(
-            f"The budget of {population.name!r} is {status.total}, and another was given; "
-            "leave it out, or raise the cap: session.ledger.raise_cap(...)."
+            f"The budget of {population.name!r} is {status.total}, and another one was given. "
+            "Leave out budget=, or raise the cap: session.ledger.raise_cap(...)."
         )
     return ledger.declarations()[population.name]
 
@@ -244,11 +251,11 @@ def _checked(
 def _engine(
     source: object, engine: CheckedEngine | str | None, table: str | None
 ) -> tuple[CheckedEngine, tuple[str, ...]]:
-    """The engine over ``source``, or the one that was given, and the table there."""
+    """Return the engine over ``source``, or the one that was given, and its table."""
     if engine is not None and not isinstance(engine, str):
         if source is not None:
-            raise InvalidValue("Give a source or an engine that is open, and not both.")
-        return _whole(engine), _named(table)
+            raise InvalidValue("Give a source or an open engine, and not both.")
+        return _whole(engine), _table_parts(table)
     if source is None:
         raise InvalidValue(
             "Give a source, such as a data frame or a .duckdb database, or engine=, an engine."
@@ -259,27 +266,27 @@ def _engine(
     spec = spec_for(source) if engine is None else engine_spec(engine)
     if spec is None:
         raise InvalidValue(
-            "A source is a data frame, a .parquet file, a .duckdb database or a postgresql:// "
-            "address."
+            "A source must be a data frame, a .parquet file, a .duckdb database or a "
+            "postgresql:// address."
         )
     named = spec.names_table(str(source))
-    where = (table or named,) if named is not None else _named(table)
+    where = (table or named,) if named is not None else _table_parts(table)
     return spec.open(OpenRequest(ENGINE, str(source), where[-1:], {})), where
 
 
 def _whole(engine: CheckedEngine) -> CheckedEngine:
-    """Refuse an engine that lacks a part of the port, before anything is recorded."""
+    """Return ``engine``; refuse one that lacks a required method, before any recording."""
     lacking = [name for name in MEMBERS if not hasattr(engine, name)]
     if lacking:
         raise InvalidValue(
-            f"{type(engine).__name__} is no engine: it has no {', '.join(lacking)}; see "
+            f"{type(engine).__name__} is not an engine: it lacks {', '.join(lacking)}. See "
             "tacit.engines.engine.CheckedEngine."
         )
     return engine
 
 
-def _named(table: str | None) -> tuple[str, ...]:
-    """The parts of a table's name in a database."""
+def _table_parts(table: str | None) -> tuple[str, ...]:
+    """Return the parts of a table's name in a database."""
     if not table:
-        raise InvalidValue("Say which table of the database it is: table='visits'.")
+        raise InvalidValue("Name a table of the database: table='visits'.")
     return tuple(table.split("."))

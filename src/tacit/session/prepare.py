@@ -1,4 +1,4 @@
-"""What is to be copied, where to, and by whom: from the project file and the owner's words."""
+"""Validated copies of tables, made by an owner: where each one is stored and how it is made."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -36,19 +36,19 @@ from tacit.project import (
     ProjectText,
 )
 from tacit.session.curator import FOLDER, LedgerFolder, fresh_mark, mark_of, salt_of_table
-from tacit.session.engines import addressed, held, read_project
+from tacit.session.engines import address_with_secret, read_project, variable_value
 
 
-def to_copy(
+def copy_plan(
     project: Project, name: str, where: str | None = None, parts: int | None = None
 ) -> Copied:
-    """The table ``name`` of a project, and where its copy shall lie.
+    """Return the plan of a copy of the table ``name``: the table and the copy's place.
 
-    That is where the owner says now, or where the file says, or the usual place.
+    The place is the one given here, or else that of the project file, or else the default.
     """
     known = [table.name for table in project.catalog.tables]
     if name not in known:
-        raise UnknownName(f"There is no table {name!r}; there are: {', '.join(known)}.")
+        raise UnknownName(f"There is no table {name!r}. The tables are: {', '.join(known)}.")
     before, kind = project.places.get(name), project.engine_of(name).kind
     table = project.catalog.table(name)
     rule = copy_rule(kind, project.plugins)
@@ -60,13 +60,13 @@ def to_copy(
     place = replace(place, where=where or place.where, parts=parts or place.parts)
     if not rule.fits(place.file):
         raise InvalidValue(
-            f"Say where the copy of {name!r} shall lie, by --where: {rule.words}."
+            f"Say where to store the copy of {name!r}, with --where: {rule.words}."
         )
     return project.copied(name, place)
 
 
 def copy_rule(kind: str, plugins: Plugins) -> CopyRule:
-    """Where copies of tables of an engine lie; refused for an engine that has none."""
+    """Return the rule for copies of an engine kind; refuse a kind that has no copies."""
     rule = engine_spec(kind, plugins).copies
     if rule is None:
         raise InvalidValue(f"Copies cannot be made in an engine of kind {kind}.")
@@ -76,9 +76,9 @@ def copy_rule(kind: str, plugins: Plugins) -> CopyRule:
 def preparation(
     copied: Copied, order: str, *notes: str, plugins: Plugins = NO_PLUGINS
 ) -> Preparation:
-    """How a copy is made by the ledger whose salt has the mark ``order``.
+    """Return the preparation of a copy, in the row order of the salt with the mark ``order``.
 
-    The ``notes`` on its making are written beside it.
+    The ``notes`` are written into the record that is stored with the copy.
     """
     made = copied.made(order)
     return Preparation(
@@ -94,8 +94,8 @@ def preparation(
     )
 
 
-def made_before(copied: Copied, plugins: Plugins = NO_PLUGINS) -> Preparation:
-    """The same of the copy that the project file speaks of, whatever it was made by."""
+def previous_copy(copied: Copied, plugins: Plugins = NO_PLUGINS) -> Preparation:
+    """Return the preparation of the existing copy that the project file names."""
     place, dialect = copied.place, _dialect(copied, plugins)
     return Preparation(copied.table, place.path, dialect, copied.parts, place.mark)
 
@@ -103,35 +103,44 @@ def made_before(copied: Copied, plugins: Plugins = NO_PLUGINS) -> Preparation:
 def _dialect(copied: Copied, plugins: Plugins) -> Dialect:
     dialect = engine_spec(copied.engine.kind, plugins).dialect
     if dialect is None:
-        raise InvalidValue(f"An engine of kind {copied.engine.kind} prints no SQL.")
+        raise InvalidValue(
+            f"Copies cannot be made in an engine of kind {copied.engine.kind}: it has no SQL "
+            "dialect."
+        )
     return dialect
 
 
 def owner_address(
     said: str | None, environment: Mapping[str, str], rule: AddressRule
 ) -> str | None:
-    """The address of whoever may create tables: from a variable, or without a password."""
+    """Return the address of a role that may create tables, as ``--by`` gives it.
+
+    ``said`` is ``env:VARIABLE``, a variable with the address, or an address without password.
+    """
     if said is None:
         return None
     keeper, _, variable = said.partition(":")
     if keeper == ENVIRONMENT:
-        return held(variable, "--by", environment)
+        return variable_value(variable, "--by", environment)
     refused = rule.refuse(said, secret=False)
     if refused is not None:
-        raise InvalidValue(f"{refused} For --by: env:VARIABLE holds the whole address.")
+        raise InvalidValue(
+            f"{refused} For --by, write env:VARIABLE: the variable has the whole address."
+        )
     return said
 
 
 # ------------------------------------------------------------------ prepare
-# Prepare: a validated copy of a table, where its owner says, and the project file says so.
+# Prepare: make a validated copy of a table where its owner wants it, and write its place into
+# the project file.
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whose tables they are: the project file, and what may write where they live.
+    """The owner of tables: the project file, and an address with the right to write.
 
-    An ``address`` is that of a PostgreSQL role that may create tables, or of another Spark than
-    the one that is asked; it is named as ``env:VARIABLE``, or written without a password.
+    ``address`` belongs to a PostgreSQL role that may create tables, or to a Spark server other
+    than the one that answers. It is given as ``env:VARIABLE``, or without a password.
     """
 
     file: Path
@@ -141,18 +150,18 @@ class Owner:
     def prepare(
         self, name: str, where: str | None = None, parts: int | None = None
     ) -> Iterator[CopyProgress]:
-        """Make the copy of the table ``name``, part by part; then the one before is dropped.
+        """Make the copy of the table ``name``, part by part; then drop the previous copy.
 
-        The last step counts the rows that the copy leaves out, and names what of the copy
-        before could not be dropped: the new one is in use. Tables that are left of makings of
-        this project file which were ended in the midst of it are dropped as well.
+        The last step has the number of rows that the copy leaves out, and the tables of the
+        previous copy that could not be dropped; the new copy is in use all the same. Tables
+        left by interrupted runs of this project file are dropped as well.
 
-        Guarantee: rows lie in the order of the salt by which sessions of this project keep
-        them; the file speaks of a copy only once all of it is there and was looked at; and its
-        tables have names that no table had before, so that nobody can have read them.
+        Guarantee: rows are stored in the order of the salt by which sessions of this project
+        keep them. The project file names a copy only after the whole copy was made and
+        checked. The copy's tables have new names, so that no session can have read them.
         """
         project = read_project(self.file)
-        copied = to_copy(project, name, where, parts)
+        copied = copy_plan(project, name, where, parts)
         _needs_copy(copied)
         today = date.today()  # noqa: DTZ011 - this machine's day
         place = copied.place.anew(today, fresh_mark(MAKING_DIGITS))
@@ -163,7 +172,7 @@ class Owner:
         spec = engine_spec(copied.engine.kind, plugins)
         making = preparation(copied, order, self._note, plugins=plugins)
         with self._writing(copied, plugins) as run:
-            yield from _made(making, salt, run)
+            yield from _copy_steps(making, salt, run)
             left_out = making.left_out(run)
             if spec.after_copy is not None:
                 tables = (making.copy.record, *making.tables)
@@ -177,8 +186,8 @@ class Owner:
             old = project.copied(name, before)
             try:
                 self._drop_old(old, making.tables, plugins)
-            except TacitError:  # another role may have made it; the new one is in use
-                stays = made_before(old, plugins)
+            except TacitError:  # another role may have made it; the new copy is in use anyway
+                stays = previous_copy(old, plugins)
                 left = (stays.copy.record, *stays.tables)
             if before.where != copied.place.where:
                 elsewhere = replace(copied.place, where=before.where)
@@ -187,10 +196,10 @@ class Owner:
         yield CopyProgress(copied.parts, copied.parts, left, left_out)
 
     def drop(self, name: str) -> bool:
-        """Drop the copy of the table ``name``; whether there was one."""
+        """Drop the copy of the table ``name``; return whether there was one."""
         project = read_project(self.file)
         place = project.places.get(name)
-        to_copy(project, name)
+        copy_plan(project, name)
         if place is None or place.epoch is None:
             return False
         copied = project.copied(name, place)
@@ -203,25 +212,25 @@ class Owner:
     def _drop_old(
         self, copied: Copied, kept: tuple[tuple[str, ...], ...], plugins: Plugins
     ) -> None:
-        """Drop the copy that the file spoke of, unless it is the one that was made."""
-        old = made_before(copied, plugins)
+        """Drop the copy that the file named, unless its tables are among ``kept``."""
+        old = previous_copy(copied, plugins)
         if old.tables[0] not in kept:
             with self._writing(copied, plugins) as run:
                 old.drop(run)
 
     def _drop_left(self, copied: Copied, order: str, plugins: Plugins) -> None:
-        """Drop what makings of this file left behind, where tables may be listed."""
+        """Drop tables left by interrupted runs of this file, if tables may be listed."""
         with suppress(TacitError), self._writing(copied, plugins) as run:
             drop_abandoned_copies(preparation(copied, order, self._note, plugins=plugins), run)
 
     @property
     def _note(self) -> str:
-        """What is written beside copies that this project file makes, and no other."""
+        """A line in the record of each copy that identifies the project file that made it."""
         place = f"{node()}\n{self.file.resolve()}"
         return f"file: {sha256(place.encode()).hexdigest()[:16]}"
 
     def _writing(self, copied: Copied, plugins: Plugins) -> AbstractContextManager[Run]:
-        """Runs statements where the table lives, in the name of its owner."""
+        """Return a context that runs statements in the table's engine, as its owner."""
         spec = engine_spec(copied.engine.kind, plugins)
         writer = owner_address(self.address, self.environment, spec.address)
         folder, file = self.file.parent, copied.place.file
@@ -235,7 +244,7 @@ class Owner:
             home.store.close()
 
     def _say(self, copied: Copied, place: CopyPlace) -> None:
-        """Write into the project file what there is now; comments stay."""
+        """Write the place of the copy into the project file; comments stay."""
         said: dict[str, object] = {"where": place.where, "parts": copied.parts}
         if place.text_bytes != TEXT_BYTES:
             said["text_bytes"] = place.text_bytes
@@ -250,31 +259,31 @@ class Owner:
             try:
                 return source.save(self.file)
             except Conflict:
-                continue  # another copy was made at the same time, and is spoken of now
+                continue  # the place of another copy was written at the same time
 
 
-def _made(making: Preparation, salt: bytes, run: Run) -> Iterator[CopyProgress]:
-    """Make a copy; where that ends before its time, nothing of it is left, if it can be."""
+def _copy_steps(making: Preparation, salt: bytes, run: Run) -> Iterator[CopyProgress]:
+    """Make a copy; if this is interrupted, try to drop what was made."""
     try:
         yield from making.steps(salt, run)
     except BaseException:
-        with suppress(Exception):  # of any engine, whose transaction may have ended
+        with suppress(Exception):  # any engine's error: its transaction may have ended
             making.drop(run)
         raise
 
 
 def _needs_copy(copied: Copied) -> None:
-    """Refuse to copy a table that is declared to be read where it is."""
+    """Refuse to copy a table that is declared to be read in place."""
     table = copied.table
     if isinstance(table, Dataset) and table.in_place:
         raise InvalidValue(
-            f"{table.name!r} is declared in_place, and a copy of it would not be read; nothing "
-            "was made. Take in_place out of the project file and `tacit apply` to have a copy, "
-            "or keep in_place: no copy is needed."
+            f"{table.name!r} is declared in_place, so a copy of it would not be read, and none "
+            "was made. To use a copy, remove in_place from the project file and run `tacit "
+            "apply`. To keep in_place, do nothing: no copy is needed."
         )
 
 
-def writing(  # noqa: PLR0913, PLR0917 - a copy, where it lies, and by whom it is made
+def writing(  # noqa: PLR0913, PLR0917 - a copy, its place, and who makes it
     copied: Copied,
     folder: Path,
     file: str | None,
@@ -282,10 +291,13 @@ def writing(  # noqa: PLR0913, PLR0917 - a copy, where it lies, and by whom it i
     environment: Mapping[str, str],
     writer: str | None = None,
 ) -> AbstractContextManager[Run]:
-    """Runs statements where a table lives; the copy lies there, or in ``file``."""
+    """Return a context that runs statements in a table's engine; ``file`` is for the copy.
+
+    Without a ``file`` the copy is stored in the engine itself.
+    """
     if spec.owner is None:
         raise InvalidValue(f"Copies cannot be made in an engine of kind {spec.kind}.")
-    address = addressed(copied.engine, spec.address, environment)
+    address = address_with_secret(copied.engine, spec.address, environment)
     request = OwnerRequest(
         path_in(folder, spec.address, address),
         writer,

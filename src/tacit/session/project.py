@@ -1,4 +1,7 @@
-"""Open a project: all tables of the project file, where the ledger holds what it says."""
+"""Projects: sessions and servers over all tables of a project file, and its changes.
+
+A project is opened only if the ledger has recorded everything that the project file declares.
+"""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -12,20 +15,20 @@ from tacit.ledger import CatalogDeclarations
 from tacit.project import FILE, Project, Serving
 from tacit.session.changes import Change, changes, changes_of, record
 from tacit.session.curator import FOLDER, Curator, LedgerFolder
-from tacit.session.engines import Engines, all_opened, check_plugins, read_project, spec_of
+from tacit.session.engines import Engines, check_plugins, open_engines, read_project, spec_of
 from tacit.session.served_copies import Tell, silent, with_copies
 from tacit.session.session import Session
 from tacit.session.table_checks import check_computed, check_declared, tables_of
 from tacit.session.workers import alarm, pools_of, to_stderr
 
 SERVER = "the server"
-"""Who opens a project to serve it; who asks is told by tokens."""
+"""The principal that opens a project to serve it; analysts are identified by tokens."""
 
 ATTEMPTS = 10
-"""How often an owner's acts are tried again that lost to another writer."""
+"""How often an owner's acts are tried if others write to the ledger at the same time."""
 
 LEASES = 3
-"""Others wait for an answer this often as long as a question may take."""
+"""The lease of an answer, in multiples of the time that a question may take."""
 
 
 def open_project(
@@ -35,20 +38,21 @@ def open_project(
     environment: Mapping[str, str] = os.environ,
     tell: Tell | None = None,
 ) -> Session:
-    """A session over all tables of the project file at ``path``; its ledger is beside it.
+    """Open a session over all tables of the project file at ``path``.
 
-    Where somebody is to be told of copies that are made, by ``tell``, the session answers from
-    validated copies alone, as a server does. Else it reads tables where they are, unless the
-    file speaks of a copy: whoever opens it holds the data.
+    The ledger is in the folder of the file, unless the file names a store. With ``tell``, the
+    session answers from validated copies only, as a server does, and ``tell`` is called for
+    each copy that is made. Without it, tables that have no copy are read in place: the person
+    who opens such a session has access to the data anyway.
 
-    Guarantee: no session where the ledger does not hold what the file says.
+    Guarantee: no session is opened if the ledger has not recorded what the file declares.
     """
-    file, asker = Path(path), principal or getuser()
-    return Session(_curator(read_project(file), file, asker, environment, tell)[0])
+    file, analyst = Path(path), principal or getuser()
+    return Session(_curator(read_project(file), file, analyst, environment, tell)[0])
 
 
 def curator_of(file: Path, principal: str, environment: Mapping[str, str]) -> Curator:
-    """What a session over a project needs, where the ledger holds what its file says."""
+    """Return the curator of a project, if the ledger has recorded what its file declares."""
     return _curator(read_project(file), file, principal, environment)[0]
 
 
@@ -59,18 +63,19 @@ def _curator(
     environment: Mapping[str, str],
     tell: Tell | None = None,
 ) -> tuple[Curator, Project]:
-    """The curator of a project, and the project with the copies that are read."""
+    """Return the curator of a project, and the project with the copies that are read."""
     with ExitStack() as closing:
         home = LedgerFolder.of(project, file.parent / FOLDER, environment)
         closing.callback(home.store.close)
-        held = home.ledger.declarations()  # before it is compared: it may change meanwhile
+        # read before the comparison, so that a declaration made meanwhile is not used
+        held = home.ledger.declarations()
         _check_held(changes(project, home.ledger, None), file)
         if tell is not None:
             project = with_copies(project, file, home.states, tell)
         if project.outdated:
             raise errors.InvalidValue("\n".join(project.outdated.values()))
         check_plugins(project)
-        engines = all_opened(project, file.parent, closing, environment)
+        engines = open_engines(project, file.parent, closing, environment)
         _check_storage(project, engines)
         tables = tables_of(project.catalog, engines)
         _check_held(changes(project, home.ledger, tables), file)
@@ -89,16 +94,17 @@ def _curator(
 
 
 def _check_held(missing: tuple[Change, ...], file: Path) -> None:
-    """Refuse a project of which the ledger does not hold all."""
+    """Refuse a project if the ledger has not recorded all of it."""
     if missing:
-        told = "\n".join(map(str, missing))
+        listed = "\n".join(map(str, missing))
         raise errors.InvalidValue(
-            f"{file.name} differs from what the ledger holds; `tacit apply` records it:\n{told}"
+            f"{file.name} differs from the ledger. Run `tacit apply` to record these "
+            f"changes:\n{listed}"
         )
 
 
 def _check_storage(project: Project, engines: Engines) -> None:
-    """Refuse tables that are not as declared, or that are computed where they may not be."""
+    """Refuse tables that are not stored as declared, or that are computed when read."""
     check_declared(project.catalog, engines)
     databases = {
         each.name for each in project.engines if spec_of(project, each).address.in_place
@@ -106,18 +112,18 @@ def _check_storage(project: Project, engines: Engines) -> None:
     check_computed(project.catalog, {name: engines[name] for name in databases})
 
 
-def _again(
+def _curator_taking_over(
     project: Project, file: Path, home: LedgerFolder, environment: Mapping[str, str], tell: Tell
 ) -> tuple[Curator, Project]:
-    """The curator of a server that runs already, over the ledger that it has open.
+    """Return a new curator for a running server, over the ledger that it has open.
 
-    Populations of which the file does not say what the ledger holds are not answered about.
+    Questions about a population are refused if the file and the ledger declare it differently.
     """
     with ExitStack() as closing:
         held = home.ledger.declarations()
         project = with_copies(project, file, home.states, tell)
         check_plugins(project)
-        engines = all_opened(project, file.parent, closing, environment)
+        engines = open_engines(project, file.parent, closing, environment)
         _check_storage(project, engines)
         tables = tables_of(project.catalog, engines)
         why: dict[str, str] = {}
@@ -126,10 +132,10 @@ def _again(
             try:
                 missing = list(changes_of(people, project, home.ledger, tables))
             except errors.InvalidValue:
-                why[name] = differing(file, name)
+                why[name] = mismatch_message(file, name)
             else:
                 if any(change.declaration for change in missing):
-                    why[name] = differing(file, name)
+                    why[name] = mismatch_message(file, name)
         declarations = CatalogDeclarations(held, refused=why)
         tell_owner = alarm(to_stderr, project.serving.on_failure)
         curator = Curator(
@@ -145,31 +151,32 @@ def _again(
     return curator, project
 
 
-def differing(file: Path, population: str) -> str:
-    """What is told of a population of which this machine's file says something else."""
+def mismatch_message(file: Path, population: str) -> str:
+    """Return the message for a population that file and ledger declare differently."""
     return (
-        f"What {file.name} on this server says about {population!r} is not what their owners "
-        "have declared in the ledger. Nothing about them is answered here until both agree, "
-        "and nothing was charged; tell an operator."
+        f"On this server, {file.name} declares {population!r} differently than the owners have "
+        "in the ledger. Questions about this population are refused until both agree. Nothing "
+        "was charged. Inform an operator."
     )
 
 
-def served(
+def open_for_serving(
     file: Path,
     environment: Mapping[str, str] = os.environ,
     tell: Tell = silent,
     home: LedgerFolder | None = None,
 ) -> tuple[Curator, Serving]:
-    """The same for a server: paid questions run in child processes, over validated copies.
+    """Return a curator for a server, and the server settings of the project.
 
-    Copies that are missing are made first, and the owner is told of each by ``tell``. A server
-    that runs already gives its ``home``, and gets a curator that takes over.
+    Charged questions run in worker processes, over validated copies. Missing copies are made
+    first, and ``tell`` is called for each. A running server passes its ``home``, and gets a
+    curator that replaces its present one.
     """
     project = read_project(file)
     if home is None:
         curator, project = _curator(project, file, SERVER, environment, tell)
     else:
-        curator, project = _again(project, file, home, environment, tell)
+        curator, project = _curator_taking_over(project, file, home, environment, tell)
     lease_ms = 1000 * (LEASES * project.serving.seconds)
     try:
         pools = pools_of(project, file.parent, environment)
@@ -182,17 +189,18 @@ def served(
 def apply_project(
     path: str | Path = FILE, *, by: str, environment: Mapping[str, str] = os.environ
 ) -> tuple[Change, ...]:
-    """Record what the file says and the ledger does not hold, as acts of the owner ``by``.
+    """Record the changes of the file that the ledger lacks, as acts of the owner ``by``.
 
-    What belongs to populations of other owners waits for them; what was recorded is returned.
+    Changes of populations with other owners wait for those owners. The recorded changes are
+    returned.
 
-    Guarantee: all that ``by`` may record is recorded, or nothing is. Once this returns, nothing
-    is charged under what was declared before. The difference is computed while every other
-    writer waits.
+    Guarantee: everything that ``by`` may record is recorded, or nothing is. Once this returns,
+    nothing is charged under an earlier declaration. The difference is computed while every
+    other writer waits.
     """
-    with beside(path, environment) as (project, home), ExitStack() as closing:
+    with project_and_ledger(path, environment) as (project, home), ExitStack() as closing:
         folder = Path(path).parent
-        engines = all_opened(project, folder, closing, environment, reads=False)
+        engines = open_engines(project, folder, closing, environment, reads=False)
         tables = tables_of(project.catalog, engines)
         for _ in range(ATTEMPTS):
             try:
@@ -201,30 +209,32 @@ def apply_project(
                     return record(changes(project, acts, tables), project, acts)
             except errors.Conflict:
                 continue  # another writer was first; nothing was recorded
-    raise errors.StoreFailed("The ledger is busy, and nothing was recorded; apply again.")
+    raise errors.StoreFailed(
+        "The ledger is busy, and nothing was recorded. Run `tacit apply` again."
+    )
 
 
-def missing_in(path: str | Path = FILE) -> tuple[Change, ...]:
-    """What the file says and the ledger does not hold, by its words alone: no engine opens."""
-    with beside(path) as (project, home):
+def unrecorded_changes(path: str | Path = FILE) -> tuple[Change, ...]:
+    """Return the changes that the ledger lacks; compare words only and open no engine."""
+    with project_and_ledger(path) as (project, home):
         return changes(project, home.ledger, None)
 
 
-def proposed_in(
+def planned_changes(
     path: str | Path = FILE, environment: Mapping[str, str] = os.environ
 ) -> tuple[Change, ...]:
-    """What `apply_project` would record."""
-    with beside(path, environment) as (project, home), ExitStack() as closing:
+    """Return the changes that `apply_project` would record."""
+    with project_and_ledger(path, environment) as (project, home), ExitStack() as closing:
         folder = Path(path).parent
-        engines = all_opened(project, folder, closing, environment, reads=False)
+        engines = open_engines(project, folder, closing, environment, reads=False)
         return changes(project, home.ledger, tables_of(project.catalog, engines))
 
 
 @contextmanager
-def beside(
+def project_and_ledger(
     path: str | Path = FILE, environment: Mapping[str, str] = os.environ
 ) -> Iterator[tuple[Project, LedgerFolder]]:
-    """The project in a file, and its ledger; no engine is opened."""
+    """Open the project in a file, and its ledger; no engine is opened."""
     file = Path(path)
     project = read_project(file)
     home = LedgerFolder.of(project, file.parent / FOLDER, environment)
@@ -235,19 +245,19 @@ def beside(
 
 
 # ------------------------------------------------------------------ reload
-# Load a served project anew when its declarations have changed, or a copy was made anew.
+# Load a served project again when its declarations have changed, or a copy was made again.
 
 
-class Reloading:
-    """Gives a server the curator that takes over from its present one.
+class Reloader:
+    """A callable that gives a server a new curator when its project has changed.
 
-    Where the new project cannot be loaded, or does not say what the ledger holds about some
-    populations, nothing about those is answered, and all others go on. It is tried again
-    whenever the project file or a declaration changes, and all the time while an engine cannot
-    be reached. The curator says why it waits, to operators and owners.
+    If the new project cannot be loaded, or differs from the ledger about some populations,
+    questions about these populations are refused, and all others are answered. Loading is
+    tried again whenever the project file or a declaration changes, and on every call while an
+    engine cannot be reached. The curator states the reason to operators and owners.
 
-    A copy that was made anew has other tables, and those of before will be dropped: the server
-    reads the new ones as soon as the project file speaks of them.
+    A copy that was made again has new tables, and the old tables will be dropped. The server
+    reads the new tables as soon as the project file names them.
     """
 
     def __init__(self, file: Path, environment: Mapping[str, str] = os.environ) -> None:
@@ -255,20 +265,20 @@ class Reloading:
         self._environment = environment
         self._tried: tuple[object, ...] = ()
         self._seen: bytes | None = None
-        """What the project file was when its copies were last compared."""
+        """The digest of the project file when its copies were last compared."""
 
     def __call__(self, curator: Curator) -> Curator:
-        """The curator of now: the same, where nothing has changed."""
+        """Return the curator to use now: the given one, unless something has changed."""
         ledger, names = curator.home.ledger, _names(curator)
         moved = ledger.redeclared_populations(names)
-        found = (self._written(), ledger.numbers())
+        found = (self._file_digest(), ledger.numbers())
         again = bool(ledger.refused_populations()) and found != self._tried
-        copied = self._copied_anew(curator)
+        copied = self._has_new_copies(curator)
         if not moved and not again and not copied:
             return curator
         self._tried = found
         try:
-            return served(self._file, self._environment, home=curator.home)[0]
+            return open_for_serving(self._file, self._environment, home=curator.home)[0]
         except (errors.TacitError, OSError) as error:
             if isinstance(error, errors.EngineUnreachable):
                 self._tried, self._seen = (), None
@@ -277,16 +287,17 @@ class Reloading:
     def _without(
         self, curator: Curator, names: frozenset[str], error: errors.TacitError | OSError
     ) -> Curator:
-        """The old curator, which answers nothing about the populations in ``names``."""
-        told = waiting if isinstance(error, errors.CopyMissing) else unread
-        why = {name: told(self._file, name) for name in names}
-        # the words of a system are not ours
+        """Return the old curator, which now refuses questions about ``names``."""
+        missing = isinstance(error, errors.CopyMissing)
+        message = copy_missing_message if missing else load_failed_message
+        why = {name: message(self._file, name) for name in names}
+        # the text of an error of the operating system is not shown, only its type
         reason = str(error) if isinstance(error, errors.TacitError) else type(error).__name__
         return curator.refusing(why, dict.fromkeys(names, reason))
 
-    def _copied_anew(self, curator: Curator) -> bool:
-        """Whether the project file speaks of other copies of tables than are read."""
-        written = self._written()
+    def _has_new_copies(self, curator: Curator) -> bool:
+        """Return whether the project file names other copies than those that are read."""
+        written = self._file_digest()
         if written == self._seen:
             return False
         self._seen = written
@@ -300,29 +311,29 @@ class Reloading:
             for each in said
         )
 
-    def _written(self) -> bytes:
-        """A digest of the project file, whose time and length may be those of another."""
+    def _file_digest(self) -> bytes:
+        """Return a hash of the project file; time and length do not show every change."""
         try:
             return sha256(self._file.read_bytes()).digest()
         except OSError:
             return b""
 
 
-def waiting(_: Path, population: str) -> str:
-    """What is told of a population whose new declaration has no copies yet."""
+def copy_missing_message(_: Path, population: str) -> str:
+    """Return the message for a population whose new declaration has no copies yet."""
     return (
-        f"This server waits for its operator to prepare the tables of the new declaration of "
-        f"{population!r}. Nothing about them is answered here until then, and nothing was "
-        "charged; send the same request again later."
+        f"The declaration of {population!r} has changed, and an operator of this server must "
+        "prepare its tables. Questions about this population are refused until then. Nothing "
+        "was charged. Send the same request again later."
     )
 
 
-def unread(file: Path, population: str) -> str:
-    """What is told of a population whose new declaration could not be loaded otherwise."""
+def load_failed_message(file: Path, population: str) -> str:
+    """Return the message for a population whose new declaration could not be loaded."""
     return (
-        f"What {file.name} on this server says about {population!r} could not be loaded after "
-        "their owners declared something else. Nothing about them is answered here until it "
-        "is, and nothing was charged; tell an operator, whose log says why."
+        f"The declaration of {population!r} has changed, and {file.name} on this server could "
+        "not be loaded again. Questions about this population are refused until it is. Nothing "
+        "was charged. Inform an operator: the server's log has the reason."
     )
 
 

@@ -1,4 +1,4 @@
-"""How much a question may lose, in the words of whoever asks."""
+"""A question in a session: its loss, its preview, and its answer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,18 +9,18 @@ from tacit.accounting import rho_within
 from tacit.core import Answer, BudgetSummary, Loss, Measure, ReleasedColumn, round_loss_up
 from tacit.engines import describe_execution
 from tacit.errors import InvalidValue
-from tacit.frame import FrameQuery as Asked
+from tacit.frame import FrameQuery
 from tacit.ledger import Status, Terms, Units
 from tacit.numeric import Number, exact
 from tacit.plan import Field, bound, canonical, source_of
 from tacit.query import SIZES, Advice, Expected, Quote, advice_on, check_sizes, expected_errors
 from tacit.render import cell, html, text
-from tacit.session.ask import ask, priced, standing_of
+from tacit.session.ask import ask, budget_summary, price_question
 from tacit.session.curator import Curator
 from tacit.sql import show
 
 PARTS = 10
-"""A quote for no stated amount is one for this part of the cap."""
+"""Without a stated amount, a quote is for the cap divided by this number."""
 
 
 def loss_for(
@@ -29,68 +29,68 @@ def loss_for(
     rho: Number | None = None,
     delta: Number = 0,
 ) -> Loss:
-    """The loss that is asked for, in the measure of the population's budget.
+    """Return the loss that an analyst asks for, in the measure of the population's budget.
 
-    Under zCDP an epsilon means the rho whose conversion at the budget's delta is that epsilon.
+    Under zCDP an epsilon stands for the rho that converts to it at the budget's delta.
     """
     if (epsilon is None) == (rho is None):
-        raise InvalidValue("Say how much to spend, by one of them: epsilon=0.2 or rho=0.001.")
+        raise InvalidValue("Give the amount to spend as one of: epsilon=0.2 or rho=0.001.")
     if terms.measure is Measure.ZCDP:
         amount = (
             exact(rho) if rho is not None else _rho(terms.conversion_delta, exact(epsilon or 0))
         )
-        return _asked(Loss(Measure.ZCDP, amount, exact(delta)))
+        return _check_positive(Loss(Measure.ZCDP, amount, exact(delta)))
     if epsilon is None:
         raise InvalidValue(
-            f"The budget of {terms.population!r} counts in epsilon: ask with epsilon=0.2."
+            f"The budget of {terms.population!r} is counted in epsilon. Ask with epsilon=0.2."
         )
-    return _asked(Loss(terms.measure, exact(epsilon), exact(delta)))
+    return _check_positive(Loss(terms.measure, exact(epsilon), exact(delta)))
 
 
 def tenth(status: Status) -> Loss:
-    """A tenth of the cap, for a quote that names no amount."""
+    """Return a tenth of the cap, for a quote without a stated amount."""
     units = Units(status.cap_units.amount // PARTS, status.cap_units.delta // PARTS)
     return units.loss(status.measure)
 
 
 @lru_cache(maxsize=256)
 def _rho(conversion_delta: Fraction, epsilon: Fraction) -> Fraction:
-    """The rho for an epsilon, which is searched for, and asked for again and again."""
+    """Return the rho for an epsilon. The search takes time, so results are cached."""
     if epsilon <= 0:
-        return Fraction(0)  # refused with all others that are nothing
-    Units.limit(Loss.pure(epsilon))  # refused beyond what a ledger counts, and floats hold
+        return Fraction(0)  # `_check_positive` refuses it
+    Units.limit(Loss.pure(epsilon))  # refuses more than a ledger can count, and floats hold
     return rho_within(epsilon, conversion_delta)
 
 
-def _asked(loss: Loss) -> Loss:
+def _check_positive(loss: Loss) -> Loss:
     if loss.amount <= 0:
-        raise InvalidValue("A question costs something: ask with an amount above 0.")
+        raise InvalidValue("A question must cost more than 0: ask with an amount above 0.")
     return loss
 
 
 # ------------------------------------------------------------------ preview
-# What a quote shows: the price, the errors to expect, and what would be cheaper.
+# The preview of a question: its price, the margins of error to expect, and cheaper ways to ask.
 
 SHOWN_PERCENT = "95%"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Preview:
-    """A quote as it is shown: free, and the same whatever stands in the tables."""
+    """The preview of a question. It is free, and does not depend on the data."""
 
     quote: Quote
     standing: BudgetSummary
     assume_size: tuple[int, ...] = SIZES
-    """Rows of a group for which errors are told, where they depend on it."""
+    """Numbers of rows for which margins of error are shown, if they depend on the number."""
     least: bool = False
-    """Whether less was asked for than a question costs at least."""
+    """Whether the amount was below the least price of a question, and was raised to it."""
 
     def __post_init__(self) -> None:
         check_sizes(self.assume_size)
 
     @property
     def errors(self) -> tuple[Expected, ...]:
-        """What each column misses by at most, with 95%; computed columns are not among them."""
+        """The margin of error of each column at probability 95%, without computed columns."""
         found = {
             Field(each.name): each for each in expected_errors(self.quote, self.assume_size)
         }
@@ -103,7 +103,7 @@ class Preview:
 
     @property
     def advice(self) -> tuple[Advice, ...]:
-        """What would answer the same with less noise."""
+        """Suggestions by which the same question would be answered with less noise."""
         return advice_on(self.quote)
 
     @property
@@ -114,7 +114,7 @@ class Preview:
         spent = f"{round_loss_up(standing.spent)} of {round_loss_up(standing.cap)}"
         lines.append(f"Price: {round_loss_up(standing.cost)}; about {fits}.")
         if self.least:
-            lines.append("This is the least price of a question; less noise comes with it.")
+            lines.append("This is the least price of a question, and the noise fits the price.")
         lines.append(f"Spent about {standing.population}: {spent}.")
         if self.quote.survival:
             lines.append(
@@ -137,14 +137,14 @@ class Preview:
 
     @property
     def columns(self) -> tuple[ReleasedColumn, ...]:
-        """The table of errors, as it is shown."""
+        """The table of margins of error, as it is shown."""
         names = tuple(each.name for each in self.errors)
-        misses = tuple(_missed(each) for each in self.errors)
-        heading = f"misses by at most, with {SHOWN_PERCENT}"
-        return ReleasedColumn("column", names), ReleasedColumn(heading, misses)
+        margins = tuple(_margin_text(each) for each in self.errors)
+        heading = f"margin of error ({SHOWN_PERCENT})"
+        return ReleasedColumn("column", names), ReleasedColumn(heading, margins)
 
 
-def _missed(each: Expected) -> str:
+def _margin_text(each: Expected) -> str:
     if each.always is not None:
         return _about(each.always)
     return ", ".join(f"{_about(error)} at {size} rows" for size, error in each.by_size)
@@ -159,12 +159,12 @@ def _percent(probability: Fraction) -> str:
 
 
 # ------------------------------------------------------------------ question
-# A question in a session: what it would cost and miss by, and its answer.
+# A question in a session: its price and margins of error, and its answer.
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Question(Asked):
-    """A plan, and who can answer it. Nothing is read or charged until `ask`."""
+class Question(FrameQuery):
+    """A plan and the curator that can answer it. Nothing is read or charged before `ask`."""
 
     curator: Curator
 
@@ -176,22 +176,22 @@ class Question(Asked):
         delta: Number = 0,
         assume_size: Sequence[int] = SIZES,
     ) -> Preview:
-        """What answering would cost and miss by: free, and without data.
+        """Return the price and the margins of error; this is free and reads no data.
 
-        Without an amount it is a quote for a tenth of the budget. Errors that depend on how
-        many rows a group has are told for groups of ``assume_size``.
+        Without an amount, the quote is for a tenth of the budget. Margins that depend on the
+        number of rows in a group are shown for groups of the sizes in ``assume_size``.
         """
         status = self.status()
         named = epsilon is not None or rho is not None
         asked = loss_for(status.terms, epsilon, rho, delta) if named else tenth(status)
         loss = status.terms.apply_least_price(asked)
-        quote = priced(self.curator, self.plan, loss)
+        quote = price_question(self.curator, self.plan, loss)
         return Preview(
-            quote, standing_of(status, quote, paid=True), tuple(assume_size), loss != asked
+            quote, budget_summary(status, quote, paid=True), tuple(assume_size), loss != asked
         )
 
     def explain(self) -> str:
-        """How it would be answered, and what would make that faster: free, and without data."""
+        """Explain how it would be answered, and what would be faster; free, without data."""
         plan = bound(canonical(self.plan).plan, self.curator.catalog).plan
         return describe_execution(plan, self.curator.catalog)
 
@@ -203,10 +203,10 @@ class Question(Asked):
         delta: Number = 0,
         request: str | None = None,
     ) -> Answer:
-        """The answer, paid for before any data is touched; the same again is free.
+        """Answer the question; it is charged before data is read, and free a second time.
 
-        A ``delta`` is for groups whose keys are not public. Where an answer was lost, the same
-        question says so; a ``request`` under a new name pays for a new answer.
+        A ``delta`` is needed for groups whose keys are not public. If an answer was lost, the
+        same question reports that, and a ``request`` with a new name pays for a new answer.
         """
         loss = self.loss(epsilon=epsilon, rho=rho, delta=delta)
         return ask(self.curator, self.plan, loss, request)
@@ -214,9 +214,9 @@ class Question(Asked):
     def loss(
         self, *, epsilon: Number | None = None, rho: Number | None = None, delta: Number = 0
     ) -> Loss:
-        """What it may lose, in the measure of the budget of the people that it is about.
+        """Return the loss to charge, in the measure of the population's budget.
 
-        Less than the least price of a question is raised to it.
+        An amount below the least price of a question is raised to it.
         """
         terms = self.curator.terms(self._population())
         return terms.apply_least_price(loss_for(terms, epsilon, rho, delta))
@@ -225,7 +225,7 @@ class Question(Asked):
         return show(self.plan, self.curator.catalog)
 
     def status(self) -> Status:
-        """Where the budget of the people stands that it is about."""
+        """Return the status of the budget of the population that it is about."""
         return self.curator.home.ledger.status(self._population(), self.curator.principal)
 
     def _population(self) -> str:

@@ -1,17 +1,19 @@
-"""The copies that a served project is answered from: found, or made where they are missing.
+"""The validated copies from which a served project is answered; missing copies are made.
 
-A server, a publication and a stream answer from validated copies of the declared epoch alone.
-Where the project file speaks of no copy of a table, or of an outdated one, a copy of a DuckDB
-or Parquet table is made here, before the first question, by the owner who starts the server.
-It lies in a file of its own in the ledger's folder, whose name holds the copy's mark, so that
-a file of another declaration, epoch or ledger is another file. A file is written under another
-name and renamed once it is whole, and no file is ever changed: servers that run at the same
-time read the same one. On which day it was made stands in the file itself: the time of a file
-is another once its folder was copied or restored. While its epoch goes on, a file is replaced
-on the first start of a day, and servers that run read on in the one before. Files of the same
-table's earlier copies are removed.
+A server, a publication and a stream answer only from validated copies of the declared epoch.
+If the project file names no copy of a DuckDB or Parquet table, or an outdated one, a copy is
+made here, before the first question, by the owner who starts the server.
 
-PostgreSQL and Spark are read by a role that cannot write: there the refusal says the command.
+The copy is a file in the ledger's folder. The file's name contains the copy's mark, so that
+another declaration, epoch or ledger has another file. A file is written under a temporary name
+and renamed when it is complete, and it is never changed afterwards, so that several servers can
+read it at the same time. The day on which it was made is stored in the file itself, because
+the modification time changes when the folder is copied or restored. During an epoch that has
+not ended, the file is replaced at the first start on each day; running servers continue to
+read the old file. Files of earlier copies of the same table are removed.
+
+PostgreSQL and Spark are read by a role that cannot write, so the error names the command that
+makes the copy.
 """
 
 import re
@@ -35,10 +37,10 @@ from tacit.store import States
 from tacit.stream import covered_until
 
 COPIES = "copies"
-"""The folder of copies that are made by themselves, in that of the ledger."""
+"""The folder of automatic copies, inside the ledger's folder."""
 
 Tell = Callable[[str], None]
-"""Says to the owner what is being done."""
+"""A function that shows the owner what is being done."""
 
 
 def silent(_: str) -> None:
@@ -46,23 +48,23 @@ def silent(_: str) -> None:
 
 
 def with_copies(project: Project, file: Path, states: States, tell: Tell) -> Project:
-    """The project in ``file``, each of whose tables has a copy or is declared in place.
+    """Return the project with a copy of each table that is not declared in place.
 
-    Guarantee: a copy is of the unit, link, epoch, declaration and ledger of now.
+    Guarantee: each copy has the current unit, link, epoch, declaration and ledger.
     """
-    found = [_copied(project, table, file, states, tell) for table in project.catalog.tables]
+    found = [_with_copy(project, table, file, states, tell) for table in project.catalog.tables]
     catalog = project.catalog.with_tables(*found)
     return replace(project, catalog=catalog, outdated={})
 
 
-def _copied(
+def _with_copy(
     project: Project,
     table: Dataset | PublicTable,
     file: Path,
     states: States,
     tell: Tell,
 ) -> Dataset | PublicTable:
-    """The table with its copy, which is made where there is none."""
+    """Return the table with its copy; make the copy if there is none."""
     salt = salt_of_table(states, table)
     order = mark_of(salt)
     if table.copy is not None and table.copy.order == order:
@@ -73,14 +75,14 @@ def _copied(
     if spec.copies is None or not spec.copies.made_by_server:
         raise CopyMissing(_command(project, table, spec))
     folder = private_folder(file.parent / FOLDER / COPIES)
-    place = CopyPlace("", PARTS if _ordered(table) else 1)
+    place = CopyPlace("", PARTS if _has_order(table) else 1)
     wanted = project.copied(table.name, place)
     stem = _stem(file, table.name)
     name = f"{stem}-{wanted.made(order).mark}.duckdb"
     copied = replace(wanted, place=replace(place, where=f"{FOLDER}/{COPIES}/{name}"))
     made = copied.copy_by(order)
-    if not _complete(_made(folder / name, made), table.epoch.label):
-        # the day on which it begins: rows that come meanwhile may not be in it
+    if not _complete(_day_made(folder / name, made), table.epoch.label):
+        # the day on which copying starts: rows that arrive later may be missing in the copy
         today = date.today()  # noqa: DTZ011 - this machine's day
         tell(f"Preparing a validated copy of {table.name} ...")
         making = preparation(copied, order, f"{MADE}{today}", plugins=project.plugins)
@@ -95,17 +97,17 @@ def _copied(
             unfinished.unlink(missing_ok=True)
         for old in folder.glob(f"{stem}-*.duckdb"):
             if old.name != name:
-                with suppress(OSError):  # where a system keeps files that are open
+                with suppress(OSError):  # some systems do not remove open files
                     old.unlink()
-    return replace(table, copy=replace(made, made=_made(folder / name, made)))
+    return replace(table, copy=replace(made, made=_day_made(folder / name, made)))
 
 
 def _complete(made: date | None, label: str) -> bool:
-    """Whether a copy was ``made`` late enough for its epoch; one without a day was not.
+    """Return whether a copy was ``made`` late enough for its epoch; without a day it was not.
 
-    An epoch that is named by a time, such as 2026, goes on while that time does, and so do the
-    rows of its table. A copy of it is made anew on each day up to its end: a publication that
-    read an older one would say for ever that nobody came.
+    An epoch that is named by a period, such as 2026, lasts as long as that period, and its
+    table gets new rows until then. So its copy is made again on each day up to its end. A
+    publication that read an older copy would permanently miss the rows that came later.
     """
     if made is None:
         return False
@@ -113,31 +115,31 @@ def _complete(made: date | None, label: str) -> bool:
     return until is None or made >= min(until, date.today())  # noqa: DTZ011 - as above
 
 
-def _made(file: Path, copy: ValidatedCopy) -> date | None:
-    """The day on which the making of a copy began, as it is written beside the copy."""
+def _day_made(file: Path, copy: ValidatedCopy) -> date | None:
+    """Return the day on which copying started, from the record in the copy's file."""
     return day_in(read_copy_facts(str(file), copy.record[1:])) if file.exists() else None
 
 
-def _ordered(table: Dataset | PublicTable) -> bool:
+def _has_order(table: Dataset | PublicTable) -> bool:
     return isinstance(table, Dataset) and keeps_order(table)
 
 
 def _stem(file: Path, name: str) -> str:
-    """What the files of a table's copies begin with; another project file has others."""
+    """Return the start of the file names of a table's copies; it depends on the project."""
     plain = re.sub(r"[^A-Za-z0-9_]", "_", name)[:40]
-    told_apart = sha256(f"{file.name} {name}".encode()).hexdigest()
-    return f"{plain}-{told_apart[:8]}"
+    digest = sha256(f"{file.name} {name}".encode()).hexdigest()
+    return f"{plain}-{digest[:8]}"
 
 
 def _command(project: Project, table: Dataset | PublicTable, spec: EngineSpec) -> str:
-    """What an owner types where a copy is missing that only they can make."""
+    """Return the message with the command by which an owner makes a missing copy."""
     name = table.name
     why = project.outdated.get(name, f"{name!r} has no validated copy")
     why = why.partition(";")[0]
     if spec.copies is None:
-        return f"{why}, and none can be made in an engine of kind {spec.kind}."
+        return f"{why}, and no copy can be made in an engine of kind {spec.kind}."
     by = spec.copies.written_by
-    told = f"{why}, and is served from one: tacit prepare {name} --where copies{by}"
+    command = f"{why}. A server needs a copy. Run: tacit prepare {name} --where copies{by}"
     if spec.address.in_place and isinstance(table, Dataset):
-        told += "; or declare in_place = true, which every guarantee then says"
-    return told
+        command += "; or declare in_place = true, which every guarantee then states"
+    return command

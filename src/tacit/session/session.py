@@ -1,4 +1,4 @@
-"""The one door: questions in SQL or in method calls, their prices and their answers."""
+"""A session: questions in SQL or in method calls, their prices and their answers."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,21 +21,21 @@ from tacit.stream import EACH, OpenHoldout, OpenStream, Periods, Stream, Thresho
 
 
 class Session:
-    """Tables that can be asked about, and the ledger that is charged before they are.
+    """Tables that can be asked about, and the ledger that is charged before they are read.
 
-    `tacit.open` makes one.
+    `tacit.open` returns a session.
     """
 
     def __init__(self, curator: Curator) -> None:
         self._curator = curator
 
     def sql(self, text: str) -> Question:
-        """The question that ``text`` asks; refused, with the reason, where it is not known."""
-        return self._asked(parse(text, self.catalog))
+        """Return the question that ``text`` asks; refuse SQL that is not supported."""
+        return self._question(parse(text, self.catalog))
 
     def table(self, name: str) -> Table[Question]:
-        """The rows of a dataset, to be filtered, grouped and counted."""
-        return Table(self.catalog, Scan(self.catalog.dataset(name).name), self._asked)
+        """Return the rows of a dataset, which can be filtered, grouped and counted."""
+        return Table(self.catalog, Scan(self.catalog.dataset(name).name), self._question)
 
     def stream(
         self,
@@ -46,9 +46,9 @@ class Session:
         window: Window = EACH,
         max_steps: int | None = None,
     ) -> OpenStream:
-        """``question``, released for each of ``periods`` under one charge for all of them.
+        """Open a stream of ``question``: one release for each of ``periods``, charged once.
 
-        Nothing is charged until its first step is released.
+        Nothing is charged before the first release.
         """
         stream = Stream(question.plan, periods, loss, window, max_steps)
         return open_stream(self._curator, stream)
@@ -56,10 +56,10 @@ class Session:
     def holdout(
         self, dataset: str, *, epsilon: Number, answers: int, rows: int, threshold: Number
     ) -> OpenHoldout:
-        """A dataset whose shares can be asked for again and again, under one charge for all.
+        """Open a holdout: shares of a dataset that can be asked for often, charged once.
 
-        Nothing is charged until the first share. ``rows`` is about how many it has, as far as
-        that is public; see `tacit.stream.holdout`.
+        Nothing is charged before the first share. ``rows`` is the approximate number of rows,
+        which must be public; see `tacit.stream.holdout`.
         """
         asked = Thresholdout(exact(epsilon), answers, rows, exact(threshold))
         return open_holdout(self._curator, dataset, asked)
@@ -73,10 +73,10 @@ class Session:
         target: str | None = None,
         request: str | None = None,
     ) -> Model:
-        """``model``, fitted to columns of a dataset, and paid for before any data is touched.
+        """Fit ``model`` to columns of a dataset; it is charged before any data is read.
 
-        The same model and columns again are free, with the same parameters. It has its
-        ``guarantee_``, and as ``release_`` what the ledger keeps.
+        The same model and columns again are free and give the same parameters. The fitted
+        model has the attributes ``guarantee_`` and ``release_``, the release in the ledger.
         """
         return fit(self._curator, model, dataset, features, target, request)
 
@@ -91,9 +91,9 @@ class Session:
         epsilon: float = 1.0,
         delta: float = 1e-6,
     ) -> Any:
-        """How well ``model`` does on people whom it was not fitted to, as ``test_scores_``.
+        """Score ``model`` on people to whom it was not fitted; see ``test_scores_``.
 
-        The fits are charged, at the model's own loss each, and the scores, at ``epsilon``.
+        Each fit is charged at the model's own loss, and the scores are charged at ``epsilon``.
         """
         asked = cross_validation_of(model, folds, epsilon, delta)
         return self.fit(asked, dataset, features=features, target=target)
@@ -101,39 +101,39 @@ class Session:
     def quote(
         self, model: Any, dataset: str, *, features: Sequence[str], target: str | None = None
     ) -> FitPreview:
-        """What fitting ``model`` would cost: free, and without data."""
+        """Return the price of fitting ``model``; this is free and reads no data."""
         return preview(self._curator, model, dataset, features, target)
 
     def as_if_unknown(self, dataset: str, column: str) -> "Session":
-        """The same session where nothing is declared of a column: what an estimate asks."""
+        """Return this session without the declarations of a column, for an estimate of it."""
         catalog = self.catalog.as_if_unknown(dataset, column)
         return Session(replace(self._curator, catalog=catalog))
 
     @property
     def catalog(self) -> Catalog:
-        """What may be asked about."""
+        """The catalogue of tables that may be asked about."""
         return self._curator.catalog
 
     @property
     def ledger(self) -> Ledger:
-        """What owners and auditors use: budgets, quotas, decisions."""
+        """The ledger, for owners and auditors: budgets, quotas and decisions."""
         return self._curator.home.ledger
 
     @property
     def states(self) -> States:
-        """What is kept sealed beside the ledger."""
+        """The sealed states that are stored with the ledger."""
         return self._curator.home.states
 
     def status(self, population: str | None = None) -> Status:
-        """What is spent and left of a budget."""
+        """Return the status of a budget: its cap, the loss spent, and what is left."""
         return self.ledger.status(self.catalog.population(population).name)
 
     def verify(self, population: str | None = None) -> ChainVerdict:
-        """Walk the whole chain of a population; `LedgerBroken` says where it fails."""
+        """Verify the whole chain of a population; `LedgerBroken` says where it fails."""
         return self.ledger.verify(self.catalog.population(population).name)
 
     def close(self) -> None:
-        """Let go of the engines and the ledger."""
+        """Close the engines and the ledger."""
         self._curator.close()
 
     def __enter__(self) -> Self:
@@ -152,5 +152,5 @@ class Session:
         people = ", ".join(population.name for population in self.catalog.populations)
         return f"<session about {people}: {tables}>"
 
-    def _asked(self, plan: Plan) -> Question:
+    def _question(self, plan: Plan) -> Question:
         return Question(plan, self._curator)

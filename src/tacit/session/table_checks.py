@@ -1,4 +1,8 @@
-"""Which population each physical table of a catalogue belongs to: one, and no other."""
+"""Checks of physical tables: each belongs to one population, and may be read in place or not.
+
+A physical table is known by its identities, which an engine reports: for example the names of
+a table and of its partitions, or the inode of a file.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,7 +17,7 @@ from tacit.project import facts_of
 from tacit.session.engines import Engines
 
 
-class Physical(NamedTuple):
+class PhysicalTable(NamedTuple):
     """The identities of one physical table: its ``own``, and those of its prepared copies."""
 
     own: tuple[str, ...]
@@ -21,47 +25,47 @@ class Physical(NamedTuple):
 
     @property
     def all(self) -> tuple[str, ...]:
-        """Those of the table and of its copies."""
+        """The identities of the table and of its copies."""
         return merge_identities((self.own, self.copies))
 
 
-Tables = Mapping[str, Physical]
+Tables = Mapping[str, PhysicalTable]
 """The physical table of each dataset and public table, by its name."""
 
 
 def tables_of(catalog: Catalog, engines: Mapping[str, CheckedEngine]) -> Tables:
-    """The identities of every table, those of its prepared copy among them; no row is read.
+    """Return the identities of every table and of its prepared copies; no row is read.
 
-    Two tables of a catalogue that are one physical table share a population, or are refused.
+    If two tables of a catalogue are one physical table, they must share a population.
     """
     found = {}
     for table in catalog.tables:
         if is_copy(table.location.table[-1]):
             raise InvalidValue(
-                f"{table.name!r} is the prepared copy of another table; declare the table that "
-                "it was made from."
+                f"{table.name!r} is the prepared copy of another table. Declare the table from "
+                "which it was made."
             )
         engine = engines[table.location.engine]
         own = engine.identities(table.location.table)
-        found[table.name] = Physical(own, merge_identities(_of_copy(table, engine)))
+        found[table.name] = PhysicalTable(own, merge_identities(_of_copy(table, engine)))
     _check_apart(catalog, found)
     return found
 
 
 def _of_copy(table: Dataset | PublicTable, engine: CheckedEngine) -> Iterator[tuple[str, ...]]:
-    """The identities of each table of a copy; one that is gone is the owner's to make anew."""
+    """Yield the identities of each table of a copy; refuse a copy that is not found."""
     for part in table.copy.tables if table.copy else ():
         try:
             yield engine.identities(part)
         except InvalidValue as error:
             raise InvalidValue(
-                f"The copy of {table.name!r} is not here, or its role may not read it; make it "
-                f"anew: tacit prepare {table.name}"
+                f"The copy of {table.name!r} was not found, or the engine's role may not read "
+                f"it. Make the copy again: tacit prepare {table.name}"
             ) from error
 
 
 def _check_apart(catalog: Catalog, tables: Tables) -> None:
-    """Refuse one physical table that is declared about two populations, or about nobody too."""
+    """Refuse a physical table that is declared for two populations, or also as public."""
     owner: dict[str, tuple[str, str | None]] = {}
     _check_units(catalog, tables)
     for table in catalog.tables:
@@ -72,13 +76,13 @@ def _check_apart(catalog: Catalog, tables: Tables) -> None:
                 raise InvalidValue(
                     f"{other!r} and {table.name!r} are the same table, or share rows, and "
                     f"{_belongs(other, before)} while {_belongs(table.name, population)}. One "
-                    "table belongs to one population: declare both about the same people, or "
-                    "take one of them out."
+                    "table belongs to one population: declare the same population for both, "
+                    "or remove one of them."
                 )
 
 
 def _check_units(catalog: Catalog, tables: Tables) -> None:
-    """Refuse one physical table whose rows are declared to be of two different units."""
+    """Refuse a physical table whose rows are declared with two different unit columns."""
     ways: dict[str, tuple[str, str]] = {}
     for dataset in catalog.datasets:
         said = f"{type(dataset.unit).__name__} {dataset.unit.column}"
@@ -87,24 +91,24 @@ def _check_units(catalog: Catalog, tables: Tables) -> None:
             if before != said:
                 raise InvalidValue(
                     f"{other!r} and {dataset.name!r} are the same table, or share rows, and "
-                    "say in two ways whose a row is. A person has one budget: declare one "
-                    "unit for both."
+                    "their units are declared differently. A person has one budget: declare "
+                    "the same unit for both."
                 )
 
 
 def _belongs(name: str, population: str | None) -> str:
     if population is None:
-        return f"{name!r} is declared to be about nobody"
-    return f"{name!r} is declared about {population!r}"
+        return f"{name!r} is declared as a public table"
+    return f"{name!r} is declared for {population!r}"
 
 
 def declaration_of(
     catalog: Catalog, population: str, tables: Tables, before: Declaration
 ) -> Declaration:
-    """What a catalogue declares of a population, after what was declared ``before``.
+    """Return the declaration of a population by a catalogue, given the one ``before``.
 
-    Where its datasets are still those of before, the identities that were recorded stay as
-    well: the same tables may be called otherwise on another machine that shares the ledger.
+    If its datasets are still the same, the recorded identities are kept as well: the same
+    tables may have other identities on another machine that shares the ledger.
     """
     facts = facts_of(catalog, population)
     mine = [each.name for each in catalog.datasets if each.population == population]
@@ -115,17 +119,17 @@ def declaration_of(
 
 
 def _lasting(tables: Iterable[str]) -> tuple[str, ...]:
-    """The identities that stay a table's when its file is written anew."""
+    """Return the identities that a table keeps when its file is written again."""
     return tuple(each for each in tables if not each.startswith(MOMENTARY))
 
 
 def is_recorded(
     catalog: Catalog, population: str, tables: Tables, declared: Declaration
 ) -> bool:
-    """Whether a declaration tells of all that the physical table of each dataset is made of.
+    """Return whether a declaration has all lasting identities of each dataset's table.
 
-    A table that is known by one of its names and not by another has moved, or has got rows of
-    another table as a partition: whoever had those before is found by the name that is new.
+    A table of which only some identities are recorded has moved, or has rows of another table
+    as a new partition. The population that had these rows is found by the new identity.
     """
     mine = [each.name for each in catalog.datasets if each.population == population]
     recorded = set(declared.tables)
@@ -133,7 +137,7 @@ def is_recorded(
 
 
 def datasets_in(facts: tuple[str, ...]) -> set[str]:
-    """The names of the tables that ``facts`` are about.
+    """Return the names of the tables that ``facts`` are about.
 
     Example:
         >>> datasets_in(("visits: epoch '1'", "visits.age: integer"))
@@ -143,17 +147,17 @@ def datasets_in(facts: tuple[str, ...]) -> set[str]:
 
 
 def facts_about(name: str, facts: tuple[str, ...]) -> tuple[str, ...]:
-    """The facts about one table."""
+    """Return the facts about one table."""
     return tuple(fact for fact in facts if fact.startswith((f"{name}:", f"{name}.")))
 
 
 def unit_in(name: str, facts: tuple[str, ...]) -> str | None:
-    """The fact that says whose a row of a table is, without what is said of its uniqueness."""
+    """Return the fact about the unit of a table, without its claim of uniqueness."""
     for fact in facts_about(name, facts):
         said = fact.removeprefix(f"{name}: ")
         if said == fact:
             continue
-        # cut from the end: the names of columns may hold commas
+        # search from the end, because the names of columns may contain commas
         way, names, more = said.rpartition(" names the unit")
         if names and (not more or more.startswith(", once each, ")):
             return f"{name}: {way}{names}"
@@ -164,23 +168,24 @@ def unit_in(name: str, facts: tuple[str, ...]) -> str | None:
 
 
 # ------------------------------------------------------------------ in place
-# Which tables may be read where they are: in a server, and in a session of one's own.
+# The tables that may be read in place, without a copy: in a server and in a local session.
 #
-# A server reads a table in place only where its owner declares so, and only a plain one,
-# whose storage holds values and computes nothing. A session of one's own reads tables in
-# place, since whoever opens it holds the data. But no session reads what computes when it is
-# read: a view, a foreign table, a policy or a generated column may fail by one person's row,
-# and then a paid question tells that this person is there. All of it can be copied.
+# A server reads a table in place only if its owner has declared that, and only if it is a plain
+# table, which stores values and computes nothing. A local session reads tables in place,
+# because the person who opens it has access to the data anyway. But no session reads a table
+# that computes something when it is read: a view, a foreign table, a policy or a generated
+# column may fail because of one person's row, and then the failure of a paid question reveals
+# that this person is in the data. Such tables can be copied.
 
 COMPUTES = re.compile(
     r" is (not a base table|a view|a foreign table)"
     r"| has (row-level security|a generated column)"
 )
-"""Reasons of `tacit.engines.storage_rules` that concern every session."""
+"""The reasons of `tacit.engines.storage_rules` that apply to every session."""
 
 
 def check_declared(catalog: Catalog, engines: Engines) -> None:
-    """Refuse tables that are declared to be served in place, and are no plain tables."""
+    """Refuse tables that are declared to be served in place, but are not plain tables."""
     in_place = tuple(each.name for each in catalog.datasets if each.in_place)
     reasons = _reasons(catalog, in_place, engines)
     if reasons:
@@ -188,7 +193,7 @@ def check_declared(catalog: Catalog, engines: Engines) -> None:
 
 
 def check_computed(catalog: Catalog, engines: Engines) -> None:
-    """Refuse tables of these databases that compute when they are read, and have no copy."""
+    """Refuse tables of these engines that compute when they are read and have no copy."""
     found = tuple(each.name for each in catalog.tables if each.copy is None)
     reasons = [each for each in _reasons(catalog, found, engines) if COMPUTES.search(each)]
     if reasons:
@@ -196,7 +201,7 @@ def check_computed(catalog: Catalog, engines: Engines) -> None:
 
 
 def _reasons(catalog: Catalog, names: tuple[str, ...], engines: Engines) -> list[str]:
-    """Why tables of these names are not plain, a sentence each."""
+    """Return the reasons why these tables are not plain, one sentence for each."""
     reasons: list[str] = []
     for table in catalog.tables:
         if table.name in names and table.location.engine in engines:
@@ -206,7 +211,7 @@ def _reasons(catalog: Catalog, names: tuple[str, ...], engines: Engines) -> list
 
 
 def _alone(catalog: Catalog, table: Dataset | PublicTable) -> Catalog:
-    """A catalogue of one table, whose link leads nowhere: that is no part of its storage."""
+    """Return a catalogue of one table, without its link, which storage does not depend on."""
     if not isinstance(table, Dataset):
         return Catalog(catalog.populations, (), (table,))
     named = replace(table, unit=UnitColumn(table.unit.column))

@@ -1,7 +1,8 @@
-"""Made-up questions, taken up to where data would be touched.
+"""Worker processes of a served project, paid work in the background, and failure reports.
 
-A child that rehearsed them answers its first real question as quickly as the next ones, so that
-it does not miss a short deadline because it is new.
+The first part rehearses synthetic questions up to the point where data would be read. A worker
+that has rehearsed answers its first real question as quickly as the next ones, so that a new
+worker does not miss a short deadline.
 """
 
 import json
@@ -42,7 +43,7 @@ from tacit.query import (
     read_question,
     work_of,
 )
-from tacit.session.engines import columns_read, opened, revealed, spec_of
+from tacit.session.engines import columns_read, open_engine, secret_of, spec_of
 from tacit.sql import parse
 
 QUESTIONS = (
@@ -69,7 +70,7 @@ _catalog = core.Catalog((core.Population("people", core.PrivacyUnit("person")),)
 
 
 def rehearse(dialect: Dialect | None) -> None:
-    """Price made-up questions, and print their statements in the engine's own dialect."""
+    """Price synthetic questions, and print their statements in the engine's dialect."""
     for sql in QUESTIONS:
         quote = price(parse(sql, _catalog), _catalog, core.Loss.zcdp("0.1"))
         if dialect is not None:
@@ -77,20 +78,20 @@ def rehearse(dialect: Dialect | None) -> None:
 
 
 # ------------------------------------------------------------------ below
-# Below the line in a child process: what it is asked is a question, or a fit.
+# Below the charge, in a worker process: the work is a question or a fit.
 
 
 def read_work(
     request: dict[str, Any], catalog: core.Catalog, plugins: Plugins = NO_PLUGINS
 ) -> QuoteWork:
-    """The work of what was paid for; a fit is priced again, as questions are.
+    """Return the work of a charged request; a fit is priced again, as questions are.
 
-    Its model comes as a name and settings, and no code crosses a process.
+    The model of a fit arrives as a name and settings; no code is sent between processes.
     """
     if "fit" not in request:
         return read_question(request, catalog)
-    told, (measure, delta) = request["fit"], request["measure"]
-    fit = Fit(told["spec"], told["dataset"], tuple(told["features"]), told["target"])
+    sent, (measure, delta) = request["fit"], request["measure"]
+    fit = Fit(sent["spec"], sent["dataset"], tuple(sent["features"]), sent["target"])
     quote = price_fit(
         fit, model_of(fit.spec, plugins), catalog, core.Measure(measure), Fraction(delta)
     )
@@ -98,42 +99,42 @@ def read_work(
 
 
 # ------------------------------------------------------------------ pools
-# Engines in child processes: what is below the line when a project is served.
+# Pools of worker processes, which run charged questions when a project is served.
 
 MEGABYTE = 2**20
 
 LOADED = ("__main__", __name__)
-"""What children need for their first question: loaded once, and not by each of them."""
+"""Modules that every worker needs: the fork server loads them once for all workers."""
 
 LONGEST_FOLDER = 107 - len("/pymp-12345678/listener-12345678")
-"""Bytes of the folder where children meet whoever starts them: a socket has 107 at most."""
+"""The most bytes in the name of the temporary folder: a socket's path has at most 107."""
 
 get_context("forkserver").set_forkserver_preload(list(LOADED))
 
 PASSWORD, DEFAULT_PASSWORDS = "TACIT_ENGINE_PASSWORD", ("PGPASSWORD", "PGPASSFILE")
-"""Under which name a worker is given its engine's password, and what that makes needless."""
+"""The variable with the engine's password for a worker, and the ones that it replaces."""
 
 
 def pools_of(
     project: Project, folder: Path, environment: Mapping[str, str] = os.environ
 ) -> dict[str, Pool]:
-    """A pool for each engine of ``project``, whose children are started.
+    """Return a pool of started workers for each engine of ``project``.
 
-    Guarantee: no more memory and time than the project allows, the same for every table; and
-    of ``environment`` no variable but those of the child's own engine.
+    Guarantee: a worker uses at most the memory and time that the project allows, the same for
+    every table. Of ``environment`` it sees only the variables of its own engine.
     """
     _check_folder()
     serving, found = project.serving, {}
     specs = {each.name: spec_of(project, each) for each in project.engines}
     loaded = [*LOADED, *(module for spec in specs.values() for module in spec.preload)]
-    if serving.deadline is not None:  # the first fit of a child would be late, by its imports
+    if serving.deadline is not None:  # otherwise imports would make a worker's first fit late
         loaded += MODELS.values()
     get_context("forkserver").set_forkserver_preload(list(dict.fromkeys(loaded)))
-    # a question that has a deadline is not waited for any longer
+    # with a deadline, the time limit of a question is the deadline
     most = Allowed(serving.megabytes * MEGABYTE, serving.deadline or serving.seconds)
     reads = partial(read_work, plugins=dict(project.plugins))
     for named in project.engines:
-        address, within = confined(named, specs[named.name], environment)
+        address, within = confinement_of(named, specs[named.name], environment)
         allowed = replace(most, within=within)
         here = [t for t in project.catalog.tables if t.location.engine == address.name]
         tables = tuple(table.location.table[-1] for table in here)
@@ -149,17 +150,17 @@ def pools_of(
                 each.close()
             raise InvalidValue(
                 f"The engine {address.name!r} does not start in a process of "
-                f"{serving.megabytes} megabytes; allow more: [server] megabytes = 16384. If "
-                "more does not help, this system may not allow workers to be confined (prctl, "
-                "seccomp), which it must."
+                f"{serving.megabytes} megabytes. Allow more: [server] megabytes = 16384. If "
+                "more does not help, this system may forbid the confinement of workers "
+                "(prctl, seccomp), which Tacit requires."
             )
     return found
 
 
-def confined(
+def confinement_of(
     address: EngineAddress, spec: EngineSpec, environment: Mapping[str, str]
 ) -> tuple[EngineAddress, Confinement]:
-    """The address of an engine for a worker, and what that worker keeps.
+    """Return the address of an engine for a worker, and the confinement of that worker.
 
     A password is looked up here, by the server, so that the worker needs neither the server's
     environment nor the system's keyring.
@@ -172,22 +173,23 @@ def confined(
     if address.password is not None:
         for name in DEFAULT_PASSWORDS:
             kept.pop(name, None)
-        kept[PASSWORD] = revealed(address.password, address.name, environment)
+        kept[PASSWORD] = secret_of(address.password, address.name, environment)
         address = replace(address, password=SecretPlace(ENVIRONMENT, (PASSWORD,)))
     return address, Confinement(environment=kept)
 
 
 def _check_folder() -> None:
-    """Refuse a folder for temporary files whose name is too long for a socket in it."""
+    """Refuse a temporary folder whose name is too long for a socket in it."""
     folder = gettempdir()
     if len(os.fsencode(folder)) > LONGEST_FOLDER:
         raise InvalidValue(
-            f"Child processes do not start from {folder}: the name of a folder for temporary "
-            f"files has at most {LONGEST_FOLDER} bytes here; set TMPDIR to a shorter one."
+            f"Worker processes cannot start, because the name of the temporary folder {folder} "
+            f"is longer than {LONGEST_FOLDER} bytes. Set TMPDIR to a folder with a shorter "
+            "name."
         )
 
 
-def _start(  # noqa: PLR0913, PLR0917 - an engine, and what of it will be read
+def _start(  # noqa: PLR0913, PLR0917 - an engine, and the tables and columns to read
     address: EngineAddress,
     tables: tuple[str, ...],
     copies: tuple[str, ...],
@@ -195,32 +197,32 @@ def _start(  # noqa: PLR0913, PLR0917 - an engine, and what of it will be read
     plugins: Plugins,
     folder: str,
 ) -> Engine:
-    """Open the engine in a child, whose environment holds the password, where there is one."""
-    engine = opened(
+    """Open the engine in a worker; its environment has the password, if there is one."""
+    engine = open_engine(
         address, tables, Path(folder), copies=copies, columns=columns, plugins=plugins
     )
     load_estimators(plugins)  # a plug-in that fails does so before anything is charged
-    engine.tables()  # names, and no row: the first time takes longer
+    engine.tables()  # reads names and no row; the first call takes longer than the next ones
     rehearse(engine_spec(address.kind, plugins).dialect)
     return engine
 
 
-# ------------------------------------------------------------------ underway
-# Paid work that goes on when whoever waited for it has gone.
+# ------------------------------------------------------------------ paid work
+# Paid work that continues when nobody waits for it any longer.
 #
-# Somebody who presses Ctrl-C, or whose notebook is interrupted, ends their wait. The work
-# itself goes on: it was paid for, its answer is stored when it is there, and asking the same
-# again gives it for nothing. An interrupt in the middle of the work would be a failure that
-# anybody can make at a moment of their choice.
+# An analyst who presses Ctrl-C, or interrupts a notebook, ends the wait. The work itself
+# continues: it was charged, its answer is stored when it is complete, and the same question
+# again returns it for free. If an interrupt could stop the work, anybody could cause a failure
+# at a moment of their choice.
 
 Made = TypeVar("Made")
 
 
-class Underway:
-    """The work of one session that is under way.
+class PaidWork:
+    """The paid work of one session that is still running.
 
     Example:
-        >>> Underway().run(lambda: 6 * 7)
+        >>> PaidWork().run(lambda: 6 * 7)
         42
     """
 
@@ -228,9 +230,9 @@ class Underway:
         self._threads: set[Thread] = set()
 
     def run(self, work: Callable[[], Made]) -> Made:
-        """What ``work`` gives; an interrupt ends the wait for it, and not the work.
+        """Return the result of ``work``; an interrupt ends the wait, but not the work.
 
-        Python interrupts the main thread alone, so elsewhere the work is done in place.
+        Python interrupts only the main thread, so in other threads the work is done directly.
         """
         if current_thread() is not main_thread():
             return work()
@@ -239,7 +241,7 @@ class Underway:
         def go() -> None:
             try:
                 done.set_result(work())
-            except BaseException as error:  # noqa: BLE001 - whoever waits is given it
+            except BaseException as error:  # noqa: BLE001 - it is raised for the waiting thread
                 done.set_exception(error)
             finally:
                 self._threads.discard(thread)
@@ -250,26 +252,26 @@ class Underway:
         return done.result()
 
     def wait(self) -> None:
-        """Wait until all of it is done."""
+        """Wait until all work is done."""
         for thread in tuple(self._threads):
             thread.join()
 
 
 # ------------------------------------------------------------------ alarm
-# Tell the operator and the owners that a paid question failed: which charge, and the stage.
+# Report to the operator and the owners that a paid question failed: the charge and the stage.
 #
-# Why it failed is never told: the reason may be a value of a row.
+# The cause of the failure is never reported, because it may be a value of a row.
 
 Log = Callable[[dict[str, Any]], None]
-"""Writes one line of the operator's log."""
+"""A function that writes one line of the operator's log."""
 
 
 def alarm(log: Log, command: Sequence[str] = ()) -> Tell:
-    """What tells the operator of all troubles, and the owners of those that lock.
+    """Return a function that logs every incident, and runs ``command`` for those that lock.
 
-    ``command`` is the hook of the project file. It is run without a shell, once for each
-    population, with three more arguments: the population, the receipt of the charge, and the
-    stage. Nobody waits for it.
+    ``command`` is the hook ``on_failure`` of the project file, by which owners are notified.
+    It is run without a shell, once for each population, with three more arguments: the
+    population, the receipt of the charge, and the stage. Nothing waits for its end.
     """
 
     def tell(trouble: Trouble) -> None:
@@ -283,7 +285,7 @@ def alarm(log: Log, command: Sequence[str] = ()) -> Tell:
 
 
 def line_of(trouble: Trouble) -> dict[str, Any]:
-    """A line of the log: which charge, and at which stage.
+    """Return a line of the log for an incident: the charge, and the stage at which it failed.
 
     Example:
         >>> line = line_of(Trouble("failed", ("patients",), bytes(2), "engine"))
@@ -300,7 +302,7 @@ def line_of(trouble: Trouble) -> dict[str, Any]:
 
 
 def _run(command: Sequence[str], log: Log) -> None:
-    """Run the owner's command; one that cannot be started is told of in the log."""
+    """Run the owner's command; log it if the command cannot be started."""
     nowhere = subprocess.DEVNULL
     try:
         subprocess.run(  # noqa: S603 - the owner's own command, without a shell
@@ -316,6 +318,6 @@ def _run(command: Sequence[str], log: Log) -> None:
 
 
 def to_stderr(line: dict[str, Any]) -> None:
-    """Write a line of the log for the person at this machine."""
-    told = {name: part for name, part in line.items() if name != "at"}
-    sys.stderr.write(f"tacit: {json.dumps(told)}\n")
+    """Write a line of the log to stderr, without its time."""
+    shown = {name: part for name, part in line.items() if name != "at"}
+    sys.stderr.write(f"tacit: {json.dumps(shown)}\n")
