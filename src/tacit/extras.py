@@ -1,8 +1,9 @@
-"""The only dynamic imports: an optional part by name, what is seldom needed, and plug-ins.
+"""The only dynamic imports of Tacit: optional dependencies, rarely used modules, and plug-ins.
 
-A plug-in is somebody else's code that runs beside secrets. So none is imported because it is
-installed: the project file names its distribution and its exact version, and only then is the
-entry point loaded that is asked for. To look whether one is there reads metadata alone.
+A plug-in is foreign code that runs in the same process as secrets. So being installed is not
+enough for it to be imported: the project file must name its distribution and exact version,
+and then only the requested entry point is loaded. To find out whether a plug-in is installed,
+only metadata is read.
 """
 
 import re
@@ -16,7 +17,7 @@ from typing import Any
 
 from tacit.errors import InvalidValue, MissingExtra
 
-# what a user installs -> the library that shows that it is there
+# the extra that a user installs -> the library whose presence shows that it is installed
 EXTRAS = {
     "arrow": "pyarrow",
     "client": "httpx",
@@ -34,34 +35,49 @@ EXTRAS = {
 }
 
 
-def installed(extra: str) -> bool:
-    """Whether the optional part ``extra`` can be loaded here.
+def is_installed(extra: str) -> bool:
+    """Return whether the libraries of ``extra`` are installed.
 
     Example:
-        >>> installed("testing")
+        >>> is_installed("testing")
         True
     """
     if extra not in EXTRAS:
         raise InvalidValue(
-            f"{extra!r} is not an extra of Tacit; these are: {', '.join(EXTRAS)}."
+            f"{extra!r} is not an extra of Tacit. The extras are: {', '.join(EXTRAS)}."
         )
     return find_spec(EXTRAS[extra]) is not None
 
 
 def load(module: str, *, extra: str) -> ModuleType:
-    """The module ``module``, which needs the optional part ``extra``.
+    """Import ``module``, which needs the libraries of ``extra``.
 
     Example:
         >>> load("tacit.testing.neighbours", extra="testing").__name__
         'tacit.testing.neighbours'
     """
-    if not installed(extra):
-        raise MissingExtra(f'{module} needs an optional part: pip install "tacit[{extra}]"')
+    if not is_installed(extra):
+        raise MissingExtra(
+            f'{module} needs an optional dependency. Run: pip install "tacit[{extra}]"'
+        )
     return import_module(module)
 
 
+def system_module(name: str) -> ModuleType | None:
+    """Import a module of the standard library that some systems lack; None if it is missing.
+
+    Example:
+        >>> system_module("no_system_has_this") is None
+        True
+    """
+    try:
+        return import_module(name)
+    except ImportError:
+        return None
+
+
 def later(module: str) -> ModuleType:
-    """A module of Tacit that is loaded when it is first needed, since most never need it.
+    """Import a module of Tacit when it is first needed, because most sessions never need it.
 
     Example:
         >>> later("tacit.store.upgrade").__name__
@@ -71,14 +87,14 @@ def later(module: str) -> ModuleType:
 
 
 ENGINES, ESTIMATORS, MECHANISMS = "tacit.engines", "tacit.estimators", "tacit.mechanisms"
-"""The groups of entry points that plug-ins are found by."""
+"""The groups of entry points by which plug-ins are found."""
 
 OURS = "tacit"
 
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """One entry point of an installed distribution; nothing of it is loaded yet."""
+    """One entry point of an installed distribution, which is not imported yet."""
 
     group: str
     name: str
@@ -93,19 +109,19 @@ class Plugin:
         """Import the entry point's value.
 
         Raises:
-            InvalidValue: Its import fails. Owners read this, before anything is charged.
+            InvalidValue: The import fails. Only owners see this, before anything is charged.
         """
         try:
             return self.entry.load()
         except Exception as error:
             raise InvalidValue(
-                f"The plug-in {self} fails when it is loaded, by a {type(error).__name__}; "
-                f"install what it needs, or take it out of [plugins]: {error}"
+                f"The plug-in {self} cannot be loaded ({type(error).__name__}). Install what "
+                f"it needs, or remove it from [plugins]: {error}"
             ) from error
 
 
 def plugins(group: str) -> tuple[Plugin, ...]:
-    """Return what installed distributions bring to a group, by their metadata alone.
+    """Return the installed entry points of a group; only metadata is read.
 
     Example:
         >>> plugins("tacit.nothing")
@@ -120,10 +136,10 @@ def plugins(group: str) -> tuple[Plugin, ...]:
 
 
 def named_plugins(group: str, allowed: Mapping[str, str]) -> Iterator[Plugin]:
-    """Give the entry points of the distributions that a project file names, with versions.
+    """Yield the entry points of a group from the distributions that a project file names.
 
     Raises:
-        InvalidValue: A distribution is there in another version, or one is not installed.
+        InvalidValue: A distribution is installed in another version than the file names.
     """
     versions = {_normal(name): pinned for name, pinned in allowed.items()}
     for each in plugins(group):
@@ -133,43 +149,43 @@ def named_plugins(group: str, allowed: Mapping[str, str]) -> Iterator[Plugin]:
         if pinned != each.version:
             raise InvalidValue(
                 f"The project file names the plug-in {each.distribution} {pinned}, and "
-                f"{each.version} is installed. Install {each.distribution}=={pinned}, or look "
-                f'at what changed and write "{each.distribution}" = "{each.version}" below '
+                f"{each.version} is installed. Install {each.distribution}=={pinned}, or "
+                f'review the changes and write "{each.distribution}" = "{each.version}" below '
                 "[plugins]."
             )
         yield each
 
 
 def find_plugin(group: str, name: str, allowed: Mapping[str, str]) -> Plugin | None:
-    """Return the one plug-in of that name that the project file allows; None without one.
+    """Return the plug-in of that name that the project file allows, or None.
 
     Raises:
-        InvalidValue: Two distributions bring the name, or the version is another.
+        InvalidValue: Two distributions have the name, or the version differs.
     """
     found = [each for each in named_plugins(group, allowed) if each.name == name]
     if len(found) > 1:
-        told = " and ".join(sorted(map(str, found)))
-        raise InvalidValue(f"{name!r} comes from two plug-ins, {told}; uninstall one.")
+        both = " and ".join(sorted(map(str, found)))
+        raise InvalidValue(f"{name!r} comes from two plug-ins, {both}. Uninstall one of them.")
     return found[0] if found else None
 
 
 def hint(group: str, name: str) -> str:
-    """Say to an owner which line allows a plug-in that is installed and not named.
+    """Return advice for an owner: the line that allows an installed, unnamed plug-in.
 
-    Analysts never read this: it tells what is installed.
+    Analysts never see this text, because it reveals what is installed.
     """
     found = [each for each in plugins(group) if each.name == name]
     if not found:
         return ""
     return (
-        f" The installed plug-in {found[0]} brings {name!r}, and this project does not name "
-        f"it; to let it run beside the data, write below [plugins]: "
+        f" The installed plug-in {found[0]} has {name!r}, but this project does not name it. "
+        "To let it run with access to the data, write below [plugins]: "
         f'"{found[0].distribution}" = "{found[0].version}".'
     )
 
 
 def check_installed(allowed: Mapping[str, str]) -> None:
-    """Refuse a plug-in that the project file names and that is not installed."""
+    """Refuse a plug-in that the project file names but that is not installed."""
     here = {
         _normal(each.distribution)
         for group in (ENGINES, ESTIMATORS, MECHANISMS)
@@ -179,12 +195,12 @@ def check_installed(allowed: Mapping[str, str]) -> None:
         if _normal(name) not in here:
             raise InvalidValue(
                 f"The project file names the plug-in {name} {pinned}, which is not installed "
-                f"or brings nothing to Tacit: pip install {name}=={pinned}"
+                f"or has no entry point of Tacit. Run: pip install {name}=={pinned}"
             )
 
 
 def maker_of(value: object) -> str | None:
-    """Return the distribution that an object's class comes from; None for Tacit itself.
+    """Return the distribution of an object's class and its version; None for Tacit itself.
 
     Example:
         >>> maker_of(Plugin) is None
@@ -232,7 +248,8 @@ def lazy_face(
             if extra is None:
                 raise
             raise MissingExtra(
-                f'{package}.{name} needs an optional part: pip install "tacit[{extra}]"'
+                f"{package}.{name} needs an optional dependency. Run: pip install "
+                f'"tacit[{extra}]"'
             ) from None
 
     return find, lambda: sorted(homes)

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-PLACE = "tacit.project.tables:Copied.declaration"
+PLACE = "tacit.project.tables:CopyPlan.declaration"
 CAUGHT_BY = "tests/edges/test_whose_copy.py::test_a_copy_of_another_unit_is_not_read"
-SHOWN = "was made by another declaration of its unit"
+SHOWN = "was made with another declaration of its unit"
 
 
 def bug(_: property) -> property:

@@ -126,39 +126,64 @@ WRONG = [
         'unit = "person"\nowners',
         'unit = ""\nowners',
         13,
-        "patients.unit' is a text",
+        "patients.unit' must be a text",
     ),
-    ('owners = ["olga"]', "owners = []", 21, "one owner or more"),
+    ('owners = ["olga"]', "owners = []", 21, "at least one owner"),
     ('epsilon = 3, delta = "1e-6"', "delta = 1", 15, "epsilon = 3, or rho = 0.1"),
-    ("epsilon = 0.5", "epsilon = -1", 16, "epsilon is above 0"),
-    ("replace one", "nobody", 20, "Neighbours are one of"),
-    ('population = "patients"', 'population = "patient"', 25, "no population 'patient'; there"),
-    ('engine = "warehouse"', 'engine = "house"', 26, "no engine 'house'; there are: warehouse"),
-    ('parent = "people"', 'parent = "persons"', 29, "no dataset 'persons'; there are"),
+    ("epsilon = 0.5", "epsilon = -1", 16, "epsilon must be above 0"),
+    ("replace one", "nobody", 20, "neighbours must be one of"),
+    (
+        'population = "patients"',
+        'population = "patient"',
+        25,
+        "no population 'patient'. Declared are",
+    ),
+    (
+        'engine = "warehouse"',
+        'engine = "house"',
+        26,
+        "no engine 'house'. Declared are: warehouse",
+    ),
+    ('parent = "people"', 'parent = "persons"', 29, "no dataset 'persons'. Declared are"),
     (
         "max_groups = 3",
         'max_groups = "3"',
         30,
-        "max_groups' is a whole number",
+        "max_groups' must be a whole number",
     ),
-    ("max_groups = 3", "max_group = 3", 30, "'max_group' is not known here; these are"),
+    (
+        "max_groups = 3",
+        "max_group = 3",
+        30,
+        "'max_group' is not a known name here. Known names",
+    ),
     (
         'parent_column = "id" }',
         'parent_column = "id", unique_by_constraint = 1 }',
         29,
         "true or",
     ),
-    ("[0, 120]", "120", 35, "is a list, such as [0, 100]"),
-    ("quotas.ann = { epsilon = 0.5 }", "quotas = 3", 16, "is a table of names and values"),
+    ("[0, 120]", "120", 35, "must be a list, such as [0, 100]"),
+    ("quotas.ann = { epsilon = 0.5 }", "quotas = 3", 16, "must be a table of names and values"),
     ("max_rows = 10\n", "", 24, "'max_rows' is missing here"),
     ("max_rows = 10", "max_rows = 0", 24, "Limits must be at least 1"),
-    ('age = { kind = "integer"', 'age = { kind = "number"', 35, "A column is one of: boolean"),
+    (
+        'age = { kind = "integer"',
+        'age = { kind = "number"',
+        35,
+        "The kind of a column must be one of: boolean",
+    ),
     ("bounds = [0, 120]", "bounds = [120, 0]", 35, "lower <= upper"),
     ("bounds = [0, 120]", "bounds = [0]", 35, "two numbers or two days"),
-    ("bounds = [0, 120]", 'bounds = ["a", 1]', 35, "is a number, such as"),
-    (', provenance = "public" }\ncost', " }\ncost", 35, "Say where this is known from"),
+    ("bounds = [0, 120]", 'bounds = ["a", 1]', 35, "must be a number, such as"),
+    (', provenance = "public" }\ncost', " }\ncost", 35, "State where this is known from"),
     ('step = "0.01", ', "", 36, "a decimal column must have a step"),
-    ('provenance = "estimated"', 'provenance = "a guess"', 45, "Provenance is one of: public"),
+    (
+        'provenance = "estimated"',
+        'provenance = "a guess"',
+        45,
+        "provenance must be one of: public",
+    ),
     ('"south",', '"north",', 41, "Keys must be distinct"),
     ('"south",', "1987,", 41, "all text or all integers"),
     ('unit = "person"\nmax', "max", 47, "how a row leads to its person"),
@@ -170,15 +195,20 @@ WRONG = [
         "columns of a link must be of the same kind",
     ),
     ('kind = "duckdb"', 'kind = "oracle"', 4, "must be one of: duckdb, parquet, postgres"),
-    ("env:CLINIC_PASSWORD", "hunter2", 10, "A secret is named and not written"),
-    ("env:CLINIC_PASSWORD", "env:", 10, "A secret is named and not written"),
-    ("env:CLINIC_PASSWORD", "keyring:clinic", 10, '"keyring:service/name", for the keyring'),
-    ("env:CLINIC_PASSWORD", "keyring:/tacit", 10, "A secret is named and not written"),
-    ("//tacit@", "//tacit:hunter2@", 9, "A password does not stand in this file"),
-    ('/clinic"', '/clinic?password=hunter2"', 9, "A password does not stand in this file"),
-    ("postgresql://tacit@", "mysql://", 9, "An address is postgresql://role@host/database"),
-    ("[public.regions]", "[publics.regions]", 56, "'publics' is not known here"),
-    ("max_rows = 10", "max_rows = ", 31, "this is not TOML"),
+    ("env:CLINIC_PASSWORD", "hunter2", 10, "Name the place of the secret"),
+    ("env:CLINIC_PASSWORD", "env:", 10, "Name the place of the secret"),
+    ("env:CLINIC_PASSWORD", "keyring:clinic", 10, '"keyring:service/name" for the system'),
+    ("env:CLINIC_PASSWORD", "keyring:/tacit", 10, "Name the place of the secret"),
+    ("//tacit@", "//tacit:hunter2@", 9, "This file must not contain a password"),
+    ('/clinic"', '/clinic?password=hunter2"', 9, "This file must not contain a password"),
+    (
+        "postgresql://tacit@",
+        "mysql://",
+        9,
+        "must have the form postgresql://role@host/database",
+    ),
+    ("[public.regions]", "[publics.regions]", 56, "'publics' is not a known name here"),
+    ("max_rows = 10", "max_rows = ", 31, "this is not valid TOML"),
 ]
 
 
@@ -196,7 +226,7 @@ def test_a_refusal_points_at_the_line(
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(InvalidValue, match="is no text file that can be read"):
+    with pytest.raises(InvalidValue, match="cannot be read as a text file"):
         read_project(tmp_path / "tacit.toml")
 
 
@@ -216,9 +246,9 @@ def test_the_line_of_every_value_is_the_one_it_stands_in() -> None:
 
 def test_a_value_is_changed_and_every_comment_stays(tmp_path: Path) -> None:
     source = ProjectText("tacit.toml", TEXT)
-    changed = source.changed(("datasets", "visits", "epoch"), "2026-W47")
+    changed = source.with_value(("datasets", "visits", "epoch"), "2026-W47")
     assert changed.text == TEXT.replace('"2026-W46"', '"2026-W47"', 1)
-    added = changed.changed(("populations", "patients", "quotas", "bob"), {"epsilon": 1})
+    added = changed.with_value(("populations", "patients", "quotas", "bob"), {"epsilon": 1})
     assert "# since 1987" in added.text
     assert dict(read(added.text, tmp_path).people[0].quotas)["bob"].epsilon == 1
     rewritten = changed.root().value  # what a writer without comments keeps
@@ -274,7 +304,7 @@ def copied(tmp_path: Path, text: str = TEXT) -> str:
     """The file after `tacit prepare people`, by a ledger whose salt has the mark 5eed5eed."""
     project = read(text.replace(PEOPLE, 'row_key = "id"\n' + PEOPLE), tmp_path)
     place = CopyPlace("copies.duckdb", 3)
-    declared = project.copied("people", place).declaration[:16]
+    declared = project.copy_plan("people", place).declaration[:16]
     return text.replace(PEOPLE, COPY.replace("DECLARED", declared) + PEOPLE)
 
 
@@ -324,26 +354,26 @@ def test_a_copy_of_anything_else_is_not_read(
     project = read(changed, tmp_path)
     assert project.catalog.dataset("people").copy is None
     assert told in project.outdated["people"]
-    assert "make it anew: tacit prepare people" in project.outdated["people"]
+    assert "make it again: tacit prepare people" in project.outdated["people"]
 
 
 def test_a_copy_depends_on_the_whole_way_to_the_unit(tmp_path: Path) -> None:
     place = CopyPlace("copies.duckdb")
-    before = read(TEXT, tmp_path).copied("visits", place)
+    before = read(TEXT, tmp_path).copy_plan("visits", place)
     assert before.facts("5eed5eed")[2:4] == (
         "link: visits.patient to people.id",
         "unit: people.person",
     )
     other = TEXT.replace('unit = "person"\nmax', 'unit = "id"\nmax')
-    after = read(other, tmp_path).copied("visits", place)
+    after = read(other, tmp_path).copy_plan("visits", place)
     assert before.declaration != after.declaration
 
 
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [
-        ("parts = 3", "parts = 0", "'parts' of a copy is 1 or more"),
-        ("where =", "place =", "'place' is not known here"),
+        ("parts = 3", "parts = 0", "'parts' of a copy must be 1 or more"),
+        ("where =", "place =", "'place' is not a known name here"),
     ],
 )
 def test_a_copy_that_cannot_be_is_refused_at_its_line(

@@ -31,8 +31,8 @@ def without_room(save: Callable[[], object]) -> None:
 
 
 def test_a_full_disk_leaves_the_file_as_it_was(file: Path) -> None:
-    source = ProjectText.at(file).changed(("a",), 2)
-    with pytest.raises(InvalidValue, match=r"cannot be written: .*\. It is as it was\."):
+    source = ProjectText.at(file).with_value(("a",), 2)
+    with pytest.raises(InvalidValue, match=r"cannot be written: .*\. The file is unchanged\."):
         without_room(lambda: source.save(file))
     assert file.read_text() == TEXT
     assert [each.name for each in file.parent.iterdir()] == ["tacit.toml"]
@@ -42,9 +42,9 @@ def test_a_full_disk_leaves_the_file_as_it_was(file: Path) -> None:
 
 
 def test_what_somebody_else_wrote_meanwhile_stays(file: Path) -> None:
-    source = ProjectText.at(file).changed(("a",), 2)
+    source = ProjectText.at(file).with_value(("a",), 2)
     file.write_text("a = 3\n")
-    with pytest.raises(Conflict, match="changed by somebody else"):
+    with pytest.raises(Conflict, match="has changed since it was read"):
         source.save(file)
     assert file.read_text() == "a = 3\n"
 
@@ -53,7 +53,7 @@ def test_of_many_who_save_at_once_nobody_is_lost(file: Path) -> None:
     def add(name: str) -> None:
         while True:
             try:
-                return ProjectText.at(file).changed((name,), 1).save(file)
+                return ProjectText.at(file).with_value((name,), 1).save(file)
             except Conflict:
                 continue
 
@@ -72,7 +72,7 @@ def test_a_saved_file_keeps_its_mode_and_its_place_behind_a_link(file: Path) -> 
     file.chmod(0o640)
     link = file.parent / "link.toml"
     link.symlink_to(file)
-    ProjectText.at(link).changed(("a",), 2).save(link)
+    ProjectText.at(link).with_value(("a",), 2).save(link)
     assert link.is_symlink()
     assert "a = 2" in file.read_text()
     assert file.stat().st_mode & 0o777 == 0o640

@@ -16,13 +16,13 @@ from sklearn.linear_model import LogisticRegression as Twin
 
 from tacit.core.loss import Loss
 from tacit.core.privacy_unit import Population, PrivacyUnit
-from tacit.extras import installed
+from tacit.extras import is_installed
 from tacit.lab import deep
 from tacit.lab.deep import Trained, train
 from tacit.lab.dp_sgd import SampledDescent
 from tacit.numeric.entropy import SystemEntropy
 
-if not installed("deep"):
+if not is_installed("deep"):
     pytest.skip("`just deep` has the environment for it", allow_module_level=True)
 
 import jax

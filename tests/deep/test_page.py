@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tacit.extras import installed
+from tacit.extras import is_installed
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "train-a-network.md"
 
-if not installed("deep"):
+if not is_installed("deep"):
     pytest.skip("`just deep` has the environment for it", allow_module_level=True)
 
 

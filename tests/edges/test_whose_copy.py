@@ -59,7 +59,7 @@ def test_a_copy_of_another_unit_is_not_read(tmp_path: Path, database: Path, bar:
     edit(file, 'unit = "id"\nmax', 'unit = "person"\nmax')
     done(file, "apply", "--yes")
     refused = told(file, "ask", QUESTION, "--rho", "0.01")
-    assert "was made by another declaration of its unit" in refused
+    assert "was made with another declaration of its unit" in refused
     done(file, "prepare", "visits")
     found = counted(file)
     bar("rows counted of 300 patients with 10 visits each", found, "600", found == 600)
@@ -233,7 +233,7 @@ def leave(file: Path) -> set[str]:
     """Make a copy that the project file never speaks of, as a process that is killed does."""
     owner, found = Owner(file), read_project(file)
     copied = copy_plan(found, "visits", "main")
-    place = copied.place.anew(date(2026, 11, 16), fresh_mark(12))
+    place = copied.place.for_new_copy(date(2026, 11, 16), fresh_mark(12))
     copied = replace(copied, place=place)
     salt = owner._salt(found, "visits")
     making = preparation(copied, mark_of(salt), owner._note)
@@ -306,7 +306,7 @@ def test_what_is_no_mark_of_a_making_is_refused(
     done(file, "prepare", "visits", "--where", "main")
     making = read_project(file).places["visits"].making
     edit(file, f'making = "{making}"', f'making = "{mark}"')
-    assert "'making' of a copy is 12 digits" in told(file, "status")
+    assert "'making' of a copy must be the 12 digits" in told(file, "status")
 
 
 def test_a_project_says_when_its_copy_was_made(tmp_path: Path, database: Path) -> None:
@@ -321,4 +321,4 @@ def test_a_project_says_when_its_copy_was_made(tmp_path: Path, database: Path) -
     assert "The copy of 'visits' does not exist" in told(file, "ask", QUESTION, "--rho", "0.01")
     file.write_text(text)  # the day stands beside the copy as well
     edit(file, f'made = "{today}"', 'made = "2026-02-31"')
-    assert "'made' of a copy is a day" in told(file, "status")
+    assert "'made' of a copy must be a day" in told(file, "status")

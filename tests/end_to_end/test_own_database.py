@@ -104,8 +104,11 @@ def test_a_postgresql_database_is_read_by_its_schema(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("init", "postgresql://a:hunter2@h/d"), "A password does not stand in this file"),
-        (("init", "postgresql://a@h/d", "--password", "hunter2"), "is named and not written"),
+        (("init", "postgresql://a:hunter2@h/d"), "This file must not contain a password"),
+        (
+            ("init", "postgresql://a@h/d", "--password", "hunter2"),
+            "Name the place of the secret",
+        ),
         (("init", "none.duckdb"), "not a DuckDB database"),
         (("init", "none.parquet"), "not a Parquet file"),
     ],

@@ -200,7 +200,7 @@ def test_the_engine_answers_by_tacit_open(tmp_path: Path) -> None:
         ('"tacit-other" = "1.0"', r'write below \[plugins\]: "tacit-toy-engine" = "1.0"'),
         ('"tacit-toy-engine" = "0.9"', r"names the plug-in tacit-toy-engine 0.9, and 1.0 is"),
         ('"tacit-toy-engine" = ">=1"', "one exact version"),
-        ('"../tacit" = "1.0"', "named by its distribution"),
+        ('"../tacit" = "1.0"', "Name a plug-in by its distribution"),
     ],
 )
 def test_an_engine_that_is_not_named_is_not_loaded(
@@ -229,8 +229,8 @@ def test_a_plugin_that_is_not_installed_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (("import json", "import json, a_module_that_is_not_there"), "fails when it is loaded"),
-        (("LINES = EngineSpec(", "LINES = dict(kind="), "fails when it is loaded"),
+        (("import json", "import json, a_module_that_is_not_there"), "cannot be loaded"),
+        (("LINES = EngineSpec(", "LINES = dict(kind="), "cannot be loaded"),
         (('EngineSpec("lines"', 'EngineSpec("other"'), "not an EngineSpec of that kind"),
     ],
 )

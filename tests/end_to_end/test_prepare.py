@@ -64,8 +64,8 @@ def test_an_old_copy_is_refused_with_the_command_that_makes_it_anew(file: Path) 
     done(file, "apply", "--yes")
     done(file, "status")
     assert (
-        "The copy of 'visits' is of epoch '2026-W46', and the table of '2026-W47'; make it "
-        "anew: tacit prepare visits"
+        "The copy of 'visits' has the epoch '2026-W46', and the table has '2026-W47'; "
+        "make it again: tacit prepare visits"
     ) in told(file, "ask", QUESTION, "--rho", "0.01")
     assert "3/3" in done(file, "prepare", "visits")
     with duckdb.connect(str(file.parent / "clinic.duckdb")) as owner:

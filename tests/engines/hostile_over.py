@@ -23,7 +23,7 @@ from tacit.engines.prepare import Preparation
 from tacit.errors import InvalidValue
 from tacit.plan.bounded_plan import BoundedPlan
 from tacit.project.engines import EngineAddress
-from tacit.project.tables import Copied, CopyPlace
+from tacit.project.tables import CopyPlace, CopyPlan
 
 SALT = b"salt"
 MARK = "5a17"
@@ -112,12 +112,12 @@ def by_visit(catalog: Catalog) -> Catalog:
 def believed(catalog: Catalog) -> bool:
     """Whether copies made by the mistaken declaration are taken for those of the right one."""
 
-    def of(made: Catalog, place: CopyPlace) -> Copied:
+    def of(made: Catalog, place: CopyPlace) -> CopyPlan:
         visits = made.dataset("visits")
-        return Copied(visits, (visits,), EngineAddress("here", "duckdb", "clinic"), place)
+        return CopyPlan(visits, (visits,), EngineAddress("here", "duckdb", "clinic"), place)
 
-    made = of(by_visit(catalog), CopyPlace("main")).made(MARK)
-    return of(catalog, made).outdated() is None
+    made = of(by_visit(catalog), CopyPlace("main")).final_place(MARK)
+    return of(catalog, made).reason_outdated() is None
 
 
 def mistaken(catalog: Catalog, side: Side) -> Catalog:

@@ -155,7 +155,7 @@ def test_a_server_that_logs_questions_is_refused(
 def test_a_limit_of_temporary_files_is_refused(address: str, role: str, theirs: str) -> None:
     with psycopg.connect(address, autocommit=True) as owner:
         owner.execute(f"ALTER ROLE {role} SET temp_file_limit = '1GB'".encode())
-    with pytest.raises(InvalidValue, match="limited to 1GB. The rows of one person"):
+    with pytest.raises(InvalidValue, match=r"limited to 1GB\. The rows of one person"):
         Postgres(theirs).check(CATALOG)
 
 

@@ -135,7 +135,7 @@ def test_a_token_goes_to_connect_and_stands_in_no_file() -> None:
         ({"address": "thrift://host"}, "sc://host:15002 for Spark Connect, or the"),
         ({"address": "sc://host/;token=hunter2"}, "A token must not be written in this file"),
         ({"address": "spark://host:7077", "password": "env:T"}, "the token of Spark Connect"),
-        ({"address": "sc://host", "password": "hunter2"}, "is named and not written"),
+        ({"address": "sc://host", "password": "hunter2"}, "Name the place of the secret"),
     ],
 )
 def test_what_is_no_address_of_spark_is_refused(said: dict[str, str], told: str) -> None:

@@ -19,7 +19,7 @@ from text_as_stored import read_text_as_stored
 
 from tacit.engines import duckdb_files
 from tacit.engines.print import expressions
-from tacit.project.tables import Copied
+from tacit.project.tables import CopyPlan
 
 TRIPLES = int(os.environ.get("TACIT_HOSTILE_STORES", "500"))
 CAMPAIGN = os.environ.get("TACIT_CAMPAIGN")
@@ -76,7 +76,7 @@ def narrow_decimals(patch: pytest.MonkeyPatch) -> None:
 
 def any_declaration(patch: pytest.MonkeyPatch) -> None:
     """A lie: a copy is believed whatever declaration it was made by (F-P19)."""
-    patch.setattr(Copied, "declaration", "0" * 64)
+    patch.setattr(CopyPlan, "declaration", "0" * 64)
 
 
 MENDS: dict[str, tuple[Patch, str]] = {

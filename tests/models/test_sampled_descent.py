@@ -7,7 +7,7 @@ from tacit.core.event import GaussianNoise, Numerics, RealGaussianNoise, Repeate
 from tacit.core.loss import Loss
 from tacit.core.privacy_unit import Neighbours, Population, PrivacyUnit
 from tacit.errors import InvalidValue, MissingExtra
-from tacit.extras import installed
+from tacit.extras import is_installed
 from tacit.lab.deep import train
 from tacit.lab.dp_sgd import SampledDescent, SampledGaussian
 from tacit.ml.registry import spec_of
@@ -95,7 +95,7 @@ def test_samples_hide_no_replacement() -> None:
         trained(Neighbours.REPLACE_ONE)
 
 
-@pytest.mark.skipif(installed("deep"), reason="JAX is here")
+@pytest.mark.skipif(is_installed("deep"), reason="JAX is here")
 def test_without_jax_it_says_how_to_get_it() -> None:
     with pytest.raises(MissingExtra, match=r"tacit\[deep\]"):
         trained(Neighbours.ADD_REMOVE)

@@ -97,7 +97,7 @@ def test_a_project_that_was_not_applied_is_not_served_and_the_next_step_is_told(
 
 def test_settings_that_make_no_sense_are_refused_at_their_line(file: Path) -> None:
     for said, told in (
-        ("deadline = 0", "deadline is above 0"),
+        ("deadline = 0", "deadline must be above 0"),
         ("deadline = 61", "at most `seconds`"),
         ("processes = 0", "processes is at least 1"),
         ("megabits = 1", "'megabits' is not known here"),

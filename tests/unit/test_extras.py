@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tacit.errors import InvalidValue, MissingExtra
-from tacit.extras import EXTRAS, installed, load
+from tacit.extras import EXTRAS, is_installed, load
 
 ROOT = Path(__file__).parents[2]
 
@@ -16,7 +16,7 @@ def test_the_extras_are_those_that_pip_installs() -> None:
 
 
 def test_an_extra_that_is_there_is_loaded() -> None:
-    assert installed("testing")
+    assert is_installed("testing")
     loaded = load("tacit.testing.entropy", extra="testing")
     assert loaded.__name__ == "tacit.testing.entropy"
 
@@ -25,17 +25,17 @@ def test_an_extra_that_is_not_there_is_named_with_its_command(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(EXTRAS, "spark", "a_library_that_nobody_installs")
-    assert not installed("spark")
+    assert not is_installed("spark")
     command = re.escape(
-        'tacit.engines.spark needs an optional part: pip install "tacit[spark]"'
+        'tacit.engines.spark needs an optional dependency. Run: pip install "tacit[spark]"'
     )
     with pytest.raises(MissingExtra, match=command):
         load("tacit.engines.spark", extra="spark")
 
 
 def test_an_unknown_extra_lists_the_known_ones() -> None:
-    known = f"'sparks' is not an extra of Tacit; these are: {', '.join(EXTRAS)}"
+    known = f"'sparks' is not an extra of Tacit. The extras are: {', '.join(EXTRAS)}"
     with pytest.raises(InvalidValue, match=known):
-        installed("sparks")
+        is_installed("sparks")
     with pytest.raises(InvalidValue, match=known):
         load("tacit.engines.spark", extra="sparks")

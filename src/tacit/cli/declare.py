@@ -60,14 +60,14 @@ def protect(  # noqa: PLR0913 - one for each option
     source, place = project_text_with(project, "datasets", dataset), ("datasets", dataset)
     source = source.without((*place, "unit")).without((*place, "link"))
     if unit is not None:
-        source = source.changed((*place, "unit"), unit)
+        source = source.with_value((*place, "unit"), unit)
     else:
-        source = source.changed((*place, "link"), _link(link or "", unique=unique))
-    source = source.changed((*place, "max_groups"), max_groups)
-    source = source.changed((*place, "max_rows"), max_rows)
+        source = source.with_value((*place, "link"), _link(link or "", unique=unique))
+    source = source.with_value((*place, "max_groups"), max_groups)
+    source = source.with_value((*place, "max_rows"), max_rows)
     more = {"max_rows_in_all": max_rows_in_all, "row_key": row_key, "one_row": one_row or None}
     for name, value in more.items():
-        source = source if value is None else source.changed((*place, name), value)
+        source = source if value is None else source.with_value((*place, name), value)
     write(project, source)
 
 
@@ -94,10 +94,10 @@ def budget(
     before = source.root().part("populations").part(population).value.get("budget")
     if isinstance(before, dict) and "least" in before:
         new["least"] = before["least"]  # keep the least price, which is a share of the budget
-    source = source.changed((*place, "budget"), new)
+    source = source.with_value((*place, "budget"), new)
     for each in quota:
         who, _, amount = each.partition("=")
-        source = source.changed((*place, "quotas", who), {"epsilon": amount})
+        source = source.with_value((*place, "quotas", who), {"epsilon": amount})
     write(project, source)
 
 
@@ -190,7 +190,7 @@ def domain(  # noqa: PLR0913 - one for each option
         }
         known_from = "estimated"
     facts |= found | {"provenance": known_from}
-    write(project, source.changed(("datasets", dataset, "columns", name), facts))
+    write(project, source.with_value(("datasets", dataset, "columns", name), facts))
 
 
 def _estimate(  # noqa: PLR0913 - who is charged how much for what

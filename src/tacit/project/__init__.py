@@ -40,8 +40,8 @@ from tacit.project.tables import (
     PARTS,
     PROVENANCES,
     TEXT_BYTES,
-    Copied,
     CopyPlace,
+    CopyPlan,
     day_in,
 )
 
@@ -58,8 +58,8 @@ __all__ = [
     "USUAL",
     "AddressRule",
     "Allowance",
-    "Copied",
     "CopyPlace",
+    "CopyPlan",
     "EngineAddress",
     "Fact",
     "Fault",

@@ -1,4 +1,8 @@
-"""One value of the project file, the way to it, and how it is read or refused."""
+"""The text of the project file and its values, with the line at which a fault is reported.
+
+`TomlEntry` is one value with its path in the file. `ProjectText` is the whole text: it finds
+the line of a value, changes a value without touching comments, and is saved atomically.
+"""
 
 import os
 from collections.abc import Iterator
@@ -15,11 +19,12 @@ from tomlkit.exceptions import NonExistentKey, ParseError, TOMLKitError
 from tomlkit.items import Item, Table
 
 from tacit.errors import Conflict, InternalError, InvalidValue
+from tacit.extras import system_module
 from tacit.numeric import exact
 
 
 class Fault(Exception):
-    """Something in the file is wrong, at ``path``."""
+    """A fault in the project file: the value at ``path`` is wrong or missing."""
 
     def __init__(self, path: tuple[str, ...], message: str) -> None:
         super().__init__(message)
@@ -29,77 +34,81 @@ class Fault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TomlEntry:
-    """A value in the file; each way to read it refuses what is of another kind."""
+    """A value in the file. Each method that reads it refuses a value of another kind."""
 
     value: Any
     path: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
-        """The last part of its path."""
+        """The last part of the value's path."""
         return self.path[-1]
 
     def fault(self, message: str) -> Fault:
-        """The refusal of this value."""
+        """Return the fault that refuses this value."""
         return Fault(self.path, message)
 
     def fields(self, *known: str) -> dict[str, "TomlEntry"]:
-        """The parts of a table, none of them unknown."""
+        """Return the parts of a table; refuse a part that is not in ``known``."""
         parts = dict(self.parts())
         for name, part in parts.items():
             if name not in known:
-                raise part.fault(f"{name!r} is not known here; these are: {', '.join(known)}.")
+                raise part.fault(
+                    f"{name!r} is not a known name here. Known names: {', '.join(known)}."
+                )
         return parts
 
     def parts(self) -> Iterator[tuple[str, "TomlEntry"]]:
-        """The parts of a table by their names."""
+        """Yield the parts of a table, each with its name."""
         if not isinstance(self.value, dict):
-            raise self.fault(f"{self._called} is a table of names and values.")
+            raise self.fault(f"{self._called} must be a table of names and values.")
         for name, value in self.value.items():
             yield name, TomlEntry(value, (*self.path, name))
 
     def part(self, name: str) -> "TomlEntry":
-        """A part that must be there."""
+        """Return a part of a table; refuse a table without it."""
         for found, entry in self.parts():
             if found == name:
                 return entry
-        raise self.fault(f"{name!r} is missing here.")
+        raise self.fault(f"{name!r} is missing here. Add it.")
 
     def text(self) -> str:
-        """A text that is not empty."""
+        """Return the value as a text that is not empty."""
         if not isinstance(self.value, str) or not self.value.strip():
-            raise self.fault(f'{self._called} is a text, such as "visits".')
+            raise self.fault(f'{self._called} must be a text, such as "visits".')
         return self.value
 
     def whole(self) -> int:
-        """A whole number."""
+        """Return the value as a whole number."""
         if type(self.value) is not int:
-            raise self.fault(f"{self._called} is a whole number, such as 3.")
+            raise self.fault(f"{self._called} must be a whole number, such as 3.")
         return self.value
 
     def truth(self) -> bool:
-        """Whether something is so."""
+        """Return the value as true or false."""
         if not isinstance(self.value, bool):
-            raise self.fault(f"{self._called} is true or false.")
+            raise self.fault(f"{self._called} must be true or false.")
         return self.value
 
     def number(self) -> Fraction:
-        """An exact number; one that needs many digits is written as text."""
+        """Return the value as an exact number; one with many digits is written as text."""
         try:
             return exact(self.value)
         except InvalidValue as error:
-            raise self.fault(f'{self._called} is a number, such as 0.5 or "1e-6".') from error
+            raise self.fault(
+                f'{self._called} must be a number, such as 0.5 or "1e-6".'
+            ) from error
 
     def number_or_day(self) -> Fraction | date:
-        """An exact number, or a day."""
+        """Return the value as an exact number or a day."""
         if isinstance(self.value, date) and not isinstance(self.value, datetime):
             return self.value
         return self.number()
 
     def items(self) -> list["TomlEntry"]:
-        """The values of a list; they stand at the place of the list."""
+        """Return the values of a list; each has the path of the list."""
         if not isinstance(self.value, list):
-            raise self.fault(f"{self._called} is a list, such as [0, 100].")
+            raise self.fault(f"{self._called} must be a list, such as [0, 100].")
         return [TomlEntry(value, self.path) for value in self.value]
 
     @property
@@ -108,54 +117,55 @@ class TomlEntry:
 
 
 # ------------------------------------------------------------------ source
-# The text of a project file: where each value stands, and how one is changed in it.
+# The text of a project file: how the line of a value is found, and how a value is changed.
 
 MARK = "the place that is looked for"
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectText:
-    """A file's name, and what is written in it."""
+    """The name and the text of a project file."""
 
     name: str
     text: str
     read: str | None = field(default=None, compare=False)
-    """What stood in the file when it was read: a change is made of that."""
+    """The text of the file when it was read, on which changes are based; None if unknown."""
 
     @classmethod
     def at(cls, path: Path) -> "ProjectText":
-        """The file at ``path``."""
+        """Read the file at ``path``."""
         try:
             text = path.read_text(encoding="utf-8")
             return cls(path.name, text, text)
         except (OSError, UnicodeDecodeError) as error:
             raise InvalidValue(
-                f"{path} is no text file that can be read; `tacit demo` makes an example."
+                f"{path} cannot be read as a text file. `tacit demo` creates an example."
             ) from error
 
     def root(self) -> TomlEntry:
-        """All values."""
+        """Return the root of all values."""
         try:
             return TomlEntry(tomlkit.parse(self.text).unwrap())
         except ParseError as error:
             raise InvalidValue(
-                f"{self.name}:{error.line}: this is not TOML: {error}"
+                f"{self.name}:{error.line}: this is not valid TOML: {error}"
             ) from error
 
     def refusal(self, fault: Fault) -> InvalidValue:
-        """What is told of a fault: the line that it stands at, and what is wrong."""
+        """Return the error for a fault: its line, and what is wrong."""
         return InvalidValue(f"{self.name}:{self.line_of(fault.path)}: {fault.message}")
 
     def line_of(self, path: tuple[str, ...]) -> int:
-        """The line where the value at ``path`` begins, or else what it stands in.
+        """Return the line where the value at ``path`` begins, or else the table around it.
 
-        The value is marked by a comment in a copy, and the mark is looked for.
+        TOMLKit does not report lines. So a comment is added to the value in a copy of the
+        document, and the line of that comment is searched.
         """
         for length in range(len(path), 0, -1):
             document = tomlkit.parse(self.text)
             item = _find(document, path[:length])
             while isinstance(item, Table) and item.is_super_table():
-                item = next(iter(item.value.body))[1]  # it has no line, but what is in it has
+                item = next(iter(item.value.body))[1]  # a super table has no line of its own
             if item is None:
                 continue
             item.comment(MARK)
@@ -166,11 +176,11 @@ class ProjectText:
                 return marked[0] - written
         return 1
 
-    def changed(self, path: tuple[str, ...], value: Any) -> "ProjectText":
-        """The same text with one value changed or added; comments and order stay.
+    def with_value(self, path: tuple[str, ...], value: Any) -> "ProjectText":
+        """Return the text with one value changed or added; comments and order stay.
 
         Example:
-            >>> ProjectText("tacit.toml", "b = 1  # why").changed(("b",), 2).text
+            >>> ProjectText("tacit.toml", "b = 1  # why").with_value(("b",), 2).text
             'b = 2  # why'
         """
         document = tomlkit.parse(self.text)
@@ -187,12 +197,12 @@ class ProjectText:
         changed = replace(self, text=document.as_string())
         if changed.root().value != document.unwrap():
             raise InternalError(
-                "A change of the project file would not be read as it is meant."
+                "The changed project file would be read with other values than intended."
             )
         return changed
 
     def without(self, path: tuple[str, ...]) -> "ProjectText":
-        """The same text without one value, where it is there."""
+        """Return the text without one value; it need not exist."""
         document = tomlkit.parse(self.text)
         inner: Any = document
         for name in path[:-1]:
@@ -201,32 +211,34 @@ class ProjectText:
         return replace(self, text=document.as_string())
 
     def save(self, path: Path) -> None:
-        """Put this text in the place of the file that it was read from.
+        """Replace the file by this text.
 
-        Guarantee: the file holds the old text or the new one, whatever happens meanwhile: a
-        full disk, a crash, or another who writes. A file that somebody else has changed since
-        it was read is left as it is.
+        Guarantee: the file contains the old text or the new one, also after a full disk, a
+        crash, or a write of another process. A file that has changed since it was read is
+        left as it is.
         """
-        with _locked(path.resolve()) as file:
+        with _folder_lock(path.resolve()) as file:
             if self.read is not None and ProjectText.at(file).text != self.read:
                 raise Conflict(
-                    f"{self.name} was changed by somebody else meanwhile, and stays as they "
-                    "left it; do it again."
+                    f"{self.name} has changed since it was read, and was not overwritten. "
+                    "Run the command again."
                 )
             try:
                 _put(file, self.text.encode())
             except OSError as error:
                 raise InvalidValue(
-                    f"{self.name} cannot be written: {error.strerror}. It is as it was."
+                    f"{self.name} cannot be written: {error.strerror}. The file is unchanged."
                 ) from error
 
 
 @contextmanager
-def _locked(file: Path) -> Iterator[Path]:
-    """Nobody else who asks for the same saves a file of this folder meanwhile."""
-    try:
-        import fcntl  # noqa: PLC0415 - there is none on Windows, where two may save at once
-    except ImportError:
+def _folder_lock(file: Path) -> Iterator[Path]:
+    """Hold the lock of the file's folder, so that no other process saves a file in it.
+
+    Windows has no such lock (``fcntl``). There, two processes may save at the same time.
+    """
+    fcntl = system_module("fcntl")
+    if fcntl is None:
         yield file
         return
     folder = os.open(file.parent, os.O_RDONLY)
@@ -238,7 +250,7 @@ def _locked(file: Path) -> Iterator[Path]:
 
 
 def _put(file: Path, body: bytes) -> None:
-    """Write a new file beside ``file``, and give it that name once all of it is on the disk."""
+    """Write a new file next to ``file``, and rename it when all of it is on the disk."""
     mode = file.stat().st_mode & 0o777
     made, name = mkstemp(prefix=f".{file.name}.", dir=file.parent)
     try:
@@ -255,7 +267,7 @@ def _put(file: Path, body: bytes) -> None:
 
 
 def _find(document: tomlkit.TOMLDocument, path: tuple[str, ...]) -> Item | None:
-    """The item at ``path``, where it has a place of its own."""
+    """Return the item at ``path``, or None if it has no place of its own in the text."""
     found: Any = document
     for name in path:
         inner = found.value if isinstance(found, Item) else found

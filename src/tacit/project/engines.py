@@ -1,7 +1,7 @@
-"""How the address of one kind of engine is written in the project file, as a value.
+"""Engines, plug-ins and secrets of the project file, and the draft of a new project file.
 
-The project file knows no engine: `tacit.engines.registry` fills in one `AddressRule` for each
-kind, and a session hands the rules down when it reads a file.
+This package does not know the engines. `tacit.engines.registry` has an `AddressRule` for each
+kind of engine, and a session passes the rules when it reads a file.
 """
 
 import json
@@ -16,7 +16,7 @@ from tacit.numeric import plain
 from tacit.project.document import TomlEntry
 
 Plugins = Mapping[str, str]
-"""Plug-ins that the project file names: a distribution's name and its exact version."""
+"""The plug-ins of the project file: the name of each distribution and its exact version."""
 
 PATH, ADDRESS = "path", "address"
 NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
@@ -24,20 +24,20 @@ VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+!-]*")
 
 
 def accept(text: str, *, secret: bool) -> str | None:
-    """Refuse no address."""
+    """Accept every address: return None, no reason to refuse it."""
     del text, secret
     return None
 
 
 def without_secret(address: str, secret: str) -> str:
-    """Return an address of an engine that takes no secret."""
+    """Return the address unchanged, for an engine that takes no secret."""
     del secret
     return address
 
 
 @dataclass(frozen=True, slots=True)
 class AddressRule:
-    """How an engine of one kind is addressed.
+    """The rule by which the project file addresses engines of one kind.
 
     Example:
         >>> AddressRule("toy", PATH).is_path
@@ -48,48 +48,51 @@ class AddressRule:
     field: str = ADDRESS
     """The name of the field: ``path`` of a file, or ``address`` of a server."""
     refuse: Callable[..., str | None] = accept
-    """Why an address is refused, given its text and whether a ``secret`` is named beside it.
+    """A function that returns the reason to refuse an address, or None.
 
-    The message never repeats the address, which may hold a password.
+    It is given the address and whether the file also names a ``secret``. The reason never
+    repeats the address, which may contain a password.
     """
     with_secret: Callable[[str, str], str] = without_secret
-    """The address with its secret, for the driver and nobody else."""
+    """A function that adds the secret to the address, which only the driver may see."""
     in_place: bool = False
-    """Whether an owner may say that its tables are served in place."""
+    """Whether an owner may declare that its tables are served in place."""
     plugin: str | None = None
-    """The plug-in with its version that brought this kind; None for Tacit's own."""
+    """The plug-in and its version that provides this kind; None for kinds of Tacit."""
 
     @property
     def is_path(self) -> bool:
-        """Whether it is the path of a file, which begins at the project file."""
+        """Whether the address is a path, which is relative to the project file."""
         return self.field == PATH
 
 
 RuleOf = Callable[[str, Plugins], AddressRule]
-"""The rule for a kind, which a plug-in that the file names may have brought; else a refusal."""
+"""A function that returns the rule for a kind, of Tacit or of a named plug-in, or refuses."""
 
 
 def plugins_of(entry: TomlEntry) -> Plugins:
-    """The section ``[plugins]``: each distribution with the one version that may be loaded."""
+    """Read the section ``[plugins]``: each distribution and the version that may be loaded."""
     found: dict[str, str] = {}
     for name, part in entry.parts():
         if not NAME.fullmatch(name):
-            raise part.fault("A plug-in is named by its distribution, such as tacit-toy.")
+            raise part.fault("Name a plug-in by its distribution, such as tacit-toy.")
         if not VERSION.fullmatch(part.text()):
-            raise part.fault('A plug-in has one exact version, such as "1.0"; no range.')
+            raise part.fault(
+                'A plug-in must have one exact version, such as "1.0", and not a range.'
+            )
         found[name] = part.text()
     return found
 
 
 # ------------------------------------------------------------------ secret
-# Where a secret is kept: the project file names it, and never holds it.
+# The place of a secret. The project file names the place, and never contains the secret.
 
 ENVIRONMENT, KEYRING = "env", "keyring"
 
 
 @dataclass(frozen=True, slots=True)
 class SecretPlace:
-    """A variable of the environment, or a service and a name in the keyring of the system.
+    """A variable of the environment, or a service and a name in the system's keyring.
 
     Example:
         >>> print(SecretPlace("keyring", ("clinic", "tacit")))
@@ -104,7 +107,7 @@ class SecretPlace:
 
 
 def secret_place(entry: TomlEntry) -> SecretPlace:
-    """``"env:PGPASSWORD"`` or ``"keyring:service/name"``."""
+    """Read the place of a secret: ``"env:PGPASSWORD"`` or ``"keyring:service/name"``."""
     keeper, _, rest = entry.text().partition(":")
     service, _, name = rest.partition("/")
     if keeper == ENVIRONMENT and rest.isidentifier():
@@ -112,21 +115,21 @@ def secret_place(entry: TomlEntry) -> SecretPlace:
     if keeper == KEYRING and service.strip() and name.strip():
         return SecretPlace(keeper, (service, name))
     raise entry.fault(
-        'A secret is named and not written: password = "env:PGPASSWORD", for a variable that '
-        'holds it, or "keyring:service/name", for the keyring of the system.'
+        'Name the place of the secret, not the secret itself: password = "env:PGPASSWORD" '
+        'for a variable, or "keyring:service/name" for the system\'s keyring.'
     )
 
 
 # ------------------------------------------------------------------ engines
-# Engines of the project file: where tables live, without a secret.
+# Engines of the project file: the addresses of tables, without secrets.
 
 SCHEMES = ("postgresql", "postgres")
-"""How the address of the ledger's own PostgreSQL begins."""
+"""The URL schemes for the PostgreSQL of the ledger."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineAddress:
-    """What kind of engine it is, and where; a ``password`` says where one is kept."""
+    """The kind and the address of an engine, and the place of its ``password``, if any."""
 
     name: str
     kind: str
@@ -137,7 +140,7 @@ class EngineAddress:
 def engine_of(
     entry: TomlEntry, rule_of: RuleOf, plugins: Plugins
 ) -> tuple[EngineAddress, AddressRule]:
-    """One engine: ``kind`` with a ``path``, or with the ``address`` of a server."""
+    """Read one engine: its ``kind``, and a ``path`` or the ``address`` of a server."""
     kind = entry.part("kind")
     try:
         rule = rule_of(kind.text(), plugins)
@@ -156,7 +159,7 @@ def engine_of(
 
 
 def store_of(entry: TomlEntry) -> EngineAddress:
-    """The PostgreSQL that holds the ledger, for any number of servers."""
+    """Read the section ``[store]``: the PostgreSQL with the ledger, for several servers."""
     parts = entry.fields("address", "password")
     password = secret_place(parts["password"]) if "password" in parts else None
     refused = refuse_password(entry.part("address").text(), secret=password is not None)
@@ -167,35 +170,36 @@ def store_of(entry: TomlEntry) -> EngineAddress:
 
 
 def refuse_password(text: str, *, secret: bool) -> str | None:
-    """Say why an address of PostgreSQL is refused: it is none, or holds a password."""
+    """Return why a PostgreSQL address is refused: another scheme, or a password in it."""
     del secret
     split = urlsplit(text)
     if split.scheme not in SCHEMES:
-        return "An address is postgresql://role@host/database."
+        return "The address must have the form postgresql://role@host/database."
     if split.password is not None or "password" in dict(parse_qsl(split.query)):
         return (
-            "A password does not stand in this file: take it out of the address, and write "
-            'password = "env:PGPASSWORD" beside it, for a variable that holds it.'
+            "This file must not contain a password. Remove it from the address, and name a "
+            'variable that has it: password = "env:PGPASSWORD".'
         )
     return None
 
 
 def with_password(address: str, secret: str) -> str:
-    """Return an address with its password, for the driver and nobody else."""
+    """Return an address with its password, which only the driver may see."""
     split = urlsplit(address)
     user, _, host = split.netloc.rpartition("@")
     return urlunsplit(split._replace(netloc=f"{user}:{quote(secret, safe='')}@{host}"))
 
 
 STORE = AddressRule("store", refuse=refuse_password, with_secret=with_password)
-"""How the ledger's own PostgreSQL is addressed."""
+"""The address rule for the PostgreSQL of the ledger."""
 
 
 # ------------------------------------------------------------------ draft
-# A project file for tables that were found: what is not known yet is left out, and refused.
+# The draft of a project file for existing tables. Facts that only an owner knows are left out,
+# and the file is refused until the owner has added them.
 
 Found = tuple[tuple[str, ...], tuple[Column, ...]]
-"""A table's name, part by part, and its columns."""
+"""The parts of a table's name, and its columns."""
 
 
 def draft(
@@ -205,14 +209,14 @@ def draft(
     owner: str,
     found: Iterable[Found],
 ) -> str:
-    """The text of a project file over the tables of one engine.
+    """Return the text of a new project file for the tables of one engine.
 
-    Names and types are all that was read. Whose rows they are, bounds and keys are for the
-    owner to say: until then the file is refused, at the line that lacks them.
+    It contains only names and types. The owner must declare units, bounds and keys; until then
+    the file is refused, at the line where they are missing.
     """
     lines = [
-        "# What is protected, and what may be asked. All that stands here is public.",
-        "# Nothing holds until an owner has recorded it: tacit apply",
+        "# This file declares who is protected and what may be asked. All of it is public.",
+        "# It has no effect until an owner has recorded it: tacit apply",
         "",
         f"[engines.{_key(engine.name)}]",
         f"kind = {_text(engine.kind)}",
@@ -223,7 +227,7 @@ def draft(
     lines += [
         "",
         f"[populations.{_key(population)}]",
-        'unit = "person"  # whom a row is about: all their rows are protected together',
+        'unit = "person"  # the privacy unit: all rows of one person are protected together',
         f"owners = [{_text(owner)}]",
         f"# budget: tacit budget {population} --epsilon 3 --delta 1e-6",
     ]
@@ -241,11 +245,11 @@ def _dataset(
         f"population = {_text(population)}",
         f"engine = {_text(engine)}",
         *([f"table = {_text('.'.join(table))}"] if len(table) > 1 else []),
-        'epoch = "1"  # say another when the data has changed',
-        f"# whose a row is: tacit protect {name} --unit COLUMN, or --link COLUMN=TABLE.COLUMN",
+        'epoch = "1"  # change it when the data has changed',
+        f"# the unit: tacit protect {name} --unit COLUMN, or --link COLUMN=TABLE.COLUMN",
         "",
         f"[datasets.{_key(name)}.columns]",
-        f"# what is known of values: tacit domain {name}.COLUMN 0..100 --source public",
+        f"# public bounds or keys: tacit domain {name}.COLUMN 0..100 --source public",
         *(_column(column) for column in columns),
     ]
 
@@ -262,5 +266,5 @@ def _key(name: str) -> str:
 
 
 def _text(text: str) -> str:
-    """A basic string of TOML, which is one of JSON but for a character that JSON lets stand."""
+    """Return a basic string of TOML: a string of JSON, in which DEL must be escaped too."""
     return json.dumps(text).replace("\x7f", "\\u007f")

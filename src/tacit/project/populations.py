@@ -1,4 +1,7 @@
-"""How much may be spent, as an owner writes it: a plain value, which no accountant has seen."""
+"""Populations of the project file: budgets, quotas and owners, and the declared facts.
+
+Amounts are plain values as an owner wrote them; `tacit.session.changes` converts them.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,10 +15,10 @@ from tacit.project.document import TomlEntry
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """An epsilon or a rho, and a delta.
+    """The amount of a budget or a quota: an epsilon or a rho, and a delta.
 
-    An epsilon without a delta is pure; with one it is what everything together may come to. A
-    rho has the delta at which it is converted in ``conversion_delta``.
+    An epsilon without a delta is pure. With a delta, both bound all releases together. For a
+    rho, ``conversion_delta`` is the delta at which it is converted to an epsilon.
     """
 
     epsilon: Fraction | None = None
@@ -23,38 +26,39 @@ class Allowance:
     delta: Fraction = Fraction(0)
     conversion_delta: Fraction = Fraction(0)
     least: Fraction | None = None
-    """The least price of a question, as a share of a budget; None where nothing is said."""
+    """The least price of a question, as a share of a budget; None for the default."""
 
 
 def budget_in(entry: TomlEntry) -> Allowance:
-    """A budget: ``{ epsilon = 3, delta = "1e-6", least = "1e-5" }``, where least may be 0."""
+    """Read a budget: ``{ epsilon = 3, delta = "1e-6", least = "1e-5" }``; least may be 0."""
     allowed = allowance_of(entry, "least")
     if allowed.least is not None and allowed.least > 1:
-        raise entry.part("least").fault("least is a share of the budget, from 0 to 1.")
+        raise entry.part("least").fault("least must be a share of the budget, from 0 to 1.")
     return allowed
 
 
 def allowance_of(entry: TomlEntry, *more: str) -> Allowance:
-    """A budget or a quota: ``{ epsilon = 3, delta = "1e-6" }``, or by ``rho``."""
+    """Read a budget or a quota: ``{ epsilon = 3, delta = "1e-6" }``, or with ``rho``."""
     parts = entry.fields("epsilon", "rho", "delta", "conversion_delta", *more)
     if ("epsilon" in parts) == ("rho" in parts):
-        raise entry.fault("Say how much in one way: epsilon = 3, or rho = 0.1.")
+        raise entry.fault("Give the amount in one of two ways: epsilon = 3, or rho = 0.1.")
     numbers = {name: part.number() for name, part in parts.items()}
     for name, number in numbers.items():
         if number < 0 or (number == 0 and name in {"epsilon", "rho"}):
-            raise parts[name].fault(f"{name} is above 0.")
+            least = "above 0" if name in {"epsilon", "rho"} else "0 or more"
+            raise parts[name].fault(f"{name} must be {least}.")
     return Allowance(**numbers)
 
 
 # ------------------------------------------------------------------ people
-# Populations of the project file: who is protected, by how much, and who decides.
+# Populations of the project file: the privacy unit, the budget, and the owners who decide.
 
 NEIGHBOURS = {each.value: each for each in core.Neighbours}
 
 
 @dataclass(frozen=True, slots=True)
 class PopulationSettings:
-    """A population, its owners, its budget, and what each analyst may spend of it."""
+    """A population, its owners, its budget, and the quotas of analysts."""
 
     population: core.Population
     owners: tuple[str, ...]
@@ -63,11 +67,13 @@ class PopulationSettings:
 
 
 def people_of(entry: TomlEntry) -> PopulationSettings:
-    """One population."""
+    """Read one population."""
     parts = entry.fields("unit", "neighbours", "owners", "budget", "quotas")
     owners = tuple(owner.text() for owner in entry.part("owners").items())
     if not owners or len(set(owners)) != len(owners):
-        raise parts["owners"].fault("A population has one owner or more, each named once.")
+        raise parts["owners"].fault(
+            "A population must have at least one owner, and each is named once."
+        )
     try:
         population = core.Population(
             entry.name, core.PrivacyUnit(entry.part("unit").text(), _of(parts))
@@ -87,39 +93,40 @@ def _of(parts: dict[str, TomlEntry]) -> core.Neighbours:
     if "neighbours" not in parts:
         return core.Neighbours.ADD_REMOVE
     if parts["neighbours"].value not in NEIGHBOURS:
-        raise parts["neighbours"].fault(f"Neighbours are one of: {', '.join(NEIGHBOURS)}.")
+        raise parts["neighbours"].fault(f"neighbours must be one of: {', '.join(NEIGHBOURS)}.")
     return NEIGHBOURS[parts["neighbours"].text()]
 
 
 # ------------------------------------------------------------------ facts
-# What a catalogue says about one population, a line a fact: what owners declare, in words.
+# The declarations of a catalogue about one population in words, one line for each fact. Owners
+# record these lines in the ledger, so their words must never change.
 
 
 def facts_of(catalog: core.Catalog, population: str) -> tuple[str, ...]:
-    """All that is declared of the population's tables and of the public ones, in order.
+    """Return all facts about the population's tables and the public tables, sorted.
 
-    Guarantee: catalogues with other bounds, keys, limits, ways to the unit or epochs have other
-    facts; where a table or its copy lives is none.
+    Guarantee: catalogues that differ in bounds, keys, limits, paths to the unit or epochs have
+    different facts. The location of a table or of its copy is not a fact.
     """
     return tuple(sorted(fact.text for fact in facts_by_subject(catalog, population)))
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One thing that is declared: of which table, of which of its columns if any, in words.
+    """One declared fact in words, with the table and, if it has one, the column it is about.
 
-    Names may hold dots and colons, so that a subject is never read out of the words.
+    Names may contain dots and colons, so the subject cannot be parsed from the words.
     """
 
     table: str
     column: str | None
     text: str
     is_state: bool = False
-    """Whether it says which state of the table is read, or where, and nothing of what it is."""
+    """Whether it is about the state of the table that is read: its epoch, or in place."""
 
 
 def facts_by_subject(catalog: core.Catalog, population: str) -> tuple[Fact, ...]:
-    """The facts of `facts_of`, each with what it is about."""
+    """Return the facts of `facts_of`, each with the table and column that it is about."""
     private = [each for each in catalog.datasets if each.population == population]
     tables: list[core.Dataset | core.PublicTable] = [*private, *catalog.public]
     found: list[Fact] = []

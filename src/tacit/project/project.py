@@ -1,4 +1,4 @@
-"""How a server runs, from the project file: limits, and whom it believes; no fact."""
+"""The project file as one value: catalogue, engines, populations and server settings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -18,17 +18,20 @@ from tacit.project.engines import (
     store_of,
 )
 from tacit.project.populations import PopulationSettings, people_of
-from tacit.project.tables import Copied, CopyPlace, dataset_of, place_of, public_of, with_copy
+from tacit.project.tables import CopyPlace, CopyPlan, dataset_of, place_of, public_of, with_copy
+
+# ------------------------------------------------------------------ server
+# Settings of a server: limits, and the issuer of tokens. They are not declared facts.
 
 LIMITS = ("requests_per_minute", "processes", "megabytes", "seconds")
 
 
 @dataclass(frozen=True, slots=True)
 class Issuer:
-    """Whoever signs the tokens of people (OpenID Connect).
+    """The identity provider that signs the tokens of users (OpenID Connect).
 
-    ``keys`` is the address of its public keys, as a JWKS. The claim ``principal`` names who
-    somebody is, and ``role`` what they are here for.
+    ``keys`` is the address of its public keys, as a JWKS. The claim named by ``principal``
+    has the user's name, and the claim named by ``role`` has the user's role.
     """
 
     issuer: str
@@ -40,9 +43,9 @@ class Issuer:
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """What each caller, and each question below the line, may use: the same for all data.
+    """The limits of each client and of each worker process, which never depend on the data.
 
-    Where there is a ``deadline`` in seconds, every answer that is paid for leaves then.
+    With a ``deadline`` in seconds, every charged answer is sent at the deadline.
     """
 
     requests_per_minute: int = 120
@@ -52,26 +55,26 @@ class Serving:
     deadline: float | None = None
     oidc: Issuer | None = None
     on_failure: tuple[str, ...] = ()
-    """A command that tells the owners of a failure, and its first arguments."""
+    """A command that notifies the owners of a failure, and its first arguments."""
 
 
 USUAL = Serving()
-"""What holds where the file says nothing."""
+"""The default settings."""
 
 
 def serving_of(entry: TomlEntry) -> Serving:
-    """The section ``[server]``."""
+    """Read the section ``[server]``."""
     parts = entry.fields(*LIMITS, "deadline", "oidc", "on_failure")
     limits = {name: parts[name].whole() for name in LIMITS if name in parts}
     for name, limit in limits.items():
         if limit < 1:
-            raise parts[name].fault(f"{name} is at least 1.")
+            raise parts[name].fault(f"{name} must be at least 1.")
     deadline = float(parts["deadline"].number()) if "deadline" in parts else None
     if deadline is not None and not 0 < deadline <= limits.get("seconds", USUAL.seconds):
-        raise parts["deadline"].fault("deadline is above 0, and at most `seconds`.")
+        raise parts["deadline"].fault("deadline must be above 0, and at most `seconds`.")
     oidc = _issuer(parts["oidc"]) if "oidc" in parts else None
-    told = parts["on_failure"].items() if "on_failure" in parts else ()
-    command = tuple(part.text() for part in told)
+    words = parts["on_failure"].items() if "on_failure" in parts else ()
+    command = tuple(part.text() for part in words)
     if "on_failure" in parts and not command:
         raise parts["on_failure"].fault('Name a command: on_failure = ["notify-owner"].')
     return Serving(**limits, deadline=deadline, oidc=oidc, on_failure=command)
@@ -82,12 +85,14 @@ def _issuer(entry: TomlEntry) -> Issuer:
     for name in ("issuer", "audience", "keys"):
         entry.part(name)
     if not parts["keys"].text().startswith(("https://", "http://127.0.0.1:")):
-        raise parts["keys"].fault("Keys are fetched over TLS: https://…, a JWKS.")
+        raise parts["keys"].fault(
+            "Keys must be fetched over TLS: write the https:// address of a JWKS."
+        )
     return Issuer(**{name: part.text() for name, part in parts.items()})
 
 
 # ------------------------------------------------------------------ project
-# The project file as plain values: a catalogue, where it lives, and what may be spent.
+# The project file as plain values: a catalogue, its engines, and budgets.
 
 FILE = "tacit.toml"
 Table = TypeVar("Table", Dataset, PublicTable)
@@ -97,55 +102,55 @@ SECTIONS = ("populations", "engines", "datasets", "public", "store", "server", "
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """What an owner proposes; the ledger decides."""
+    """The content of a project file. An owner proposes it, and only the ledger is binding."""
 
     catalog: Catalog
     engines: tuple[EngineAddress, ...]
     people: tuple[PopulationSettings, ...]
     store: EngineAddress | None = None
-    """Where the ledger is; without one, beside the file."""
+    """The database of the ledger; None if the ledger is in a folder next to the file."""
     serving: Serving = USUAL
     places: Mapping[str, CopyPlace] = field(default_factory=dict)
-    """Where the file says that copies lie or shall lie, by the names of their tables."""
+    """The places of copies, made or planned, by the names of their tables."""
     outdated: Mapping[str, str] = field(default_factory=dict)
-    """Why a copy that the file speaks of is not read, by the name of its table."""
+    """Tables whose copy is outdated and is not read, each with the reason."""
     plugins: Plugins = field(default_factory=dict)
-    """Plug-ins that may be loaded: distributions, each with its version."""
+    """The plug-ins that may be loaded: distributions, each with its version."""
 
     def files_of(self, engine: str) -> tuple[str, ...]:
-        """The files of copies of tables that live in ``engine``, each once."""
+        """Return the files with copies of the tables of ``engine``, each once."""
         copies = [each.copy for each in self.catalog.tables if each.location.engine == engine]
         return tuple(dict.fromkeys(copy.database for copy in copies if copy and copy.database))
 
     def engine_of(self, table: str) -> EngineAddress:
-        """The engine that a table lives in."""
+        """Return the address of a table's engine."""
         name = self.catalog.table(table).location.engine
         [found] = [each for each in self.engines if each.name == name]
         return found
 
-    def copied(self, name: str, place: CopyPlace) -> Copied:
-        """A table, all that a copy of it depends on, and where the copy lies."""
+    def copy_plan(self, name: str, place: CopyPlace) -> CopyPlan:
+        """Return the plan of a copy: the table, all that it depends on, and its place."""
         table = self.catalog.table(name)
         way = () if self.catalog.is_public(name) else self.catalog.path_to_unit(name)
         linked = self.catalog.linked_columns(name)
-        return Copied(replace(table, copy=None), way, self.engine_of(name), place, linked)
+        return CopyPlan(replace(table, copy=None), way, self.engine_of(name), place, linked)
 
 
 def read_project(path: Path, rule_of: RuleOf) -> Project:
-    """The project in the file at ``path``; a refusal names the line that it is about.
+    """Return the project in the file at ``path``; an error names the line of the fault.
 
-    ``rule_of`` knows how each kind of engine is addressed.
+    ``rule_of`` returns the address rule of each kind of engine.
     """
     return project_of(ProjectText.at(path), rule_of)
 
 
 def project_of(source: ProjectText, rule_of: RuleOf) -> Project:
-    """The project that a text says."""
+    """Return the project that a text describes."""
     try:
         return _project(source.root(), rule_of)
     except Fault as fault:
-        told = source.refusal(fault)
-    raise told
+        refusal = source.refusal(fault)
+    raise refusal
 
 
 def _project(root: TomlEntry, rule_of: RuleOf) -> Project:
@@ -165,17 +170,17 @@ def _project(root: TomlEntry, rule_of: RuleOf) -> Project:
         "link": [dataset.name for dataset in datasets],
     }
     for dataset in datasets:
-        _known(("datasets", dataset.name, "population"), dataset.population, names)
+        _check_known(("datasets", dataset.name, "population"), dataset.population, names)
         if isinstance(dataset.unit, Link):
-            _known(("datasets", dataset.name, "link"), dataset.unit.parent, names)
+            _check_known(("datasets", dataset.name, "link"), dataset.unit.parent, names)
     for section, declared in (("datasets", datasets), ("public", tables)):
         for table in declared:
-            _known((section, table.name, "engine"), table.location.engine, names)
-    datasets = tuple(_located(each, rules) for each in datasets)
-    tables = tuple(_located(each, rules) for each in tables)
+            _check_known((section, table.name, "engine"), table.location.engine, names)
+    datasets = tuple(_with_plugin(each, rules) for each in datasets)
+    tables = tuple(_with_plugin(each, rules) for each in tables)
     try:
         catalog = Catalog(populations, datasets, tables)
-    except TacitError as error:  # it names the tables that it is about
+    except TacitError as error:  # the message names the tables
         raise Fault(("datasets",), str(error)) from error
     store = store_of(sections["store"]) if "store" in sections else None
     serving = serving_of(sections["server"]) if "server" in sections else USUAL
@@ -183,8 +188,8 @@ def _project(root: TomlEntry, rule_of: RuleOf) -> Project:
     return _with_copies(root, project, rules)
 
 
-def _located(table: Table, rules: Mapping[str, AddressRule]) -> Table:
-    """A table that says which plug-in reads it, where one does."""
+def _with_plugin(table: Table, rules: Mapping[str, AddressRule]) -> Table:
+    """Return the table with the plug-in that reads it, if its engine is a plug-in's."""
     plugin = rules[table.location.engine].plugin
     if plugin is None:
         return table
@@ -194,9 +199,9 @@ def _located(table: Table, rules: Mapping[str, AddressRule]) -> Table:
 def _with_copies(
     root: TomlEntry, project: Project, rules: Mapping[str, AddressRule]
 ) -> Project:
-    """The project, whose tables have the copies that the file says were made of them.
+    """Return the project with the copies that the file names; outdated ones are listed.
 
-    A copy of a table that is declared in place is not read, and need not be of now.
+    The copy of a table that is declared in place is not read, and may be outdated.
     """
     catalog, places, outdated = project.catalog, {}, {}
     changed = []
@@ -212,8 +217,8 @@ def _with_copies(
         place = places[table.name] = place_of(said)
         if place.epoch is None or in_place:
             continue
-        copied = project.copied(table.name, place)
-        why = copied.outdated()
+        copied = project.copy_plan(table.name, place)
+        why = copied.reason_outdated()
         if why is None:
             changed.append(with_copy(copied, said))
         else:
@@ -223,19 +228,19 @@ def _with_copies(
 
 
 def _can_be_in_place(entry: TomlEntry, rule: AddressRule) -> None:
-    """Refuse to serve in place what is no table of a database."""
+    """Refuse to serve a table in place if it is not a table of a database."""
     if not rule.in_place:
         raise entry.part("in_place").fault(
-            f"{entry.name!r} lives in an engine of kind {rule.kind}, whose tables are not "
-            "served in place; take in_place out."
+            f"{entry.name!r} is stored in an engine of kind {rule.kind}, whose tables are not "
+            "served in place. Remove in_place."
         )
 
 
-def _known(path: tuple[str, str, str], name: str, names: dict[str, list[str]]) -> None:
-    """Refuse a name of what is not declared."""
+def _check_known(path: tuple[str, str, str], name: str, names: dict[str, list[str]]) -> None:
+    """Refuse the name of an engine, population or dataset that is not declared."""
     what = path[-1]
     if name not in names[what]:
         called = "dataset" if what == "link" else what
         raise Fault(
-            path, f"There is no {called} {name!r}; there are: {', '.join(names[what])}."
+            path, f"There is no {called} {name!r}. Declared are: {', '.join(names[what])}."
         )

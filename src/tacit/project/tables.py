@@ -1,4 +1,4 @@
-"""Columns of the project file: kinds, and what is publicly known, and from where."""
+"""Tables of the project file: columns with their public bounds and keys, and copies."""
 
 import re
 from collections.abc import Sequence
@@ -19,12 +19,12 @@ ENDS = 2
 
 
 def schema_of(entry: TomlEntry) -> core.Schema:
-    """The columns of a table."""
+    """Read the columns of a table."""
     return core.Schema(tuple(column_of(part) for _, part in entry.parts()))
 
 
 def column_of(entry: TomlEntry) -> core.Column:
-    """A column: its kind alone, or a table with what is known of its values."""
+    """Read a column: its kind alone, or a table with its kind, bounds or keys."""
     if isinstance(entry.value, str):
         return core.Column(entry.name, _kind(entry))
     parts = entry.fields("kind", "bounds", "keys", "step", "provenance")
@@ -40,22 +40,22 @@ def column_of(entry: TomlEntry) -> core.Column:
 
 def _kind(entry: TomlEntry) -> core.Kind:
     if entry.value not in KINDS:
-        raise entry.fault(f"A column is one of: {', '.join(KINDS)}.")
+        raise entry.fault(f"The kind of a column must be one of: {', '.join(KINDS)}.")
     return KINDS[entry.text()]
 
 
 def _provenance(parts: dict[str, TomlEntry]) -> core.Provenance:
-    """Where the knowledge comes from; it is said wherever something is known."""
+    """Read where bounds or keys are known from; it is required if there are any."""
     known = [parts[name] for name in ("bounds", "keys") if name in parts]
     if "provenance" not in parts:
         if known:
             raise known[0].fault(
-                f'Say where this is known from: provenance = "public" (known without the '
+                'State where this is known from: provenance = "public" (known without the '
                 f"data) or one of {', '.join(PROVENANCES)}."
             )
         return core.Provenance.PUBLIC
     if parts["provenance"].value not in PROVENANCES:
-        raise parts["provenance"].fault(f"Provenance is one of: {', '.join(PROVENANCES)}.")
+        raise parts["provenance"].fault(f"provenance must be one of: {', '.join(PROVENANCES)}.")
     return PROVENANCES[parts["provenance"].text()]
 
 
@@ -69,7 +69,7 @@ def _bounds(entry: TomlEntry, source: core.Provenance) -> core.Bounds:
                 return core.Bounds(lower, upper, source)
     except TacitError as error:
         raise entry.fault(str(error)) from error
-    raise entry.fault("Bounds are two numbers or two days, the lower one first.")
+    raise entry.fault("Bounds must be two numbers or two days, the lower one first.")
 
 
 def _keys(entry: TomlEntry, source: core.Provenance) -> core.Keys:
@@ -81,37 +81,37 @@ def _keys(entry: TomlEntry, source: core.Provenance) -> core.Keys:
 
 
 # ------------------------------------------------------------------ copies
-# Copies of the project file: where each lies, and what it is a copy of.
+# Copies of the project file: the place of each copy, and the declaration it was made from.
 #
-# A copy is believed only for what it was made of. The file says by which declaration, of
-# which epoch and with which salt it was made, and where any of these is another now the copy
-# is outdated: a session refuses it, and a server makes it anew where it can.
+# The file records the declaration, the epoch and the salt with which a copy was made. If one of
+# these differs from the current one, the copy is outdated: a session refuses it, and a server
+# makes it again if it can.
 #
-# Each making of a copy has a mark of its own, which is part of its tables' names. So a copy
-# that is made anew lies beside the one that sessions read, until the file speaks of it.
+# Each run that makes a copy has its own mark, which is part of the names of its tables. So a
+# new copy is stored next to the old copy, which sessions read until the file names the new one.
 
 FILES = (".duckdb", ".db")
 PARTS = 2
 TEXT_BYTES = 1_000
 MARK_DIGITS = 8
-"""Of a declaration's digest, in the names of tables; as many are of the salt's mark."""
+"""How many digits of a declaration's digest are in the names of tables."""
 
 MAKING_DIGITS = 12
 MAKING = re.compile(f"[0-9a-f]{{{MAKING_DIGITS}}}")
-"""The mark of one making, at the end of the names of its tables."""
+"""The mark of one run that makes a copy, at the end of the names of its tables."""
 
 MADE = "made: "
-"""How the line beside a copy begins that says on which day its making began."""
+"""The start of the line in a copy's record that has the day on which copying started."""
 
 
 @dataclass(frozen=True, slots=True)
 class CopyPlace:
-    """Where an owner wants a copy: in a schema, or in a DuckDB file beside the project.
+    """The place of a copy: a schema, or a DuckDB file next to the project file.
 
-    One without an ``epoch`` is not made yet. The ``order`` is a mark of the salt of a ledger,
-    and the ``declaration`` a digest of all that the copy was made by; ``made`` is the day on
-    which that began, and ``making`` a mark that no other making has. Texts of more than
-    ``text_bytes`` are NULL in it.
+    Without an ``epoch`` the copy is not made yet. ``order`` is the mark of the ledger's salt,
+    and ``declaration`` is a digest of every fact that the copy depends on. ``made`` is the
+    day on which copying started, and ``making`` is the mark of that run. Texts of more than
+    ``text_bytes`` are NULL in the copy.
 
     Example:
         >>> CopyPlace("copies.duckdb").path
@@ -129,54 +129,57 @@ class CopyPlace:
 
     @property
     def file(self) -> str | None:
-        """The file that it lies in, where that is one of its own."""
+        """The DuckDB file of the copy, or None if the copy is in a schema."""
         return self.where if self.where.endswith(FILES) else None
 
     @property
     def path(self) -> tuple[str, ...]:
-        """What stands before the names of its tables; a file is called by its own name."""
+        """The qualifier of the copy's table names: a schema, or a file name and a schema."""
         return (self.where,) if self.file is None else (self.where, "main")
 
     @property
     def mark(self) -> str | None:
-        """What its tables' names end in; those of version 0.1.0 had nothing of the kind.
+        """The end of the copy's table names; None for a copy that version 0.1.0 made.
 
-        Copies of early versions of 0.2.0 have no mark of their making.
+        Copies of early versions of 0.2.0 have no mark of the run that made them.
         """
         if self.declaration is None or self.order is None:
             return None
         return self.declaration[:MARK_DIGITS] + self.order + (self.making or "")
 
-    def anew(self, day: date, making: str) -> "CopyPlace":
-        """The place of a copy that is made on ``day``, under names that end in a new mark."""
+    def for_new_copy(self, day: date, making: str) -> "CopyPlace":
+        """Return the place of a new copy, which is made on ``day`` with the mark ``making``."""
         return replace(self, made=day.isoformat(), making=making)
 
 
 def place_of(entry: TomlEntry) -> CopyPlace:
-    """``copy = { where = "main", epoch = "1", order = "5eed", ... }`` of a table."""
+    """Read ``copy = { where = "main", epoch = "1", order = "5eed", ... }`` of a table."""
     texts = ("epoch", "order", "declaration", "made", "making")
     parts = entry.fields("where", "parts", "text_bytes", *texts)
     said = {name: parts[name].text() if name in parts else None for name in texts}
     numbers = {name: parts[name].whole() for name in ("parts", "text_bytes") if name in parts}
     for name, number in numbers.items():
         if number < 1:
-            raise parts[name].fault(f"{name!r} of a copy is 1 or more.")
+            raise parts[name].fault(f"{name!r} of a copy must be 1 or more.")
     try:
         date.fromisoformat(said["made"] or "2026-11-16")
     except ValueError as error:
-        raise parts["made"].fault("'made' of a copy is a day, as 2026-11-16 is.") from error
+        raise parts["made"].fault(
+            "'made' of a copy must be a day, such as 2026-11-16."
+        ) from error
     if said["making"] is not None and not MAKING.fullmatch(said["making"]):
         raise parts["making"].fault(
-            f"'making' of a copy is {MAKING_DIGITS} digits, which tacit prepare writes."
+            f"'making' of a copy must be the {MAKING_DIGITS} digits that tacit prepare wrote. "
+            "Make the copy again."
         )
     return CopyPlace(entry.part("where").text(), **numbers, **said)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
-class Copied:
-    """A table that is copied: the way to its unit, its engine, and where its copy lies.
+class CopyPlan:
+    """The plan of a table's copy: the path to its unit, its engine, and the copy's place.
 
-    By its ``linked`` columns rows of other tables find theirs.
+    Rows of other tables refer to this table by its ``linked`` columns.
     """
 
     table: core.Dataset | core.PublicTable
@@ -187,15 +190,15 @@ class Copied:
 
     @property
     def parts(self) -> int:
-        """Of how many parts the copy is; a public table's is one."""
+        """The number of parts of the copy; a public table has one."""
         return self.place.parts if isinstance(self.table, core.Dataset) else 1
 
     @property
     def declaration(self) -> str:
-        """A digest of every public fact that the copy's rows follow from.
+        """A digest of every public fact that the copy's rows depend on.
 
-        Another unit, link, linked column, row key, epoch, table, engine, column or length
-        gives another.
+        It changes with the unit, links, linked columns, row key, epoch, table, engine, columns
+        and lengths of texts.
         """
         table, engine = self.table, self.engine
         facts = [
@@ -217,21 +220,21 @@ class Copied:
 
     @property
     def unique(self) -> tuple[str, ...]:
-        """The columns of which the copy holds each value in one row."""
+        """The columns in which each value of the copy occurs in one row only."""
         return (
             core.kept_unique(self.table, self.linked)
             if isinstance(self.table, core.Dataset)
             else ()
         )
 
-    def made(self, order: str) -> CopyPlace:
-        """The place, once the copy is made by the ledger whose salt has this mark."""
+    def final_place(self, order: str) -> CopyPlace:
+        """Return the place after the copy was made with the salt that has this mark."""
         label, digest = self.table.epoch.label, self.declaration[:16]
         return replace(self.place, epoch=label, order=order, declaration=digest)
 
     def copy_by(self, order: str) -> core.ValidatedCopy:
-        """The copy that the ledger whose salt has this mark makes, or has made."""
-        made = self.made(order)
+        """Return the copy that is made, or was made, with the salt that has this mark."""
+        made = self.final_place(order)
         epoch = core.Epoch(self.table.epoch.label)
         copy = core.ValidatedCopy.of(self.table.name, made.path, self.parts, epoch, made.mark)
         return replace(
@@ -245,7 +248,7 @@ class Copied:
         )
 
     def facts(self, order: str) -> tuple[str, ...]:
-        """What is written beside the copy, in the engine: what it is of, and who made it."""
+        """Return the lines of the copy's record in the engine: its origin and its maker."""
         about = [
             f"table: {self.table.name}",
             f"population: {getattr(self.table, 'population', 'none, it is public')}",
@@ -258,22 +261,23 @@ class Copied:
             about += [f"making: {self.place.making}", f"{MADE}{self.place.made}"]
         return tuple(about)
 
-    def outdated(self) -> str | None:
-        """Why the copy that the file speaks of is of something else, where it is."""
+    def reason_outdated(self) -> str | None:
+        """Return why the copy that the file names is outdated, or None if it is not."""
         name, place = self.table.name, self.place
         if place.epoch != self.table.epoch.label:
-            why = f"is of epoch {place.epoch!r}, and the table of {self.table.epoch.label!r}"
+            why = f"has the epoch {place.epoch!r}, and the table has {self.table.epoch.label!r}"
         elif place.declaration is None or place.order is None:
             why = "was made by an earlier version of Tacit, which did not validate it"
         elif place.declaration != self.declaration[:16]:
-            why = "was made by another declaration of its unit, columns or place"
+            why = "was made with another declaration of its unit, columns or place"
         else:
             return None
-        return f"The copy of {name!r} {why}; make it anew: tacit prepare {name}"
+        # a server cuts this text at the semicolon, and adds its own advice
+        return f"The copy of {name!r} {why}; make it again: tacit prepare {name}"
 
 
 def day_in(facts: Sequence[str]) -> date | None:
-    """The day on which a copy was made, by what is written beside it; None if it is not.
+    """Return the day on which a copy was made, from its record; None if it has no day.
 
     Example:
         >>> day_in(["table: visits", "made: 2026-11-16"])
@@ -288,8 +292,8 @@ def day_in(facts: Sequence[str]) -> date | None:
         return None
 
 
-def with_copy(copied: Copied, entry: TomlEntry) -> core.Dataset | core.PublicTable:
-    """The table with the copy that the file says was made of it as it is declared now."""
+def with_copy(copied: CopyPlan, entry: TomlEntry) -> core.Dataset | core.PublicTable:
+    """Return the table with the copy that the file names."""
     try:
         made = copied.copy_by(copied.place.order or "")
         return replace(copied.table, copy=made)
@@ -298,7 +302,7 @@ def with_copy(copied: Copied, entry: TomlEntry) -> core.Dataset | core.PublicTab
 
 
 def _describe_unit(dataset: core.Dataset) -> str:
-    """How the rows of a dataset lead to their unit."""
+    """Describe how the rows of a dataset lead to their unit."""
     way = dataset.unit
     if isinstance(way, core.UnitColumn):
         return f"unit: {dataset.name}.{way.column}{', one row each' if way.one_row else ''}"
@@ -324,7 +328,7 @@ PLACED = ("engine", "table", "epoch", "columns", "copy")
 
 
 def dataset_of(entry: TomlEntry) -> core.Dataset:
-    """A private table."""
+    """Read a dataset, which is a private table."""
     parts = entry.fields(*PRIVATE, *PLACED)
     row_key = parts["row_key"].text() if "row_key" in parts else None
     in_place = parts["in_place"].truth() if "in_place" in parts else False
@@ -345,7 +349,7 @@ def dataset_of(entry: TomlEntry) -> core.Dataset:
 
 
 def public_of(entry: TomlEntry) -> core.PublicTable:
-    """A table that is about nobody."""
+    """Read a public table, which contains no personal data."""
     parts = entry.fields(*PLACED, "lookup", "fan_out")
     lookup = [part.text() for part in parts["lookup"].items()] if "lookup" in parts else []
     fan_out = parts["fan_out"].whole() if "fan_out" in parts else 1
@@ -365,8 +369,8 @@ def public_of(entry: TomlEntry) -> core.PublicTable:
 def _read_unit(entry: TomlEntry, parts: dict[str, TomlEntry]) -> core.UnitColumn | core.Link:
     if ("unit" in parts) == ("link" in parts):
         raise entry.fault(
-            'Say how a row leads to its person, in one way: unit = "person", the column that '
-            'names them, or link = { column = "patient", parent = "patients", '
+            'Declare how a row leads to its person, in one of two ways: unit = "person", the '
+            'column with the person, or link = { column = "patient", parent = "patients", '
             'parent_column = "id" }.'
         )
     if "unit" in parts:

@@ -14,7 +14,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt
 
 from tacit.core import Answer, Release, encode_release, encode_standing
-from tacit.extras import installed, load
+from tacit.extras import is_installed, load
 from tacit.ledger import LONGEST_NAME
 from tacit.numeric import LONGEST_TEXT, exact
 from tacit.project import Allowance
@@ -137,7 +137,7 @@ def negotiate_media_type(request: Request) -> str:
 
     This is called before anything is charged, so that no charged answer is refused.
     """
-    known = [PLAIN, EXACT] + ([ARROW] if installed("arrow") else [])
+    known = [PLAIN, EXACT] + ([ARROW] if is_installed("arrow") else [])
     for given in request.headers.get("accept", "").split(","):
         name = given.partition(";")[0].strip().lower()
         if name in known or name in ANY:

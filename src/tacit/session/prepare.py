@@ -29,8 +29,8 @@ from tacit.project import (
     PARTS,
     TEXT_BYTES,
     AddressRule,
-    Copied,
     CopyPlace,
+    CopyPlan,
     Plugins,
     Project,
     ProjectText,
@@ -41,7 +41,7 @@ from tacit.session.engines import address_with_secret, read_project, variable_va
 
 def copy_plan(
     project: Project, name: str, where: str | None = None, parts: int | None = None
-) -> Copied:
+) -> CopyPlan:
     """Return the plan of a copy of the table ``name``: the table and the copy's place.
 
     The place is the one given here, or else that of the project file, or else the default.
@@ -62,7 +62,7 @@ def copy_plan(
         raise InvalidValue(
             f"Say where to store the copy of {name!r}, with --where: {rule.words}."
         )
-    return project.copied(name, place)
+    return project.copy_plan(name, place)
 
 
 def copy_rule(kind: str, plugins: Plugins) -> CopyRule:
@@ -74,13 +74,13 @@ def copy_rule(kind: str, plugins: Plugins) -> CopyRule:
 
 
 def preparation(
-    copied: Copied, order: str, *notes: str, plugins: Plugins = NO_PLUGINS
+    copied: CopyPlan, order: str, *notes: str, plugins: Plugins = NO_PLUGINS
 ) -> Preparation:
     """Return the preparation of a copy, in the row order of the salt with the mark ``order``.
 
     The ``notes`` are written into the record that is stored with the copy.
     """
-    made = copied.made(order)
+    made = copied.final_place(order)
     return Preparation(
         copied.table,
         made.path,
@@ -94,13 +94,13 @@ def preparation(
     )
 
 
-def previous_copy(copied: Copied, plugins: Plugins = NO_PLUGINS) -> Preparation:
+def previous_copy(copied: CopyPlan, plugins: Plugins = NO_PLUGINS) -> Preparation:
     """Return the preparation of the existing copy that the project file names."""
     place, dialect = copied.place, _dialect(copied, plugins)
     return Preparation(copied.table, place.path, dialect, copied.parts, place.mark)
 
 
-def _dialect(copied: Copied, plugins: Plugins) -> Dialect:
+def _dialect(copied: CopyPlan, plugins: Plugins) -> Dialect:
     dialect = engine_spec(copied.engine.kind, plugins).dialect
     if dialect is None:
         raise InvalidValue(
@@ -164,7 +164,7 @@ class Owner:
         copied = copy_plan(project, name, where, parts)
         _needs_copy(copied)
         today = date.today()  # noqa: DTZ011 - this machine's day
-        place = copied.place.anew(today, fresh_mark(MAKING_DIGITS))
+        place = copied.place.for_new_copy(today, fresh_mark(MAKING_DIGITS))
         copied = replace(copied, place=place)
         salt = self._salt(project, name)
         order = mark_of(salt)
@@ -179,11 +179,11 @@ class Owner:
                 address = copied.engine.address
                 for statement in spec.after_copy(address, self.environment, tables):
                     run(statement)
-        self._say(copied, copied.made(order))
+        self._say(copied, copied.final_place(order))
         left: tuple[tuple[str, ...], ...] = ()
         before = project.places.get(name)
         if before is not None and before.epoch is not None:
-            old = project.copied(name, before)
+            old = project.copy_plan(name, before)
             try:
                 self._drop_old(old, making.tables, plugins)
             except TacitError:  # another role may have made it; the new copy is in use anyway
@@ -202,7 +202,7 @@ class Owner:
         copy_plan(project, name)
         if place is None or place.epoch is None:
             return False
-        copied = project.copied(name, place)
+        copied = project.copy_plan(name, place)
         self._drop_old(copied, (), project.plugins)
         if place.making is not None and place.order is not None:
             self._drop_left(copied, place.order, project.plugins)
@@ -210,7 +210,7 @@ class Owner:
         return True
 
     def _drop_old(
-        self, copied: Copied, kept: tuple[tuple[str, ...], ...], plugins: Plugins
+        self, copied: CopyPlan, kept: tuple[tuple[str, ...], ...], plugins: Plugins
     ) -> None:
         """Drop the copy that the file named, unless its tables are among ``kept``."""
         old = previous_copy(copied, plugins)
@@ -218,7 +218,7 @@ class Owner:
             with self._writing(copied, plugins) as run:
                 old.drop(run)
 
-    def _drop_left(self, copied: Copied, order: str, plugins: Plugins) -> None:
+    def _drop_left(self, copied: CopyPlan, order: str, plugins: Plugins) -> None:
         """Drop tables left by interrupted runs of this file, if tables may be listed."""
         with suppress(TacitError), self._writing(copied, plugins) as run:
             drop_abandoned_copies(preparation(copied, order, self._note, plugins=plugins), run)
@@ -229,7 +229,7 @@ class Owner:
         place = f"{node()}\n{self.file.resolve()}"
         return f"file: {sha256(place.encode()).hexdigest()[:16]}"
 
-    def _writing(self, copied: Copied, plugins: Plugins) -> AbstractContextManager[Run]:
+    def _writing(self, copied: CopyPlan, plugins: Plugins) -> AbstractContextManager[Run]:
         """Return a context that runs statements in the table's engine, as its owner."""
         spec = engine_spec(copied.engine.kind, plugins)
         writer = owner_address(self.address, self.environment, spec.address)
@@ -243,7 +243,7 @@ class Owner:
         finally:
             home.store.close()
 
-    def _say(self, copied: Copied, place: CopyPlace) -> None:
+    def _say(self, copied: CopyPlan, place: CopyPlace) -> None:
         """Write the place of the copy into the project file; comments stay."""
         said: dict[str, object] = {"where": place.where, "parts": copied.parts}
         if place.text_bytes != TEXT_BYTES:
@@ -253,7 +253,7 @@ class Owner:
                 said[name] = getattr(place, name)
         section = "datasets" if copied.way else "public"
         while True:
-            source = ProjectText.at(self.file).changed(
+            source = ProjectText.at(self.file).with_value(
                 (section, copied.table.name, "copy"), said
             )
             try:
@@ -272,7 +272,7 @@ def _copy_steps(making: Preparation, salt: bytes, run: Run) -> Iterator[CopyProg
         raise
 
 
-def _needs_copy(copied: Copied) -> None:
+def _needs_copy(copied: CopyPlan) -> None:
     """Refuse to copy a table that is declared to be read in place."""
     table = copied.table
     if isinstance(table, Dataset) and table.in_place:
@@ -284,7 +284,7 @@ def _needs_copy(copied: Copied) -> None:
 
 
 def writing(  # noqa: PLR0913, PLR0917 - a copy, its place, and who makes it
-    copied: Copied,
+    copied: CopyPlan,
     folder: Path,
     file: str | None,
     spec: EngineSpec,

@@ -76,9 +76,9 @@ def _with_copy(
         raise CopyMissing(_command(project, table, spec))
     folder = private_folder(file.parent / FOLDER / COPIES)
     place = CopyPlace("", PARTS if _has_order(table) else 1)
-    wanted = project.copied(table.name, place)
+    wanted = project.copy_plan(table.name, place)
     stem = _stem(file, table.name)
-    name = f"{stem}-{wanted.made(order).mark}.duckdb"
+    name = f"{stem}-{wanted.final_place(order).mark}.duckdb"
     copied = replace(wanted, place=replace(place, where=f"{FOLDER}/{COPIES}/{name}"))
     made = copied.copy_by(order)
     if not _complete(_day_made(folder / name, made), table.epoch.label):

@@ -16,7 +16,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from tacit.errors import InvalidValue, MissingExtra, StoreFailed
-from tacit.extras import installed
+from tacit.extras import is_installed
 from tacit.store.store import SqlStore
 
 WAIT_SECONDS = 60
@@ -156,7 +156,7 @@ def open_postgres(address: URL) -> SqlStore:
     Guarantee: a commit is on the server's disk when it returns, if the disk reports syncs
     correctly. A server that runs without fsync is refused.
     """
-    if not installed("postgres"):
+    if not is_installed("postgres"):
         raise MissingExtra(
             'A store in PostgreSQL needs an optional part: run pip install "tacit[postgres]"'
         )
