@@ -13,7 +13,7 @@ from tacit.noise.integers import UniformBelow
 from tacit.noise.inversion import Decay, Inversion
 from tacit.noise.laplace import Bernoulli, DiscreteLaplace, Geometric, bernoulli_exp
 from tacit.numeric.entropy import Entropy
-from tacit.testing.entropy import Enumerated, enumerated
+from tacit.testing.entropy import EnumeratedLaw, enumerate_law
 
 pytestmark = pytest.mark.claim
 
@@ -89,14 +89,14 @@ CASES: dict[str, tuple[Callable[[Entropy], int], Callable[[int], Interval], int,
 }
 
 
-def mismatches(found: Enumerated, law: Callable[[int], Interval]) -> list[int]:
+def mismatches(found: EnumeratedLaw, law: Callable[[int], Interval]) -> list[int]:
     return [k for k in found.outcomes if abs(k) < 12 and not found.allows(k, *law(k))]
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_every_script_is_accounted_for(case: str, bar: Bar) -> None:
     draw, law, word_bits, longest = CASES[case]
-    found = enumerated(draw, word_bits, longest)
+    found = enumerate_law(draw, word_bits, longest)
     assert sum(found.outcomes.values()) + found.undecided == 1
     assert mismatches(found, law) == []
     bar(
@@ -110,6 +110,6 @@ def test_every_script_is_accounted_for(case: str, bar: Bar) -> None:
 @pytest.mark.parametrize("off", [Fraction(99, 100), Fraction(101, 100)])
 def test_a_law_one_percent_off_is_not_what_the_scripts_give(off: Fraction) -> None:
     draw, *_ = CASES["laplace 1"]
-    found = enumerated(draw, 5, 4)
+    found = enumerate_law(draw, 5, 4)
     assert mismatches(found, laplace(Fraction(1))) == []
     assert mismatches(found, laplace(off)) != []

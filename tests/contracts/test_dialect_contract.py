@@ -18,7 +18,7 @@ def run() -> Run:
 
 
 def test_duckdb_keeps_it(run: Run) -> None:
-    assert DialectContract(DUCKDB, run).broken() == []
+    assert DialectContract(DUCKDB, run).violations() == []
 
 
 class WrongHex(DuckDBDialect):
@@ -62,12 +62,12 @@ class Stateful(DuckDBDialect):
 @pytest.mark.parametrize(
     ("lie", "found"),
     [
-        (WrongHex(), "Has another value: a hash in hexadecimal."),
-        (Folded(), "Has another value: text is ordered by its bytes."),
+        (WrongHex(), "The expression has another value: a hash in hexadecimal."),
+        (Folded(), "The expression has another value: text is ordered by its bytes."),
         (Narrow(), "a sum of more than 64 bits."),
-        (Elsewhere(), "The text '%' is printed as another."),
-        (Stateful(1), "It cannot be made without arguments"),
+        (Elsewhere(), "The text '%' is printed as another text."),
+        (Stateful(1), "cannot be created without arguments"),
     ],
 )
 def test_a_dialect_that_lies_is_found(lie: Dialect, found: str, run: Run) -> None:
-    assert any(found in each for each in DialectContract(lie, run).broken())
+    assert any(found in each for each in DialectContract(lie, run).violations())

@@ -29,7 +29,7 @@ ONE_OF = {"spark": int(os.environ.get("TACIT_CONTRACT_ON_SPARK", "4"))}
 def test_an_engine_keeps_its_contract(name: str, bar: Bar) -> None:
     one_of = ONE_OF.get(name, 1)
     contract = EngineContract(ENGINES[name], one_of=one_of, shared=True)
-    broken = contract.broken()
+    broken = contract.violations()
     assert broken == []
     asked = len(contract.questions)
     bar(
@@ -42,7 +42,7 @@ def test_an_engine_keeps_its_contract(name: str, bar: Bar) -> None:
 
 def test_an_engine_of_ones_own_is_closed_twice() -> None:
     contract = EngineContract(lambda declared, rows: SyntheticDuckDB().over(declared, rows))
-    assert [*contract.incomplete(), *contract.left_open(), *contract.misdescribed()] == []
+    assert [*contract.incomplete(), *contract.left_open(), *contract.wrong_descriptions()] == []
 
 
 class Altered:
@@ -67,10 +67,25 @@ def fails(*_: object) -> None:
 @pytest.mark.parametrize(
     ("member", "value", "check", "found"),
     [
-        ("tables", gone, "misdescribed", "Does not list the table visits."),
-        ("columns", gone, "misdescribed", "Describes visits.id otherwise than it checks it."),
-        ("identities", list, "misdescribed", "Does not say which physical table visits is."),
-        ("close", fails, "left_open", "Fails with ValueError when it is closed twice."),
+        ("tables", gone, "wrong_descriptions", "The engine does not list the table visits."),
+        (
+            "columns",
+            gone,
+            "wrong_descriptions",
+            "The engine describes visits.id differently than it checks it.",
+        ),
+        (
+            "identities",
+            list,
+            "wrong_descriptions",
+            "The engine does not identify the physical table visits.",
+        ),
+        (
+            "close",
+            fails,
+            "left_open",
+            "The engine fails with ValueError when it is closed twice.",
+        ),
     ],
 )
 def test_each_member_of_the_port_is_looked_at(
@@ -90,12 +105,12 @@ def test_rows_of_a_fit_are_looked_at() -> None:
         return Altered(engine, rows=fewer.rows)
 
     found = list(EngineContract(over).unequal_rows())  # type: ignore[arg-type]
-    assert found == ["Hands on other rows for a fit than the reference."]
+    assert found == ["The engine returns other rows for a fit than the reference."]
 
 
 def test_an_engine_that_lacks_a_member_is_found() -> None:
     found = list(EngineContract(wrong_over(honest)).incomplete())
-    assert "Has no close, which every engine has." in found
+    assert "The engine has no close, which every engine must have." in found
 
 
 Asked = tuple[BoundedPlan, Tables]
@@ -178,7 +193,7 @@ def wrong_over(lie: Changed) -> Callable[[Catalog, Tables], CheckedEngine]:
 
 def test_an_honest_engine_of_that_make_is_not_blamed() -> None:
     contract = EngineContract(wrong_over(honest))
-    assert [*contract.unequal(), *contract.told_apart()] == []
+    assert [*contract.unequal(), *contract.distinguished_neighbours()] == []
 
 
 @pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.__name__)
@@ -188,7 +203,7 @@ def test_an_engine_that_is_wrong_in_one_way_is_found(lie: Changed) -> None:
 
 @pytest.mark.parametrize("lie", [keeps_all_rows, keeps_all_groups, first_rows])
 def test_what_breaks_a_promise_is_found_on_neighbours_alone(lie: Changed) -> None:
-    assert any(EngineContract(wrong_over(lie)).told_apart())
+    assert any(EngineContract(wrong_over(lie)).distinguished_neighbours())
 
 
 class Talkative:
@@ -212,7 +227,7 @@ class Talkative:
 
 def test_an_engine_that_says_what_failed_is_found() -> None:
     contract = EngineContract(lambda declared, rows: Talkative(duckdb_over(declared, rows)))
-    assert len(list(contract.told_by_errors())) == 2
+    assert len(list(contract.revealing_errors())) == 2
 
 
 def test_an_engine_that_fails_on_a_special_value_is_found() -> None:
@@ -220,7 +235,7 @@ def test_an_engine_that_fails_on_a_special_value_is_found() -> None:
         return plan, with_cells(rows, lambda name, cell: float(cell) if name == "pay" else cell)
 
     found = list(EngineContract(wrong_over(fails)).unequal())
-    assert any(sentence.startswith("Fails with") for sentence in found)
+    assert any(sentence.startswith("The engine fails with") for sentence in found)
 
 
 @dataclass(frozen=True)
@@ -247,7 +262,7 @@ def test_what_an_engine_lacks_is_refused() -> None:
     contract = EngineContract(
         lambda declared, rows: Narrow(duckdb_over(declared, rows), types), LACKED
     )
-    assert list(contract.approximated()) == []
+    assert list(contract.wrongly_accepted_kinds()) == []
     assert 30 < len(contract.questions) < QUESTIONS
 
 
@@ -255,7 +270,7 @@ def test_an_engine_that_takes_what_it_says_it_lacks_is_found() -> None:
     contract = EngineContract(
         lambda declared, rows: Narrow(duckdb_over(declared, rows), TYPES), LACKED
     )
-    assert len(list(contract.approximated())) == len(LACKED)
+    assert len(list(contract.wrongly_accepted_kinds())) == len(LACKED)
 
 
 def test_a_kind_without_a_type_is_told() -> None:

@@ -136,15 +136,15 @@ WRONG = [
         'population = "patients"',
         'population = "patient"',
         25,
-        "no population 'patient'. Declared are",
+        "no population 'patient'. The file declares",
     ),
     (
         'engine = "warehouse"',
         'engine = "house"',
         26,
-        "no engine 'house'. Declared are: warehouse",
+        "no engine 'house'. The file declares: warehouse",
     ),
-    ('parent = "people"', 'parent = "persons"', 29, "no dataset 'persons'. Declared are"),
+    ('parent = "people"', 'parent = "persons"', 29, "no dataset 'persons'. The file declares"),
     (
         "max_groups = 3",
         'max_groups = "3"',

@@ -124,7 +124,7 @@ def test_a_difference_is_shown_asked_about_and_recorded(file: Path) -> None:
     try:
         stopped = tacit("ask", COUNT, "--rho", "0.001", "--project", file)
         assert stopped.exit_code == 1
-        assert "`tacit apply` records it" in stopped.output
+        assert "Run `tacit apply` to record" in stopped.output
         assert "tacit apply" in tacit("status", "--project", file).output
         declined = tacit("apply", "--project", file, "--as", "olga", typed="n\n")
         assert "+ visits: at most 3 groups of 6 rows" in declined.output

@@ -30,7 +30,7 @@ def test_the_engine_of_the_page_would_be_caught_without_its_types() -> None:
     defined = page()
     defined["check_types"] = lambda *_: None
     contract = EngineContract(defined["over"], LACKS)  # type: ignore[arg-type]
-    assert len(list(contract.approximated())) == len(LACKS)
+    assert len(list(contract.wrongly_accepted_kinds())) == len(LACKS)
 
 
 def test_what_was_never_run_says_so() -> None:

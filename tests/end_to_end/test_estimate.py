@@ -188,4 +188,4 @@ def test_what_is_no_estimate_is_refused_with_the_next_step(
 def test_an_estimate_waits_for_what_the_ledger_holds(file: Path) -> None:
     edit(file, "max_rows = 1", "max_rows = 2")
     refused = told(file, "domain", "visits.room", "--estimate", "bounds", *PAID)
-    assert "`tacit apply` records it" in refused
+    assert "Run `tacit apply` to record" in refused

@@ -129,15 +129,18 @@ def lines_over(folder: Path) -> object:
 @pytest.mark.usefixtures("engine")
 def test_the_engine_keeps_its_contract(tmp_path: Path) -> None:
     contract = EngineContract(lines_over(tmp_path), one_of=3)  # type: ignore[arg-type]
-    assert contract.broken() == []
+    assert contract.violations() == []
 
 
 @pytest.mark.parametrize(
     ("change", "found"),
     [
-        (("    def identities", "    def identity"), "Has no identities"),
+        (("    def identities", "    def identity"), "has no identities"),
         (("READ[column.kind](cell)", "READ[column.kind](cell.strip())"), "other integers"),
-        (('raise InternalError("The engine failed.") from error', "raise"), "of its own"),
+        (
+            ('raise InternalError("The engine failed.") from error', "raise"),
+            "that is not Tacit's",
+        ),
         (
             ('        """Let go of nothing; a second time too."""', "        del self._folder"),
             "",
@@ -150,7 +153,7 @@ def test_an_engine_that_breaks_the_contract_is_found(
 ) -> None:
     with installed(write("tacit-toy-engine", tmp_path, change), tmp_path / "site"):
         contract = EngineContract(lines_over(tmp_path), one_of=6)  # type: ignore[arg-type]
-        broken = contract.broken()
+        broken = contract.violations()
     assert broken
     assert any(found in each for each in broken)
 
@@ -284,7 +287,7 @@ def test_an_object_that_is_no_engine_is_refused(tmp_path: Path) -> None:
 def test_the_mechanism_keeps_its_contract_and_releases() -> None:
     page = files_of("tacit-toy-mechanism")["tacit_toy_mechanism/page.md"]
     contract = MechanismContract.of_plugin("ToyRounded", page)
-    assert contract.broken() == []
+    assert contract.violations() == []
     drawn = contract.example.sample(contract.example.mechanism, (100,), 10)
     assert set((drawn % 3).reshape(-1).tolist()) == {0}
 
@@ -292,9 +295,12 @@ def test_the_mechanism_keeps_its_contract_and_releases() -> None:
 @pytest.mark.parametrize(
     ("change", "found"),
     [
-        (("Laplace(self.scale).release", "Laplace(self.scale / 2).release"), "not of the law"),
+        (
+            ("Laplace(self.scale).release", "Laplace(self.scale / 2).release"),
+            "do not have the law",
+        ),
         (("Laplace(self.scale).event(", "Laplace(2 * self.scale).event("), "loses more"),
-        (("Laplace(self.scale).error(confidence)", "Fraction(0)"), "is passed more often"),
+        (("Laplace(self.scale).error(confidence)", "Fraction(0)"), "is exceeded too often"),
         (("**Proof.**", "Trust us."), r"no part **Proof.**"),
     ],
 )
@@ -304,7 +310,7 @@ def test_a_mechanism_that_breaks_the_contract_is_found(
     source = write("tacit-toy-mechanism", tmp_path, change)
     with installed(source, tmp_path / "site"):
         page = (source / "tacit_toy_mechanism/page.md").read_text()
-        broken = MechanismContract.of_plugin("ToyRounded", page).broken()
+        broken = MechanismContract.of_plugin("ToyRounded", page).violations()
     assert any(found in each for each in broken)
 
 
@@ -337,17 +343,20 @@ def contract_of(*, epsilon: float = 4.0) -> EstimatorContract:
 
 @pytest.mark.usefixtures("estimator")
 def test_the_estimator_keeps_its_contract() -> None:
-    assert contract_of().broken() == []
+    assert contract_of().violations() == []
 
 
 @pytest.mark.parametrize(
     ("change", "found"),
     [
-        (("row_square=2 * axis.reach**2", "row_square=axis.reach // 99"), "Tells neighbours"),
-        (("event_of([self._sums(training)]", "event_of([]"), "Releases 1 times, and its event"),
+        (
+            ("row_square=2 * axis.reach**2", "row_square=axis.reach // 99"),
+            "distinguishes neighbours",
+        ),
+        (("event_of([self._sums(training)]", "event_of([]"), "makes 1 releases, and its event"),
         (
             ('Parameter.of("mean_", float(', f'Parameter.of("mean_", {OPENED} + float('),
-            "not made of releases alone",
+            "not computed from releases only",
         ),
     ],
     ids=["too little noise", "an event too few", "a value of its own"],

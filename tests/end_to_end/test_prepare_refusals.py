@@ -65,7 +65,7 @@ def test_a_table_that_nothing_orders_is_copied_all_the_same(file: Path, lacking:
 @pytest.mark.parametrize(
     ("words", "refusal"),
     [
-        (("prepare", "nobody"), "There is no table 'nobody'; there are: visits."),
+        (("prepare", "nobody"), "There is no table 'nobody'. The tables are: visits."),
         (
             ("prepare", "visits", "--where", "clinic.duckdb"),
             "not a DuckDB database that can be",

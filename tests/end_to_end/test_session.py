@@ -309,7 +309,9 @@ def test_a_budget_in_epsilon_is_asked_in_epsilon(opens: Opens) -> None:
 
 
 def test_columns_that_are_not_there_are_named(opens: Opens) -> None:
-    with pytest.raises(UnknownName, match=r"no column 'wage' .* there are patient, ward, pay"):
+    with pytest.raises(
+        UnknownName, match=r"no column 'wage' .* The columns are: patient, ward, pay"
+    ):
         opens(bounds={"wage": (0, 1)})
     with pytest.raises(InvalidValue, match="must be a list of values"):
         opens(keys={"ward": "north"})

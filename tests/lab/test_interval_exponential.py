@@ -12,7 +12,7 @@ from tacit.mechanisms.gateway import LiveGateway
 from tacit.noise.inversion import thresholds
 from tacit.numeric.entropy import SystemEntropy
 from tacit.numeric.exact_numbers import exp_bounds
-from tacit.testing.entropy import enumerated
+from tacit.testing.entropy import enumerate_law
 from tacit.testing.mechanism_contract import linf
 
 WIDTHS = (8, 1, 3)
@@ -40,7 +40,7 @@ def test_frequencies_of_the_points_are_the_exact_probabilities() -> None:
 
 def test_every_script_of_narrow_words_is_drawn_by_the_law() -> None:
     draw = ChoosePoint(Fraction(1), (1, 2))
-    found = enumerated(lambda entropy: int(draw(np.array([0, 1]), entropy)[0]), 4, 4)
+    found = enumerate_law(lambda entropy: int(draw(np.array([0, 1]), entropy)[0]), 4, 4)
     assert found.undecided < Fraction(1, 1000)
     weight = exp_bounds(Fraction(1))[0]
     for point, true in enumerate([1 / (1 + 2 * weight), *[weight / (1 + 2 * weight)] * 2]):

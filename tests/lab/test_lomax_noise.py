@@ -10,7 +10,7 @@ from tacit.errors import InvalidValue
 from tacit.noise.integers import integer_array
 from tacit.numeric.entropy import SystemEntropy
 from tacit.robust.smooth_noise import RoundedLomax
-from tacit.testing.entropy import ScriptedEntropy, enumerated
+from tacit.testing.entropy import ScriptedEntropy, enumerate_law
 
 DRAWS = 15_000
 ODD = 1e-6
@@ -48,7 +48,7 @@ def test_the_law_is_accepted_and_fifteen_percent_off_is_rejected() -> None:
 @pytest.mark.parametrize(("tail", "scale"), [(3, 1.0), (6, 2.5), (1, 0.75)])
 def test_every_script_of_narrow_words_is_accounted_for(tail: int, scale: float) -> None:
     law = RoundedLomax(Fraction(tail))
-    found = enumerated(
+    found = enumerate_law(
         lambda entropy: int(law.draw(entropy, Fraction(scale), 1)[0]), word_bits=4, longest=4
     )
     assert found.undecided < 0.02

@@ -17,7 +17,7 @@ from tacit.noise.inversion import thresholds
 from tacit.numeric.entropy import SystemEntropy
 from tacit.numeric.exact_numbers import exp_bounds
 from tacit.robust.selection import FlipAll, PermuteAndFlip
-from tacit.testing.entropy import enumerated
+from tacit.testing.entropy import enumerate_law
 from tacit.testing.mechanism_contract import l1, linf
 
 ERRORS = list(range(-200, -300, -10))
@@ -77,7 +77,7 @@ def test_the_best_of_ten_classifiers_is_chosen_as_often_as_claimed() -> None:
 
 def test_every_script_of_narrow_words_is_drawn_by_the_law() -> None:
     draw = FlipAll(Fraction(3), candidates=2)
-    found = enumerated(lambda entropy: int(draw(np.array([1, 0]), entropy)[0]), 4, 5)
+    found = enumerate_law(lambda entropy: int(draw(np.array([1, 0]), entropy)[0]), 4, 5)
     true, tiny = 1 - exp_bounds(Fraction(-3))[0] / 2, Fraction(1, 10**40)
     assert sum(found.outcomes.values()) + found.undecided == 1
     assert found.undecided < Fraction(1, 100)

@@ -15,7 +15,7 @@ from tacit.lab.selection import Peel, TopK
 from tacit.mechanisms.gateway import LiveGateway
 from tacit.noise.inversion import thresholds
 from tacit.numeric.entropy import SystemEntropy
-from tacit.testing.entropy import enumerated
+from tacit.testing.entropy import enumerate_law
 from tacit.testing.mechanism_contract import l1, linf
 
 Pairs = dict[tuple[int, ...], float]
@@ -53,7 +53,7 @@ def test_frequencies_of_ordered_pairs_are_the_exact_probabilities() -> None:
 
 def test_every_script_of_narrow_words_is_drawn_by_the_law() -> None:
     draw, scores = Peel(Fraction(1), candidates=3, winners=2), [0, 1, 2]
-    found = enumerated(
+    found = enumerate_law(
         lambda entropy: int(draw(np.array(scores), entropy) @ np.array([10, 1])), 5, 3
     )
     tiny = Fraction(1, 10**12)

@@ -91,7 +91,7 @@ def test_a_project_that_was_not_applied_is_not_served_and_the_next_step_is_told(
     file.write_text(file.read_text().replace("max_rows = 5", "max_rows = 50"))
     code, said = run(file, "serve", "--port", "0")
     assert code == 1
-    assert "`tacit apply` records it" in said
+    assert "Run `tacit apply` to record" in said
     assert "+ visits: at most 2 groups of 50 rows" in said
 
 

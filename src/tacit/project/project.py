@@ -242,5 +242,5 @@ def _check_known(path: tuple[str, str, str], name: str, names: dict[str, list[st
     if name not in names[what]:
         called = "dataset" if what == "link" else what
         raise Fault(
-            path, f"There is no {called} {name!r}. Declared are: {', '.join(names[what])}."
+            path, f"There is no {called} {name!r}. The file declares: {', '.join(names[what])}."
         )

@@ -45,7 +45,7 @@ def _kind(entry: TomlEntry) -> core.Kind:
 
 
 def _provenance(parts: dict[str, TomlEntry]) -> core.Provenance:
-    """Read where bounds or keys are known from; it is required if there are any."""
+    """Read where bounds or keys are known from; this is required if there are any."""
     known = [parts[name] for name in ("bounds", "keys") if name in parts]
     if "provenance" not in parts:
         if known:

@@ -1,6 +1,7 @@
 """The public test kit: contracts, scripted entropy, exact laws and neighbours.
 
-A contract suite is a list of checks that an implementation from outside runs on itself.
+A contract is a suite of checks. Authors of engines, dialects, mechanisms and estimators run it
+on their own implementation.
 """
 
 from tacit.extras import lazy_face
@@ -8,7 +9,7 @@ from tacit.extras import lazy_face
 _HOMES = {
     "DialectContract": "tacit.testing.dialect_contract",
     "EngineContract": "tacit.testing.engine_contract",
-    "Enumerated": "tacit.testing.entropy",
+    "EnumeratedLaw": "tacit.testing.entropy",
     "EstimatorContract": "tacit.testing.estimator_contract",
     "ExactLaw": "tacit.testing.distribution",
     "ExampleTable": "tacit.testing.tables",
@@ -21,17 +22,18 @@ _HOMES = {
     "MemoryWriting": "tacit.testing.memory_store",
     "NeighbouringTables": "tacit.testing.neighbours",
     "Pmf": "tacit.testing.mechanism_contract",
+    "RecordingEstimator": "tacit.testing.estimator_contract",
     "ScriptEnded": "tacit.testing.entropy",
     "ScriptedEntropy": "tacit.testing.entropy",
-    "Unclosed": "tacit.testing.engine_contract",
-    "Watched": "tacit.testing.estimator_contract",
+    "SharedEngine": "tacit.testing.engine_contract",
     "bernoulli": "tacit.testing.entropy",
     "bernoulli_exp": "tacit.testing.entropy",
     "catalog": "tacit.testing.engine_contract",
     "discrete_gaussian": "tacit.testing.entropy",
     "discrete_laplace": "tacit.testing.entropy",
-    "enumerated": "tacit.testing.entropy",
+    "enumerate_law": "tacit.testing.entropy",
     "goodness": "tacit.testing.distribution",
+    "groups_and_tallies": "tacit.testing.engine_contract",
     "histories": "tacit.testing.mechanism_contract",
     "hockey_stick_of": "tacit.testing.mechanism_contract",
     "independence": "tacit.testing.distribution",
@@ -41,7 +43,6 @@ _HOMES = {
     "neighbouring_multisets": "tacit.testing.neighbours",
     "neighbouring_tables": "tacit.testing.neighbours",
     "one_by_one": "tacit.testing.mechanism_contract",
-    "opened": "tacit.testing.engine_contract",
     "p_value_of": "tacit.testing.mechanism_contract",
     "same": "tacit.testing.distribution",
     "scale": "tacit.testing.distribution",
@@ -55,7 +56,7 @@ _HOMES = {
 __all__ = [
     "DialectContract",
     "EngineContract",
-    "Enumerated",
+    "EnumeratedLaw",
     "EstimatorContract",
     "ExactLaw",
     "ExampleTable",
@@ -68,17 +69,18 @@ __all__ = [
     "MemoryWriting",
     "NeighbouringTables",
     "Pmf",
+    "RecordingEstimator",
     "ScriptEnded",
     "ScriptedEntropy",
-    "Unclosed",
-    "Watched",
+    "SharedEngine",
     "bernoulli",
     "bernoulli_exp",
     "catalog",
     "discrete_gaussian",
     "discrete_laplace",
-    "enumerated",
+    "enumerate_law",
     "goodness",
+    "groups_and_tallies",
     "histories",
     "hockey_stick_of",
     "independence",
@@ -88,7 +90,6 @@ __all__ = [
     "neighbouring_multisets",
     "neighbouring_tables",
     "one_by_one",
-    "opened",
     "p_value_of",
     "same",
     "scale",

@@ -11,19 +11,19 @@ from tacit.testing.distribution import symmetry as symmetry
 from tacit.testing.distribution import tail as tail
 from tacit.testing.distribution import zeros as zeros
 from tacit.testing.engine_contract import EngineContract as EngineContract
-from tacit.testing.engine_contract import Unclosed as Unclosed
+from tacit.testing.engine_contract import SharedEngine as SharedEngine
 from tacit.testing.engine_contract import catalog as catalog
-from tacit.testing.engine_contract import opened as opened
-from tacit.testing.entropy import Enumerated as Enumerated
+from tacit.testing.engine_contract import groups_and_tallies as groups_and_tallies
+from tacit.testing.entropy import EnumeratedLaw as EnumeratedLaw
 from tacit.testing.entropy import ScriptedEntropy as ScriptedEntropy
 from tacit.testing.entropy import ScriptEnded as ScriptEnded
 from tacit.testing.entropy import bernoulli as bernoulli
 from tacit.testing.entropy import bernoulli_exp as bernoulli_exp
 from tacit.testing.entropy import discrete_gaussian as discrete_gaussian
 from tacit.testing.entropy import discrete_laplace as discrete_laplace
-from tacit.testing.entropy import enumerated as enumerated
+from tacit.testing.entropy import enumerate_law as enumerate_law
 from tacit.testing.estimator_contract import EstimatorContract as EstimatorContract
-from tacit.testing.estimator_contract import Watched as Watched
+from tacit.testing.estimator_contract import RecordingEstimator as RecordingEstimator
 from tacit.testing.mechanism_contract import MechanismContract as MechanismContract
 from tacit.testing.mechanism_contract import MechanismExample as MechanismExample
 from tacit.testing.mechanism_contract import Pmf as Pmf
@@ -46,7 +46,7 @@ from tacit.testing.tables import ExampleTable as ExampleTable
 __all__ = [
     "DialectContract",
     "EngineContract",
-    "Enumerated",
+    "EnumeratedLaw",
     "EstimatorContract",
     "ExactLaw",
     "ExampleTable",
@@ -59,17 +59,18 @@ __all__ = [
     "MemoryWriting",
     "NeighbouringTables",
     "Pmf",
+    "RecordingEstimator",
     "ScriptEnded",
     "ScriptedEntropy",
-    "Unclosed",
-    "Watched",
+    "SharedEngine",
     "bernoulli",
     "bernoulli_exp",
     "catalog",
     "discrete_gaussian",
     "discrete_laplace",
-    "enumerated",
+    "enumerate_law",
     "goodness",
+    "groups_and_tallies",
     "histories",
     "hockey_stick_of",
     "independence",
@@ -79,7 +80,6 @@ __all__ = [
     "neighbouring_multisets",
     "neighbouring_tables",
     "one_by_one",
-    "opened",
     "p_value_of",
     "same",
     "scale",

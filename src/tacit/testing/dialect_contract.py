@@ -1,7 +1,7 @@
-"""The contract of a dialect: that its words mean on an engine what Tacit takes them for.
+"""The contract of a dialect: its SQL must have the meaning on an engine that Tacit assumes.
 
-It asks single expressions, each with one right answer, so that a dialect can be tried before
-there is an engine. `EngineContract` then asks whole questions.
+The contract evaluates single expressions, each with one right value, so that a dialect can be
+tested before there is an engine. `EngineContract` then asks whole questions.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -23,64 +23,64 @@ from tacit.engines import (
 )
 
 Run = Callable[[str], Sequence[Sequence[Any]]]
-"""Runs one statement on the engine, and gives its rows."""
+"""A function that runs one statement on the engine and returns its rows."""
 
 HOSTILE = ("it's", "a\\b", '"', "`", "😀", "%", "${x}")
-"""Texts that must come back as they were written."""
+"""Texts that must be read back as they were written."""
 
 WIDE = 2**62
-"""Four of these do not fit into 64 bits."""
+"""A number of which four together do not fit into 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class DialectContract:
-    """A dialect, and a way to run its statements.
+    """A dialect, and a function that runs its statements.
 
     Example:
         >>> import duckdb
         >>> from tacit.engines.print.sql_dialects import DUCKDB
         >>> run = lambda text: duckdb.execute(text).fetchall()
-        >>> DialectContract(DUCKDB, run).broken()
+        >>> DialectContract(DUCKDB, run).violations()
         []
     """
 
     dialect: Dialect
     run: Run
 
-    def broken(self) -> list[str]:
-        """Return what the dialect does not keep, a sentence each; none for a good one."""
+    def violations(self) -> list[str]:
+        """Return the violations of the contract, one sentence each; none for a good dialect."""
         return [*self.stateful(), *self.changed_texts(), *self.wrong_values()]
 
     def stateful(self) -> Iterator[str]:
-        """Objects of one class that are not equal: statements are cached by them."""
+        """Yield a violation if two objects of the class differ: they are keys of a cache."""
         try:
             other = type(self.dialect)()
         except TypeError:
-            yield "It cannot be made without arguments: a dialect has no state."
+            yield "The dialect cannot be created without arguments: a dialect has no state."
             return
         if other != self.dialect or hash(other) != hash(self.dialect):
-            yield "Two objects of it are not equal: a dialect has no state."
+            yield "Two objects of the dialect are not equal: a dialect has no state."
 
     def changed_texts(self) -> Iterator[str]:
-        """Texts that a statement does not hold as they were, or that its engine changes."""
+        """Yield the texts that a statement, or the engine that reads it, changes."""
         for text in HOSTILE:
             printed = self.dialect.render(exp.select(exp.Literal.string(text)))
             read = parse_one(printed, dialect=self.dialect.name).find(exp.Literal)
             if read is None or read.name != text:
-                yield f"The text {text!r} is printed as another."
+                yield f"The text {text!r} is printed as another text."
             elif self._value(exp.Literal.string(text)) != text:
-                yield f"The engine reads the text {text!r} as another."
+                yield f"The engine reads the text {text!r} as another text."
 
     def wrong_values(self) -> Iterator[str]:
-        """Expressions whose value is not the one that statements rest on."""
+        """Yield the expressions that have another value than statements assume."""
         for said, tree, wanted in self._expressions():
             try:
                 found = self._value(tree)
-            except Exception as error:  # noqa: BLE001 - whatever it is, a question would fail
-                yield f"Fails with {type(error).__name__}: {said}."
+            except Exception as error:  # noqa: BLE001 - any error would make a question fail
+                yield f"The expression fails with {type(error).__name__}: {said}."
                 continue
             if found is None or found != wanted:
-                yield f"Has another value: {said}."
+                yield f"The expression has another value: {said}."
 
     def _expressions(self) -> Iterator[tuple[str, exp.Expr, object]]:
         digits = exp.Literal.string("ffffffff")
@@ -113,5 +113,5 @@ class DialectContract:
 
 
 def _one_if(condition: exp.Expr) -> exp.Expr:
-    """Return 1 where a condition holds, as every engine can."""
+    """Return an expression that is 1 if a condition holds and 0 if not."""
     return exp.Case().when(condition, literal(1)).else_(literal(0))

@@ -1,4 +1,7 @@
-"""The laws that samplers claim, computed apart from them: for tests, in floating point."""
+"""Exact laws of the samplers, and statistical tests of a sample against a law.
+
+The laws are computed independently of the samplers, in floating point, for tests only.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,27 +16,27 @@ from scipy.stats import norm as normal
 Floats = NDArray[np.float64]
 
 WIDE = 1000
-"""From this scale on, sums over a Gaussian's integers are integrals up to a relative 10**-7."""
+"""From this scale on, Gaussian sums over integers equal integrals up to a relative 10**-7."""
 
 
 class ExactLaw(Protocol):
-    """A symmetric law on the integers, with what a goodness-of-fit test needs of it."""
+    """A symmetric law on the integers, with the functions that goodness-of-fit tests need."""
 
     @property
     def scale(self) -> float:
-        """Its scale parameter."""
+        """The scale parameter of the law."""
         ...
 
     def cumulative(self, values: Floats) -> Floats:
-        """The probability of at most each of ``values``, which are integers."""
+        """Return the probability of a draw of at most each of ``values``, integers."""
         ...
 
     def quantile(self, probabilities: Floats) -> Floats:
-        """Integers near the quantiles: bins may be cut anywhere, if what they hold is exact."""
+        """Return integers near the quantiles: the edges of bins need not be exact."""
         ...
 
     def statistic(self, sample: Floats) -> Floats:
-        """The size of each draw, whose mean tells the scale best."""
+        """Return a size for each draw; its mean is the best estimate of the scale."""
         ...
 
     @property
@@ -44,28 +47,32 @@ class ExactLaw(Protocol):
 
 @dataclass(frozen=True)
 class LaplaceLaw:
-    """P(y) proportional to exp(-abs(y) / scale)."""
+    """The discrete Laplace law: P(y) is proportional to exp(-abs(y) / scale)."""
 
     scale: float
 
     def cumulative(self, values: Floats) -> Floats:
-        """By the closed form of the two-sided geometric law."""
+        """Compute it by the closed form of the two-sided geometric law."""
         tail = np.exp(-np.where(values < 0, -values, values + 1) / self.scale) / (
             1 + self._ratio
         )
         return np.where(values < 0, tail, 1 - tail)
 
     def quantile(self, probabilities: Floats) -> Floats:
-        """Those of the continuous law, rounded."""
+        """Return the quantiles of the continuous law, rounded."""
         return np.round(laplace.ppf(probabilities, scale=self.scale))
 
     def statistic(self, sample: Floats) -> Floats:
-        """Absolute values."""
+        """Return the absolute values, divided by the scale."""
         return np.abs(sample) / self.scale
 
     @property
     def statistic_moments(self) -> tuple[float, float]:
-        """Of the absolute value: 2q / (1 - q**2), and second moment 2q / (1 - q)**2."""
+        """The mean and standard deviation of the absolute value, divided by the scale.
+
+        With q = exp(-1 / scale), the absolute value has the mean 2q / (1 - q**2) and the
+        second moment 2q / (1 - q)**2.
+        """
         gap = -expm1(-1 / self.scale)  # 1 - q without cancellation
         mean = 2 * self._ratio / (gap * (1 + self._ratio)) / self.scale
         second = 2 * self._ratio / gap**2 / self.scale**2
@@ -78,12 +85,12 @@ class LaplaceLaw:
 
 @dataclass(frozen=True)
 class GaussianLaw:
-    """P(y) proportional to exp(-y**2 / (2 * scale**2))."""
+    """The discrete Gaussian law: P(y) is proportional to exp(-y**2 / (2 * scale**2))."""
 
     scale: float
 
     def cumulative(self, values: Floats) -> Floats:
-        """By summing the weights, or for a large scale by the integral half a step further."""
+        """Sum the weights; for a large scale, compute the integral half a step further."""
         if self.scale >= WIDE:
             return np.asarray(norm.cdf((values + 0.5) / self.scale))
         support, weights = self._weights
@@ -91,16 +98,19 @@ class GaussianLaw:
         return sums[np.searchsorted(support, values, side="right")]
 
     def quantile(self, probabilities: Floats) -> Floats:
-        """Those of the continuous law, rounded."""
+        """Return the quantiles of the continuous law, rounded."""
         return np.round(norm.ppf(probabilities, scale=self.scale))
 
     def statistic(self, sample: Floats) -> Floats:
-        """Squares."""
+        """Return the squares, divided by the squared scale."""
         return (sample / self.scale) ** 2
 
     @property
     def statistic_moments(self) -> tuple[float, float]:
-        """Of the square: 1 and root 2 for a large scale, summed for a small one."""
+        """The mean and standard deviation of the square: 1 and root 2 for a large scale.
+
+        For a small scale, both are summed.
+        """
         if self.scale >= WIDE:
             return 1.0, sqrt(2.0)
         support, weights = self._weights
@@ -117,23 +127,24 @@ class GaussianLaw:
 
 
 # ------------------------------------------------------------------ distribution
-# Tests of a sample against a law: each gives the probability of a sample as odd as this one.
+# Tests of a sample against a law. Each returns a p-value: the probability, under the law, of a
+# sample at least as unusual as this one.
 #
-# They accept the truth and reject the lie: at a million draws a scale that is one percent off
-# lies ten standard errors away, and the tests beside each claim show that it is rejected.
+# The tests accept a true law and reject a false one. With a million draws, a scale that is one
+# percent off lies ten standard errors away; the tests of each claim show that it is rejected.
 
 BINS = 50
-"""Bins of equal probability, or as near to it as integers allow."""
+"""The number of bins, of equal probability as far as integers allow."""
 
 LEAST_EXPECTED = 50
-"""Draws that each bin must expect, so that the chi-square law holds."""
+"""The least expected number of draws in a bin, so that the chi-square law holds."""
 
 
 def goodness(sample: Floats, law: ExactLaw) -> float:
-    """Of the whole shape: chi-square on bins of nearly equal probability."""
+    """Test the whole shape, by chi-square on bins of nearly equal probability."""
     edges = np.unique(law.quantile(np.arange(1, BINS) / BINS))
     probabilities = np.diff(np.concatenate([[0.0], law.cumulative(edges), [1.0]]))
-    # bin i holds the integers above edge i - 1, up to edge i
+    # bin i has the integers above edge i - 1, up to edge i
     counts = np.bincount(np.searchsorted(edges, sample, side="left"), minlength=edges.size + 1)
     expected = probabilities * sample.size
     kept = expected >= LEAST_EXPECTED
@@ -144,45 +155,48 @@ def goodness(sample: Floats, law: ExactLaw) -> float:
 
 
 def scale(sample: Floats, law: ExactLaw) -> float:
-    """Of the scale: how far the mean size of a draw lies from what the law says."""
+    """Test the scale, by the distance between the mean size of a draw and that of the law."""
     return _two_sided(scale_errors(sample, law))
 
 
 def scale_errors(sample: Floats, law: ExactLaw) -> float:
-    """By how many standard errors the mean size of a draw is off."""
+    """Return by how many standard errors the mean size of a draw differs from the law."""
     mean, deviation = law.statistic_moments
     found = float(law.statistic(sample).mean())
     return (found - mean) / deviation * float(np.sqrt(sample.size))
 
 
 def zeros(sample: Floats, law: ExactLaw) -> float:
-    """Of how often zero is drawn."""
+    """Test the frequency of zero."""
     below, at = law.cumulative(np.array([-1.0, 0.0]))
     return _binomial(int((sample == 0).sum()), sample.size, float(at - below))
 
 
 def symmetry(sample: Floats) -> float:
-    """Of as many positive draws as negative ones."""
+    """Test that positive and negative draws are equally frequent."""
     positive, negative = int((sample > 0).sum()), int((sample < 0).sum())
     return _binomial(positive, positive + negative, 0.5)
 
 
 def tail(sample: Floats, law: ExactLaw, probability: float) -> float:
-    """Of how often a draw lies beyond a value that few pass, with about ``probability``."""
+    """Test the frequency of draws beyond a value that few draws exceed.
+
+    Under the law, a draw exceeds it with about the given ``probability``.
+    """
     edge = float(law.quantile(np.array([1 - probability / 2]))[0])
     beyond = 2 * float(1 - law.cumulative(np.array([edge]))[0])
     return _binomial(int((np.abs(sample) > edge).sum()), sample.size, beyond)
 
 
 def independence(sample: Floats) -> float:
-    """Of no correlation between a draw and the one before it."""
+    """Test that a draw is not correlated with the draw before it."""
     centred = sample - sample.mean()
     correlation = float(centred[1:] @ centred[:-1] / (centred @ centred))
     return _two_sided(correlation * sample.size**0.5)
 
 
 def same(left: Floats, right: Floats) -> float:
-    """Of two samples from one law: chi-square on bins that hold equally many of both."""
+    """Test that two samples have one law, by chi-square on bins of equal joint size."""
     edges = np.unique(np.quantile(np.concatenate([left, right]), np.arange(1, BINS) / BINS))
     counts = np.array(
         [

@@ -1,4 +1,8 @@
-"""Questions that every engine must answer as the reference does, by what they are about."""
+"""The contract of an engine: questions, tables with hostile values, and the checks.
+
+Every engine must answer the questions as the reference does. The questions are grouped by
+topic.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -114,16 +118,16 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
 
 
 # ------------------------------------------------------------------ engine tables
-# Three tables that hold all that engines disagree about, for the contract of an engine.
+# Three tables with all values about which engines disagree, for the contract of an engine.
 #
-# A clinic: visits name the person, labs lead to visits, and a public table says where a ward
-# is.
+# The tables of a clinic: visits name the person, labs link to visits, and a public table has
+# the region of each ward.
 
 PEOPLE: tuple[Cell, ...] = ("a", "b", " a", "A", "", "it's", "NULL", "Ä", "a|b", "\\", None)
-"""Names that are easily taken for one another, or for none; the last is nobody's."""
+"""Names that are easily confused with each other or with NULL; the last one is NULL."""
 
 MOST_ROWS = 7
-"""Rows that a person has at most; the first has as many."""
+"""The most rows of a person; the first person has this number."""
 
 WARDS = ("north", "south", "it's", "a\\b", "")
 VISITS = (
@@ -163,7 +167,7 @@ WHERE: tuple[Row, ...] = (
     {"ward": "elsewhere", "region": None, "beds": None},
     {"ward": None, "region": "hills", "beds": 2**63 - 1},
 )
-"""A ward is in one place, in two or in none."""
+"""The public table, in which a ward occurs once, several times or not at all."""
 
 CELLS: dict[str, Sequence[Cell]] = {
     "ward": ("north", *WARDS, "elsewhere", None, "NULL", "north|"),
@@ -194,11 +198,11 @@ CELLS: dict[str, Sequence[Cell]] = {
     "room": (7, -1, None, 2**63 - 1, -(2**63), 0),
     "value": (5, None, -5, 6, -9, 0, 2**63 - 1),
 }
-"""What the cells of a column hold in turn; columns are of many lengths, so that all meet."""
+"""The values of each column, used in turn; their numbers differ, so that all combine."""
 
 
 def catalog(limits: core.Limits, without: frozenset[core.Kind] = frozenset()) -> core.Catalog:
-    """The tables as an owner declares them, ``without`` the columns of some kinds."""
+    """Return the tables as an owner declares them, ``without`` columns of some kinds."""
 
     def schema(columns: Sequence[core.Column]) -> core.Schema:
         return core.Schema(tuple(column for column in columns if column.kind not in without))
@@ -229,7 +233,7 @@ def _places(schema: core.Schema) -> core.PublicTable:
 
 
 def tables(people: Sequence[Cell] = PEOPLE) -> Tables:
-    """All rows of those ``people``; what a person's rows hold depends on nobody else."""
+    """Return all rows of ``people``; the rows of a person do not depend on the others."""
     visits: list[Row] = []
     labs: list[Row] = []
     for place, person in enumerate(PEOPLE):
@@ -247,7 +251,7 @@ def tables(people: Sequence[Cell] = PEOPLE) -> Tables:
 
 
 def _cell(column: str, place: int, number: int) -> Cell:
-    """The first person's rows are alike but for a few cells, the others go through all."""
+    """Return one cell; most rows of the first person are alike, the others use all values."""
     cells = CELLS[column]
     start = MOST_ROWS * place
     step = number if place else number // 2
@@ -255,34 +259,36 @@ def _cell(column: str, place: int, number: int) -> Cell:
 
 
 # ------------------------------------------------------------------ engine contract
-# The contract of an engine: what every one must show, wherever it is written.
+# The contract of an engine: the properties that every engine must have, also one that is not
+# part of Tacit.
 #
-# An author gives one function, which takes a catalogue and its tables and gives the engine
-# that holds them. The suite does the rest: the same integers as the reference on tables with
-# special values, and on none; whoever joins or leaves shows in nothing but noise; a failure
-# has one text; what the engine says that it lacks it refuses.
+# The author of an engine provides one function, which takes a catalogue and its tables and
+# returns an engine over them. The contract checks that the engine finds the same integers as
+# the reference, on tables with special values and on empty tables; that a person who joins or
+# leaves changes nothing beyond the noise; that every failure has the same text; and that the
+# engine refuses the kinds of columns that it lacks.
 
 SALT = b"salt"
 TIGHT, WIDE = core.Limits(max_groups=2, max_rows=3), core.Limits(max_groups=50, max_rows=50)
-"""Where contributions are bounded, and where every row still counts."""
+"""Limits that leave out rows, and limits under which every row counts."""
 
 LEAVING = PEOPLE[0]
-"""Who joins and leaves: the person of the most rows."""
+"""The person who joins and leaves, who has the most rows."""
 
 LOSS = core.Loss.zcdp("0.1", "1e-6")
 GONE = "gone_from_here"
 
 
 Over = Callable[[core.Catalog, Tables], CheckedEngine]
-"""The engine over some tables; what it held before may be gone.
+"""A function that returns the engine over some tables; earlier tables may be removed.
 
-A column of a kind that the engine lacks is written there in any type.
+It stores a column of a kind that the engine lacks in any type.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class EngineContract:
-    """An engine, and the kinds of columns for which it says that it has no type.
+    """An engine, and the kinds of columns for which the engine has no type.
 
     Example:
         >>> from tacit.testing.engine_contract import EngineContract
@@ -295,13 +301,13 @@ class EngineContract:
     over: Over
     lacks: frozenset[core.Kind] = frozenset()
     one_of: int = 1
-    """Of so many questions one is asked, where an engine takes long for each."""
+    """The contract asks every n-th question only, for an engine that takes long for each."""
     shared: bool = False
-    """Whether ``over`` gives one engine again and again, which must then stay open."""
+    """Whether ``over`` always returns the same engine, which must then stay open."""
 
     @property
     def questions(self) -> list[str]:
-        """The questions about columns that the engine can hold."""
+        """The questions about columns of kinds that the engine has."""
         declared = catalog(WIDE)
         lost = {
             column.name
@@ -313,54 +319,60 @@ class EngineContract:
         held = [text for text in texts if lost.isdisjoint(re.findall(r"\w+", text))]
         return held[:: self.one_of]
 
-    def broken(self) -> list[str]:
-        """What the engine does not keep, a sentence each; nothing for a good engine.
+    def violations(self) -> list[str]:
+        """Return the violations of the contract, one sentence each; none for a good engine.
 
-        Neighbours and errors are looked at where the integers are right.
+        Neighbours and errors are checked only if the integers are right.
         """
         return (
             [*self.incomplete()]
             or [*self.unequal()]
             or [
-                *self.told_apart(),
-                *self.told_by_errors(),
-                *self.approximated(),
+                *self.distinguished_neighbours(),
+                *self.revealing_errors(),
+                *self.wrongly_accepted_kinds(),
                 *self.unequal_rows(),
-                *self.misdescribed(),
+                *self.wrong_descriptions(),
                 *self.unpaid(),
                 *self.left_open(),
             ]
         )
 
     def incomplete(self) -> Iterator[str]:
-        """Members of the port that the engine does not have."""
+        """Yield the required methods and attributes that the engine does not have."""
         engine = self.over(catalog(WIDE, self.lacks), tables())
         for name in MEMBERS:
             if not hasattr(engine, name):
-                yield f"Has no {name}, which every engine has."
+                yield f"The engine has no {name}, which every engine must have."
 
-    def misdescribed(self) -> Iterator[str]:
-        """Tables and columns that the engine names otherwise than `check` accepts them."""
+    def wrong_descriptions(self) -> Iterator[str]:
+        """Yield tables and columns that the engine describes differently than it checks."""
         declared = catalog(WIDE, self.lacks)
         engine = self.over(declared, tables())
         engine.check(declared)
         listed = {table[-1] for table in engine.tables()}
         for table in declared.tables:
             if table.location.table[-1] not in listed:
-                yield f"Does not list the table {table.name}."
+                yield f"The engine does not list the table {table.name}."
             found = {each.name: each.kind for each in engine.columns(table.location.table)}
             for column in table.schema.columns:
                 if found.get(column.name) is not column.kind:
-                    yield f"Describes {table.name}.{column.name} otherwise than it checks it."
-            # tables in memory have no identity; others have the same each time
+                    yield (
+                        f"The engine describes {table.name}.{column.name} differently than it "
+                        "checks it."
+                    )
+            # tables in memory have no identity; other tables have the same one each time
             known: list[object] = [engine.identities(table.location.table) for _ in range(2)]
             if not isinstance(known[0], tuple) or known[0] != known[1]:
-                yield f"Does not say which physical table {table.name} is."
+                yield f"The engine does not identify the physical table {table.name}."
         if not _refuses_columns(engine):
-            yield "Describes a table that is not there."
+            yield "The engine describes a table that does not exist."
 
     def unequal_rows(self) -> Iterator[str]:
-        """Rows for a fit that are not those of the reference, where the engine hands on any."""
+        """Yield a violation if rows for a fit differ from those of the reference.
+
+        Only an engine that can return rows is checked.
+        """
         declared = catalog(TIGHT, self.lacks)
         engine = self.over(declared, tables())
         if not isinstance(engine, RowEngine):
@@ -371,12 +383,12 @@ class EngineContract:
         reference = Reference(dict(tables()))
         wanted, found = (each.rows(plan, declared, SALT) for each in (reference, engine))
         if _blocks(found) != _blocks(wanted):
-            yield "Hands on other rows for a fit than the reference."
+            yield "The engine returns other rows for a fit than the reference."
 
     def unpaid(self) -> Iterator[str]:
-        """A session that `tacit.open` makes with the engine, and one question that it pays."""
+        """Yield a violation if a session over the engine cannot answer a charged question."""
         declared = catalog(WIDE, self.lacks)
-        engine: Any = Unclosed(self.over(declared, tables()))
+        engine: Any = SharedEngine(self.over(declared, tables()))
         with TemporaryDirectory(prefix="tacit-contract-") as folder:
             try:
                 session = open_session(
@@ -395,41 +407,41 @@ class EngineContract:
                 answer = asked.ask(epsilon=1)
                 session.close()
             except TacitError as error:
-                yield f"Does not answer a paid question of tacit.open: {error}"
+                yield f"The engine does not answer a charged question of tacit.open: {error}"
                 return
             if len(answer.columns[0].values) != len(WARDS):
-                yield "Answers a paid question with other groups than the public ones."
+                yield "The engine answers a charged question with groups that are not public."
 
     def left_open(self) -> Iterator[str]:
-        """An engine that cannot be closed twice."""
+        """Yield a violation if the engine cannot be closed twice."""
         if self.shared:
             return
         engine = self.over(catalog(WIDE, self.lacks), tables())
         try:
             engine.close()
             engine.close()
-        except Exception as error:  # noqa: BLE001 - whatever it is, a session would fail by it
-            yield f"Fails with {type(error).__name__} when it is closed twice."
+        except Exception as error:  # noqa: BLE001 - any error would make a session fail
+            yield f"The engine fails with {type(error).__name__} when it is closed twice."
 
     def unequal(self) -> Iterator[str]:
-        """Questions whose integers are not those of the reference."""
+        """Yield the questions for which the engine finds other integers than the reference."""
         for limits, people in ((TIGHT, tables()), (WIDE, tables()), (WIDE, tables(()))):
             declared = catalog(limits, self.lacks)
             engine, reference = self.over(declared, people), Reference(dict(people))
             engine.check(declared)
             for text in self.questions:
                 plan = bound(canonical(parse(text, declared)).plan, declared).plan
-                wanted = opened(reference.run(plan, declared, SALT))
+                wanted = groups_and_tallies(reference.run(plan, declared, SALT))
                 try:
-                    found = opened(engine.run(plan, declared, SALT))
-                except Exception as error:  # noqa: BLE001 - whatever it is, it was seen
-                    yield f"Fails with {type(error).__name__}: {text}"
+                    found = groups_and_tallies(engine.run(plan, declared, SALT))
+                except Exception as error:  # noqa: BLE001 - any error is a violation
+                    yield f"The engine fails with {type(error).__name__}: {text}"
                     continue
                 if found != wanted:
-                    yield f"Finds other integers than the reference: {text}"
+                    yield f"The engine finds other integers than the reference: {text}"
 
-    def told_apart(self) -> Iterator[str]:
-        """Questions in which somebody shows in more than noise."""
+    def distinguished_neighbours(self) -> Iterator[str]:
+        """Yield the questions whose answers distinguish neighbours by more than noise."""
         declared = catalog(TIGHT, self.lacks)
         asked: list[tuple[str, Quote, RecordingGateway]] = []
         without = tables([person for person in PEOPLE if person != LEAVING])
@@ -445,10 +457,10 @@ class EngineContract:
                 run(quote, engine, declared, SALT, replaying)
                 replaying.finish()
             except BrokenPromise as broken:
-                yield f"Tells neighbours apart: {text}: {broken}"
+                yield f"The engine distinguishes neighbours: {text}: {broken}"
 
-    def told_by_errors(self) -> Iterator[str]:
-        """A failure that is not hidden, and a table that is not missed."""
+    def revealing_errors(self) -> Iterator[str]:
+        """Yield errors that reveal the database's text, and missing tables not noticed."""
         declared = catalog(WIDE, self.lacks)
         plan = bound(parse("SELECT COUNT(*) FROM visits", declared), declared).plan
         engine = self.over(declared, tables())
@@ -459,24 +471,24 @@ class EngineContract:
             engine.run(plan, lost, SALT)
         except (EngineUnreachable, InternalError) as error:
             if GONE in str(error):
-                yield "Tells in an error what the database told."
+                yield "The engine repeats the text of the database in an error."
         except Exception as error:  # noqa: BLE001 - an analyst would see it
-            yield f"Fails with an error of its own, {type(error).__name__}."
+            yield f"The engine raises an error that is not Tacit's: {type(error).__name__}."
         else:
-            yield "Answers about a table that is not there."
+            yield "The engine answers about a table that does not exist."
         if not _refuses(engine, lost):
-            yield "Does not refuse a catalogue whose table is not there."
+            yield "The engine accepts a catalogue whose table does not exist."
 
-    def approximated(self) -> Iterator[str]:
-        """Kinds that the engine lacks by its own word, and takes nevertheless."""
+    def wrongly_accepted_kinds(self) -> Iterator[str]:
+        """Yield the kinds of columns that the engine claims to lack, but accepts."""
         for kind in self.lacks:
             declared = catalog(WIDE, self.lacks - {kind})
             if not _refuses(self.over(declared, tables()), declared):
-                yield f"Lacks {kind.value} columns by its own word, and does not refuse them."
+                yield f"The engine claims to lack {kind.value} columns, but accepts them."
 
 
-class Unclosed:
-    """An engine that stays open when a session lets go of it: others may share it."""
+class SharedEngine:
+    """An engine that stays open when a session closes it, because others may use it."""
 
     def __init__(self, engine: CheckedEngine) -> None:
         self._engine = engine
@@ -488,10 +500,12 @@ class Unclosed:
         """Leave the engine open."""
 
 
-def opened(table: SecretTable) -> tuple[tuple[core.Group, ...] | None, list[list[int]]]:
-    """The groups and integers that an engine found, as an audit records them."""
+def groups_and_tallies(
+    table: SecretTable,
+) -> tuple[tuple[core.Group, ...] | None, list[list[int]]]:
+    """Return the groups and integers that an engine found, as an audit records them."""
     recording = RecordingGateway(SystemEntropy(SALT))
-    nothing = core.Sensitivity.of(1, core.Norm.L1, core.Rule("it is made up"))
+    nothing = core.Sensitivity.of(1, core.Norm.L1, core.Rule("a synthetic example"))
     found = [recording.release(tally, nothing, _as_it_is).tolist() for tally in table.tallies]
     if table.groups is None:
         return None, found
@@ -521,9 +535,9 @@ def _refuses_columns(engine: CheckedEngine) -> bool:
 
 
 def _blocks(rows: core.Secret[UnitRows]) -> list[list[int]]:
-    """The rows for a fit, as an audit records them."""
+    """Return the rows for a fit, as an audit records them."""
     recording = RecordingGateway(SystemEntropy(SALT))
-    nothing = core.Sensitivity.of(1, core.Norm.L1, core.Rule("it is made up"))
+    nothing = core.Sensitivity.of(1, core.Norm.L1, core.Rule("a synthetic example"))
 
     def flat(found: UnitRows) -> Integers:
         blocks = [block.reshape(-1) for block in found.blocks()]

@@ -1,4 +1,8 @@
-"""Entropy from a script: the same code as in production, with every word chosen by the test."""
+"""Scripted entropy, exact laws by enumeration, and reference samplers, for tests.
+
+With scripted entropy a sampler runs the same code as in production, and the test chooses every
+random word.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -13,14 +17,14 @@ from tacit.numeric.entropy import Entropy, Words
 
 
 class ScriptEnded(Exception):
-    """A sampler asked for a word beyond the end of its script."""
+    """The error that is raised when a sampler reads beyond the end of its script."""
 
 
 class ScriptedEntropy:
-    """The words of ``script``, in order, and then `ScriptEnded`.
+    """Entropy that returns the words of ``script`` in order, and then raises `ScriptEnded`.
 
-    Narrow words make a sampler small enough to be enumerated whole: with 4 bits a word, four
-    words are 65,536 scripts.
+    With narrow words, all scripts of a sampler can be enumerated: four words of 4 bits have
+    65,536 scripts.
 
     Example:
         >>> script = ScriptedEntropy([1, 2, 3], word_bits=4)
@@ -34,11 +38,11 @@ class ScriptedEntropy:
         self._script = list(script)
         if any(not 0 <= word < 2**word_bits for word in self._script):
             raise InvalidValue(
-                f"A script of {word_bits}-bit words holds integers below 2**{word_bits}."
+                f"A script of {word_bits}-bit words must have integers below 2**{word_bits}."
             )
 
     def words(self, count: int) -> Words:
-        """The next ``count`` words of the script."""
+        """Return the next ``count`` words of the script."""
         if self.used + count > len(self._script):
             raise ScriptEnded
         words = self._script[self.used : self.used + count]
@@ -47,27 +51,31 @@ class ScriptedEntropy:
 
 
 # ------------------------------------------------------------------ enumeration
-# The exact law of a sampler, by walking through every script of words that it could read.
+# The exact law of a sampler, by running it on every script of words that it could read.
 
 
 @dataclass(frozen=True, slots=True)
-class Enumerated:
-    """The probability of each outcome within so many words, and of needing more."""
+class EnumeratedLaw:
+    """The probability of each outcome, and of a sampler that needs more words (undecided)."""
 
     outcomes: dict[int, Fraction]
     undecided: Fraction
 
     def allows(self, outcome: int, least: Fraction, most: Fraction) -> bool:
-        """Whether a probability between ``least`` and ``most`` can be that of ``outcome``."""
+        """Return whether ``outcome`` can have a probability from ``least`` to ``most``."""
         found = self.outcomes.get(outcome, Fraction(0))
         return found <= most and least <= found + self.undecided
 
 
-def enumerated(draw: Callable[[Entropy], int], word_bits: int, longest: int) -> Enumerated:
-    """What ``draw`` gives over all scripts of at most ``longest`` words of ``word_bits`` bits.
+def enumerate_law(
+    draw: Callable[[Entropy], int], word_bits: int, longest: int
+) -> EnumeratedLaw:
+    """Return the law of ``draw`` over all scripts of at most ``longest`` words.
+
+    Each word has ``word_bits`` bits.
 
     Example:
-        >>> enumerated(
+        >>> enumerate_law(
         ...     lambda entropy: int(entropy.words(1)[0]) % 3, word_bits=2, longest=1
         ... ).outcomes
         {0: Fraction(1, 2), 1: Fraction(1, 4), 2: Fraction(1, 4)}
@@ -80,13 +88,13 @@ def enumerated(draw: Callable[[Entropy], int], word_bits: int, longest: int) -> 
             undecided += mass
         else:
             outcomes[outcome] += mass
-    return Enumerated(dict(outcomes), undecided)
+    return EnumeratedLaw(dict(outcomes), undecided)
 
 
 def _walk(
     draw: Callable[[Entropy], int], word_bits: int, longest: int, script: tuple[int, ...]
 ) -> Iterator[tuple[tuple[int, ...], int | None]]:
-    """Each script with its outcome, or None where ``longest`` words are too few."""
+    """Yield each script with its outcome, or with None if ``longest`` words are too few."""
     try:
         yield script, draw(ScriptedEntropy(script, word_bits))
     except ScriptEnded:
@@ -100,18 +108,18 @@ def _walk(
 # ------------------------------------------------------------------ reference
 # The rejection samplers of Canonne, Kamath and Steinke, as published: an oracle for tests.
 #
-# They are exact, and written apart from `tacit.noise` in plain Python integers. They are no
-# part of a release: they are slow, and their time tells the size of a draw. Reference:
-# Canonne, Kamath, Steinke 2020, algorithms 1 to 3.
+# They are exact, and are written independently of `tacit.noise`, in plain Python integers. They
+# are never used for a release: they are slow, and their time reveals the size of a draw.
+# Reference: Canonne, Kamath, Steinke 2020, algorithms 1 to 3.
 
 
 def bernoulli(entropy: Entropy, probability: Fraction) -> bool:
-    """True with the given probability."""
+    """Return True with the given probability."""
     return _below(entropy, probability.denominator) < probability.numerator
 
 
 def bernoulli_exp(entropy: Entropy, exponent: Fraction) -> bool:
-    """True with probability exp(-exponent), for an exponent of at least 0."""
+    """Return True with probability exp(-exponent), for an exponent of at least 0."""
     while exponent > 1:
         if not bernoulli_exp(entropy, Fraction(1)):
             return False
@@ -123,7 +131,7 @@ def bernoulli_exp(entropy: Entropy, exponent: Fraction) -> bool:
 
 
 def discrete_laplace(entropy: Entropy, scale: Fraction) -> int:
-    """P(y) proportional to exp(-abs(y) / scale)."""
+    """Draw y with a probability proportional to exp(-abs(y) / scale)."""
     while True:
         low = _below(entropy, scale.numerator)
         if not bernoulli_exp(entropy, Fraction(low, scale.numerator)):
@@ -139,7 +147,7 @@ def discrete_laplace(entropy: Entropy, scale: Fraction) -> int:
 
 
 def discrete_gaussian(entropy: Entropy, variance: Fraction) -> int:
-    """P(y) proportional to exp(-y**2 / (2 * variance))."""
+    """Draw y with a probability proportional to exp(-y**2 / (2 * variance))."""
     scale = isqrt(int(variance)) + 1
     while True:
         drawn = discrete_laplace(entropy, Fraction(scale))
@@ -148,7 +156,7 @@ def discrete_gaussian(entropy: Entropy, variance: Fraction) -> int:
 
 
 def _below(entropy: Entropy, size: int) -> int:
-    """A uniform integer below ``size``."""
+    """Draw a uniform integer from 0 to ``size`` - 1."""
     bits = (size - 1).bit_length()
     while True:
         drawn = taken = 0

@@ -1,10 +1,11 @@
-"""The contract of an estimator: what every one must show, wherever it is written.
+"""The contract of an estimator: the properties that every estimator must have.
 
-An author gives a way to make the estimator, some rows, one more row (a canary) that pushes as
-hard as a person can, and a score that is high where the canary took part. The suite does the
-rest: the price follows from settings alone; what is released is what the price holds; a person
-who joins moves nothing by more than its sensitivity; what comes out is made of releases alone;
-and fits with and without the canary show no more than was claimed.
+The author provides a function that creates the estimator, some rows, one more row (a canary)
+with the largest influence that a person can have, and a score that is high if the canary took
+part. The contract checks that the price depends on the settings only; that the releases are
+those that were priced; that a person who joins changes nothing by more than its sensitivity;
+that the parameters are computed from releases only; and that fits with and without the canary
+differ by no more than was claimed.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,15 +31,15 @@ CONFIDENCE = 0.999
 CHARGE = b"the contract"
 
 
-class Watched:
-    """An estimator whose steps are noted, as whoever drives it sees them."""
+class RecordingEstimator:
+    """An estimator whose steps are recorded, as the session that runs it sees them."""
 
     def __init__(self, estimator: Any) -> None:
         self._estimator = estimator
         self.asked: list[object] = []
 
     def steps(self, training: Any, gateway: Any) -> Any:
-        """Hand on the steps, and note each."""
+        """Yield the estimator's steps, and record each."""
         steps = self._estimator.steps(training, gateway)
         step = next(steps, None)
         found: Any = None
@@ -54,10 +55,10 @@ class Watched:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EstimatorContract:
-    """An estimator by how it is made, with rows for it and a canary.
+    """A function that creates an estimator, with rows for it and a canary.
 
-    ``make`` is called anew for each fit. ``score`` reads a fitted estimator: it is higher where
-    the canary took part.
+    ``make`` is called for each fit. ``score`` takes a fitted estimator, and is higher if the
+    canary took part.
     """
 
     make: Callable[[], Any]
@@ -67,10 +68,10 @@ class EstimatorContract:
     target: NDArray[Any] | None = None
     canary_target: Any = None
     fits: int = 100
-    """Fits on each side of the audit."""
+    """The number of fits with the canary, and of fits without it."""
 
-    def broken(self) -> list[str]:
-        """Return what the estimator does not keep, a sentence each; none for a good one."""
+    def violations(self) -> list[str]:
+        """Return the violations, one sentence each; none for a good estimator."""
         return [*self.incomplete()] or [
             *self.priced_by_data(),
             *self.released_otherwise(),
@@ -78,66 +79,69 @@ class EstimatorContract:
         ]
 
     def incomplete(self) -> Iterator[str]:
-        """Members that the estimator does not have."""
+        """Yield the required methods that the estimator does not have."""
         for name in METHODS:
             if not callable(getattr(self.make(), name, None)):
-                yield f"Has no {name}, which every estimator has."
+                yield f"The estimator has no {name}, which every estimator must have."
 
     def priced_by_data(self) -> Iterator[str]:
-        """A price that depends on rows, is unknown to the ledger, or is above the claim."""
+        """Yield violations of the price: it depends on rows, or exceeds the claimed loss."""
         model, arrays = self.make(), self._arrays(there=False)
         event = model.event(arrays.training)
         others = Arrays(self.features[:0] * 0, None if self.target is None else self.target[:0])
         if self.make().event(others.training) != event:
-            yield "Its event depends on the rows, and not on settings and facts alone."
+            yield "The event depends on the rows, and not only on settings and public facts."
         try:
             kept = decode_event(encode_event(event)) == event
-        except Exception:  # noqa: BLE001 - whatever it is, no ledger could hold it
+        except Exception:  # noqa: BLE001 - with any error, a ledger cannot store it
             kept = False
         if not kept:
-            yield "Its event is of a kind that the ledger does not know."
+            yield "The event has a kind that the ledger does not know."
         elif loss_of(event, Measure.ZCDP).amount > model.rho:
-            yield "Its event loses more than its epsilon and delta say."
+            yield "The event loses more than the estimator's epsilon and delta allow."
 
     def released_otherwise(self) -> Iterator[str]:
-        """Steps, releases or parameters by which somebody shows in more than noise."""
-        model, watched = self.make(), Watched(self.make())
+        """Yield steps, releases or parameters that differ for neighbours beyond the noise."""
+        model, watched = self.make(), RecordingEstimator(self.make())
         without, joined = self._arrays(there=False), self._arrays(there=True)
         training = without.training
         recording = RecordingGateway(SystemEntropy(CHARGE))
         try:
             found = drive(watched, training, self._data(without), recording)  # type: ignore[arg-type]
         except TacitError as error:
-            yield f"Cannot be driven by a session: {error}"
+            yield f"A session cannot fit the estimator: {error}"
             return
         if not all(isinstance(step, BoundedPlan | RowsOf) for step in watched.asked):
-            yield "Asks for something else than sums or rows."
+            yield "The estimator asks for something other than sums or rows."
         charged = sum(times for _, times in leaves(model.event(training)))
         if len(recording.calls) != charged:
-            yield f"Releases {len(recording.calls)} times, and its event holds {charged}."
+            yield (
+                f"The estimator makes {len(recording.calls)} releases, and its event has "
+                f"{charged}."
+            )
         replaying = ReplayingGateway(recording.calls)
         try:
             again = drive(self.make(), training, self._data(joined), replaying)
             replaying.finish()
         except BrokenPromise as broken:
-            yield f"Tells neighbours apart: {broken}"
+            yield f"The estimator distinguishes neighbours: {broken}"
             return
         if again != found:
-            yield "Gives parameters that are not made of releases alone."
+            yield "The parameters are not computed from releases only."
 
     def shown_by_canary(self) -> Iterator[str]:
-        """Fits that show more of a canary than the claimed loss allows."""
+        """Yield a violation if fits reveal more of a canary than the claimed loss allows."""
         model = self.make()
         claimed = Loss.approximate(exact(model.epsilon), exact(model.delta))
         shown = ModelBound.of(self._score_of_fit, self.fits, claimed, CONFIDENCE)
         if shown.convicts:
-            yield f"Shows more of a canary than it claims: {shown}"
+            yield f"The fits reveal more of a canary than the estimator claims: {shown}"
 
     def _score_of_fit(self, there: bool) -> float:  # noqa: FBT001 - as ModelBound calls it
         return float(self.score(self.make().fit_to(self._arrays(there=there))))
 
     def _arrays(self, *, there: bool) -> Arrays:
-        """The rows, with the canary or without."""
+        """Return the rows, with the canary or without."""
         if not there:
             return Arrays(self.features, self.target)
         target = self.target

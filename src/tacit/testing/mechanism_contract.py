@@ -1,4 +1,4 @@
-"""One example of every event, and strategies that make histories of them."""
+"""The contract of a mechanism, and one example of every event for property tests."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
@@ -35,14 +35,14 @@ LEAVES: tuple[core.Event, ...] = (
     core.Sampled(core.LaplaceNoise(Fraction(1), Fraction(1)), Fraction(1, 100)),
     core.RealGaussianNoise(Fraction(1), Fraction(16)),
 )
-"""Every leaf that has a price of its own."""
+"""One example of every event that has a price by itself."""
 
 UNPRICED: tuple[core.Event, ...] = (core.SmoothLaplaceNoise(Fraction(2), Fraction(1, 30)),)
-"""Leaves whose price needs a delta of their own, by `tacit.accounting.curves`."""
+"""Events whose price needs an extra delta, by `tacit.accounting.curves`."""
 
 
 def histories(max_leaves: int = 8) -> st.SearchStrategy[core.Event]:
-    """Events composed and repeated in every way."""
+    """Return a strategy for events that are composed and repeated in every way."""
     return st.recursive(
         st.one_of(st.sampled_from(LEAVES), st.just(core.Nothing())),
         lambda inner: st.one_of(
@@ -54,22 +54,23 @@ def histories(max_leaves: int = 8) -> st.SearchStrategy[core.Event]:
 
 
 # ------------------------------------------------------------------ mechanism
-# The contract of a mechanism: what every one must show, and what an author writes down for
-# it.
+# The contract of a mechanism: the properties that every mechanism must have, and the example
+# that its author writes.
 #
-# An author gives one `MechanismExample`; the suite in ``tests/contracts/test_mechanisms.py``
-# does the rest: the law is accepted, and rejected five percent off; the exact curve of a
-# worst pair stays below what `accounting` claims; an audit of many draws shows nearly all of
-# the claim; the error law is what is measured; edges are refused.
+# The author provides one `MechanismExample`, and ``tests/contracts/test_mechanisms.py`` checks
+# it: the true law is accepted, and a law that is five percent off is rejected; the exact
+# privacy curve of a worst pair stays below the claim of `accounting`; an audit of many draws
+# shows nearly all of the claimed loss; the measured errors have the stated law; values at the
+# edges are refused.
 
 Draws = NDArray[np.int64]
-"""One release a row."""
+"""Releases, one in each row."""
 
 Pmf = Mapping[tuple[int, ...], float]
-"""The probability of each release; what is left out together has less than 10**-9."""
+"""The probability of each release; those left out have less than 10**-9 together."""
 
 Sample = Callable[[Mechanism, tuple[int, ...], int], Draws]
-"""So many releases of a secret by a mechanism."""
+"""A function that makes a number of releases of a secret by a mechanism."""
 
 LEAST_EXPECTED = 20
 
@@ -79,43 +80,43 @@ LEFT_OUT = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class MechanismExample:
-    """A mechanism at one setting, with what is known of it apart from its code."""
+    """A mechanism at one setting, with facts about it that do not come from its code."""
 
     mechanism: Mechanism
     off: Mechanism
-    """The same recipe five percent off in its noise: the law must reject it."""
+    """A mechanism whose noise is five percent off: the law must reject it."""
     sensitivity: core.Sensitivity
     left: tuple[int, ...]
     right: tuple[int, ...]
-    """Two neighbours' secrets, as far apart as the sensitivity allows, the worst way."""
+    """The worst secret of a neighbour of ``left``, as far away as the sensitivity allows."""
     sample: Sample
     p_value: Callable[[Draws], float]
-    """Of draws from ``left``: how odd they are under the exact law."""
+    """The p-value of draws from ``left`` under the exact law."""
     hockey_stick: Callable[[float], float]
     """The exact delta at an epsilon between left and right, the worse of both directions."""
     event_of_audit: Callable[[Draws], NDArray[np.bool_]] | None = None
-    """The releases whose odds change most, where a scalar pure law attains its epsilon."""
+    """The releases whose odds change most, if a scalar pure law attains its epsilon."""
     error_of: Callable[[Draws], NDArray[np.float64]] | None = None
-    """The error of each release of ``left``, where ``error`` tells its exact quantiles."""
+    """The error of each release of ``left``, if ``error`` has its exact quantiles."""
 
 
 def linf(amount: int) -> core.Sensitivity:
-    """A sensitivity of scores, for examples."""
+    """Return a sensitivity of scores, for examples."""
     return core.Sensitivity.of(amount, core.Norm.LINF, core.Rule("an example"))
 
 
 def l1(amount: int) -> core.Sensitivity:
-    """An L1 sensitivity, for examples."""
+    """Return an L1 sensitivity, for examples."""
     return core.Sensitivity.of(amount, core.Norm.L1, core.Rule("an example"))
 
 
 def l2(amount: int) -> core.Sensitivity:
-    """An L2 sensitivity, for examples."""
+    """Return an L2 sensitivity, for examples."""
     return core.Sensitivity.of(amount, core.Norm.L2, core.Rule("an example"))
 
 
 def one_by_one(sensitivity: core.Sensitivity) -> Sample:
-    """Releases made one after the other."""
+    """Return a function that makes releases one after the other."""
 
     def sample(mechanism: Mechanism, secret: tuple[int, ...], count: int) -> Draws:
         gateway = LiveGateway(SystemEntropy(b"example"))
@@ -126,7 +127,7 @@ def one_by_one(sensitivity: core.Sensitivity) -> Sample:
 
 
 def side_by_side(sensitivity: core.Sensitivity) -> Sample:
-    """Releases of one integer with independent noise, made as one long vector."""
+    """Return a function that releases integers with independent noise as one long vector."""
 
     def sample(mechanism: Mechanism, secret: tuple[int, ...], count: int) -> Draws:
         gateway = LiveGateway(SystemEntropy(b"example"))
@@ -137,7 +138,7 @@ def side_by_side(sensitivity: core.Sensitivity) -> Sample:
 
 
 def p_value_of(pmf: Pmf) -> Callable[[Draws], float]:
-    """Chi-square of draws against an exact law on finitely many releases."""
+    """Return the chi-square test of draws against an exact law on finitely many releases."""
 
     def p_value(draws: Draws) -> float:
         found, counts = np.unique(draws, axis=0, return_counts=True)
@@ -145,7 +146,8 @@ def p_value_of(pmf: Pmf) -> Callable[[Draws], float]:
         often = [release for release in pmf if pmf[release] * len(draws) >= LEAST_EXPECTED]
         wanted = np.array([pmf[release] for release in often]) * len(draws)
         seen = np.array([observed.get(release, 0) for release in often])
-        # the rest is never merged: a release that the law does not make must show
+        # rare releases are never merged with others, so that a release which the law does not
+        # allow is noticed
         rest_wanted, rest_seen = len(draws) - wanted.sum(), len(draws) - seen.sum()
         if rest_wanted >= LEAST_EXPECTED:
             shape = chisquare(np.append(seen, rest_seen), np.append(wanted, rest_wanted))
@@ -160,7 +162,10 @@ def p_value_of(pmf: Pmf) -> Callable[[Draws], float]:
 
 
 def hockey_stick_of(left: Pmf, right: Pmf) -> Callable[[float], float]:
-    """The exact delta between two laws at an epsilon, the worse of both directions."""
+    """Return the exact delta between two laws as a function of epsilon.
+
+    It is the hockey-stick divergence, the larger one of both directions.
+    """
 
     def hockey_stick(epsilon: float) -> float:
         releases = left.keys() | right.keys()
@@ -174,20 +179,19 @@ def hockey_stick_of(left: Pmf, right: Pmf) -> Callable[[float], float]:
 
 
 # ------------------------------------------------------------------ mechanism contract
-# The contract of a mechanism, as one call: for a plug-in, and for whoever writes one.
+# The contract of a mechanism as one call, for authors of plug-ins.
 #
 # A mechanism of a plug-in is found by the entry-point group ``tacit.mechanisms``, whose value
-# is a `MechanismExample`, and is held to this. It is never chosen for a question, by a
-# session or a server: that takes a proof which others have read, and a commit to Tacit
-# itself.
+# is a `MechanismExample`, and must satisfy this contract. No session or server ever uses it for
+# a question: that requires a proof which others have reviewed, and a commit to Tacit itself.
 
 ODD = 1e-6
-"""The p-value below which draws are not of a law."""
+"""The p-value below which draws are rejected."""
 
 EPSILONS = tuple(Fraction(tenths, 10) for tenths in (0, 1, 3, 5, 7, 10, 15, 20, 30))
 CONFIDENCES = (Fraction("0.5"), Fraction("0.9"), Fraction("0.99"))
 HEADINGS = ("Claim", "Proof", "Exactness", "Groups")
-"""What the page of a mechanism says, each in bold type."""
+"""The headings on the page of a mechanism, each in bold type."""
 
 STANDARD_ERRORS = 4
 ROUNDING = 1e-12
@@ -212,75 +216,81 @@ class MechanismContract:
         found = [each for each in plugins(MECHANISMS) if each.name == name]
         if len(found) != 1:
             known = ", ".join(sorted(each.name for each in plugins(MECHANISMS))) or "none"
-            raise InvalidValue(f"No one plug-in brings a mechanism {name!r}; there: {known}.")
+            raise InvalidValue(
+                f"The mechanism {name!r} must come from exactly one plug-in, and comes from "
+                f"{len(found)}. Installed mechanisms: {known}."
+            )
         example = found[0].load()
         if not isinstance(example, MechanismExample):
-            raise InvalidValue(f"{found[0]} brings {name!r}, which is no MechanismExample.")
+            raise InvalidValue(
+                f"{found[0]} has {name!r}, which is not a MechanismExample. Let the entry "
+                "point name one."
+            )
         return cls(example, page)
 
-    def broken(self) -> list[str]:
-        """Return what the mechanism does not keep, a sentence each; none for a good one."""
+    def violations(self) -> list[str]:
+        """Return the violations, one sentence each; none for a good mechanism."""
         return [*self.wrong_law(), *self.wrong_loss(), *self.wrong_error(), *self.unwritten()]
 
     def wrong_law(self) -> Iterator[str]:
-        """Draws that are not of the stated law, and a law by which nothing can be told."""
+        """Yield violations of the law: draws do not have it, or it does not reject `off`."""
         example = self.example
-        if example.p_value(self._drawn(off=False)) <= ODD:
-            yield "Draws are not of the law that the example states."
-        if example.p_value(self._drawn(off=True)) > ODD:
-            yield "A law that is five percent off passes: the example cannot tell."
+        if example.p_value(self._draw(off=False)) <= ODD:
+            yield "The draws do not have the law that the example states."
+        if example.p_value(self._draw(off=True)) > ODD:
+            yield "The example accepts draws whose noise is five percent off."
 
     def wrong_loss(self) -> Iterator[str]:
-        """A loss that is higher than the event says, by the exact curve of the worst pair."""
+        """Yield a violation if the exact curve of the worst pair exceeds the event's loss."""
         event = self.example.mechanism.event(self.example.sensitivity)
         try:
             kept = core.decode_event(core.encode_event(event)) == event
-        except Exception:  # noqa: BLE001 - whatever it is, no ledger could hold it
+        except Exception:  # noqa: BLE001 - with any error, a ledger cannot store it
             kept = False
         if not kept:
-            yield "Its event is of a kind that the ledger does not know."
+            yield "The event has a kind that the ledger does not know."
             return
         if self._exceeds(event):
-            yield "It loses more than its event says."
+            yield "The mechanism loses more than its event says."
         if not self._exceeds(core.Nothing()):
-            yield "The two neighbours are never told apart: the example shows no loss."
+            yield "The two neighbours have the same law, so the example shows no loss."
         try:
             pure = loss_of(event, core.Measure.PURE)
         except InvalidValue:
             return
         if self.example.hockey_stick(float(pure.amount)) > ROUNDING:
-            yield "It claims a pure loss, and has a delta."
+            yield "The mechanism claims a pure loss, but has a delta."
 
     def wrong_error(self) -> Iterator[str]:
-        """An error that is passed more often than it says, and values that are not refused."""
-        mechanism, drawn = self.example.mechanism, self._drawn(off=False)
+        """Yield errors that are exceeded too often, and wrong settings that are accepted."""
+        mechanism, drawn = self.example.mechanism, self._draw(off=False)
         off = abs(drawn[:, 0] - self.example.left[0])
         for confidence in CONFIDENCES:
             margin = STANDARD_ERRORS * float(confidence * (1 - confidence) / self.draws) ** 0.5
             if np.mean(off <= float(mechanism.error(confidence))) < float(confidence) - margin:
-                yield f"Its error at {float(confidence):g} is passed more often than that."
+                yield f"The error stated at {float(confidence):g} is exceeded too often."
         for field in fields(mechanism):  # type: ignore[arg-type]
             if isinstance(getattr(mechanism, field.name), Fraction):
                 try:
                     replace(mechanism, **{field.name: Fraction(-1)})  # type: ignore[type-var]
                 except InvalidValue:
                     continue
-                yield f"It takes a {field.name} below 0."
+                yield f"The mechanism accepts a {field.name} below 0."
 
     def unwritten(self) -> Iterator[str]:
-        """Parts of the page that are missing: without a proof nobody can sign it."""
+        """Yield the missing parts of the page, without which no reviewer can sign it."""
         for heading in HEADINGS:
             if f"**{heading}.**" not in self.page:
-                yield f"Its page has no part **{heading}.**"
+                yield f"The page has no part **{heading}.**"
 
     def _exceeds(self, claimed: core.Event) -> bool:
-        """Return whether the exact curve passes the claimed one at one of the epsilons."""
+        """Return whether the exact curve exceeds the claimed one at one of the epsilons."""
         return any(
             self.example.hockey_stick(float(epsilon))
             > float(delta_at(claimed, epsilon)) * (1 + 1e-9) + ROUNDING
             for epsilon in EPSILONS
         )
 
-    def _drawn(self, *, off: bool) -> Draws:
+    def _draw(self, *, off: bool) -> Draws:
         mechanism = self.example.off if off else self.example.mechanism
         return self.example.sample(mechanism, self.example.left, self.draws)

@@ -1,13 +1,13 @@
-"""A store in memory, for tests of what is kept in a store: no file, no server, no waiting.
+"""A store in memory for tests, without files, servers or waiting.
 
 The idea: the database is one value, the bytes of an SQLite database. A unit of work that reads
 opens a copy of these bytes, so it sees one moment and delays no writer. A unit of work that
-writes holds the one lock of the store and works on the writer's own connection; when it ends,
-the bytes of that connection become the value. Nothing survives the process, so durability is
-the one promise of `tacit.store.store.Store` that this store does not keep.
+writes holds the one lock of the store and uses the connection of the writer. When it ends, the
+bytes of that connection become the new value. Nothing survives the process, so durability is
+the one guarantee of `tacit.store.store.Store` that this store does not have.
 
-The tables, triggers and statements are those of a store in a file: the migrations run once in
-each process, and every new store starts with a copy of their result.
+The tables, triggers and statements are the same as in a store in a file: the migrations run
+once in each process, and every new store starts with a copy of their result.
 """
 
 import sqlite3
@@ -23,19 +23,19 @@ from tacit.errors import StoreFailed
 from tacit.store import PRAGMAS, Prints, Work, failure_of, migrate
 
 PAGE_BYTES = 1024
-"""Small pages make small copies; an empty store has about 50 of them."""
+"""The page size; small pages make small copies. An empty store has about 50 pages."""
 
 LONGEST_WAIT = 10
-"""Seconds that a writer waits for the writer before it: a test that nests them fails soon."""
+"""The seconds that a writer waits for another one, so that a test that nests them fails."""
 
 WRITE = "BEGIN IMMEDIATE"
 
 _prints = Prints(dialect(paramstyle="qmark"))
-"""Printed statements are the same for every store in memory."""
+"""The cache of printed statements, which are the same for every store in memory."""
 
 
 class MemoryStore:
-    """A new, empty store that keeps the promises of `Store`, all but durability.
+    """A new, empty store with all guarantees of `Store` except durability.
 
     Example:
         >>> from sqlalchemy import insert, select
@@ -50,9 +50,9 @@ class MemoryStore:
     """
 
     def __init__(self) -> None:
-        self.image = _migrated()
+        self.image = _empty_image()
         self._lock = Lock()
-        self._writer = _opened(self.image)
+        self._writer = _connect(self.image)
 
     def writing(self) -> "MemoryWriting":
         """Return a unit of work that writes; see `Store`."""
@@ -67,20 +67,20 @@ class MemoryStore:
         return MemoryReading(self.image)
 
     def close(self) -> None:
-        """Let go of the writer's connection; a closed store opens again when it is used."""
+        """Close the writer's connection; a closed store opens again when it is used."""
         self._writer.close()
-        self._writer = _opened(self.image)
+        self._writer = _connect(self.image)
 
     def begin(self) -> Work:
         """Begin to write; `MemoryWriting` calls this method, and `end` after it."""
         if not self._lock.acquire(timeout=LONGEST_WAIT):
-            raise StoreFailed("The store is busy; nothing was written. Ask again.")
+            raise StoreFailed("The store is busy, and nothing was written. Try again.")
         cursor = self._writer.cursor()
         cursor.execute(WRITE)
         return Work(cursor, _prints)
 
     def end(self, error: BaseException | None) -> None:
-        """Commit the work, or undo it where it stopped at ``error``."""
+        """Commit the work, or undo it if it stopped with ``error``."""
         try:
             if error is None:
                 self._writer.execute("COMMIT")
@@ -97,7 +97,7 @@ class MemoryStore:
 
 
 class MemoryWriting:
-    """A unit of work that writes, alone."""
+    """A unit of work that writes, while no other one does."""
 
     __slots__ = ("_store",)
 
@@ -120,7 +120,7 @@ class MemoryReading:
         self._image = image
 
     def __enter__(self) -> Work:
-        self._connection = _opened(self._image)
+        self._connection = _connect(self._image)
         self._connection.execute("PRAGMA query_only=ON").close()
         return Work(self._connection.cursor(), _prints)
 
@@ -132,8 +132,8 @@ class MemoryReading:
             raise failure_of(error, lost=False) from error
 
 
-def _opened(image: bytes) -> sqlite3.Connection:
-    """Return a connection to a copy of ``image``, set up as a store's connection is."""
+def _connect(image: bytes) -> sqlite3.Connection:
+    """Return a connection to a copy of ``image``, with the settings of a store."""
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     connection.deserialize(image)
     for pragma in PRAGMAS:
@@ -142,7 +142,7 @@ def _opened(image: bytes) -> sqlite3.Connection:
 
 
 @cache
-def _migrated() -> bytes:
+def _empty_image() -> bytes:
     """Return the bytes of a database that has all tables and no row."""
     engine = create_engine(
         "sqlite://", connect_args={"isolation_level": None}, poolclass=StaticPool

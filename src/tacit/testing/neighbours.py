@@ -20,7 +20,7 @@ def neighbouring_multisets(
     neighbours: Neighbours,
     max_size: int = 20,
 ) -> tuple[Multiset[Element], Multiset[Element]]:
-    """Two multisets that differ by one step of the relation, in either order."""
+    """Draw two multisets that differ by one step of the relation, in either order."""
     common = draw(st.lists(elements, max_size=max_size))
     one = [*common, draw(elements)]
     other = common if neighbours is Neighbours.ADD_REMOVE else [*common, draw(elements)]
@@ -45,10 +45,10 @@ def neighbouring_tables(
     max_units: int = 6,
     max_rows: int = 5,
 ) -> NeighbouringTables:
-    """Two tables that differ by one unit, removed, added or replaced with all its rows.
+    """Draw two tables that differ by one unit, removed, added or replaced with all its rows.
 
-    The differing unit's rows stand at random places among the others, so that an answer which
-    depends on their order is caught.
+    The rows of that unit are at random places among the others, so that an answer which
+    depends on the order of rows is noticed.
     """
     owned = st.lists(rows, max_size=max_rows)
     units = draw(st.integers(min_value=0, max_value=max_units))

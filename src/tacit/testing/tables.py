@@ -1,4 +1,4 @@
-"""The example tables of the lectures, of invented people: for documentation and tests."""
+"""The example tables of the lectures, about invented people, for documentation and tests."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ class ExampleTable:
     rows: tuple[tuple[str | int, ...], ...]
 
     def column(self, name: str) -> tuple[str | int, ...]:
-        """The values of one column.
+        """Return the values of one column.
 
         Example:
             >>> VAPE.column("name")
@@ -31,13 +31,13 @@ SALARY = ExampleTable(
         ("staff", "CSE", "male", "black", 51_000),
     ),
 )
-"""Rows without names, in which a few public facts still single a person out."""
+"""Rows without names, in which a few public facts still identify a person."""
 
 VAPE = ExampleTable(
     ("name", "vape", "age", "income"),
     (("John", "yes", 18, 1000), ("Kate", "no", 22, 2000), ("David", "yes", 21, 5000)),
 )
-"""Three people and one sensitive bit each; without David's row it is a neighbour of itself."""
+"""Three people with one sensitive bit each; without David's row it is a neighbouring table."""
 
 RATINGS = ExampleTable(
     ("viewer", "first", "second", "third", "fourth", "fifth"),
@@ -47,4 +47,4 @@ RATINGS = ExampleTable(
         ("User 3", 0, 4, 0, 0, 0),
     ),
 )
-"""A matrix of ratings, 0 where there is none: a few of them identify their viewer."""
+"""A matrix of ratings, with 0 for no rating; a few ratings identify their viewer."""

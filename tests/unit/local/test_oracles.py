@@ -26,7 +26,7 @@ from tacit.local.oracle import (
 )
 from tacit.numeric.entropy import SystemEntropy
 from tacit.numeric.exact_numbers import exp_bounds
-from tacit.testing.entropy import enumerated
+from tacit.testing.entropy import enumerate_law
 
 THREE = Fraction(3)
 CHOICES = st.integers(2, 40)
@@ -93,7 +93,7 @@ def test_every_script_of_narrow_words_is_reported_by_the_law(oracle: Oracle) -> 
         row = oracle.randomise(np.array([answer]), words)[0]  # type: ignore[arg-type]
         return numbered[tuple(row.tolist())]
 
-    found = enumerated(draw, 2, 7)
+    found = enumerate_law(draw, 2, 7)
     assert found.undecided < Fraction(1, 10)
     wanted, lie = law(oracle, answer, oracle.ratio), law(oracle, 0, oracle.ratio)
     assert sum(wanted.values()) == 1

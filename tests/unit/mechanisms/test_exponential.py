@@ -14,7 +14,7 @@ from tacit.mechanisms.exponential import ChooseOne, Exponential
 from tacit.mechanisms.gateway import LiveGateway
 from tacit.noise.inversion import thresholds
 from tacit.numeric.entropy import SystemEntropy
-from tacit.testing.entropy import enumerated
+from tacit.testing.entropy import enumerate_law
 from tacit.testing.mechanism_contract import l1, l2, linf
 
 SMALL = st.lists(st.integers(-8, 8), min_size=2, max_size=6)
@@ -33,7 +33,7 @@ def draws(mechanism: Exponential, scores: list[int], count: int) -> np.ndarray:
 
 def test_every_script_of_narrow_words_is_drawn_by_the_law() -> None:
     draw = ChooseOne(Fraction(1), candidates=2)
-    found = enumerated(lambda entropy: int(draw(np.array([0, 1]), entropy)[0]), 4, 4)
+    found = enumerate_law(lambda entropy: int(draw(np.array([0, 1]), entropy)[0]), 4, 4)
     true, tiny = Fraction(1 / (1 + exp(-1))), Fraction(1, 10**15)
     assert found.undecided < Fraction(1, 10**4)
     assert found.allows(1, true - tiny, true + tiny)

@@ -11,7 +11,7 @@ from tacit.errors import InvalidValue
 from tacit.mechanisms.optimal_keys import LONGEST_TABLE, KeepKeys, OptimalKeys, keeping_table
 from tacit.numeric.entropy import SystemEntropy
 from tacit.numeric.exact_numbers import exp_bounds
-from tacit.testing.entropy import ScriptedEntropy, enumerated
+from tacit.testing.entropy import ScriptedEntropy, enumerate_law
 
 PAIRS = [(1.0, 1e-6), (0.1, 1e-6), (0.5, 1e-5), (2.0, 1e-9), (0.05, 1e-4), (3.0, 0.01)]
 MILLIONTH = Fraction(1, 10**6)
@@ -77,7 +77,7 @@ def test_the_draw_has_exactly_the_probability(units: int) -> None:
     def kept(entropy: SystemEntropy) -> int:
         return int(draw(np.array([units]), entropy)[0])
 
-    law = enumerated(kept, word_bits=4, longest=4)  # type: ignore[arg-type]
+    law = enumerate_law(kept, word_bits=4, longest=4)  # type: ignore[arg-type]
     probability = keys.probability(units)
     assert law.allows(1, probability, probability)
     assert not law.allows(1, probability * Fraction(1001, 1000), Fraction(1))

@@ -11,7 +11,7 @@ from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import LiveGateway
 from tacit.mechanisms.randomised_response import RandomisedResponse, Respond
 from tacit.numeric.entropy import SystemEntropy
-from tacit.testing.entropy import enumerated
+from tacit.testing.entropy import enumerate_law
 from tacit.testing.mechanism_contract import l1, linf
 
 COIN = RandomisedResponse(Fraction(2, 3), choices=2)
@@ -30,7 +30,7 @@ def test_the_odds_of_two_thirds_are_exactly_two() -> None:
 
 def test_every_script_of_narrow_words_is_told_by_the_law() -> None:
     draw = Respond(Fraction(3, 5), choices=4)
-    found = enumerated(lambda entropy: int(draw(np.array([2]), entropy)[0]), 3, 6)
+    found = enumerate_law(lambda entropy: int(draw(np.array([2]), entropy)[0]), 3, 6)
     assert found.undecided < Fraction(1, 100)
     for answer in range(4):
         true = Fraction(3, 5) if answer == 2 else Fraction(2, 15)

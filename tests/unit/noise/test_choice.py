@@ -17,7 +17,7 @@ from tacit.noise.choice import (
 from tacit.noise.inversion import Categorical, _certain, thresholds
 from tacit.numeric.entropy import Entropy, SystemEntropy
 from tacit.numeric.exact_numbers import exp_bounds
-from tacit.testing.entropy import ScriptedEntropy, enumerated
+from tacit.testing.entropy import ScriptedEntropy, enumerate_law
 
 FAR = np.array([0, 0, -(10**18)])
 SCORES = st.lists(
@@ -65,7 +65,9 @@ def test_bounds_are_not_so_wide_that_any_weight_lies_between_them() -> None:
 
 @pytest.mark.parametrize("base", [None, (1, 5, 2)])
 def test_every_script_of_narrow_words_is_drawn_by_the_law(base: tuple[int, ...] | None) -> None:
-    found = enumerated(drawing(Exponentials(Fraction(1, 2), np.array([0, 1, 3]), base)), 5, 4)
+    found = enumerate_law(
+        drawing(Exponentials(Fraction(1, 2), np.array([0, 1, 3]), base)), 5, 4
+    )
     assert sum(found.outcomes.values()) + found.undecided == 1
     assert found.undecided < Fraction(1, 10**4)
     weights = [
@@ -113,7 +115,7 @@ def test_of_many_rows_those_that_a_word_cannot_decide_are_read_on() -> None:
 
 
 def test_an_outcome_without_weight_is_never_drawn() -> None:
-    found = enumerated(lambda entropy: choose(entropy, Categorical((0, 1, 0, 1, 0))), 4, 2)
+    found = enumerate_law(lambda entropy: choose(entropy, Categorical((0, 1, 0, 1, 0))), 4, 2)
     assert found.outcomes == {1: Fraction(1, 2), 3: Fraction(1, 2)}
 
 

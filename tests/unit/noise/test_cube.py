@@ -10,7 +10,7 @@ from tacit.errors import InvalidValue
 from tacit.noise.vector import LARGEST_TABLE, CubeRadius, DiscreteCube, uniform_below_each
 from tacit.numeric.entropy import Entropy, SystemEntropy
 from tacit.numeric.exact_numbers import exp_bounds
-from tacit.testing.entropy import enumerated
+from tacit.testing.entropy import enumerate_law
 
 ENTROPY = SystemEntropy(b"unit")
 PRECISION = 80
@@ -55,7 +55,7 @@ def test_every_script_of_words_adds_up_to_the_law(
     def draw(entropy: Entropy) -> int:
         return place(tuple(DiscreteCube(scale, dimensions).draw(entropy, 1)[0].tolist()))
 
-    found = enumerated(draw, word_bits, longest=dimensions + 1)
+    found = enumerate_law(draw, word_bits, longest=dimensions + 1)
     near = list(product(range(-40, 41), repeat=dimensions))
     total_low = sum(exp_bounds(-max(map(abs, z)) / scale)[0] for z in near)
     total_high = total_low * (1 + Fraction(1, 10**6))
@@ -70,7 +70,7 @@ def test_every_script_of_words_adds_up_to_the_law(
 
 def test_uniform_places_are_exact_for_every_size() -> None:
     for size in (1, 2, 3, 5, 7, 16, 21):
-        found = enumerated(
+        found = enumerate_law(
             lambda entropy, size=size: int(uniform_below_each(entropy, np.array([size]))[0]),
             word_bits=4,
             longest=3,

@@ -10,7 +10,7 @@ from tacit.core.privacy_unit import Neighbours
 from tacit.errors import InvalidValue
 from tacit.lab.databases import Multiset, are_neighbours, replace_distance, symmetric_distance
 from tacit.testing.distribution import ExactLaw, GaussianLaw, LaplaceLaw
-from tacit.testing.entropy import ScriptedEntropy, ScriptEnded, enumerated
+from tacit.testing.entropy import ScriptedEntropy, ScriptEnded, enumerate_law
 from tacit.testing.neighbours import (
     NeighbouringTables,
     neighbouring_multisets,
@@ -72,7 +72,7 @@ def test_a_script_holds_words_of_its_width() -> None:
 
 
 def test_enumeration_finds_a_bias() -> None:
-    found = enumerated(lambda entropy: int(entropy.words(1)[0] < 3), word_bits=3, longest=2)
+    found = enumerate_law(lambda entropy: int(entropy.words(1)[0] < 3), word_bits=3, longest=2)
     assert found.outcomes == {1: Fraction(3, 8), 0: Fraction(5, 8)}
     assert found.undecided == 0
     assert found.allows(1, Fraction(3, 8), Fraction(3, 8))
