@@ -290,8 +290,8 @@ def test_a_budget_is_opened_once_and_not_changed_in_passing(opens: Opens) -> Non
     [
         ({}, "Give the amount to spend"),
         ({"epsilon": 1, "rho": 1}, "Give the amount to spend"),
-        ({"epsilon": 0}, "an amount above 0"),
-        ({"rho": 0}, "an amount above 0"),
+        ({"epsilon": 0}, "must be above 0"),
+        ({"rho": 0}, "must be above 0"),
     ],
 )
 def test_an_amount_is_said_in_one_way(opens: Opens, asked: dict[str, int], told: str) -> None:

@@ -269,7 +269,7 @@ REFUSED: list[tuple[type[TacitError], Callable[[Door], object], str]] = [
     (
         InvalidValue,
         lambda door: door.sql(WARDS).ask(epsilon=0),
-        "A question must cost more than 0",
+        "The amount to spend must be above 0",
     ),
     (
         InvalidValue,

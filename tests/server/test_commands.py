@@ -72,7 +72,7 @@ def test_a_server_is_asked_from_the_command_line(file: Path) -> None:
     [
         (["@all", "--role", "auditor"], "must not begin with @"),
         (["ann", "--role", "analyst", "--dataset", "ghosts"], "There is no dataset 'ghosts'"),
-        (["ann", "--role", "analyst", "--most", "0"], "costs something"),
+        (["ann", "--role", "analyst", "--most", "0"], "must be above 0"),
         (["ann", "--role", "root"], "'root' is not one of"),
     ],
 )
@@ -99,8 +99,8 @@ def test_settings_that_make_no_sense_are_refused_at_their_line(file: Path) -> No
     for said, told in (
         ("deadline = 0", "deadline must be above 0"),
         ("deadline = 61", "at most `seconds`"),
-        ("processes = 0", "processes is at least 1"),
-        ("megabits = 1", "'megabits' is not known here"),
+        ("processes = 0", "processes must be at least 1"),
+        ("megabits = 1", "'megabits' is not a known name here"),
         ('oidc = { issuer = "x", audience = "y" }', "'keys' is missing here"),
     ):
         broken = file.with_name("broken.toml")

@@ -64,7 +64,7 @@ def _rho(conversion_delta: Fraction, epsilon: Fraction) -> Fraction:
 
 def _check_positive(loss: Loss) -> Loss:
     if loss.amount <= 0:
-        raise InvalidValue("A question must cost more than 0: ask with an amount above 0.")
+        raise InvalidValue("The amount to spend must be above 0.")
     return loss
 
 
