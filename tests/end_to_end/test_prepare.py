@@ -129,7 +129,7 @@ def test_a_parquet_file_has_its_copy_in_a_file(tmp_path: Path) -> None:
     file.write_text(TEXT.replace("ENGINE", 'kind = "parquet"\npath = "visits.parquet"'))
     done(file, "apply", "--yes")
     before = integers(file)
-    assert "copies.duckdb, a file of its own" in told(
+    assert "copies.duckdb, a separate file" in told(
         file, "prepare", "visits", "--where", "main"
     )
     done(file, "prepare", "visits", "--where", "copies.duckdb")

@@ -113,7 +113,7 @@ DUCKDB_SPEC = EngineSpec(
     copies=CopyRule(
         COPIES_FILE,
         CopyLocation.ANYWHERE,
-        "a schema, or a file of its own",
+        "a schema, or a separate file",
         made_by_server=True,
     ),
     owner=_own_duckdb,
@@ -130,7 +130,7 @@ PARQUET_SPEC = EngineSpec(
     copies=CopyRule(
         COPIES_FILE,
         CopyLocation.IN_A_FILE,
-        "copies.duckdb, a file of its own",
+        "copies.duckdb, a separate file",
         made_by_server=True,
     ),
     owner=_own_parquet,

@@ -115,8 +115,8 @@ def _rows(rows_of: RowContext, level: str, whole: RowContext) -> Relations:
         mixed_rows = build.select_from(list(made)[-1], exp.Star(), build.alias(first, MIX))
         made[f"{MIXED}{level}"], first = mixed_rows, build.column(MIX)
     order = RowOrder(() if whole.streamed else (first, *rest), whole.number)
-    beside = _lagged_columns(whole) if row_by_row(plan, catalog) else []
-    made |= kept_rows(list(made)[-1], beside, most, order, level)
+    lagged = _lagged_columns(whole) if row_by_row(plan, catalog) else []
+    made |= kept_rows(list(made)[-1], lagged, most, order, level)
     return made | _rows_in_groups(whole, list(made)[-1], level)
 
 
@@ -246,9 +246,9 @@ def _select_added(rows_of: RowContext, below: str, tallies: list[exp.Expr]) -> e
     names = map(build.column, rows_of.key_names)
     trees = [tally for tally in rows_of.plan.tallies if isinstance(tally, TreeTally)]
     cells = list(dict.fromkeys(map(rows_of.value, trees)))
-    beside = [*cells, build.column(EARLIER)] if cells else []
+    for_trees = [*cells, build.column(EARLIER)] if cells else []
     broken = [build.column(BROKEN)] if rows_of.streamed else []
-    return build.select_from(below, *names, *tallies, *beside, *broken)
+    return build.select_from(below, *names, *tallies, *for_trees, *broken)
 
 
 def _same_group_flag(rows_of: RowContext, step: int) -> exp.Expr:

@@ -118,14 +118,14 @@ class CopiedRows:
         unit, key = order_columns(dataset)
         return self._number(unit.name, [unit, key], salt)
 
-    def _number(self, unit: str, mixes: Sequence[Column], salt: bytes) -> exp.Expr:
-        """Return the number of a row in its unit, by the hash of ``mixes``, then by all.
+    def _number(self, unit: str, hashed: Sequence[Column], salt: bytes) -> exp.Expr:
+        """Return the number of a row in its unit, by the hash of ``hashed``, then by all.
 
         Rows that are equal in all columns are interchangeable.
         """
-        parts = [(each.name, each.kind is Kind.TEXT) for each in mixes]
-        others = [each for each in self.table.schema.columns if each not in mixes]
-        values = [_bytewise(each, self.dialect) for each in (*mixes, *others)]
+        parts = [(each.name, each.kind is Kind.TEXT) for each in hashed]
+        others = [each for each in self.table.schema.columns if each not in hashed]
+        values = [_bytewise(each, self.dialect) for each in (*hashed, *others)]
         by = [hash_columns(salt, parts, self.dialect), *values]
         order = exp.Order(expressions=[exp.Ordered(this=each) for each in by])
         return exp.Window(this=exp.RowNumber(), partition_by=[build.column(unit)], order=order)

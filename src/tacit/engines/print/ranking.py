@@ -126,17 +126,17 @@ class RowOrder:
 
 
 def kept_rows(
-    below: str, beside: list[str], most: int, order: RowOrder, level: str
+    below: str, carried: list[str], most: int, order: RowOrder, level: str
 ) -> dict[str, exp.Query]:
     """Return relations above ``below``; the last one has at most ``most`` rows per unit.
 
-    Each row gets the columns ``beside`` of its ``most`` - 1 preceding rows, under the names of
+    Each row gets the columns ``carried`` of its ``most`` - 1 preceding rows, under the names of
     `lagged_name`. In the stored order, the column `BROKEN` is 1 for a row that is out of order,
     and such a row is always kept so that it is noticed. If the place is the number of a row,
     ``below`` must contain no row whose place is above ``most``; that limits the rows.
     """
     viewed = select_from(below)
-    for name in beside:
+    for name in carried:
         for back in range(1, most):
             lagged = order.over(_lag(column(name), back))
             viewed = viewed.select(alias(lagged, lagged_name(name, back)), copy=False)
