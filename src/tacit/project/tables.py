@@ -94,7 +94,7 @@ FILES = (".duckdb", ".db")
 PARTS = 2
 TEXT_BYTES = 1_000
 MARK_DIGITS = 8
-"""How many digits of a declaration's digest are in the names of tables."""
+"""The digits of a declaration's digest in the names of tables; a salt's mark has as many."""
 
 MAKING_DIGITS = 12
 MAKING = re.compile(f"[0-9a-f]{{{MAKING_DIGITS}}}")

@@ -114,7 +114,7 @@ class Preview:
         spent = f"{round_loss_up(standing.spent)} of {round_loss_up(standing.cap)}"
         lines.append(f"Price: {round_loss_up(standing.cost)}; about {fits}.")
         if self.least:
-            lines.append("This is the least price of a question, and the noise fits the price.")
+            lines.append("The amount was raised to the least price of a question.")
         lines.append(f"Spent about {standing.population}: {spent}.")
         if self.quote.survival:
             lines.append(
