@@ -1,8 +1,9 @@
 """Measure the source tree, and print a bar for each rule about its shape (`just house`).
 
-    uv run python shipping/house.py [--list]
+    uv run python shipping/house.py [--list] [--growing]
 
-With ``--list``, the places that each figure counts are printed as well. The figures:
+With ``--list``, the places that each figure counts are printed as well. With ``--growing``, as
+in CI, the number of files is free. The figures:
 
 * files: all Python files below ``src/tacit``, ``__init__.py`` included.
 * median and longest file: lines of the files that are not faces. A face is an ``__init__.py``
@@ -213,6 +214,8 @@ def main(arguments: list[str]) -> int:
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     pages = [ROOT / place for place in plain_english.EVERYTHING if place != "src"]
     measured = figures(tree, floors, project, pages)
+    if "--growing" in arguments:  # features may add files
+        measured = [figure for figure in measured if figure.bar.name != "files"]
     if "--list" in arguments:
         for figure in measured:
             for place in figure.places:

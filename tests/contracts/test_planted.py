@@ -1,4 +1,8 @@
-"""CI's checks fail when a forbidden thing is planted, and for that reason."""
+"""CI's checks fail when a forbidden thing is planted, and for that reason.
+
+Each plant runs only the recipe that must find it; that `.ci/run checks` runs all three recipes
+is a test of its own.
+"""
 
 import os
 import shutil
@@ -16,11 +20,12 @@ SECRETS = "Secrets are opened at the gateway, and where owners audit and attack 
 
 @dataclass(frozen=True)
 class Plant:
-    """A line or more in a new module, and what the checks must say of it."""
+    """A line or more in a new module, the recipe that finds it, and what it must say."""
 
     path: str
     text: str
     reason: str
+    recipe: str = "lint"
 
 
 def use(name: str, imported: str) -> str:
@@ -62,11 +67,12 @@ PLANTS: dict[str, Plant] = {
         "core/planted.py",
         use("LiveGateway", "from tacit.mechanisms.gateway import LiveGateway"),
         FLOORS,
+        "floors",
     ),
     "an import between siblings": Plant(
-        "noise/planted.py", use("Loss", "from tacit.core.loss import Loss"), FLOORS
+        "noise/planted.py", use("Loss", "from tacit.core.loss import Loss"), FLOORS, "floors"
     ),
-    "a floor that no contract knows": Plant("attic/__init__.py", "", FLOORS),
+    "a floor that no contract knows": Plant("attic/__init__.py", "", FLOORS, "floors"),
     "import random": Plant("core/planted.py", use("random", "import random"), "TID251"),
     "numpy.random": Plant(
         "core/planted.py", "import numpy as np\n\nDRAW = np.random.default_rng", "TID251"
@@ -76,17 +82,26 @@ PLANTS: dict[str, Plant] = {
     ),
     "a hidden import": Plant("core/planted.py", HIDDEN, "PLC0415"),
     "a secret opened in the server": Plant(
-        "server/planted.py", use("unseal", "from tacit.core.unseal import unseal"), SECRETS
+        "server/planted.py",
+        use("unseal", "from tacit.core.unseal import unseal"),
+        SECRETS,
+        "floors",
     ),
     "a secret opened in another attack": Plant(
-        "attacks/planted.py", use("unseal", "from tacit.core.unseal import unseal"), SECRETS
+        "attacks/planted.py",
+        use("unseal", "from tacit.core.unseal import unseal"),
+        SECRETS,
+        "floors",
     ),
     "a secret forced open in the server": Plant("server/planted.py", FORCED, "SLF001"),
     "a library in the wrong place": Plant(
-        "core/planted.py", use("sqlglot", "import sqlglot"), "sqlglot is for reading SQL"
+        "core/planted.py",
+        use("sqlglot", "import sqlglot"),
+        "sqlglot is for reading SQL",
+        "floors",
     ),
     "an untyped function": Plant("core/planted.py", UNTYPED, "ANN001"),
-    "a wrong type": Plant("core/planted.py", MISTYPED, "[return-value]"),
+    "a wrong type": Plant("core/planted.py", MISTYPED, "[return-value]", "types"),
     "code that is not formatted": Plant("core/planted.py", "ONE = 1+1", "would be reformatted"),
 }
 
@@ -109,8 +124,8 @@ def clone(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def checks(clone: Path) -> subprocess.CompletedProcess[str]:
-    """The checks of CI on a copy of the sources, in the environment that is already there."""
+def run(clone: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in a copy of the sources, in the environment that is already there."""
     environment = os.environ | {
         "UV_PROJECT_ENVIRONMENT": str(ROOT / ".venv"),
         "UV_NO_SYNC": "1",
@@ -118,7 +133,7 @@ def checks(clone: Path) -> subprocess.CompletedProcess[str]:
         "COLUMNS": "200",
     }
     return subprocess.run(
-        ["bash", ".ci/run", "checks"],
+        command,
         cwd=clone,
         check=False,
         stdout=subprocess.PIPE,
@@ -135,11 +150,27 @@ def test_what_is_planted_is_found(plant: str, clone: Path) -> None:
     text = PLANTS[plant].text.strip()
     gap = "\n\n\n" if text.startswith("def") else "\n\n" if text else ""
     planted.write_text(f'"""Planted."""{gap}{text}\n')
-    done = checks(clone)
+    done = run(clone, "just", PLANTS[plant].recipe)
     assert done.returncode != 0
     assert PLANTS[plant].reason in done.stdout
 
 
 def test_a_clean_copy_passes(clone: Path) -> None:
-    done = checks(clone)
+    done = run(clone, "bash", ".ci/run", "checks")
     assert done.returncode == 0, done.stdout
+    said = done.stdout
+    recipes = subprocess.run(
+        ["just", "--dry-run", "lint", "types", "floors"],
+        cwd=ROOT,
+        check=True,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert [line for line in recipes.stderr.splitlines() if line not in said] == []
+
+
+def test_a_check_that_fails_fails_the_stage(clone: Path) -> None:
+    (clone / "src" / "tacit" / "core" / "planted.py").write_text(
+        '"""Planted."""\n\nONE = 1+1\n'
+    )
+    assert run(clone, "bash", ".ci/run", "checks").returncode != 0

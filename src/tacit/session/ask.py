@@ -289,12 +289,12 @@ def charge_and_answer(
     salt = curator.salt(quote.population.name)
     if name in curator.pools:
         pool = curator.pools[name]
-        stored, paid = curator.paid_work.run(
+        stored, paid = curator.running.run(
             lambda: _answer_by(pool, curator, quote, question, salt)
         )
     else:
         engine = curator.engine_of(quote.datasets)
-        stored, paid = curator.paid_work.run(
+        stored, paid = curator.running.run(
             lambda: _answer_here(engine, curator, quote, question, salt)
         )
     status = curator.home.ledger.status(quote.population.name, curator.principal)

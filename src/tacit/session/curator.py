@@ -20,7 +20,7 @@ from tacit.numeric.entropy import fresh_bytes
 from tacit.project import STORE, Project
 from tacit.query import Pool, Tell, nobody
 from tacit.session.engines import address_with_secret
-from tacit.session.workers import PaidWork
+from tacit.session.workers import UninterruptibleWork
 from tacit.store import (
     NO_STATE,
     VARIABLE,
@@ -199,7 +199,7 @@ class Curator:
     """Pools of worker processes by engine name; a worker opens the engine for itself."""
     known: LedgerFacts = field(default_factory=LedgerFacts, repr=False)
     """The cache of salts and budget terms."""
-    paid_work: PaidWork = field(default_factory=PaidWork, repr=False)
+    running: UninterruptibleWork = field(default_factory=UninterruptibleWork, repr=False)
     """Paid work that continues even if nobody waits for it any longer."""
     tell: Tell = field(default=nobody, repr=False)
     """The function that is called for each charge that failed, was retried, or must wait."""
@@ -290,7 +290,7 @@ class Curator:
 
     def retire(self) -> None:
         """Close the engines after all paid work is done; another curator uses the ledger."""
-        self.paid_work.wait()
+        self.running.wait()
         for pool in self.pools.values():
             pool.close()
         for engine in self.engines.values():

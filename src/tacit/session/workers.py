@@ -218,11 +218,11 @@ def _start(  # noqa: PLR0913, PLR0917 - an engine, and the tables and columns to
 Made = TypeVar("Made")
 
 
-class PaidWork:
-    """The paid work of one session that is still running.
+class UninterruptibleWork:
+    """The paid work of one session that is still running, which no interrupt can stop.
 
     Example:
-        >>> PaidWork().run(lambda: 6 * 7)
+        >>> UninterruptibleWork().run(lambda: 6 * 7)
         42
     """
 
