@@ -219,5 +219,5 @@ def test_a_scaled_column_costs_the_same_whatever_was_released() -> None:
     events = set()
     for mean, scale in ((0, 1), (Fraction(1, 3), Fraction(1, 10**9)), (10**6, 7), (-3, 10**9)):
         pairs = [(Fraction(mean), Fraction(scale))] * 2
-        events.add(repr(model.model.event(model._scaled(arrays.training, pairs))))
+        events.add(repr(model.model.event(model._scale_features(arrays.training, pairs))))
     assert len(events) == 1
