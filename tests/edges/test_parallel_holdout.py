@@ -198,7 +198,7 @@ class SwapsWhereTold(OpenHoldout):
 
     def share(self, question: Any, expected: Any) -> Any:
         wanted = Fraction(expected)
-        plan = holdouts.canonical(question.plan).plan
+        plan = holdouts.plans.canonical(question.plan).plan
         free = self._share_question(plan, wanted)
         off = self._sum_differences(self.asked.tally(self._condition(plan), wanted))
         body = swapped_where_told(self, self._place.ledger, free, wanted, off)
