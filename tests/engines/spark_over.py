@@ -39,6 +39,21 @@ def spark_over(catalog: Catalog, tables: Tables) -> Engine:
     return engine
 
 
+def spark_tables_over(catalog: Catalog, tables: Tables) -> Engine:
+    """Spark over tables of its catalogue, which it lists; a temporary view is faster to make."""
+    engine = _spark()
+    for table in catalog.tables:
+        name = quoted(*table.location.table)
+        engine._session.catalog.dropTempView(table.location.table[-1])
+        engine._session.sql(f"DROP TABLE IF EXISTS {name}")
+        types = ", ".join(
+            f"{quoted(each.name)} {TYPES[each.kind][0]}" for each in table.schema.columns
+        )
+        path = file(table, tables[table.location.table])
+        engine._session.sql(f"CREATE TABLE {name} ({types}) USING parquet LOCATION '{path}'")
+    return engine
+
+
 def show(session: SparkSession, catalog: Catalog, tables: Tables) -> None:
     """Lay the tables before a session, in files that its workers read."""
     for table in catalog.tables:
