@@ -40,7 +40,7 @@ def spark_over(catalog: Catalog, tables: Tables) -> Engine:
 
 
 def spark_tables_over(catalog: Catalog, tables: Tables) -> Engine:
-    """Spark over tables of its catalogue, which it lists; a temporary view is faster to make."""
+    """Spark over tables that it lists; temporary views are faster to make."""
     engine = _spark()
     for table in catalog.tables:
         name = quoted(*table.location.table)
