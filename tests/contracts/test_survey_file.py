@@ -109,7 +109,7 @@ def test_promises_are_sentences_with_the_true_odds(tmp_path: Path) -> None:
         ),
         ("range = [10, 50]", "range = [50, 10]", "survey.toml:19: A range must go"),
         ('epsilon = "0.5"', "epsilon = 9", "survey.toml:14: The epsilon of a report"),
-        ("remember = true", "remembers = true", "survey.toml:12: 'remembers' is not known"),
+        ("remember = true", "remembers = true", "survey.toml:12: 'remembers' is not a known name"),
         ('wave = "Autumn"', "", "'wave' is missing"),
         ("epsilon = 5", "epsilon = 2", r"One wave has a loss of ε = 2\.5, which is more"),
         ('wave = "Autumn"', f'wave = "{"x" * 99}"', "60 characters"),
@@ -307,7 +307,7 @@ def test_a_survey_beside_a_project_is_charged_to_its_ledger(tmp_path: Path) -> N
     assert (tmp_path / ".tacit" / "ledger.db").exists()
     (tmp_path / "tacit.toml").write_text("nonsense = 1")
     with (
-        pytest.raises(InvalidValue, match=r"tacit\.toml:1: 'nonsense' is not known"),
+        pytest.raises(InvalidValue, match=r"tacit\.toml:1: 'nonsense' is not a known name"),
         _home(tmp_path / "survey.toml"),
     ):
         pass
