@@ -109,7 +109,11 @@ def test_promises_are_sentences_with_the_true_odds(tmp_path: Path) -> None:
         ),
         ("range = [10, 50]", "range = [50, 10]", "survey.toml:19: A range must go"),
         ('epsilon = "0.5"', "epsilon = 9", "survey.toml:14: The epsilon of a report"),
-        ("remember = true", "remembers = true", "survey.toml:12: 'remembers' is not a known name"),
+        (
+            "remember = true",
+            "remembers = true",
+            "survey.toml:12: 'remembers' is not a known name",
+        ),
         ('wave = "Autumn"', "", "'wave' is missing"),
         ("epsilon = 5", "epsilon = 2", r"One wave has a loss of ε = 2\.5, which is more"),
         ('wave = "Autumn"', f'wave = "{"x" * 99}"', "60 characters"),

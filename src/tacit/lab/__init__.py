@@ -30,28 +30,6 @@ _HOMES = {
     "train": "tacit.lab.deep",
 }
 
-__all__ = [
-    "BatchLoss",
-    "ChoosePoint",
-    "Combined",
-    "ConstantMechanism",
-    "Histogram",
-    "IntervalExponential",
-    "LinearQueries",
-    "LossGrid",
-    "Memory",
-    "Multiset",
-    "Peel",
-    "PrivacyFilter",
-    "ProposeTestRelease",
-    "SampledDescent",
-    "SampledGaussian",
-    "TestThenRelease",
-    "TopK",
-    "Trained",
-    "TruncatedLaplace",
-    "Universe",
-    "train",
-]
+__all__ = list(_HOMES)
 
 __getattr__, __dir__ = lazy_face(__name__, _HOMES)

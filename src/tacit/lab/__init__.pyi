@@ -19,27 +19,3 @@ from tacit.lab.selection import ConstantMechanism as ConstantMechanism
 from tacit.lab.selection import IntervalExponential as IntervalExponential
 from tacit.lab.selection import Peel as Peel
 from tacit.lab.selection import TopK as TopK
-
-__all__ = [
-    "BatchLoss",
-    "ChoosePoint",
-    "Combined",
-    "ConstantMechanism",
-    "Histogram",
-    "IntervalExponential",
-    "LinearQueries",
-    "LossGrid",
-    "Memory",
-    "Multiset",
-    "Peel",
-    "PrivacyFilter",
-    "ProposeTestRelease",
-    "SampledDescent",
-    "SampledGaussian",
-    "TestThenRelease",
-    "TopK",
-    "Trained",
-    "TruncatedLaplace",
-    "Universe",
-    "train",
-]

@@ -27,25 +27,6 @@ _HOMES = {
     "event_of": "tacit.ml.sufficient_statistics",
 }
 
-__all__ = [
-    "PCA",
-    "Arrays",
-    "ClassifierChoice",
-    "CrossValidation",
-    "GaussianNB",
-    "HuberRegression",
-    "KMeans",
-    "LinearRegression",
-    "LinearSVC",
-    "LogisticRegression",
-    "ModelSearch",
-    "NoisySums",
-    "OutputPerturbation",
-    "Pipeline",
-    "PrivateEstimator",
-    "QuantileRegression",
-    "StandardScaler",
-    "event_of",
-]
+__all__ = list(_HOMES)
 
 __getattr__, __dir__ = lazy_face(__name__, _HOMES)

@@ -16,24 +16,3 @@ from tacit.ml.pipeline import StandardScaler as StandardScaler
 from tacit.ml.quantile_regression import QuantileRegression as QuantileRegression
 from tacit.ml.sufficient_statistics import NoisySums as NoisySums
 from tacit.ml.sufficient_statistics import event_of as event_of
-
-__all__ = [
-    "PCA",
-    "Arrays",
-    "ClassifierChoice",
-    "CrossValidation",
-    "GaussianNB",
-    "HuberRegression",
-    "KMeans",
-    "LinearRegression",
-    "LinearSVC",
-    "LogisticRegression",
-    "ModelSearch",
-    "NoisySums",
-    "OutputPerturbation",
-    "Pipeline",
-    "PrivateEstimator",
-    "QuantileRegression",
-    "StandardScaler",
-    "event_of",
-]

@@ -40,38 +40,6 @@ _HOMES = {
     "gross_error_sensitivity": "tacit.robust.influence",
 }
 
-__all__ = [
-    "AddLomax",
-    "AddSmoothLaplace",
-    "AddStudent",
-    "BoundedMean",
-    "ChooseRank",
-    "ClippedMean",
-    "CoinPress",
-    "DescentLocation",
-    "Diagnostic",
-    "FlipAll",
-    "GrossErrorNoise",
-    "Huber",
-    "Lomax",
-    "MeanAndVariance",
-    "MiddleSum",
-    "NoisySum",
-    "PermuteAndFlip",
-    "ProbableSmoothBound",
-    "Psi",
-    "PublicCells",
-    "Quantiles",
-    "RankQuantile",
-    "RobustEstimate",
-    "RobustLocation",
-    "RoundedLomax",
-    "SmoothLaplace",
-    "Student",
-    "SubsampleAggregate",
-    "TrimmedMean",
-    "Tukey",
-    "gross_error_sensitivity",
-]
+__all__ = list(_HOMES)
 
 __getattr__, __dir__ = lazy_face(__name__, _HOMES)

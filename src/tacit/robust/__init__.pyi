@@ -29,37 +29,3 @@ from tacit.robust.smooth_noise import SmoothLaplace as SmoothLaplace
 from tacit.robust.smooth_noise import Student as Student
 from tacit.robust.trimmed_mean import MiddleSum as MiddleSum
 from tacit.robust.trimmed_mean import TrimmedMean as TrimmedMean
-
-__all__ = [
-    "AddLomax",
-    "AddSmoothLaplace",
-    "AddStudent",
-    "BoundedMean",
-    "ChooseRank",
-    "ClippedMean",
-    "CoinPress",
-    "DescentLocation",
-    "Diagnostic",
-    "FlipAll",
-    "GrossErrorNoise",
-    "Huber",
-    "Lomax",
-    "MeanAndVariance",
-    "MiddleSum",
-    "NoisySum",
-    "PermuteAndFlip",
-    "ProbableSmoothBound",
-    "Psi",
-    "PublicCells",
-    "Quantiles",
-    "RankQuantile",
-    "RobustEstimate",
-    "RobustLocation",
-    "RoundedLomax",
-    "SmoothLaplace",
-    "Student",
-    "SubsampleAggregate",
-    "TrimmedMean",
-    "Tukey",
-    "gross_error_sensitivity",
-]
