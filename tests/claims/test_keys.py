@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 from clinic import TYPES, catalog
 from conftest import Bar
+from key_laws import DELTA, LAWS, Keys
+from key_laws import counted_once as once
+from key_laws import keys as law
 from scipy.stats import binomtest
 
 from tacit.core.catalog import Limits
 from tacit.core.loss import Loss
 from tacit.core.secret import Secret
-from tacit.core.sensitivity import Norm, Rule, Sensitivity
+from tacit.core.sensitivity import Sensitivity
 from tacit.engines.duckdb import DuckDB
 from tacit.mechanisms.gateway import Draw, LiveGateway
 from tacit.mechanisms.optimal_keys import OptimalKeys, TruncatedGeometricKeys
@@ -39,28 +42,9 @@ from tacit.query.selected_count import kept_with
 
 pytestmark = pytest.mark.claim
 
-Keys = OptimalKeys | TruncatedGeometricKeys | LaplaceKeys | GaussianKeys
-
-DELTA = Fraction(1, 50)
 UNITS = 10**6
 ODD = 1e-6
 MOST_KEYS = 10
-LAWS = ("optimal", "truncated", "laplace", "gaussian")
-
-
-def law(name: str, max_keys: int, delta: Fraction = DELTA) -> Keys:
-    match name:
-        case "optimal":
-            return OptimalKeys(Fraction(1), delta, max_keys)
-        case "truncated":
-            return TruncatedGeometricKeys(Fraction(1), delta, max_keys)
-        case "laplace":
-            return LaplaceKeys(Fraction(1), delta, max_keys)
-    return GaussianKeys(Fraction(16 * max_keys), delta, max_keys)
-
-
-def once(max_keys: int) -> Sensitivity:
-    return Sensitivity(Fraction(max_keys), Norm.L2, Rule("a unit counts once in each key"))
 
 
 def showing(mechanism: Keys, units: int = UNITS) -> int:

@@ -4,6 +4,7 @@ from math import exp, log
 
 import numpy as np
 import pytest
+from key_laws import DELTA, LAWS, Keys, counted_once, keys, noise
 
 from tacit.audit.replay import BrokenPromise, RecordingGateway, ReplayingGateway
 from tacit.core.secret import Secret
@@ -11,43 +12,9 @@ from tacit.core.sensitivity import Norm, Rule, Sensitivity
 from tacit.errors import InvalidValue
 from tacit.mechanisms.additive_noise import AddNoise
 from tacit.mechanisms.gateway import LiveGateway
-from tacit.mechanisms.optimal_keys import OptimalKeys, TruncatedGeometricKeys
-from tacit.mechanisms.threshold_keys import GaussianKeys, KeepAbove, LaplaceKeys
+from tacit.mechanisms.threshold_keys import KeepAbove, LaplaceKeys
 from tacit.noise.laplace import DiscreteLaplace
 from tacit.numeric.entropy import Entropy, SystemEntropy
-
-Keys = OptimalKeys | TruncatedGeometricKeys | LaplaceKeys | GaussianKeys
-LAWS = ["optimal", "truncated", "laplace", "gaussian"]
-DELTA = Fraction(1, 50)
-
-
-def keys(law: str, max_keys: int, delta: Fraction = DELTA) -> Keys:
-    match law:
-        case "optimal":
-            return OptimalKeys(Fraction(1), delta, max_keys)
-        case "truncated":
-            return TruncatedGeometricKeys(Fraction(1), delta, max_keys)
-        case "laplace":
-            return LaplaceKeys(Fraction(1), delta, max_keys)
-    return GaussianKeys(Fraction(16 * max_keys), delta, max_keys)
-
-
-def counted_once(max_keys: int) -> Sensitivity:
-    return Sensitivity(Fraction(max_keys), Norm.L2, Rule("a unit counts once in each key"))
-
-
-def noise(law: str, max_keys: int) -> dict[int, float]:
-    """The law of the noise, apart from the code that draws it."""
-    reach = 400
-    if law == "truncated":
-        ratio, share = exp(-1 / max_keys), float(DELTA) / max_keys
-        sums = np.cumsum([ratio**k for k in range(400)])
-        reach = next(k for k in range(400) if ratio**k / (2 * sums[k] - 1) <= share)
-    weight = {
-        y: exp(-(y**2) / (32 * max_keys)) if law == "gaussian" else exp(-abs(y) / max_keys)
-        for y in range(-reach, reach + 1)
-    }
-    return {y: weight[y] / sum(weight.values()) for y in weight}
 
 
 @dataclass(frozen=True)
