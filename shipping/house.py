@@ -22,7 +22,7 @@ in CI, the number of files is free. The figures:
 * hidden imports: import statements inside functions, classes or conditions, and calls of
   ``import_module`` or ``__import__`` outside `tacit.extras`.
 * annotated functions: functions with a type for each parameter and for the result.
-* forbidden forms: hits of `plain_english` in the tree, in ``docs`` and in the root's pages.
+* forbidden forms: hits of `plain_english` in the tree, ``docs``, ``examples`` and root pages.
 """
 
 import ast

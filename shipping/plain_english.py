@@ -3,7 +3,7 @@
     uv run python shipping/plain_english.py src/tacit/plan docs/index.md
 
 lists one hit a line: the file, the line, the rule and the text. Without arguments it reads all
-of ``src``, ``docs`` and the pages at the root. The rules, and why each of them is exact:
+of ``src``, ``docs``, ``examples`` and the pages at the root. The rules, and why each is exact:
 
 * ``function-verb``: the docstring of a function begins with an imperative. The first word must
   be in the list of `imperative_verbs`; properties are exempt: they are read like attributes.
@@ -33,7 +33,15 @@ from prose import CODE, DOCSTRINGS, Function, Passage, files_under, is_property,
 
 ROOT = Path(__file__).parents[1]
 GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
-EVERYTHING = ("src", "docs", "README.md", "CONTRIBUTING.md", "SECURITY.md")
+EVERYTHING = (
+    "src",
+    "docs",
+    "examples",
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What is known of `ToyRounded` apart from its code: its exact law at one setting."""
+"""The exact law of `ToyRounded` at one setting, computed without its code."""
 
 from fractions import Fraction
 from math import exp
