@@ -216,7 +216,7 @@ def maker_of(value: object) -> str | None:
 
 
 def _normal(name: str) -> str:
-    """Return a distribution's name as package indexes compare it."""
+    """Return the name of a Python package in lower case, with - for runs of -, _ and dots."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 

@@ -88,7 +88,7 @@ def test_a_state_that_was_changed_from_outside_does_not_open(
     blob = bytearray(sealed(one_file, "visits"))
     blob[at] ^= 1
     forge(one_file, "visits", sealed=bytes(blob))
-    with pytest.raises(LedgerBroken, match="changed or moved, or the key is"):
+    with pytest.raises(LedgerBroken, match="changed or moved, or the sealing key is"):
         kept.find("visits")
 
 

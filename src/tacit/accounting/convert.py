@@ -158,7 +158,8 @@ def convert(loss: Loss, measure: Measure, delta: Fraction = Fraction(0)) -> Loss
         case (Measure.ZCDP, Measure.APPROXIMATE):
             return Loss(measure, epsilon_of_rho(loss.amount, delta), loss.delta + delta)
     raise InvalidValue(
-        f"A loss in {loss.measure.value} cannot be converted to {measure.value}."
+        f"A loss in {loss.measure.value} cannot be converted to {measure.value}: a guarantee "
+        "with a delta implies no pure epsilon. Use a budget in rho, or in epsilon with delta."
     )
 
 

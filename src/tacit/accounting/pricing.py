@@ -77,7 +77,10 @@ def cost_of(leaf: core.Event) -> Cost:
     Gaussians; Cesar, Rogers 2021, for rho = epsilon**2 / 8 of a bounded range; with delta, the
     leaf is a mixture of a pure one and an arbitrary one (Kairouz, Oh, Viswanath 2015).
     """
-    raise InvalidValue(f"There is no rule for the privacy loss of {type(leaf).__name__}.")
+    raise InvalidValue(
+        f"There is no rule for the privacy loss of {type(leaf).__name__}. Use a mechanism "
+        "whose event is listed in tacit.core.event."
+    )
 
 
 def _pure(epsilon: Fraction, delta: Fraction = Fraction(0)) -> Cost:
@@ -305,7 +308,8 @@ def _curve_loss(leaf: core.Event, measure: core.Measure, delta: Fraction) -> cor
     """Return the loss of a leaf that has only a privacy curve: its epsilon at ``delta``."""
     if measure is not core.Measure.APPROXIMATE or not delta:
         raise InvalidValue(
-            f"{type(leaf).__name__} can be charged only in epsilon with a delta above 0."
+            f"{type(leaf).__name__} can be charged only in epsilon with a delta above 0. Use a "
+            "budget in epsilon with delta, or another mechanism."
         )
     return core.Loss(
         measure, least_that(lambda x: delta_at(leaf, x) <= delta, EPSILON_UNIT), delta

@@ -163,7 +163,7 @@ tells nearly everything
 
     @property
     def verdict(self) -> AttackVerdict:
-        """The verdict. A guarantee is broken if even the lower end of the interval is above."""
+        """The verdict. A guarantee is broken if the whole interval is above its limit."""
         if self.fact:
             return AttackVerdict.FACT
         if self.allowed is not None and self.success.low > self.allowed:

@@ -107,10 +107,14 @@ class ReplayingGateway:
         """Return the recorded release, if the opened values are within the sensitivity."""
         call, opened = self._next(sensitivity, draw), unseal(secret)
         if call.groups is not None:
-            raise BrokenPromise(f"Batch {self.replayed} is not a selection on the neighbour.")
+            raise BrokenPromise(
+                f"Batch {self.replayed} is a selection of groups in the recorded run, but not "
+                "a selection on the neighbour: the data decides which mechanism runs."
+            )
         if opened.shape != call.opened.shape:
             raise BrokenPromise(
-                f"Batch {self.replayed} has a different length on the neighbour."
+                f"Batch {self.replayed} has another number of values on the neighbour than in "
+                "the recorded run: the data decides how many numbers are released."
             )
         self._check_distance(call.opened, opened, sensitivity)
         if isinstance(draw, ChooseCells):
@@ -131,12 +135,18 @@ class ReplayingGateway:
         """
         call, named = self._next(sensitivity, draw), unseal(groups)
         if call.groups is None:
-            raise BrokenPromise(f"Batch {self.replayed} is a selection only on the neighbour.")
+            raise BrokenPromise(
+                f"Batch {self.replayed} is a selection only on the neighbour, but not in the "
+                "recorded run: the data decides which mechanism runs."
+            )
         left, right = align(call.groups, call.opened, named, unseal(secret))
         self._check_distance(left, right, sensitivity)
         # the L2 sensitivity alone would allow a unit to count several times in one group
         if square_distance(left, right, Norm.LINF) > 1:
-            raise BrokenPromise(f"Batch {self.replayed} counts a unit twice in one group.")
+            raise BrokenPromise(
+                f"Batch {self.replayed} counts a unit twice in one group, but a key selection "
+                "is priced for units that count once."
+            )
         self.replayed += 1
         found = select_groups(call.groups, call.released.copy())
         places = {group: place for place, group in enumerate(named)}
@@ -147,20 +157,22 @@ class ReplayingGateway:
         """Raise where the neighbour opened fewer batches than were recorded."""
         if self.replayed != len(self.calls):
             raise BrokenPromise(
-                f"The neighbour opens {self.replayed} batches, but {len(self.calls)} were "
-                "recorded."
+                f"The run on the neighbour opens {self.replayed} batches, but the recorded run "
+                f"opened {len(self.calls)}: the data decides how much is released."
             )
 
     def _next(self, sensitivity: Sensitivity, draw: Draw) -> Call:
         """Return the next recorded call, and raise if its draw or sensitivity differs."""
         if self.replayed == len(self.calls):
             raise BrokenPromise(
-                f"The neighbour opens more batches than the {self.replayed} recorded."
+                f"The run on the neighbour opens more batches than the {self.replayed} of the "
+                "recorded run: the data decides how much is released."
             )
         call = self.calls[self.replayed]
         if (sensitivity, draw) != (call.sensitivity, call.draw):
             raise BrokenPromise(
-                f"Batch {self.replayed} has a different draw or sensitivity on the neighbour."
+                f"Batch {self.replayed} has a different draw or sensitivity on the neighbour. "
+                "Both must follow from public facts."
             )
         return call
 
@@ -171,7 +183,8 @@ class ReplayingGateway:
         if moved > sensitivity.square:
             raise BrokenPromise(
                 f"Batch {self.replayed} changes by the square root of {moved}, "
-                f"but the square root of {sensitivity.square} was declared."
+                f"but the square root of {sensitivity.square} was declared. The declared "
+                "sensitivity must bound the change between neighbours."
             )
         if moved:
             self.reached = max(self.reached, moved / sensitivity.square)
@@ -189,7 +202,8 @@ class ReplayingGateway:
         ):
             if square_distance(one, other, Norm.L1) > most**2:
                 raise BrokenPromise(
-                    f"Batch {self.replayed} changes by more than {most} in a group."
+                    f"Batch {self.replayed} changes by more than {most} in a group, which is "
+                    "the sensitivity of one group."
                 )
 
 
@@ -207,7 +221,7 @@ def align(
         for groups, values in ((left_groups, left), (right_groups, right))
     )
     if len(one) != len(left_groups) or len(other) != len(right_groups):
-        raise BrokenPromise("A selection lists a group twice.")
+        raise BrokenPromise("The engine returned a group twice, so units count twice in it.")
     union = sorted(one.keys() | other.keys())
     found = [
         integer_array([values.get(group, 0) for group in union]) for values in (one, other)

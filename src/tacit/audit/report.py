@@ -146,7 +146,9 @@ class SignedReport:
             unchanged = _text(report, parts[1].hex(), parts[0].hex()) == text
             signed = unchanged and is_signed(_message(report), *parts)
         except (KeyError, TypeError, ValueError, RecursionError) as error:
-            raise InvalidValue("This is not a signed report of `tacit audit`.") from error
+            raise InvalidValue(
+                "This is not a signed report of `tacit audit`. Name the file that it wrote."
+            ) from error
         if not signed:
             raise InvalidValue(
                 "The signature does not match this report: the report was changed, or it was "

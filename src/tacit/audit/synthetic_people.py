@@ -296,7 +296,7 @@ def in_turn(first: int) -> Style:
 
 
 def _style(choices: Choices) -> Style:
-    """Return one of the styles below."""
+    """Return a randomly chosen function that fills the cells of a person's rows."""
     return choices.one((_any, _any, _pushing, _pushing, _extreme, _own, _nothing, _alike))
 
 

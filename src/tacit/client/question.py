@@ -52,7 +52,10 @@ def send_charged(
         standing = core.decode_standing(reply["standing"])
         return core.Answer.of(release, standing, bytes.fromhex(reply["release_key"]))
     except (KeyError, TypeError, ValueError) as error:
-        raise InvalidValue("The server's reply is not an answer.") from error
+        raise InvalidValue(
+            "The server's reply is not an answer. Check that the url is that of a Tacit server "
+            "of the same version as this client."
+        ) from error
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -92,7 +95,10 @@ class RemotePreview:
                 core.decode_standing(reply["standing"]),
             )
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise InvalidValue("The server's reply is not a preview.") from error
+            raise InvalidValue(
+                "The server's reply is not a preview. Check that the url is that of a Tacit "
+                "server of the same version as this client."
+            ) from error
 
     def __repr__(self) -> str:
         return "\n".join((text(self.columns), "", *self.notes))

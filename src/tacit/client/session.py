@@ -39,7 +39,10 @@ def fit(
     try:
         return learn_from(model, release, asked.features)
     except (LookupError, TypeError, ValueError) as error:
-        raise InvalidValue("The server's reply is not a model.") from error
+        raise InvalidValue(
+            "The server's reply is not a model. Check that the url is that of a Tacit server "
+            "of the same version as this client."
+        ) from error
 
 
 def preview(wire: Line, asked: Fit) -> FitPreview:
@@ -48,7 +51,10 @@ def preview(wire: Line, asked: Fit) -> FitPreview:
     try:
         return FitPreview(decode_standing(reply["standing"]), tuple(reply["assumptions"]))
     except (KeyError, TypeError, ValueError) as error:
-        raise InvalidValue("The server's reply is not a preview.") from error
+        raise InvalidValue(
+            "The server's reply is not a preview. Check that the url is that of a Tacit server "
+            "of the same version as this client."
+        ) from error
 
 
 def asked_for(model: Any, dataset: str, features: Sequence[str], target: str | None) -> Fit:

@@ -59,7 +59,10 @@ def decode_catalog(told: dict[str, Any]) -> catalogs.Catalog:
     except TacitError:
         raise
     except (KeyError, TypeError, ValueError) as error:
-        raise InvalidValue("These values cannot be decoded as a catalog.") from error
+        raise InvalidValue(
+            "These values cannot be decoded as a catalog. They were changed, or another "
+            "version of Tacit wrote them."
+        ) from error
 
 
 def _dataset(dataset: catalogs.Dataset) -> dict[str, Any]:
@@ -225,9 +228,15 @@ def decode_event(text: str) -> events.Event:
         event = _restore_event(events.Event, json.loads(text))
         canonical = isinstance(event, events.Event) and encode_event(event) == text
     except (KeyError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
-        raise InvalidValue("This text cannot be decoded as an event.") from error
+        raise InvalidValue(
+            "This text cannot be decoded as an event. It was changed, or another version of "
+            "Tacit wrote it."
+        ) from error
     if not isinstance(event, events.Event) or not canonical:
-        raise InvalidValue("This text is not the canonical text of an event.")
+        raise InvalidValue(
+            "This text is not the canonical text of an event. It was changed, or another "
+            "version of Tacit wrote it."
+        )
     return event
 
 
@@ -311,7 +320,10 @@ def decode_release(stored: bytes) -> Release:
         columns = tuple(_read(column) for column in value["columns"])
         return Release(columns, guarantee, bytes.fromhex(value["receipt"]))
     except (KeyError, TypeError, ValueError, ArithmeticError) as error:
-        raise InvalidValue("These bytes cannot be decoded as a release.") from error
+        raise InvalidValue(
+            "These bytes cannot be decoded as a release. They were changed, or another version "
+            "of Tacit wrote them."
+        ) from error
 
 
 def _release_column(column: ReleasedColumn) -> dict[str, Any]:
@@ -375,7 +387,10 @@ def decode_loss(told: dict[str, str]) -> Loss:
         measure = Measure(told["measure"])
         return Loss(measure, exact(told["amount"]), exact(told["delta"]))
     except (KeyError, TypeError, ValueError) as error:
-        raise InvalidValue("These values cannot be decoded as a loss.") from error
+        raise InvalidValue(
+            "These values cannot be decoded as a loss. They were changed, or another version "
+            "of Tacit wrote them."
+        ) from error
 
 
 def encode_standing(standing: BudgetSummary) -> dict[str, Any]:
@@ -393,4 +408,7 @@ def decode_standing(told: dict[str, Any]) -> BudgetSummary:
         losses = {name: decode_loss(told[name]) for name in LOSSES}
         return BudgetSummary(told["population"], **losses, more=int(told["more"]))
     except (KeyError, TypeError, ValueError) as error:
-        raise InvalidValue("These values cannot be decoded as a budget summary.") from error
+        raise InvalidValue(
+            "These values cannot be decoded as a budget summary. They were changed, or another "
+            "version of Tacit wrote them."
+        ) from error

@@ -243,4 +243,6 @@ class Schema:
         for column in self.columns:
             if column.name == name:
                 return column
-        raise UnknownName(f"There is no column {name!r}; there are {', '.join(self.names)}.")
+        raise UnknownName(
+            f"There is no column {name!r}; the columns are: {', '.join(self.names)}."
+        )

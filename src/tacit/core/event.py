@@ -33,7 +33,7 @@ class Event:
 
     @property
     def numerics(self) -> Numerics:
-        """Exact, unless a part of the event is idealised."""
+        """Whether the noise is exact or idealised; exact by default."""
         return self.law
 
 
@@ -50,7 +50,7 @@ class Composed(Event):
 
     @property
     def numerics(self) -> Numerics:
-        """Exact if all events are exact."""
+        """`Numerics.EXACT` if the noise of all composed events is exact, else idealised."""
         idealised = any(event.numerics is Numerics.IDEALISED for event in self.events)
         return Numerics.IDEALISED if idealised else Numerics.EXACT
 
@@ -70,7 +70,7 @@ class Repeated(Event):
 
     @property
     def numerics(self) -> Numerics:
-        """The numerics of the inner event."""
+        """Whether the noise of the inner event is exact or idealised."""
         return self.event.numerics
 
 
@@ -89,7 +89,7 @@ class Sampled(Event):
 
     @property
     def numerics(self) -> Numerics:
-        """The numerics of the inner event."""
+        """Whether the noise of the inner event is exact or idealised."""
         return self.event.numerics
 
 
@@ -97,14 +97,14 @@ def at_least_zero(**values: Fraction) -> None:
     """Raise for a field below 0; the error names the field."""
     for name, value in values.items():
         if value < 0:
-            raise InvalidValue(f"{name} is at least 0, and {value} was given.")
+            raise InvalidValue(f"{name} must be at least 0, but {value} was given.")
 
 
 def above_zero(**values: Fraction) -> None:
     """Raise for a field of 0 or below; the error names the field."""
     for name, value in values.items():
         if value <= 0:
-            raise InvalidValue(f"{name} is above 0, and {value} was given.")
+            raise InvalidValue(f"{name} must be above 0, but {value} was given.")
 
 
 # ------------------------------------------------------------------ additive noise

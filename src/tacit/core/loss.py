@@ -51,10 +51,14 @@ class Loss:
     def __post_init__(self) -> None:
         if self.amount.numerator < 0 or self.delta.numerator < 0:  # a fraction compares slowly
             raise InvalidValue(
-                f"A loss is at least 0, and {plain(self.amount)}, {plain(self.delta)} is not."
+                f"The amount and the delta of a loss must be at least 0, but "
+                f"{plain(self.amount)} and {plain(self.delta)} were given."
             )
         if self.measure is Measure.PURE and self.delta:
-            raise InvalidValue(f"A pure loss has no delta, and {plain(self.delta)} was given.")
+            raise InvalidValue(
+                f"A pure loss has no delta, but {plain(self.delta)} was given. Use "
+                "Loss.approximate for a loss with a delta."
+            )
 
     @classmethod
     def pure(cls, epsilon: Number) -> Self:

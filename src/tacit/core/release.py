@@ -115,7 +115,7 @@ class Release:
             if column.name == name:
                 return column
         known = ", ".join(column.name for column in self.columns)
-        raise UnknownName(f"There is no column {name!r}; there are {known}.")
+        raise UnknownName(f"There is no column {name!r}; the columns are: {known}.")
 
     def map(
         self, name: str, change: Callable[[Fraction | Key | None], Fraction | Key | None]

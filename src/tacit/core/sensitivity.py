@@ -69,7 +69,7 @@ class Sensitivity:
     def __post_init__(self) -> None:
         if self.square < 0:
             raise InvalidValue(
-                f"A sensitivity is at least 0, and its square {self.square} is not."
+                f"The square of a sensitivity must be at least 0, but {self.square} was given."
             )
 
     @classmethod

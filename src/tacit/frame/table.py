@@ -51,7 +51,10 @@ class Table(Generic[Asked]):
         """
         ours = self._resolve(col(left))
         if not isinstance(ours, Field):
-            raise InvalidValue("A join must equate two columns.")
+            raise InvalidValue(
+                "A join must equate two columns. Give the name of a column of this table as "
+                "`left`, and of the joined table as `right`."
+            )
         if self.catalog.is_public(dataset):
             public = nodes.JoinPublic(self.relation, dataset, ours.name, right, outer)
             return replace(self, relation=public)

@@ -46,7 +46,7 @@ def hash_in(text: str) -> bytes:
 
 
 def countable(limit: Units, measure: str) -> Units:
-    """Return ``limit``; raise `LedgerBroken` if a budget in ``measure`` cannot have it."""
+    """Return ``limit``; raise `LedgerBroken` if no budget in ``measure`` can have it."""
     require(limit <= NO_LIMIT, "a limit fits into 64 bits")
     require(not limit.delta or measure != Measure.PURE.value, "a pure loss has no delta")
     return limit

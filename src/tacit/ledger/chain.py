@@ -38,7 +38,10 @@ STEP = (
     .values(head_seq=budgets.c.head_seq + 1)
     .returning(budgets.c.head_seq, budgets.c.head_hash)
 )
-"""Take the next number in the chain. Other writers wait until this unit of work ends."""
+"""The statement that takes the next number in a chain.
+
+Other writers wait until this unit of work ends.
+"""
 
 MARKS = budgets.c.missed + budgets.c.failed + budgets.c.retried // RETRIES
 """Number of incidents that an owner must review: late answers, failures, every third retry."""
@@ -207,7 +210,9 @@ class Anchor:
             heads = json.loads(text)["heads"]
             return cls(tuple(Head(name, int(seq), bytes.fromhex(h)) for name, seq, h in heads))
         except (KeyError, TypeError, ValueError) as error:
-            raise InvalidValue("This text is not an anchor.") from error
+            raise InvalidValue(
+                "This text is not an anchor. Use a line that `tacit ledger anchor` wrote."
+            ) from error
 
     def head(self, population: str) -> Head | None:
         """Return the head of one population's chain, or None if it was not anchored."""
@@ -239,7 +244,8 @@ def check_anchor(store: Store, anchor: Anchor) -> None:
             if row[0] != head.hash:
                 raise LedgerBroken(
                     f"Entry {head.seq} of {head.population!r} differs from the entry that was "
-                    "anchored. This chain was rewritten, or it belongs to another ledger."
+                    "anchored. This chain was rewritten, or it belongs to another ledger. "
+                    "Restore the ledger that was anchored."
                 )
 
 

@@ -61,9 +61,9 @@ class Declarations(Protocol):
         ...
 
     def renew(self, population: str, store: Store) -> bool:
-        """Use the number of the ledger's newer declaration if that one says the same.
+        """Continue under the ledger's newer declaration, if it does not change any price.
 
-        Return whether it does.
+        Return whether the session continues under it.
         """
         ...
 
@@ -92,7 +92,7 @@ class NoDeclarations:
         return 0
 
     def renew(self, population: str, store: Store) -> bool:  # noqa: ARG002 - the same for all
-        """Return False: there is nothing to compare a newer declaration with."""
+        """Return False: without declarations, a newer one cannot be compared with any."""
         return False
 
 
@@ -141,7 +141,7 @@ class CatalogDeclarations:
         return self._held[population][0] if population in self._held else 0
 
     def renew(self, population: str, store: Store) -> bool:
-        """Use the current declaration's number if it says the same about this catalogue."""
+        """Continue under the current declaration if it agrees with this catalogue."""
         if population in self._refused:
             return False
         held = self._held.get(population, (0, Declaration()))[1]

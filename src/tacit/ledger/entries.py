@@ -367,9 +367,15 @@ def decode_act(text: str) -> Act | Decision:
         act = _restore(json.loads(text))
         canonical = encode_act(act) == text
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise LedgerBroken("This is not the text of an entry.") from error
+        raise LedgerBroken(
+            "A ledger entry cannot be decoded: it was changed, or a newer version of Tacit "
+            "wrote it. Use that version, or restore the ledger from a backup."
+        ) from error
     if not canonical:
-        raise LedgerBroken("This is not the canonical text of an entry.")
+        raise LedgerBroken(
+            "A ledger entry is not in its canonical form, so it was changed. Restore the "
+            "ledger from a backup."
+        )
     return act
 
 
@@ -405,7 +411,7 @@ def _field_types(act: type[Act | Decision]) -> dict[str, object]:
 
 
 def _form(kind: str, declared: dict[str, object]) -> Form:
-    """Build the template of a kind from its fields and their types."""
+    """Build the text template of a kind of act from its fields and their types."""
     names = sorted(declared)
     places = dict.fromkeys(names, "%s") | {"kind": quoted(kind)}
     text = ",".join(f"{quoted(name)}:{places[name]}" for name in sorted(places))
@@ -428,7 +434,7 @@ _FIELDS: dict[type, dict[str, object]] = {act: _field_types(act) for act in ACTS
 """The fields of each kind of act, and their types."""
 
 _FORMS = {act: _form(name, _FIELDS[act]) for name, act in ACTS.items()}
-"""The template of each kind, with all of its fields."""
+"""The text template of each kind of act, with all of its fields."""
 
 _OPTIONAL: dict[type, tuple[tuple[str, object], ...]] = {
     act: found
@@ -443,7 +449,7 @@ _NAMES = {act: name for name, act in ACTS.items()}
 
 @cache
 def _form_without(kind: str, absent: frozenset[str]) -> Form:
-    """Return the template of a kind without the fields in ``absent``."""
+    """Return the text template of a kind of act, without the fields in ``absent``."""
     act = ACTS[kind]
     present = {name: hint for name, hint in _FIELDS[act].items() if name not in absent}
     return _form(kind, present)

@@ -174,7 +174,10 @@ class Governing:
         owners = self._owners(population)
         row = work.one(_PROPOSAL, {"at": population, "place": proposal})
         if row is None:
-            raise UnknownName(f"There is no open proposal {proposal}.")
+            raise UnknownName(
+                f"No proposal of {population!r} with the number {proposal} waits for approval. "
+                "The number is that of the ledger entry with the proposal."
+            )
         proposed = acts.decode_act(row[0])
         if not isinstance(proposed, acts.Proposed) or proposed.by not in owners - {signed.by}:
             raise NotPermitted(
@@ -188,7 +191,10 @@ class Governing:
     def set_quota(self, population: str, holder: str, cap: Loss) -> acts.Entry:
         """Set the quota of an analyst, or of a group whose name begins with @."""
         if cap.measure is not find_budget(self._work, population).measure:
-            raise InvalidValue("A quota must be in the same measure as its budget.")
+            raise InvalidValue(
+                f"A quota on {population!r} must be in the measure of its budget, and not in "
+                f"{cap.measure.value}. State the quota in that measure."
+            )
         units, signed = Units.limit(cap), self._signed
         act = acts.QuotaSet(holder, units.amount, units.delta, signed.by, signed.at)
         entry = self._append(population, act)
@@ -215,7 +221,9 @@ class Governing:
         act = acts.Joined(principal, group, self._signed.by, self._signed.at)
         entry = self._append(population, act)
         if group in holders_of(self._work, population, principal):
-            raise InvalidValue(f"{principal} is already in {group}.")
+            raise InvalidValue(
+                f"{principal} is already in the group {group}, so nothing was changed."
+            )
         values = {"population": population, "principal": principal, "holder": group}
         self._work.run(_JOIN, values)
         return entry
@@ -227,7 +235,10 @@ class Governing:
         """
         entry = self._append(population, acts.Frozen(self._signed.by, self._signed.at))
         if find_budget(self._work, population).frozen:
-            raise InvalidValue(f"All charges about {population!r} are already stopped.")
+            raise InvalidValue(
+                f"All charges about {population!r} are already stopped. To allow them again, "
+                f"run `tacit thaw {population}`."
+            )
         self._work.run(_FREEZE, {"at": population, "stopped": 1})
         return entry
 
@@ -235,7 +246,9 @@ class Governing:
         """Allow charges about a population again."""
         entry = self._append(population, acts.Thawed(self._signed.by, self._signed.at))
         if not find_budget(self._work, population).frozen:
-            raise InvalidValue(f"Charges about {population!r} are not stopped.")
+            raise InvalidValue(
+                f"Charges about {population!r} are not stopped, so nothing was changed."
+            )
         self._work.run(_FREEZE, {"at": population, "stopped": 0})
         return entry
 
@@ -327,7 +340,10 @@ class Governing:
         """Return the owners; raise `NotPermitted` if the signer is not one of them."""
         found = owners_of(self._work, population)
         if self._signed.by not in found:
-            raise NotPermitted(f"{self._signed.by} does not own the budget of {population!r}.")
+            raise NotPermitted(
+                f"{self._signed.by} does not own the budget of {population!r}, so nothing was "
+                "recorded. Ask one of its owners."
+            )
         return found
 
 
@@ -391,7 +407,10 @@ def _check_rise(budget: BudgetRow, rise: Units) -> None:
     """Raise `InvalidValue` if a cap cannot be raised by ``rise``."""
     if not NO_UNITS <= rise <= NO_LIMIT or rise == NO_UNITS:
         raise InvalidValue(
-            "A cap must be raised by more than zero, and by an amount that can be counted."
+            "A cap must be raised by an amount above 0, and by no more than the largest amount "
+            "that a ledger can store."
         )
     if rise.delta and budget.measure is Measure.PURE:
-        raise InvalidValue("A budget in pure epsilon has no delta, so it cannot be raised.")
+        raise InvalidValue(
+            "A budget in pure epsilon has no delta. Raise its epsilon only, with a delta of 0."
+        )

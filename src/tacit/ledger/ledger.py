@@ -130,7 +130,9 @@ class Ledger:
     def _charge_under_declarations(
         self, question: ChargeRequest, charge: Callable[[Numbers], Paid]
     ) -> Paid:
-        """Call ``charge`` with the numbers of the current declarations, if they say the same.
+        """Charge under the current declarations, if they still give the question its price.
+
+        ``charge`` is called with the numbers of the declarations.
 
         A declaration that was recorded again, or that has more tables, gives this question the
         same price, so its number is used and the charge is tried again. A declaration that says
@@ -175,7 +177,7 @@ class Ledger:
         return self.under(self._declarations.refusing(why))
 
     def declarations(self) -> dict[str, Numbered]:
-        """Return the current declaration of each population; the number is 0 if it has none."""
+        """Return each population's current declaration with its number, which is 0 for none."""
         with self._store.reading() as work:
             return declarations_in(work)
 
@@ -298,12 +300,18 @@ class Ledger:
             with self.governing(by=by) as acts:
                 return acts.open_budget(population, budget, owners)
         except errors.Conflict as error:
-            raise errors.InvalidValue(f"{population.name!r} already has a budget.") from error
+            raise errors.InvalidValue(
+                f"{population.name!r} already has a budget, and a budget is opened only once. "
+                "To allow a larger loss, raise its cap."
+            ) from error
 
     def raise_cap(self, population: str, amount: Loss, reason: str, *, by: str) -> Entry:
         """Raise a cap, or propose to raise it if a second owner must approve."""
         if amount.measure is not self.status(population).measure:
-            raise errors.InvalidValue("A cap must be raised in the measure of its budget.")
+            raise errors.InvalidValue(
+                f"The cap of {population!r} must be raised in the measure of its budget, and "
+                f"not in {amount.measure.value}. State the amount in that measure."
+            )
         units = Units.limit(amount)
         return self.propose(population, CapRaised(units.amount, units.delta, reason), by=by)
 

@@ -52,17 +52,29 @@ def apply(work: Work, population: str, decision: Decision) -> None:
                 "most_delta": MOST - delta,
             }
             if not work.run(_RAISE, values):
-                raise InvalidValue("The cap would be too large to count. Raise it by less.")
+                raise InvalidValue(
+                    f"The cap of {population!r} would exceed the largest amount that a ledger "
+                    "can store. Raise it by less."
+                )
             follow_cap(work, population)
         case OwnerAdded(owner):
             if owner in owners_of(work, population):
-                raise InvalidValue(f"{owner} is already an owner.")
+                raise InvalidValue(
+                    f"{owner} is already an owner of the budget of {population!r}, so nothing "
+                    "was changed."
+                )
             work.run(_ADD, {"population": population, "owner": owner})
         case OwnerRemoved(owner):
             if owners_of(work, population) == {owner}:
-                raise InvalidValue("The last owner cannot be removed. Add another owner first.")
+                raise InvalidValue(
+                    f"{owner} is the last owner of the budget of {population!r} and cannot be "
+                    "removed. Add another owner first."
+                )
             if not work.run(_REMOVE, {"at": population, "who": owner}):
-                raise InvalidValue(f"{owner} is not an owner.")
+                raise InvalidValue(
+                    f"{owner} is not an owner of the budget of {population!r}. Name one of its "
+                    "owners, as the project file writes the name."
+                )
 
 
 def owners_of(work: Work, population: str) -> set[str]:
@@ -103,7 +115,7 @@ class Owed(NamedTuple):
         return self.units != NO_UNITS or self.troubles != NO_INCIDENTS
 
     def larger(self, other: "Owed") -> "Owed":
-        """Return the larger of the two values of each part."""
+        """Return the larger of the two losses, and of the two counts of each incident."""
         units = Units(
             max(self.units.amount, other.units.amount), max(self.units.delta, other.units.delta)
         )

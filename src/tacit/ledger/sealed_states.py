@@ -49,7 +49,8 @@ class ChainWitness:
         act = decode_act(row[0])
         if not isinstance(act, StateSealed) or act.state != state:
             raise LedgerBroken(
-                f"An entry of {population!r} is indexed under a state that it is not about."
+                f"The index of sealed states names an entry of {population!r} that is about "
+                "something else, so the store was changed. Restore it from a backup."
             )
         return Witnessed(act.version, bytes.fromhex(act.digest))
 

@@ -105,7 +105,10 @@ def look(store: Store, population: str, signed: Signature) -> tuple[Mark, ...]:
     with store.writing() as work:
         entry = append(work, population, Looked(signed.by, signed.at))
         if signed.by not in owners_of(work, population):
-            raise NotPermitted(f"{signed.by} does not own the budget of {population!r}.")
+            raise NotPermitted(
+                f"{signed.by} does not own the budget of {population!r}, so nothing was "
+                "recorded. Ask one of its owners."
+            )
         if not find_budget(work, population).locked:
             raise InvalidValue(
                 f"There is no late or failed answer about {population!r} to review."

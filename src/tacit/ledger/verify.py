@@ -255,7 +255,9 @@ def verify(
     if head is not None and book.seq < head.seq:
         raise book.entry_error(f"the chain ends here, but entry {head.seq} was anchored")
     if book.opened is None:
-        raise LedgerBroken(f"The chain of {population!r} is empty.")
+        raise LedgerBroken(
+            f"The chain of {population!r} has no entries. Restore the ledger from a backup."
+        )
     return book
 
 
@@ -285,7 +287,8 @@ def verify_export(exported: Exported, anchor: Anchor | None = None) -> list[Book
     for head in anchor.heads if anchor else ():
         if head.population not in exported.chains:
             raise LedgerBroken(
-                f"The chain of {head.population!r} was anchored, but it is missing."
+                f"The chain of {head.population!r} was anchored, but it is missing in this "
+                "export. Export the newest ledger."
             )
     books = {name: verify(name, chain, anchor) for name, chain in exported.chains.items()}
     hashes = {release: hash_ for book in books.values() for release, hash_ in book.kept.items()}
@@ -295,7 +298,10 @@ def verify_export(exported: Exported, anchor: Anchor | None = None) -> list[Book
     for book in books.values():
         _compare_inherited(book, books)
     if hashes != {release: sha256(body).digest() for release, body in exported.answers.items()}:
-        raise LedgerBroken("The exported answers are not those in the chains.")
+        raise LedgerBroken(
+            "The answers in this export differ from those that its chains record, so the "
+            "export was changed or is incomplete. Export the ledger again."
+        )
     return list(books.values())
 
 
@@ -303,14 +309,15 @@ def _compare_inherited(book: Book, books: dict[str, Book]) -> None:
     for source, units in book.inherited.items():
         if source not in books or not units <= books[source].own:
             raise LedgerBroken(
-                f"{book.population!r} inherits a larger loss from {source!r} than was spent "
-                "there."
+                f"The chain of {book.population!r} inherits a larger loss from {source!r} than "
+                f"the chain of {source!r} has spent, so one of them was changed or is an old "
+                "copy."
             )
     for source, troubles in book.inherited_troubles.items():
         if troubles.beyond(books[source].own_troubles) != NO_INCIDENTS:
             raise LedgerBroken(
-                f"{book.population!r} inherits more incidents from {source!r} than are "
-                "recorded there."
+                f"The chain of {book.population!r} inherits more incidents from {source!r} "
+                "than are recorded there."
             )
 
 
@@ -320,11 +327,13 @@ def _compare_shared(book: Book, act: acts.Charged, books: dict[str, Book]) -> No
         twin = books[name].shared.get(act.nonce) if name in books else None
         if twin is None or _joint_part(twin) != _joint_part(act):
             raise LedgerBroken(
-                f"A charge of {book.population!r} is missing in the chain of {name!r}."
+                f"A charge about {book.population!r} and {name!r} is missing in the chain of "
+                f"{name!r}, so that chain was changed or is an old copy."
             )
         if books[name].kept.get(release) != book.kept.get(release):
             raise LedgerBroken(
-                f"The chains of {book.population!r} and {name!r} differ about an answer."
+                f"The chains of {book.population!r} and {name!r} record different answers to "
+                "one question, so one of them was changed or is an old copy."
             )
 
 

@@ -96,7 +96,10 @@ class Piecewise:
         valid_choices(self.steps + 1)
         valid_ratio(self.ratio)
         if self.reach < 0:
-            raise InvalidValue(f"The reach must be at least 0, but {self.reach} was given.")
+            raise InvalidValue(
+                "The reach, the largest distance of a near report from the number, must be at "
+                f"least 0, but {self.reach} was given."
+            )
 
     @classmethod
     def best(cls, steps: int, ratio: Fraction) -> Self:

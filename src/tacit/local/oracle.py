@@ -31,7 +31,10 @@ from tacit.numeric import (
 from tacit.numeric.entropy import Entropy
 
 STEP = Fraction(1, 2**16)
-"""The unit of ratios, so that a browser can draw every coin from one 32-bit word."""
+"""Step of a report's probability ratio (e to the epsilon).
+
+A multiple of it gives coins that a browser can draw from one 32-bit word.
+"""
 
 MOST = 2**12
 """The largest ratio; an answer that is true 4,096 times in 4,097 is hardly protected."""
@@ -63,7 +66,8 @@ def valid_ratio(ratio: Fraction) -> Fraction:
     """
     if not 1 < ratio <= MOST:
         raise InvalidValue(
-            f"The ratio must be above 1 and at most {MOST}, but {plain(ratio)} was given."
+            "The probability ratio of a report (e to the epsilon) must be above 1 and at most "
+            f"{MOST}, but {plain(ratio)} was given."
         )
     return ratio
 

@@ -18,7 +18,7 @@ WIDE = 8
 """The range of the number of clones that is computed, in standard deviations from its mean."""
 
 PARTS = 200
-"""Number of intervals of that range; each counts as its lowest value, which loses most."""
+"""Number of intervals of that range; each counts as its lowest value, with the largest loss."""
 
 SLACK = 1e-9
 """The part of a delta that is reserved for rounding errors of floats, which are smaller."""

@@ -145,5 +145,8 @@ class HuberRegression(RobustRegression):
     def scores(self, training: Training) -> MallowsScores:
         """Return the scores: how a row is read, and how much weight it has."""
         if not self.turn > 0:
-            raise InvalidValue(f"The turn must be above 0, but {self.turn} was given.")
+            raise InvalidValue(
+                "The setting turn, the residual at which Huber's loss becomes linear, must be "
+                f"above 0, but {self.turn} was given."
+            )
         return self._mallows(training, self.turn)

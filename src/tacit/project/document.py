@@ -41,15 +41,15 @@ class TomlEntry:
 
     @property
     def name(self) -> str:
-        """The last part of the value's path."""
+        """The name of this value: the last part of its path, such as ``epsilon``."""
         return self.path[-1]
 
     def fault(self, message: str) -> Fault:
-        """Return the fault that refuses this value."""
+        """Return an exception that reports ``message`` at the line of this value."""
         return Fault(self.path, message)
 
     def fields(self, *known: str) -> dict[str, "TomlEntry"]:
-        """Return the parts of a table; refuse a part that is not in ``known``."""
+        """Return the values of a TOML table by name; refuse a name that is not in ``known``."""
         parts = dict(self.parts())
         for name, part in parts.items():
             if name not in known:
@@ -59,14 +59,14 @@ class TomlEntry:
         return parts
 
     def parts(self) -> Iterator[tuple[str, "TomlEntry"]]:
-        """Yield the parts of a table, each with its name."""
+        """Yield the names and values of a TOML table."""
         if not isinstance(self.value, dict):
             raise self.fault(f"{self._called} must be a table of names and values.")
         for name, value in self.value.items():
             yield name, TomlEntry(value, (*self.path, name))
 
     def part(self, name: str) -> "TomlEntry":
-        """Return a part of a table; refuse a table without it."""
+        """Return the value called ``name`` in a TOML table; refuse a table without it."""
         for found, entry in self.parts():
             if found == name:
                 return entry
@@ -85,7 +85,7 @@ class TomlEntry:
         return self.value
 
     def truth(self) -> bool:
-        """Return the value as true or false."""
+        """Return the value as a Boolean."""
         if not isinstance(self.value, bool):
             raise self.fault(f"{self._called} must be true or false.")
         return self.value

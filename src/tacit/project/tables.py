@@ -24,7 +24,7 @@ def schema_of(entry: TomlEntry) -> core.Schema:
 
 
 def column_of(entry: TomlEntry) -> core.Column:
-    """Read a column: its kind alone, or a table with its kind, bounds or keys."""
+    """Read a column from the project file: its kind alone, or with its bounds or keys."""
     if isinstance(entry.value, str):
         return core.Column(entry.name, _kind(entry))
     parts = entry.fields("kind", "bounds", "keys", "step", "provenance")

@@ -35,7 +35,7 @@ class Folder:
         self._periods = periods
 
     def there(self) -> frozenset[date]:
-        """Return the first days of all periods that have a file here.
+        """Return the first day of each period that has a file in this folder.
 
         A file whose name is not a day is not ours, and is refused.
         """
@@ -51,7 +51,7 @@ class Folder:
         return frozenset(found)
 
     def agrees(self, number: int, table: StreamRelease) -> bool:
-        """Return whether the file of a step has the values of ``table``.
+        """Return whether the file of a period has the values of ``table``.
 
         Intervals are not compared: they are computed from the values, and later versions may
         compute narrower ones.
@@ -67,15 +67,16 @@ class Folder:
         return str(found.to_pydict()) == str(wanted.to_pydict())
 
     def write(self, number: int, table: StreamRelease) -> None:
-        """Write the file of a step, and the text of the guarantee of all steps."""
+        """Write the file of one period, and the text of the guarantee of all periods."""
         parquet = load("pyarrow.parquet", extra="arrow")
         rows = self._rows(number, table)
         if not self._put(
             self._file(number), lambda path: parquet.write_table(rows, path), once=True
         ) and not self.agrees(number, table):
             raise LedgerBroken(
-                f"{self._file(number)} exists with other values than the ledger has stored, "
-                "and is not overwritten. Restore the right ledger, or move the file away."
+                f"The file {self._file(number)} exists with other values than the ledger has "
+                "stored, and is not overwritten. Restore the right ledger, or move the file "
+                "away."
             )
         said = "\n\n".join(table.notes)
         self._put(self._path / "promise.txt", lambda path: path.write_text(f"{said}\n"))
@@ -94,7 +95,7 @@ class Folder:
         return rows.cast(arrow.schema(types))
 
     def draw(self, stream: OpenStream, steps: int) -> None:
-        """Draw the last of the first ``steps`` steps, as a Vega-Lite chart."""
+        """Write a Vega-Lite chart of the most recent of the first ``steps`` periods."""
         rows = max(1, stream.quote.groups)
         first = max(0, steps - max(1, MOST_DRAWN // rows))
         tables = [stream.release(number) for number in range(first, steps)]
@@ -151,18 +152,18 @@ class Published:
 
 
 class Shelf(Protocol):
-    """A place to which the tables of a publication are written, one part for each step."""
+    """A destination of a publication: a folder or a database, with a table for each period."""
 
     def there(self) -> frozenset[date]:
-        """Return the first days of all stored periods, from this ledger or another."""
+        """Return the first day of each period that is stored, by this ledger or another."""
         ...
 
     def agrees(self, number: int, table: StreamRelease) -> bool:
-        """Return whether the stored part of a step has the values of ``table``."""
+        """Return whether the stored table of a period has the values of ``table``."""
         ...
 
     def write(self, number: int, table: StreamRelease) -> None:
-        """Write the part of a step atomically; an existing part is not overwritten."""
+        """Write the table of one period atomically; do not overwrite an existing one."""
         ...
 
 

@@ -41,7 +41,7 @@ class PublishedTable:
         self._table = SQL(".").join([_identifier(schema), _identifier(publication.name)])
 
     def there(self) -> frozenset[date]:
-        """Return the first days of all periods that have rows here."""
+        """Return the first day of each period that has rows in the published table."""
         query = SQL("SELECT DISTINCT {} FROM {}").format(_identifier(self._period), self._table)
         with _translate_errors(self._schema):
             if self._comment is None:
@@ -49,7 +49,7 @@ class PublishedTable:
             return frozenset(day for (day,) in self._run(query).fetchall())
 
     def agrees(self, number: int, table: StreamRelease) -> bool:
-        """Return whether the rows of a step have the values of ``table``, with its receipt."""
+        """Return whether the rows of a period have the values and the receipt of ``table``."""
         columns = history([table], self._publication.periods, number).columns
         cells = fields(columns)
         names = [column.name for column in columns]
@@ -67,7 +67,7 @@ class PublishedTable:
         return sorted(map(_plain, found)) == sorted(map(_plain, wanted))
 
     def write(self, number: int, table: StreamRelease) -> None:
-        """Write the rows of a step, in one transaction."""
+        """Write the rows of one period, in one transaction."""
         with _translate_errors(self._schema):
             self._write(number, table)
 
@@ -85,7 +85,7 @@ class PublishedTable:
                 cursor.executemany(insert, list(zip(*rows.values(), strict=True)))
 
     def _holds(self, number: int) -> bool:
-        """Return whether the rows of a step are in the table."""
+        """Return whether the rows of a period are in the table."""
         day = self._publication.periods.ends(number)[0]
         there = SQL("SELECT FROM {} WHERE {} = {} LIMIT 1")
         query = there.format(self._table, _identifier(self._period), Literal(day))

@@ -45,7 +45,7 @@ class Diagnostic:
     __str__ = __repr__
 
     def in_norm(self, norm: Norm) -> NoReturn:
-        """Raise an exception, because a diagnostic is not a sensitivity."""
+        """Raise an error: a property of the present data is not a sensitivity for noise."""
         raise SecretMisuse(
             f"The {self.name} is a property of the present data, but a sensitivity in "
             f"{norm.name} must hold for all data; noise that is scaled by it would reveal who "
@@ -180,8 +180,9 @@ def _root(law: tuple[Floats, Floats], psi: Psi, scale: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class GrossErrorNoise:
-    """The noise of E03, which is not private: T + G * factor * Z.
+    """Noise scaled by a gross error sensitivity G: T + G * factor * Z. It is not private.
 
+    This is erratum E03 of ``docs/privacy/errata.md``.
     The factor is 5 sqrt(2 ln n ln(2/delta)) / (epsilon n). The published proposition holds for
     data whose slope is bounded from below in a neighbourhood, and this condition cannot be
     checked without a privacy loss. Two clusters of equal size are a counterexample: one person
@@ -203,18 +204,19 @@ class GrossErrorNoise:
         return Diagnostic("deviation of gross error noise", gross * factor)
 
     def event(self, *_: object) -> NoReturn:
-        """Refuse: there is no loss to charge."""
+        """Refuse to describe a release: this formula has no privacy loss to charge."""
         raise SecretMisuse(_REFUSAL.format("Noise of a gross error sensitivity (E03)"))
 
     def release(self, *_: object) -> NoReturn:
-        """Refuse: nothing that it gives is private."""
+        """Refuse to release: a value of this formula is not private."""
         raise SecretMisuse(_REFUSAL.format("Noise of a gross error sensitivity (E03)"))
 
 
 @dataclass(frozen=True, slots=True)
 class ProbableSmoothBound:
-    """The bound of E05 on a smooth sensitivity, max(2 G / n, R exp(-beta k)): not private.
+    """A bound on a smooth sensitivity that is only probable, and so not private.
 
+    This is erratum E05 of ``docs/privacy/errata.md``: max(2 G / n, R exp(-beta k)).
     G is the fixed-scale gross error sensitivity at 1/n. The bound holds only with probability
     1 - eta over a sample of independent values from an unknown distribution, and a neighbour of
     the present sample need not be a likely sample. ``span`` is the length of the estimator's
@@ -229,7 +231,7 @@ class ProbableSmoothBound:
     scale: float = 1.0
 
     def bound(self, values: ArrayLike) -> Diagnostic:
-        """Return the value of the formula, with the sample in place of its distribution."""
+        """Return the probable bound on the smooth sensitivity, computed from the sample."""
         size = max(2, np.size(values))
         gross = fixed_scale_sensitivity(values, self.psi, 1 / size, self.scale).for_the_owner
         changed = sqrt(size * log(2 / self.eta) / 2) - 1
@@ -237,18 +239,18 @@ class ProbableSmoothBound:
         return Diagnostic("probable smooth sensitivity", max(2 * gross / size, damped))
 
     def radius(self, size: int) -> float:
-        """Return the radius of a ball of distributions around the sample's.
+        """Return how far the true distribution can be from that of a sample of this size.
 
-        The ball contains the true distribution with probability 1 - ``eta``.
+        The distance is exceeded with probability at most ``eta``.
         """
         return sqrt(2 * log(2 / self.eta) / size)
 
     def event(self, *_: object) -> NoReturn:
-        """Refuse: there is no loss to charge."""
+        """Refuse to describe a release: this formula has no privacy loss to charge."""
         raise SecretMisuse(_REFUSAL.format("A bound that holds with high probability (E05)"))
 
     def release(self, *_: object) -> NoReturn:
-        """Refuse: nothing that it gives is private."""
+        """Refuse to release: a value of this formula is not private."""
         raise SecretMisuse(_REFUSAL.format("A bound that holds with high probability (E05)"))
 
 

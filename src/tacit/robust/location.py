@@ -108,7 +108,8 @@ class Tukey:
 def _above_zero(turn: float) -> None:
     if not turn > 0:
         raise InvalidValue(
-            f"The turn of a score function must be above 0, but {turn} was given."
+            "The turn of a score function, the residual at which it bends, must be above 0, "
+            f"but {turn} was given."
         )
 
 
@@ -149,7 +150,7 @@ def _fewest_to_lower(ordered: Integers, points: Integers, turn: int) -> Integers
     high = np.searchsorted(ordered, points + turn)
 
     def scores_from(start: Integers) -> Integers:
-        """Return the sum of scores of the values from index ``start`` on, for each point."""
+        """Return, for each point, the sum of Huber scores of the values from ``start`` on."""
         first, last = np.maximum(low, start), np.maximum(high, start)
         inner = sums[last] - sums[first] - points * (last - first)
         return np.asarray(inner + turn * (ordered.size - last - first + start))
@@ -304,7 +305,7 @@ def _biweights(turn: int) -> Integers:
 # ------------------------------------------------------------------ noisy gradient descent
 
 TURN = 2**40
-"""The turn of the scores, in grid steps."""
+"""The residual at which scores are clamped (Huber's turn), in grid steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,8 +334,9 @@ class DescentLocation:
     def __post_init__(self) -> None:
         if self.steps < 1 or not self.turn > 0:
             raise InvalidValue(
-                "Gradient descent needs at least one step and a turn above 0, but "
-                f"{self.steps} and {self.turn} were given."
+                "Gradient descent needs at least one step and a turn (the residual at which "
+                f"scores are clamped) above 0, but steps={self.steps} and turn={self.turn} "
+                "were given."
             )
 
     def event(self) -> Repeated:

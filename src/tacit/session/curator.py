@@ -289,7 +289,7 @@ class Curator:
         return self._with(home=home, waits={**self.waits, **waits})
 
     def retire(self) -> None:
-        """Close the engines after all paid work is done; another curator uses the ledger."""
+        """Close the engines after all paid work is done; the ledger stays open for others."""
         self.running.wait()
         for pool in self.pools.values():
             pool.close()

@@ -21,7 +21,7 @@ from tacit.engines import (
     drop_abandoned_copies,
     path_in,
 )
-from tacit.engines.registry import NO_PLUGINS, engine_spec
+from tacit.engines.registry import BUILT_IN, NO_PLUGINS, engine_spec
 from tacit.errors import Conflict, InvalidValue, TacitError, UnknownName
 from tacit.project import (
     ENVIRONMENT,
@@ -69,14 +69,25 @@ def copy_rule(kind: str, plugins: Plugins) -> CopyRule:
     """Return the rule for copies of an engine kind; refuse a kind that has no copies."""
     rule = engine_spec(kind, plugins).copies
     if rule is None:
-        raise InvalidValue(f"Copies cannot be made in an engine of kind {kind}.")
+        raise _no_copies(kind)
     return rule
+
+
+def _no_copies(kind: str) -> InvalidValue:
+    """Return the error for a kind of engine that cannot make copies of its tables."""
+    able = ", ".join(spec.kind for spec in BUILT_IN if spec.copies is not None)
+    return InvalidValue(
+        f"Copies cannot be made in an engine of kind {kind}. The kinds that can make copies "
+        f"are: {able}. Store the table in an engine of one of these kinds."
+    )
 
 
 def preparation(
     copied: CopyPlan, order: str, *notes: str, plugins: Plugins = NO_PLUGINS
 ) -> Preparation:
-    """Return the preparation of a copy, in the row order of the salt with the mark ``order``.
+    """Return the instructions for a copy whose rows are in the order of a salt.
+
+    ``order`` is the mark (a short hash) of that salt, see `tacit.session.curator.mark_of`.
 
     The ``notes`` are written into the record that is stored with the copy.
     """
@@ -95,7 +106,7 @@ def preparation(
 
 
 def previous_copy(copied: CopyPlan, plugins: Plugins = NO_PLUGINS) -> Preparation:
-    """Return the preparation of the existing copy that the project file names."""
+    """Return the instructions by which the copy that the project file names was made."""
     place, dialect = copied.place, _dialect(copied, plugins)
     return Preparation(copied.table, place.path, dialect, copied.parts, place.mark)
 
@@ -103,10 +114,7 @@ def previous_copy(copied: CopyPlan, plugins: Plugins = NO_PLUGINS) -> Preparatio
 def _dialect(copied: CopyPlan, plugins: Plugins) -> Dialect:
     dialect = engine_spec(copied.engine.kind, plugins).dialect
     if dialect is None:
-        raise InvalidValue(
-            f"Copies cannot be made in an engine of kind {copied.engine.kind}: it has no SQL "
-            "dialect."
-        )
+        raise _no_copies(copied.engine.kind)
     return dialect
 
 
@@ -296,7 +304,7 @@ def writing(  # noqa: PLR0913, PLR0917 - a copy, its place, and who makes it
     Without a ``file`` the copy is stored in the engine itself.
     """
     if spec.owner is None:
-        raise InvalidValue(f"Copies cannot be made in an engine of kind {spec.kind}.")
+        raise _no_copies(spec.kind)
     address = address_with_secret(copied.engine, spec.address, environment)
     request = OwnerRequest(
         path_in(folder, spec.address, address),

@@ -64,7 +64,7 @@ def _rho(conversion_delta: Fraction, epsilon: Fraction) -> Fraction:
 
 def _check_positive(loss: Loss) -> Loss:
     if loss.amount <= 0:
-        raise InvalidValue("The amount to spend must be above 0.")
+        raise InvalidValue("The amount to spend must be above 0, such as epsilon=0.2.")
     return loss
 
 
@@ -137,7 +137,7 @@ class Preview:
 
     @property
     def columns(self) -> tuple[ReleasedColumn, ...]:
-        """The table of margins of error, as it is shown."""
+        """The columns of the table that shows the margin of error of each output."""
         names = tuple(each.name for each in self.errors)
         margins = tuple(_margin_text(each) for each in self.errors)
         heading = f"margin of error ({SHOWN_PERCENT})"
@@ -191,7 +191,7 @@ class Question(FrameQuery):
         )
 
     def explain(self) -> str:
-        """Explain how it would be answered, and what would be faster; free, without data."""
+        """Explain how the question would be answered, and what would be faster; free."""
         plan = bound(canonical(self.plan).plan, self.curator.catalog).plan
         return describe_execution(plan, self.curator.catalog)
 
@@ -225,7 +225,7 @@ class Question(FrameQuery):
         return show(self.plan, self.curator.catalog)
 
     def status(self) -> Status:
-        """Return the status of the budget of the population that it is about."""
+        """Return the status of the budget of the population that the question is about."""
         return self.curator.home.ledger.status(self._population(), self.curator.principal)
 
     def _population(self) -> str:

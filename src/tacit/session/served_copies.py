@@ -44,7 +44,7 @@ Tell = Callable[[str], None]
 
 
 def silent(_: str) -> None:
-    """Say nothing."""
+    """Show nothing: the default where no progress is shown."""
 
 
 def with_copies(project: Project, file: Path, states: States, tell: Tell) -> Project:

@@ -43,7 +43,9 @@ def decode_key(text: str | bytes, place: str) -> bytes:
     try:
         return b64decode(text.strip(), validate=True)
     except (NotBase64, ValueError) as error:
-        raise InvalidValue(f"{place} does not contain valid base64.") from error
+        raise InvalidValue(
+            f"{place} does not contain valid base64. Restore the key from a backup."
+        ) from error
 
 
 def _make(path: Path) -> None:
@@ -103,7 +105,10 @@ class SigningKey:
         return "<signing key>"
 
     def __reduce__(self) -> str:
-        raise SecretMisuse("A signing key must not leave its process, so it is not pickled.")
+        raise SecretMisuse(
+            "A signing key must not leave its process, so it is not pickled. Read the key "
+            "again in the other process."
+        )
 
 
 def is_signed(text: bytes, signature: bytes, public: bytes) -> bool:

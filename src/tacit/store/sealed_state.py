@@ -80,15 +80,19 @@ class SealingKey:
             return self._cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], place)
         except (InvalidTag, ValueError) as error:
             raise LedgerBroken(
-                "A sealed state cannot be decrypted: it was changed or moved, or the key is a "
-                "different one."
+                "A sealed state cannot be decrypted: it was changed or moved, or the sealing "
+                "key is a different one. Use the key with which the store was made, or restore "
+                "the store from a backup."
             ) from error
 
     def __repr__(self) -> str:
         return "<sealing key>"
 
     def __reduce__(self) -> str:
-        raise SecretMisuse("A sealing key must not leave its process, so it is not pickled.")
+        raise SecretMisuse(
+            "A sealing key must not leave its process, so it is not pickled. Read the key "
+            "again in the other process."
+        )
 
 
 # ------------------------------------------------------------------ states

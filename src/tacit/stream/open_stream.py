@@ -112,7 +112,7 @@ class OpenStream:
     def __init__(self, quote: StreamQuote, place: Place, guard: Guard | None = None) -> None:
         self.quote = quote
         self._guard = guard
-        self._place = _known_place(self.quote, place)
+        self._place = _with_charged_policy(self.quote, place)
         self._question = _charge_request(self.quote, self._place)
         name = f"noise of stream {self._question.release_key.hex()}"
         self._noise = SealedNoise(place.states, name, self.quote.factor)
@@ -303,8 +303,8 @@ def attempt_at(question: ChargeRequest) -> ChargeRequest:
     return replace(question, request=f"{question.release_key.hex()} {fresh_bytes(16).hex()}")
 
 
-def _known_place(quote: StreamQuote, place: Place) -> Place:
-    """Return the place under whose policy the stream is charged.
+def _with_charged_policy(quote: StreamQuote, place: Place) -> Place:
+    """Return the environment of the stream with the policy version of its charge.
 
     A stream that version 0.1.0 charged continues under the policy of that version.
     """

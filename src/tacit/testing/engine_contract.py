@@ -198,7 +198,10 @@ CELLS: dict[str, Sequence[Cell]] = {
     "room": (7, -1, None, 2**63 - 1, -(2**63), 0),
     "value": (5, None, -5, 6, -9, 0, 2**63 - 1),
 }
-"""The values of each column, used in turn; their numbers differ, so that all combine."""
+"""The values of each column, which rows use in turn.
+
+The columns have different numbers of values, so that every combination occurs.
+"""
 
 
 def catalog(limits: core.Limits, without: frozenset[core.Kind] = frozenset()) -> core.Catalog:

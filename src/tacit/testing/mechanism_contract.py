@@ -84,7 +84,7 @@ class MechanismExample:
 
     mechanism: Mechanism
     off: Mechanism
-    """A mechanism whose noise is five percent off: the law must reject it."""
+    """The same mechanism with noise that is five percent wrong, which tests must reject."""
     sensitivity: core.Sensitivity
     left: tuple[int, ...]
     right: tuple[int, ...]
@@ -95,13 +95,16 @@ class MechanismExample:
     hockey_stick: Callable[[float], float]
     """The exact delta at an epsilon between left and right, the worse of both directions."""
     event_of_audit: Callable[[Draws], NDArray[np.bool_]] | None = None
-    """The releases whose odds change most, if a scalar pure law attains its epsilon."""
+    """Marks the releases from which an audit guesses ``left``: their odds change most.
+
+    None for laws that do not attain their pure epsilon.
+    """
     error_of: Callable[[Draws], NDArray[np.float64]] | None = None
-    """The error of each release of ``left``, if ``error`` has its exact quantiles."""
+    """Returns the error of each release; None if the mechanism's ``error`` is not exact."""
 
 
 def linf(amount: int) -> core.Sensitivity:
-    """Return a sensitivity of scores, for examples."""
+    """Return an L-infinity sensitivity, which scores have, for examples."""
     return core.Sensitivity.of(amount, core.Norm.LINF, core.Rule("an example"))
 
 

@@ -89,7 +89,7 @@ def test_a_selection_more_than_was_recorded_is_caught() -> None:
 
 def test_a_group_listed_twice_is_caught() -> None:
     twice, values = [("a",), ("a",)], np.array([1, 2])
-    with pytest.raises(BrokenPromise, match="lists a group twice"):
+    with pytest.raises(BrokenPromise, match="returned a group twice"):
         align(twice, values, [], np.zeros(0, dtype=np.int64))
 
 

@@ -101,7 +101,7 @@ def test_a_dataset_of_an_undeclared_population_is_refused() -> None:
 def test_a_link_needs_a_declared_parent_and_its_column() -> None:
     with pytest.raises(UnknownName, match="no dataset 'people'; there are: visits"):
         Catalog((PATIENTS,), (VISITS,))
-    with pytest.raises(UnknownName, match="no column 'name'; there are id, parent"):
+    with pytest.raises(UnknownName, match="no column 'name'; the columns are: id, parent"):
         Catalog((PATIENTS,), (PEOPLE, table("visits", link("people", "name"))))
 
 

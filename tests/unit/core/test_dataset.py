@@ -30,7 +30,7 @@ def test_a_dataset_without_a_name_is_refused() -> None:
 
 @pytest.mark.parametrize("unit", [UnitColumn("person"), Link("person", "people", "id")])
 def test_the_way_to_the_unit_begins_at_a_declared_column(unit: UnitColumn | Link) -> None:
-    with pytest.raises(UnknownName, match="no column 'person'; there are patient, ward"):
+    with pytest.raises(UnknownName, match="no column 'person'; the columns are: patient, ward"):
         replace(VISITS, unit=unit)
 
 

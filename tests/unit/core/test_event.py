@@ -54,13 +54,13 @@ def test_an_event_describes_and_does_not_simplify() -> None:
 
 
 def test_parameters_out_of_range_are_refused_and_shown() -> None:
-    with pytest.raises(InvalidValue, match="sensitivity is at least 0, and -1 was given"):
+    with pytest.raises(InvalidValue, match="sensitivity must be at least 0, but -1 was given"):
         LaplaceNoise(Fraction(-1), Fraction(1))
-    with pytest.raises(InvalidValue, match="scale is above 0, and 0 was given"):
+    with pytest.raises(InvalidValue, match="scale must be above 0, but 0 was given"):
         LaplaceNoise(Fraction(1), Fraction(0))
-    with pytest.raises(InvalidValue, match="sensitivity_square is at least 0, and -1/2 was"):
+    with pytest.raises(InvalidValue, match="square must be at least 0, but -1/2 was"):
         GaussianNoise(Fraction(-1, 2), Fraction(1))
-    with pytest.raises(InvalidValue, match="variance is above 0, and -3 was given"):
+    with pytest.raises(InvalidValue, match="variance must be above 0, but -3 was given"):
         GaussianNoise(Fraction(1), Fraction(-3))
     with pytest.raises(InvalidValue, match="0 times or more, and times=-1 was given"):
         Repeated(LAPLACE, -1)

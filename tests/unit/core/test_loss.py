@@ -90,11 +90,11 @@ def test_losses_of_different_measures_do_not_meet(one: Loss, other: Loss) -> Non
 
 
 def test_a_loss_below_zero_is_refused_and_shown() -> None:
-    with pytest.raises(InvalidValue, match=r"at least 0, and -0\.5, 0 is not"):
+    with pytest.raises(InvalidValue, match=r"at least 0, but -0\.5 and 0 were"):
         Loss.zcdp(-0.5)
-    with pytest.raises(InvalidValue, match=r"at least 0, and 1, -0\.25 is not"):
+    with pytest.raises(InvalidValue, match=r"at least 0, but 1 and -0\.25 were"):
         Loss.approximate(1, -0.25)
-    with pytest.raises(InvalidValue, match="at least 0, and -3, 0 is not"):
+    with pytest.raises(InvalidValue, match="at least 0, but -3 and 0 were"):
         Loss.pure(1) * -3
 
 

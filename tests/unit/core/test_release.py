@@ -27,9 +27,9 @@ def test_a_release_finds_its_columns_by_name() -> None:
 
 
 def test_an_unknown_column_lists_the_known_ones() -> None:
-    with pytest.raises(UnknownName, match="no column 'pay'; there are ward, n"):
+    with pytest.raises(UnknownName, match="no column 'pay'; the columns are: ward, n"):
         RELEASE["pay"]
-    with pytest.raises(UnknownName, match="no column 'pay'; there are ward, n"):
+    with pytest.raises(UnknownName, match="no column 'pay'; the columns are: ward, n"):
         RELEASE.map("pay", lambda value: value)
 
 

@@ -19,7 +19,7 @@ def test_the_order_of_columns_counts() -> None:
 
 
 def test_an_unknown_column_lists_the_known_ones() -> None:
-    with pytest.raises(UnknownName, match="no column 'pay'; there are age, ward"):
+    with pytest.raises(UnknownName, match="no column 'pay'; the columns are: age, ward"):
         Schema((AGE, WARD))["pay"]
 
 

@@ -125,7 +125,7 @@ def test_the_proof_grows_with_each_step() -> None:
 
 
 def test_a_sensitivity_below_zero_is_refused_and_shown() -> None:
-    with pytest.raises(InvalidValue, match="at least 0, and its square -1/4 is not"):
+    with pytest.raises(InvalidValue, match="at least 0, but -1/4 was given"):
         Sensitivity(Fraction(-1, 4), Norm.L1, ROW)
     with pytest.raises(InvalidValue, match="at least 0, and -1/2 is not"):
         Sensitivity.of(-0.5, Norm.L1, ROW)

@@ -56,21 +56,21 @@ BROKEN: dict[str, tuple[str, Callable[[Lines], Lines]]] = {
         lambda lines: staff_without(lines, "charged", "kept"),
     ),
     "an answer that its twin does not tell of": (
-        "differ about an answer",
+        "record different answers to one question",
         lambda lines: staff_without(lines, "kept"),
     ),
-    "an answer is missing": ("exported answers are not those", lambda lines: lines[:-1]),
+    "an answer is missing": ("answers in this export differ", lambda lines: lines[:-1]),
     "an answer is another": (
-        "exported answers are not those",
+        "answers in this export differ",
         lambda lines: edited(lines, len(lines) - 1, answer="AAAA"),
     ),
     "an answer is told twice": ("Line .* is not a line", lambda lines: [*lines, lines[-1]]),
     "an answer to nothing": (
-        "exported answers are not those",
+        "answers in this export differ",
         lambda lines: [*lines, PLANTED % ("00" * 32)],
     ),
     "an answer that was lost": (
-        "exported answers are not those",
+        "answers in this export differ",
         lambda lines: [*lines, PLANTED % ask("count 5").release_key.hex()],
     ),
     "text that is no JSON": ("Line 6 is not a line", lambda ls: [*ls[:5], "{\n", *ls[5:]]),

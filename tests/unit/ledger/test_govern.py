@@ -85,7 +85,7 @@ def test_of_two_owners_one_proposes_and_the_other_approves(two: Ledger) -> None:
     assert cap(two) == ONE
     two.approve("patients", proposal, by="otto")
     assert cap(two) == Loss.pure(2)
-    with pytest.raises(UnknownName, match=f"no open proposal {proposal}"):
+    with pytest.raises(UnknownName, match=f"with the number {proposal} waits for approval"):
         two.approve("patients", proposal, by="otto")
     assert cap(two) == Loss.pure(2)
     two.verify("patients")
@@ -147,7 +147,9 @@ def test_a_proposal_ends_with_the_ownership_of_who_made_it(ledger: Ledger) -> No
 
 def test_the_last_owner_stays(ledger: Ledger) -> None:
     open_for(ledger, "olga")
-    with pytest.raises(InvalidValue, match="The last owner cannot be removed"):
+    with pytest.raises(
+        InvalidValue, match="olga is the last owner of the budget of 'patients'"
+    ):
         ledger.propose("patients", OwnerRemoved("olga"), by="olga")
     for decision, told in (
         (OwnerRemoved("otto"), "otto is not an owner"),
@@ -175,12 +177,15 @@ def test_a_raised_cap_never_lowers_what_was_spent(ledger: Ledger) -> None:
 @pytest.mark.parametrize(
     ("rise", "told"),
     [
-        (CapRaised(-1, 0, "down"), "raised by more than zero"),
-        (CapRaised(5, -1, "down"), "raised by more than zero"),
-        (CapRaised(0, 0, "nothing"), "raised by more than zero"),
-        (CapRaised(10**25, 0, "all"), "by an amount that can be counted"),
-        (CapRaised(0, 1, "a delta"), "has no delta, so it cannot be raised"),
-        (CapRaised(MOST, 0, "most"), "would be too large to count. Raise it by less"),
+        (CapRaised(-1, 0, "down"), "raised by an amount above 0"),
+        (CapRaised(5, -1, "down"), "raised by an amount above 0"),
+        (CapRaised(0, 0, "nothing"), "raised by an amount above 0"),
+        (CapRaised(10**25, 0, "all"), "no more than the largest amount"),
+        (CapRaised(0, 1, "a delta"), "has no delta. Raise its epsilon only"),
+        (
+            CapRaised(MOST, 0, "most"),
+            "largest amount that a ledger can store. Raise it by less",
+        ),
     ],
 )
 def test_a_rise_that_means_nothing_is_refused(

@@ -154,11 +154,11 @@ def test_owners_alone_set_quotas_and_groups(ledger: Ledger) -> None:
 
 def test_a_quota_or_a_group_that_means_nothing_is_refused(ledger: Ledger) -> None:
     open_pure(ledger)
-    with pytest.raises(InvalidValue, match="must be in the same measure as its budget"):
+    with pytest.raises(InvalidValue, match="must be in the measure of its budget"):
         ledger.set_quota("patients", "ann", Loss.zcdp("0.1"), by="olga")
     with pytest.raises(InvalidValue, match="must begin with @, as in @lab"):
         ledger.join("patients", "ann", "lab", by="olga")
     ledger.join("patients", "ann", "@lab", by="olga")
-    with pytest.raises(InvalidValue, match="ann is already in @lab"):
+    with pytest.raises(InvalidValue, match="ann is already in the group @lab"):
         ledger.join("patients", "ann", "@lab", by="olga")
     assert ledger.verify("patients").entries == 2

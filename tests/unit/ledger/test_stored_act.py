@@ -103,7 +103,7 @@ def test_a_text_that_is_not_canonical_is_refused(what: str) -> None:
 
 @pytest.mark.parametrize("what", NOT_AN_ENTRY)
 def test_a_text_that_is_no_entry_is_refused(what: str) -> None:
-    with pytest.raises(LedgerBroken, match="not the text of an entry"):
+    with pytest.raises(LedgerBroken, match="ledger entry cannot be decoded"):
         decode_act(NOT_AN_ENTRY[what])
 
 

@@ -88,7 +88,7 @@ class Choice:
 
     @property
     def recipe(self) -> dict[str, Any]:
-        """The parameters with which a browser randomises the answer."""
+        """The parameters by which the browser randomises the answer, as JSON values."""
         oracle = self.oracle
         return {
             "kind": "subset",
@@ -99,12 +99,12 @@ class Choice:
 
     @property
     def shape(self) -> dict[str, Any]:
-        """The parameters with which a form shows the question."""
+        """The public facts that the web form needs to show the question, as JSON values."""
         return {"options": list(self.options)}
 
     @property
     def promise(self) -> str:
-        """A description for respondents of what is sent."""
+        """The text that explains to respondents what their browser sends."""
         true, size = percent(self.oracle.odds.true), self.oracle.size
         if size == 1:
             return (
@@ -185,7 +185,7 @@ class Number:
 
     @property
     def recipe(self) -> dict[str, Any]:
-        """The parameters with which a browser randomises the answer."""
+        """The parameters by which the browser randomises the answer, as JSON values."""
         match self.oracle:
             case Piecewise(steps, reach, _):
                 near = two_parts(self._truth)
@@ -196,12 +196,12 @@ class Number:
 
     @property
     def shape(self) -> dict[str, Any]:
-        """The parameters with which a form shows the question."""
+        """The public facts that the web form needs to show the question, as JSON values."""
         return {"lowest": self.lowest, "highest": self.highest}
 
     @property
     def promise(self) -> str:
-        """A description for respondents of what is sent."""
+        """The text that explains to respondents what their browser sends."""
         if isinstance(self.oracle, Piecewise):
             return (
                 f"A number is sent, drawn at random. With probability {percent(self._truth)} "

@@ -127,7 +127,8 @@ class Box:
             os.ftruncate(self._file, len(whole))  # an incomplete line was never acknowledged
         except OSError as error:
             raise StoreFailed(
-                f"{path} cannot be written, or another server has locked it."
+                f"{path} cannot be written, or another server has locked it. Stop the other "
+                "server, or correct the permissions of the file."
             ) from error
         self._ids = {id_ for id_, _ in map(json.loads, whole.splitlines())}
         self._length = len(whole)
@@ -158,7 +159,10 @@ class Box:
         """Append the whole line, or nothing."""
         if os.write(self._file, line) != len(line):
             os.ftruncate(self._file, self._length)
-            raise StoreFailed("The disk is full.")
+            raise StoreFailed(
+                "The disk is full, so this reply was not stored. Free some space, and send it "
+                "again."
+            )
         self._length += len(line)
 
 
