@@ -141,9 +141,9 @@ def named_plugins(group: str, allowed: Mapping[str, str]) -> Iterator[Plugin]:
     Raises:
         InvalidValue: A distribution is installed in another version than the file names.
     """
-    versions = {_normal(name): pinned for name, pinned in allowed.items()}
+    versions = {_normalised_name(name): pinned for name, pinned in allowed.items()}
     for each in plugins(group):
-        pinned = versions.get(_normal(each.distribution))
+        pinned = versions.get(_normalised_name(each.distribution))
         if pinned is None:
             continue
         if pinned != each.version:
@@ -187,12 +187,12 @@ def hint(group: str, name: str) -> str:
 def check_installed(allowed: Mapping[str, str]) -> None:
     """Refuse a plug-in that the project file names but that is not installed."""
     here = {
-        _normal(each.distribution)
+        _normalised_name(each.distribution)
         for group in (ENGINES, ESTIMATORS, MECHANISMS)
         for each in named_plugins(group, allowed)
     }
     for name, pinned in allowed.items():
-        if _normal(name) not in here:
+        if _normalised_name(name) not in here:
             raise InvalidValue(
                 f"The project file names the plug-in {name} {pinned}, which is not installed "
                 f"or has no entry point of Tacit. Run: pip install {name}=={pinned}"
@@ -215,7 +215,7 @@ def maker_of(value: object) -> str | None:
     return f"{found[0]} {version(found[0])}" if found else f"{module}.{kind.__qualname__}"
 
 
-def _normal(name: str) -> str:
+def _normalised_name(name: str) -> str:
     """Return the name of a Python package in lower case, with - for runs of -, _ and dots."""
     return re.sub(r"[-_.]+", "-", name).lower()
 

@@ -18,13 +18,13 @@ from tacit.attacks.answers_gallery import (
     decode,
     difference,
     differencing,
-    miss,
     nearest,
+    rms_error,
     row_means,
 )
 from tacit.attacks.finding import AttackVerdict
 from tacit.attacks.reconstruction import (
-    bits_told,
+    bits_recovered,
     expected_recovery,
     least_squares,
     refine_estimate,
@@ -51,7 +51,7 @@ def test_a_resignation_tells_a_salary(bar: Bar) -> None:
     pay = random.integers(20_000, most, 200)
     before, after = np.array([pay.mean()]), np.array([pay[:-1].mean()])
     guess = difference(before, after, pay.size)
-    off = miss(guess, float(pay[-1]))
+    off = rms_error(guess, float(pay[-1]))
     bar("T73 exact means before and after: salary off by", off, "<= 1e-6", off <= 1e-6)
     raw = differencing("exact means", guess, float(pay[-1]), 5_000, 0.02)
     assert raw.verdict in {AttackVerdict.TOLD, AttackVerdict.LEAKS}
@@ -59,7 +59,7 @@ def test_a_resignation_tells_a_salary(bar: Bar) -> None:
     runs = 200_000
     sums = [laplace(np.full(runs, part.sum()), most, 1) for part in (pay, pay[:-1])]
     noisy = difference(sums[0] / pay.size, sums[1] / (pay.size - 1), pay.size)
-    off = miss(noisy, float(pay[-1]))
+    off = rms_error(noisy, float(pay[-1]))
     bar(
         "T73 Tacit, eps = 1 a mean: salary off by",
         off,
@@ -70,7 +70,7 @@ def test_a_resignation_tells_a_salary(bar: Bar) -> None:
     assert ours.verdict is AttackVerdict.GUESS
     # the lie: noise for one of the two means
     lie = difference(sums[0] / pay.size, after, pay.size)
-    assert miss(lie, float(pay[-1])) < 0.98 * 2 * most
+    assert rms_error(lie, float(pay[-1])) < 0.98 * 2 * most
 
 
 def test_a_session_answers_before_and_after_with_noise(tmp_path: Path) -> None:
@@ -247,7 +247,7 @@ def test_ten_thousand_secrets_are_told_in_seconds(bar: Bar) -> None:
     began, findings = given_seconds(), {}
     for system, given in systems.items():
         limit = TOLD_AT_ONE if system.startswith(("Tacit", "eps")) else None
-        findings[system] = bits_told(
+        findings[system] = bits_recovered(
             "reconstruction", system, least_squares(asked, given), bits, limit
         )
     seconds = (given_seconds() - began) / len(systems)
@@ -273,8 +273,10 @@ def test_linear_programming_forgives_lies(bar: Bar) -> None:
     answers = asked @ bits
     lied = random.random(questions) < 0.15
     answers[lied] = random.integers(0, people, int(lied.sum()))
-    decoded = bits_told("LP decoding", "15% of answers are lies", decode(asked, answers), bits)
-    squares = bits_told(
+    decoded = bits_recovered(
+        "LP decoding", "15% of answers are lies", decode(asked, answers), bits
+    )
+    squares = bits_recovered(
         "least squares", "15% of answers are lies", least_squares(asked, answers), bits
     )
     bar(
@@ -285,7 +287,7 @@ def test_linear_programming_forgives_lies(bar: Bar) -> None:
     )
     assert squares.success.value < 1
     noisy = gaussian(np.rint(asked @ bits), int(asked.sum(axis=0).max()), mu_within(1))
-    ours = bits_told("LP decoding", "Tacit", decode(asked, noisy), bits, TOLD_AT_ONE)
+    ours = bits_recovered("LP decoding", "Tacit", decode(asked, noisy), bits, TOLD_AT_ONE)
     assert ours.verdict.good
 
 
@@ -306,7 +308,7 @@ def test_a_ledger_refuses_the_second_question_at_the_whole_budget(
     with opened(tmp_path / "parts", known, Budget(Loss.pure(1), exact(0))) as session:
         asks = [session.sql(text).ask(epsilon="0.0104") for text in texts]
     answers = [float(answer["n"].values[0]) for answer in asks]
-    ours = bits_told(
+    ours = bits_recovered(
         "reconstruction",
         "Tacit's session",
         least_squares(asked, np.array(answers)),
@@ -319,7 +321,7 @@ def test_a_ledger_refuses_the_second_question_at_the_whole_budget(
         "<= 0.731",
         ours.verdict.good,
     )
-    told = bits_told("reconstruction", "exact", least_squares(asked, asked @ bits), bits)
+    told = bits_recovered("reconstruction", "exact", least_squares(asked, asked @ bits), bits)
     assert told.success.value == 1
 
 

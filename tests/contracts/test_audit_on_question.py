@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from tacit.audit.lower_bound import Drawn
-from tacit.audit.question_audit import QuestionAudit, made_up
+from tacit.audit.question_audit import QuestionAudit, catalog_of_population
 from tacit.audit.synthetic_people import Choices, neighbours
 from tacit.cli.demo import PROJECT
 from tacit.core.catalog import Catalog, UnitColumn
@@ -21,7 +21,7 @@ from tacit.plan.bounded_plan import BoundedPlan
 from tacit.project.document import ProjectText
 from tacit.session.engines import project_of
 
-CLINIC = made_up(
+CLINIC = catalog_of_population(
     project_of(ProjectText("tacit.toml", PROJECT.replace("OWNER", '"olga"'))).catalog,
     "patients",
 )

@@ -144,7 +144,7 @@ def test_three_restores_are_three_draws_where_nobody_looks(
 ) -> None:
     """The lie: version 0.1.0, which did not look at what lies there, and wrote over it."""
     home, backup, out = tmp_path / ".tacit", tmp_path / "backup", tmp_path / "published"
-    monkeypatch.setattr(Folder, "there", lambda _: frozenset())
+    monkeypatch.setattr(Folder, "stored_periods", lambda _: frozenset())
     monkeypatch.setattr(
         "tacit.publish.due_releases._move_unless_exists", lambda made, path: made.replace(path)
     )

@@ -176,6 +176,6 @@ def test_columns_that_are_said_to_be_there_and_are_not_are_caught(
     )  # which is not kept for the next test
     alike_without_ends(range(3, 15))
     lie = {"rows.x0", "rows.x1", "rows.y"}
-    monkeypatch.setattr(bounded_rows, "columns_there", lambda _: lie)
+    monkeypatch.setattr(bounded_rows, "non_null_columns", lambda _: lie)
     with pytest.raises(BrokenPromise, match="is another in the other engine"):
         alike_without_ends(range(3, 15))

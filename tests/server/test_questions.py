@@ -10,10 +10,10 @@ import pytest
 from serving import COUNT, Server, make_project, serving
 
 from tacit.core.codec import (
+    decode_budget_summary,
     decode_catalog,
     decode_loss,
     decode_release,
-    decode_standing,
     encode_release,
 )
 from tacit.session.session import Session
@@ -55,7 +55,7 @@ def test_an_answer_has_the_same_numbers_as_json_exactly_and_as_arrow(server: Ser
     here = session.sql(COUNT).ask(epsilon="0.1")
     assert plain["columns"] == here.to_dict()["columns"]
     assert exact["release"] == json.loads(encode_release(here))
-    assert decode_standing(exact["standing"]) == here.standing
+    assert decode_budget_summary(exact["standing"]) == here.standing
     table = pyarrow.ipc.open_stream(arrow.content).read_all()
     assert table.to_pydict() == plain["columns"]
     assert arrow.headers["content-type"] == ARROW

@@ -72,11 +72,11 @@ def difference(before: NDArray[Any], after: NDArray[Any], count: int) -> NDArray
     return np.asarray(count * before - (count - 1) * after, dtype=np.float64)
 
 
-def miss(guesses: NDArray[Any], truth: NDArray[Any] | float) -> float:
+def rms_error(guesses: NDArray[Any], truth: NDArray[Any] | float) -> float:
     """Return the root mean squared error of ``guesses``.
 
     Example:
-        >>> miss(np.array([3.0, -3.0]), 0.0)
+        >>> rms_error(np.array([3.0, -3.0]), 0.0)
         3.0
     """
     return float(np.sqrt(np.mean((guesses - truth) ** 2)))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tacit.accounting import advantage, best_auc, rho_within
 from tacit.attacks.finding import Finding, Measured
 from tacit.attacks.linkage import cells, homogeneity, linkage, uniqueness
-from tacit.attacks.reconstruction import bits_told, least_squares, refine_estimate
+from tacit.attacks.reconstruction import bits_recovered, least_squares, refine_estimate
 from tacit.choose import choose_noise
 from tacit.core import Loss, Norm, Rule, Secret, Sensitivity
 from tacit.mechanisms import LiveGateway
@@ -59,13 +59,13 @@ def noisy(counts: NDArray[Any], times: int, loss: Loss) -> NDArray[np.int64]:
     return np.asarray(released, dtype=np.int64).reshape(counts.shape)
 
 
-def told_at_most(epsilon: Number, delta: Number) -> float:
+def largest_success(epsilon: Number, delta: Number) -> float:
     """Return the largest success probability of an attacker on membership or an even bit.
 
     An even bit is a secret bit that is 0 or 1 with equal probability.
 
     Example:
-        >>> round(told_at_most(1, 0), 3)
+        >>> round(largest_success(1, 0), 3)
         0.731
     """
     return float(best_auc(exact(epsilon), exact(delta)))
@@ -133,7 +133,7 @@ def counts_of_groups(secret: NDArray[Any], epsilon: Number, delta: Number) -> li
     asked = drawn.reshape(questions, bits.size).astype(np.float64)
     answers = np.rint(asked @ bits)
     loss, times = loss_within(epsilon, delta), int(asked.sum(axis=0).max())
-    most = told_at_most(epsilon, delta)
+    most = largest_success(epsilon, delta)
     share = float(bits.mean())
     # a blind guess of the more frequent bit may succeed more often than the bound for even bits
     allowed = max(most, share, 1 - share)
@@ -148,7 +148,7 @@ def counts_of_groups(secret: NDArray[Any], epsilon: Number, delta: Number) -> li
     found = []
     for system, (given, limit) in systems.items():
         estimate = refine_estimate(asked, given, least_squares(asked, given))
-        found.append(bits_told("reconstruction", system, estimate, bits, limit))
+        found.append(bits_recovered("reconstruction", system, estimate, bits, limit))
     return found
 
 

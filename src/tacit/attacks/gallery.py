@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 
 from tacit.accounting import rho_within
 from tacit.attacks.answers_gallery import averaging, difference, differencing, side_channel
-from tacit.attacks.attack_table import above_chance, cells_through_tacit, told_at_most
+from tacit.attacks.attack_table import above_chance, cells_through_tacit, largest_success
 from tacit.attacks.finding import AttackVerdict, Finding, Measured
 from tacit.attacks.linkage import linkage, uniqueness
 from tacit.attacks.members_gallery import (
@@ -38,7 +38,7 @@ from tacit.attacks.members_gallery import (
 )
 from tacit.attacks.membership import presence
 from tacit.attacks.people_generator import PeopleGenerator
-from tacit.attacks.reconstruction import bits_told, least_squares
+from tacit.attacks.reconstruction import bits_recovered, least_squares
 from tacit.attacks.report import AttackedItem, AttackReport, side_by_side
 from tacit.core import Norm, Rule, Secret, Sensitivity
 from tacit.errors import InvalidValue
@@ -49,7 +49,7 @@ from tacit.robust import RankQuantile
 EPSILON, DELTA = 1, Fraction(1, 10**6)
 OURS = f"Tacit, ε = {EPSILON} in all"
 RHO = rho_within(Fraction(EPSILON), DELTA)
-ALLOWED = told_at_most(EPSILON, DELTA)
+ALLOWED = largest_success(EPSILON, DELTA)
 """Largest success of any attacker who decides between two equally likely cases."""
 
 ONE = Rule("one person")
@@ -219,7 +219,7 @@ def only_counts(noise: GalleryNoise) -> list[Finding]:
         OURS: (noise.gaussian(answers, most_often), ALLOWED),
     }
     return [
-        bits_told("reconstruction", system, least_squares(asked, given), bits, limit)
+        bits_recovered("reconstruction", system, least_squares(asked, given), bits, limit)
         for system, (given, limit) in systems.items()
     ]
 

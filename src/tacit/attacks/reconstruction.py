@@ -86,7 +86,7 @@ def expected_recovery(secrets: int, questions: int, noise: float) -> float:
     return NormalDist().cdf(sqrt(questions - secrets) / (4 * noise))
 
 
-def bits_told(
+def bits_recovered(
     attack: str,
     system: str,
     estimate: NDArray[Any],
@@ -99,7 +99,9 @@ def bits_told(
 
     Example:
         >>> bits = np.array([1, 0, 1, 0])
-        >>> bits_told("least squares", "exact", np.array([0.9, 0.2, 0.8, 0.1]), bits).chance
+        >>> bits_recovered(
+        ...     "least squares", "exact", np.array([0.9, 0.2, 0.8, 0.1]), bits
+        ... ).chance
         0.5
     """
     hits = float(np.count_nonzero((estimate > 1 / 2) == (secrets > 1 / 2)))

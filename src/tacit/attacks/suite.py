@@ -11,9 +11,9 @@ import numpy as np
 from tacit.attacks.attack_table import (
     cells_through_tacit,
     counts_of_groups,
+    largest_success,
     loss_within,
     rows_without_names,
-    told_at_most,
 )
 from tacit.attacks.finding import Finding
 from tacit.attacks.membership import Game, findings, play
@@ -91,7 +91,7 @@ class AttackSuite:
         return Loss(loss.measure, loss.amount, delta / 10), part
 
     def _findings(self, games: list[Game]) -> tuple[Finding, ...]:
-        most = told_at_most(self.epsilon, self.delta)
+        most = largest_success(self.epsilon, self.delta)
         system = f"Tacit, ε = {self.epsilon} in all"
         return tuple(findings("differencing", games, system, most))
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from tacit.accounting import rho_within
 from tacit.audit.lower_bound import Drawn
 from tacit.audit.one_run import audit_session
-from tacit.audit.question_audit import QuestionAudit, made_up
+from tacit.audit.question_audit import QuestionAudit, catalog_of_population
 from tacit.audit.report import AuditedItem, AuditReport, Check
 from tacit.core import Loss, Measure
 from tacit.engines.synthetic_duckdb import SyntheticDuckDB
@@ -50,7 +50,9 @@ class ProjectAudit:
             for text in questions:
                 population = _population(text, project)
                 loss = self._loss(project, population)
-                yield audit.audit(text, made_up(project.catalog, population), loss)
+                yield audit.audit(
+                    text, catalog_of_population(project.catalog, population), loss
+                )
         if self.people:
             yield self._one_run()
 

@@ -143,7 +143,7 @@ def rows_beyond(catalog: Catalog) -> tuple[int, ...]:
     return tuple(min(most, MOST_ROWS) for most in (4, full, 2 * full, 4 * full))
 
 
-def made_up(catalog: Catalog, population: str) -> Catalog:
+def catalog_of_population(catalog: Catalog, population: str) -> Catalog:
     """Return the catalog of one population, without the locations of its tables."""
     theirs = tuple(
         replace(each, location=Location(MADE_UP, (each.name,)), copy=None)

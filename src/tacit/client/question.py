@@ -49,7 +49,7 @@ def send_charged(
         ) from None
     try:
         release = core.decode_release(json.dumps(reply["release"]).encode())
-        standing = core.decode_standing(reply["standing"])
+        standing = core.decode_budget_summary(reply["standing"])
         return core.Answer.of(release, standing, bytes.fromhex(reply["release_key"]))
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidValue(
@@ -92,7 +92,7 @@ class RemotePreview:
                 notes,
                 tuple(errors),
                 advice,
-                core.decode_standing(reply["standing"]),
+                core.decode_budget_summary(reply["standing"]),
             )
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InvalidValue(

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from tacit.client.question import Line, RemoteQuestion, send_charged
 from tacit.client.retry import RetryPolicy
-from tacit.core import Catalog, decode_catalog, decode_loss, decode_standing
+from tacit.core import Catalog, decode_budget_summary, decode_catalog, decode_loss
 from tacit.errors import InvalidValue
 from tacit.extras import load
 from tacit.frame import Table
@@ -49,7 +49,7 @@ def preview(wire: Line, asked: Fit) -> FitPreview:
     """Return the price of fitting a model."""
     reply = wire.post("/v1/fit/quote", _body(asked))
     try:
-        return FitPreview(decode_standing(reply["standing"]), tuple(reply["assumptions"]))
+        return FitPreview(decode_budget_summary(reply["standing"]), tuple(reply["assumptions"]))
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidValue(
             "The server's reply is not a preview. Check that the url is that of a Tacit server "

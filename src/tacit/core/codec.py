@@ -393,13 +393,13 @@ def decode_loss(told: dict[str, str]) -> Loss:
         ) from error
 
 
-def encode_standing(standing: BudgetSummary) -> dict[str, Any]:
+def encode_budget_summary(standing: BudgetSummary) -> dict[str, Any]:
     """Return a budget summary as plain values."""
     losses = {name: encode_loss(getattr(standing, name)) for name in LOSSES}
     return {"population": standing.population, **losses, "more": standing.more}
 
 
-def decode_standing(told: dict[str, Any]) -> BudgetSummary:
+def decode_budget_summary(told: dict[str, Any]) -> BudgetSummary:
     """Return the budget summary from its plain values.
 
     Guarantee: ``decode(encode(standing)) == standing``.

@@ -153,14 +153,14 @@ class Piecewise:
         """The increase of the expected report per unit of the number."""
         return self.near - (1 - self.near) * self.window / self.steps
 
-    def _number(self, told: Fraction) -> Fraction:
-        """Return the mean number that corresponds to a mean report of ``told``.
+    def _number(self, report: Fraction) -> Fraction:
+        """Return the mean number that corresponds to the mean ``report``.
 
         The expected report is ``near * (number + reach) + (1 - near) * (mean of the others)``.
         """
         every = Fraction((self.steps + self.window) * (self.steps + self.window - 1), 2)
         others = (every - self.window * self.reach) / self.steps
-        return (told - self.near * self.reach - (1 - self.near) * others) / self._slope
+        return (report - self.near * self.reach - (1 - self.near) * others) / self._slope
 
     def _spread(self, number: int) -> Fraction:
         """Return the variance of the estimate from one report of ``number``."""

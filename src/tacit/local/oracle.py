@@ -159,22 +159,23 @@ class Odds:
                 f"answer, but {self.true} and {self.other} were given."
             )
 
-    def share(self, told: Fraction) -> Fraction:
-        """Return the estimated share of people with an answer that ``told`` reports support.
+    def share(self, supported: Fraction) -> Fraction:
+        """Return the estimated share of people with an answer.
 
-        ``told`` is a share of all reports.
+        ``supported`` is the share of reports that support this answer.
 
-        Guarantee: unbiased; the expectation of ``told`` is ``other + share * (true - other)``.
+        Guarantee: unbiased; the expectation of ``supported`` is
+        ``other + share * (true - other)``.
         """
-        return (told - self.other) / (self.true - self.other)
+        return (supported - self.other) / (self.true - self.other)
 
     def variance(self, share: Fraction = Fraction(0)) -> Fraction:
         """Return the variance of the estimate from one report of a random person.
 
         ``share`` is the share of people who have the answer. For n reports, divide by n.
         """
-        told = self.other + share * (self.true - self.other)
-        return told * (1 - told) / (self.true - self.other) ** 2
+        supported = self.other + share * (self.true - self.other)
+        return supported * (1 - supported) / (self.true - self.other) ** 2
 
 
 # ------------------------------------------------------------------ frequency oracles

@@ -84,9 +84,9 @@ class LinearRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
     def steps(self, training: Training, gateway: Gateway) -> TrainingSteps:
         """Scan the rows once, release both sums, and return the line."""
         points, target = self._points(training), self._target(training)
-        parts, there = self._parts(training), target.there
+        parts, known = self._parts(training), target.not_null
         gram, products = yield from release_sums(
-            parts, training, self.rho, gateway, points.inside, there
+            parts, training, self.rho, gateway, points.inside, known
         )
         matrix = Gram(points).matrix(gram)
         moments = floats_of(products) / REACH**2

@@ -57,7 +57,7 @@ def check_settings(made: type, settings: Mapping[str, Any]) -> None:
         )
     for name, value in settings.items():
         wanted = get_args(known[name]) or (known[name],)
-        if not any(_is(value, kind) for kind in wanted):
+        if not any(_has_type(value, kind) for kind in wanted):
             allowed = " or ".join(NAMES.get(kind, PLAIN) for kind in wanted)
             raise InvalidValue(
                 f"{made.__name__} takes {name} as {allowed}, not {_excerpt(value)}."
@@ -98,7 +98,7 @@ NAMES: dict[Any, str] = {
 }
 
 
-def _is(value: Any, kind: Any) -> bool:
+def _has_type(value: Any, kind: Any) -> bool:
     """Return whether a setting has a type; for any other type, whether it is plain."""
     if kind is NoneType or kind is bool or kind is str:
         return isinstance(value, kind)

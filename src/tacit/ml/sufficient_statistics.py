@@ -83,7 +83,7 @@ class Points:
         total = reduce(grid_steps.SumSteps, squares)
         grid_steps.Ranged(total, 0, corner, Fraction(1))  # raises if sums could overflow
         if square == corner:  # all rows without NULL are inside, so no norm is computed
-            return cls(axes, square, grid_steps.AllOf(tuple(axis.there for axis in axes)))
+            return cls(axes, square, grid_steps.AllOf(tuple(axis.not_null for axis in axes)))
         return cls(
             axes,
             square,

@@ -77,7 +77,7 @@ from tacit.plan.steps import (
     Steps,
     StepsAreNull,
     WholeSteps,
-    columns_there,
+    non_null_columns,
 )
 from tacit.plan.tally import (
     ExtremeReading,
@@ -179,7 +179,6 @@ __all__ = [
     "check_post",
     "clamped_days",
     "columns_of",
-    "columns_there",
     "datasets",
     "day_column",
     "decode_plan",
@@ -190,6 +189,7 @@ __all__ = [
     "label_key",
     "label_steps",
     "made_from",
+    "non_null_columns",
     "not_too_large",
     "one_row",
     "plan",

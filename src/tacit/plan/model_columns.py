@@ -113,7 +113,7 @@ class Axis:
         )
 
     @property
-    def there(self) -> grid_steps.Negation:
+    def not_null(self) -> grid_steps.Negation:
         """The condition that the column of a row is not NULL."""
         (column,) = columns_of(self.steps)
         if isinstance(column, grid_steps.ColumnSteps):

@@ -349,22 +349,22 @@ class ComputedColumn(Column):
 # Columns that cannot be NULL -----------------------------------------------------------------
 
 
-def columns_there(condition: Condition) -> frozenset[str]:
+def non_null_columns(condition: Condition) -> frozenset[str]:
     """Return the columns that ``condition`` requires not to be NULL, by an IS NOT NULL.
 
     Only tests that are joined by AND are considered; the result may miss columns.
 
     Example:
         >>> from tacit.core.domain import Kind
-        >>> there = Negation(ColumnIsNull("people.age", Kind.INTEGER))
-        >>> sorted(columns_there(AllOf((there, AllOf(())))))
+        >>> known = Negation(ColumnIsNull("people.age", Kind.INTEGER))
+        >>> sorted(non_null_columns(AllOf((known, AllOf(())))))
         ['people.age']
-        >>> columns_there(Negation(there))
+        >>> non_null_columns(Negation(known))
         frozenset()
     """
     match condition:
         case AllOf(parts):
-            return frozenset[str]().union(*map(columns_there, parts))
+            return frozenset[str]().union(*map(non_null_columns, parts))
         case Negation(ColumnIsNull(name, _)):
             return frozenset({name})
         case _:

@@ -44,7 +44,7 @@ class TomlEntry:
         """The name of this value: the last part of its path, such as ``epsilon``."""
         return self.path[-1]
 
-    def fault(self, message: str) -> Fault:
+    def project_error(self, message: str) -> Fault:
         """Return an exception that reports ``message`` at the line of this value."""
         return Fault(self.path, message)
 
@@ -53,7 +53,7 @@ class TomlEntry:
         parts = dict(self.parts())
         for name, part in parts.items():
             if name not in known:
-                raise part.fault(
+                raise part.project_error(
                     f"{name!r} is not a known name here. Known names: {', '.join(known)}."
                 )
         return parts
@@ -61,7 +61,7 @@ class TomlEntry:
     def parts(self) -> Iterator[tuple[str, "TomlEntry"]]:
         """Yield the names and values of a TOML table."""
         if not isinstance(self.value, dict):
-            raise self.fault(f"{self._called} must be a table of names and values.")
+            raise self.project_error(f"{self._called} must be a table of names and values.")
         for name, value in self.value.items():
             yield name, TomlEntry(value, (*self.path, name))
 
@@ -70,24 +70,24 @@ class TomlEntry:
         for found, entry in self.parts():
             if found == name:
                 return entry
-        raise self.fault(f"{name!r} is missing here. Add it.")
+        raise self.project_error(f"{name!r} is missing here. Add it.")
 
     def text(self) -> str:
         """Return the value as a text that is not empty."""
         if not isinstance(self.value, str) or not self.value.strip():
-            raise self.fault(f'{self._called} must be a text, such as "visits".')
+            raise self.project_error(f'{self._called} must be a text, such as "visits".')
         return self.value
 
     def whole(self) -> int:
         """Return the value as a whole number."""
         if type(self.value) is not int:
-            raise self.fault(f"{self._called} must be a whole number, such as 3.")
+            raise self.project_error(f"{self._called} must be a whole number, such as 3.")
         return self.value
 
     def truth(self) -> bool:
         """Return the value as a Boolean."""
         if not isinstance(self.value, bool):
-            raise self.fault(f"{self._called} must be true or false.")
+            raise self.project_error(f"{self._called} must be true or false.")
         return self.value
 
     def number(self) -> Fraction:
@@ -95,7 +95,7 @@ class TomlEntry:
         try:
             return exact(self.value)
         except InvalidValue as error:
-            raise self.fault(
+            raise self.project_error(
                 f'{self._called} must be a number, such as 0.5 or "1e-6".'
             ) from error
 
@@ -108,7 +108,7 @@ class TomlEntry:
     def items(self) -> list["TomlEntry"]:
         """Return the values of a list; each has the path of the list."""
         if not isinstance(self.value, list):
-            raise self.fault(f"{self._called} must be a list, such as [0, 100].")
+            raise self.project_error(f"{self._called} must be a list, such as [0, 100].")
         return [TomlEntry(value, self.path) for value in self.value]
 
     @property

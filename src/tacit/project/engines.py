@@ -75,9 +75,9 @@ def plugins_of(entry: TomlEntry) -> Plugins:
     found: dict[str, str] = {}
     for name, part in entry.parts():
         if not NAME.fullmatch(name):
-            raise part.fault("Name a plug-in by its distribution, such as tacit-toy.")
+            raise part.project_error("Name a plug-in by its distribution, such as tacit-toy.")
         if not VERSION.fullmatch(part.text()):
-            raise part.fault(
+            raise part.project_error(
                 'A plug-in must have one exact version, such as "1.0", and not a range.'
             )
         found[name] = part.text()
@@ -114,7 +114,7 @@ def secret_place(entry: TomlEntry) -> SecretPlace:
         return SecretPlace(keeper, (rest,))
     if keeper == KEYRING and service.strip() and name.strip():
         return SecretPlace(keeper, (service, name))
-    raise entry.fault(
+    raise entry.project_error(
         'Name the place of the secret, not the secret itself: password = "env:PGPASSWORD" '
         'for a variable, or "keyring:service/name" for the system\'s keyring.'
     )
@@ -145,7 +145,7 @@ def engine_of(
     try:
         rule = rule_of(kind.text(), plugins)
     except TacitError as error:
-        raise kind.fault(str(error)) from error
+        raise kind.project_error(str(error)) from error
     if rule.is_path:
         entry.fields("kind", PATH)
         return EngineAddress(entry.name, kind.text(), entry.part(PATH).text()), rule
@@ -154,7 +154,7 @@ def engine_of(
     address = entry.part("address")
     refused = rule.refuse(address.text(), secret=password is not None)
     if refused is not None:
-        raise address.fault(refused)
+        raise address.project_error(refused)
     return EngineAddress(entry.name, kind.text(), address.text(), password), rule
 
 
@@ -164,7 +164,7 @@ def store_of(entry: TomlEntry) -> EngineAddress:
     password = secret_place(parts["password"]) if "password" in parts else None
     refused = refuse_password(entry.part("address").text(), secret=password is not None)
     if refused is not None:
-        raise entry.part("address").fault(refused)
+        raise entry.part("address").project_error(refused)
     address = parts["address"].text().replace("postgres://", "postgresql://", 1)
     return EngineAddress(entry.name, "store", address, password)
 

@@ -33,7 +33,9 @@ def budget_in(entry: TomlEntry) -> Allowance:
     """Read a budget: ``{ epsilon = 3, delta = "1e-6", least = "1e-5" }``; least may be 0."""
     allowed = allowance_of(entry, "least")
     if allowed.least is not None and allowed.least > 1:
-        raise entry.part("least").fault("least must be a share of the budget, from 0 to 1.")
+        raise entry.part("least").project_error(
+            "least must be a share of the budget, from 0 to 1."
+        )
     return allowed
 
 
@@ -41,12 +43,14 @@ def allowance_of(entry: TomlEntry, *more: str) -> Allowance:
     """Read a budget or a quota: ``{ epsilon = 3, delta = "1e-6" }``, or with ``rho``."""
     parts = entry.fields("epsilon", "rho", "delta", "conversion_delta", *more)
     if ("epsilon" in parts) == ("rho" in parts):
-        raise entry.fault("Give the amount in one of two ways: epsilon = 3, or rho = 0.1.")
+        raise entry.project_error(
+            "Give the amount in one of two ways: epsilon = 3, or rho = 0.1."
+        )
     numbers = {name: part.number() for name, part in parts.items()}
     for name, number in numbers.items():
         if number < 0 or (number == 0 and name in {"epsilon", "rho"}):
             least = "above 0" if name in {"epsilon", "rho"} else "0 or more"
-            raise parts[name].fault(f"{name} must be {least}.")
+            raise parts[name].project_error(f"{name} must be {least}.")
     return Allowance(**numbers)
 
 
@@ -71,7 +75,7 @@ def people_of(entry: TomlEntry) -> PopulationSettings:
     parts = entry.fields("unit", "neighbours", "owners", "budget", "quotas")
     owners = tuple(owner.text() for owner in entry.part("owners").items())
     if not owners or len(set(owners)) != len(owners):
-        raise parts["owners"].fault(
+        raise parts["owners"].project_error(
             "A population must have at least one owner, and each is named once."
         )
     try:
@@ -79,7 +83,7 @@ def people_of(entry: TomlEntry) -> PopulationSettings:
             entry.name, core.PrivacyUnit(entry.part("unit").text(), _of(parts))
         )
     except TacitError as error:
-        raise entry.fault(str(error)) from error
+        raise entry.project_error(str(error)) from error
     quotas = parts["quotas"].parts() if "quotas" in parts else ()
     return PopulationSettings(
         population,
@@ -93,7 +97,9 @@ def _of(parts: dict[str, TomlEntry]) -> core.Neighbours:
     if "neighbours" not in parts:
         return core.Neighbours.ADD_REMOVE
     if parts["neighbours"].value not in NEIGHBOURS:
-        raise parts["neighbours"].fault(f"neighbours must be one of: {', '.join(NEIGHBOURS)}.")
+        raise parts["neighbours"].project_error(
+            f"neighbours must be one of: {', '.join(NEIGHBOURS)}."
+        )
     return NEIGHBOURS[parts["neighbours"].text()]
 
 

@@ -68,15 +68,19 @@ def serving_of(entry: TomlEntry) -> Serving:
     limits = {name: parts[name].whole() for name in LIMITS if name in parts}
     for name, limit in limits.items():
         if limit < 1:
-            raise parts[name].fault(f"{name} must be at least 1.")
+            raise parts[name].project_error(f"{name} must be at least 1.")
     deadline = float(parts["deadline"].number()) if "deadline" in parts else None
     if deadline is not None and not 0 < deadline <= limits.get("seconds", USUAL.seconds):
-        raise parts["deadline"].fault("deadline must be above 0, and at most `seconds`.")
+        raise parts["deadline"].project_error(
+            "deadline must be above 0, and at most `seconds`."
+        )
     oidc = _issuer(parts["oidc"]) if "oidc" in parts else None
     words = parts["on_failure"].items() if "on_failure" in parts else ()
     command = tuple(part.text() for part in words)
     if "on_failure" in parts and not command:
-        raise parts["on_failure"].fault('Name a command: on_failure = ["notify-owner"].')
+        raise parts["on_failure"].project_error(
+            'Name a command: on_failure = ["notify-owner"].'
+        )
     return Serving(**limits, deadline=deadline, oidc=oidc, on_failure=command)
 
 
@@ -85,7 +89,7 @@ def _issuer(entry: TomlEntry) -> Issuer:
     for name in ("issuer", "audience", "keys"):
         entry.part(name)
     if not parts["keys"].text().startswith(("https://", "http://127.0.0.1:")):
-        raise parts["keys"].fault(
+        raise parts["keys"].project_error(
             "Keys must be fetched over TLS: write the https:// address of a JWKS."
         )
     return Issuer(**{name: part.text() for name, part in parts.items()})
@@ -230,7 +234,7 @@ def _with_copies(
 def _can_be_in_place(entry: TomlEntry, rule: AddressRule) -> None:
     """Refuse to serve a table in place if it is not a table of a database."""
     if not rule.in_place:
-        raise entry.part("in_place").fault(
+        raise entry.part("in_place").project_error(
             f"{entry.name!r} is stored in an engine of kind {rule.kind}, whose tables are not "
             "served in place. Remove in_place."
         )

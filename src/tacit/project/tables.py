@@ -35,12 +35,12 @@ def column_of(entry: TomlEntry) -> core.Column:
     try:
         return core.Column(entry.name, _kind(entry.part("kind")), bounds, keys, step)
     except TacitError as error:
-        raise entry.fault(str(error)) from error
+        raise entry.project_error(str(error)) from error
 
 
 def _kind(entry: TomlEntry) -> core.Kind:
     if entry.value not in KINDS:
-        raise entry.fault(f"The kind of a column must be one of: {', '.join(KINDS)}.")
+        raise entry.project_error(f"The kind of a column must be one of: {', '.join(KINDS)}.")
     return KINDS[entry.text()]
 
 
@@ -49,13 +49,15 @@ def _provenance(parts: dict[str, TomlEntry]) -> core.Provenance:
     known = [parts[name] for name in ("bounds", "keys") if name in parts]
     if "provenance" not in parts:
         if known:
-            raise known[0].fault(
+            raise known[0].project_error(
                 'State where this is known from: provenance = "public" (known without the '
                 f"data) or one of {', '.join(PROVENANCES)}."
             )
         return core.Provenance.PUBLIC
     if parts["provenance"].value not in PROVENANCES:
-        raise parts["provenance"].fault(f"provenance must be one of: {', '.join(PROVENANCES)}.")
+        raise parts["provenance"].project_error(
+            f"provenance must be one of: {', '.join(PROVENANCES)}."
+        )
     return PROVENANCES[parts["provenance"].text()]
 
 
@@ -68,8 +70,8 @@ def _bounds(entry: TomlEntry, source: core.Provenance) -> core.Bounds:
             case [Fraction() as lower, Fraction() as upper]:
                 return core.Bounds(lower, upper, source)
     except TacitError as error:
-        raise entry.fault(str(error)) from error
-    raise entry.fault("Bounds must be two numbers or two days, the lower one first.")
+        raise entry.project_error(str(error)) from error
+    raise entry.project_error("Bounds must be two numbers or two days, the lower one first.")
 
 
 def _keys(entry: TomlEntry, source: core.Provenance) -> core.Keys:
@@ -77,7 +79,7 @@ def _keys(entry: TomlEntry, source: core.Provenance) -> core.Keys:
     try:
         return core.Keys(values, source)
     except TacitError as error:
-        raise entry.fault(str(error)) from error
+        raise entry.project_error(str(error)) from error
 
 
 # ------------------------------------------------------------------ copies
@@ -160,15 +162,15 @@ def place_of(entry: TomlEntry) -> CopyPlace:
     numbers = {name: parts[name].whole() for name in ("parts", "text_bytes") if name in parts}
     for name, number in numbers.items():
         if number < 1:
-            raise parts[name].fault(f"{name!r} of a copy must be 1 or more.")
+            raise parts[name].project_error(f"{name!r} of a copy must be 1 or more.")
     try:
         date.fromisoformat(said["made"] or "2026-11-16")
     except ValueError as error:
-        raise parts["made"].fault(
+        raise parts["made"].project_error(
             "'made' of a copy must be a day, such as 2026-11-16."
         ) from error
     if said["making"] is not None and not MAKING.fullmatch(said["making"]):
-        raise parts["making"].fault(
+        raise parts["making"].project_error(
             f"'making' of a copy must be the {MAKING_DIGITS} digits that tacit prepare wrote. "
             "Make the copy again."
         )
@@ -298,7 +300,7 @@ def with_copy(copied: CopyPlan, entry: TomlEntry) -> core.Dataset | core.PublicT
         made = copied.copy_by(copied.place.order or "")
         return replace(copied.table, copy=made)
     except TacitError as error:
-        raise entry.fault(str(error)) from error
+        raise entry.project_error(str(error)) from error
 
 
 def _describe_unit(dataset: core.Dataset) -> str:
@@ -345,7 +347,7 @@ def dataset_of(entry: TomlEntry) -> core.Dataset:
             in_place=in_place,
         )
     except TacitError as error:
-        raise entry.fault(str(error)) from error
+        raise entry.project_error(str(error)) from error
 
 
 def public_of(entry: TomlEntry) -> core.PublicTable:
@@ -363,12 +365,12 @@ def public_of(entry: TomlEntry) -> core.PublicTable:
             fan_out,
         )
     except TacitError as error:
-        raise entry.fault(str(error)) from error
+        raise entry.project_error(str(error)) from error
 
 
 def _read_unit(entry: TomlEntry, parts: dict[str, TomlEntry]) -> core.UnitColumn | core.Link:
     if ("unit" in parts) == ("link" in parts):
-        raise entry.fault(
+        raise entry.project_error(
             'Declare how a row leads to its person, in one of two ways: unit = "person", the '
             'column with the person, or link = { column = "patient", parent = "patients", '
             'parent_column = "id" }.'

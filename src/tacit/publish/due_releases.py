@@ -34,7 +34,7 @@ class Folder:
         self._path = path
         self._periods = periods
 
-    def there(self) -> frozenset[date]:
+    def stored_periods(self) -> frozenset[date]:
         """Return the first day of each period that has a file in this folder.
 
         A file whose name is not a day is not ours, and is refused.
@@ -154,7 +154,7 @@ class Published:
 class Shelf(Protocol):
     """A destination of a publication: a folder or a database, with a table for each period."""
 
-    def there(self) -> frozenset[date]:
+    def stored_periods(self) -> frozenset[date]:
         """Return the first day of each period that is stored, by this ledger or another."""
         ...
 
@@ -189,15 +189,13 @@ def run(
     shelves: tuple[Shelf, ...] = (folder, *more)
     # Read the shelves before the ledger: another process writes to the ledger first, so a
     # period that it publishes meanwhile is then in the ledger.
-    found = [shelf.there() for shelf in shelves]
+    found = [shelf.stored_periods() for shelf in shelves]
     released = stream.released
     check_published(publication, stream, shelves, found, released)
     due = periods.due(today, publication.wait)
     for number in range(max(due, released)):
         new, day = number >= released, periods.ends(number)[0]
-        missing = [
-            shelf for shelf, there in zip(shelves, found, strict=True) if day not in there
-        ]
+        missing = [shelf for shelf, days in zip(shelves, found, strict=True) if day not in days]
         if not missing:
             continue
         table = stream.release(number)
@@ -219,8 +217,8 @@ def check_published(
     """Raise if a published period is not in the ledger, or differs from it."""
     name = publication.name
     known = {publication.periods.ends(number)[0]: number for number in range(released)}
-    for shelf, there in zip(shelves, found, strict=True):
-        unknown = sorted(there - known.keys())
+    for shelf, days in zip(shelves, found, strict=True):
+        unknown = sorted(days - known.keys())
         if unknown:
             raise LedgerBroken(
                 f"{unknown[0]} of {name!r} is published, but its release is not in the ledger: "
@@ -230,7 +228,7 @@ def check_published(
                 f"`tacit publish withdraw {name}`, and declare a new one under a new name, for "
                 "the periods after the last published one."
             )
-        for day in sorted(there):
+        for day in sorted(days):
             if not shelf.agrees(known[day], stream.release(known[day])):
                 raise LedgerBroken(
                     f"{day} of {name!r} is published with other values than the ledger has "

@@ -40,7 +40,7 @@ class PublishedTable:
         self._period = publication.periods.span.value.lower()
         self._table = SQL(".").join([_identifier(schema), _identifier(publication.name)])
 
-    def there(self) -> frozenset[date]:
+    def stored_periods(self) -> frozenset[date]:
         """Return the first day of each period that has rows in the published table."""
         query = SQL("SELECT DISTINCT {} FROM {}").format(_identifier(self._period), self._table)
         with _translate_errors(self._schema):
@@ -87,8 +87,8 @@ class PublishedTable:
     def _holds(self, number: int) -> bool:
         """Return whether the rows of a period are in the table."""
         day = self._publication.periods.ends(number)[0]
-        there = SQL("SELECT FROM {} WHERE {} = {} LIMIT 1")
-        query = there.format(self._table, _identifier(self._period), Literal(day))
+        statement = SQL("SELECT FROM {} WHERE {} = {} LIMIT 1")
+        query = statement.format(self._table, _identifier(self._period), Literal(day))
         return self._comment is not None and bool(self._run(query).rowcount)
 
     def _check_mark(self, table: StreamRelease) -> bool:

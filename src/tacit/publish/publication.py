@@ -219,9 +219,9 @@ class Publications:
     def _find(self, name: str) -> ListedPublication:
         known = {each.publication.name: each for each in self.listing()}
         if name not in known:
-            there = ", ".join(known) or "none yet"
+            names = ", ".join(known) or "none yet"
             raise UnknownName(
-                f"There is no publication {name!r}. The publications are: {there}."
+                f"There is no publication {name!r}. The publications are: {names}."
             )
         if known[name].withdrawn:
             raise InvalidValue(_WITHDRAWN.format(name))

@@ -13,7 +13,7 @@ from fastapi import Depends, Header, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt
 
-from tacit.core import Answer, Release, encode_release, encode_standing
+from tacit.core import Answer, Release, encode_budget_summary, encode_release
 from tacit.extras import is_installed, load
 from tacit.ledger import LONGEST_NAME
 from tacit.numeric import LONGEST_TEXT, exact
@@ -156,7 +156,7 @@ def release_response(release: Release, kind: str) -> Response:
     extra: dict[str, Any] = {}
     if isinstance(release, Answer):
         extra["release_key"] = release.release_key.hex()
-        extra["standing"] = encode_standing(release.standing)
+        extra["standing"] = encode_budget_summary(release.standing)
     if kind == ARROW:
         return Response(_arrow(release, extra), media_type=ARROW)
     if kind == EXACT:

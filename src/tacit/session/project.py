@@ -69,7 +69,7 @@ def _curator(
         closing.callback(home.store.close)
         # read before the comparison, so that a declaration made meanwhile is not used
         held = home.ledger.declarations()
-        _check_held(changes(project, home.ledger, None), file)
+        _check_recorded(changes(project, home.ledger, None), file)
         if tell is not None:
             project = with_copies(project, file, home.states, tell)
         if project.outdated:
@@ -78,7 +78,7 @@ def _curator(
         engines = open_engines(project, file.parent, closing, environment)
         _check_storage(project, engines)
         tables = tables_of(project.catalog, engines)
-        _check_held(changes(project, home.ledger, tables), file)
+        _check_recorded(changes(project, home.ledger, tables), file)
         held_home = home.under(CatalogDeclarations(held))
         tell_owner = alarm(to_stderr, project.serving.on_failure)
         curator = Curator(
@@ -93,7 +93,7 @@ def _curator(
     return curator, project
 
 
-def _check_held(missing: tuple[Change, ...], file: Path) -> None:
+def _check_recorded(missing: tuple[Change, ...], file: Path) -> None:
     """Refuse a project if the ledger has not recorded all of it."""
     if missing:
         listed = "\n".join(map(str, missing))

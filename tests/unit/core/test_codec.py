@@ -10,12 +10,12 @@ from ward import CATALOG, NOTES, dataset, ward
 from tacit.core.catalog import Catalog, Limits, UnitColumn
 from tacit.core.codec import (
     ELSEWHERE,
+    decode_budget_summary,
     decode_catalog,
     decode_loss,
-    decode_standing,
+    encode_budget_summary,
     encode_catalog,
     encode_loss,
-    encode_standing,
 )
 from tacit.core.domain import Bounds, Column, Keys, Kind, Provenance, Schema
 from tacit.core.loss import Loss
@@ -131,12 +131,12 @@ def test_what_is_no_loss_is_refused() -> None:
 
 
 def test_a_standing_comes_back_exactly() -> None:
-    told = json.loads(json.dumps(encode_standing(STANDING)))
-    assert decode_standing(told) == STANDING
+    told = json.loads(json.dumps(encode_budget_summary(STANDING)))
+    assert decode_budget_summary(told) == STANDING
     assert told["more"] == 1
     for name in ("population", "cost", "spent", "cap", "total", "promised", "more"):
         with pytest.raises(InvalidValue):
-            decode_standing({key: value for key, value in told.items() if key != name})
+            decode_budget_summary({key: value for key, value in told.items() if key != name})
 
 
 def test_a_standing_in_words() -> None:

@@ -99,7 +99,7 @@ def test_a_loss_below_zero_is_refused_and_shown() -> None:
 
 
 def test_a_pure_loss_has_no_delta() -> None:
-    with pytest.raises(InvalidValue, match=r"no delta, and 0\.001 was given"):
+    with pytest.raises(InvalidValue, match=r"no delta, but 0\.001 was given"):
         Loss(Measure.PURE, Fraction(1), Fraction(1, 1000))
 
 

@@ -60,8 +60,8 @@ def test_an_axis_may_be_around_another_number() -> None:
 
 
 def test_a_row_has_a_number_where_its_column_does() -> None:
-    assert Axis.of(AGE, Bounds.of(0, 9)).there == Negation(ColumnIsNull("age", Kind.INTEGER))
-    truth = Axis.of(TRUE, Bounds.of(0, 1)).there
+    assert Axis.of(AGE, Bounds.of(0, 9)).not_null == Negation(ColumnIsNull("age", Kind.INTEGER))
+    truth = Axis.of(TRUE, Bounds.of(0, 1)).not_null
     assert isinstance(truth.part, StepsAreNull)
 
 

@@ -11,7 +11,7 @@ from tacit.plan.steps import (
     ComputedSteps,
     Negation,
     ProductSteps,
-    columns_there,
+    non_null_columns,
 )
 from tacit.plan.tally import RowSumTally, Tally, columns_of, made_from, row_values, value_of
 
@@ -47,7 +47,7 @@ def test_few_products_are_carried_as_they_are() -> None:
 
 def test_a_column_is_there_only_where_it_is_asked_for_by_itself() -> None:
     x, y = (Negation(ColumnIsNull(name, Kind.FLOAT)) for name in "xy")
-    assert columns_there(AllOf((x, AllOf((y,))))) == {"x", "y"}
-    assert columns_there(AnyOf((x, y))) == frozenset()
-    assert columns_there(Negation(AllOf((x,)))) == frozenset()
-    assert columns_there(AllOf((ColumnIsNull("x", Kind.FLOAT),))) == frozenset()
+    assert non_null_columns(AllOf((x, AllOf((y,))))) == {"x", "y"}
+    assert non_null_columns(AnyOf((x, y))) == frozenset()
+    assert non_null_columns(Negation(AllOf((x,)))) == frozenset()
+    assert non_null_columns(AllOf((ColumnIsNull("x", Kind.FLOAT),))) == frozenset()

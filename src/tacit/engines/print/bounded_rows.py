@@ -44,7 +44,7 @@ from tacit.plan import (
     TotalTally,
     TreeTally,
     UnitTally,
-    columns_there,
+    non_null_columns,
     one_row,
     row_keys,
 )
@@ -102,7 +102,7 @@ def _rows(rows_of: RowContext, level: str, whole: RowContext) -> Relations:
     plan, catalog, placed = rows_of.plan, rows_of.catalog, whole.copied
     made = rows(plan.source, catalog, rows_of.dialect, level)
     used = plan.condition, plan.keys, plan.tallies, plan.first_periods
-    made |= stages(used, list(made)[-1], level, columns_there(plan.condition))
+    made |= stages(used, list(made)[-1], level, non_null_columns(plan.condition))
     made[f"{ROWS}{level}"] = _select_rows(rows_of, list(made)[-1], placed=placed)
     if plan.first_periods is not None:
         made |= rows_of_period(plan.first_periods, list(made)[-1])

@@ -155,7 +155,7 @@ def _read_question(entry: TomlEntry) -> Question:
     except (ValueError, TacitError) as error:
         expected = "A range must be [lowest, highest]."
         message = str(error) if isinstance(error, TacitError) else expected
-        raise entry.fault(f"{message} (ε = {plain(epsilon)})") from error
+        raise entry.project_error(f"{message} (ε = {plain(epsilon)})") from error
 
 
 # ------------------------------------------------------------------ number of answers

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import Path, Request, Response
 from pydantic import Field
 
-from tacit.core import decode_release, encode_catalog, encode_standing
+from tacit.core import decode_release, encode_budget_summary, encode_catalog
 from tacit.errors import UnknownName
 from tacit.ml.registry import MODELS, model_named
 from tacit.numeric import plain
@@ -110,7 +110,7 @@ def _preview_json(preview: Preview) -> dict[str, Any]:
             for each in preview.errors
         ],
         "advice": [str(each) for each in preview.advice],
-        "standing": encode_standing(preview.standing),
+        "standing": encode_budget_summary(preview.standing),
     }
 
 
@@ -177,7 +177,7 @@ def quote_fit(given: GivenFit, session: Door, caller: Calling) -> dict[str, Any]
     """Return the price of fitting a model. This is free, and no data is read."""
     preview = session.quote(_model(given, session, caller), **given.columns)
     return {
-        "standing": encode_standing(preview.standing),
+        "standing": encode_budget_summary(preview.standing),
         "assumptions": preview.assumptions,
     }
 
