@@ -39,5 +39,8 @@ def test_a_type_on_which_an_engine_could_fail_is_refused(column: str, physical: 
 
 
 def test_a_table_that_is_not_there_is_refused() -> None:
-    with duckdb.connect() as connection, pytest.raises(InvalidValue, match="has no table here"):
+    with (
+        duckdb.connect() as connection,
+        pytest.raises(InvalidValue, match="has no table with the declared columns"),
+    ):
         DuckDB(connection).check(CATALOG)

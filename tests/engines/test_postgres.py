@@ -167,7 +167,7 @@ def test_an_address_where_nothing_answers_is_refused() -> None:
 def test_a_table_that_is_not_there_is_refused(cluster: PostgresCluster, theirs: str) -> None:
     empty = cluster.database(f"tacit_{uuid4().hex}")
     where = theirs.rpartition("/")[0] + "/" + empty.rpartition("/")[2]
-    with pytest.raises(InvalidValue, match="has no table here"):
+    with pytest.raises(InvalidValue, match="has no table with the declared columns"):
         Postgres(where).check(CATALOG)
 
 

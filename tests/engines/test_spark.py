@@ -214,7 +214,7 @@ def test_a_table_of_the_catalogue_passes(owner: SparkSession) -> None:
 
 
 def test_a_table_that_is_not_there_is_refused() -> None:
-    with pytest.raises(InvalidValue, match="'people' has no table here"):
+    with pytest.raises(InvalidValue, match="'people' has no table with the declared columns"):
         Spark(local()).check(CATALOG)
 
 

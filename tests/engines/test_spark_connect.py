@@ -62,7 +62,7 @@ def test_a_session_over_the_network_is_set_like_any_other() -> None:
 def test_an_error_over_the_network_has_the_same_text() -> None:
     declared = catalog(TIGHT)
     engine = Spark(session())
-    with pytest.raises(InvalidValue, match="'visits' has no table here"):
+    with pytest.raises(InvalidValue, match="'visits' has no table with the declared columns"):
         engine.check(declared)
     # there is a table, and its costs are words
     types = ", ".join(f"'SECRET-hiv+' AS {name}" for name in declared.tables[0].schema.names)

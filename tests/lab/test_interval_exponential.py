@@ -90,5 +90,5 @@ def test_what_is_no_grid_is_refused(widths: tuple[int, ...]) -> None:
 
 
 def test_another_number_of_scores_is_refused() -> None:
-    with pytest.raises(InvalidValue, match="3 values are expected"):
+    with pytest.raises(InvalidValue, match="batch of 3 values"):
         draws(IntervalExponential(Fraction(1), WIDTHS), [0, 1], 1)

@@ -140,5 +140,5 @@ def test_a_wrong_rate_norm_or_number_of_scores_is_refused() -> None:
         PermuteAndFlip(Fraction(0), 2)
     with pytest.raises(InvalidValue, match="LINF"):
         PermuteAndFlip(Fraction(1), 2).event(l1(1))
-    with pytest.raises(InvalidValue, match="3 values are expected"):
+    with pytest.raises(InvalidValue, match="batch of 3 values"):
         draws(PermuteAndFlip(Fraction(1), 3), [0, 1], 1)

@@ -111,5 +111,5 @@ def test_a_wrong_rate_norm_or_number_of_scores_is_refused() -> None:
         TopK(Fraction(0), 2, 1)
     with pytest.raises(InvalidValue, match="LINF"):
         TopK(Fraction(1), 2, 1).event(l1(1))
-    with pytest.raises(InvalidValue, match="3 values are expected"):
+    with pytest.raises(InvalidValue, match="batch of 3 values"):
         draws(TopK(Fraction(1), 3, 1), [0, 1], 1)

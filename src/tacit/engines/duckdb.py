@@ -160,15 +160,16 @@ class DuckDB:
                 types = self._look(columns(dataset.name, catalog, DUCKDB))
             except duckdb.Error as error:
                 raise InvalidValue(
-                    f"{dataset.name!r} has no table here with the declared columns. Correct "
-                    "the names of the table and its columns, or the address of the engine."
+                    f"{dataset.name!r} has no table with the declared columns in this "
+                    "database. Correct the names of the table and its columns, or the address "
+                    "of the engine."
                 ) from error
             check_types(dataset, dict(zip(dataset.schema.names, types, strict=True)), TYPES)
         check_copies(catalog, DUCKDB, self._look, TYPES, duckdb.Error, self._read)
         check_lookups(catalog, DUCKDB, self._fetch)
 
     def plain(self, catalog: Catalog) -> tuple[str, ...]:
-        """Return why tables may not be served in place, by the database's own catalogue."""
+        """Return the reasons why tables may not be served in place, as sentences."""
         with self._cursor() as cursor:
             return plain_in_duckdb(
                 catalog, lambda text, given: cursor.execute(text, given).fetchall()
@@ -187,7 +188,7 @@ class DuckDB:
                 types = {name: str(kind) for name, kind, *_ in cursor.description}
         except duckdb.Error as error:
             raise InvalidValue(
-                f"There is no table {'.'.join(table)!r} here. Correct its name."
+                f"There is no table {'.'.join(table)!r} in this database. Correct its name."
             ) from error
         return kinds(types, TYPES)
 
@@ -198,7 +199,7 @@ class DuckDB:
                 return duckdb_identities(cursor, table)
         except duckdb.Error as error:
             raise InvalidValue(
-                f"There is no table {'.'.join(table)!r} here. Correct its name."
+                f"There is no table {'.'.join(table)!r} in this database. Correct its name."
             ) from error
 
     def close(self) -> None:

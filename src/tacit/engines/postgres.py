@@ -67,10 +67,12 @@ TABLE_ERRORS = psycopg.ProgrammingError
 """The error for a table that does not exist, has other columns, or may not be read."""
 
 NOT_HERE = ("42", "3F")
-"""Prefixes of the codes of such errors: names, types and rights; schemas."""
+"""Prefixes of PostgreSQL's codes for `TABLE_ERRORS`: names, types and rights; schemas."""
 
 NO_ANSWER = ("08", "53", "55", "57", "58")
 """Prefixes of codes by which a server reports a problem of its own, not of the statement."""
+
+UNREACHABLE = "PostgreSQL cannot be reached. Check its address, and that it runs."
 
 
 class Postgres:
@@ -106,8 +108,9 @@ class Postgres:
                 )
         except TABLE_ERRORS as error:
             raise InvalidValue(
-                "A dataset has no table here with the declared columns, or Tacit's role may "
-                "not read it. Check the names of tables and columns, and run GRANT SELECT."
+                "A dataset has no table with the declared columns in this database, or Tacit's "
+                "role may not read it. Check the names of tables and columns, and run GRANT "
+                "SELECT."
             ) from error
         except psycopg.Error as error:
             raise InvalidValue(
@@ -115,7 +118,7 @@ class Postgres:
             ) from error
 
     def plain(self, catalog: Catalog) -> tuple[str, ...]:
-        """Return why tables may not be served in place, by the database's own catalogue."""
+        """Return the reasons why tables may not be served in place, as sentences."""
         try:
             with self._cursor() as cursor:
                 return plain_in_postgres(
@@ -189,7 +192,7 @@ class Postgres:
             cause = refused.__cause__
             code = cause.sqlstate if isinstance(cause, psycopg.Error) else None
             if code is None or code.startswith(NO_ANSWER):
-                raise EngineUnreachable("PostgreSQL cannot be reached.") from refused
+                raise EngineUnreachable(UNREACHABLE) from refused
             raise cannot_run(plan) from refused
 
     def _prepare(self, text: str) -> None:
@@ -250,16 +253,20 @@ class Postgres:
             connected = self._connect()
         except psycopg.Error as error:
             # no statement was sent, so no row can be the cause
-            raise EngineUnreachable("PostgreSQL cannot be reached.") from error
+            raise EngineUnreachable(UNREACHABLE) from error
         try:
             with connected as connection, connection.cursor(name) as cursor:
                 yield cursor
         except psycopg.errors.LockNotAvailable as error:
             # somebody alters a table; the statement waited for the lock before its first row
-            raise EngineUnreachable("A table is locked by its owner.") from error
+            raise EngineUnreachable(
+                "A table is locked by its owner. Try again later."
+            ) from error
         except psycopg.errors.AdminShutdown as error:
             # an operator stops the server; a server that crashes does not send this error
-            raise EngineUnreachable("PostgreSQL is being stopped.") from error
+            raise EngineUnreachable(
+                "PostgreSQL is being stopped. Start it, and try again."
+            ) from error
         except psycopg.Error as error:
             raise InternalError("The engine failed.") from error
 

@@ -125,8 +125,9 @@ class Spark:
                 types = self._look(columns(dataset.name, catalog, SPARK))
             except Exception as error:
                 raise InvalidValue(
-                    f"{dataset.name!r} has no table here with the declared columns. Correct "
-                    "the names of the table and its columns, or the address of the engine."
+                    f"{dataset.name!r} has no table with the declared columns in this "
+                    "catalogue. Correct the names of the table and its columns, or the address "
+                    "of the engine."
                 ) from error
             check_types(dataset, dict(zip(dataset.schema.names, types, strict=True)), TYPES)
         check_copies(catalog, SPARK, self._look, TYPES, Exception, self.write)
@@ -156,7 +157,7 @@ class Spark:
             found = self._session.sql(everything(table, SPARK)).schema.fields
         except Exception as error:
             raise InvalidValue(
-                f"There is no table {'.'.join(table)!r} here. Correct its name."
+                f"There is no table {'.'.join(table)!r} in this catalogue. Correct its name."
             ) from error
         return kinds({field.name: _type(field) for field in found}, TYPES)
 
@@ -168,7 +169,7 @@ class Spark:
             ).collect()
         except Exception as error:
             raise InvalidValue(
-                f"There is no table {'.'.join(table)!r} here. Correct its name."
+                f"There is no table {'.'.join(table)!r} in this catalogue. Correct its name."
             ) from error
         described = {row[0]: row[1] for row in found}
         name = [described.get(part) for part in ("Catalog", "Database", "Table")]
@@ -245,7 +246,9 @@ class Spark:
                 _check_listening(self._address)
             except OSError as error:
                 # no statement was sent, so no row can be the cause
-                raise EngineUnreachable("Spark cannot be reached.") from error
+                raise EngineUnreachable(
+                    "Spark cannot be reached. Check its address, and that it runs."
+                ) from error
 
     def _fetch_in_parts(self, text: str) -> Iterator[list[Any]]:
         self._reach()

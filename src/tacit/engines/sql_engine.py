@@ -159,7 +159,10 @@ def _check_record(copy: core.ValidatedCopy, read: ReadRecord, dialect: Dialect) 
     written = [str(fact) for (fact,) in read(facts_in(copy.record, dialect))]
     known = sorted(each for each in written if each in copy.facts or not each.startswith(NOTES))
     if known != sorted(copy.facts):
-        raise InvalidValue("The record of the copy names another table, unit, epoch or maker.")
+        raise InvalidValue(
+            "The record of the copy names another table, unit, epoch or maker, so it is a copy "
+            "of something else. Make the copy again: tacit prepare"
+        )
 
 
 def _parts(
@@ -219,7 +222,7 @@ TABLES = (
 """A statement that DuckDB and PostgreSQL both accept."""
 
 USUAL = {"main", "public"}
-"""The default schemas, which a table's name leaves out."""
+"""The default schemas. The name of a table in one of them is shown without its schema."""
 
 
 def table_names(rows: Iterable[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:

@@ -42,7 +42,7 @@ ROUNDING = 2.0**-50
 
 
 SLOPES = [2.0 ** (half / 2) for half in range(-10, 21)]
-"""The parameters of Chernoff's bound that are tried for such a window."""
+"""The parameters of Chernoff's bound that are tried for the window of summed losses."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -101,4 +101,6 @@ def check_choice(rate: Fraction, candidates: int) -> None:
 def check_size(values: Integers, expected: int) -> None:
     """Check that a batch has the public size ``expected``."""
     if values.size != expected:
-        raise InvalidValue(f"{expected} values are expected, but {values.size} were given.")
+        raise InvalidValue(
+            f"This mechanism needs a batch of {expected} values, but {values.size} were given."
+        )

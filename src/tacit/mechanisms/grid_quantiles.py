@@ -48,9 +48,11 @@ def cell_scores(counts: Wide, probability: Fraction) -> Wide:
 
 
 def reach_scores(counts: Wide, probability: Fraction, cell: Integers, margin: int) -> Wide:
-    """Return minus the distance of each reach from the smallest that has the margin.
+    """Return a score for each interval around ``cell``; the best one is just wide enough.
 
-    A reach has the margin if its interval contains at least ``margin`` ranks on both sides of
+    The interval with the reach r goes from r cells before ``cell`` to r cells after it. The
+    score is minus the distance from the smallest reach that has the margin. A reach has the
+    margin if its interval contains at least ``margin`` ranks on both sides of
     the wanted rank; a side that ends at an end of the grid has every margin. The score is 0
     for the first reach that has the margin. Distances are in the units of `cell_scores`.
 
@@ -83,9 +85,10 @@ def _ranks(counts: Wide, probability: Fraction) -> tuple[Wide, Wide]:
 
 @lru_cache(maxsize=256)
 def reaches(cells: int) -> tuple[int, ...]:
-    """Return the public list of reaches: each is about 1.5 times the one before.
+    """Return the half-widths, in cells, of the public intervals around a cell.
 
-    The last reach covers the whole grid from every cell.
+    Each of these reaches is about 1.5 times the one before. The last one covers the whole grid
+    from every cell.
 
     Example:
         >>> reaches(1), reaches(3)
@@ -105,7 +108,9 @@ BLOCK = 2**16
 
 @dataclass(frozen=True, slots=True)
 class GridQuantile:
-    """For each group, the index of a cell near a quantile, and of a reach around the cell.
+    """For each group, a cell near a quantile, and an interval of cells around it.
+
+    The interval is released as the index of its reach, the number of cells on either side.
 
     The secret is the number of values in each of ``cells`` cells, group after group. First, a
     cell is selected by its distance in ranks. Then, with the cell known, one of the public
@@ -184,7 +189,7 @@ class GridQuantile:
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway
     ) -> Integers:
-        """Return, for each group, the index of a cell and then the index of a reach."""
+        """Return, for each group, the index of a cell and then that of its interval's reach."""
         rates = self.rate, self.reach_rate
         draw = ChooseCells(
             self.probability, rates, self.margin, self.cells, self.max_groups, self.flips
@@ -198,7 +203,7 @@ class GridQuantile:
 
 @dataclass(frozen=True, slots=True)
 class ChooseCells:
-    """The random step: select a cell for each group, then a reach around it."""
+    """The random step: select a cell for each group, then an interval around it."""
 
     probability: Fraction
     rates: tuple[Fraction, Fraction]

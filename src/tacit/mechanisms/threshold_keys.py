@@ -181,7 +181,7 @@ GREATEST_VARIANCE = 2**30
 """Maximum variance: above it, the tail is not summed, and thresholds would exceed 10**5."""
 
 GUARD_BITS = 64
-"""Bits of a tail in addition to the bits of the delta that it is compared with."""
+"""Extra bits of precision of a tail probability, beyond those of the compared delta."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +270,7 @@ class GaussianTail:
     probability: Fraction
 
     def at(self, size: int) -> Fraction:
-        """Return the bound for a size >= 0; sizes after the end of the list share its bound."""
+        """Return the bound on P(y >= size), for size >= 0; beyond the list, its last bound."""
         sums, total = self._sums()
         return Fraction(sums[max(0, len(sums) - 1 - size)], total)
 

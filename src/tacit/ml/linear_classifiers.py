@@ -163,7 +163,7 @@ class DescentClassifier(LinearClassifier):
 
     @abstractmethod
     def _loss_slopes(self, scores: Floats, labels: Integers) -> Floats:
-        """Return the derivative of each row's loss by each of its scores.
+        """Return the derivative of each row's loss with respect to each of its scores.
 
         A row's result must depend on that row only.
         """
@@ -252,7 +252,7 @@ class LinearSVC(DescentClassifier):
     curvature = 1 / (2 * HALF_WIDTH)
 
     def _loss_slopes(self, scores: Floats, labels: Integers) -> Floats:
-        """Return the derivative of the smoothed hinge by each score."""
+        """Return the derivative of the smoothed hinge loss with respect to each score."""
         places = np.ones(1) if self._outputs == 1 else np.arange(self._outputs)
         signs = np.where(labels[:, None] == places, 1.0, -1.0)
         return -signs * np.clip((1 + HALF_WIDTH - signs * scores) / (2 * HALF_WIDTH), 0, 1)

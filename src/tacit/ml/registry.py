@@ -99,7 +99,10 @@ NAMES: dict[Any, str] = {
 
 
 def _has_type(value: Any, kind: Any) -> bool:
-    """Return whether a setting has a type; for any other type, whether it is plain."""
+    """Return whether the value of a setting has the type ``kind``.
+
+    For other types than None, bool, str, int and float, any JSON value is accepted.
+    """
     if kind is NoneType or kind is bool or kind is str:
         return isinstance(value, kind)
     if kind is int:
@@ -256,10 +259,14 @@ def load_estimators(plugins: Plugins) -> tuple[str, ...]:
     for plugin in named_plugins(ESTIMATORS, plugins):
         if plugin.name in MODELS:
             raise InvalidValue(
-                f"The plug-in {plugin} brings {plugin.name!r}, which is Tacit's."
+                f"The plug-in {plugin} brings an estimator called {plugin.name!r}, which is "
+                "the name of one of Tacit's. Ask the author of the plug-in to rename it."
             )
         if getattr(plugin.load(), "__name__", None) != plugin.name:
-            raise InvalidValue(f"The plug-in {plugin} brings no class called {plugin.name!r}.")
+            raise InvalidValue(
+                f"The entry point {plugin.name!r} of the plug-in {plugin} must name a class "
+                "that is called the same. Ask the author of the plug-in."
+            )
         names.append(plugin.name)
     return tuple(names)
 

@@ -69,7 +69,7 @@ def choose(entropy: Entropy, law: Law) -> int:
 
 
 def chosen_further(entropy: Entropy, law: Law, leading: int, bits: int) -> int:
-    """Draw more words until the outcome of a U with these leading ``bits`` is decided."""
+    """Return the outcome of a uniform number U, given its leading bits; draw more as needed."""
     while True:
         leading = leading << entropy.word_bits | int(entropy.words(1)[0])
         bits += entropy.word_bits
@@ -79,7 +79,9 @@ def chosen_further(entropy: Entropy, law: Law, leading: int, bits: int) -> int:
 
 
 def _decide(weights: Weights, leading: int, bits: int) -> int | None:
-    """Return the outcome of all U with these leading bits, or None if they differ.
+    """Return the outcome of all uniform numbers U with these leading bits, or None.
+
+    It is None if two such numbers have different outcomes.
 
     Unlike `tacit.noise.inversion.compute_thresholds`, this does not compute exact thresholds.
     With two equal best scores and a third far below, the threshold floor(2**bits / (2 + tiny))
@@ -202,7 +204,7 @@ def choose_each(entropy: Entropy, law: ManyExponentials | ManyEqual) -> Integers
 
 
 def _decide_each(lower: Wide, upper: Wide, leading: Wide, bits: int) -> Integers:
-    """Return for each row the outcome of all U with its leading bits, or -1 if they differ."""
+    """Return, for each row, the outcome that its leading bits decide, or -1 if they do not."""
     lower, upper = np.cumsum(lower, axis=1), np.cumsum(upper, axis=1)
     above, least = upper[:, -1:] - upper, lower[:, -1:] - lower
     missed = ((leading + 1) * (lower + above) <= lower << bits).sum(axis=1)

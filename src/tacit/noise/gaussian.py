@@ -23,7 +23,7 @@ from tacit.noise.laplace import DIGIT_BITS, Geometric
 from tacit.numeric.entropy import Entropy
 
 TICK_BITS = 40
-"""Number of binary digits of a clock that are drawn first.
+"""Number of binary digits of an exponential variable (a clock) that are drawn first.
 
 A comparison needs more digits with a probability of about two to the ``-TICK_BITS``.
 """
@@ -32,8 +32,9 @@ A comparison needs more digits with a probability of about two to the ``-TICK_BI
 def outlives(
     entropy: Entropy, least: Integers, most: Integers, moment: Callable[[int], Fraction]
 ) -> NDArray[np.bool_]:
-    """Return for each clock whether it exceeds its moment.
+    """Return, for each threshold, whether a new exponential variable exceeds it.
 
+    An exponential variable with mean 1 is called a clock here, and its threshold a moment.
     The moments lie between ``least`` and ``most`` ticks. ``moment(i)`` returns the exact moment
     of the i-th clock, and is called only if the first digits do not decide.
 
@@ -47,7 +48,7 @@ def outlives(
 
 
 def _read_on(entropy: Entropy, ticks: int, moment: Fraction) -> bool:
-    """Draw more digits of a clock until it is decided whether it exceeds ``moment``."""
+    """Draw more digits of an exponential variable; return whether it exceeds ``moment``."""
     bits = TICK_BITS
     while ticks <= moment * 2**bits < ticks + 1:
         bits += DIGIT_BITS
@@ -64,10 +65,10 @@ def _read_on(entropy: Entropy, ticks: int, moment: Fraction) -> bool:
 # them is accepted.
 
 HIGH_BITS = 9
-"""Number of bits of ``high``; a draw with more bits is computed in Python integers."""
+"""Number of bits of ``high``, the upper part of a draw, for which 64-bit integers suffice."""
 
 LONGEST_LOW = 48
-"""The largest number of bits of ``low`` for 64-bit bounds; beyond, Python integers are used."""
+"""Number of bits of ``low``, the lower part of a draw, for which 64-bit integers suffice."""
 
 
 def accepted_candidates(
@@ -97,7 +98,7 @@ def accepted_candidates(
 def _ticks(
     low: Integers, other: Integers, variance: Fraction, low_bits: int
 ) -> tuple[Integers, Integers]:
-    """Return bounds on the moments low * other / (2 * variance), in ticks of the clock."""
+    """Return bounds on low * other / (2 * variance), in units of two to the -TICK_BITS."""
     per_product = 2**TICK_BITS / (2 * variance)
     if low.dtype == object:
         least = low * other * per_product.numerator // per_product.denominator

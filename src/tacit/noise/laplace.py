@@ -17,10 +17,10 @@ from tacit.noise.inversion import Categorical, Decay, Inversion, LaplaceSign
 from tacit.numeric.entropy import Entropy
 
 DIGIT_BITS = 8
-"""Number of bits of a low group, so that its table of 256 thresholds is built quickly."""
+"""Number of bits that are drawn from one table of 256 thresholds, which is built quickly."""
 
 TOP_SCALE = 16
-"""An upper bound on the scale of the top group, so that its table stays small."""
+"""An upper bound on the scale of the highest bits, so that their table stays small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Geometric:
         return drawn
 
     def _low_bits(self) -> int:
-        """Return the number of binary digits below the top group."""
+        """Return the number of low binary digits, which are drawn from tables of their own."""
         return max(0, int(self.scale / TOP_SCALE).bit_length())
 
 

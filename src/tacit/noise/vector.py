@@ -86,7 +86,7 @@ Bound = tuple[int, int]
 """A lower and an upper bound on one weight."""
 
 GUARD_BITS = 32
-"""Number of bits that the rounding of a long chain of products may use, besides powers."""
+"""Extra bits of precision for the rounding errors of a long chain of products."""
 
 NEGLIGIBLE = 110
 """A table ends where its weights are below exp(-110) of the largest weight (158 bits)."""

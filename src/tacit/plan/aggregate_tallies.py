@@ -123,7 +123,7 @@ Place = Callable[[Tally], int]
 
 
 def mean(value: grid_steps.Ranged, max_rows: int, place: Place) -> MeanReading:
-    """Return how a mean is computed from a centred sum and a count of the rows with a value."""
+    """Return the rule for a mean: a centred sum divided by the count of rows with a value."""
     centre = (value.low + value.high) // 2
     there = grid_steps.Negation(grid_steps.StepsAreNull(value.steps))
     counted = grid_steps.CaseSteps(
@@ -143,7 +143,7 @@ def mean(value: grid_steps.Ranged, max_rows: int, place: Place) -> MeanReading:
 def variance(
     value: grid_steps.Ranged, max_rows: int, place: Place, *, sample: bool, root: bool
 ) -> VarianceReading:
-    """Return how a variance is computed from a mean and the squared distances from a centre.
+    """Return the rule for a variance, from a mean and squared distances from a centre.
 
     The squares are centred on the middle of their range too, which halves their sensitivity.
     They are computed on a coarser grid where their sum would not fit in 62 bits.
@@ -190,7 +190,7 @@ def read(
     tallies: list[Tally],
     most: int = FINEST,
 ) -> Reading:
-    """Return how the value of ``aggregate`` is computed, and add the tallies that it needs.
+    """Return the rule that computes ``aggregate``, and add the tallies that it needs.
 
     Args:
         aggregate: The aggregate, whose fields are columns of ``schema``.

@@ -359,10 +359,16 @@ def bound(plan: nodes.Plan, catalog: Catalog) -> Bound:
 def _check_answer_size(plan: nodes.Plan, keys: tuple[BoundedKey, ...]) -> None:
     """Refuse an answer with too many values. Every public group is in it, even an empty one."""
     if len(plan.measures) > MOST_MEASURES:
-        raise InvalidValue(f"A question asks for at most {MOST_MEASURES} aggregates.")
+        raise InvalidValue(
+            f"A question can ask for at most {MOST_MEASURES} aggregates, and this one asks for "
+            f"{len(plan.measures)}. Ask several questions."
+        )
     groups = prod(len(key.keys.values) for key in keys if key.keys is not None)
     if groups > MOST_GROUPS:
-        raise InvalidValue(f"An answer has at most {MOST_GROUPS} groups; ask for fewer keys.")
+        raise InvalidValue(
+            f"An answer can have at most {MOST_GROUPS} groups, and this one would have "
+            f"{groups}; ask for fewer keys."
+        )
 
 
 def _max_rows(plan: nodes.Plan, scope: ColumnScope, limits: Limits) -> int:

@@ -346,9 +346,15 @@ def decode_plan(stored: str) -> nodes.Plan:
         found = _restore(json.loads(stored))
         canonical = isinstance(found, nodes.Plan) and text(found) == stored
     except (KeyError, TypeError, ValueError, IndexError, RecursionError) as error:
-        raise InvalidValue("This is not the text of a plan.") from error
+        raise InvalidValue(
+            "This is not the text of a plan: it was changed, or another version of Tacit wrote "
+            "it."
+        ) from error
     if not isinstance(found, nodes.Plan) or not canonical:
-        raise InvalidValue("This is not the canonical text of a plan.")
+        raise InvalidValue(
+            "This is not the canonical text of a plan: it was changed, or another version of "
+            "Tacit wrote it."
+        )
     return found
 
 

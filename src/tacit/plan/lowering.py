@@ -122,7 +122,7 @@ def number(expression: expr.Expression, schema: Schema) -> grid_steps.Ranged:
             return grid_steps.Ranged(
                 grid_steps.CaseSteps(pairs, steps[-1]), low, high, values[0].step, rounding
             )
-    raise InvalidValue("A number is expected here.")
+    raise InvalidValue("A number is expected here, such as a column of numbers or age + 1.")
 
 
 def condition(expression: expr.Expression, schema: Schema) -> grid_steps.Condition:

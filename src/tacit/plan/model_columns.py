@@ -81,7 +81,9 @@ class Axis:
 
     @classmethod
     def of(cls, column: Column, bounds: Bounds, around: Fraction | None = None) -> Self:
-        """Return ``column`` within ``bounds``, centred at ``around`` or in the middle.
+        """Return the axis of ``column``: its values, clamped to ``bounds``, as integers.
+
+        0 is the centre, which is ``around`` or the middle of the bounds.
 
         The centre is rounded down to a step.
 

@@ -65,17 +65,19 @@ operations on each row; 64 is the most. Ask for less at once, or list values wit
     if rungs > MOST_RUNGS:
         raise InvalidValue(
             f"This question compares columns with {rungs} constants in CASE; {MOST_RUNGS} is "
-            "the most."
+            "the most. Use fewer WHENs."
         )
     listed = sum(len(each.values) for part in parts for each in every(part, expr.OneOf))
     if listed > MOST_LISTED:
         raise InvalidValue(
-            f"This question lists {listed} values with IN; {MOST_LISTED} is the most."
+            f"This question lists {listed} values with IN; {MOST_LISTED} is the most. List "
+            "fewer values."
         )
     longest = max((len(text.encode()) for part in parts for text in _texts(part)), default=0)
     if longest > LONGEST_LITERAL:
         raise InvalidValue(
-            f"A text in this question has {longest} bytes; {LONGEST_LITERAL} is the most."
+            f"A text in this question has {longest} bytes; {LONGEST_LITERAL} is the most. "
+            "Write a shorter text."
         )
 
 

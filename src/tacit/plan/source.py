@@ -171,10 +171,16 @@ def source_of(relation: Relation, catalog: Catalog) -> Source:
     _check_join_order(first, beside)
     named = {first, *(each.dataset for each in beside)}
     if len(named) != len(joins) + 1:
-        raise InvalidValue("A question can join a table only once.")
+        raise InvalidValue(
+            "A question can join a table only once. Leave the second join of the same table "
+            "out."
+        )
     private = [name for name in named if not catalog.is_public(name)]
     if len({catalog.dataset(name).population for name in private}) > 1:
-        raise InvalidValue("A question can join only datasets of one population.")
+        raise InvalidValue(
+            "A question can join only datasets of one population. Ask about each population "
+            "separately."
+        )
     child = first
     while True:
         way = catalog.dataset(child).unit
@@ -343,7 +349,9 @@ def _check_lookup(join: JoinPublic, catalog: Catalog) -> None:
     """
     table = catalog.table(join.table) if catalog.is_public(join.table) else None
     if not isinstance(table, PublicTable):
-        raise InvalidValue(f"{join.table!r} is not a public table.")
+        raise InvalidValue(
+            f"{join.table!r} is not a public table. Join a dataset along its declared link."
+        )
     if join.right not in table.lookup:
         known = ", ".join(table.lookup) or "none"
         raise InvalidValue(

@@ -229,7 +229,7 @@ class Withdrawn(InvalidValue):
 
 
 def nobody(trouble: Trouble) -> None:
-    """Ignore ``trouble``: the `Tell` that reports to nobody."""
+    """Ignore the report ``trouble``: the default where no operator is notified."""
 
 
 class Deadline(Protocol):

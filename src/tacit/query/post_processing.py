@@ -45,7 +45,10 @@ class IntervalValue:
     def number(self) -> Fraction:
         """The value, which must be a number."""
         if isinstance(self.value, bool) or not isinstance(self.value, int | Fraction):
-            raise InvalidValue("Arithmetic with released values needs numbers.")
+            raise InvalidValue(
+                "Arithmetic with released values needs numbers, and one of these values is not "
+                "a number. Compute with counts, sums and means only."
+            )
         return Fraction(self.value)
 
     def __add__(self, other: "IntervalValue") -> "IntervalValue":
@@ -142,7 +145,10 @@ def estimate(expression: expr.Expression, row: Row) -> IntervalValue:
             expr.Compare() | expr.OneOf() | expr.IsNull() | expr.And() | expr.Or() | expr.Not()
         ):
             return IntervalValue(_truth(expression, row))
-    raise InvalidValue("This expression cannot be computed from released values.")
+    raise InvalidValue(
+        "This expression cannot be computed from released values. Use arithmetic, comparisons "
+        "and CASE over columns of the answer."
+    )
 
 
 def _truth(condition: expr.Expression, row: Row) -> bool | None:
@@ -153,7 +159,9 @@ def _truth(condition: expr.Expression, row: Row) -> bool | None:
             if one is None or other is None:
                 return None
             if isinstance(one, str) is not isinstance(other, str):
-                raise InvalidValue("A text cannot be compared with a number.")
+                raise InvalidValue(
+                    "A text cannot be compared with a number. Compare it with a text in quotes."
+                )
             return comparison.holds(one, other)
         case expr.OneOf(part, values):
             value = estimate(part, row).value

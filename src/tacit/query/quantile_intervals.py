@@ -145,7 +145,9 @@ def tree_of(quote: Quote, place: int) -> TreeTally:
     """Return the tree tally with the index ``place``."""
     tally = quote.bound.plan.tallies[place]
     if not isinstance(tally, TreeTally):
-        raise InternalError("MIN and MAX need a tree tally, and this tally is another one.")
+        raise InternalError(
+            f"MIN and MAX need a TreeTally, but tally {place} is a {type(tally).__name__}."
+        )
     return tally
 
 
@@ -194,5 +196,8 @@ def quantile_of(quote: Quote, reading: QuantileReading) -> GridQuantile:
     """Return the mechanism that chooses the quantile of ``reading``."""
     mechanism = quote.tallies[reading.tree].mechanism
     if not isinstance(mechanism, GridQuantile):
-        raise InternalError("A quantile needs the mechanism GridQuantile, and has another one.")
+        raise InternalError(
+            "A quantile needs a GridQuantile, but its mechanism is a "
+            f"{type(mechanism).__name__}."
+        )
     return mechanism

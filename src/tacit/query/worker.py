@@ -100,7 +100,7 @@ StartEngine = Callable[[str], Engine]
 """A function that opens an engine at an address, in the child. It is pickled by name."""
 
 Reads = Callable[[dict[str, Any], Catalog], PaidWork]
-"""A function that turns a request into paid work, from public facts. It is pickled by name."""
+"""A function that a worker calls to turn a request into paid work; it is pickled by name."""
 
 READY, PING = b"ready", b"ping"
 ANSWERED, FAILED, UNREACHED = b"+", b"-", b"?"

@@ -152,7 +152,7 @@ def negotiate_media_type(request: Request) -> str:
 
 
 def release_response(release: Release, kind: str) -> Response:
-    """Return a response with ``release`` in the format ``kind``, and the budget's standing."""
+    """Return a response with ``release`` in the format ``kind`` and the budget's state."""
     extra: dict[str, Any] = {}
     if isinstance(release, Answer):
         extra["release_key"] = release.release_key.hex()

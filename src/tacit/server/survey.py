@@ -89,11 +89,13 @@ def _read(survey: Survey, body: bytes) -> tuple[str, dict[str, list[int]]]:
         sent: Any = json.loads(body)
         fingerprint, id_, reports = sent["survey"], sent["id"], sent["reports"]
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise InvalidValue("The reply was not sent by the form of this survey.") from None
+        raise InvalidValue(
+            "The reply was not sent by the form of this survey. Open the form again."
+        ) from None
     if fingerprint != survey.fingerprint:
         raise InvalidValue("The reply belongs to another wave. Open the form again.")
     if not isinstance(id_, str):
-        raise InvalidValue("The id must be text.")
+        raise InvalidValue("The id of a reply must be text. Open the form again.")
     return id_, survey.check(reports)
 
 

@@ -95,7 +95,10 @@ def expression(node: exp.Expr, leaf: Leaf) -> expr.Expression:
         return expr.Arithmetic(OPERATIONS[type(node)], left, right)
     if isinstance(node, exp.Div):
         return expr.Divide(expression(node.this, leaf), expression(node.expression, leaf))
-    raise InvalidValue(f"{type(node).__name__.upper()} is not supported at this place.")
+    raise InvalidValue(
+        f"{type(node).__name__.upper()} is not supported in this part of a question; leave it "
+        "out."
+    )
 
 
 def _plain(node: object) -> object:

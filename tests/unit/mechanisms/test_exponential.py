@@ -104,7 +104,7 @@ def test_another_norm_is_refused(sensitivity: Sensitivity) -> None:
 
 
 def test_another_number_of_scores_and_a_confidence_of_one_are_refused() -> None:
-    with pytest.raises(InvalidValue, match="3 values are expected"):
+    with pytest.raises(InvalidValue, match="batch of 3 values"):
         draws(Exponential(Fraction(1), 3), [0, 1], 1)
     with pytest.raises(InvalidValue, match="confidence"):
         Exponential(Fraction(1), 3).error(Fraction(1))

@@ -34,7 +34,7 @@ def test_a_cell_and_a_reach_are_read_for_each_group() -> None:
 
 
 def test_what_was_not_chosen_on_a_grid_or_for_less_is_not_read() -> None:
-    with pytest.raises(InternalError, match="the mechanism GridQuantile"):
+    with pytest.raises(InternalError, match="needs a GridQuantile"):
         shown(by(Gaussian(Fraction(1))), 1, 1)
     chosen = QUOTE.tallies[0].mechanism
     assert isinstance(chosen, GridQuantile)

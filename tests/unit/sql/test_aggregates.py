@@ -58,7 +58,7 @@ def test_every_spelling_of_an_aggregate_is_read(sql: str, wanted: Aggregate) -> 
         ("APPROX_QUANTILE(age, 0.5)", "QUANTILE\\(x, 0.9\\)"),
         ("MODE(age)", "COUNT"),
         ("MAX(age, 3)", "leave it out"),
-        ("VARIANCE(DISTINCT age)", "is not supported at this place"),
+        ("VARIANCE(DISTINCT age)", "is not supported in this part of a question"),
         ("MEDIAN(ward)", "texts"),
         ("COUNT(*), FLOOR(age / 10) AS decade", "FLOOR\\(x / 10\\) \\* 10"),
     ],

@@ -59,7 +59,7 @@ REFUSALS = [
         "SELECT COUNT(*) FROM visits GROUP BY FLOOR(age / TRUE) * TRUE",
         "FLOOR is supported only",
     ),
-    ("SELECT COUNT(*) FROM visits WHERE SUM(age) > 3", "SUM is not supported at this place"),
+    ("SELECT COUNT(*) FROM visits WHERE SUM(age) > 3", "SUM is not supported in this part"),
     ("SELECT COUNT(*) FROM visits WHERE age" + "+1" * DEEPEST + " > 3", "nested too deeply"),
     ("SELECT SUM(EXTRACT(EPOCH FROM day)) FROM visits", "EXTRACT supports only YEAR, QUARTER"),
     ("SELECT SUM(EXTRACT('year' FROM day)) FROM visits", "EXTRACT supports only YEAR, QUARTER"),

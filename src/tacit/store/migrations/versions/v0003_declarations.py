@@ -8,7 +8,7 @@ down_revision = "0002"
 
 
 def upgrade() -> None:
-    """Add the number of the declaration, the stop, and the tables that populations have.
+    """Add the declaration's number, whether charges are stopped, and the list of tables.
 
     A population of version 0.1 has no numbered declaration yet, so its number is 0 until its
     owner records one by `tacit apply`.
