@@ -10,7 +10,7 @@ from tacit.noise import Integers
 from tacit.plan import BoundedPlan
 
 Cell = tuple[int, Group, int]
-"""Index of one integer of an answer: the tally, the group, and the place within the group."""
+"""Index of one integer of an answer: the tally, the group, and the index within the group."""
 
 
 def exactly(plan: BoundedPlan, table: SecretTable) -> dict[Cell, int]:

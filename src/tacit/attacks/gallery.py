@@ -468,7 +468,7 @@ def find_stories(names: Sequence[str]) -> list[Story]:
 
 
 def gallery_report(parts: Sequence[AttackedItem]) -> AttackReport:
-    """Return the report of stories that were run, with notes for readers who are new to it."""
+    """Return the report of stories that were run, with explanations for new readers."""
     bounded = [each for part in parts for each in part.findings if each.allowed is not None]
     broken = sum(each.verdict is AttackVerdict.BROKEN for each in bounded)
     if broken:

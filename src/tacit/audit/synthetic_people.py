@@ -203,7 +203,7 @@ def neighbours(
 def person(
     catalog: core.Catalog, place: int, most: int, choices: Choices, style: Style | None = None
 ) -> Rows:
-    """Return all rows of the person with the name at ``place``; NULL if that is negative.
+    """Return all rows of the person whose name has the index ``place``; NULL if negative.
 
     The person has at most ``most`` rows in a table, and exactly ``most`` if a style is given.
     """

@@ -234,7 +234,7 @@ FACTORS = (927_646_739, 668_265_263, 1_013_904_223)
 
 
 def hash_offset(salt: bytes, place: int) -> int:
-    """Return the salted number to which the word at ``place`` is added."""
+    """Return the salted number that is added to the word with the index ``place``."""
     return int.from_bytes(sha256(b"%d|%b" % (place, salt)).digest()[:4]) & MOST
 
 

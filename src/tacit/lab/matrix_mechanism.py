@@ -153,7 +153,7 @@ RIDGE = 1e-3
 """The ridge on a Gram matrix, relative to its mean eigenvalue, so that it is invertible."""
 
 MOST_CELLS = 2048
-"""The largest number of cells; the eigenvalues of such a matrix take seconds."""
+"""The largest number of cells; a matrix of this size takes seconds to decompose."""
 
 
 def choose_queries(queries: Rows, sensitivity: Sensitivity, loss: Loss) -> LinearQueries:

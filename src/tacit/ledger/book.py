@@ -31,7 +31,7 @@ from tacit.ledger.charge import (
 def require(holds: bool, rule: str) -> None:  # noqa: FBT001
     """Raise `LedgerBroken`, which names ``rule``, if ``holds`` is false."""
     if not holds:
-        raise LedgerBroken(f"it breaks the rule that {rule}")
+        raise LedgerBroken(f"the entry breaks the rule that {rule}")
 
 
 def hash_in(text: str) -> bytes:
@@ -40,7 +40,7 @@ def hash_in(text: str) -> bytes:
     try:
         read = bytes.fromhex(text)
     except ValueError as error:
-        raise LedgerBroken(f"it breaks the rule that {rule}") from error
+        raise LedgerBroken(f"the entry breaks the rule that {rule}") from error
     require(read.hex() == text, rule)
     return read
 
@@ -62,7 +62,7 @@ def check_opening(act: acts.Opened) -> None:
         idealised = {0: False, 1: True}[act.idealised]
         budget = Budget(cap, Fraction(act.conversion_delta), idealised)
     except (KeyError, ValueError, ZeroDivisionError) as error:
-        raise LedgerBroken("it breaks the rule that a budget is well defined") from error
+        raise LedgerBroken("the entry breaks the rule that a budget is well defined") from error
     written = str(budget.conversion_delta)
     require(written == act.conversion_delta, "a fraction is written in lowest terms")
 
@@ -74,7 +74,7 @@ def due(event: str, opened: acts.Opened, price_delta: str) -> Units:
         read = decode_event(event)
         units = price(read, Measure(opened.measure), Fraction(price_delta))
     except (TacitError, ValueError, ZeroDivisionError) as error:
-        raise LedgerBroken("it breaks the rule that an event has a price") from error
+        raise LedgerBroken("the entry breaks the rule that an event has a price") from error
     exact = read.numerics is not Numerics.IDEALISED
     require(exact or bool(opened.idealised), "a budget for exact noise allows no other noise")
     return units
@@ -143,12 +143,12 @@ class Book:
         """
         self.seq += 1
         if entry.seq != self.seq or entry.population != self.population:
-            raise self.entry_error("another entry is in its place")
+            raise self.entry_error("an entry with another number or population is in its place")
         if not entry.body.isascii():
-            raise self.entry_error("its text is not canonical")
+            raise self.entry_error("the text of the entry is not canonical")
         if acts.follow(self.head, self.population, self.seq, entry.body).hash != entry.hash:
             raise self.entry_error(
-                "its hash does not follow from the entry before and its text"
+                "the hash of the entry does not follow from the entry before and the text"
             )
         self.head = entry.hash
         try:
@@ -159,8 +159,10 @@ class Book:
         return act  # type: ignore[return-value]
 
     def entry_error(self, why: str) -> LedgerBroken:
-        """Return an error that names the current entry."""
-        return LedgerBroken(f"Entry {self.seq} of {self.population!r}: {why}.")
+        """Return an error that names the current entry and says what is wrong: ``why``."""
+        return LedgerBroken(
+            f"Entry {self.seq} of {self.population!r}: {why}. Restore the ledger from a backup."
+        )
 
     def _apply(self, act: acts.Act | acts.Decision) -> None:  # noqa: C901, PLR0912, PLR0915 - one case a kind
         require(
@@ -321,7 +323,7 @@ class Book:
         try:
             self.least_share = Fraction(share)
         except (ValueError, ZeroDivisionError) as error:
-            raise LedgerBroken(f"it breaks the rule that {rule}") from error
+            raise LedgerBroken(f"the entry breaks the rule that {rule}") from error
         require(str(self.least_share) == share and 0 <= self.least_share <= 1, rule)
         self._has_least = True
 

@@ -369,13 +369,10 @@ def decode_act(text: str) -> Act | Decision:
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise LedgerBroken(
             "A ledger entry cannot be decoded: it was changed, or a newer version of Tacit "
-            "wrote it. Use that version, or restore the ledger from a backup."
+            "wrote it. Install the newest version."
         ) from error
     if not canonical:
-        raise LedgerBroken(
-            "A ledger entry is not in its canonical form, so it was changed. Restore the "
-            "ledger from a backup."
-        )
+        raise LedgerBroken("A ledger entry is not in its canonical form, so it was changed.")
     return act
 
 

@@ -145,13 +145,15 @@ def compare(work: Work, book: Book) -> None:
     row = find_budget(work, book.population)
     head = head_of(work, book.population)
     if row != budget_in(book) or head != (book.seq, book.head):
-        raise book.entry_error("the store's budget is not what the chain adds up to")
+        raise book.entry_error(
+            "the budget in the store's tables is not the sum of the chain's entries"
+        )
     found = {
         holder: (Units(*amounts[:2]), Units(*amounts[2:]))
         for holder, *amounts in work.all(_HOLDERS, {"at": book.population})
     }
     if found != limits_in(book):
-        raise book.entry_error("the store's quotas are not those of the chain")
+        raise book.entry_error("the quotas in the store's tables are not those of the chain")
     _compare_government(work, book)
     if holdings_of(work, book.population) != book.holdings:
         raise book.entry_error("the store's list of tables is not the list in the chain")
@@ -173,7 +175,7 @@ def budget_in(book: Book) -> BudgetRow:
     """Return the budget that a chain adds up to."""
     opened = book.opened
     if opened is None:
-        raise book.entry_error("the chain is empty")
+        raise book.entry_error("the chain of this population has no entries")
     return BudgetRow(
         unit=opened.unit,
         neighbours=opened.neighbours,
@@ -251,7 +253,7 @@ def verify(
     for entry in entries:
         book.read(entry)
         if head is not None and book.seq == head.seq and book.head != head.hash:
-            raise book.entry_error("it differs from the entry that was anchored")
+            raise book.entry_error("the entry differs from the entry that was anchored")
     if head is not None and book.seq < head.seq:
         raise book.entry_error(f"the chain ends here, but entry {head.seq} was anchored")
     if book.opened is None:
@@ -328,12 +330,14 @@ def _compare_shared(book: Book, act: acts.Charged, books: dict[str, Book]) -> No
         if twin is None or _joint_part(twin) != _joint_part(act):
             raise LedgerBroken(
                 f"A charge about {book.population!r} and {name!r} is missing in the chain of "
-                f"{name!r}, so that chain was changed or is an old copy."
+                f"{name!r}, so that chain was changed or is an old copy. Export the newest "
+                "ledger."
             )
         if books[name].kept.get(release) != book.kept.get(release):
             raise LedgerBroken(
                 f"The chains of {book.population!r} and {name!r} record different answers to "
-                "one question, so one of them was changed or is an old copy."
+                "one question, so one of them was changed or is an old copy. Export the newest "
+                "ledger."
             )
 
 

@@ -245,7 +245,7 @@ class ScaledRows:
         return found
 
     def back(self) -> Floats:
-        """Return the matrix from weights of scaled features to intercept and coefficients."""
+        """Return the matrix that turns weights of scaled features into those of the columns."""
         found = np.zeros((1 + len(self.axes), self.dimensions))
         found[0, 0] = self.constant
         for place, (axis, scale) in enumerate(zip(self.axes, self.scales, strict=True)):

@@ -143,7 +143,7 @@ class HuberRegression(RobustRegression):
         return NoisySandwich(self.norm**2, longest, dimensions, training.neighbours, loss)
 
     def scores(self, training: Training) -> MallowsScores:
-        """Return the scores: how a row is read, and how much weight it has."""
+        """Return the score function: it scales rows, and bounds the weight of each."""
         if not self.turn > 0:
             raise InvalidValue(
                 "The setting turn, the residual at which Huber's loss becomes linear, must be "

@@ -295,5 +295,5 @@ def _greatest(score: Number, others: Sequence[Number]) -> grid_steps.AllOf:
 
 
 def _by_group(totals: Any, axes: int) -> Matrix:
-    """Return the sums of axes as a matrix with one row per group; an axis ends at 1."""
+    """Return the sums of axes as a matrix with one row per group; axes go from -1 to 1."""
     return floats_of(totals).reshape(axes, -1).T / REACH

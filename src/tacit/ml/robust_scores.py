@@ -159,7 +159,7 @@ class RobustRegression(RegressorMixin, PrivateEstimator):  # type: ignore[misc]
         return Axis.of(training.target, bounds)
 
     def _mallows(self, training: Training, turn: float, shift: float = 0.0) -> MallowsScores:
-        """Return the scores: how a row is read, and how much weight it has."""
+        """Return the score function: it scales rows, and bounds the weight of each."""
         target = self.target(training)
         bounds = bounds_of(training.features, self.bounds)
         rows = ScaledRows.of(training, bounds, self.scales, (target.steps, target.reach))

@@ -242,7 +242,7 @@ class Gram:
         )
 
     def matrix(self, released: Integers) -> Matrix:
-        """Return the released matrix, in units in which an axis ends at distance 1."""
+        """Return the released matrix, in units in which axes go from -1 to 1."""
         size = len(self.points.axes)
         whole = floats_of(released).reshape(size, size) / REACH**2
         return np.asarray((whole + whole.T) / 2)
@@ -282,7 +282,7 @@ class NoisyMoments:
         )
 
     def read(self, released: Sequence[Integers], noise: float) -> tuple[Matrix, Matrix, Matrix]:
-        """Return counts, means and variances, one row per group; an axis ends at 1.
+        """Return counts, means and variances, one row per group; axes go from -1 to 1.
 
         ``noise`` is the standard deviation of the noise on the squares. It is also the least
         variance that is returned, since a smaller variance cannot be seen through the noise.

@@ -128,7 +128,9 @@ def _gaps(scores: Integers, reach: int) -> Wide:
 def _powers(
     rate: Fraction, precision: int, negligible: int
 ) -> tuple[int, list[tuple[Wide, Wide]]]:
-    """Return a gap with a weight below two to the ``-negligible``, and tables of weights.
+    """Return the gap from which on weights are negligible, and tables of smaller weights.
+
+    A weight is negligible below two to the ``-negligible``.
 
     If a gap is written in groups of binary digits, then exp(-rate * gap) is a product with one
     factor per group, and each table has the factors of one group. All of this is public, so it

@@ -41,7 +41,7 @@ class Law(Protocol):
     """A distribution on the integers from 0 on, given by weights that need not add up to 1."""
 
     def weights(self, precision: int) -> Weights:
-        """Return bounds on the weights in units of two to the ``-precision``."""
+        """Return bounds on the weights of outcomes, in units of two to the ``-precision``."""
         ...
 
     def __hash__(self) -> int: ...
@@ -137,7 +137,7 @@ class Decay:
     size: int | None = None
 
     def weights(self, precision: int) -> Weights:
-        """Return bounds on the weights; negligible weights are bounded together."""
+        """Return bounds on the weights of outcomes; negligible ones get one common bound."""
         ratio = _exp_minus(1 / self.scale, precision)
         if self.size is None:
             return _until_negligible(repeat(ratio), precision)
@@ -152,7 +152,7 @@ class Bell:
     variance: Fraction
 
     def weights(self, precision: int) -> Weights:
-        """Return bounds on the weights; negligible weights are bounded together."""
+        """Return bounds on the weights of outcomes; negligible ones get one common bound."""
         return _until_negligible(self._ratios(precision), precision)
 
     def _ratios(self, precision: int) -> Iterator[Bound]:

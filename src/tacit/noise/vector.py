@@ -21,7 +21,7 @@ from tacit.numeric import exp_bounds
 from tacit.numeric.entropy import Entropy
 
 UNIFORM_BITS = 52
-"""Number of bits of a uniform float; with the added half step they are the 53 of a float."""
+"""Number of random bits of a uniform float. Half a step is added, so that 53 bits are used."""
 
 LARGEST_NORM = 2**53
 """The largest norm; beyond it, floats cannot represent each integer."""
@@ -105,7 +105,7 @@ class CubeRadius:
     dimensions: int
 
     def weights(self, precision: int) -> Weights:
-        """Return bounds on the weights; negligible weights are bounded together."""
+        """Return bounds on the weights of outcomes; negligible ones get one common bound."""
         bits = precision + GUARD_BITS + self.dimensions.bit_length()
         one = 1 << bits
         peak = max(0, ceil(self.dimensions * self.scale) - 1)

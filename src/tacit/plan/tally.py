@@ -204,7 +204,7 @@ def _parts(
 def made_from(
     number: grid_steps.Steps, carried: Mapping[grid_steps.Steps, grid_steps.Steps]
 ) -> grid_steps.Steps:
-    """Return ``number`` with each part that a row carries replaced by the carried column.
+    """Return ``number`` with each precomputed part replaced by the column that contains it.
 
     Example:
         >>> from tacit.plan.steps import ComputedSteps

@@ -267,7 +267,7 @@ def _put(file: Path, body: bytes) -> None:
 
 
 def _find(document: tomlkit.TOMLDocument, path: tuple[str, ...]) -> Item | None:
-    """Return the item at ``path``, or None if it has no place of its own in the text."""
+    """Return the item at ``path``, or None if the text has no separate item for it."""
     found: Any = document
     for name in path:
         inner = found.value if isinstance(found, Item) else found

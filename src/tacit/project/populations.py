@@ -128,7 +128,7 @@ class Fact:
     column: str | None
     text: str
     is_state: bool = False
-    """Whether it is about the state of the table that is read: its epoch, or in place."""
+    """Whether the fact is about the state of the table: its epoch, or that it is in place."""
 
 
 def facts_by_subject(catalog: core.Catalog, population: str) -> tuple[Fact, ...]:

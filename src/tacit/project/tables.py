@@ -230,7 +230,7 @@ class CopyPlan:
         )
 
     def final_place(self, order: str) -> CopyPlace:
-        """Return the place after the copy was made with the salt that has this mark."""
+        """Return the place of the finished copy; ``order`` is the mark of its salt."""
         label, digest = self.table.epoch.label, self.declaration[:16]
         return replace(self.place, epoch=label, order=order, declaration=digest)
 

@@ -99,7 +99,7 @@ class Progress:
             self._drawing()
 
     def gateway(self, entropy: Entropy) -> Gateway:
-        """Return a gateway that reports all draws here, of mechanisms and of samplers."""
+        """Return a gateway that reports to this object before each draw of noise."""
         return LiveGateway(MarkedEntropy(entropy, self.draw), self.draw)
 
     def gateway_for(self, receipt: bytes) -> Gateway:

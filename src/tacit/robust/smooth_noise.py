@@ -70,7 +70,7 @@ class RoundedLomax:
             bits += entropy.word_bits
 
     def _power(self, leading: int, bits: int) -> Interval:
-        """Return bounds on V**(-1/tail) over leading <= V * 2**bits <= leading + 1."""
+        """Return bounds on V**(-1/tail), where V in (0, 1) begins with the bits ``leading``."""
         digits = bits // 3 + SPARE_DIGITS
         lower, upper = log_bounds(Fraction(1 << bits, leading), digits)
         # log((leading + 1) / leading) < 1 / leading, and exp(-x) >= 1 - x

@@ -87,7 +87,7 @@ def _with_known_values(
 # Open: one table in an engine, its declarations, and a ledger in a folder.
 
 ENGINE = "here"
-"""The name of the one engine of such a session."""
+"""The name of the engine of a session over one table, which has only this one."""
 
 ATTEMPTS = 10
 """How often a declaration is tried if other sessions write to the ledger at the same time."""

@@ -94,7 +94,7 @@ class Work:
     """An open unit of work, in which statements can be run.
 
     Statements run on the driver's cursor, because a charge has about ten of them, and running
-    each through SQLAlchemy costs several times the transaction (decision 21).
+    each through SQLAlchemy costs several times the transaction (ADR 21).
     """
 
     __slots__ = ("_cursor", "_prints")
@@ -131,7 +131,7 @@ LONGEST_WAIT = 60
 
 
 class WriterLock:
-    """A lock that lets one writer of this process at a time into the database (decision 45).
+    """A lock that lets one writer of this process at a time into the database (ADR 45).
 
     Charges of one population wait for each other in any case, and PostgreSQL becomes slower the
     more connections wait for the same row. So they wait here.

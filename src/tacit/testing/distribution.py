@@ -52,7 +52,7 @@ class LaplaceLaw:
     scale: float
 
     def cumulative(self, values: Floats) -> Floats:
-        """Compute it by the closed form of the two-sided geometric law."""
+        """Return the cumulative probability of each value, by the two-sided geometric law."""
         tail = np.exp(-np.where(values < 0, -values, values + 1) / self.scale) / (
             1 + self._ratio
         )
@@ -90,7 +90,7 @@ class GaussianLaw:
     scale: float
 
     def cumulative(self, values: Floats) -> Floats:
-        """Sum the weights; for a large scale, compute the integral half a step further."""
+        """Return the cumulative probability of each value; for a large scale, an integral."""
         if self.scale >= WIDE:
             return np.asarray(norm.cdf((values + 0.5) / self.scale))
         support, weights = self._weights

@@ -23,8 +23,8 @@ from tacit.store.tables import (
 )
 from tacit.testing.memory_store import MemoryStore
 
-BUDGET = r"the store's budget is not what the chain adds up to\."
-QUOTAS = r"the store's quotas are not those of the chain\."
+BUDGET = r"the budget in the store's tables is not the sum of the chain's entries\."
+QUOTAS = r"the quotas in the store's tables are not those of the chain\."
 GOVERNMENT = "owners, groups or proposals are not those of the chain"
 
 

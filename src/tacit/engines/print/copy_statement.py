@@ -15,7 +15,7 @@ from tacit.engines.print.validated_columns import TEXT_BYTES, cast_to_declared, 
 from tacit.errors import InvalidValue
 
 SEEN = "tacit_seen"
-"""The column for a window function: the number of a row, or the number of rows."""
+"""The name of the computed column with a row's number, or with a number of rows."""
 
 FACT = "fact"
 """The column of a copy's record, which names the table that was copied."""

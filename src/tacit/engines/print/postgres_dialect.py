@@ -67,7 +67,7 @@ class PostgresDialect(Dialect):
         return self.finite(value) if kind is Kind.DECIMAL else value
 
     def hex_to_integer(self, digits: exp.Expr) -> exp.Expr:
-        """Return the number of hexadecimal digits, by a cast through a bit string."""
+        """Return the integer that hexadecimal digits represent, by way of a bit string."""
         text = paren(exp.DPipe(this=exp.Literal.string("x"), expression=digits, safe=True))
         bits = exp.Cast(this=text, to=exp.DataType.build("BIT(32)", dialect=self.name))
         return cast(bits, "BIGINT")

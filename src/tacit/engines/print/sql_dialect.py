@@ -101,7 +101,7 @@ class Dialect(ABC):
         return value
 
     def hex_to_integer(self, digits: exp.Expr) -> exp.Expr:
-        """Return the number of eight hexadecimal digits."""
+        """Return the integer that eight hexadecimal digits represent, as SQL."""
         text = exp.DPipe(this=exp.Literal.string("0x"), expression=digits, safe=True)
         return exp.Cast(this=exp.Paren(this=text), to=exp.DataType.build("BIGINT"))
 

@@ -149,7 +149,7 @@ class SparkDialect(Dialect):
         return self.valid_text(short_or_null(value)) if kind is Kind.TEXT else value
 
     def hex_to_integer(self, digits: exp.Expr) -> exp.Expr:
-        """Return the number of hexadecimal digits."""
+        """Return the integer that hexadecimal digits represent."""
         return cast(exp.func("CONV", digits, literal(16), literal(10)), "BIGINT")
 
     def unit_mark(self, unit: exp.Expr) -> exp.Expr:
@@ -219,7 +219,7 @@ class SnowflakeDialect(Dialect):
     rewrites = (exact_division, floats_by_text, decimals_as_they_are)
 
     def hex_to_integer(self, digits: exp.Expr) -> exp.Expr:
-        """Return the number of hexadecimal digits, by a format of X for each digit."""
+        """Return the integer that hexadecimal digits represent; the format has X for each."""
         return _call("TO_NUMBER", digits, exp.Literal.string("X" * DIGITS))
 
 
@@ -241,7 +241,7 @@ class TrinoDialect(Dialect):
     )
 
     def hex_to_integer(self, digits: exp.Expr) -> exp.Expr:
-        """Return the number of digits in base 16."""
+        """Return the integer that hexadecimal digits represent, by FROM_BASE."""
         return _call("FROM_BASE", digits, literal(16))
 
 
