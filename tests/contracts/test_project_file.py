@@ -155,7 +155,7 @@ WRONG = [
         "max_groups = 3",
         "max_group = 3",
         30,
-        "'max_group' is not a known name here. Known names",
+        "'max_group' is not a known name in this part of the file. Known names",
     ),
     (
         'parent_column = "id" }',
@@ -165,7 +165,7 @@ WRONG = [
     ),
     ("[0, 120]", "120", 35, "must be a list, such as [0, 100]"),
     ("quotas.ann = { epsilon = 0.5 }", "quotas = 3", 16, "must be a table of names and values"),
-    ("max_rows = 10\n", "", 24, "'max_rows' is missing here"),
+    ("max_rows = 10\n", "", 24, "'max_rows' is missing in this part of the file"),
     ("max_rows = 10", "max_rows = 0", 24, "Limits must be at least 1"),
     (
         'age = { kind = "integer"',
@@ -207,7 +207,12 @@ WRONG = [
         9,
         "must have the form postgresql://role@host/database",
     ),
-    ("[public.regions]", "[publics.regions]", 56, "'publics' is not a known name here"),
+    (
+        "[public.regions]",
+        "[publics.regions]",
+        56,
+        "'publics' is not a known name in this part of the file",
+    ),
     ("max_rows = 10", "max_rows = ", 31, "this is not valid TOML"),
 ]
 
@@ -373,7 +378,7 @@ def test_a_copy_depends_on_the_whole_way_to_the_unit(tmp_path: Path) -> None:
     ("before", "after", "told"),
     [
         ("parts = 3", "parts = 0", "'parts' of a copy must be 1 or more"),
-        ("where =", "place =", "'place' is not a known name here"),
+        ("where =", "place =", "'place' is not a known name in this part of the file"),
     ],
 )
 def test_a_copy_that_cannot_be_is_refused_at_its_line(

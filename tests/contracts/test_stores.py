@@ -74,7 +74,7 @@ def test_or_nothing_where_a_later_statement_is_refused(store: SqlStore) -> None:
             put(work, "b")
             put(work, "b")
 
-    with pytest.raises(Conflict, match="Another writer was first; nothing was written"):
+    with pytest.raises(Conflict, match="Another writer was first, and nothing was written"):
         twice()
     assert names(store) == []
     with store.writing() as work:

@@ -95,7 +95,7 @@ def test_what_is_rolled_back_alone_is_refused(
     old = copied(address)
     released(address, AFTER)
     put_back(address, old, *ALONE[what])
-    says = {"ledger": "the ledger is an old copy", "states": "but it is missing"}[what]
+    says = {"ledger": "the ledger is an old copy", "states": "but the state is missing"}[what]
     with pytest.raises(LedgerBroken, match=says) as told:
         released(address, 1)
     assert "Restore the newest copy of both" in str(told.value)
@@ -160,7 +160,7 @@ def test_a_restored_export_has_no_states_and_says_so(address: str, tmp_path: Pat
     with opened(other) as running:
         assert running.released == BEFORE
         running.release(BEFORE - 1)  # what was released is there
-        with pytest.raises(LedgerBroken, match="but it is missing"):
+        with pytest.raises(LedgerBroken, match="but the state is missing"):
             running.release()
 
 
@@ -188,9 +188,7 @@ def test_a_state_that_was_replaced_is_refused(address: str) -> None:
         database.commit()
     with closing(open_store(address)) as store:
         tied = States(store, KEY, ChainWitness()).of(PEOPLE.name)
-        with pytest.raises(
-            LedgerBroken, match="not the same version 1 that the ledger records"
-        ):
+        with pytest.raises(LedgerBroken, match="the stored version 1 is not the one that"):
             tied.find("noise")
 
 

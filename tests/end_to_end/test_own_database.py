@@ -64,7 +64,7 @@ def test_a_duckdb_database_from_its_schema_to_an_answer(tmp_path: Path) -> None:
     assert "already exists" in tacit(file, "init", "clinic.duckdb").output
     assert "canary" not in file.read_text()
     early = tacit(file, "apply", "--yes")
-    assert "tacit.toml:8: 'budget' is missing here" in early.output
+    assert "tacit.toml:8: 'budget' is missing in this part of the file" in early.output
     before = comments(file)
     said(file)
     assert comments(file) == before

@@ -100,8 +100,11 @@ def test_settings_that_make_no_sense_are_refused_at_their_line(file: Path) -> No
         ("deadline = 0", "deadline must be above 0"),
         ("deadline = 61", "at most `seconds`"),
         ("processes = 0", "processes must be at least 1"),
-        ("megabits = 1", "'megabits' is not a known name here"),
-        ('oidc = { issuer = "x", audience = "y" }', "'keys' is missing here"),
+        ("megabits = 1", "'megabits' is not a known name in this part of the file"),
+        (
+            'oidc = { issuer = "x", audience = "y" }',
+            "'keys' is missing in this part of the file",
+        ),
     ):
         broken = file.with_name("broken.toml")
         broken.write_text(f"[server]\n{said}\n{file.read_text()}")

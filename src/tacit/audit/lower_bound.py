@@ -263,7 +263,7 @@ confidence, and ε = 1, δ = 0.000001 is claimed
 
     @property
     def convicts(self) -> bool:
-        """Whether the lower bound is above the claim."""
+        """Whether the lower bound is above the claimed epsilon: the guarantee is violated."""
         return self.epsilon > self.claimed.amount
 
     def __str__(self) -> str:

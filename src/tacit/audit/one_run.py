@@ -49,7 +49,7 @@ class OneRun:
 
     @property
     def convicts(self) -> bool:
-        """Whether the lower bound is above the claim."""
+        """Whether the lower bound is above the claimed epsilon: the guarantee is violated."""
         return self.lower_bound > self.epsilon
 
     def __str__(self) -> str:

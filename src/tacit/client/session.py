@@ -171,7 +171,10 @@ class RemoteSession:
                 least = Units.limit(decode_loss(budget["least"])).amount
                 counts: dict[str, Any] = {each: budget[each] for each in COUNTED}
                 return Status(name, cap.measure, delta, *units, **counts, least_amount=least)
-        raise InvalidValue(f"The server does not report the budget of {name!r}.")
+        raise InvalidValue(
+            f"The server does not report the budget of {name!r}. Ask an owner for a token "
+            "whose scope includes its datasets."
+        )
 
     def verify(self, population: str | None = None) -> ChainVerdict:
         """Let the server verify the chain of a population, for owners and auditors."""

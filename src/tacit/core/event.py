@@ -65,7 +65,7 @@ class Repeated(Event):
     def __post_init__(self) -> None:
         if self.times < 0:
             raise InvalidValue(
-                f"An event is repeated 0 times or more, and times={self.times} was given."
+                f"An event must be repeated 0 times or more, but times={self.times} was given."
             )
 
     @property

@@ -85,7 +85,9 @@ class ReleasedColumn:
             )
         if self.confidence is not None and len(self.intervals) != len(self.values):
             raise InvalidValue(
-                f"Column {self.name!r}: each value must have an interval, or none."
+                f"Column {self.name!r} has a confidence, so it needs one interval (or None) "
+                f"for each of its {len(self.values)} values, but {len(self.intervals)} were "
+                "given."
             )
 
 

@@ -77,7 +77,7 @@ class Sensitivity:
         """Return a sensitivity from a plain amount."""
         number = exact(amount)
         if number < 0:
-            raise InvalidValue(f"A sensitivity is at least 0, and {number} is not.")
+            raise InvalidValue(f"A sensitivity must be at least 0, but {number} was given.")
         return cls(number**2, norm, proof)
 
     @property

@@ -177,7 +177,7 @@ def claim(work: Work, charge: Charge, now: int, until: int) -> None:
         "now": now,
     }
     if not work.run(_CLAIM, values):
-        raise errors.Conflict("Another writer was first; nothing was written.")
+        raise errors.Conflict("Another writer was first, and nothing was written; try again.")
 
 
 def keep(store: Store, charge: Charge, body: bytes, now: int) -> StoredRelease:
@@ -219,7 +219,9 @@ def keep_within(work: Work, charge: Charge, body: bytes, now: int) -> StoredRele
         append(work, entry.population, act)
     mine = {"key": charge.release_key, "paid": charge.receipt, "body": body}
     if not work.run(_KEEP, mine):
-        raise errors.Conflict("An answer is already stored, or another charge replaced this.")
+        raise errors.Conflict(
+            "An answer is already stored, or another charge replaced this one; try again."
+        )
     return StoredRelease(body, charge.receipt)
 
 

@@ -70,14 +70,23 @@ def read_export(lines: Iterable[str]) -> Exported:
     exported = Exported({}, {})
     numbered = enumerate(lines, start=1)
     if next(numbered, (0, ""))[1].rstrip("\n") != _line({"tacit ledger": FORMAT}).rstrip("\n"):
-        raise InvalidValue(f"This is not an exported ledger of format {FORMAT}.")
+        raise InvalidValue(
+            f"This is not an exported ledger of format {FORMAT}. Export the ledger again with "
+            "this version of Tacit."
+        )
     for number, line in numbered:
         try:
             written = _read_line(exported, json.loads(line))
         except (KeyError, TypeError, ValueError, RecursionError) as error:
-            raise LedgerBroken(f"Line {number} is not a line of an exported ledger.") from error
+            raise LedgerBroken(
+                f"Line {number} is not a line of an exported ledger, so the export was "
+                "changed. Export the ledger again."
+            ) from error
         if written.rstrip("\n") != line.rstrip("\n"):
-            raise LedgerBroken(f"Line {number} is not canonical.")
+            raise LedgerBroken(
+                f"Line {number} is not canonical, so the export was changed. Export the ledger "
+                "again."
+            )
     return exported
 
 
@@ -313,13 +322,14 @@ def _compare_inherited(book: Book, books: dict[str, Book]) -> None:
             raise LedgerBroken(
                 f"The chain of {book.population!r} inherits a larger loss from {source!r} than "
                 f"the chain of {source!r} has spent, so one of them was changed or is an old "
-                "copy."
+                "copy. Export the newest ledger."
             )
     for source, troubles in book.inherited_troubles.items():
         if troubles.beyond(books[source].own_troubles) != NO_INCIDENTS:
             raise LedgerBroken(
                 f"The chain of {book.population!r} inherits more incidents from {source!r} "
-                "than are recorded there."
+                "than its chain records, so one of them was changed or is an old copy. Export "
+                "the newest ledger."
             )
 
 

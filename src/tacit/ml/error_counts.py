@@ -213,12 +213,12 @@ def scored_rows(model: Any, training: Training) -> Labelled:
         >>> from tacit.ml.naive_bayes import GaussianNB
         >>> scored_rows(GaussianNB(), None)
         Traceback (most recent call last):
-        tacit.errors.InvalidValue: GaussianNB cannot be scored; only linear classifiers can.
+        tacit.errors.InvalidValue: GaussianNB cannot be scored; use a linear classifier.
     """
     last = model.model if isinstance(model, Pipeline) else model
     if not hasattr(last, "decision_function") or not is_classifier(last):
         name = type(last).__name__
-        raise InvalidValue(f"{name} cannot be scored; only linear classifiers can.")
+        raise InvalidValue(f"{name} cannot be scored; use a linear classifier.")
     bounds = model.scaler.bounds if isinstance(model, Pipeline) else model.bounds
     axes = Points.of(training.features, bounds).axes
     return Labelled(axes, training.target, tuple(np.asarray(last.classes).tolist()))

@@ -54,7 +54,8 @@ class TomlEntry:
         for name, part in parts.items():
             if name not in known:
                 raise part.project_error(
-                    f"{name!r} is not a known name here. Known names: {', '.join(known)}."
+                    f"{name!r} is not a known name in this part of the file. Known names: "
+                    f"{', '.join(known)}."
                 )
         return parts
 
@@ -70,7 +71,7 @@ class TomlEntry:
         for found, entry in self.parts():
             if found == name:
                 return entry
-        raise self.project_error(f"{name!r} is missing here. Add it.")
+        raise self.project_error(f"{name!r} is missing in this part of the file. Add it.")
 
     def text(self) -> str:
         """Return the value as a text that is not empty."""

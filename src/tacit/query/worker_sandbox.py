@@ -146,7 +146,10 @@ def _prctl(option: int, value: int, pointer: int = 0) -> None:
     library = ctypes.CDLL(None, use_errno=True)
     numbers = (ctypes.c_ulong(number) for number in (value, pointer, 0, 0))
     if library.prctl(ctypes.c_int(option), *numbers) != 0:
-        raise OSError(ctypes.get_errno(), "This worker process cannot be confined.")
+        raise OSError(
+            ctypes.get_errno(),
+            "The rights of this worker process cannot be limited, because prctl failed.",
+        )
 
 
 def _erase_initial_environment() -> None:

@@ -157,7 +157,11 @@ class Gate:
             return Caller(allowed.principal, Role(allowed.role), TokenScope.of(allowed.scope))
         principal, role = self._people.who(token)
         if not is_principal(principal):
-            raise NotPermitted("This is not a valid name of a principal.")
+            raise NotPermitted(
+                "The name in this token is not a valid principal: it must be printable, not "
+                "too long, and must not begin with @. Ask the identity provider for another "
+                "name."
+            )
         return Caller(principal, role, TokenScope())
 
     def _limit_owner(self, caller: Caller) -> Caller:

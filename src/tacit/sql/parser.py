@@ -1,6 +1,6 @@
 """The parser: from the SQL text of a question to its plan.
 
-`parse` checks the text and its syntax tree against limits and the allow-list. `Answer` then
+`parse` checks the text and its syntax tree against limits and the allow-list. `SelectList` then
 collects the keys and measures that the parts of the SELECT use, and translates SELECT, HAVING,
 ORDER BY and LIMIT into post-processing. The SQL text is not used outside of this file: engines
 run plans.
@@ -186,9 +186,14 @@ def _select(text: str) -> exp.Select:
         statements = [tree for tree in read(text, read="duckdb") if tree is not None]
     # compiled versions of sqlglot raise TypeError for some invalid texts
     except (SqlglotError, RecursionError, TypeError) as error:
-        raise InvalidValue("SQL syntax error: the question cannot be parsed.") from error
+        raise InvalidValue(
+            "SQL syntax error: the question cannot be parsed. Check its keywords, commas, "
+            "quotes and parentheses."
+        ) from error
     if len(statements) != 1 or not isinstance(statements[0], exp.Select):
-        raise InvalidValue("A question must be one SELECT statement.")
+        raise InvalidValue(
+            "A question must be one SELECT statement, such as SELECT COUNT(*) FROM visits."
+        )
     select = statements[0]
     _check_depth(select)
     admit(select)

@@ -197,7 +197,9 @@ class States:
         except LedgerBroken:
             if self._witness is None or self._population is None:
                 raise
-        raise _refusal(name, "the ledger has no record of it, so the ledger is an old copy")
+        raise _refusal(
+            name, "the ledger has no record of this state, so the ledger is an old copy"
+        )
 
     def change_within(self, work: Work, name: str, seen: State, value: bytes) -> State:
         """Write ``value`` as the next version, within a unit of work that writes."""
@@ -226,19 +228,19 @@ class States:
         """Decrypt the state that the witness has recorded; refuse any other."""
         if row is None:
             raise _refusal(
-                name, f"the ledger records its version {recorded.version}, but it is missing"
+                name, f"the ledger records version {recorded.version}, but the state is missing"
             )
         version, sealed = row
         if version != recorded.version:
             older = "the states are" if version < recorded.version else "the ledger is"
             raise _refusal(
                 name,
-                f"it is at version {version}, but the ledger records version "
+                f"the state is at version {version}, but the ledger records version "
                 f"{recorded.version}: {older} an old copy",
             )
         if sha256(sealed).digest() != recorded.digest:
             raise _refusal(
-                name, f"it is not the same version {version} that the ledger records"
+                name, f"the stored version {version} is not the one that the ledger records"
             )
         return State(version, self._key.open(sealed, self._place(name, version)))
 

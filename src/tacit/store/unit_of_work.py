@@ -192,7 +192,7 @@ def failure_of(error: Exception, *, lost: bool) -> TacitError:
     """
     code = _code(error)
     if code in UNIQUE or code in AGAIN:
-        return Conflict("Another writer was first; nothing was written.")
+        return Conflict("Another writer was first, and nothing was written; try again.")
     if lost or is_fatal(error) or str(code).startswith(GONE):
         return ConnectionLost(
             "The connection to the store's database was lost. Ask again with the same "

@@ -84,7 +84,7 @@ class MechanismExample:
 
     mechanism: Mechanism
     off: Mechanism
-    """The same mechanism with noise that is five percent wrong, which tests must reject."""
+    """A copy of the mechanism with noise that is five percent wrong; tests must reject it."""
     sensitivity: core.Sensitivity
     left: tuple[int, ...]
     right: tuple[int, ...]

@@ -62,7 +62,7 @@ def test_parameters_out_of_range_are_refused_and_shown() -> None:
         GaussianNoise(Fraction(-1, 2), Fraction(1))
     with pytest.raises(InvalidValue, match="variance must be above 0, but -3 was given"):
         GaussianNoise(Fraction(1), Fraction(-3))
-    with pytest.raises(InvalidValue, match="0 times or more, and times=-1 was given"):
+    with pytest.raises(InvalidValue, match="0 times or more, but times=-1 was given"):
         Repeated(LAPLACE, -1)
 
 

@@ -62,12 +62,12 @@ def test_intervals_and_their_confidence_come_together() -> None:
     values, intervals = (Fraction(1),), ((Fraction(0), Fraction(2)),)
     with pytest.raises(InvalidValue, match="'n': intervals need a confidence"):
         ReleasedColumn("n", values, intervals)
-    with pytest.raises(InvalidValue, match="'n': each value must have an interval"):
+    with pytest.raises(InvalidValue, match="'n' has a confidence, so it needs one interval"):
         ReleasedColumn("n", values, confidence=Fraction(1, 2))
 
 
 def test_each_value_has_an_interval_or_none_has() -> None:
-    with pytest.raises(InvalidValue, match="'n': each value must have an interval"):
+    with pytest.raises(InvalidValue, match="'n' has a confidence, so it needs one interval"):
         ReleasedColumn("n", (Fraction(1), Fraction(2)), COUNTS.intervals[:1], Fraction(1, 2))
 
 

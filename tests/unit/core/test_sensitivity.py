@@ -127,7 +127,7 @@ def test_the_proof_grows_with_each_step() -> None:
 def test_a_sensitivity_below_zero_is_refused_and_shown() -> None:
     with pytest.raises(InvalidValue, match="at least 0, but -1/4 was given"):
         Sensitivity(Fraction(-1, 4), Norm.L1, ROW)
-    with pytest.raises(InvalidValue, match="at least 0, and -1/2 is not"):
+    with pytest.raises(InvalidValue, match="at least 0, but -1/2 was given"):
         Sensitivity.of(-0.5, Norm.L1, ROW)
     assert Sensitivity.of(0, Norm.L1, ROW).amount == 0
 

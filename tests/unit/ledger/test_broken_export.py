@@ -42,9 +42,12 @@ def line_of(entry: Entry) -> str:
 
 PLANTED = '{"answer":"AAAA","release":"%s"}\n'
 BROKEN: dict[str, tuple[str, Callable[[Lines], Lines]]] = {
-    "an entry is missing": ("another entry", lambda lines: [*lines[:5], *lines[6:]]),
+    "an entry is missing": (
+        "an entry with another number",
+        lambda lines: [*lines[:5], *lines[6:]],
+    ),
     "two entries change places": (
-        "another entry",
+        "an entry with another number",
         lambda lines: [*lines[:5], lines[6], lines[5], *lines[7:]],
     ),
     "a chain without its twin": (
@@ -92,7 +95,10 @@ BROKEN: dict[str, tuple[str, Callable[[Lines], Lines]]] = {
         "Line 6 is not a line",
         lambda lines: edited(lines, 5, population="\ud800"),
     ),
-    "no chain at its start": ("another entry", lambda lines: [lines[0], *lines[2:]]),
+    "no chain at its start": (
+        "an entry with another number",
+        lambda lines: [lines[0], *lines[2:]],
+    ),
 }
 
 

@@ -84,7 +84,7 @@ def test_or_nothing_where_a_later_statement_is_refused(store: Store) -> None:
             put(work, "a")
             put(work, "a")
 
-    with pytest.raises(Conflict, match="Another writer was first; nothing was written"):
+    with pytest.raises(Conflict, match="Another writer was first, and nothing was written"):
         twice()
     assert names(store) == []
     run(store, PUT, name="c", version=0, sealed=b"")
