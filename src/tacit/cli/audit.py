@@ -126,11 +126,12 @@ def verify(*, file: Path, key: str | None) -> None:
     try:
         text = file.read_bytes().decode()
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidValue(f"{file} cannot be read as a text file.") from error
+        raise InvalidValue(f"{file} cannot be read as a text file. Check its name.") from error
     signed = later("tacit.audit.report").SignedReport.of(text)
     if key is not None and key.strip().lower() != signed.key:
         raise InvalidValue(
-            f"{file} is signed by {signed.key}, and not by the key that you gave."
+            f"{file} is signed by {signed.key}, and not by the key that you gave. "
+            "Do not trust it, or verify it with the right key."
         )
     found = {
         name: safe(str(signed.report.get(name, ""))) for name in ("made", "tacit", "verdict")
@@ -147,7 +148,7 @@ def _questions_in(file: Path | None) -> tuple[str, ...]:
     try:
         parts = file.read_text(encoding="utf-8").split(";")
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidValue(f"{file} cannot be read as a text file.") from error
+        raise InvalidValue(f"{file} cannot be read as a text file. Check its name.") from error
     return tuple(part.strip() for part in parts if part.strip())
 
 

@@ -207,7 +207,7 @@ class Dataset:
 
     def __post_init__(self) -> None:
         if not self.name.strip():
-            raise InvalidValue("A dataset needs a name.")
+            raise InvalidValue("A dataset needs a name, such as 'visits'.")
         if self.row_key is not None:
             _can_name(self, self.row_key, "identifies the rows of a unit")
         if self.copy is not None:
@@ -323,7 +323,7 @@ class PublicTable:
 
     def __post_init__(self) -> None:
         if not self.name.strip():
-            raise InvalidValue("A public table needs a name.")
+            raise InvalidValue("A public table needs a name, such as 'regions'.")
         for column in self.lookup:
             _ = self.schema[column]  # raises if it is not declared
         if not 1 <= self.fan_out <= MOST_FAN_OUT:

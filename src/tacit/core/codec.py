@@ -276,7 +276,9 @@ def _restore_event(declared: object, stored: Stored) -> object:
             return Fraction(stored)
         case int() if declared is int:
             return stored
-    raise InvalidValue("A field of a stored event has the wrong form.")
+    raise InvalidValue(
+        "A field of a stored event has the wrong form, so the event was changed."
+    )
 
 
 # ------------------------------------------------------------------ releases

@@ -169,10 +169,11 @@ class Column:
 
     def __post_init__(self) -> None:
         if not self.name.strip():
-            raise InvalidValue("A column needs a name.")
+            raise InvalidValue("A column needs a name, such as 'age'.")
         if self.bounds is not None and self.kind in {Kind.TEXT, Kind.BOOLEAN}:
             raise InvalidValue(
-                f"Column {self.name!r} holds {self.kind.value}s, which have keys, not bounds."
+                f"Column {self.name!r} holds {self.kind.value}s, which have keys, not bounds. "
+                "Declare keys."
             )
         if (self.step is not None) != (self.kind is Kind.DECIMAL) or (
             self.step is not None and self.step <= 0
@@ -194,7 +195,8 @@ class Column:
         """Return the grid that maps the values of this column to integers for sums."""
         if self.kind in {Kind.TEXT, Kind.BOOLEAN}:
             raise InvalidValue(
-                f"Column {self.name!r} holds {self.kind.value}s, which cannot be summed."
+                f"Column {self.name!r} holds {self.kind.value}s, which cannot be summed. "
+                "Choose a column of numbers."
             )
         if self.bounds is None:
             days = "days(date(2020, 1, 1), date(2029, 12, 31))"

@@ -153,7 +153,9 @@ class Release:
             raise InvalidValue("No column has intervals; name the column to draw.")
         drawn = noisy[0] if measure is None else self[measure]
         if any(isinstance(value, str) for value in drawn.values):
-            raise InvalidValue(f"{drawn.name!r} holds text, and a chart needs numbers.")
+            raise InvalidValue(
+                f"{drawn.name!r} holds text, and a chart needs numbers. Name another column."
+            )
         labels = [c for c in self.columns if c.confidence is None and c is not drawn]
         return chart(labels, drawn)
 

@@ -69,7 +69,7 @@ class UnitRows:
 
     @classmethod
     def of(cls, matrix: Integers) -> Self:
-        """Build from a sorted matrix of rows whose first column is the unit."""
+        """Return the rows of a sorted matrix, whose first column is the number of the unit."""
         found = cls(matrix.shape[1] - 1)
         found.add(matrix[:, 0], matrix[:, 1:].T)
         return found

@@ -60,7 +60,8 @@ class Table(Generic[Asked]):
             return replace(self, relation=public)
         if outer:
             raise InvalidValue(
-                f"An outer join is supported only for public tables; {dataset!r} is not public."
+                f"An outer join is supported only for public tables; {dataset!r} is not "
+                "public. Leave out `outer`."
             )
         return replace(self, relation=nodes.Join(self.relation, dataset, ours.name, right))
 

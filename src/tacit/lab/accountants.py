@@ -53,10 +53,12 @@ def renyi_of(event: events.Event, order: Fraction) -> Fraction:
 
 @lru_cache(maxsize=4096)
 def _of_leaf(leaf: events.Event, order: Fraction) -> Fraction:
-    """Return the bound of one leaf; cached, because a batch is bounded at many orders."""
+    """Return the Rényi bound of one simple event; cached, because many orders are tried."""
     cost = cost_of(leaf)
     if cost.delta:
-        raise InvalidValue(f"{type(leaf).__name__} has a delta, so it has no Rényi loss.")
+        raise InvalidValue(
+            f"{type(leaf).__name__} has a delta, so it has no Rényi loss. Use zCDP."
+        )
     bound = order * cost.rho
     if cost.epsilon is not None and not isinstance(leaf, events.ExponentialSelection):
         # rounded up, so that the fractions stay short in sums of many leaves

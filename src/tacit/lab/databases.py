@@ -150,7 +150,9 @@ class Histogram(Generic[Element]):
         """Return the histogram of ``multiset``, whose elements must be in ``universe``."""
         counts = tuple(multiset.count(element) for element in universe.elements)
         if sum(counts) != multiset.size:
-            raise InvalidValue("The multiset contains elements outside the universe.")
+            raise InvalidValue(
+                "The multiset contains elements outside the universe. Add them to the universe."
+            )
         return cls(universe, counts)
 
     @property

@@ -244,7 +244,7 @@ def _rename_field(names: Mapping[str, str], field: expr.Field) -> expr.Field:
 
 def _rename_output(names: Mapping[str, str], field: expr.Field) -> expr.Field:
     if field.name not in names:
-        raise InvalidValue(f"The answer has no column {field.name!r}.")
+        raise InvalidValue(f"The answer has no column {field.name!r}; name one of its outputs.")
     return expr.Field(names[field.name])
 
 

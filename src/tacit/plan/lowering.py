@@ -49,7 +49,9 @@ def compare_column(
 def _comparable(value: Fraction, column: Column) -> None:
     """Refuse a number that an engine could not compare exactly with every value of a column."""
     if abs(value) >= grid_steps.ROOM:
-        raise InvalidValue("A number in a comparison must have at most 62 bits.")
+        raise InvalidValue(
+            "A number in a comparison must have at most 62 bits; use a smaller number."
+        )
     if column.kind is Kind.DECIMAL and DECIMALS % value.denominator:
         raise InvalidValue(
             "A number that is compared with a decimal column must have at most 18 digits after "

@@ -91,7 +91,7 @@ class FlipAll:
 # ------------------------------------------------------------------ choice of a mechanism
 
 UNIT = Fraction(1, 10**9)
-"""The precision of rates, which are rounded down."""
+"""The step to which the rate of a selection mechanism is rounded down."""
 
 HALF = Fraction(1, 2)
 

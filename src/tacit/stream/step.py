@@ -69,7 +69,8 @@ class Step:
             )
         except (KeyError, TypeError, ValueError) as error:
             raise InvalidValue(
-                "The stored bytes cannot be decoded as a step of a stream."
+                "The stored bytes cannot be decoded as a step of a stream, so they were "
+                "changed."
             ) from error
 
 

@@ -48,7 +48,9 @@ class Periods:
     def ends(self, number: int) -> tuple[date, date]:
         """Return the first day of period ``number``, from 0, and the first day after it."""
         if not 0 <= number < self.horizon:
-            raise InvalidValue(f"This stream has steps 0 to {self.horizon - 1}, not {number}.")
+            raise InvalidValue(
+                f"This stream has steps 0 to {self.horizon - 1}, so there is no step {number}."
+            )
         return self._start(number), self._start(number + 1)
 
     def due(self, today: date, wait: int = 0) -> int:
