@@ -123,7 +123,7 @@ def play(quote: Quote, whole: Quote, engine: Engine, catalog: Catalog, person: V
 
 
 def findings(label: str, games: list[Game], system: str, allowed: float) -> list[Finding]:
-    """Return what an attacker who knows all other people learns, by system."""
+    """Return the success of an attacker who knows all other people, for each kind of answer."""
     # an exact answer is the same at every attempt
     changed = np.repeat([float(game.changed) for game in games], TRIED)
     members = np.concatenate([game.members for game in games])

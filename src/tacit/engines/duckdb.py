@@ -193,7 +193,7 @@ class DuckDB:
         return kinds(types, TYPES)
 
     def identities(self, table: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the identities of a table: its database file and its name there."""
+        """Return the identities of a table: its database file and its name in that file."""
         try:
             with self._cursor() as cursor:
                 return duckdb_identities(cursor, table)

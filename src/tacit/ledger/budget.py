@@ -164,7 +164,8 @@ def find_budget(work: Work, population: str) -> BudgetRow:
     row = work.one(_FIND_BUDGET, {"at": population})
     if row is None:
         raise errors.UnknownName(
-            f"There is no budget for the population {population!r}; open one."
+            f"There is no budget for the population {population!r}; an owner opens one with "
+            "`tacit apply`."
         )
     return BudgetRow._make(row)
 

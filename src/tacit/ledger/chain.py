@@ -106,7 +106,10 @@ def append(work: Work, population: str, act: Act) -> Entry:
     """Append the entry of ``act`` to the end of the population's chain, and return it."""
     place = work.one(STEP, {"at": population})
     if place is None:
-        raise UnknownName(f"There is no budget for the population {population!r}; open one.")
+        raise UnknownName(
+            f"There is no budget for the population {population!r}; an owner opens one with "
+            "`tacit apply`."
+        )
     state = act.state if isinstance(act, StateSealed) else None
     return write(work, population, place[0], place[1], encode_act(act), state=state)
 
@@ -145,7 +148,10 @@ def row_of(entry: Entry, state: str | None) -> dict[str, object]:
 def hold(work: Work, population: str) -> None:
     """Lock the chain of ``population`` against other writers until ``work`` ends."""
     if not work.run(_HOLD, {"at": population}):
-        raise UnknownName(f"There is no budget for the population {population!r}; open one.")
+        raise UnknownName(
+            f"There is no budget for the population {population!r}; an owner opens one with "
+            "`tacit apply`."
+        )
 
 
 def walk(work: Work, population: str, after: int = 0) -> Iterator[Entry]:
@@ -160,7 +166,10 @@ def head_of(work: Work, population: str) -> tuple[int, bytes]:
     """Return the number and the hash of the chain's newest entry."""
     row = work.one(_FIND_HEAD, {"at": population})
     if row is None:
-        raise UnknownName(f"There is no budget for the population {population!r}; open one.")
+        raise UnknownName(
+            f"There is no budget for the population {population!r}; an owner opens one with "
+            "`tacit apply`."
+        )
     return row[0], row[1]
 
 

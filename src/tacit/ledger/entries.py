@@ -372,7 +372,9 @@ def decode_act(text: str) -> Act | Decision:
             "wrote it. Install the newest version."
         ) from error
     if not canonical:
-        raise LedgerBroken("A ledger entry is not in its canonical form, so it was changed.")
+        raise LedgerBroken(
+            "A ledger entry is not in its canonical form, so it was changed. Restore a backup."
+        )
     return act
 
 
@@ -438,7 +440,7 @@ _OPTIONAL: dict[type, tuple[tuple[str, object], ...]] = {
     for act in ACTS.values()
     if (found := tuple((f.name, f.default) for f in fields(act) if f.default is not MISSING))
 }
-"""The fields with a default, and their defaults, of each kind that has such fields."""
+"""The optional fields of each kind of act, and their defaults."""
 
 
 _NAMES = {act: name for name, act in ACTS.items()}

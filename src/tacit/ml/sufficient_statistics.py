@@ -76,7 +76,9 @@ class Points:
         if norm is not None:
             square = min(square, (exact(norm) * abs(exact(norm)) * REACH**2).__floor__())
         if square < 1:
-            raise InvalidValue(f"The norm must be above 0, but {norm} was given.")
+            raise InvalidValue(
+                f"The norm to which rows are clipped must be above 0, but {norm} was given."
+            )
         squares: list[grid_steps.Steps] = [
             grid_steps.ProductSteps(axis.steps, axis.steps) for axis in axes
         ]

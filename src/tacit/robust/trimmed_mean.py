@@ -58,7 +58,7 @@ class MiddleSum:
 
     @classmethod
     def median(cls, size: int, lower: int, upper: int) -> "MiddleSum":
-        """Return the sum that consists of the lower median only."""
+        """Return the `MiddleSum` of one value, the lower median."""
         return cls((size - 1) // 2, (size - 1) // 2, size, lower, upper)
 
     def __call__(self, values: Integers) -> int:

@@ -187,7 +187,7 @@ def test_a_budget_is_found_as_it_was_opened(store: Store) -> None:
     open_pure(Ledger(store))
     with store.reading() as work:
         assert find_budget(work, "patients") == ROW._replace(spent_amount=0)
-        with pytest.raises(UnknownName, match="no budget for the population 'staff'; open one"):
+        with pytest.raises(UnknownName, match="no budget for the population 'staff'; an owner"):
             find_budget(work, "staff")
 
 

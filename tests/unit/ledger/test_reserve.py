@@ -152,7 +152,7 @@ def test_a_question_that_protects_others_is_refused(ledger: Ledger, unit: Privac
 
 
 def test_a_population_without_a_budget_is_refused(ledger: Ledger) -> None:
-    with pytest.raises(UnknownName, match="no budget for the population 'patients'; open one"):
+    with pytest.raises(UnknownName, match="no budget for the population 'patients'; an owner"):
         pay(ledger, "a")
     with pytest.raises(UnknownName, match="no budget"):
         ledger.status("patients")

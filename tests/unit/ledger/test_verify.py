@@ -151,7 +151,7 @@ def test_the_head_of_a_chain_is_its_last_entry(store: Store, kept: list[Entry]) 
         assert head_of(work, "patients") == (3, kept[-1].hash)
         assert list(walk(work, "patients", after=1)) == kept[1:]
         assert list(walk(work, "patients", after=3)) == []
-        with pytest.raises(UnknownName, match="no budget for the population 'staff'; open one"):
+        with pytest.raises(UnknownName, match="no budget for the population 'staff'; an owner"):
             head_of(work, "staff")
     with (
         pytest.raises(UnknownName, match="no budget for the population 'staff'"),

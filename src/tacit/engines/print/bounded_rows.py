@@ -374,7 +374,7 @@ def _rank(rank: exp.Expr, partition: list[str], order: tuple[exp.Expr, ...]) -> 
 
 
 def _unit_contribution(rows_of: RowContext, tally: Tally) -> exp.Expr:
-    """Return the contribution of a unit to a group, as an aggregate of its rows there."""
+    """Return the contribution of a unit to a group, as an aggregate of its rows in it."""
     value, max_rows = rows_of.value(tally), rows_of.plan.max_rows
     match tally:
         case UnitTally():

@@ -399,7 +399,7 @@ def is_text(key: BoundedKey) -> bool:
 
 
 def is_group(key: BoundedKey, name: str, dialect: Dialect) -> exp.Expr:
-    """Return the condition that a row is in a group: its key is one of the public keys, if there are any."""
+    """Return the condition that a row is in a group, by its key: listed, or not NULL."""
     if not isinstance(key, ColumnKey | StepsKey) or not key.keys:
         return exp.not_(build.is_null(build.column(name)))
     values = list(map(build.literal, key.keys.values))
