@@ -22,7 +22,7 @@ from tacit.plan import BoundedPlan, TreeTally
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """The exact number of kept rows of a group in one cell of the tree tally at ``place``."""
+    """The exact number of kept rows of a group in one cell of tree tally ``place``."""
 
     place: int
     group: tuple[Key, ...]

@@ -174,7 +174,7 @@ class Preparation:
 
     @property
     def ordered(self) -> bool:
-        """Whether the copy has a column with the place of each row among its unit's rows."""
+        """Whether the copy has a column with the number of each row among its unit's rows."""
         return isinstance(self.dataset, Dataset) and keeps_order(self.dataset)
 
     @property

@@ -147,7 +147,7 @@ class UnitRows:
             yield kept
 
     def _rows_at(self, place: int, size: int) -> Integers:
-        """Read at most ``size`` rows, beginning with row ``place``."""
+        """Read at most ``size`` rows, beginning with the row number ``place``."""
         row = 8 * self._width
         self._file.seek(place * row)
         found = bytearray()

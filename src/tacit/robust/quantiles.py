@@ -75,7 +75,7 @@ class PublicCells:
         return self.edge(place + 0.5)
 
     def edge(self, place: float) -> float:
-        """Return the lower edge of the cell ``place``."""
+        """Return the lower edge of the cell with the index ``place``."""
         low, high = self._ends
         even = low + (high - low) * place / self.count
         return even if self.unit is None else float(self.unit) * sinh(even)

@@ -143,7 +143,7 @@ class LedgerFolder:
 
 
 def signing_key(place: Path) -> SigningKey:
-    """Return the signing key of the project in the folder ``place``; create it if needed."""
+    """Return the signing key of the project whose folder is ``place``; create it if needed."""
     return SigningKey.from_file(private_folder(place / FOLDER) / "signing-key")
 
 

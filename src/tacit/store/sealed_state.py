@@ -70,12 +70,12 @@ class SealingKey:
         return cls(key_in(path))
 
     def seal(self, plain: bytes, place: bytes) -> bytes:
-        """Encrypt ``plain`` for ``place``, which is authenticated and not encrypted."""
+        """Encrypt ``plain``; authenticate with it ``place``, its public name and version."""
         nonce = fresh_bytes(NONCE_BYTES)
         return nonce + self._cipher.encrypt(nonce, plain, place)
 
     def open(self, sealed: bytes, place: bytes) -> bytes:
-        """Decrypt bytes that were sealed for ``place``."""
+        """Decrypt bytes that were sealed for the name and version in ``place``."""
         try:
             return self._cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], place)
         except (InvalidTag, ValueError) as error:

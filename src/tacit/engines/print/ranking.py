@@ -173,7 +173,7 @@ def _lag(value: exp.Expr, back: int) -> exp.Expr:
 
 
 def _follows_in_unit(order: RowOrder) -> exp.Expr:
-    """Return the condition that a row follows a row of its own unit, by its place."""
+    """Return the condition that a row follows a row of its own unit, by its row number."""
     same = exp.EQ(this=column("tacit_last"), expression=column(UNIT))
     last = column("tacit_last_place")
     if order.number is None:
@@ -267,7 +267,7 @@ class RowContext:
 
     @cached_property
     def values(self) -> dict[Steps, str]:
-        """The values that a row carries, and their columns; a fit has thousands of them."""
+        """The expressions that tallies need for each row, and their columns; often many."""
         return {
             number: f"v{place}" for place, number in enumerate(row_values(self.plan.tallies))
         }
