@@ -169,8 +169,8 @@ def open_for_serving(
     """Return a curator for a server, and the server settings of the project.
 
     Charged questions run in worker processes, over validated copies. Missing copies are made
-    first, and ``tell`` is called for each. A running server passes its ``home``, and gets a
-    curator that replaces its present one.
+    first, and ``tell`` is called with a line of progress for each. A running server passes
+    ``home``, its open ledger, and gets a curator that replaces its present one.
     """
     project = read_project(file)
     if home is None:
