@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-PLACE = "tacit.session.prepare:drop_left"
+PLACE = "tacit.session.prepare:drop_abandoned_copies"
 CAUGHT_BY = (
     "tests/edges/test_whose_copy.py::test_what_a_killed_making_left_is_dropped_by_the_next"
 )

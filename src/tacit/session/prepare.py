@@ -199,8 +199,8 @@ class Owner:
                 left = (stays.copy.record, *stays.tables)
             if before.where != copied.place.where:
                 elsewhere = replace(copied.place, where=before.where)
-                self._drop_left(replace(copied, place=elsewhere), order, plugins)
-        self._drop_left(copied, order, plugins)
+                self._drop_abandoned(replace(copied, place=elsewhere), order, plugins)
+        self._drop_abandoned(copied, order, plugins)
         yield CopyProgress(copied.parts, copied.parts, left, left_out)
 
     def drop(self, name: str) -> bool:
@@ -213,7 +213,7 @@ class Owner:
         copied = project.copy_plan(name, place)
         self._drop_old(copied, (), project.plugins)
         if place.making is not None and place.order is not None:
-            self._drop_left(copied, place.order, project.plugins)
+            self._drop_abandoned(copied, place.order, project.plugins)
         self._say(copied, CopyPlace(place.where, place.parts, text_bytes=place.text_bytes))
         return True
 
@@ -226,7 +226,7 @@ class Owner:
             with self._writing(copied, plugins) as run:
                 old.drop(run)
 
-    def _drop_left(self, copied: CopyPlan, order: str, plugins: Plugins) -> None:
+    def _drop_abandoned(self, copied: CopyPlan, order: str, plugins: Plugins) -> None:
         """Drop tables left by interrupted runs of this file, if tables may be listed."""
         with suppress(TacitError), self._writing(copied, plugins) as run:
             drop_abandoned_copies(preparation(copied, order, self._note, plugins=plugins), run)
