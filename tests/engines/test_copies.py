@@ -228,7 +228,7 @@ def test_a_copy_of_another_epoch_is_refused() -> None:
     catalog, tables = visits(LIMITS[0])
     ENGINES["duckdb"](catalog, tables)
     [dataset] = prepared("duckdb", catalog).datasets
-    with pytest.raises(InvalidValue, match="Make it again: run `tacit prepare visits`"):
+    with pytest.raises(InvalidValue, match="Make the copy again: tacit prepare visits"):
         replace(dataset, epoch=Epoch("2"))
 
 

@@ -71,7 +71,9 @@ def test_a_neighbour_moves_no_fit_by_more_than_is_paid_for(name: str, bar: Bar) 
 class Equal(ReplayingGateway):
     """Another engine over the same rows: what it opens is the same, and not only near."""
 
-    def _near(self, left: Integers, right: Integers, sensitivity: Sensitivity) -> None:
+    def _check_distance(
+        self, left: Integers, right: Integers, sensitivity: Sensitivity
+    ) -> None:
         del sensitivity
         if left.tolist() != right.tolist():
             raise BrokenPromise(f"Batch {self.replayed} is another in the other engine.")

@@ -32,7 +32,7 @@ CANARY = "CANARY-7f3a"
 LONGEST_TOLD = 500
 SLOWEST = 3.0
 PARSER_WORDS = re.compile(
-    r"Expecting|Line \d|Col:|sqlglot|Traceback|Error|duckdb|\x1b", re.IGNORECASE
+    r"(?i:Expecting|Line \d|Col:|sqlglot|Traceback|duckdb)|[a-z]Error|\x1b"
 )
 
 
