@@ -119,5 +119,7 @@ def test_a_gaussian_shows_its_mu() -> None:
     ("hits", "count", "mistake"), [(-1, 5, 0.1), (6, 5, 0.1), (2, 5, 0.0), (2, 5, 1.0)]
 )
 def test_impossible_counts_are_refused(hits: int, count: int, mistake: float) -> None:
-    with pytest.raises(InvalidValue, match=f"{hits}, {count} and {mistake} were given"):
+    with pytest.raises(
+        InvalidValue, match=f"hits={hits}, count={count} and mistake={mistake} were given"
+    ):
         least_probability(hits, count, mistake)

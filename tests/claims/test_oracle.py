@@ -10,7 +10,7 @@ from conftest import Bar, Peer
 from tacit.noise.gaussian import DiscreteGaussian
 from tacit.noise.laplace import DiscreteLaplace
 from tacit.numeric.entropy import SystemEntropy
-from tacit.testing import distribution
+from tacit.testing import discrete_gaussian, discrete_laplace, distribution
 from tacit.testing.distribution import Floats
 
 pytestmark = pytest.mark.claim
@@ -40,8 +40,8 @@ def test_opendp_draws_from_the_same_law(
 @pytest.mark.parametrize(
     ("law", "published"),
     [
-        ("laplace", lambda entropy: entropy.discrete_laplace(entropy, Fraction(7, 2))),
-        ("gaussian", lambda entropy: entropy.discrete_gaussian(entropy, Fraction(49, 4))),
+        ("laplace", lambda entropy: discrete_laplace(entropy, Fraction(7, 2))),
+        ("gaussian", lambda entropy: discrete_gaussian(entropy, Fraction(49, 4))),
     ],
 )
 def test_the_published_sampler_draws_from_the_same_law(
