@@ -31,6 +31,10 @@ floors:
 house *args:
     uv run python shipping/house.py "$@"
 
+# how long a developer waits for `just quick` and `just check`, in a clone without caches
+loop-times:
+    uv run python shipping/loop_times.py
+
 # 40 docstrings and 20 error messages, drawn by a seed and printed without code, for a reader who knows none of it
 strangers seed="1" *args:
     uv run python shipping/strangers.py "$@"
