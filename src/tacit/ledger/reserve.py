@@ -93,7 +93,7 @@ def write_with_retries(
     store: Store,
     write: Callable[[Work], Result],
     *,
-    attempts: int = ATTEMPTS,
+    attempts: int | None = None,
     find: Callable[[], Result | None] = lambda: None,
 ) -> Result:
     """Run ``write`` in a unit of work, and run it again from the start if it did not commit.
@@ -101,7 +101,7 @@ def write_with_retries(
     A unit of work does not commit if another writer changed the same rows, or if the connection
     was lost. Where the other writer may have stored the same result, ``find`` looks it up.
     """
-    for _ in range(attempts):
+    for _ in range(ATTEMPTS if attempts is None else attempts):
         try:
             with store.writing() as work:
                 return write(work)
