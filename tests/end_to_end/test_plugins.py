@@ -425,7 +425,9 @@ def test_an_estimator_cannot_take_the_name_of_tacits_own(tmp_path: Path) -> None
         assert type(model_named("KMeans", {}, plugins=named)).__module__ == "tacit.ml.k_means"
         file = project(tmp_path, '"tacit-toy-estimator" = "1.0"', kind="duckdb")
         apply_project(file, by="olga")
-        with pytest.raises(InvalidValue, match="brings 'KMeans', which is Tacit's"):
+        with pytest.raises(
+            InvalidValue, match="called 'KMeans', which is the name of one of Tacit's"
+        ):
             open_project(file)
 
 

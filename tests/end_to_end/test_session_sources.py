@@ -210,7 +210,9 @@ def test_a_duckdb_database_is_only_read(opens: Opens, tmp_path: Path) -> None:
     assert opens(place, table="ward.visits").sql(TEXT).ask(epsilon=2)["n"].values[0] > 500
     with pytest.raises(InvalidValue, match="Name a table"):
         opens(place, table=None)
-    with pytest.raises(InvalidValue, match=r"There is no table 'ward\.nobody' here"):
+    with pytest.raises(
+        InvalidValue, match=r"There is no table 'ward\.nobody' in this database"
+    ):
         opens(place, table="ward.nobody")
 
 

@@ -29,5 +29,5 @@ def test_the_first_and_last_words_have_a_draw(word: int) -> None:
 
 def test_what_is_out_of_range_is_refused() -> None:
     for factor, smoothing in ((0, 1), (1, 0)):
-        with pytest.raises(InvalidValue, match="is above 0"):
+        with pytest.raises(InvalidValue, match="must be above 0"):
             SmoothLaplace(Fraction(factor), Fraction(smoothing))

@@ -53,5 +53,5 @@ def test_the_loss_is_below_the_claim_and_near_it(degrees: int) -> None:
 
 def test_what_is_out_of_range_is_refused() -> None:
     for bad in ((0, "1", "1"), (3, "0", "1"), (3, "1", "0")):
-        with pytest.raises(InvalidValue, match="is above 0"):
+        with pytest.raises(InvalidValue, match="must be above 0"):
             Student(bad[0], Fraction(bad[1]), Fraction(bad[2]))

@@ -161,7 +161,7 @@ def test_a_search_chooses_what_errs_least_and_charges_all_that_it_tried() -> Non
     ],
 )
 def test_what_has_no_score_is_refused_before_anything_is_read(model: Any) -> None:
-    with pytest.raises(InvalidValue, match="linear classifiers"):
+    with pytest.raises(InvalidValue, match="linear classifier"):
         model.event(people(20).training)
 
 
