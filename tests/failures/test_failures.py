@@ -216,8 +216,9 @@ def wrong(  # noqa: PLR0913, PLR0917 - a fault, and where it strikes
         must(house.ledger.status("patients").spent == spent, "and charged nothing")
         house.look()
         must(caught(session, ask, 2500 + number) is None, "an owner's look opens it")
-        last = [line for line in house.log if line["below"] == "failed"][-1]
-        must(set(last) == {"at", "below", "charge", "stage", "populations"}, "the log's line")
+        lines = [set(line) for line in house.log if line["below"] == "failed"]
+        named = {"at", "below", "charge", "stage", "populations"}
+        must(bool(lines) and lines[-1] == named, "the log's line")
     house.ledger.verify("patients")
     return found
 
