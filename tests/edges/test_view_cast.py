@@ -174,7 +174,9 @@ def test_a_served_view_answers_from_its_copy_and_fails_before_its_owner_alone(
             tmp_path / f"mended {extra}", kind, cluster, extra=extra, cast=TOTAL[kind]
         )
         if kind == "postgres":
-            with pytest.raises(InvalidValue, match=r"'t' has no validated copy"):
+            with pytest.raises(
+                InvalidValue, match=r"'t' has no validated copy\. A server needs"
+            ):
                 open_for_serving(mended.file, {})
             mended.prepared()
         seen.append(outcome(mended, "served"))
@@ -209,9 +211,9 @@ def test_a_view_is_not_served_in_place(
     said = clinic.file.read_text()
     clinic.file.write_text(said.replace("max_rows = 1", "max_rows = 1\nin_place = true"))
     apply_project(clinic.file, by="olga")
-    with pytest.raises(InvalidValue, match=r"view.*is not served in place"):
+    with pytest.raises(InvalidValue, match=r"view.*, and is not served in place\. Make a copy"):
         open_for_serving(clinic.file, {})
-    with pytest.raises(InvalidValue, match=r"view.*is not served in place"):
+    with pytest.raises(InvalidValue, match=r"view.*, and is not served in place\. Make a copy"):
         curator_of(clinic.file, "olga", {})
 
 

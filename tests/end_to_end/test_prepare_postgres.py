@@ -42,7 +42,7 @@ def test_an_owner_prepares_and_the_role_reads(
         part = part_of(file, 0)
         owner.execute(f"REVOKE SELECT ON copies.{part} FROM {role}".encode())  # noqa: S608
     refused = told(file, "ask", QUESTION, "--rho", "0.01")
-    assert "tacit prepare visits" in refused
+    assert "Make it again: run `tacit prepare visits`" in refused
     done(file, "prepare", "visits", "--drop", "--by", "env:OWNER", OWNER=address)
     assert integers(file) == [[0, 0]] * len(before)
 

@@ -135,7 +135,9 @@ def test_a_role_that_may_write_is_refused(
 ) -> None:
     with psycopg.connect(address, autocommit=True) as owner:
         owner.execute(f"GRANT {right} ON people TO {role}".encode())
-    with pytest.raises(InvalidValue, match="may write 'people', but it must only read"):
+    with pytest.raises(
+        InvalidValue, match=r"may write 'people', but it must only read\. Run: REVOKE"
+    ):
         Postgres(theirs).check(CATALOG)
 
 

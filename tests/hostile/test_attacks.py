@@ -31,9 +31,7 @@ CATALOGS = {"clinic": clinic.catalog(LIMITS), "hospital": hospital.catalog(LIMIT
 CANARY = "CANARY-7f3a"
 LONGEST_TOLD = 500
 SLOWEST = 3.0
-PARSER_WORDS = re.compile(
-    r"(?i:Expecting|Line \d|Col:|sqlglot|Traceback|duckdb)|[a-z]Error|\x1b"
-)
+PARSER_WORDS = re.compile(r"(?i:Expecting|Line \d|Col:|sqlglot|Traceback|duckdb)|Error|\x1b")
 
 
 @dataclass

@@ -60,5 +60,7 @@ def test_a_writer_that_was_cut_off_charges_and_stores_when_it_can(
     with pytest.raises(StoreFailed, match="Ask again with the same idempotency key"):
         reserve_charge(Cut(store, 10**6), ask("more"), nonce=b"mine", now=0, until=1)  # type: ignore[arg-type]
     lost = pay(ledger, "another")
-    with pytest.raises(StoreFailed, match="does not respond"):
+    with pytest.raises(
+        StoreFailed, match=r"does not respond\. Ask again with the same idempotency key"
+    ):
         answers.keep(Cut(store, 10**6), lost, b"43", now=0)  # type: ignore[arg-type]
