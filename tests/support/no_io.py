@@ -16,8 +16,8 @@ CHILDREN = frozenset(
     {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system"}
 )
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-OWN = frozenset({"__pycache__", ".hypothesis", ".pytest_cache"})
-"""Folders that Python, hypothesis and pytest write into by themselves."""
+OWN = frozenset({"__pycache__", ".hypothesis", ".pytest_cache", ".mutants"})
+"""Folders that Python, hypothesis, pytest and `just mutants` write into by themselves."""
 
 
 class Touched(BaseException):
@@ -41,7 +41,8 @@ def outside(event: str, arguments: tuple[Any, ...]) -> str | None:
         path, _, flags = arguments
         return f"a file to write, {path}" if flags & WRITES and not _own(path) else None
     if event == "sqlite3.connect":
-        return None if arguments[0] == ":memory:" else f"a database on disk, {arguments[0]}"
+        place = arguments[0]
+        return None if place == ":memory:" or _own(place) else f"a database on disk, {place}"
     return None
 
 

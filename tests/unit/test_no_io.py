@@ -63,7 +63,7 @@ def test_what_is_read_or_stays_in_memory_is_allowed() -> None:
         nothing.write("x")
 
 
-@pytest.mark.parametrize("folder", ["__pycache__", ".hypothesis", ".pytest_cache"])
+@pytest.mark.parametrize("folder", ["__pycache__", ".hypothesis", ".pytest_cache", ".mutants"])
 def test_the_runner_may_write_its_own_files(folder: str) -> None:
     write = os.O_WRONLY | os.O_CREAT
     assert outside("open", (f"/a/{folder}/b", None, write)) is None
@@ -71,6 +71,8 @@ def test_the_runner_may_write_its_own_files(folder: str) -> None:
         f"a file to write, /a/{folder}.txt"
     )
     assert outside("open", (b"/a/" + folder.encode() + b"/b", "w", write)) is None
+    assert outside("sqlite3.connect", (f"/a/{folder}/b",)) is None
+    assert outside("sqlite3.connect", (f"/a/{folder}.db",)) is not None
     assert outside("open", (7, "w", write)) is None
     assert outside("open", ("/a/b", "r", os.O_RDONLY | os.O_CLOEXEC)) is None
     assert outside("import", ("os",)) is None
