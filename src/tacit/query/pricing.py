@@ -16,7 +16,7 @@ from tacit import plan as plans
 from tacit.accounting import loss_of
 from tacit.choose import choose_noise, choose_quantile, keys
 from tacit.choose.keys import choose_keys
-from tacit.core import Catalog, Composed, Loss, Measure, Neighbours, Norm
+from tacit.core import Catalog, Composed, Loss, Neighbours, Norm
 from tacit.errors import InternalError, InvalidValue
 from tacit.numeric import sqrt_bounds
 from tacit.query.quote import PricedTally, Quote
@@ -134,10 +134,7 @@ def noise_for(
         )
         chosen = choose_quantile(rows, tally.quantile, tally.cells, groups, loss)
         return PricedTally(chosen, rows)
-    # without a delta, Gaussian noise has no epsilon
-    curved = loss.measure is Measure.APPROXIMATE and not loss.delta
-    known = [part for part in moved if part.norm is Norm.L1] if curved else moved
-    mechanism = choose_noise(known, plans.group_count(plan) or 1, loss).mechanism
+    mechanism = choose_noise(moved, plans.group_count(plan) or 1, loss).mechanism
     norm = Norm.L2 if isinstance(mechanism, mechanisms.Gaussian) else Norm.L1
     return PricedTally(mechanism, next(part for part in moved if part.norm is norm))
 

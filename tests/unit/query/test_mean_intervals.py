@@ -76,6 +76,15 @@ def test_a_quotient_has_the_ends_of_its_totals(
     assert Ratio(F(3), F(2), gaussian=False).interval(top, bottom) == found
 
 
+@pytest.mark.parametrize("top", [0, 37, -500, 4000, 10**9])
+def test_the_rounding_of_floats_makes_no_interval_shorter(top: int) -> None:
+    ratio = Ratio(F(40), F(7), gaussian=True)
+    ends = ratio.interval(top, 900)
+    assert ends is not None
+    for end in ends:
+        assert (top - end * 900) ** 2 > 40**2 + (end * 7) ** 2
+
+
 # Means ----------------------------------------------------------------------------------------
 
 
@@ -177,16 +186,25 @@ def test_noise_of_values_counts_most_for_the_mean_that_is_farthest_off(
         assert float(abs(one - other)) == pytest.approx(2 * most * 5000 / count, rel=1e-2)
 
 
-def test_noise_of_the_count_is_of_all_means_in_the_interval() -> None:
-    """A row more adds 100 or up to 400 to the squares; the mean square is 100 to 125."""
-    mean = replace(MEAN, centre=F(10), step=F(1))
-    reading = replace(VARIANCE, mean=mean, centre=F(0), middle=F(100), step=F(1))
+@pytest.mark.parametrize(
+    ("square", "total", "mean", "ends"),
+    [
+        # a row more adds 100 to 400 to the squares, and the mean square is 100 to 125
+        (625, 15, (F(20), F(30)), (400 - 300 / 0.99, 400 - 275 / 1.01)),
+        # a row more adds 0 to 100 to the squares, and the mean square is 200 to 300
+        (200, 0, (F(5), F(20)), (200 / 1.01, 300 / 0.99)),
+    ],
+)
+def test_noise_of_the_count_is_of_all_means_in_the_interval(
+    square: int, total: int, mean: Interval, ends: tuple[float, float]
+) -> None:
+    around_ten = replace(MEAN, centre=F(10), step=F(1))
+    reading = replace(VARIANCE, mean=around_ten, centre=F(0), middle=F(100), step=F(1))
     spread = Spread(squares=0.0, values=0.0, rows=99.0, step=0.0)
     count = 10_000
-    ends = spread.interval(reading, (count * 625, count * 15, count), (F(20), F(30)))
-    assert ends is not None
-    assert float(ends[0]) == pytest.approx(400 - 300 / 0.99)
-    assert float(ends[1]) == pytest.approx(400 - 275 / 1.01)
+    found = spread.interval(reading, (count * square, count * total, count), mean)
+    assert found is not None
+    assert [float(end) for end in found] == pytest.approx(ends)
 
 
 @pytest.mark.parametrize("count", [10, 0, -5])

@@ -1,0 +1,16 @@
+"""A clock that only sleeping moves, for tests of waits and deadlines."""
+
+
+class FakeClock:
+    """A stand-in for the module `time`, which starts at 50 seconds."""
+
+    def __init__(self) -> None:
+        self.now = 50.0
+
+    def monotonic(self) -> float:
+        """Return the time."""
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        """Let the time pass."""
+        self.now += seconds
