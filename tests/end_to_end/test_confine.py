@@ -23,7 +23,7 @@ from serving import make_project
 from tacit.engines.registry import DUCKDB_SPEC, POSTGRES_SPEC
 from tacit.project.engines import EngineAddress, SecretPlace
 from tacit.query import worker_sandbox as confining
-from tacit.query.worker_sandbox import KNOWN_CALLS, Confinement, confine, filter_program
+from tacit.query.worker_sandbox import Confinement, confine
 from tacit.session.project import open_for_serving
 from tacit.session.workers import PASSWORD, confinement_of
 
@@ -262,41 +262,3 @@ def test_a_worker_is_given_its_own_engines_credentials_alone() -> None:
     )
     assert (dict(within.environment), within.network) == ({}, False)
     assert plain.password is None
-
-
-def test_the_filter_refuses_calls_of_other_architectures() -> None:
-    """The kernel's own machine, in Python: what the program says of a call."""
-    for calls in KNOWN_CALLS.values():
-        for network in (True, False):
-            program = filter_program(calls, network=network)
-            ordinary = 0  # read, or io_setup
-            assert said(program, ordinary, calls.architecture) == confining.ALLOWED
-            assert said(program, ordinary, calls.architecture ^ 1) == confining.REFUSED
-            assert said(program, 2**30 + 41, calls.architecture) == confining.REFUSED
-            thread, process = confining.CLONE_THREAD | 0x3D0F00, 17
-            assert said(program, calls.clone, calls.architecture, thread) == confining.ALLOWED
-            other = confining.ALLOWED if network else confining.REFUSED
-            assert said(program, calls.clone, calls.architecture, process) == other
-            for number in calls.into_others:
-                assert said(program, number, calls.architecture) == confining.REFUSED
-            for number in calls.sockets:
-                assert said(program, number, calls.architecture) == other
-
-
-def said(program: list[Any], number: int, architecture: int, argument: int = 0) -> int:
-    held, place = 0, 0
-    while True:
-        operation, if_true, if_false, given = program[place]
-        if operation == confining.RETURN:
-            return int(given)
-        if operation == confining.LOAD:
-            held = {0: number, 4: architecture, 16: argument}[given]
-            skipped = 0
-        else:
-            holds = {
-                confining.JUMP_EQUAL: held == given,
-                confining.JUMP_AT_LEAST: held >= given,
-                confining.JUMP_ANY_BIT: bool(held & given),
-            }[operation]
-            skipped = if_true if holds else if_false
-        place += 1 + skipped
