@@ -101,7 +101,12 @@ def test_a_gateway_tells_of_a_draw_and_then_adds_noise() -> None:
 
 def test_words_are_taken_after_the_draw_is_told() -> None:
     order: list[object] = []
-    source = SimpleNamespace(word_bits=32, words=lambda count: order.append(count) or "words")
+
+    def words(count: int) -> str:
+        order.append(count)
+        return "words"
+
+    source = SimpleNamespace(word_bits=32, words=words)
     marked = MarkedEntropy(source, lambda: order.append("draw"))  # type: ignore[arg-type]
     assert marked.words(3) == "words"
     assert order == ["draw", 3]

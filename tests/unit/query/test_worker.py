@@ -1,6 +1,13 @@
 """A worker as its parent sees it: messages over a pipe, limits of time, and its folder."""
 
+import fcntl
+import gc
 import json
+import os
+import resource
+import shutil
+import signal
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -386,11 +393,11 @@ def system(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """What a child asks of the system before it opens its engine, without any effect."""
     acts: list[object] = []
     monkeypatch.setattr(workers, "confine", acts.append)
-    monkeypatch.setattr(workers.os, "chdir", lambda folder: acts.append(("chdir", folder)))
-    monkeypatch.setattr(workers.signal, "signal", lambda *given: acts.append(given))
-    monkeypatch.setattr(workers.resource, "setrlimit", lambda *given: acts.append(given))
-    monkeypatch.setattr(workers.gc, "freeze", lambda: acts.append("freeze"))
-    monkeypatch.setattr(workers.tempfile, "tempdir", None)
+    monkeypatch.setattr(os, "chdir", lambda folder: acts.append(("chdir", folder)))
+    monkeypatch.setattr(signal, "signal", lambda *given: acts.append(given))
+    monkeypatch.setattr(resource, "setrlimit", lambda *given: acts.append(given))
+    monkeypatch.setattr(gc, "freeze", lambda: acts.append("freeze"))
+    monkeypatch.setattr(tempfile, "tempdir", None)
     return acts
 
 
@@ -402,15 +409,15 @@ def served(parent: Parent, reads: Any, start: Any = start_engine) -> list[bytes]
 def test_a_child_is_confined_before_it_opens_its_engine(system: list[object]) -> None:
     def start(address: str) -> Any:
         system.append("start")
-        assert workers.tempfile.tempdir == "/scratch"
+        assert tempfile.tempdir == "/scratch"
         return start_engine(address)
 
     assert served(Parent(PING, PING), None, start) == [READY, PING, PING]
     assert system == [
         ROOM.within,
         ("chdir", "/scratch"),
-        (workers.signal.SIGINT, workers.signal.SIG_IGN),
-        (workers.resource.RLIMIT_AS, (2**30, 2**30)),
+        (signal.SIGINT, signal.SIG_IGN),
+        (resource.RLIMIT_AS, (2**30, 2**30)),
         "start",
         "freeze",
     ]
@@ -624,10 +631,10 @@ class Disk:
         self.without_lock: set[str] = set()
 
     def flock(self, file: SimpleNamespace, how: int) -> None:
-        if how & workers.fcntl.LOCK_NB:
+        if how & fcntl.LOCK_NB:
             if file.name in self.held:
                 raise BlockingIOError
-            assert how & workers.fcntl.LOCK_EX
+            assert how & fcntl.LOCK_EX
         self.acts.append(("lock", file.name))
 
     def rmtree(self, folder: PurePosixPath, *, ignore_errors: bool) -> None:
@@ -666,8 +673,8 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
     monkeypatch.setattr(workers, "Path", Folder)
     monkeypatch.setattr(workers, "gettempdir", lambda: "/tmp")  # noqa: S108 - in memory
     monkeypatch.setattr(workers, "mkdtemp", lambda prefix: f"/tmp/{prefix}x")  # noqa: S108
-    monkeypatch.setattr(workers.fcntl, "flock", made.flock)
-    monkeypatch.setattr(workers.shutil, "rmtree", made.rmtree)
+    monkeypatch.setattr(fcntl, "flock", made.flock)
+    monkeypatch.setattr(shutil, "rmtree", made.rmtree)
     return made
 
 
