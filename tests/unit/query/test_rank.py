@@ -1,4 +1,5 @@
 from fractions import Fraction
+from math import log
 from statistics import NormalDist
 
 import numpy as np
@@ -56,6 +57,19 @@ def test_sums_of_laplace_noise_pass_their_reach_less_often(scale: int, tail: Fra
     # the lie of a normal law of the same variance is passed more often, far out
     normal = NormalDist().inv_cdf(1 - 1e-3) * sums.std(axis=0)
     assert (sums > normal).mean(axis=0).max() > 1.2e-3
+
+
+@pytest.mark.parametrize("scale", [1, 20])
+@pytest.mark.parametrize("tail", [Fraction(1, 20), Fraction(9, 10)])
+def test_laplace_reaches_are_the_best_chernoff_bound_up_to_half_the_inverse_scale(
+    scale: int, tail: Fraction
+) -> None:
+    """A rate of r has the bound (-log(tail) - log(1 - r**2)) / r; at most c * r**2 is added."""
+    doubt, bend = -log(tail), -4 * log(3 / 4)
+    rates = np.linspace(0.001, 0.5, 5000)
+    best = (doubt / rates + bend * rates).min()
+    found = RankNoise.of(Laplace(Fraction(scale)), tree(1, 2)).reaches(Fraction(0), tail)
+    assert np.allclose(found, [scale * best, scale * 2**0.5 * best], rtol=1e-5)
 
 
 def test_other_noise_is_not_read() -> None:
