@@ -1,9 +1,11 @@
-from math import expm1
+from itertools import count
+from math import exp, expm1, pi, sin, sqrt
 
 import numpy as np
 import pytest
 
-from tacit.accounting.curves import ball_delta, ball_scale
+from tacit.accounting import curves
+from tacit.accounting.curves import _integral, ball_delta, ball_scale
 from tacit.errors import InvalidValue
 
 SCALES = {2: 0.9998, 5: 0.9864, 10: 0.9164, 20: 0.7728, 50: 0.5499, 100: 0.4052}
@@ -45,6 +47,21 @@ def test_a_pure_loss_leaves_no_delta_and_anything_less_does() -> None:
 @pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e6])
 def test_extreme_settings_have_a_delta(scale: float, dimensions: int) -> None:
     assert 0 < ball_delta(scale, dimensions, 1e-7) <= 1
+
+
+def test_integrals_are_those_of_the_schoolbook() -> None:
+    assert _integral(lambda x: x * x, 3.0, points=1) == pytest.approx(9, rel=1e-12)
+    assert _integral(sin, pi, points=1) == pytest.approx(2, rel=1e-12)
+    assert _integral(sqrt, 4.0, points=100) == pytest.approx(16 / 3, rel=1e-12)
+    assert _integral(exp, 1.0, points=1000) == pytest.approx(expm1(1), rel=1e-12)
+
+
+def test_an_integral_that_never_settles_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(curves, "MOST_POINTS", 512)
+    seen = count()
+    with pytest.raises(InvalidValue, match="does not converge"):
+        _integral(lambda _: float(next(seen)), 1.0, points=1)
+    assert next(seen) == 65 + 129 + 257 + 513
 
 
 def test_wrong_settings_are_refused() -> None:

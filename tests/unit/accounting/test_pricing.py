@@ -118,7 +118,17 @@ def truncated(moved: int, scale: int, reach: int) -> Fraction:
 
 @pytest.mark.parametrize(
     ("moved", "scale", "reach"),
-    [(1, 1, 3), (1, 5, 3), (2, 5, 3), (3, 5, 3), (4, 5, 3), (6, 5, 3), (1, 2, 0), (2, 1, 40)],
+    [
+        (1, 1, 3),
+        (1, 5, 3),
+        (2, 5, 3),
+        (3, 5, 3),
+        (4, 5, 3),
+        (6, 5, 3),
+        (1, 2, 0),
+        (2, 1, 40),
+        (2, 5, 1),
+    ],
 )
 def test_truncated_noise_loses_what_its_neighbour_cannot_reach(
     moved: int, scale: int, reach: int
@@ -140,6 +150,7 @@ def test_truncated_noise_that_is_moved_out_of_reach_loses_everything() -> None:
     assert truncated(7, 5, 3) == 1
     assert truncated(1, 5, 0) == 1
     assert truncated(6, 5, 3) <= 1
+    assert truncated(2, 5, 1) < 1  # one value is in reach of both
     # a part of a step moves as far as a whole one
     part = cost_of(TruncatedLaplaceNoise(F(3, 2), F(5), 3))
     assert part.delta == truncated(2, 5, 3)

@@ -9,6 +9,7 @@ from threshold_law import Law, draw_of, law, linf
 from tacit.core.event import AboveThreshold
 from tacit.core.sensitivity import Norm, Rule, Sensitivity
 from tacit.errors import InvalidValue
+from tacit.mechanisms.additive_noise import Laplace
 from tacit.mechanisms.sparse_vector import PassThreshold, SparseVector
 from tacit.numeric.entropy import SystemEntropy
 from tacit.testing.entropy import ScriptedEntropy
@@ -91,6 +92,18 @@ def test_an_answer_is_seldom_on_the_wrong_side_by_more_than_the_error() -> None:
     wrong = [law((sign * (error + 1),), 1.0, 2.0, passes=1)[sign < 0,] for sign in (1, -1)]
     assert max(wrong) <= 0.05
     assert law((-(error // 4),), 1.0, 2.0, passes=1)[1,] > 0.05
+
+
+@pytest.mark.parametrize(("streams", "scale"), [("any", 30), ("monotone", 15)])
+def test_the_error_adds_those_of_the_threshold_and_of_an_answer(
+    streams: str, scale: int
+) -> None:
+    monotone = streams == "monotone"
+    sparse = SparseVector(Fraction(1, 7), Fraction(1, 5), passes=3, monotone=monotone)
+    each = Fraction("0.975")  # half of what may go wrong is left to either
+    parts = Laplace(Fraction(7)).error(each), Laplace(Fraction(scale)).error(each)
+    assert sparse.error(Fraction("0.95")) == sum(parts)
+    assert parts[0] == 26
 
 
 def test_the_event_has_both_epsilons() -> None:

@@ -1,4 +1,5 @@
 from fractions import Fraction
+from math import sqrt
 
 import numpy as np
 import pytest
@@ -59,6 +60,26 @@ def test_estimated_counts_add_up_and_are_right_on_average(
         for place in range(4)
     ]
     assert mean == [1, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("reported", "counts", "variances"),
+    [
+        # a truth varies by 0.24 and a lie by 0.16
+        ([4, 4, 2], [5, 5, 0], [5 * 0.24 + 5 * 0.16, 5 * 0.24 + 5 * 0.16, 10 * 0.16]),
+        ([6, 3, 1], [10, Fraction(5, 2), -Fraction(5, 2)], [2.4, 1.8, 1.6]),
+        # an estimate beyond what is possible varies as the nearest possible count does
+        ([10, 0, 0], [20, -5, -5], [10 * 0.24, 10 * 0.16, 10 * 0.16]),
+    ],
+)
+def test_a_standard_error_adds_the_variances_of_truths_and_of_lies(
+    reported: list[int], counts: list[Fraction], variances: list[float]
+) -> None:
+    mechanism = RandomisedResponse(Fraction(3, 5), choices=3)
+    found = mechanism.estimate(np.repeat(np.arange(3), reported))
+    assert list(found.counts) == counts
+    errors = [sqrt(variance) / 0.4 for variance in variances]
+    assert found.standard_errors == pytest.approx(errors, rel=1e-12)
 
 
 @pytest.mark.parametrize("choices", [2, 3, 8])

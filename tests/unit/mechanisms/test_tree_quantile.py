@@ -1,4 +1,5 @@
 from fractions import Fraction
+from math import log, sqrt
 
 import numpy as np
 import pytest
@@ -80,6 +81,14 @@ def test_ranks_are_within_their_error_and_not_within_a_tenth_of_it() -> None:
     assert (off <= error / 10).mean() < 0.9
 
 
+def test_a_rank_errs_by_the_noise_of_its_nodes() -> None:
+    for tree, nodes in ((TREE, 3 * 4), (TreeQuantile(Fraction(7), levels=3, branching=2), 3)):
+        error = tree.rank_error(Fraction("0.99"))
+        wanted = sqrt(2 * tree.variance * nodes * log(200))
+        assert float(error) == pytest.approx(wanted, rel=1e-12)
+    assert TREE.error(Fraction("0.95")) == 10  # of one node
+
+
 def test_the_median_is_found_through_the_noise() -> None:
     cells = np.zeros(256, dtype=np.int64)
     cells[60:180] = 1000
@@ -98,6 +107,16 @@ def test_extremes_stay_inside_the_data_where_the_bare_ends_are_noise() -> None:
     bare = np.array([TREE.quantiles(tree, [Fraction(0), Fraction(1)]) for tree in trees])
     assert (bare[:, 0] < 60).mean() > 0.9
     assert (bare[:, 1] >= 180).mean() > 0.9
+
+
+@pytest.mark.parametrize("others", [-39, -40, -900])
+def test_extremes_leave_out_what_the_noise_may_hide_of_one_unit(others: int) -> None:
+    tree = TreeQuantile(Fraction(1, 10**4), levels=1, branching=3)
+    noisy, confidence = np.array([1, 39, others]), Fraction("0.95")
+    assert Fraction(1, 40) < tree.rank_error(confidence) < Fraction(2, 40)
+    assert tree.extremes(noisy, confidence) == (1, 1)
+    more = np.array([2, 78, -78])  # of two units, half as large a share is hidden
+    assert tree.extremes(more, confidence) == (0, 1)
 
 
 def test_nobody_at_all_still_gives_cells() -> None:
