@@ -229,6 +229,17 @@ def test_a_tree_over_a_short_range_has_a_cell_for_each_step() -> None:
     assert (cells.low, cells.high, cells.steps) == (-3, 12, 1)
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "levels", "branching"),
+    [(5, 5, 1, 2), (5, 6, 1, 2), (5, 7, 1, 4), (100, 163, 3, 4), (-163, -100, 3, 4)],
+)
+def test_a_tree_has_as_many_cells_as_the_width_of_its_range_needs(
+    low: int, high: int, levels: int, branching: int
+) -> None:
+    made, cells = tree(number(low, high), 1, 12)
+    assert (made.levels, made.branching, cells.steps) == (levels, branching, 1)
+
+
 def test_a_tree_over_a_long_range_halves_it() -> None:
     made, cells = tree(number(0, 2**20), 4, 12)
     assert made.cell == HalvedSteps(SumSteps(X, WholeSteps(0)), 9)

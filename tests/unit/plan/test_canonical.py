@@ -273,6 +273,8 @@ def test_a_question_may_be_as_large_as_the_limit_and_no_larger() -> None:
     many = And(tuple(Field(str(n)) for n in range(LARGEST_QUESTION)))
     with pytest.raises(InvalidValue, match=f"more than {LARGEST_QUESTION} operations"):
         not_too_large(many)
+    with pytest.raises(InvalidValue, match=f"more than {LARGEST_QUESTION} operations"):
+        where(many)
 
 
 def test_a_question_may_be_as_deep_as_the_limit_and_no_deeper() -> None:
@@ -285,3 +287,5 @@ def test_a_question_may_be_as_deep_as_the_limit_and_no_deeper() -> None:
     not_too_large(nested(DEEPEST))
     with pytest.raises(InvalidValue, match="nested too deeply"):
         not_too_large(nested(DEEPEST + 1))
+    with pytest.raises(InvalidValue, match="nested too deeply"):
+        where(nested(DEEPEST + 1))

@@ -64,4 +64,8 @@ def test_no_pair_of_neighbours_is_farther_apart(
 def test_the_proof_names_the_levels() -> None:
     tally = TreeTally(WholeSteps(0), 3, 2, 2)
     first, _ = sensitivities(plan(tally, 2), tally, Neighbours.ADD_REMOVE)
-    assert "levels=3" in str(first.proof)
+    assert str(first.proof).splitlines() == [
+        "a unit is in at most max_groups groups [max_groups=2]",
+        "  each kept row adds 1 to one node a level [levels=3]",
+        "    a unit adds between low and high to a group [low=0, high=2]",
+    ]
