@@ -7,7 +7,7 @@ from asking import answer, ask, open_pure
 from history import write_history
 
 from tacit.errors import InvalidValue, LedgerBroken
-from tacit.ledger.chain import Anchor, Head, check_anchor, take_anchor
+from tacit.ledger.chain import Anchor, AnchorFile, Head, check_anchor, take_anchor
 from tacit.ledger.ledger import Ledger
 from tacit.store.store import Store
 
@@ -52,6 +52,35 @@ def test_an_anchor_is_its_own_line(store: Store) -> None:
     assert Anchor.of(anchor.text) == anchor
     assert "\n" not in anchor.text
     assert anchor.head("nobody") is None
+
+
+class Lines:
+    """A file of anchors in memory: what of a path is needed to read it."""
+
+    def __init__(self, written: str | None) -> None:
+        self.written = written
+
+    def exists(self) -> bool:
+        return self.written is not None
+
+    def read_text(self) -> str:
+        assert self.written is not None
+        return self.written
+
+
+def newest(written: str | None) -> Anchor | None:
+    return AnchorFile(Lines(written)).newest()  # type: ignore[arg-type]
+
+
+def test_the_newest_anchor_is_the_last_whole_line() -> None:
+    first, second = (Anchor((Head("staff", seq, bytes(32)),)) for seq in (1, 2))
+    assert newest(None) is None
+    assert newest("") is None
+    assert newest(f"{first.text}\n") == first
+    assert newest(f"{first.text}\n{second.text}\n") == second
+    for length in range(len(second.text) + 1):  # a crash cut the line short
+        assert newest(second.text[:length]) is None
+        assert newest(f"{first.text}\n{second.text[:length]}") == first
 
 
 @pytest.mark.parametrize(

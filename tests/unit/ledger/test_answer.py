@@ -57,6 +57,14 @@ def test_before_anybody_asked_there_is_no_answer(ledger: Ledger) -> None:
     assert ledger.find_release(ask("count")) is None
 
 
+def test_a_charge_is_known_by_its_analyst_population_and_question(ledger: Ledger) -> None:
+    key = pay(ledger).release_key
+    assert ledger.was_charged("ann", "patients", key)
+    assert not ledger.was_charged("bob", "patients", key)
+    assert not ledger.was_charged("ann", "staff", key)
+    assert not ledger.was_charged("ann", "patients", ask("another").release_key)
+
+
 def test_while_somebody_answers_others_are_told_until_when(
     ledger: Ledger, clock: Clock
 ) -> None:

@@ -20,6 +20,8 @@ from tacit.ledger.entries import (
     Entry,
     FactsDeclared,
     Failed,
+    Frozen,
+    Inherited,
     Joined,
     LeastSet,
     Looked,
@@ -30,6 +32,8 @@ from tacit.ledger.entries import (
     Proposed,
     QuotaSet,
     Retried,
+    StateSealed,
+    Thawed,
     encode_act,
     follow,
 )
@@ -69,6 +73,9 @@ AGAIN = replace(PAID, request=OTHER)
 KEPT = AnswerStored(charge=2, release=KEY, answer=HASH, at=3)
 MISSED, LOOKED = Missed(charge=2, at=3), Looked("olga", 4)
 RETRIED, FAILED = Retried(charge=2, at=3), Failed(charge=2, at=3)
+STOPPED, ALLOWED = Frozen("olga", 2), Thawed("olga", 3)
+INHERITED = Inherited("staff", ONE // 10, 0, "olga", 2)
+SEALED = StateSealed(KEY, 1, HASH)
 JOINED = Joined("ann", "@oncology", "olga", 2)
 RISE = CapRaised(ONE, 0, "why not")
 
@@ -134,7 +141,26 @@ BROKEN: dict[str, list[tuple[Act | Decision, ...]]] = {
     "a charge names its populations": [paid(populations=("staff",))],
     "a request is charged once": [(OPENED, PAID, replace(PAID, release=OTHER))],
     "an answered question is not charged again": [(OPENED, PAID, KEPT, AGAIN)],
-    "the sum of charges stays within the cap": [paid(amount=ONE + 1)],
+    "the sum of charges stays within the cap": [
+        paid(amount=ONE + 1),
+        (OPENED, replace(INHERITED, amount=ONE + 1)),
+        (OPENED, PAID, replace(INHERITED, amount=ONE - ONE // 10 + 1)),
+        (OPENED, INHERITED, replace(PAID, amount=ONE - ONE // 10 + 1)),
+    ],
+    "a population inherits from another one": [(OPENED, replace(INHERITED, source="patients"))],
+    "an inherited amount is above zero": [(OPENED, replace(INHERITED, amount=0))],
+    "nothing is charged while an owner has stopped all charges": [(OPENED, STOPPED, PAID)],
+    "charges are stopped and allowed in turn": [
+        (OPENED, ALLOWED),
+        (OPENED, STOPPED, STOPPED),
+        (OPENED, STOPPED, ALLOWED, ALLOWED),
+    ],
+    "a charge names the current declaration": [paid(declaration=1)],
+    "the versions of a state begin with 1": [(OPENED, replace(SEALED, version=0))],
+    "the versions of a state are consecutive": [
+        (OPENED, SEALED, SEALED),
+        (OPENED, SEALED, replace(SEALED, version=3)),
+    ],
     "a charge counts for its analyst and their groups": [
         (OPENED, JOINED, PAID),
         paid(holders=("ann", "@oncology")),
@@ -179,6 +205,9 @@ BROKEN: dict[str, list[tuple[Act | Decision, ...]]] = {
     "only an owner governs": [
         (OPENED, PAID, MISSED, replace(LOOKED, by="ann")),
         (OPENED, replace(JOINED, by="ann")),
+        (OPENED, replace(INHERITED, by="ann")),
+        (OPENED, replace(STOPPED, by="ann")),
+        (OPENED, STOPPED, replace(ALLOWED, by="ann")),
         (OPENED, QuotaSet("ann", 1, 0, "ann", 2)),
         (OPENED, FactsDeclared(("visits.age: integer",), "ann", 2)),
         (OPENED, proposed(RISE, by="ann")),
@@ -226,6 +255,20 @@ def test_what_keeps_the_rules_adds_up() -> None:
     assert book.spent == book.spent_by["ann"] == Units(ONE // 5, 0)
     assert book.unanswered == {2: bytes.fromhex(KEY)}
     assert book.kept == {bytes.fromhex(KEY): bytes.fromhex(HASH)}
+
+
+def test_what_was_inherited_is_spent_up_to_the_whole_cap() -> None:
+    rest = replace(INHERITED, amount=ONE - ONE // 5)
+    book = Book("patients").read_all(chain(OPENED, PAID, INHERITED, rest))
+    assert book.spent == book.cap == Units(ONE, 0)
+    assert book.inherited == {"staff": Units(ONE - ONE // 10, 0)}
+    assert book.own == Units(ONE // 10, 0)
+
+
+def test_charges_go_on_once_they_are_allowed_again() -> None:
+    book = Book("patients").read_all(chain(OPENED, STOPPED, ALLOWED, PAID, SEALED))
+    assert not book.frozen
+    assert book.states == {KEY: (1, HASH)}
 
 
 def test_what_was_looked_at_is_counted_and_charges_go_on() -> None:

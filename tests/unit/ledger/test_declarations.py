@@ -122,6 +122,24 @@ def unconditional() -> object:
     return spend.returning(*SPEND._returning)
 
 
+def test_a_population_that_nobody_declared_has_the_number_zero(ledger: Ledger) -> None:
+    assert ledger.declarations() == {"patients": (0, Declaration())}
+    assert ledger.numbers() == {"patients": 0}
+    number = ledger.declare("patients", AGE, ("path visits",), by="olga").seq
+    assert ledger.declarations() == {"patients": (number, Declaration(AGE, ("path visits",)))}
+    assert ledger.numbers() == {"patients": number}
+
+
+def test_a_population_is_redeclared_where_its_number_is_another(ledger: Ledger) -> None:
+    both = ["patients", "nobody"]
+    assert ledger.redeclared_populations(both) == frozenset()
+    ledger.declare("patients", AGE, by="olga")
+    assert ledger.redeclared_populations(both) == {"patients"}
+    assert held(ledger).redeclared_populations(both) == frozenset()
+    refusing = ledger.refusing({"patients": "its file changed"})
+    assert refusing.redeclared_populations(both) == frozenset()
+
+
 # ---------------------------------------------------------------- stops
 
 
@@ -195,6 +213,14 @@ def test_one_table_belongs_to_one_population(store: Store) -> None:
     with pytest.raises(InvalidValue, match="belongs to the population 'patients'"):
         ledger.declare("clinic", AGE, ("path patients", "path other"), by="olga")
     assert ledger.entries("clinic") == before
+    charged(store, "alumni")
+    with pytest.raises(InvalidValue, match="remove it there first") as told:
+        ledger.declare("clinic", AGE, ("path patients", "path alumni"), by="olga")
+    assert str(told.value) == (
+        "A table of 'clinic' already belongs to the population 'alumni' and is charged to its "
+        "budget. One table belongs to one population: declare it under 'alumni', or let an "
+        "owner of 'alumni' remove it there first."
+    )
     with pytest.raises(Conflict), store.writing() as work:  # the database's own lock
         claim_tables(work, "clinic", ["path patients"])
 

@@ -10,7 +10,7 @@ from tacit.core.loss import Budget, Loss
 from tacit.core.privacy_unit import Population
 from tacit.errors import BudgetExceeded, InvalidValue, NotPermitted, UnknownName
 from tacit.ledger.charge import MOST
-from tacit.ledger.entries import CapRaised, Decision, OwnerAdded, OwnerRemoved
+from tacit.ledger.entries import CapRaised, Decision, Entry, OwnerAdded, OwnerRemoved
 from tacit.ledger.ledger import Ledger
 from tacit.store.store import Store
 
@@ -78,6 +78,22 @@ def test_a_single_owner_acts_at_once(ledger: Ledger) -> None:
     ledger.raise_cap("patients", ONE, "a new year", by="olga")
     assert cap(ledger) == Loss.pure(2)
     ledger.verify("patients")
+
+
+def test_an_act_returns_its_entry(two: Ledger) -> None:
+    def newest() -> Entry:
+        return two.entries("patients")[-1]
+
+    proposal = two.raise_cap("patients", ONE, "a new year", by="olga")
+    assert proposal == newest()
+    assert two.approve("patients", proposal.seq, by="otto") == newest()
+    assert two.set_quota("patients", "ann", ONE, by="olga") == newest()
+    assert two.set_least("patients", Fraction(1, 10), by="olga") == newest()
+    assert two.join("patients", "ann", "@oncology", by="olga") == newest()
+    assert two.declare("patients", (), by="olga") == newest()
+    assert two.freeze("patients", by="olga") == newest()
+    assert two.thaw("patients", by="olga") == newest()
+    assert newest().seq == 9
 
 
 def test_of_two_owners_one_proposes_and_the_other_approves(two: Ledger) -> None:

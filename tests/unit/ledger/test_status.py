@@ -13,7 +13,7 @@ from tacit.core.event import Event, GaussianNoise, KeySelection, LaplaceNoise, N
 from tacit.core.loss import Budget, Loss, Measure
 from tacit.core.privacy_unit import Population
 from tacit.errors import BudgetExceeded, InvalidValue
-from tacit.ledger.budget import Status
+from tacit.ledger.budget import Status, Terms
 from tacit.ledger.charge import AMOUNT_UNITS, Units
 from tacit.ledger.ledger import Ledger
 from tacit.store.store import Store
@@ -94,6 +94,32 @@ def test_so_many_more_questions_fit_and_not_one_more(
     assert ledger.status("patients").questions_like(event) == 0
     with pytest.raises(BudgetExceeded):
         answer(ledger, ask("one more", event=event))
+
+
+@pytest.mark.parametrize(
+    ("least", "price", "paid"),
+    [
+        (None, "0.1", "0.1"),
+        ("0.05", "0.1", "0.1"),
+        ("0.1", "0.1", "0.1"),
+        ("0.2", "0.1", "0.2"),
+    ],
+)
+def test_a_price_is_raised_to_the_least_price(least: str | None, price: str, paid: str) -> None:
+    lowest = None if least is None else Loss.approximate(least, 0)
+    terms = Terms("patients", Measure.APPROXIMATE, Fraction(0), lowest)
+    found = terms.apply_least_price(Loss.approximate(price, MILLIONTH))
+    assert found == Loss.approximate(paid, MILLIONTH)  # the delta stays
+
+
+def test_a_status_without_incidents_has_none() -> None:
+    status = Status("patients", Measure.PURE, Fraction(0), Units(2, 0), Units(1, 0))
+    assert (status.missed, status.failed, status.retried) == (0, 0, 0)
+    assert not status.locked
+    assert not status.frozen
+    assert (status.declaration, status.quotas_left) == (0, ())
+    assert status.least == Loss.pure(0)
+    assert status.terms == Terms("patients", Measure.PURE, Fraction(0), Loss.pure(0))
 
 
 def test_free_questions_are_not_counted(ledger: Ledger) -> None:

@@ -43,6 +43,22 @@ def test_who_waits_gets_the_answer_when_it_comes(ledger: Ledger) -> None:
     assert got == [kept]
 
 
+def test_who_waits_looks_ever_less_often_but_four_times_a_second(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    charge = pay(ledger, "count")
+    pauses: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 9:
+            ledger.keep(charge, b"42")
+
+    monkeypatch.setattr("tacit.ledger.ledger.time.sleep", sleep)
+    assert ledger.wait(ask("count", principal="bob")).body == b"42"
+    assert pauses == [0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.25, 0.25, 0.25]
+
+
 def test_who_waits_for_an_answer_that_never_comes_is_told(ledger: Ledger) -> None:
     ledger.abandon(pay(ledger, "count"))
     with pytest.raises(AnswerLost):
