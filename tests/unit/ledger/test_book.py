@@ -8,7 +8,7 @@ import pytest
 from tacit.core.codec import encode_event
 from tacit.errors import LedgerBroken
 from tacit.ledger.book import Book
-from tacit.ledger.charge import Units
+from tacit.ledger.charge import IncidentCounts, Units
 from tacit.ledger.entries import (
     GENESIS,
     Act,
@@ -263,6 +263,13 @@ def test_what_was_inherited_is_spent_up_to_the_whole_cap() -> None:
     assert book.spent == book.cap == Units(ONE, 0)
     assert book.inherited == {"staff": Units(ONE - ONE // 10, 0)}
     assert book.own == Units(ONE // 10, 0)
+
+
+def test_what_failed_elsewhere_is_inherited_by_kind_and_needs_no_second_review() -> None:
+    troubled = replace(INHERITED, amount=0, late=1, failed=2, retried=4)
+    book = Book("patients").read_all(chain(OPENED, troubled, troubled, PAID))
+    assert book.inherited_troubles == {"staff": IncidentCounts(late=2, failed=4, retried=8)}
+    assert book.looked == book.marks > 0
 
 
 def test_charges_go_on_once_they_are_allowed_again() -> None:
