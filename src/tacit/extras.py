@@ -7,10 +7,12 @@ only metadata is read.
 """
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points, packages_distributions, version
+from importlib.metadata import EntryPoint, distribution, entry_points, packages_distributions
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
@@ -109,11 +111,14 @@ class Plugin:
         """Import the entry point's value.
 
         Raises:
-            InvalidValue: The import fails. Only owners see this, before anything is charged.
+            InvalidValue: The import fails, or ends the program. Only owners see this, before
+                anything is charged.
         """
         try:
             return self.entry.load()
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a plug-in must not end `tacit freeze` by sys.exit
             raise InvalidValue(
                 f"The plug-in {self} cannot be loaded ({type(error).__name__}). Install what "
                 f"it needs, or remove it from [plugins]: {error}"
@@ -123,14 +128,24 @@ class Plugin:
 def plugins(group: str) -> tuple[Plugin, ...]:
     """Return the installed entry points of a group; only metadata is read.
 
+    The metadata is read once by a process. A server therefore notices an installation, an
+    upgrade or a removal after its restart, when it imports the code as well.
+
     Example:
         >>> plugins("tacit.nothing")
         ()
     """
+    return _plugins_on(group, tuple(sys.path))
+
+
+@cache
+def _plugins_on(group: str, path: tuple[str, ...]) -> tuple[Plugin, ...]:
+    del path  # tests and notebooks change the folders that Python searches
     found = []
     for entry in entry_points(group=group):
-        if entry.dist is not None:
-            dist = entry.dist
+        dist: Any = entry.dist
+        # a distribution that was removed halfway has no name or version, and cannot be named
+        if dist is not None and dist.name and dist.version:
             found.append(Plugin(group, entry.name, dist.name, dist.version, entry))
     return tuple(found)
 
@@ -141,9 +156,9 @@ def named_plugins(group: str, allowed: Mapping[str, str]) -> Iterator[Plugin]:
     Raises:
         InvalidValue: A distribution is installed in another version than the file names.
     """
-    versions = {_normalised_name(name): pinned for name, pinned in allowed.items()}
+    versions = {normalised_name(name): pinned for name, pinned in allowed.items()}
     for each in plugins(group):
-        pinned = versions.get(_normalised_name(each.distribution))
+        pinned = versions.get(normalised_name(each.distribution))
         if pinned is None:
             continue
         if pinned != each.version:
@@ -187,12 +202,12 @@ def hint(group: str, name: str) -> str:
 def check_installed(allowed: Mapping[str, str]) -> None:
     """Refuse a plug-in that the project file names but that is not installed."""
     here = {
-        _normalised_name(each.distribution)
+        normalised_name(each.distribution)
         for group in (ENGINES, ESTIMATORS, MECHANISMS)
         for each in named_plugins(group, allowed)
     }
     for name, pinned in allowed.items():
-        if _normalised_name(name) not in here:
+        if normalised_name(name) not in here:
             raise InvalidValue(
                 f"The project file names the plug-in {name} {pinned}, which is not installed "
                 f"or has no entry point of Tacit. Run: pip install {name}=={pinned}"
@@ -201,6 +216,8 @@ def check_installed(allowed: Mapping[str, str]) -> None:
 
 def maker_of(value: object) -> str | None:
     """Return the distribution of an object's class and its version; None for Tacit itself.
+
+    Where no distribution is known to contain the class, the class itself is named.
 
     Example:
         >>> maker_of(Plugin) is None
@@ -211,11 +228,22 @@ def maker_of(value: object) -> str | None:
     top = module.partition(".")[0]
     if top == OURS:
         return None
-    found = packages_distributions().get(top)
-    return f"{found[0]} {version(found[0])}" if found else f"{module}.{kind.__qualname__}"
+    found = sorted(set(packages_distributions().get(top, ())))
+    if len(found) > 1:  # a namespace package, of which each distribution has a part
+        found = [name for name in found if _contains(name, module)]
+    if len(found) != 1:
+        return f"{module}.{kind.__qualname__}"
+    return f"{found[0]} {distribution(found[0]).version}"
 
 
-def _normalised_name(name: str) -> str:
+def _contains(name: str, module: str) -> bool:
+    """Return whether one of the files of a distribution is the module."""
+    path = module.replace(".", "/")
+    wanted = {f"{path}.py", f"{path}/__init__.py"}
+    return any(file.as_posix() in wanted for file in distribution(name).files or ())
+
+
+def normalised_name(name: str) -> str:
     """Return the name of a Python package in lower case, with - for runs of -, _ and dots."""
     return re.sub(r"[-_.]+", "-", name).lower()
 

@@ -27,8 +27,15 @@ from tacit.engines.prepare import Run
 from tacit.engines.print.postgres_dialect import POSTGRES
 from tacit.engines.print.sql_dialects import DUCKDB, SPARK
 from tacit.errors import InvalidValue
-from tacit.extras import ENGINES, find_plugin, hint, load
-from tacit.project import PATH, AddressRule, Plugins, refuse_password, with_password
+from tacit.extras import ENGINES, check_installed, find_plugin, hint, load
+from tacit.project import (
+    PATH,
+    UNKNOWN,
+    AddressRule,
+    Plugins,
+    refuse_password,
+    with_password,
+)
 
 COPIES_FILE, COPIES_SCHEMA = "copies.duckdb", "copies"
 MASTERS = ("sc://", "spark://", "local", "yarn", "k8s://")
@@ -278,6 +285,7 @@ def engine_spec(kind: str, plugins: Plugins = NO_PLUGINS) -> EngineSpec:
         return _BY_KIND[kind]
     plugin = find_plugin(ENGINES, kind, plugins)
     if plugin is None:
+        check_installed(plugins)  # the file may name the plug-in of this kind
         known = ", ".join(_BY_KIND)
         raise InvalidValue(
             f"The kind of an engine must be one of: {known}.{hint(ENGINES, kind)}"
@@ -295,6 +303,18 @@ def engine_spec(kind: str, plugins: Plugins = NO_PLUGINS) -> EngineSpec:
 def address_rule(kind: str, plugins: Plugins) -> AddressRule:
     """Return the rule for addresses of a kind of engine in the project file."""
     return engine_spec(kind, plugins).address
+
+
+def address_rule_unloaded(kind: str, plugins: Plugins) -> AddressRule:
+    """Return the rule for addresses of a kind of engine, and load no plug-in.
+
+    A command that only needs the ledger reads the project file by it, even if the code of a
+    plug-in is broken or gone: an address of a kind that is not built in is accepted as it is.
+    Such a kind is refused if the file names no plug-in.
+    """
+    if kind in _BY_KIND or not plugins:
+        return address_rule(kind, plugins)
+    return AddressRule(kind, UNKNOWN, in_place=True)
 
 
 def spec_for(source: object) -> EngineSpec | None:

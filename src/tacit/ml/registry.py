@@ -253,10 +253,12 @@ def load_estimators(plugins: Plugins) -> tuple[str, ...]:
     A session loads them when it opens, so that the owner sees a failure before any charge.
 
     Raises:
-        InvalidValue: One fails, or takes the name of a model of Tacit's own.
+        InvalidValue: One fails, or takes the name of a model of Tacit's own or of another
+            plug-in.
     """
     names = []
     for plugin in named_plugins(ESTIMATORS, plugins):
+        find_plugin(ESTIMATORS, plugin.name, plugins)  # refuses two of one name
         if plugin.name in MODELS:
             raise InvalidValue(
                 f"The plug-in {plugin} brings an estimator called {plugin.name!r}, which is "

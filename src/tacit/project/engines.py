@@ -12,13 +12,16 @@ from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 
 from tacit.core import Column
 from tacit.errors import TacitError
+from tacit.extras import normalised_name
 from tacit.numeric import plain
 from tacit.project.document import TomlEntry
 
 Plugins = Mapping[str, str]
 """The plug-ins of the project file: the name of each distribution and its exact version."""
 
-PATH, ADDRESS = "path", "address"
+PATH, ADDRESS, UNKNOWN = "path", "address", "unknown"
+"""The fields that address an engine; unknown for a plug-in that is not loaded."""
+
 NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+!-]*")
 
@@ -80,6 +83,8 @@ def plugins_of(entry: TomlEntry) -> Plugins:
             raise part.project_error(
                 'A plug-in must have one exact version, such as "1.0", and not a range.'
             )
+        if normalised_name(name) in map(normalised_name, found):
+            raise part.project_error("This plug-in is named twice. Keep one of the lines.")
         found[name] = part.text()
     return found
 
@@ -149,9 +154,10 @@ def engine_of(
     if rule.is_path:
         entry.fields("kind", PATH)
         return EngineAddress(entry.name, kind.text(), entry.part(PATH).text()), rule
-    parts = entry.fields("kind", "address", "password")
+    unknown = (PATH,) if rule.field == UNKNOWN else ()
+    parts = entry.fields("kind", "address", "password", *unknown)
     password = secret_place(parts["password"]) if "password" in parts else None
-    address = entry.part("address")
+    address = entry.part(PATH if PATH in parts else "address")
     refused = rule.refuse(address.text(), secret=password is not None)
     if refused is not None:
         raise address.project_error(refused)

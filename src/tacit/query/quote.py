@@ -6,6 +6,7 @@ sees before a fit.
 """
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import sha256
@@ -127,13 +128,11 @@ class FitQuote:
     @property
     def assumptions(self) -> tuple[str, ...]:
         """The owner's declarations on which the guarantee depends."""
-        plugin = getattr(self.estimator, "plugin", None)
-        if plugin is None:
-            return self.training.assumptions
-        keeps = (
+        kept = (
             f"the plug-in {plugin}, which fits the model, keeps the contract of an estimator"
+            for plugin in dict.fromkeys(_plugins_in(self.estimator))
         )
-        return (*self.training.assumptions, keeps)
+        return (*self.training.assumptions, *kept)
 
     @property
     def key(self) -> bytes:
@@ -152,6 +151,19 @@ class FitQuote:
         parts = {"spec": fit.spec, "dataset": fit.dataset, "features": fit.features}
         measure, delta = self.loss.measure.value, str(self.price_delta)
         return {"fit": parts | {"target": fit.target}, "measure": [measure, delta]}
+
+
+def _plugins_in(value: object) -> Iterator[str]:
+    """Yield the plug-in of a model, and those of the models in its settings, at any depth."""
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    if isinstance(value, list | tuple):
+        for part in value:
+            yield from _plugins_in(part)
+    elif hasattr(value, "get_params"):
+        if isinstance(plugin := getattr(value, "plugin", None), str):
+            yield plugin
+        yield from _plugins_in(value.get_params(deep=False))
 
 
 def price_fit(

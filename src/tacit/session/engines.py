@@ -11,7 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from tacit.engines import CheckedEngine, EngineSpec, OpenRequest, path_in
-from tacit.engines.registry import NO_PLUGINS, address_rule, engine_spec
+from tacit.engines.registry import (
+    NO_PLUGINS,
+    address_rule,
+    address_rule_unloaded,
+    engine_spec,
+)
 from tacit.errors import InvalidValue
 from tacit.extras import check_installed, load
 from tacit.ml.registry import load_estimators
@@ -158,6 +163,15 @@ def address_with_secret(
 def read_project(path: Path) -> Project:
     """Return the project in the file at ``path``; an error names the line of the fault."""
     return read_with_rules(path, address_rule)
+
+
+def read_project_unloaded(path: Path) -> Project:
+    """Return the project in the file at ``path``, for what needs no engine and no plug-in.
+
+    Guarantee: no code of a plug-in is imported, so that an owner can freeze a population, and
+    verify and read its ledger, while a plug-in is broken, or was removed.
+    """
+    return read_with_rules(path, address_rule_unloaded)
 
 
 def project_of(source: ProjectText) -> Project:

@@ -15,7 +15,14 @@ from tacit.ledger import CatalogDeclarations
 from tacit.project import FILE, Project, Serving
 from tacit.session.changes import Change, changes, changes_of, record
 from tacit.session.curator import FOLDER, Curator, LedgerFolder
-from tacit.session.engines import Engines, check_plugins, open_engines, read_project, spec_of
+from tacit.session.engines import (
+    Engines,
+    check_plugins,
+    open_engines,
+    read_project,
+    read_project_unloaded,
+    spec_of,
+)
 from tacit.session.served_copies import Tell, silent, with_copies
 from tacit.session.session import Session
 from tacit.session.table_checks import check_computed, check_declared, tables_of
@@ -198,7 +205,10 @@ def apply_project(
     nothing is charged under an earlier declaration. The difference is computed while every
     other writer waits.
     """
-    with project_and_ledger(path, environment) as (project, home), ExitStack() as closing:
+    with (
+        project_and_ledger(path, environment, engines=True) as (project, home),
+        ExitStack() as closing,
+    ):
         folder = Path(path).parent
         engines = open_engines(project, folder, closing, environment, reads=False)
         tables = tables_of(project.catalog, engines)
@@ -216,7 +226,7 @@ def apply_project(
 
 def unrecorded_changes(path: str | Path = FILE) -> tuple[Change, ...]:
     """Return the changes that the ledger lacks; compare words only and open no engine."""
-    with project_and_ledger(path) as (project, home):
+    with project_and_ledger(path, engines=True) as (project, home):
         return changes(project, home.ledger, None)
 
 
@@ -224,7 +234,10 @@ def planned_changes(
     path: str | Path = FILE, environment: Mapping[str, str] = os.environ
 ) -> tuple[Change, ...]:
     """Return the changes that `apply_project` would record."""
-    with project_and_ledger(path, environment) as (project, home), ExitStack() as closing:
+    with (
+        project_and_ledger(path, environment, engines=True) as (project, home),
+        ExitStack() as closing,
+    ):
         folder = Path(path).parent
         engines = open_engines(project, folder, closing, environment, reads=False)
         return changes(project, home.ledger, tables_of(project.catalog, engines))
@@ -232,11 +245,17 @@ def planned_changes(
 
 @contextmanager
 def project_and_ledger(
-    path: str | Path = FILE, environment: Mapping[str, str] = os.environ
+    path: str | Path = FILE,
+    environment: Mapping[str, str] = os.environ,
+    *,
+    engines: bool = False,
 ) -> Iterator[tuple[Project, LedgerFolder]]:
-    """Open the project in a file, and its ledger; no engine is opened."""
+    """Open the project in a file, and its ledger; no engine is opened, and no plug-in loaded.
+
+    With ``engines`` true the plug-ins of its engines are loaded, which opening them requires.
+    """
     file = Path(path)
-    project = read_project(file)
+    project = read_project(file) if engines else read_project_unloaded(file)
     home = LedgerFolder.of(project, file.parent / FOLDER, environment)
     try:
         yield project, home
