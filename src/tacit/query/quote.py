@@ -160,9 +160,10 @@ def _plugins_in(value: object) -> Iterator[str]:
     if isinstance(value, list | tuple):
         for part in value:
             yield from _plugins_in(part)
-    elif hasattr(value, "get_params"):
-        if isinstance(plugin := getattr(value, "plugin", None), str):
-            yield plugin
+        return
+    if isinstance(plugin := getattr(value, "plugin", None), str):
+        yield plugin
+    if hasattr(value, "get_params"):
         yield from _plugins_in(value.get_params(deep=False))
 
 

@@ -61,6 +61,21 @@ class Plugged(Twice):
     plugin = "twice 1.0"
 
 
+class Around(Twice):
+    """An estimator whose settings contain others, at any depth."""
+
+    def get_params(self, *, deep: bool) -> dict[str, object]:
+        """Name two steps, one of which is nested."""
+        assert not deep
+        return {"steps": [("a", Plugged()), ("b", {"c": (Other(), "text", 1)})], "last": None}
+
+
+class Other(Twice):
+    """An estimator of a second plug-in."""
+
+    plugin = "other 2.0"
+
+
 def quoted(model: Twice | None = None) -> FitQuote:
     return price_fit(FIT, model or Twice(), CATALOG, Measure.PURE)
 
@@ -108,6 +123,15 @@ def test_the_model_of_a_plug_in_is_one_more_assumption() -> None:
     assert quoted(Plugged()).assumptions == (
         "patients.id is unique",
         "the plug-in twice 1.0, which fits the model, keeps the contract of an estimator",
+    )
+
+
+def test_the_plug_ins_of_models_inside_a_model_are_assumptions() -> None:
+    keeps = "which fits the model, keeps the contract of an estimator"
+    assert quoted(Around()).assumptions == (
+        "patients.id is unique",
+        f"the plug-in twice 1.0, {keeps}",
+        f"the plug-in other 2.0, {keeps}",
     )
 
 
