@@ -109,6 +109,16 @@ def test_a_guarantee_names_the_plugins_inside_other_models(tmp_path: Path) -> No
         session.close()
 
 
+def test_a_model_that_refuses_its_settings_is_an_error_of_the_settings(tmp_path: Path) -> None:
+    change = ("self.epsilon = epsilon", "self.epsilon = {1: epsilon}[epsilon]")
+    with installed(write("tacit-toy-estimator", tmp_path, change), tmp_path / "site"):
+        assert model_named("ToyMean", {"epsilon": 1}, plugins=NAMED).epsilon == 1
+        with pytest.raises(
+            InvalidValue, match=r"cannot be made with these settings \(KeyError"
+        ):
+            model_named("ToyMean", {"epsilon": 2}, plugins=NAMED)
+
+
 def test_two_plugins_of_one_name_are_told_to_the_owner_and_to_no_analyst(
     tmp_path: Path,
 ) -> None:

@@ -311,9 +311,17 @@ def model_named(
         raise UnknownName(f"There is no model {name!r:.60}; there are: {', '.join(MODELS)}.")
     made = plugin.load() if plugin else _class_of(name)
     check_settings(made, settings)
-    model = made(**{key: _build_setting(part, deep, plugins) for key, part in settings.items()})
-    if plugin is not None:
-        model.plugin = str(plugin)  # its guarantee names it
+    built = {key: _build_setting(part, deep, plugins) for key, part in settings.items()}
+    if plugin is None:
+        return made(**built)
+    try:
+        model = made(**built)
+    except Exception as error:
+        raise InvalidValue(
+            f"The model {name!r} of the plug-in {plugin} cannot be made with these settings "
+            f"({type(error).__name__}). Correct them by the documentation of the plug-in."
+        ) from error
+    model.plugin = str(plugin)  # its guarantee names it
     return model
 
 
