@@ -255,6 +255,11 @@ def test_a_terminal_shows_a_table_of_each_story(
         ),
         (("--story", "a-model"), "Add --gallery."),
         (("--gallery", "--json", "no/folder/a.json"), "There is no folder no/folder"),
+        (("--gallery", "--out", ""), "is not a regular file"),
+        (("--gallery", "--json", "/dev/null"), "is not a regular file"),
+        (("--gallery", "--out", "a", "--json", "./a"), "Name two different files"),
+        (("--gallery", "--json", "-"), "Name a file, such as report.html"),
+        (("--gallery", "--out", "tacit.toml"), "is read by this command"),
     ],
 )
 def test_a_refusal_of_the_gallery_says_what_to_do(

@@ -110,3 +110,6 @@ def test_what_cannot_be_audited_or_written_is_refused_before_it_is_begun(
     assert not mistyped.parent.exists()
     nowhere = audit(project, COUNT, "--out", "no such folder/audit.json")
     assert "There is no folder no such folder" in nowhere.output
+    folder = audit(project, COUNT, "--out", str(project.parent))
+    assert "is not a regular file" in folder.output
+    assert "is read by this command" in audit(project, COUNT, "--out", str(project)).output

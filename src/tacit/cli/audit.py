@@ -18,6 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tacit.cli import options
+from tacit.cli.report_files import PRIVATE, check_targets, write_report
 from tacit.errors import InvalidValue
 from tacit.extras import later, load
 from tacit.render import safe
@@ -93,7 +94,7 @@ def audit(  # noqa: PLR0913 - one for each option
         )
     dated = time.strftime("tacit-audit-%Y-%m-%d-%H%M%S.json", time.gmtime())
     where = out or (None if json_ else Path(dated))
-    _check_folder(where)
+    check_targets([where], kept=[project, *([file] if file else [])])
     read_project(project)  # an invalid project is refused before a key file is created
     key = signing_key(project.parent)
     own = later("tacit.audit.project_audit").ProjectAudit(
@@ -107,7 +108,7 @@ def audit(  # noqa: PLR0913 - one for each option
     report = own.report(parts)
     text = later("tacit.audit.report").SignedReport.sign(report.to_dict(), key)
     if where is not None:
-        where.write_text(text, encoding="utf-8")
+        write_report(where, text)
     if json_:
         click.echo(text, nl=False)
     else:
@@ -150,12 +151,6 @@ def _questions_in(file: Path | None) -> tuple[str, ...]:
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidValue(f"{file} cannot be read as a text file. Check its name.") from error
     return tuple(part.strip() for part in parts if part.strip())
-
-
-def _check_folder(file: Path | None) -> None:
-    """Refuse a file in a folder that does not exist, before work is done."""
-    if file is not None and not file.parent.is_dir():
-        raise InvalidValue(f"There is no folder {file.parent} for the report. Create it first.")
 
 
 def _colour_verdict(line: str) -> str:
@@ -223,8 +218,7 @@ def attack(  # noqa: PLR0913 - one for each option
     With --gallery, known attacks run on synthetic people, on exact answers and on answers of
     Tacit with epsilon 1. No project and no data is needed.
     """
-    for file in (out, json_):
-        _check_folder(file)
+    check_targets([out, json_], kept=[project])
     if gallery or story:
         _check_gallery(gallery=gallery, questions=questions)
         _write_report(_run_gallery(story), out, json_)
@@ -275,15 +269,8 @@ def _write_report(made: Any, out: Path | None, json_: Path | None) -> None:
     """Write a report as HTML to ``out`` and as JSON to ``json_``, if they are given."""
     for file, text in ((out, made.html), (json_, made.to_json)):
         if file is not None:
-            write_private(file, text())
+            write_report(file, text(), PRIVATE)  # it may contain exact values
             click.echo(f"Wrote {file}.")
-
-
-def write_private(file: Path, text: str) -> None:
-    """Write ``text`` with mode 600, because it contains exact values."""
-    file.touch(mode=0o600)
-    file.chmod(0o600)  # the file may have existed before
-    file.write_text(text, encoding="utf-8")
 
 
 # ------------------------------------------------------------------ gallery

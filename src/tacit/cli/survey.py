@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from tacit.cli import options
+from tacit.cli.report_files import check_targets, write_report
 from tacit.extras import later, load
 from tacit.numeric import exact, plain
 from tacit.project import FILE
@@ -51,8 +52,9 @@ def plan(*, file: Path, margin: str) -> None:
 def build(*, file: Path, out: Path | None) -> None:
     """Write the form as one HTML file, to review it before it is served."""
     target = out or file.with_suffix(".html")
+    check_targets([target], kept=[file])
     page = later("tacit.publish.survey.survey").form_of(_read(file))
-    target.write_text(page, encoding="utf-8")
+    write_report(target, page)
     click.echo(f"Wrote {target}. The form sends reports to the server that it is opened from.")
 
 
@@ -96,12 +98,13 @@ def serve(*, file: Path, host: str, port: int, principal: str) -> None:
 @click.option("--json", "json_", is_flag=True, help="Print the estimates as JSON.")
 def estimate(*, file: Path, out: Path | None, json_: bool) -> None:
     """Estimate the answers, with intervals, from the reports of the wave. Free."""
+    check_targets([out], kept=[file])
     found = _read(file)
     reports = later("tacit.publish.survey.wave").reports_in(_report_file(file, found))
     estimated = later("tacit.publish.survey.wave").estimate(found, reports)
     click.echo(json.dumps(estimated.to_json(), indent=2) if json_ else str(estimated))
     if out is not None:
-        out.write_text(estimated.html(), encoding="utf-8")
+        write_report(out, estimated.html())
         click.echo(f"Wrote {out}.")
 
 
