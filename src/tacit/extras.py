@@ -59,10 +59,21 @@ def load(module: str, *, extra: str) -> ModuleType:
         'tacit.testing.neighbours'
     """
     if not is_installed(extra):
-        raise MissingExtra(
-            f'{module} needs an optional dependency. Run: pip install "tacit[{extra}]"'
-        )
+        raise MissingExtra(f"{module} needs an optional dependency. {how_to_install(extra)}")
     return import_module(module)
+
+
+def how_to_install(extra: str) -> str:
+    """Return the command that installs ``extra``, also for a copy of the repository.
+
+    Example:
+        >>> print(how_to_install("ml"))
+        Run: pip install "tacit[ml]" (in a copy of the repository: pip install ".[ml]")
+    """
+    return (
+        f'Run: pip install "tacit[{extra}]" (in a copy of the repository: '
+        f'pip install ".[{extra}]")'
+    )
 
 
 def system_module(name: str) -> ModuleType | None:
@@ -276,8 +287,7 @@ def lazy_face(
             if extra is None:
                 raise
             raise MissingExtra(
-                f"{package}.{name} needs an optional dependency. Run: pip install "
-                f'"tacit[{extra}]"'
+                f"{package}.{name} needs an optional dependency. {how_to_install(extra)}"
             ) from None
 
     return find, lambda: sorted(homes)

@@ -27,7 +27,8 @@ def test_an_extra_that_is_not_there_is_named_with_its_command(
     monkeypatch.setitem(EXTRAS, "spark", "a_library_that_nobody_installs")
     assert not is_installed("spark")
     command = re.escape(
-        'tacit.engines.spark needs an optional dependency. Run: pip install "tacit[spark]"'
+        'tacit.engines.spark needs an optional dependency. Run: pip install "tacit[spark]" '
+        '(in a copy of the repository: pip install ".[spark]")'
     )
     with pytest.raises(MissingExtra, match=command):
         load("tacit.engines.spark", extra="spark")

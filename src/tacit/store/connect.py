@@ -16,7 +16,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from tacit.errors import InvalidValue, MissingExtra, StoreFailed
-from tacit.extras import is_installed
+from tacit.extras import how_to_install, is_installed
 from tacit.store.store import SqlStore
 
 WAIT_SECONDS = 60
@@ -158,7 +158,7 @@ def open_postgres(address: URL) -> SqlStore:
     """
     if not is_installed("postgres"):
         raise MissingExtra(
-            'A store in PostgreSQL needs an optional part: run pip install "tacit[postgres]"'
+            f"A store in PostgreSQL needs an optional dependency. {how_to_install('postgres')}"
         )
     options = " ".join(f"-c {name}={value}" for name, value in SETTINGS.items())
     engine = create_engine(
