@@ -47,12 +47,20 @@ def drawn_figures(text: str) -> dict[tuple[str, ...], float]:
 
 
 def wrong(text: str, story: str) -> list[str]:
-    """Systems of a story whose figure is missing in the table, or off."""
+    """Systems of a story whose figure is missing in the table or off, or with another limit."""
     said = drawn_figures(text)
+    lines = [line for line in text.splitlines() if line.startswith(f"| {story} |")]
+
+    def is_limit(finding: Finding) -> bool:
+        limit = "" if finding.allowed is None else percent(finding.allowed)
+        start = f"| {story} | {finding.attack} | {finding.system} |"
+        return any(line.startswith(start) and line.endswith(f"| {limit} |") for line in lines)
+
     return [
         each.system
         for each in found(story)
         if abs(said.get((story, each.attack, each.system), 9) - each.success.value) > NEAR
+        or not is_limit(each)
     ]
 
 
@@ -94,6 +102,19 @@ def test_a_chart_draws_what_the_attack_finds(story: str) -> None:
     fresh = [finding.success.value for finding in found(story)]
     assert len(shown) == len(fresh)
     assert max(abs(float(a) / 100 - b) for a, b in zip(shown, fresh, strict=True)) <= NEAR
+    limits = [f"{100 * each.allowed:.3g}" for each in found(story) if each.allowed is not None]
+    assert re.findall(r"<title>[^<]* allowed ([\d.]+)%", svg) == limits
+
+
+def test_another_limit_is_noticed() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    line = next(
+        each for each in page.splitlines() if each.startswith("| many-means | tracing | T")
+    )
+    assert line.endswith("| 88% |")
+    lie = page.replace(line, line.replace("| 88% |", "| 73% |"))
+    assert wrong(lie, "many-means") == ["Tacit, ε = 1 in all"]
+    assert not wrong(page, "many-means")
 
 
 def test_another_figure_is_noticed() -> None:

@@ -15,7 +15,7 @@ from tacit.accounting.convert import (
 )
 from tacit.accounting.curves import ball_scale, gaussian_delta, lomax_factor
 from tacit.accounting.pricing import calibrate, cost_of, delta_at, leaves, loss_of
-from tacit.accounting.risk import advantage, best_auc, in_words
+from tacit.accounting.risk import advantage, best_auc, exchange, in_words
 
 __all__ = [
     "advantage",
@@ -26,6 +26,7 @@ __all__ = [
     "cost_of",
     "delta_at",
     "epsilon_of_rho",
+    "exchange",
     "gaussian_delta",
     "in_words",
     "least_that",

@@ -60,9 +60,10 @@ def advantage(epsilon: Fraction, delta: Fraction = NO_DELTA) -> Fraction:
 def best_auc(epsilon: Fraction, delta: Fraction = NO_DELTA) -> Fraction:
     """Return the area under the ROC curve of the best attacker; 1/2 is random guessing.
 
-    Given two people, of whom one's data was used and the other's was not, the attacker finds
-    out which is which with this probability. It is exp(epsilon) / (1 + exp(epsilon)) without
-    delta, and more with delta, because a release may then reveal either of them.
+    Given two releases, one with a person's data and one without, the attacker finds out which
+    is which with this probability. It is exp(epsilon) / (1 + exp(epsilon)) without delta, and
+    more with delta, because either release may then reveal it. It does not bound a choice
+    between two people of whom one took part: this needs the loss of an `exchange`.
 
     Example:
         >>> round(float(best_auc(Fraction(1))), 4)
@@ -71,6 +72,21 @@ def best_auc(epsilon: Fraction, delta: Fraction = NO_DELTA) -> Fraction:
     _is_probability(delta=delta)
     power = _power(epsilon)
     return 1 - (1 - delta) ** 2 / (1 + power)
+
+
+def exchange(epsilon: Fraction, delta: Fraction = NO_DELTA) -> tuple[Fraction, Fraction]:
+    """Return the epsilon and delta for the exchange of one person for another.
+
+    An exchange is a removal and an addition, so that its epsilon is twice that of one of them,
+    and its delta is (1 + exp(epsilon)) * delta. Another value of one person is an exchange too.
+    Reference: Vadhan 2017, lemma 2.2 (group privacy).
+
+    Example:
+        >>> round(float(best_auc(*exchange(Fraction(1)))), 4)
+        0.8808
+    """
+    _is_probability(delta=delta)
+    return 2 * epsilon, min(Fraction(1), (1 + _power(epsilon)) * delta)
 
 
 def gaussian_advantage(mu: Fraction) -> Fraction:
@@ -107,7 +123,7 @@ def in_words(loss: Loss, prior: Fraction) -> str:
         An attacker who sees all releases and knows everyone else's data
         and who thought it 1% likely that one person's data was used
         can now think it at most 2.68% likely
-        and can tell that person from one whose data was not used in at most 73.2 of 100 tries
+        and can tell a release with that person from one without in at most 73.2 of 100 tries
         where guessing succeeds in 50.
     """
     points = _points(loss)
@@ -122,7 +138,7 @@ def in_words(loss: Loss, prior: Fraction) -> str:
         "An attacker who sees all releases and knows everyone else's data, and who thought it "
         f"{plain(100 * prior)}% likely that one person's data was used, can now think it at "
         f"most {_percent(belief, Fraction(1, 100))}% likely{average}{lost}, and can "
-        "tell that person from one whose data was not used in at most "
+        "tell a release with that person from one without in at most "
         f"{_percent(tries, Fraction(1, 10))} of 100 tries, where guessing succeeds in 50."
     )
 

@@ -230,10 +230,12 @@ def side_channel(
     value: float,
     allowed: float | None = None,
 ) -> Finding:
-    """Measure how often the noise of one answer reveals which of two neighbours it is about.
+    """Measure how often the noise of one answer reveals which of two tables it is about.
 
-    Both datasets have the median ``value``. In the first, whose answers are ``calm``, the local
-    sensitivity is 0, so that there is no noise: an answer equal to ``value`` identifies it.
+    The tables differ in the value of one person, so that ``allowed`` is the limit of an
+    exchange. Both have the median ``value``. In the first, whose answers are ``calm``, the
+    local sensitivity is 0, so that there is no noise: an answer equal to ``value`` identifies
+    it.
 
     Example:
         >>> calm, shaken = np.zeros(8), np.array([3, -9, 1, 4, -2, 7, 5, -1])
@@ -242,7 +244,7 @@ def side_channel(
     """
     hits = np.count_nonzero(calm == value) + np.count_nonzero(shaken != value)
     tries = calm.size + shaken.size
-    learns = "which of two neighbours, by the size of the noise"
+    learns = "which of two values one person has, by the size of the noise"
     success = Measured.share(float(hits), tries)
     return Finding("local sensitivity", system, learns, success, 0.5, allowed)
 

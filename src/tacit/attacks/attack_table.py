@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.accounting import advantage, best_auc, rho_within
+from tacit.accounting import best_auc, exchange, rho_within
 from tacit.attacks.finding import Finding, Measured
 from tacit.attacks.linkage import cells, homogeneity, linkage, uniqueness
 from tacit.attacks.reconstruction import bits_recovered, least_squares, refine_estimate
@@ -60,9 +60,9 @@ def noisy(counts: NDArray[Any], times: int, loss: Loss) -> NDArray[np.int64]:
 
 
 def largest_success(epsilon: Number, delta: Number) -> float:
-    """Return the largest success probability of an attacker on membership or an even bit.
+    """Return the largest success of an attacker who decides whether one person is counted.
 
-    An even bit is a secret bit that is 0 or 1 with equal probability.
+    Both cases are equally likely, and the data of all other people is the same in both.
 
     Example:
         >>> round(largest_success(1, 0), 3)
@@ -71,16 +71,31 @@ def largest_success(epsilon: Number, delta: Number) -> float:
     return float(best_auc(exact(epsilon), exact(delta)))
 
 
-def above_chance(chance: float, epsilon: Number, delta: Number) -> float:
-    """Return the largest success of an attacker, where a blind guess succeeds with ``chance``.
+def largest_exchange_success(epsilon: Number, delta: Number) -> float:
+    """Return a bound on the success of an attacker who decides which of two people is counted.
+
+    Exactly one of them is. It is also a bound for two equally likely values of one person.
 
     Example:
-        >>> round(above_chance(0.25, 1, 0), 3)
-        0.68
+        >>> round(largest_exchange_success(1, 0), 3)
+        0.881
     """
-    gained = float(advantage(exact(epsilon), exact(delta)))
-    times = float(np.exp(float(exact(epsilon)))) * chance + float(exact(delta))
-    return min(1.0, chance + gained, times)
+    return float(best_auc(*exchange(exact(epsilon), exact(delta))))
+
+
+def above_chance(chance: float, epsilon: Number, delta: Number) -> float:
+    """Return a bound on the success of an attacker who guesses a value of one person.
+
+    A blind guess succeeds with ``chance``, and so does every guess from releases without the
+    person. With the person, its success grows by a factor of at most exp(epsilon), and its
+    failure shrinks by no more than this factor.
+
+    Example:
+        >>> round(above_chance(0.25, 1, 0), 3), round(above_chance(0.5, 1, 0), 3)
+        (0.68, 0.816)
+    """
+    power, lost = float(np.exp(float(exact(epsilon)))), float(exact(delta))
+    return min(1.0, power * chance + lost, 1 - (1 - chance - lost) / power)
 
 
 # ------------------------------------------------------------------ attacks on a table
@@ -135,7 +150,8 @@ def counts_of_groups(secret: NDArray[Any], epsilon: Number, delta: Number) -> li
     loss, times = loss_within(epsilon, delta), int(asked.sum(axis=0).max())
     most = largest_success(epsilon, delta)
     share = float(bits.mean())
-    # a blind guess of the more frequent bit may succeed more often than the bound for even bits
+    # people whose bit is 0 change no answer, as if they were not counted; a blind guess of the
+    # more frequent bit may succeed more often than the bound for bits that are equally likely
     allowed = max(most, share, 1 - share)
     systems: dict[str, tuple[NDArray[Any], float | None]] = {
         "exact counts": (answers, None),

@@ -95,13 +95,16 @@ def _variance(values: NDArray[np.float64]) -> float:
 
 
 class AttackVerdict(Enum):
-    """The meaning of a measured success, in words."""
+    """The meaning of a measured success, in words.
+
+    A success is measurably above a number if the whole confidence interval is above it.
+    """
 
     TOLD = "tells nearly everything"
     LEAKS = "tells more than a guess"
-    HELD = "tells no more than the guarantee allows"
-    GUESS = "no better than a guess"
-    BROKEN = "tells more than the guarantee allows"
+    HELD = "not measurably above its limit"
+    GUESS = "not measurably better than a guess"
+    BROKEN = "measurably above its limit: tells more than the guarantee allows"
     FACT = "true with or without you: no privacy prevents it"
 
     @property
@@ -111,15 +114,15 @@ class AttackVerdict(Enum):
 
     @property
     def brief(self) -> str:
-        """The verdict in one to three words, for a narrow table."""
+        """The verdict in a few words, for a narrow table."""
         return BRIEF[self]
 
 
 BRIEF = {
     AttackVerdict.TOLD: "revealed",
     AttackVerdict.LEAKS: "partly revealed",
-    AttackVerdict.HELD: "within the limit",
-    AttackVerdict.GUESS: "only a guess",
+    AttackVerdict.HELD: "not measurably above its limit",
+    AttackVerdict.GUESS: "not measurably above a guess",
     AttackVerdict.BROKEN: "ABOVE THE LIMIT",
     AttackVerdict.FACT: "a fact about all",
 }
@@ -135,10 +138,10 @@ NEARLY = 0.9
 class Finding:
     """The success of one attack on one system.
 
-    ``chance`` is the success of an attacker who sees no answer. ``allowed`` is the largest
-    success that the guarantee allows, if there is a guarantee. A ``fact`` is true of the
-    population whether or not one person took part, so that noise for one person does not hide
-    it.
+    ``chance`` is the success of an attacker who sees no answer. ``allowed`` is a bound on the
+    success of every attacker in the same game, if there is a guarantee. A ``fact`` is true of
+    the population whether or not one person took part, so that noise for one person does not
+    hide it.
 
     Example:
         >>> raw = Finding(
@@ -163,7 +166,11 @@ tells nearly everything
 
     @property
     def verdict(self) -> AttackVerdict:
-        """The verdict. A guarantee is broken if the whole interval is above its limit."""
+        """The verdict, by the confidence interval.
+
+        A guarantee is broken if the whole interval is above its limit. A success is better
+        than a guess if the whole interval is above the guess.
+        """
         if self.fact:
             return AttackVerdict.FACT
         if self.allowed is not None and self.success.low > self.allowed:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.attacks.finding import Finding, Measured
-from tacit.attacks.membership import presence
+from tacit.attacks.membership import presence_of_two
 from tacit.errors import InvalidValue
 
 
@@ -108,8 +108,12 @@ def tracing(
     others: NDArray[Any],
     allowed: float | None = None,
 ) -> Finding:
-    """Measure how often scores distinguish a member of the study from another person."""
-    return presence("tracing from means", system, members, others, allowed)
+    """Measure how often scores distinguish a member of the study from another person.
+
+    The study has the same size with either of them, so that ``allowed`` is the limit of an
+    exchange.
+    """
+    return presence_of_two("tracing from means", system, members, others, allowed)
 
 
 # ------------------------------------------------------------------ training data of a model

@@ -21,6 +21,9 @@ from tacit.numeric.entropy import SystemEntropy
 from tacit.plan import AllOf, BoundedPlan, CompareColumn, Comparison, Negation, Value
 from tacit.query import Quote, release
 
+ONE_PERSON = "which of two answers has the person in it"
+TWO_PEOPLE = "which of two people took part"
+
 
 def presence(
     attack: str,
@@ -29,18 +32,38 @@ def presence(
     others: NDArray[Any],
     allowed: float | None = None,
 ) -> Finding:
-    """Measure how often scores distinguish a member from a person who is not a member.
+    """Measure how often scores distinguish releases with a person from releases without.
 
     A higher score means that the release looks more as if it contained the person. A blind
-    guess succeeds in one half of the cases.
+    guess succeeds in one half of the cases. Nobody takes the place of a person who is left
+    out; otherwise, use `presence_of_two`.
 
     Example:
         >>> found = presence("a mean", "exact", np.array([9, 8, 9]), np.array([1, 2, 0]))
         >>> found.success.value
         1.0
     """
-    learns = "whose data was used, of two"
-    return Finding(attack, system, learns, Measured.area(members, others), 0.5, allowed)
+    return Finding(attack, system, ONE_PERSON, Measured.area(members, others), 0.5, allowed)
+
+
+def presence_of_two(
+    attack: str,
+    system: str,
+    members: NDArray[Any],
+    others: NDArray[Any],
+    allowed: float | None = None,
+) -> Finding:
+    """Measure how often scores distinguish a person who took part from one who did not.
+
+    The size of the data is the same with either of them, so that ``allowed`` must be the limit
+    of an exchange.
+
+    Example:
+        >>> presence_of_two("a mean", "exact", np.array([9, 8]), np.array([1, 2])).learns
+        'which of two people took part'
+    """
+    found = presence(attack, system, members, others, allowed)
+    return replace(found, learns=TWO_PEOPLE)
 
 
 def hits_at(

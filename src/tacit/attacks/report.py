@@ -80,8 +80,9 @@ WARNING = (
 )
 LEGEND = (
     "A bar shows how often the attacker is right. The line in it is the 99.99% confidence "
-    "interval. The dashed line is a guess without any data. The blue line is the largest "
-    "success that the guarantee allows."
+    "interval. The dashed line is a guess without any data. The blue line is a limit: the "
+    "guarantee allows no attacker more. A success is measurably above a guess or its limit if "
+    "its whole interval is above it."
 )
 HEADINGS = ("attack", "on", "learns", "right", "a guess", "allowed", "verdict")
 STYLE = (
@@ -168,6 +169,16 @@ def _section(part: AttackedItem) -> str:
         f"<h2><code>{escape(part.title)}</code></h2>{about}{chart(part.findings)}"
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
     )
+
+
+def count_of(count: int, noun: str) -> str:
+    """Return a count with its noun, in the plural if the count is not 1.
+
+    Example:
+        >>> count_of(1, "question"), count_of(2, "question")
+        ('1 question', '2 questions')
+    """
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def side_by_side(findings: Sequence[Finding]) -> tuple[Finding, ...]:

@@ -28,6 +28,9 @@ from tacit.query import price
 from tacit.session import open_engines, read_project, spec_of
 from tacit.sql import parse
 
+MOST_EPSILON = 500
+"""Maximum epsilon: a larger one allows every attack, and its power of e is too large."""
+
 MOST_PEOPLE = 50_000
 """Maximum number of people whose rows are attacked."""
 
@@ -43,6 +46,18 @@ class AttackSuite:
     file: Path
     epsilon: Number
     delta: Number
+
+    def __post_init__(self) -> None:
+        if not 0 < exact(self.epsilon) <= MOST_EPSILON:
+            raise InvalidValue(
+                f"epsilon must be above 0 and at most {MOST_EPSILON}, but {self.epsilon} was "
+                "given. Use the privacy loss that you plan to state, such as 1."
+            )
+        if not 0 <= exact(self.delta) < 1:
+            raise InvalidValue(
+                f"delta must be at least 0 and below 1, but {self.delta} was given. Use a "
+                "small delta, such as 1e-6."
+            )
 
     def attack_table(self, name: str, facts: Sequence[str], secret: str) -> AttackedItem:
         """Attack rows of public facts and one secret, and noisy counts of the same rows."""

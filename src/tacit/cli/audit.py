@@ -13,6 +13,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 from rich.console import Console
+from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
@@ -228,11 +229,8 @@ def attack(  # noqa: PLR0913 - one for each option
             "There is nothing to attack. Name questions in SQL, use --table visits, or try "
             "--gallery, which needs no data."
         )
-    if table is not None and (not facts or not secret):
-        raise InvalidValue(
-            "An attack on a table needs --facts, such as city,born, and --secret, such as "
-            "diagnosis."
-        )
+    known = _known_facts(table, facts, secret)
+    _check_people(person, asked=bool(questions))
     report, suite = later("tacit.attacks.report"), later("tacit.attacks.suite")
     own = suite.AttackSuite(project, epsilon, delta)
     steps = len(questions) + (len(questions) > 1) + (table is not None)
@@ -240,15 +238,14 @@ def attack(  # noqa: PLR0913 - one for each option
     with Progress(*shown, TimeElapsedColumn(), transient=True) as bar:
         task = bar.add_task("attacks", total=steps)
         if table is not None:
-            parts.append(own.attack_table(table, (facts or "").split(","), secret))
+            parts.append(own.attack_table(table, known, (secret or "").strip()))
             bar.advance(task)
         if questions:
             for part in own.attack_questions(questions, person, people):
                 parts.append(part)
                 bar.advance(task)
-    subject = ", ".join(
-        filter(None, [table, f"{len(questions)} questions" if questions else ""])
-    )
+    asked = report.count_of(len(questions), "question") if questions else ""
+    subject = ", ".join(filter(None, [table, asked]))
     absent = person and all(
         each.success.value == each.chance
         for part in parts
@@ -263,6 +260,45 @@ def attack(  # noqa: PLR0913 - one for each option
     )
     click.echo(str(made))
     _write_report(made, out, json_)
+
+
+def _known_facts(table: str | None, facts: str | None, secret: str | None) -> list[str]:
+    """Return the columns in ``facts``. Refuse a table without facts, and facts without one."""
+    if table is None:
+        if facts is not None or secret is not None:
+            raise InvalidValue(
+                "--facts and --secret are columns of a table, but --table was not given. Add "
+                "--table, or remove them to attack questions only."
+            )
+        return []
+    known = [column.strip() for column in (facts or "").split(",")]
+    if not all(known) or not (secret or "").strip():
+        raise InvalidValue(
+            "An attack on a table needs --facts, such as city,born, and --secret, such as "
+            "diagnosis."
+        )
+    return known
+
+
+def _check_people(person: tuple[str, ...], *, asked: bool) -> None:
+    """Refuse --person and --people where they would be ignored."""
+    counted = _is_given("people")
+    if not asked and (person or counted):
+        raise InvalidValue(
+            "--person and --people choose whom questions are attacked for, but no question was "
+            "given. Name questions in SQL, or remove these options."
+        )
+    if person and counted:
+        raise InvalidValue(
+            "--person names the people to attack, and --people is a number of other people. "
+            "Use one of these options."
+        )
+
+
+def _is_given(name: str) -> bool:
+    """Return whether an option stands on the command line."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is ParameterSource.COMMANDLINE
 
 
 def _write_report(made: Any, out: Path | None, json_: Path | None) -> None:
@@ -291,8 +327,7 @@ def _check_gallery(*, gallery: bool, questions: tuple[str, ...]) -> None:
     ignored += [
         f"--{name}"
         for name in context.params
-        if name not in {*WITH_GALLERY, "questions"}
-        and context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if name not in {*WITH_GALLERY, "questions"} and _is_given(name)
     ]
     if ignored:
         raise InvalidValue(
@@ -322,16 +357,25 @@ def _run_gallery(names: tuple[str, ...]) -> Any:
 
 
 def _show_stories(made: Any, console: Console) -> None:
-    """Print a sentence and a table for each story, on a terminal."""
+    """Print a sentence and a table for each story, or lines if the terminal is narrow."""
+    wide = console.width >= sum(WIDTHS.values()) + len(WIDTHS)
     console.print(Text(made.heading, style="bold"))
     console.print(Text(made.warning))
     for part in made.parts:
         console.print()
         console.print(Text.assemble((part.title, "bold"), f": {part.about}"))
-        console.print(_table_of_story(part))
+        if wide:
+            console.print(_table_of_story(part))
+            continue
+        for each in part.findings:  # a table would cut off its numbers
+            console.print(Padding(Text(str(each), style=_tone(each)), (0, 0, 0, 2)))
     for note in made.notes:
         console.print()
         console.print(Text(note, style="dim"))
+
+
+def _tone(finding: Any) -> str:
+    return "yellow" if finding.fact else "green" if finding.verdict.good else "red"
 
 
 def _table_of_story(part: Any) -> Table:
@@ -340,7 +384,7 @@ def _table_of_story(part: Any) -> Table:
         numeric = heading in {"right", "a guess", "allowed"}
         table.add_column(heading, width=width, justify="right" if numeric else "left")
     for each in part.findings:
-        style = "yellow" if each.fact else "green" if each.verdict.good else "red"
+        style = _tone(each)
         shares = (each.success.value, each.chance, each.allowed)
         right, guess, allowed = ("" if x is None else f"{100 * x:.3g}%" for x in shares)
         table.add_row(

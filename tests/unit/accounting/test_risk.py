@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tacit.accounting.risk import (
     advantage,
     best_auc,
+    exchange,
     gaussian_advantage,
     gaussian_auc,
     in_words,
@@ -102,9 +103,25 @@ def test_a_sentence_of_a_pure_loss() -> None:
     assert in_words(Loss.pure(1), HUNDREDTH) == (
         "An attacker who sees all releases and knows everyone else's data, and who thought it "
         "1% likely that one person's data was used, can now think it at most 2.68% likely, and "
-        "can tell that person from one whose data was not used in at most 73.2 of 100 tries, "
+        "can tell a release with that person from one without in at most 73.2 of 100 tries, "
         "where guessing succeeds in 50."
     )
+
+
+def test_an_exchange_is_two_changes() -> None:
+    """On two answers, whose probabilities one change multiplies by at most e."""
+    power = Fraction(271828, 100000)
+    nobody, alice = (HALF, HALF), (1 - 1 / (2 * power), 1 / (2 * power))
+    bob = alice[::-1]
+    for side in (alice, bob):
+        ratios = [one / two for one, two in zip(side, nobody, strict=True)]
+        assert all(1 / power <= ratio <= power for ratio in ratios)
+    right = (alice[0] + bob[1]) / 2
+    assert right > best_auc(Fraction(1))  # the lie: the bound of one change
+    assert right <= best_auc(*exchange(Fraction(1)))
+    assert exchange(Fraction(1), Fraction(1)) == (2, 1)
+    epsilon, delta = exchange(Fraction(1), HUNDREDTH)
+    assert (epsilon, round(float(delta), 4)) == (2, 0.0372)
 
 
 def test_a_delta_is_told() -> None:

@@ -21,6 +21,7 @@ def finding(hits: int, allowed: float | None = None, *, fact: bool = False) -> F
         (5_100, None, AttackVerdict.GUESS),
         (7_000, 0.731, AttackVerdict.HELD),
         (5_100, 0.731, AttackVerdict.GUESS),
+        (7_350, 0.731, AttackVerdict.HELD),  # above the limit, by chance
         (7_600, 0.731, AttackVerdict.BROKEN),
     ],
 )
@@ -28,6 +29,25 @@ def test_a_verdict_follows_from_chance_and_what_is_allowed(
     hits: int, allowed: float | None, verdict: AttackVerdict
 ) -> None:
     assert finding(hits, allowed).verdict is verdict
+
+
+def test_the_words_of_a_verdict_do_not_contradict_its_numbers() -> None:
+    by_chance = "73.5% (71.7% to 75.2%), a guess 50%, allowed 73.1%: "
+    assert str(finding(7_350, 0.731)).endswith(by_chance + "not measurably above its limit")
+    assert str(finding(5_100)).endswith("a guess 50%: not measurably better than a guess")
+    lie = str(finding(7_600, 0.731))
+    assert "allowed 73.1%: measurably above its limit" in lie
+    for verdict in (AttackVerdict.HELD, AttackVerdict.GUESS):
+        for words in (verdict.value, verdict.brief):
+            assert words.startswith("not measurably ")
+
+
+def test_a_limit_is_rarely_called_broken_by_an_attack_that_just_reaches_it() -> None:
+    hits = np.random.default_rng(7).binomial(20_000, 0.731, 2000)
+    tried = [Measured.share(int(each), 20_000) for each in hits]
+    found = [Finding("a", "b", "c", each, 0.5, 0.731) for each in tried]
+    assert 0.4 < np.mean([each.value > 0.731 for each in tried]) < 0.6  # by chance
+    assert sum(each.verdict is AttackVerdict.BROKEN for each in found) <= 3
 
 
 def test_a_fact_is_nobodys_leak_and_nothing_to_be_proud_of() -> None:

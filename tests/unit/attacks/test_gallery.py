@@ -1,9 +1,21 @@
 """The gallery of attacks: which stories are run, and what their report says."""
 
+from textwrap import wrap
+
+import numpy as np
 import pytest
 
 from tacit.attacks.finding import AttackVerdict, Finding, Measured
-from tacit.attacks.gallery import ALLOWED, OURS, STORIES, find_stories, gallery_report
+from tacit.attacks.gallery import (
+    ALLOWED,
+    EXCHANGED,
+    OURS,
+    STORIES,
+    GalleryNoise,
+    find_stories,
+    gallery_report,
+)
+from tacit.attacks.membership import presence, presence_of_two
 from tacit.attacks.report import WARNING, AttackedItem
 from tacit.errors import InvalidValue
 
@@ -35,9 +47,46 @@ def test_each_story_is_explained_in_one_sentence() -> None:
 
 def test_a_report_says_whether_a_limit_was_passed() -> None:
     honest, lie = report_with(7_000), report_with(9_000)
-    assert "None of 1 attacks on answers of Tacit passed its limit." in honest
-    assert "1 of 1 attacks on answers of Tacit succeeded more often" in lie
-    assert "None of" not in lie
+    assert "Of 1 attack on answers of Tacit, none is measurably above its limit." in honest
+    assert "Of 1 attack on answers of Tacit, 1 is measurably above its limit. Run the" in lie
+    assert "none is" not in lie
+    by_chance = report_with(7_350)
+    assert "Of 1 attack on answers of Tacit, none is measurably above its limit." in by_chance
+    assert "if its whole 99.99% confidence interval is above it." in by_chance
+
+
+def exchanged() -> tuple[np.ndarray, np.ndarray]:
+    """Scores for and against Alice, who took part in the first answers, and Bob in the others.
+
+    The answer is 1 for Alice and -1 for Bob, and one person changes it by 1.
+    """
+    noise, ones = GalleryNoise.live(), np.ones(20_000)
+    return noise.laplace(ones, 1), noise.laplace(-ones, 1)
+
+
+def test_two_people_are_told_apart_more_often_than_one_is_found() -> None:
+    alice, bob = exchanged()
+    found = presence_of_two("best", OURS, alice, bob, EXCHANGED)
+    assert found.verdict is AttackVerdict.HELD
+    right = Measured.share(np.sum(alice > 0) + np.sum(alice == 0) / 2, alice.size)
+    assert right.low > ALLOWED
+    assert right.high < EXCHANGED
+    # the lie: the limit for one person who is in or not
+    assert presence("best", OURS, alice, bob, ALLOWED).verdict is AttackVerdict.BROKEN
+
+
+@pytest.mark.parametrize(
+    ("story", "limit"),
+    [("many-means", EXCHANGED), ("noise-that-fits", EXCHANGED), ("one-rich-patient", ALLOWED)],
+)
+def test_a_story_has_the_limit_of_its_game(story: str, limit: float) -> None:
+    (ours,) = (
+        each
+        for each in STORIES[story].attack(GalleryNoise.live()).findings
+        if each.system == OURS
+    )
+    assert ours.allowed == limit
+    assert (ours.learns == "which of two answers has the person in it") == (limit == ALLOWED)
 
 
 def test_a_report_on_synthetic_people_can_be_shared() -> None:
@@ -50,4 +99,5 @@ def test_a_report_on_synthetic_people_can_be_shared() -> None:
 def test_each_verdict_has_a_brief_form_of_its_own() -> None:
     brief = {verdict.brief for verdict in AttackVerdict}
     assert len(brief) == len(AttackVerdict)
-    assert max(map(len, brief)) <= 16
+    assert max(len(line) for words in brief for line in wrap(words, 16)) <= 16
+    assert max(len(wrap(words, 16)) for words in brief) <= 2
