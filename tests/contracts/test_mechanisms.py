@@ -1,7 +1,7 @@
 """Every mechanism keeps its contract, and each check refuses its lie."""
 
 from collections.abc import Iterable
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cache
 from importlib import import_module
@@ -15,12 +15,22 @@ import pytest
 
 import tacit.mechanisms
 from tacit.accounting.pricing import delta_at, loss_of
-from tacit.core.event import Event, Nothing
+from tacit.core.event import Event, LaplaceNoise, Nothing
 from tacit.core.loss import Loss, Measure
+from tacit.core.secret import Secret
+from tacit.core.sensitivity import Sensitivity
 from tacit.errors import InvalidValue
 from tacit.mechanisms.additive_noise import Laplace
+from tacit.mechanisms.gateway import Gateway
+from tacit.mechanisms.mechanism import Mechanism
+from tacit.noise.integers import Integers
 from tacit.numeric.exact_numbers import exact
-from tacit.testing.mechanism_contract import Draws, MechanismExample, p_value_of
+from tacit.testing.mechanism_contract import (
+    Draws,
+    MechanismContract,
+    MechanismExample,
+    p_value_of,
+)
 
 PLACE = Path(__file__).parent / "mechanism_examples"
 METHODS = ("event", "release", "error")
@@ -120,6 +130,83 @@ def test_the_exact_curve_stays_below_the_claim(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in EXAMPLES if event_of(name) != Nothing()])
 def test_a_claim_to_lose_nothing_is_refuted(name: str) -> None:
     assert exceeded(EXAMPLES[name], Nothing(), EPSILONS)
+
+
+QUICK = [
+    *("laplace", "gaussian", "workload", "ball", "truncated_laplace"),
+    *("randomised_response", "gaussian_keys", "smooth_laplace", "student"),
+]
+"""Examples whose draws take little time, or of which only the event is looked at."""
+
+
+def at_twice(example: MechanismExample) -> list[str]:
+    return list(MechanismContract(example, "", FEW).wrong_at_twice())
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_mechanism_keeps_its_contract_at_twice_the_sensitivity(name: str) -> None:
+    assert at_twice(EXAMPLES[name]) == []
+
+
+class Unmoved(Laplace):
+    """The lie of a mechanism that takes every sensitivity for 1."""
+
+    def event(self, sensitivity: Sensitivity) -> LaplaceNoise:
+        return super().event(replace(sensitivity, square=Fraction(1)))
+
+
+class Shrunk(Laplace):
+    """The lie of an event that loses less for a larger sensitivity."""
+
+    def event(self, sensitivity: Sensitivity) -> LaplaceNoise:
+        return super().event(replace(sensitivity, square=1 / sensitivity.square))
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Laplace noise for an epsilon, fitted to the sensitivity unless it is ``fixed``: a lie."""
+
+    epsilon: Fraction
+    fixed: bool = False
+
+    def event(self, sensitivity: Sensitivity) -> LaplaceNoise:
+        return Laplace(sensitivity.amount / self.epsilon).event(sensitivity)
+
+    def release(
+        self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway
+    ) -> Integers:
+        amount = Fraction(1) if self.fixed else sensitivity.amount
+        return Laplace(amount / self.epsilon).release(secret, sensitivity, gateway)
+
+    def error(self, confidence: Fraction) -> Fraction:
+        return Laplace(1 / self.epsilon).error(confidence)
+
+
+LOSES_MORE = "At twice the sensitivity, the draws lose more than the event says."
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "found"),
+    [
+        (Unmoved(Fraction(2)), [LOSES_MORE]),
+        (Shrunk(Fraction(2)), ["At twice the sensitivity, the event loses less.", LOSES_MORE]),
+        (Fitted(Fraction(1, 2), fixed=True), [LOSES_MORE]),
+        (Fitted(Fraction(1, 2)), []),
+    ],
+    ids=["event", "event that shrinks", "release", "honest"],
+)
+def test_a_mechanism_that_ignores_the_sensitivity_is_found(
+    mechanism: Mechanism, found: list[str]
+) -> None:
+    lie = replace(EXAMPLES["laplace"], mechanism=mechanism)
+    assert at_twice(lie) == found
+    # at the sensitivity of the example, nothing shows it
+    assert mechanism.event(lie.sensitivity) == Laplace(Fraction(2)).event(lie.sensitivity)
+
+
+def test_an_example_that_cannot_double_is_checked_by_its_event_alone() -> None:
+    lie = replace(EXAMPLES["laplace"], mechanism=Shrunk(Fraction(2)), doubles=False)
+    assert at_twice(lie) == ["At twice the sensitivity, the event loses less."]
 
 
 @pytest.mark.parametrize("name", PURE)

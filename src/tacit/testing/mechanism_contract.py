@@ -11,10 +11,12 @@ from scipy.stats import chisquare, poisson
 
 from tacit import core
 from tacit.accounting import delta_at, loss_of
-from tacit.errors import InvalidValue
+from tacit.errors import InvalidValue, TacitError
 from tacit.extras import MECHANISMS, plugins
-from tacit.mechanisms import LiveGateway, Mechanism
+from tacit.mechanisms import Gateway, LiveGateway, Mechanism
+from tacit.noise import Integers
 from tacit.numeric.entropy import SystemEntropy
+from tacit.testing.checks import run_checks
 
 SMALL = Fraction(1, 10**6)
 
@@ -101,6 +103,12 @@ class MechanismExample:
     """
     error_of: Callable[[Draws], NDArray[np.float64]] | None = None
     """Returns the error of each release; None if the mechanism's ``error`` is not exact."""
+    doubles: bool = True
+    """Whether a secret twice as far away as ``right`` is allowed at twice the sensitivity.
+
+    False if a secret has a part that the sensitivity does not measure, such as a distance. Only
+    the event is then checked at twice the sensitivity.
+    """
 
 
 def linf(amount: int) -> core.Sensitivity:
@@ -199,6 +207,41 @@ HEADINGS = ("Claim", "Proof", "Exactness", "Groups")
 STANDARD_ERRORS = 4
 ROUNDING = 1e-12
 
+MOST_FAR_DRAWS = 100_000
+"""The most draws of each neighbour at twice the sensitivity, where no exact law is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class AtTwice:
+    """A mechanism whose releases get twice the sensitivity that they are called with."""
+
+    mechanism: Mechanism
+
+    def event(self, sensitivity: core.Sensitivity) -> core.Event:
+        """Return the event at twice the sensitivity."""
+        return self.mechanism.event(twice(sensitivity))
+
+    def release(
+        self, secret: core.Secret[Integers], sensitivity: core.Sensitivity, gateway: Gateway
+    ) -> Integers:
+        """Return a release at twice the sensitivity."""
+        return self.mechanism.release(secret, twice(sensitivity), gateway)
+
+    def error(self, confidence: Fraction) -> Fraction:
+        """Return the error of the mechanism."""
+        return self.mechanism.error(confidence)
+
+
+def twice(sensitivity: core.Sensitivity) -> core.Sensitivity:
+    """Return twice the sensitivity, in the same norm.
+
+    Example:
+        >>> twice(l2(3)).amount
+        Fraction(6, 1)
+    """
+    rule = core.Rule("two units of an example", (), (sensitivity.proof,))
+    return core.Sensitivity(4 * sensitivity.square, sensitivity.norm, rule)
+
 
 @dataclass(frozen=True, slots=True)
 class MechanismContract:
@@ -232,8 +275,17 @@ class MechanismContract:
         return cls(example, page)
 
     def violations(self) -> list[str]:
-        """Return the violations, one sentence each; none for a good mechanism."""
-        return [*self.wrong_law(), *self.wrong_loss(), *self.wrong_error(), *self.unwritten()]
+        """Return the violations, one sentence each; none for a good mechanism.
+
+        A check that raises an error is a violation too.
+        """
+        return run_checks(
+            self.wrong_law,
+            self.wrong_loss,
+            self.wrong_at_twice,
+            self.wrong_error,
+            self.unwritten,
+        )
 
     def wrong_law(self) -> Iterator[str]:
         """Yield violations of the law: draws do not have it, or it does not reject `off`."""
@@ -263,6 +315,41 @@ class MechanismContract:
             return
         if self.example.hockey_stick(float(pure.amount)) > ROUNDING:
             yield "The mechanism claims a pure loss, but has a delta."
+
+    def wrong_at_twice(self) -> Iterator[str]:
+        """Yield violations at twice the sensitivity, which a mechanism may also refuse.
+
+        The event must not lose less than before. Draws of ``left``, and of a secret twice as
+        far away as ``right``, must not refute the event. The exact law of that secret is not
+        known, so that only a loss which many draws show is found.
+        """
+        event = self.example.mechanism.event(self.example.sensitivity)
+        mechanism = AtTwice(self.example.mechanism)
+        try:
+            more = mechanism.event(self.example.sensitivity)
+        except TacitError:
+            return  # the mechanism is only for smaller sensitivities
+        if any(delta_at(more, epsilon) < delta_at(event, epsilon) for epsilon in EPSILONS):
+            yield "At twice the sensitivity, the event loses less."
+        if not self.example.doubles:
+            return
+        here, there = self.example.left, self.example.right
+        far = tuple(2 * right - left for left, right in zip(here, there, strict=True))
+        draws = min(self.draws, MOST_FAR_DRAWS)
+        try:
+            one, other = (
+                self.example.sample(mechanism, secret, draws) for secret in (here, far)
+            )
+        except TacitError:
+            return  # a secret cannot be so far away
+        for epsilon in EPSILONS:
+            shown = max(
+                _shown_delta(one, other, float(epsilon)),
+                _shown_delta(other, one, float(epsilon)),
+            )
+            if shown > float(delta_at(more, epsilon)):
+                yield "At twice the sensitivity, the draws lose more than the event says."
+                return
 
     def wrong_error(self) -> Iterator[str]:
         """Yield errors that are exceeded too often, and wrong settings that are accepted."""
@@ -297,3 +384,21 @@ class MechanismContract:
     def _draw(self, *, off: bool) -> Draws:
         mechanism = self.example.off if off else self.example.mechanism
         return self.example.sample(mechanism, self.example.left, self.draws)
+
+
+def _shown_delta(one: Draws, other: Draws, epsilon: float) -> float:
+    """Return a delta at ``epsilon`` that draws of two neighbours show beyond doubt.
+
+    One half of the draws chooses the releases that are more frequent in ``one`` by more than
+    the factor exp(epsilon), and the other half counts them. By Hoeffding's inequality, the
+    result exceeds the true delta with a probability of at most 2 * `ODD`.
+    """
+    half = len(one) // 2
+    found, place = np.unique(np.concatenate([one, other]), axis=0, return_inverse=True)
+    names = place.reshape(2, -1)
+    first, second = (np.bincount(each[:half], minlength=len(found)) for each in names)
+    factor = float(np.exp(epsilon))
+    frequent = first > factor * second
+    seen = [float(np.mean(frequent[each[half:]])) for each in names]
+    margin = float(np.sqrt(-np.log(ODD) / (2 * (len(one) - half))))
+    return seen[0] - margin - factor * (seen[1] + margin)

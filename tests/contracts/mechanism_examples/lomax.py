@@ -39,4 +39,5 @@ EXAMPLE = MechanismExample(
     sample=one_by_one(WORST),
     p_value=p_value_of(pmf(0, 1)),
     hockey_stick=hockey_stick_of(pmf(0, 1), pmf(1, 2)),
+    doubles=False,  # a part of the secret is not a value
 )

@@ -42,4 +42,5 @@ EXAMPLE = MechanismExample(
     sample=one_by_one(WORST),
     p_value=p_value_of(pmf(0, 10)),
     hockey_stick=hockey_stick_of(pmf(0, 10), pmf(2, 9)),
+    doubles=False,  # a part of the secret is not a value
 )
