@@ -71,3 +71,16 @@ class Stateful(DuckDBDialect):
 )
 def test_a_dialect_that_lies_is_found(lie: Dialect, found: str, run: Run) -> None:
     assert any(found in each for each in DialectContract(lie, run).violations())
+
+
+class Unprintable(DuckDBDialect):
+    """A lie: nothing can be printed."""
+
+    def render(self, tree: exp.Expr) -> str:
+        raise NotImplementedError(type(tree))
+
+
+def test_a_check_that_fails_is_a_violation(run: Run) -> None:
+    found = DialectContract(Unprintable(), run).violations()
+    said = "The check changed_texts cannot be finished: it raises NotImplementedError"
+    assert any(each.startswith(said) for each in found)

@@ -19,7 +19,8 @@ from tacit.engines.storage_rules import Types, check_types
 from tacit.engines.synthetic_duckdb import WRITTEN, SyntheticDuckDB
 from tacit.errors import EngineUnreachable, InternalError, InvalidValue
 from tacit.plan.bounded_plan import BoundedPlan
-from tacit.testing.engine_contract import CELLS, PEOPLE, WIDE, EngineContract, catalog, tables
+from tacit.testing.engine_contract import WIDE, EngineContract
+from tacit.testing.engine_tables import CELLS, PEOPLE, catalog, tables
 
 QUESTIONS = 48
 ONE_OF = {"spark": int(os.environ.get("TACIT_CONTRACT_ON_SPARK", "4"))}
@@ -79,8 +80,26 @@ def fails(*_: object) -> None:
         (
             "identities",
             list,
-            "wrong_descriptions",
-            "The engine does not identify the physical table visits.",
+            "wrong_types",
+            "The engine's identities has a value of another type than the port says.",
+        ),
+        (
+            "plain",
+            fails,
+            "wrong_types",
+            "The engine's plain raises ValueError: ",
+        ),
+        (
+            "dialect",
+            "klingon",
+            "wrong_types",
+            "The engine's dialect has a value of another type than the port says.",
+        ),
+        (
+            "check",
+            gone,
+            "wrong_types",
+            "The engine's check has a value of another type than the port says.",
         ),
         (
             "close",

@@ -54,7 +54,7 @@ from tacit.stream.holdout import HoldoutState, _encode_state
 from tacit.stream.sealed_noise import SealedNoise
 from tacit.stream.stream import STREAMS, Periods, Stream
 from tacit.stream.toeplitz import Buffered, Toeplitz
-from tacit.testing.engine_contract import QUESTIONS, catalog
+from tacit.testing.engine_tables import QUESTIONS, catalog
 
 SALT = b"salt"
 DIALECTS = sorted((*PRINTED, DUCKDB, POSTGRES, SPARK), key=lambda dialect: dialect.name)

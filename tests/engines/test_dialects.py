@@ -22,7 +22,8 @@ from tacit.engines.sql_engine import statement
 from tacit.plan.bounding import bound
 from tacit.plan.canonical_form import canonical
 from tacit.sql.parser import parse
-from tacit.testing.engine_contract import EngineContract, catalog
+from tacit.testing.engine_contract import EngineContract
+from tacit.testing.engine_tables import catalog
 
 
 @pytest.fixture(autouse=True)

@@ -26,7 +26,7 @@ from tacit.errors import InvalidValue
 from tacit.plan.bounding import bound
 from tacit.plan.canonical_form import canonical
 from tacit.sql.parser import parse
-from tacit.testing.engine_contract import QUESTIONS, catalog
+from tacit.testing.engine_tables import QUESTIONS, catalog
 
 FILE = Path(__file__).parent / "golden/statements.json"
 SALT = b"salt"

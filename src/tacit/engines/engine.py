@@ -122,7 +122,8 @@ class RehearsingEngine(Protocol):
 class CheckedEngine(Engine, Protocol):
     """The whole port: an engine that also checks, without reading a row, the declared tables.
 
-    `tacit.testing.engine_contract.EngineContract` checks each member.
+    `tacit.testing.engine_contract.EngineContract` calls each member. It cannot check whether
+    `check` reads a row where columns are typed, nor whether the reasons of `plain` are true.
     """
 
     @property

@@ -10,10 +10,10 @@ from tacit.testing.distribution import scale_errors as scale_errors
 from tacit.testing.distribution import symmetry as symmetry
 from tacit.testing.distribution import tail as tail
 from tacit.testing.distribution import zeros as zeros
+from tacit.testing.engine_asking import groups_and_tallies as groups_and_tallies
 from tacit.testing.engine_contract import EngineContract as EngineContract
 from tacit.testing.engine_contract import SharedEngine as SharedEngine
-from tacit.testing.engine_contract import catalog as catalog
-from tacit.testing.engine_contract import groups_and_tallies as groups_and_tallies
+from tacit.testing.engine_tables import catalog as catalog
 from tacit.testing.entropy import EnumeratedLaw as EnumeratedLaw
 from tacit.testing.entropy import ScriptedEntropy as ScriptedEntropy
 from tacit.testing.entropy import ScriptEnded as ScriptEnded

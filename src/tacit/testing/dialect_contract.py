@@ -21,6 +21,7 @@ from tacit.engines import (
     literal,
     total,
 )
+from tacit.testing.checks import run_checks
 
 Run = Callable[[str], Sequence[Sequence[Any]]]
 """A function that runs one statement on the engine and returns its rows."""
@@ -48,8 +49,11 @@ class DialectContract:
     run: Run
 
     def violations(self) -> list[str]:
-        """Return the violations of the contract, one sentence each; none for a good dialect."""
-        return [*self.stateful(), *self.changed_texts(), *self.wrong_values()]
+        """Return the violations of the contract, one sentence each; none for a good dialect.
+
+        A check that raises an error is a violation too.
+        """
+        return run_checks(self.stateful, self.changed_texts, self.wrong_values)
 
     def stateful(self) -> Iterator[str]:
         """Yield a violation if two objects of the class differ: they are keys of a cache."""
