@@ -154,11 +154,25 @@ def _plugins_on(group: str, path: tuple[str, ...]) -> tuple[Plugin, ...]:
     del path  # tests and notebooks change the folders that Python searches
     found = []
     for entry in entry_points(group=group):
-        dist: Any = entry.dist
-        # a distribution that was removed halfway has no name or version, and cannot be named
-        if dist is not None and dist.name and dist.version:
-            found.append(Plugin(group, entry.name, dist.name, dist.version, entry))
+        name, version = _name_and_version(entry)
+        if name and version:
+            found.append(Plugin(group, entry.name, name, version, entry))
     return tuple(found)
+
+
+def _name_and_version(entry: EntryPoint) -> tuple[str | None, str | None]:
+    """Return the name and the version of an entry point's distribution.
+
+    A distribution that was removed halfway has no metadata: the standard library then returns
+    None, and a newer version of it, which other libraries bring, raises an error. No project
+    file can name such a distribution, so that its entry points are left out.
+    """
+    if entry.dist is None:
+        return None, None
+    try:
+        return entry.dist.name, entry.dist.version
+    except Exception:  # noqa: BLE001 - of whatever library reads the metadata
+        return None, None
 
 
 def named_plugins(group: str, allowed: Mapping[str, str]) -> Iterator[Plugin]:
@@ -239,12 +253,14 @@ def maker_of(value: object) -> str | None:
     top = module.partition(".")[0]
     if top == OURS:
         return None
-    found = sorted(set(packages_distributions().get(top, ())))
-    if len(found) > 1:  # a namespace package, of which each distribution has a part
-        found = [name for name in found if _contains(name, module)]
-    if len(found) != 1:
-        return f"{module}.{kind.__qualname__}"
-    return f"{found[0]} {distribution(found[0]).version}"
+    try:
+        found = sorted(set(packages_distributions().get(top, ())))
+        if len(found) > 1:  # a namespace package, of which each distribution has a part
+            found = [name for name in found if _contains(name, module)]
+        named = [f"{name} {distribution(name).version}" for name in found]
+    except Exception:  # noqa: BLE001 - metadata of some distribution was removed halfway
+        named = []
+    return named[0] if len(named) == 1 else f"{module}.{kind.__qualname__}"
 
 
 def _contains(name: str, module: str) -> bool:

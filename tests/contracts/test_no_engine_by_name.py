@@ -8,7 +8,7 @@ from tacit.engines.registry import BUILT_IN
 SOURCE = Path(__file__).parents[2] / "src/tacit"
 KINDS = "|".join(spec.kind for spec in BUILT_IN)
 NAMED = re.compile(rf"""(["'])({KINDS})\1""")
-EXTRA = re.compile(r"""(extra=|installed\()["']\w+["']""")
+EXTRA = re.compile(r"""(extra=|install(ed)?\()["']\w+["']""")
 """The name of something to install, which is not a kind of engine."""
 
 ALLOWED = {

@@ -165,7 +165,9 @@ def test_a_plugin_is_named_once(tmp_path: Path) -> None:
 
 
 def test_a_part_of_a_shared_package_is_named_by_its_own_distribution(tmp_path: Path) -> None:
+    (tmp_path / "acme_shared").mkdir()
     for name in ("billing", "engine"):
+        (tmp_path / "acme_shared" / f"{name}.py").touch()
         info = tmp_path / f"acme_{name}-3.1.dist-info"
         info.mkdir()
         (info / "METADATA").write_text(f"Name: acme-{name}\nVersion: 3.1\n")
@@ -178,5 +180,7 @@ def test_a_part_of_a_shared_package_is_named_by_its_own_distribution(tmp_path: P
         assert maker_of(inside) == "acme-engine 3.1"
         assert maker_of(outside) == "acme_shared.nowhere.Engine"
         assert maker_of(Plugin) is None
+        (tmp_path / "acme_engine-3.1.dist-info" / "METADATA").unlink()
+        assert maker_of(inside) != "acme-billing 3.1"
     finally:
         sys.path.remove(str(tmp_path))

@@ -285,11 +285,11 @@ def engine_spec(kind: str, plugins: Plugins = NO_PLUGINS) -> EngineSpec:
         return _BY_KIND[kind]
     plugin = find_plugin(ENGINES, kind, plugins)
     if plugin is None:
-        check_installed(plugins)  # the file may name the plug-in of this kind
+        advice = hint(ENGINES, kind)
+        if not advice:
+            check_installed(plugins)  # the file may name the plug-in of this kind
         known = ", ".join(_BY_KIND)
-        raise InvalidValue(
-            f"The kind of an engine must be one of: {known}.{hint(ENGINES, kind)}"
-        )
+        raise InvalidValue(f"The kind of an engine must be one of: {known}.{advice}")
     found = plugin.load()
     if not isinstance(found, EngineSpec) or found.kind != kind:
         raise InvalidValue(
