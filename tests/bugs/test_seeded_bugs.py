@@ -4,28 +4,18 @@ Numbers are those of the list TD-10 of the threat model.
 """
 
 import os
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from conftest import Bar
+from loaded_file import load_file
 from seeding import ROOT, run
 
 HERE = Path(__file__).parent
 PASSED, FAILED = 0, 1
 
 
-def load(path: Path) -> ModuleType:
-    spec = spec_from_file_location(path.stem, path)
-    assert spec
-    assert spec.loader
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-BUGS = {path.stem: load(path) for path in sorted(HERE.glob("bug_*.py"))}
+BUGS = {path.stem: load_file(path) for path in sorted(HERE.glob("bug_*.py"))}
 
 
 # one interpreter a file: what bugs share is run once without them

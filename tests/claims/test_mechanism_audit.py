@@ -2,12 +2,12 @@
 
 import os
 from fractions import Fraction
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import Bar
+from loaded_file import load_file
 
 from tacit.accounting.pricing import loss_of
 from tacit.audit.lower_bound import epsilon_lower_bound, mu_lower_bound
@@ -30,17 +30,10 @@ LEAST = 0.95 if DRAWS >= MANY else 0.9
 CONFIDENCE = 0.999
 
 
-def load(path: Path) -> MechanismExample:
-    spec = spec_from_file_location(f"mechanism_examples_{path.stem}", path)
-    assert spec
-    assert spec.loader
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    example: MechanismExample = module.EXAMPLE
-    return example
-
-
-EXAMPLES = {path.stem: load(path) for path in sorted(PLACE.glob("*.py"))}
+EXAMPLES: dict[str, MechanismExample] = {
+    path.stem: load_file(path, f"mechanism_examples_{path.stem}").EXAMPLE
+    for path in sorted(PLACE.glob("*.py"))
+}
 AUDITED = [name for name, example in EXAMPLES.items() if example.event_of_audit]
 
 

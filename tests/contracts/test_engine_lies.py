@@ -4,13 +4,13 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from importlib.util import module_from_spec, spec_from_file_location
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from loaded_file import load_file
 
 from tacit.core import Bounds, Catalog, Secret
 from tacit.core.unseal import unseal
@@ -19,11 +19,7 @@ from tacit.errors import EngineUnreachable, InternalError, InvalidValue
 from tacit.testing.engine_contract import EngineContract
 
 PAGE = Path(__file__).parents[2] / "examples/plugins/tacit-toy-engine/tacit_toy_engine"
-SPEC = spec_from_file_location("toy_engine_of_contract", PAGE / "__init__.py")
-assert SPEC
-assert SPEC.loader
-TOY = module_from_spec(SPEC)
-SPEC.loader.exec_module(TOY)
+TOY = load_file(PAGE / "__init__.py", "toy_engine_of_contract")
 Lines: Any = TOY.Lines
 NUMBERS = count()
 ONE_OF = 6

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from loaded_file import load_file
 
 from tacit.core import GaussianNoise, Neighbours, Nothing
 from tacit.mechanisms import Gaussian
@@ -17,11 +17,7 @@ from tacit.testing.checks import run_checks
 from tacit.testing.estimator_contract import SETTINGS, EstimatorContract
 
 PAGE = Path(__file__).parents[2] / "examples/plugins/tacit-toy-estimator/tacit_toy_estimator"
-SPEC = spec_from_file_location("toy_estimator_of_contract", PAGE / "__init__.py")
-assert SPEC
-assert SPEC.loader
-TOY = module_from_spec(SPEC)
-SPEC.loader.exec_module(TOY)
+TOY = load_file(PAGE / "__init__.py", "toy_estimator_of_contract")
 ToyMean: Any = TOY.ToyMean
 
 

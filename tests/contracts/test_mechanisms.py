@@ -5,13 +5,13 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cache
 from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
 
 import numpy as np
 import pytest
+from loaded_file import load_file
 
 import tacit.mechanisms
 from tacit.accounting.pricing import delta_at, loss_of
@@ -49,16 +49,10 @@ MAY_BE_ZERO = {
 MAY_BE_CERTAIN = {"TruncatedLaplace": "the noise has an end"}
 
 
-def load(path: Path) -> ModuleType:
-    spec = spec_from_file_location(f"mechanism_examples_{path.stem}", path)
-    assert spec
-    assert spec.loader
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-MODULES = {path.stem: load(path) for path in sorted(PLACE.glob("*.py"))}
+MODULES = {
+    path.stem: load_file(path, f"mechanism_examples_{path.stem}")
+    for path in sorted(PLACE.glob("*.py"))
+}
 EXAMPLES: dict[str, MechanismExample] = {
     name: module.EXAMPLE for name, module in MODULES.items()
 }

@@ -14,3 +14,12 @@ class FakeClock:
     def sleep(self, seconds: float) -> None:
         """Let the time pass."""
         self.now += seconds
+
+
+class TurnedClock:
+    """A clock of a ledger, in whole seconds, that stands still until a test turns it."""
+
+    now = 1_000_000
+
+    def __call__(self) -> int:
+        return self.now

@@ -71,12 +71,10 @@ def _check_target(file: Path) -> None:
         )
     try:
         found = file.lstat()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         found = None
     except OSError as error:
-        if not isinstance(error, NotADirectoryError):
-            raise _unwritable(file, error) from error
-        found = None
+        raise _unwritable(file, error) from error
     if found is not None and not stat.S_ISREG(found.st_mode):
         raise _not_regular(file)
     if not file.parent.is_dir():

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from asking import ask, open_pure
+from fake_clock import TurnedClock
 
 from tacit.core.loss import Loss
 from tacit.errors import AnswerLost, AnswerPending
@@ -12,18 +13,9 @@ from tacit.ledger.ledger import Ledger
 from tacit.store.store import Store
 
 
-class Clock:
-    """A clock that the test turns."""
-
-    now = 1_000_000
-
-    def __call__(self) -> int:
-        return self.now
-
-
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> TurnedClock:
+    return TurnedClock()
 
 
 @pytest.fixture
@@ -32,7 +24,7 @@ def one_file(new_store: Callable[[str], str], opened: Callable[[str], Store]) ->
 
 
 @pytest.fixture
-def ledger(one_file: Store, clock: Clock) -> Ledger:
+def ledger(one_file: Store, clock: TurnedClock) -> Ledger:
     ledger = Ledger(one_file, clock=clock)
     open_pure(ledger)
     return ledger
@@ -66,7 +58,7 @@ def test_a_charge_is_known_by_its_analyst_population_and_question(ledger: Ledger
 
 
 def test_while_somebody_answers_others_are_told_until_when(
-    ledger: Ledger, clock: Clock
+    ledger: Ledger, clock: TurnedClock
 ) -> None:
     pay(ledger)
     for principal in ("ann", "bob"):
@@ -78,7 +70,9 @@ def test_while_somebody_answers_others_are_told_until_when(
     assert ledger.status("patients").spent == Loss.pure("0.1")
 
 
-def test_after_the_lease_the_answer_is_lost_to_who_paid(ledger: Ledger, clock: Clock) -> None:
+def test_after_the_lease_the_answer_is_lost_to_who_paid(
+    ledger: Ledger, clock: TurnedClock
+) -> None:
     pay(ledger)
     clock.now += 999
     with pytest.raises(AnswerPending):
@@ -94,7 +88,7 @@ def test_after_the_lease_the_answer_is_lost_to_who_paid(ledger: Ledger, clock: C
 
 
 def test_after_the_lease_another_may_pay_for_a_draw_of_their_own(
-    ledger: Ledger, clock: Clock
+    ledger: Ledger, clock: TurnedClock
 ) -> None:
     pay(ledger)
     clock.now += 1_000
@@ -106,7 +100,7 @@ def test_after_the_lease_another_may_pay_for_a_draw_of_their_own(
 
 
 def test_a_late_answer_is_kept_where_nobody_took_its_place(
-    ledger: Ledger, clock: Clock
+    ledger: Ledger, clock: TurnedClock
 ) -> None:
     charge = pay(ledger)
     clock.now += 10**9
@@ -116,7 +110,7 @@ def test_a_late_answer_is_kept_where_nobody_took_its_place(
 
 
 def test_a_writer_whose_place_was_taken_gets_the_stored_bytes(
-    ledger: Ledger, clock: Clock
+    ledger: Ledger, clock: TurnedClock
 ) -> None:
     slow = pay(ledger)
     clock.now += 1_000
@@ -127,7 +121,7 @@ def test_a_writer_whose_place_was_taken_gets_the_stored_bytes(
 
 
 def test_a_writer_whose_place_was_taken_may_not_answer_first(
-    ledger: Ledger, clock: Clock
+    ledger: Ledger, clock: TurnedClock
 ) -> None:
     slow = pay(ledger)
     clock.now += 1_000
@@ -161,7 +155,9 @@ def test_an_empty_answer_is_an_answer(ledger: Ledger) -> None:
 
 
 @pytest.mark.parametrize("years", [-1, 1])
-def test_a_clock_that_jumps_changes_no_sum(ledger: Ledger, clock: Clock, years: int) -> None:
+def test_a_clock_that_jumps_changes_no_sum(
+    ledger: Ledger, clock: TurnedClock, years: int
+) -> None:
     first = ledger.keep(pay(ledger), b"42")
     clock.now += years * 365 * 86_400_000
     clock.now = max(clock.now, 0)

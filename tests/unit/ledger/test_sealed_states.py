@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from asking import ask, open_pure
+from fake_clock import TurnedClock
 
 from tacit.errors import AnswerLost, LedgerBroken
 from tacit.ledger.charge import Charge, StoredRelease
@@ -17,22 +18,13 @@ NAME = "threshold of a holdout"
 FIRST, SECOND = Witnessed(1, b"\x0a" * 32), Witnessed(2, b"\x0b" * 32)
 
 
-class Clock:
-    """A clock that the test turns."""
-
-    now = 1_000_000
-
-    def __call__(self) -> int:
-        return self.now
+@pytest.fixture
+def clock() -> TurnedClock:
+    return TurnedClock()
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def ledger(store: Store, clock: Clock) -> Ledger:
+def ledger(store: Store, clock: TurnedClock) -> Ledger:
     made = Ledger(store, clock=clock)
     open_pure(made)
     return made
@@ -98,7 +90,7 @@ def test_an_index_that_names_another_entry_is_not_believed(
 
 
 def test_each_answer_is_computed_from_the_state_that_the_last_one_wrote(
-    ledger: Ledger, states: States, clock: Clock
+    ledger: Ledger, states: States, clock: TurnedClock
 ) -> None:
     told = []
     for plan in ("first", "second", "third"):
@@ -127,7 +119,7 @@ def test_a_second_turn_of_a_charge_returns_its_answer_and_leaves_the_state(
 
 
 def test_a_charge_whose_place_was_taken_changes_no_state(
-    ledger: Ledger, states: States, clock: Clock
+    ledger: Ledger, states: States, clock: TurnedClock
 ) -> None:
     slow = pay(ledger, "count")
     clock.now += 1_000

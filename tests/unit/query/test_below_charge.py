@@ -133,6 +133,21 @@ def test_an_attempt_is_given_an_engine_that_tries_again(
     assert engine.asked == [("sums", PLAN, CATALOG, b"salt")]
 
 
+def raising(
+    error: BaseException,
+    progress: Progress,
+    drawn: bool,  # noqa: FBT001 - whether noise is drawn before
+) -> Callable[..., bytes]:
+    """Return work that fails with ``error``."""
+
+    def work(*_: object) -> bytes:
+        if drawn:
+            progress.draw()
+        raise error
+
+    return work
+
+
 @pytest.mark.parametrize("drawn", [False, True])
 @pytest.mark.parametrize("error", [ValueError(WORDS), KeyboardInterrupt(), MemoryError()])
 def test_an_attempt_that_fails_tells_its_stage_alone(
@@ -140,14 +155,8 @@ def test_an_attempt_that_fails_tells_its_stage_alone(
     drawn: bool,  # noqa: FBT001 - whether noise was drawn before
 ) -> None:
     progress = Progress()
-
-    def work(*_: object) -> bytes:
-        if drawn:
-            progress.draw()
-        raise error
-
     with pytest.raises(Broken) as told:
-        attempt(work, Sums(), progress)
+        attempt(raising(error, progress, drawn), Sums(), progress)
     assert (told.value.stage, told.value.drawn) == (NOISE if drawn else ENGINE, drawn)
     assert str(told.value) == "The question failed after it was charged. It stays charged."
     assert told.value.__context__ is None
@@ -158,14 +167,8 @@ def test_an_engine_out_of_reach_is_an_outage_before_a_draw_and_a_failure_after_i
     drawn: bool,  # noqa: FBT001 - whether noise was drawn before
 ) -> None:
     progress = Progress()
-
-    def work(*_: object) -> bytes:
-        if drawn:
-            progress.draw()
-        raise EngineUnreachable(WORDS)
-
     with pytest.raises(TacitError) as told:
-        attempt(work, Sums(), progress)
+        attempt(raising(EngineUnreachable(WORDS), progress, drawn), Sums(), progress)
     assert type(told.value) is (Broken if drawn else EngineUnreachable)
     assert WORDS not in str(told.value)
     assert told.value.__context__ is None
