@@ -71,15 +71,69 @@ class SparkTogether(LoadScopeScheduling):  # type: ignore[misc]
     """Gives all tests on Spark to one worker, since a Spark is slow to start."""
 
     def _split_scope(self, nodeid: str) -> str:
-        # the tests of this file run on every engine, and so on Spark
-        on_spark = "spark" in nodeid.lower() or "engines/test_neighbours.py" in nodeid
-        return "spark" if on_spark else nodeid
+        return "spark" if runs_on_spark(nodeid) else nodeid
+
+
+def runs_on_spark(nodeid: str) -> bool:
+    """Return whether a test has its name, or the engine that it is about, from Spark."""
+    # the tests of this file run on every engine, and so on Spark
+    return "spark" in nodeid.lower() or "engines/test_neighbours.py" in nodeid
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add an option by which tests on Spark are run apart from all others."""
+    help_of_it = "which tests to run: all, those on Spark only, or none of those"
+    parser.addoption("--spark", choices=("all", "only", "none"), default="all", help=help_of_it)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the tests that the option `--spark` asks for."""
+    if (asked := config.getoption("--spark")) == "all":
+        return
+    left_out = [item for item in items if runs_on_spark(item.nodeid) is (asked == "none")]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if runs_on_spark(item.nodeid) is (asked == "only")]
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SparkTogether | None:
     """Share out tests by `SparkTogether` where `--dist loadgroup` is asked for."""
     return SparkTogether(config, log) if config.getvalue("dist") == "loadgroup" else None
+
+
+REPEATED = (
+    "tests/claims/",
+    "tests/contracts/test_mechanisms.py",
+    "tests/contracts/test_planted.py",
+    "tests/engines/test_fit_neighbours.py",
+    "tests/engines/test_neighbours.py",
+    "tests/engines/test_plans.py",
+    "tests/engines/test_selection_neighbours.py",
+    "tests/engines/test_statements_stay.py",
+    "tests/engines/test_storage.py",
+    "tests/engines/test_trees.py",
+    "tests/engines/test_written_neighbours.py",
+    "tests/failures/test_rehearsal.py",
+    "tests/hostile/",
+    "tests/lab/test_permute_and_flip.py",
+    "tests/lab/test_quantile.py",
+    "tests/ledger/test_tamper.py",
+    "tests/models/test_check_estimator.py",
+    "tests/models/test_check_row_models.py",
+    "tests/models/test_minimiser_steps.py",
+    "tests/models/test_sampled_descent.py",
+    "tests/server/test_authorisation.py",
+)
+"""Tests that run the same lines many times, so that coverage is not measured in them."""
+
+MEASURED = ("tests/claims/test_attacks_",)
+"""Tests of which the same is not true, though `REPEATED` has their folder."""
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Leave out of the measured coverage what would trace the same lines many times."""
+    if item.nodeid.startswith(REPEATED) and not item.nodeid.startswith(MEASURED):
+        item.add_marker("no_cover")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

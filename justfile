@@ -51,9 +51,13 @@ quick *args:
 test *args:
     uv run pytest -n auto --dist worksteal --ignore tests/contracts/test_engines.py tests/unit tests/lab tests/models tests/contracts tests/shipping tests/end_to_end tests/server tests/failures src "$@"
 
-# the same with branch coverage: 97% of all, and 100% of accounting and of the sensitivities of plans; weekly, not in CI
-coverage *args:
-    TACIT_STORES=sqlite,postgresql just test tests/stores --cov --cov-report=term-missing:skip-covered "$@" && uv run coverage report --include="*/tacit/accounting/*,*/tacit/plan/bounded_plan.py" --fail-under=100
+# the stages of CI whose branch coverage is measured, and what they reached
+coverage:
+    .ci/run install unit claims engines ledger spark coverage
+
+# whether 97% of all branches were run, and all of accounting and of the sensitivities of plans
+coverage-report *args:
+    uv run coverage report "$@" && uv run coverage report "$@" --include="*/tacit/accounting/*,*/tacit/plan/bounded_plan.py" --fail-under=100
 
 # the statistical claims at their real size, each with the lie that it rejects; `just timing` is the rest
 claims *args:

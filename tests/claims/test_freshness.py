@@ -16,7 +16,7 @@ from tacit.numeric.entropy import SystemEntropy, Words
 
 pytestmark = pytest.mark.claim
 
-WORKERS = 1000
+WORKERS = int(os.environ.get("TACIT_FORKS", "1000"))
 THREADS = 64
 WORDS = 1000
 

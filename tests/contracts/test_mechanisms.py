@@ -90,7 +90,7 @@ def test_the_law_is_accepted(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_a_law_five_percent_off_is_rejected(name: str) -> None:
+def test_a_law_that_is_a_little_off_is_rejected(name: str) -> None:
     example = EXAMPLES[name]
     lies = (
         example.p_value(example.sample(example.off, example.left, size))

@@ -1,6 +1,7 @@
 """A Spark of the tests' own: one process on loopback, which writes in a folder of its own."""
 
 import atexit
+import os
 import shutil
 from collections.abc import Mapping
 from functools import cache
@@ -26,6 +27,14 @@ SMALL: Mapping[str, str] = {
     "spark.driver.memory": "1g",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
+
+INTERPRETED: Mapping[str, str] = {
+    # a compiled question takes 2 to 4 seconds, most of them in the compiler
+    "spark.sql.codegen.wholeStage": "false",
+}
+"""CI has expressions interpreted here, and compiled by the cluster, as they are by default."""
+
+IN_CI = os.environ.get("TACIT_SPARK_EXPRESSIONS") == "interpreted"
 
 
 @cache
@@ -65,6 +74,8 @@ def local() -> SparkSession:
     made = made.config("spark.plugins", "org.apache.spark.sql.connect.SparkConnectPlugin")
     made = made.config("spark.connect.grpc.binding.address", "127.0.0.1")
     made = made.config("spark.connect.grpc.binding.port", str(free_port()))
+    for name, value in INTERPRETED.items() if IN_CI else ():
+        made = made.config(name, value)
     session = made.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     atexit.register(session.stop)

@@ -114,7 +114,9 @@ def test_nuls_at_the_end_are_part_of_a_name(name: str) -> None:
     assert units(asked(name, Kind.TEXT, NULS)) == len(NULS)
 
 
-def test_nuls_would_be_lost_in_an_array_of_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nuls_would_be_lost_in_an_array_of_text_on_spark(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def by_array(rows: UnitRows, names: Any, columns: Any) -> None:
         """The lie, of before: names as an array, whatever type that gets."""
         _, numbers = np.unique(np.asarray(names), return_inverse=True)

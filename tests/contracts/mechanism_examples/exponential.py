@@ -1,6 +1,8 @@
 from fractions import Fraction
 from math import exp
 
+from law_sizes import OFF, slow
+
 from tacit.mechanisms.exponential import Exponential
 from tacit.testing.mechanism_contract import (
     MechanismExample,
@@ -12,7 +14,7 @@ from tacit.testing.mechanism_contract import (
 )
 
 LEFT, RIGHT = (0, 0, 0, 0, 0, 3), (1, -1, -1, -1, -1, 2)
-DRAWS = 40_000  # of about 35 microseconds each: a rate 5% off shows by 4 standard errors
+DRAWS = slow(40_000)  # of about 35 microseconds each: a rate 5% off shows by 4 standard errors
 
 
 def pmf(scores: tuple[int, ...]) -> Pmf:
@@ -22,7 +24,7 @@ def pmf(scores: tuple[int, ...]) -> Pmf:
 
 EXAMPLE = MechanismExample(
     mechanism=Exponential(Fraction(1), candidates=6),
-    off=Exponential(Fraction(95, 100), candidates=6),
+    off=Exponential(OFF, candidates=6),
     sensitivity=linf(1),
     left=LEFT,
     right=RIGHT,

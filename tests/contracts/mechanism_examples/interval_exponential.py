@@ -1,6 +1,8 @@
 from fractions import Fraction
 from math import exp
 
+from law_sizes import OFF, slow
+
 from tacit.lab.selection import IntervalExponential
 from tacit.testing.mechanism_contract import (
     MechanismExample,
@@ -13,7 +15,7 @@ from tacit.testing.mechanism_contract import (
 
 WIDTHS = (8, 1, 3)
 LEFT, RIGHT = (0, 3, 1), (1, 2, 0)
-DRAWS = 40_000  # of about 45 microseconds each: a rate 5% off shows by 4 standard errors
+DRAWS = slow(40_000)  # of about 45 microseconds each: a rate 5% off shows by 4 standard errors
 
 
 def pmf(scores: tuple[int, ...]) -> Pmf:
@@ -24,7 +26,7 @@ def pmf(scores: tuple[int, ...]) -> Pmf:
 
 EXAMPLE = MechanismExample(
     mechanism=IntervalExponential(Fraction(1), WIDTHS),
-    off=IntervalExponential(Fraction(95, 100), WIDTHS),
+    off=IntervalExponential(OFF, WIDTHS),
     sensitivity=linf(1),
     left=LEFT,
     right=RIGHT,

@@ -1,5 +1,7 @@
 from fractions import Fraction
 
+from law_sizes import OFF, slow
+
 from tacit.accounting.curves import lomax_factor
 from tacit.robust.smooth_noise import Lomax
 from tacit.testing.mechanism_contract import (
@@ -12,7 +14,7 @@ from tacit.testing.mechanism_contract import (
 )
 
 EPSILON, SMOOTHING = Fraction(3), Fraction("0.6932")  # just above log(2)
-DRAWS = 50_000  # one by one, and enough to reject five percent
+DRAWS = slow(50_000)  # one by one, and enough to reject five percent
 WORST = linf(100)
 
 
@@ -32,7 +34,7 @@ def pmf(value: int, smooth_sensitivity: int) -> Pmf:
 
 EXAMPLE = MechanismExample(
     mechanism=Lomax(EPSILON, SMOOTHING),
-    off=Lomax(EPSILON * Fraction(105, 100), SMOOTHING * Fraction(105, 100)),
+    off=Lomax(EPSILON * (2 - OFF), SMOOTHING * (2 - OFF)),
     sensitivity=WORST,
     left=(0, 1),
     right=(1, 2),

@@ -2,6 +2,8 @@ from fractions import Fraction
 from itertools import permutations
 from math import exp, prod
 
+from law_sizes import OFF, slow
+
 from tacit.robust.selection import PermuteAndFlip
 from tacit.testing.mechanism_contract import (
     MechanismExample,
@@ -14,7 +16,7 @@ from tacit.testing.mechanism_contract import (
 
 # only the first gap changes, by all of 2: the worst case is attained
 LEFT, RIGHT = (2, 2, 0, 0, 0, 0, 0), (1, 3, 1, 1, 1, 1, 1)
-DRAWS = 80_000  # of about 45 microseconds each: a rate 5% off shows by 4 standard errors
+DRAWS = slow(80_000)  # of about 45 microseconds each: a rate 5% off shows by 4 standard errors
 
 
 def pmf(scores: tuple[int, ...]) -> Pmf:
@@ -30,7 +32,7 @@ def pmf(scores: tuple[int, ...]) -> Pmf:
 
 EXAMPLE = MechanismExample(
     mechanism=PermuteAndFlip(Fraction(1), candidates=7),
-    off=PermuteAndFlip(Fraction(95, 100), candidates=7),
+    off=PermuteAndFlip(OFF, candidates=7),
     sensitivity=linf(1),
     left=LEFT,
     right=RIGHT,

@@ -2,6 +2,8 @@ from dataclasses import replace
 from fractions import Fraction
 from math import exp
 
+from law_sizes import OFF, slow
+
 from tacit.lab.propose_test_release import ProposeTestRelease
 from tacit.testing.mechanism_contract import (
     MechanismExample,
@@ -18,7 +20,7 @@ RECIPE = ProposeTestRelease(
     release_epsilon=Fraction(1),
     delta=Fraction(1, 100),
 )
-DRAWS = 60_000  # one by one, and enough to reject five percent
+DRAWS = slow(60_000)  # one by one, and enough to reject five percent
 WORST = linf(100)
 
 
@@ -35,7 +37,7 @@ def pmf(value: int, distance: int) -> Pmf:
 
 EXAMPLE = MechanismExample(
     mechanism=RECIPE,
-    off=replace(RECIPE, bound=RECIPE.bound * Fraction(95, 100)),
+    off=replace(RECIPE, bound=RECIPE.bound * OFF),
     sensitivity=WORST,
     left=(0, 10),
     right=(2, 9),

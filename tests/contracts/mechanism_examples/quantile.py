@@ -1,6 +1,8 @@
 from fractions import Fraction
 from math import exp
 
+from law_sizes import OFF, slow
+
 from tacit.robust.quantiles import RankQuantile
 from tacit.testing.mechanism_contract import (
     MechanismExample,
@@ -14,7 +16,7 @@ from tacit.testing.mechanism_contract import (
 PROBABILITY = 0.75
 # equal values and another far above: points between them gain what points below lose
 LEFT, RIGHT = (0, 8, 0, 0, 0, 0, 0, 0), (0, 8, 0, 0, 0, 0, 0, 1)
-DRAWS = 60_000  # of about 60 microseconds each: a rate 5% off shows by 4 standard errors
+DRAWS = slow(60_000)  # of about 60 microseconds each: a rate 5% off shows by 4 standard errors
 
 
 def pmf(counts: tuple[int, ...]) -> Pmf:
@@ -30,7 +32,7 @@ def pmf(counts: tuple[int, ...]) -> Pmf:
 
 EXAMPLE = MechanismExample(
     mechanism=RankQuantile(Fraction("0.75"), rate=Fraction(1), points=8),
-    off=RankQuantile(Fraction("0.75"), rate=Fraction(95, 100), points=8),
+    off=RankQuantile(Fraction("0.75"), rate=OFF, points=8),
     sensitivity=l1(1),
     left=LEFT,
     right=RIGHT,

@@ -1,6 +1,8 @@
 from fractions import Fraction
 from math import exp
 
+from law_sizes import OFF, slow
+
 from tacit.robust.smooth_noise import SmoothLaplace
 from tacit.testing.mechanism_contract import (
     MechanismExample,
@@ -12,7 +14,7 @@ from tacit.testing.mechanism_contract import (
 )
 
 FACTOR, SMOOTHING = Fraction(2), Fraction("0.6932")  # just above log(2)
-DRAWS = 100_000  # one by one, and enough to reject five percent
+DRAWS = slow(100_000)  # one by one, and enough to reject five percent
 WORST = linf(100)
 
 
@@ -27,7 +29,7 @@ def pmf(value: int, smooth_sensitivity: int) -> Pmf:
 
 EXAMPLE = MechanismExample(
     mechanism=SmoothLaplace(FACTOR, SMOOTHING),
-    off=SmoothLaplace(FACTOR * Fraction(95, 100), SMOOTHING),
+    off=SmoothLaplace(FACTOR * OFF, SMOOTHING),
     sensitivity=WORST,
     left=(0, 1),
     right=(1, 2),

@@ -1,5 +1,6 @@
 from fractions import Fraction
 
+from law_sizes import OFF, slow
 from scipy.stats import t as student
 
 from tacit.robust.smooth_noise import Student
@@ -13,7 +14,7 @@ from tacit.testing.mechanism_contract import (
 )
 
 DEGREES, SMOOTHING, RATE = 5, Fraction("0.6932"), Fraction(1, 2)  # just above log(2)
-DRAWS = 100_000  # one by one, and enough to reject five percent
+DRAWS = slow(100_000)  # one by one, and enough to reject five percent
 WORST = linf(100)
 
 
@@ -32,7 +33,7 @@ def pmf(value: int, smooth_sensitivity: int) -> Pmf:
 
 EXAMPLE = MechanismExample(
     mechanism=Student(DEGREES, SMOOTHING, RATE),
-    off=Student(DEGREES, SMOOTHING, RATE * Fraction(95, 100)),
+    off=Student(DEGREES, SMOOTHING, RATE * OFF),
     sensitivity=WORST,
     left=(0, 1),
     right=(1, 2),

@@ -2,6 +2,8 @@ from fractions import Fraction
 from itertools import permutations
 from math import exp
 
+from law_sizes import OFF, slow
+
 from tacit.lab.selection import TopK
 from tacit.testing.mechanism_contract import (
     MechanismExample,
@@ -13,7 +15,7 @@ from tacit.testing.mechanism_contract import (
 )
 
 LEFT, RIGHT = (0, 0, 2, 2), (1, 1, 1, 1)
-DRAWS = 60_000  # of about 70 microseconds each: a rate 5% off shows by 4 standard errors
+DRAWS = slow(60_000)  # of about 70 microseconds each: a rate 5% off shows by 4 standard errors
 
 
 def pmf(scores: tuple[int, ...]) -> Pmf:
@@ -27,7 +29,7 @@ def pmf(scores: tuple[int, ...]) -> Pmf:
 
 EXAMPLE = MechanismExample(
     mechanism=TopK(Fraction(1), candidates=4, winners=2),
-    off=TopK(Fraction(95, 100), candidates=4, winners=2),
+    off=TopK(OFF, candidates=4, winners=2),
     sensitivity=linf(1),
     left=LEFT,
     right=RIGHT,
