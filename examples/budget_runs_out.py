@@ -30,6 +30,7 @@ with TemporaryDirectory() as place:
         unit="patient",
         max_groups=1,
         max_rows=1,
+        most_rows=(1, "one row for each patient"),
         bounds={"age": (0, 120)},
         budget=(1, "1e-6"),
         folder=Path(place) / ".tacit",

@@ -31,6 +31,7 @@ with TemporaryDirectory() as ledger:
         unit="person",
         max_groups=1,
         max_rows=1,
+        most_rows=(1, "one row for each person"),
         bounds={"pay": (0, 500_000)},
         keys={"sector": SECTORS},
         budget=(3, "1e-6"),

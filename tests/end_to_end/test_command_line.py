@@ -120,7 +120,7 @@ def test_a_ledger_is_verified_and_a_changed_one_is_seen(file: Path, tmp_path: Pa
 
 def test_a_difference_is_shown_asked_about_and_recorded(file: Path) -> None:
     before = file.read_text()
-    file.write_text(before.replace("max_rows = 5", "max_rows = 6", 1))
+    file.write_text(before.replace("max_rows = 11", "max_rows = 6", 1))
     try:
         stopped = tacit("ask", COUNT, "--rho", "0.001", "--project", file)
         assert stopped.exit_code == 1

@@ -15,7 +15,12 @@ PROGRAMS = Path(sys.executable).parent
 SAID = {
     "ask_without_knowing": ("loses epsilon 1.099", "ask 4269 people", "Meant yes: 0."),
     "budget_runs_out": ("at most 23.2% likely", "refused.", "Ask for less", "match the anchor"),
-    "own_database": ("olga: patients: declare", "Cheaper:", "[", "ann is refused: The quota"),
+    "own_database": (
+        "olga: patients: declare",
+        "Cheaper:",
+        "at least",
+        "ann is refused: The quota",
+    ),
     "price_before_you_spend": ("at most 27 visits off", "yet: ρ = 0\n", "costs ρ = 0."),
     "quantiles_to_pandas": (
         "half_high",

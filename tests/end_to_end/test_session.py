@@ -161,8 +161,9 @@ def test_a_quote_is_free_and_says_what_the_answer_will_cost(opens: Opens) -> Non
     assert preview.standing.cost == answer.standing.cost
     assert preview.standing.more == answer.standing.more + 1
     assert [each.name for each in preview.errors] == ["n", "pay"]
-    low, high = answer["n"].intervals[0] or (0, 0)
+    (low, high) = answer["n"].counted[0]
     assert preview.errors[0].always == (high - low) / 2
+    assert answer["n"].intervals[0] == (low, None)  # how many rows are cut is not known
     assert "margin of error (95%)" in repr(preview)
     assert "Price: ρ = " in preview._repr_html_()
 

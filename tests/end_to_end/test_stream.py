@@ -159,7 +159,7 @@ def test_what_is_expected_before_is_what_intervals_say_after(opens: Opens) -> No
     running = stream(opens(), Loss.zcdp("0.02"), window=ALL, max_steps=2)
     [said] = expected_step_errors(running.quote)
     tables = [running.release() for _ in range(WEEKS)]
-    far = [(high - low) / 2 for low, high in (table["n"].intervals[0] for table in tables)]
+    far = [(high - low) / 2 for low, high in (table["n"].counted[0] for table in tables)]
     first, last = (float(said.split(f" in the {end}")[0].split()[-1]) for end in ("f", "l"))
     assert first == pytest.approx(float(far[0]), rel=0.1)
     assert last == pytest.approx(float(far[-1]), rel=0.1)
@@ -252,6 +252,6 @@ def test_intervals_hold_the_exact_totals_nineteen_times_in_twenty(opens: Opens) 
         exact = [
             sum((code + week) % 3 > 0 for week in range(number + 1)) for code in range(codes)
         ]
-        held = [low <= n <= high for n, (low, high) in zip(exact, shown.intervals, strict=True)]
+        held = [low <= n <= high for n, (low, high) in zip(exact, shown.counted, strict=True)]
         # 2,000 at 95% lie below 92% or above 98% once in 10^8 runs
         assert 0.92 < sum(held) / codes < 0.98

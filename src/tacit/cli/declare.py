@@ -38,6 +38,8 @@ NEXT = "Saved to {}. Run `tacit apply` to record it."
     help="Most rows of one person that count in each group.",
 )
 @click.option("--max-rows-in-all", type=int, help="Most rows of one person that are read.")
+@click.option("--most-rows", type=int, help="Most rows that anybody can have, a public fact.")
+@click.option("--most-rows-source", help="The public fact from which --most-rows is known.")
 @click.option("--row-key", help="The column that identifies a row of a person.")
 @click.option("--one-row", is_flag=True, help="Each person has one row.")
 @options.project
@@ -50,6 +52,8 @@ def protect(  # noqa: PLR0913 - one for each option
     max_groups: int,
     max_rows: int,
     max_rows_in_all: int | None,
+    most_rows: int | None,
+    most_rows_source: str | None,
     row_key: str | None,
     one_row: bool,
     project: Path,
@@ -68,6 +72,11 @@ def protect(  # noqa: PLR0913 - one for each option
     more = {"max_rows_in_all": max_rows_in_all, "row_key": row_key, "one_row": one_row or None}
     for name, value in more.items():
         source = source if value is None else source.with_value((*place, name), value)
+    if (most_rows is None) != (most_rows_source is None):
+        raise InvalidValue("Give both or neither of --most-rows and --most-rows-source.")
+    if most_rows is not None:
+        known = {"rows": most_rows, "source": most_rows_source}
+        source = source.with_value((*place, "most_rows"), known)
     write(project, source)
 
 

@@ -63,6 +63,7 @@ epoch = "2026"
 unit = "person"  # the column that identifies the person
 max_groups = 1
 max_rows = 1
+most_rows = { rows = 1, source = "a patient is registered once" }
 
 [datasets.patients.columns]
 id = "integer"
@@ -76,7 +77,9 @@ engine = "clinic"
 epoch = "2026"
 link = { column = "patient", parent = "patients", parent_column = "id" }
 max_groups = 3  # the most groups of an answer in which one person counts,
-max_rows = 5  # and the most rows of one person in each group
+max_rows = 11  # and the most rows of one person in each group
+# a public fact, so that an interval can hold all visits; without it intervals are open above
+most_rows = { rows = 11, source = "the insurer pays for 11 visits a year" }
 
 [datasets.visits.columns]
 id = "integer"
@@ -84,7 +87,7 @@ patient = "integer"
 ward = { kind = "text", keys = ["north", "south", "east", "west"], provenance = "public" }
 doctor = "text"  # the keys are not declared: group by it with --delta
 day = { kind = "date", bounds = [2026-01-01, 2026-12-31], provenance = "public" }
-cost = { kind = "decimal", step = "0.01", bounds = [0, 1000], provenance = "policy" }
+cost = { kind = "decimal", step = "0.01", bounds = [0, 1000], provenance = "public" }
 
 [datasets.labs]
 population = "patients"

@@ -71,6 +71,39 @@ class Limits:
             )
 
 
+MOST_ROWS = 10**9
+"""Largest number of rows of one unit that can be declared."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublicMost:
+    """A public fact: nobody has more than ``rows`` rows in a table; ``source`` says why.
+
+    With it an interval can be closed above, because nothing is missing beyond a limit of as
+    many rows. If the fact is false, intervals may not contain the exact value. Privacy does not
+    depend on it: rows above the contribution limits are dropped anyway.
+
+    Example:
+        >>> PublicMost(12, "the clinic is open once a month").rows
+        12
+    """
+
+    rows: int
+    source: str
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.rows <= MOST_ROWS:
+            raise InvalidValue(
+                f"The most rows of one unit must be from 1 to {MOST_ROWS}; {self.rows} was "
+                "given."
+            )
+        if not self.source.strip():
+            raise InvalidValue(
+                f"Say from which public fact it follows that nobody has more than {self.rows} "
+                "rows, such as the rules of a registration."
+            )
+
+
 @dataclass(frozen=True, slots=True)
 class Location:
     """The location of a table: the name of an engine, and the parts of the table's name."""
@@ -177,7 +210,8 @@ class Dataset:
     location and an epoch. It may have a ``row_key``, a column that identifies the rows of a
     unit, and a prepared copy, which is read in place of the table. A table that is declared
     ``in_place`` has no copy: the guarantee then prints the assumption that no question fails,
-    or takes longer, because of one person's row.
+    or takes longer, because of one person's row. Where it is public that nobody has more than
+    some number of rows, ``most_rows`` says so.
 
     Example:
         >>> from tacit.core.domain import Column, Kind
@@ -204,6 +238,7 @@ class Dataset:
     row_key: str | None = None
     copy: ValidatedCopy | None = None
     in_place: bool = False
+    most_rows: PublicMost | None = None
 
     def __post_init__(self) -> None:
         if not self.name.strip():

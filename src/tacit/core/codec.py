@@ -7,7 +7,7 @@ values have equal encodings, so that hashes of them can be compared.
 
 import json
 import re
-from dataclasses import fields
+from dataclasses import asdict, fields
 from datetime import date
 from fractions import Fraction
 from numbers import Rational
@@ -75,6 +75,7 @@ def _dataset(dataset: catalogs.Dataset) -> dict[str, Any]:
         "max_rows": limits.max_rows,
         "max_rows_in_all": limits.max_rows_in_all,
         "row_key": dataset.row_key,
+        **({} if dataset.most_rows is None else {"most_rows": asdict(dataset.most_rows)}),
     }
 
 
@@ -124,7 +125,10 @@ def _read_dataset(stored: dict[str, Any]) -> catalogs.Dataset:
         stored["max_groups"], stored["max_rows"], stored["max_rows_in_all"]
     )
     people, row_key = stored["population"], stored["row_key"]
-    return catalogs.Dataset(name, people, schema, way, limits, location, epoch, row_key)
+    most = catalogs.PublicMost(**stored["most_rows"]) if "most_rows" in stored else None
+    return catalogs.Dataset(
+        name, people, schema, way, limits, location, epoch, row_key, most_rows=most
+    )
 
 
 def _read_public(stored: dict[str, Any]) -> catalogs.PublicTable:
@@ -293,6 +297,7 @@ def encode_release(release: Release) -> bytes:
     stored = {
         "tacit release": FORMAT,
         "columns": [_release_column(column) for column in release.columns],
+        "coverage": list(release.coverage),
         "population": guarantee.population.name,
         "unit": guarantee.population.unit.name,
         "neighbours": guarantee.population.unit.neighbours.value,
@@ -320,7 +325,8 @@ def decode_release(stored: bytes) -> Release:
             events.Numerics(value["numerics"]),
         )
         columns = tuple(_read(column) for column in value["columns"])
-        return Release(columns, guarantee, bytes.fromhex(value["receipt"]))
+        receipt = bytes.fromhex(value["receipt"])
+        return Release(columns, guarantee, receipt, coverage=_coverage(value, columns))
     except (KeyError, TypeError, ValueError, ArithmeticError) as error:
         raise InvalidValue(
             "These bytes cannot be decoded as a release. They were changed, or another version "
@@ -328,12 +334,27 @@ def decode_release(stored: bytes) -> Release:
         ) from error
 
 
+EARLIER = (
+    "An earlier version of Tacit made this release. Its intervals cover the noise alone, and "
+    "not the rows above the contribution limits."
+)
+
+
+def _coverage(stored: dict[str, Any], columns: tuple[ReleasedColumn, ...]) -> tuple[str, ...]:
+    if "coverage" in stored:
+        return tuple(map(str, stored["coverage"]))
+    noisy = any(column.confidence is not None for column in columns)
+    return (EARLIER,) if noisy else ()
+
+
 def _release_column(column: ReleasedColumn) -> dict[str, Any]:
+    counted = [_ends(interval) for interval in column.counted]
     return {
         "name": column.name,
         "values": [_store_value(value) for value in column.values],
         "intervals": [_ends(interval) for interval in column.intervals],
         "confidence": None if column.confidence is None else str(column.confidence),
+        **({"counted": counted} if counted else {}),
     }
 
 
@@ -344,15 +365,21 @@ def _read(stored: dict[str, Any]) -> ReleasedColumn:
         tuple(_restore_value(value) for value in stored["values"]),
         tuple(_interval(ends) for ends in stored["intervals"]),
         None if confidence is None else Fraction(confidence),
+        tuple(_interval(ends) for ends in stored.get("counted", ())),
     )
 
 
-def _ends(interval: Interval | None) -> list[str] | None:
-    return None if interval is None else [str(end) for end in interval]
+def _ends(interval: Interval | None) -> list[str | None] | None:
+    if interval is None:
+        return None
+    return [None if end is None else str(end) for end in interval]
 
 
-def _interval(ends: list[str] | None) -> Interval | None:
-    return None if ends is None else (Fraction(ends[0]), Fraction(ends[1]))
+def _interval(ends: list[str | None] | None) -> Interval | None:
+    if ends is None:
+        return None
+    low, high = (None if end is None else Fraction(end) for end in ends)
+    return low, high
 
 
 def _store_value(value: Fraction | domain.Key | None) -> Any:

@@ -5,7 +5,7 @@ analyst who asked. `Parameter` holds the parameters of a fitted model in a relea
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 from math import isfinite, prod
@@ -61,8 +61,15 @@ class Guarantee:
 
 # ------------------------------------------------------------------ release
 
-Interval = tuple[Fraction, Fraction]
-"""A confidence interval, which contains the exact value at the column's confidence."""
+ClosedInterval = tuple[Fraction, Fraction]
+"""An interval with both ends."""
+
+Interval = tuple[Fraction | None, Fraction | None]
+"""A confidence interval, which contains the exact value at the column's confidence.
+
+An end is None if it is open: rows or numbers that were left out could move the exact value
+beyond every number on this side.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +77,15 @@ class ReleasedColumn:
     """A named column; each noisy value has an interval at the stated ``confidence``.
 
     The interval is None if nothing can be stated about a value, such as a quotient whose
-    divisor may be 0.
+    divisor may be 0. Where intervals are open, ``counted`` has the intervals of the values that
+    are computed from the rows that count: they cover the noise alone.
     """
 
     name: str
     values: tuple[Fraction | Key | None, ...]
     intervals: tuple[Interval | None, ...] = ()
     confidence: Fraction | None = None
+    counted: tuple[Interval | None, ...] = ()
 
     def __post_init__(self) -> None:
         if self.confidence is None and self.intervals:
@@ -89,6 +98,11 @@ class ReleasedColumn:
                 f"for each of its {len(self.values)} values, but {len(self.intervals)} were "
                 "given."
             )
+        if self.counted and len(self.counted) != len(self.values):
+            raise InvalidValue(
+                f"Column {self.name!r} has {len(self.values)} values and {len(self.counted)} "
+                "intervals of rows that count. Give one for each value, or none."
+            )
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -96,12 +110,14 @@ class Release:
     """A table that may be published: all values are noisy, or were public before.
 
     The receipt is the hash of the charge that paid for the release. A release is printed as a
-    table with intervals next to the values, and with the guarantee as a sentence.
+    table with intervals next to the values, and with the guarantee as a sentence. ``coverage``
+    says in sentences what the intervals cover, and why some are open.
     """
 
     columns: tuple[ReleasedColumn, ...]
     guarantee: Guarantee
     receipt: bytes
+    coverage: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         if len({len(column.values) for column in self.columns}) > 1:
@@ -137,7 +153,7 @@ class Release:
     @property
     def notes(self) -> tuple[str, ...]:
         """The texts that are shown below the table."""
-        return (str(self.guarantee),)
+        return (*_paragraph(self.coverage), str(self.guarantee))
 
     def __repr__(self) -> str:
         return "\n\n".join((text(self.columns), *self.notes))
@@ -171,6 +187,7 @@ class Release:
         return {
             "columns": fields(self.columns),
             "confidence": confidences,
+            "coverage": list(self.coverage),
             "guarantee": str(self.guarantee),
             "receipt": self.receipt.hex(),
         }
@@ -186,6 +203,10 @@ class Release:
     def to_arrow(self) -> Any:
         """Return an Arrow table, in which the ends of intervals are separate columns."""
         return load("pyarrow", extra="arrow").table(fields(self.columns))
+
+
+def _paragraph(sentences: tuple[str, ...]) -> tuple[str, ...]:
+    return (" ".join(sentences),) if sentences else ()
 
 
 # ------------------------------------------------------------------ summary of the budget
@@ -254,12 +275,13 @@ class Answer(Release):
     ) -> "Answer":
         """Return ``release`` together with the summary of the budget."""
         columns, guarantee, receipt = release.columns, release.guarantee, release.receipt
-        return cls(columns, guarantee, receipt, standing, release_key)
+        coverage = release.coverage
+        return cls(columns, guarantee, receipt, standing, release_key, coverage=coverage)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """The texts that are shown below the table."""
-        return (str(self.guarantee), str(self.standing))
+        return (*_paragraph(self.coverage), str(self.guarantee), str(self.standing))
 
 
 # ------------------------------------------------------------------ parameters of models

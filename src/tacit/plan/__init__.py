@@ -47,6 +47,7 @@ from tacit.plan.expression import (
     Span,
     Value,
 )
+from tacit.plan.left_out import LeftOut, Slack
 from tacit.plan.model_columns import REACH, Axis, ScaledColumn, label_key, label_steps
 from tacit.plan.plan import CountRows, Filter, Plan, Post, Relation, Scan, datasets
 from tacit.plan.source import (
@@ -83,6 +84,7 @@ from tacit.plan.tally import (
     ExtremeReading,
     MeanReading,
     QuantileReading,
+    Reading,
     RowSumTally,
     RowTally,
     Tally,
@@ -138,6 +140,7 @@ __all__ = [
     "GreatestOf",
     "JoinedTable",
     "LeastOf",
+    "LeftOut",
     "MeanOf",
     "MeanReading",
     "Negation",
@@ -145,12 +148,14 @@ __all__ = [
     "Plan",
     "Post",
     "QuantileReading",
+    "Reading",
     "Relation",
     "RowSumTally",
     "RowTally",
     "RowsOf",
     "ScaledColumn",
     "Scan",
+    "Slack",
     "Source",
     "Span",
     "Step",

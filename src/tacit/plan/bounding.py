@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 
-from tacit.core import Catalog, Column, Key, Keys, Kind, Limits, Schema, day_of
+from tacit.core import Catalog, Column, Key, Keys, Kind, Limits, Provenance, Schema, day_of
 from tacit.errors import InvalidValue
 from tacit.plan import expression as expr
 from tacit.plan import plan as nodes
@@ -25,10 +25,12 @@ from tacit.plan.bounded_plan import (
     PeriodKey,
     StepsKey,
 )
+from tacit.plan.contribution_limits import groups_of, limits_of
+from tacit.plan.left_out import LeftOut, Slack, left_out_of, slack_of
 from tacit.plan.lowering import condition, number
 from tacit.plan.row_cost import not_too_many_terms
 from tacit.plan.tally import Reading, Tally, UnitTally
-from tacit.plan.tree_walk import LARGEST_QUESTION, size
+from tacit.plan.tree_walk import LARGEST_QUESTION, every, size
 from tacit.plan.type_check import (
     ColumnScope,
     Released,
@@ -236,9 +238,7 @@ def gather(relation: nodes.Relation, catalog: Catalog) -> Rows:
     below = nodes.per_unit_in(relation)
     if below is None:
         scope = scope_of(source.datasets, catalog)
-        limits = catalog.dataset(source.dataset).limits
-        if sources.one_row(source, catalog):
-            limits = Limits(1, 1)
+        limits = limits_of(source, catalog)
     else:
         gathered, scope, limits = _gather_units(below, source.unit, catalog)
         source = replace(source, gathered=gathered)
@@ -316,10 +316,16 @@ MOST_GROUPS = 10**7
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A bounded plan for an engine, and how each measure is computed from its tallies."""
+    """A bounded plan for an engine, and how each measure is computed from its tallies.
+
+    There is one slack for each measure: it says which ends of its intervals are open, because
+    of what limits and clamping can have ``left_out``.
+    """
 
     plan: BoundedPlan
     readings: tuple[Reading, ...]
+    slacks: tuple[Slack, ...]
+    left_out: LeftOut
 
 
 def bound(plan: nodes.Plan, catalog: Catalog) -> Bound:
@@ -340,6 +346,12 @@ def bound(plan: nodes.Plan, catalog: Catalog) -> Bound:
     if any(key.keys is None for key in keys):
         tallies.append(UnitTally())
     max_rows = _max_rows(plan, scope, limits)
+    owners = _key_tables(plan, scope)
+    groups = (
+        groups_of(owners, rows.source, catalog)
+        if rows.source.gathered is None
+        else limits.max_groups
+    )
     readings = tuple(
         read(measure.aggregate, scope, max_rows, tallies, finest(keys))
         for measure in plan.measures
@@ -348,12 +360,16 @@ def bound(plan: nodes.Plan, catalog: Catalog) -> Bound:
         source=rows.source,
         condition=rows.condition,
         keys=keys,
-        max_groups=_at_most(limits.max_groups, limits.max_rows_in_all) if keys else 1,
+        max_groups=_at_most(groups, limits.max_rows_in_all) if keys else 1,
         max_rows=max_rows,
         tallies=tuple(tallies),
         max_rows_in_all=limits.max_rows_in_all,
     )
-    return Bound(bounded, readings)
+    left_out = left_out_of(bounded, owners, catalog)
+    if _has_clamped_bins(plan, scope):
+        left_out = replace(left_out, clamped=True)
+    slacks = tuple(slack_of(reading, bounded, left_out, catalog) for reading in readings)
+    return Bound(bounded, readings, slacks, left_out)
 
 
 def _check_answer_size(plan: nodes.Plan, keys: tuple[BoundedKey, ...]) -> None:
@@ -382,6 +398,22 @@ def _max_rows(plan: nodes.Plan, scope: ColumnScope, limits: Limits) -> int:
     fields = [key.expression for key in plan.keys]
     named = {scope[field.name].name for field in fields if isinstance(field, expr.Field)}
     return 1 if named >= {scope[key].name for key in below.keys} else limits.max_rows
+
+
+def _key_tables(plan: nodes.Plan, scope: ColumnScope) -> tuple[str, ...]:
+    """Return the tables whose columns are in the group keys of ``plan``."""
+    fields = every(tuple(key.expression for key in plan.keys), expr.Field)
+    return tuple(dict.fromkeys(scope[field.name].name.partition(".")[0] for field in fields))
+
+
+def _has_clamped_bins(plan: nodes.Plan, scope: ColumnScope) -> bool:
+    """Return whether the first or last bin has values beyond bounds that are not public."""
+    bins = every(tuple(key.expression for key in plan.keys), expr.Bin)
+    columns = [scope[field.name] for each in bins for field in every(each, expr.Field)]
+    return any(
+        column.bounds is not None and column.bounds.provenance is not Provenance.PUBLIC
+        for column in columns
+    )
 
 
 def _at_most(limit: int, in_all: int | None) -> int:

@@ -334,7 +334,8 @@ def _checked_join(join: Join | JoinPublic, catalog: Catalog) -> JoinedTable:
         ):
             return JoinedTable(join.dataset, join.left, f"{join.dataset}.{join.right}")
     left, right = catalog.dataset(child).unit, catalog.dataset(join.dataset).unit
-    if left == UnitColumn(column) and right == UnitColumn(join.right):
+    by_unit = isinstance(left, UnitColumn) and isinstance(right, UnitColumn)
+    if by_unit and (left.column, right.column) == (column, join.right):
         return JoinedTable(join.dataset, join.left, f"{join.dataset}.{join.right}")
     raise InvalidValue(
         f"{join.left} = {join.dataset}.{join.right} is not a declared link and does not equate "

@@ -128,7 +128,11 @@ class Fact:
     column: str | None
     text: str
     is_state: bool = False
-    """Whether the fact is about the state of the table: its epoch, or that it is in place."""
+    """Whether the fact changes neither a price nor a released number.
+
+    Such a fact is about the state of the table, its epoch or that it is in place, or about how
+    many rows a unit can have.
+    """
 
 
 def facts_by_subject(catalog: core.Catalog, population: str) -> tuple[Fact, ...]:
@@ -148,6 +152,9 @@ def facts_by_subject(catalog: core.Catalog, population: str) -> tuple[Fact, ...]
 def _state(table: core.Dataset | core.PublicTable) -> Iterator[str]:
     if isinstance(table, core.Dataset) and table.in_place:
         yield f"{table.name}: served in place"
+    if isinstance(table, core.Dataset) and table.most_rows is not None:
+        most = table.most_rows
+        yield f"{table.name}: nobody has more than {most.rows} rows ({most.source})"
     yield f"{table.name}: epoch {table.epoch.label!r}"
 
 

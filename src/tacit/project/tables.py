@@ -325,6 +325,7 @@ PRIVATE = (
     "max_rows_in_all",
     "row_key",
     "in_place",
+    "most_rows",
 )
 PLACED = ("engine", "table", "epoch", "columns", "copy")
 
@@ -345,6 +346,7 @@ def dataset_of(entry: TomlEntry) -> core.Dataset:
             core.Epoch(entry.part("epoch").text()),
             row_key,
             in_place=in_place,
+            most_rows=_most_rows(parts["most_rows"]) if "most_rows" in parts else None,
         )
     except TacitError as error:
         raise entry.project_error(str(error)) from error
@@ -393,6 +395,12 @@ def _read_unit(entry: TomlEntry, parts: dict[str, TomlEntry]) -> core.UnitColumn
 def _limits(entry: TomlEntry, parts: dict[str, TomlEntry]) -> core.Limits:
     in_all = parts["max_rows_in_all"].whole() if "max_rows_in_all" in parts else None
     return core.Limits(entry.part("max_groups").whole(), entry.part("max_rows").whole(), in_all)
+
+
+def _most_rows(entry: TomlEntry) -> core.PublicMost:
+    """Read ``most_rows = { rows = 12, source = "the clinic is open once a month" }``."""
+    entry.fields("rows", "source")
+    return core.PublicMost(entry.part("rows").whole(), entry.part("source").text())
 
 
 def _location(entry: TomlEntry, parts: dict[str, TomlEntry]) -> core.Location:

@@ -30,6 +30,7 @@ from tacit.query.intervals import (
     check_sizes,
     expected_errors,
 )
+from tacit.query.open_ends import coverage, open_column, refresh
 from tacit.query.paid_work import (
     Data,
     QuoteWork,
@@ -85,6 +86,7 @@ __all__ = [
     "attempt",
     "check_size",
     "check_sizes",
+    "coverage",
     "delta_for_each",
     "drive",
     "expected_errors",
@@ -92,10 +94,12 @@ __all__ = [
     "losses",
     "make_undumpable",
     "nobody",
+    "open_column",
     "post_process",
     "price",
     "price_fit",
     "read_question",
+    "refresh",
     "rehearse",
     "rehearse_step",
     "release",

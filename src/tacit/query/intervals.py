@@ -1,17 +1,17 @@
 """Columns of an answer with their confidence intervals, and the errors to expect of them.
 
 Everything here is post-processing: it uses released tallies and the public quote. An interval
-is about the table after bounding. The exact value that it contains is computed without rows
-above the contribution limits, and with values clamped to the bounds of their columns.
+covers the noise: the exact value that it contains is computed without rows above the
+contribution limits, and with values clamped to the bounds of their columns.
+`tacit.query.open_ends` makes it an interval of what was asked.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tacit.core import Interval, ReleasedColumn
+from tacit.core import ClosedInterval, ReleasedColumn
 from tacit.errors import InvalidValue
-from tacit.numeric import plain
 from tacit.plan import tally as tallies
 from tacit.query.mean_intervals import Found, means, variances
 from tacit.query.quantile_intervals import RankNoise, extremes, quantile_of, quantiles, tree_of
@@ -29,7 +29,10 @@ floats."""
 def column_of(
     name: str, reading: tallies.Reading, quote: Quote, released: list[list[int]]
 ) -> ReleasedColumn:
-    """Return the values that ``reading`` computes from released tallies, with intervals."""
+    """Return the values that ``reading`` computes from released tallies, with intervals.
+
+    The intervals cover the noise: they are about the rows that count.
+    """
     found = tuple(_values(reading, quote, released))
     values = tuple(value for value, _ in found)
     intervals = tuple(interval for _, interval in found)
@@ -133,10 +136,11 @@ def _expected_error(
             return Expected(name, by_size=by_size)
 
 
-def _intervals(reading: tallies.Reading, quote: Quote, made: list[list[int]]) -> list[Interval]:
+def _intervals(
+    reading: tallies.Reading, quote: Quote, made: list[list[int]]
+) -> list[ClosedInterval]:
     """Return the intervals that a release of the tallies ``made`` would have."""
-    intervals = column_of("", reading, quote, made).intervals
-    return [interval for interval in intervals if interval is not None]
+    return [interval for _, interval in _values(reading, quote, made)]
 
 
 def _even(
@@ -169,36 +173,3 @@ def _distance(cells: tallies.TreeCells, ranks: Fraction, size: int) -> Fraction:
     """Return the distance of two values that are ``ranks`` apart among ``size`` even values."""
     whole = (cells.high - cells.low) * cells.step
     return min(whole, whole * ranks / size + cells.steps * cells.step)
-
-
-# What an interval covers ---------------------------------------------------------------------
-
-TABLE = "this table, after contribution limits and clamping"
-"""The rows that an interval is about. It is not about the people whom these rows represent."""
-
-
-def covers(reading: tallies.Reading) -> str:
-    """Return a description of the exact value that the interval of a column contains.
-
-    Example:
-        >>> from fractions import Fraction
-        >>> covers(tallies.TotalReading(0, Fraction(1)))
-        'the exact total of this table, after contribution limits and clamping'
-    """
-    match reading:
-        case tallies.TotalReading():
-            return f"the exact total of {TABLE}"
-        case tallies.MeanReading():
-            return f"the exact mean of {TABLE}"
-        case tallies.VarianceReading():
-            what = "standard deviation" if reading.root else "variance"
-            of = ", with divisor n - 1" if reading.sample else ""
-            return f"the exact {what} of {TABLE}{of}"
-        case tallies.QuantileReading():
-            return f"the {plain(reading.fraction)} quantile of {TABLE}"
-        case tallies.ExtremeReading():
-            end, side = ("greatest", "above") if reading.greatest else ("least", "below")
-            return (
-                f"the {end} value of {TABLE}; it is the released value or lies {side} it, "
-                "because noise hides the last ranks"
-            )

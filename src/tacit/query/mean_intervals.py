@@ -13,7 +13,7 @@ from math import sqrt
 from statistics import NormalDist
 from typing import Self
 
-from tacit.core import Interval
+from tacit.core import ClosedInterval
 from tacit.mechanisms import Gaussian, Mechanism
 from tacit.numeric import sqrt_bounds
 from tacit.plan import MeanReading, VarianceReading
@@ -57,7 +57,7 @@ class Ratio:
         each = 1 - (1 - confidence) / 2
         return cls(top.error(each), bottom.error(each), gaussian=False)
 
-    def interval(self, top: Fraction | int, bottom: int) -> Interval | None:
+    def interval(self, top: Fraction | int, bottom: int) -> ClosedInterval | None:
         """Return the interval of the quotient; None if it is unbounded."""
         if bottom <= self.bottom_reach:
             return None
@@ -70,7 +70,7 @@ class Ratio:
         ]
         return min(ends), max(ends)
 
-    def _fieller(self, top: Fraction | int, bottom: int) -> Interval:
+    def _fieller(self, top: Fraction | int, bottom: int) -> ClosedInterval:
         """Return all q with (top - q * bottom)**2 <= top_reach**2 + (q * bottom_reach)**2."""
         noise, below = float(self.top_reach), float(self.bottom_reach)
         over, square = float(top), float(bottom) ** 2 - below**2
@@ -114,8 +114,8 @@ class Spread:
         return cls(squares * step, values * value_step, rows, step)
 
     def interval(
-        self, reading: VarianceReading, found: tuple[int, int, int], mean: Interval
-    ) -> Interval | None:
+        self, reading: VarianceReading, found: tuple[int, int, int], mean: ClosedInterval
+    ) -> ClosedInterval | None:
         """Return the interval of the variance from the three totals and the mean's interval."""
         square, total, count = found
         centre = reading.mean.centre - reading.centre
@@ -139,7 +139,7 @@ class Spread:
         return min(ends), max(ends)
 
 
-def square_range(low: Fraction, high: Fraction) -> Interval:
+def square_range(low: Fraction, high: Fraction) -> ClosedInterval:
     """Return the least and the greatest square of a number between ``low`` and ``high``.
 
     Example:
@@ -152,7 +152,7 @@ def square_range(low: Fraction, high: Fraction) -> Interval:
 
 # Values with their intervals -----------------------------------------------------------------
 
-Found = tuple[Fraction, Interval]
+Found = tuple[Fraction, ClosedInterval]
 """A released value and its interval."""
 
 DIGITS = 20
@@ -209,8 +209,8 @@ def variances(
 
 
 def _combine(
-    reading: VarianceReading, squares: Interval | None, mean: Interval
-) -> Interval | None:
+    reading: VarianceReading, squares: ClosedInterval | None, mean: ClosedInterval
+) -> ClosedInterval | None:
     """Return the interval of the variance from those of the mean square and of the mean."""
     if squares is None:
         return None
@@ -240,7 +240,7 @@ def _most(reading: VarianceReading) -> Fraction:
     return 2 * most if reading.sample else most
 
 
-def _clamp(reading: VarianceReading, value: Fraction, interval: Interval) -> Found:
+def _clamp(reading: VarianceReading, value: Fraction, interval: ClosedInterval) -> Found:
     """Return a variance, or its root, and its interval, clamped to the possible range."""
     most = _most(reading)
     low, value, high = (

@@ -21,6 +21,7 @@ from tacit.numeric.entropy import SystemEntropy
 from tacit.plan import Estimator, RowsOf, Step, Training, width
 from tacit.query.below_charge import ENCODE, Progress
 from tacit.query.intervals import column_of
+from tacit.query.open_ends import coverage, open_column
 from tacit.query.quote import FitQuote, Quote
 
 # Fits ----------------------------------------------------------------------------------------
@@ -92,8 +93,10 @@ def run(
         for place, key in enumerate(plan.keys)
     ]
     measures = [
-        column_of(measure.name, reading, quote, released)
-        for measure, reading in zip(plan.measures, quote.bound.readings, strict=True)
+        open_column(column_of(measure.name, reading, quote, released), reading, slack)
+        for measure, reading, slack in zip(
+            plan.measures, quote.bound.readings, quote.bound.slacks, strict=True
+        )
     ]
     return (*keys, *measures)
 
@@ -137,7 +140,10 @@ def released_by(
     """
     assumed = (*quote.assumptions, *noted)
     guarantee = core.Guarantee(quote.population, quote.loss, assumed, quote.event.numerics)
-    return core.Release(columns, guarantee, receipt)
+    said: tuple[str, ...] = ()
+    if isinstance(quote, Quote):
+        said = coverage(quote.bound, quote.population.unit.name)
+    return core.Release(columns, guarantee, receipt, coverage=said)
 
 
 # The function that runs below the charge -----------------------------------------------------

@@ -6,9 +6,10 @@ probability that the interval is wrong.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
+from math import inf
 from operator import add, mul, sub
 from typing import Any
 
@@ -26,7 +27,7 @@ class IntervalValue:
     """A value, its interval if it has noise, and an upper bound on the interval's error.
 
     ``doubt`` is an upper bound on the probability that the interval does not contain the exact
-    value.
+    value. A column that is not computed keeps its interval of the rows that ``counted``.
 
     Guarantee: if the intervals of two values contain their exact values, then so does the
     interval of a value that is computed from both. Doubts add up (union bound).
@@ -40,6 +41,7 @@ class IntervalValue:
     value: Plain
     interval: Interval | None = None
     doubt: Fraction = Fraction(0)
+    counted: Interval | None = None
 
     @property
     def number(self) -> Fraction:
@@ -64,11 +66,17 @@ class IntervalValue:
         """Return the quotient: NULL if the divisor is 0, without interval if it may be 0."""
         if self.value is None or other.value is None or other.number == 0:
             return IntervalValue(None)
-        low, high = other.interval or (other.number, other.number)
+        low, high = other.ends
         if low <= 0 <= high:
             return IntervalValue(self.number / other.number, None, self.doubt + other.doubt)
-        inverse = IntervalValue(1 / other.number, (1 / high, 1 / low), other.doubt)
+        inverse = IntervalValue(1 / other.number, (_inverse(high), _inverse(low)), other.doubt)
         return self * (inverse if other.interval else IntervalValue(1 / other.number))
+
+    @property
+    def ends(self) -> tuple["End", "End"]:
+        """The ends of the interval, where an open end is infinite; the value without one."""
+        low, high = self.interval or (self.number, self.number)
+        return -inf if low is None else low, inf if high is None else high
 
     def _with(self, other: "IntervalValue", operation: expr.Operation) -> "IntervalValue":
         if self.value is None or other.value is None:
@@ -78,9 +86,34 @@ class IntervalValue:
         unknown = any(part.doubt and part.interval is None for part in (self, other))
         if unknown or not doubt:
             return IntervalValue(value, None, doubt)
-        sides = [part.interval or (part.number, part.number) for part in (self, other)]
-        ends = [_apply(operation, left, right) for left, right in product(*sides)]
-        return IntervalValue(value, (min(ends), max(ends)), doubt)
+        return IntervalValue(value, _combine(operation, self.ends, other.ends), doubt)
+
+
+End = Fraction | float
+"""An end of an interval: an exact number, or plus or minus infinity."""
+
+
+def _combine(
+    operation: expr.Operation, one: tuple[End, End], other: tuple[End, End]
+) -> Interval | None:
+    """Return the interval of all results; None if it is open on both sides."""
+    if operation is expr.Operation.MULTIPLY:
+        ends = [_product(left, right) for left, right in product(one, other)]
+    elif operation is expr.Operation.ADD:
+        ends = [one[0] + other[0], one[1] + other[1]]
+    else:
+        ends = [one[0] - other[1], one[1] - other[0]]
+    low, high = (None if isinstance(end, float) else end for end in (min(ends), max(ends)))
+    return None if low is None and high is None else (low, high)
+
+
+def _product(left: End, right: End) -> End:
+    """Return a product in which 0 times infinity is 0, as for ends of intervals."""
+    return Fraction(0) if not left or not right else left * right
+
+
+def _inverse(end: End) -> Fraction:
+    return Fraction(0) if isinstance(end, float) else 1 / end
 
 
 def _apply(operation: expr.Operation, left: Fraction, right: Fraction) -> Fraction:
@@ -122,7 +155,7 @@ def post_process(release: Release, post: Post) -> Release:
         _column(output.name, [estimate(output.expression, row) for row in rows[: post.limit]])
         for output in post.outputs
     )
-    return Release(columns, release.guarantee, release.receipt)
+    return replace(release, columns=columns)
 
 
 def estimate(expression: expr.Expression, row: Row) -> IntervalValue:
@@ -188,6 +221,7 @@ def _row(release: Release, place: int) -> dict[str, IntervalValue]:
             column.values[place],
             column.intervals[place] if noisy else None,
             1 - column.confidence if column.confidence is not None else Fraction(0),
+            column.counted[place] if column.counted else None,
         )
     return row
 
@@ -197,7 +231,14 @@ def _column(name: str, found: list[IntervalValue]) -> ReleasedColumn:
     doubt = max((each.doubt for each in found), default=Fraction(0))
     if not doubt:
         return ReleasedColumn(name, values)
-    return ReleasedColumn(name, values, tuple(each.interval for each in found), 1 - doubt)
+    counted = tuple(each.counted for each in found)
+    return ReleasedColumn(
+        name,
+        values,
+        tuple(each.interval for each in found),
+        1 - doubt,
+        counted if any(counted) else (),
+    )
 
 
 def _output_value(each: IntervalValue) -> Any:

@@ -16,7 +16,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.core import Interval
+from tacit.core import ClosedInterval
 from tacit.errors import InternalError
 from tacit.mechanisms import Gaussian, GridQuantile, Laplace, Mechanism, TreeQuantile
 from tacit.noise import Integers, integer_array
@@ -116,7 +116,7 @@ class RankNoise:
 
 def extremes(
     reading: ExtremeReading, quote: Quote, released: list[list[int]], confidence: Fraction
-) -> Iterator[tuple[Fraction, Interval]]:
+) -> Iterator[tuple[Fraction, ClosedInterval]]:
     """Yield the minimum or maximum of each group and its interval, which is one-sided.
 
     Beyond the exact maximum there are no rows, so that the count there is only noise, within
@@ -170,7 +170,7 @@ def _first(wanted: NDArray[np.bool_]) -> int:
 
 def cell_estimate(
     cells: TreeCells, cell: int, around: tuple[int, int]
-) -> tuple[Fraction, Interval]:
+) -> tuple[Fraction, ClosedInterval]:
     """Return the middle of ``cell``, and the range between the two cells ``around``."""
     value = (cells.least(cell) + cells.greatest(cell)) / 2
     low, high = cells.least(around[0]), cells.greatest(around[1])
@@ -182,7 +182,7 @@ def cell_estimate(
 
 def quantiles(
     reading: QuantileReading, quote: Quote, released: list[list[int]], confidence: Fraction
-) -> Iterator[tuple[Fraction, Interval]]:
+) -> Iterator[tuple[Fraction, ClosedInterval]]:
     """Yield the quantile of each group, and an interval for the quantile of its kept rows."""
     mechanism = quantile_of(quote, reading)
     if mechanism.confidence < confidence:

@@ -21,15 +21,24 @@ def chart(labels: Sequence[ShownColumn], measure: ShownColumn) -> dict[str, Any]
         {
             "label": " · ".join(cell(column.values[place]) for column in labels),
             "value": None if value is None else float(value),
-            "low": None if around is None else float(around[0]),
-            "high": None if around is None else float(around[1]),
+            **_ends(value, around),
         }
         for place, (value, around) in enumerate(zip(measure.values, ranges, strict=True))
     ]
+    sides = {row["open"] for row in rows}
     title = " · ".join(safe(column.name) for column in labels)
     x = {"field": "label", "type": "nominal", "sort": None, "title": title}
     y = {"field": "value", "type": "quantitative", "title": safe(measure.name)}
     ends = {"y": {**y, "field": "low"}, "y2": {"field": "high"}}
+    open_ends = [
+        {
+            "transform": [{"filter": f"datum.open === '{side}'"}],
+            "mark": {"type": "point", "shape": f"triangle-{to}", "filled": True, "color": INK},
+            "encoding": {"y": y},
+        }
+        for side, to in (("above", "up"), ("below", "down"))
+        if side in sides
+    ]
     return {
         "$schema": SCHEMA,
         "data": {"values": rows},
@@ -37,8 +46,18 @@ def chart(labels: Sequence[ShownColumn], measure: ShownColumn) -> dict[str, Any]
         "layer": [
             {"mark": {"type": "bar", "opacity": 0.6}, "encoding": {"y": y}},
             {"mark": "rule", "encoding": ends},
+            *open_ends,
         ],
     }
+
+
+def _ends(value: Value, around: Range) -> dict[str, float | str | None]:
+    """Return the ends of a rule; an open one goes to the value, where a mark says so."""
+    if around is None or value is None or isinstance(value, str):
+        return {"low": None, "high": None, "open": None}
+    low, high = (float(value if end is None else end) for end in around)
+    side = "above" if around[1] is None else "below" if around[0] is None else None
+    return {"low": low, "high": high, "open": side}
 
 
 # ------------------------------------------------------------------ SVG
@@ -85,12 +104,12 @@ def _row(
     number = cell(value, around)
     wide = _x(Fraction(value), *ends) - LEFT
     parts += [
-        f"<title>{escape(f'{name}: {number} {interval(around)}')}</title>",
+        f"<title>{escape(f'{name}: {number} {interval(around, value)}')}</title>",
         f'<rect x="{LEFT}" y="{middle - 9}" width="{wide:.1f}" height="18" fill="{FILL}"/>',
         _text(WIDTH - RIGHT + 12, middle, "start", number),
     ]
     if around is not None:
-        parts.append(_rule(_x(around[0], *ends), _x(around[1], *ends), middle))
+        parts.append(_rule(around, ends, middle))
     return "".join(parts)
 
 
@@ -109,10 +128,19 @@ def _axis(low: Fraction, high: Fraction, height: int) -> str:
     return "".join(parts)
 
 
-def _rule(left: float, right: float, middle: int) -> str:
+def _rule(
+    around: tuple[Fraction | None, Fraction | None],
+    axis: tuple[Fraction, Fraction],
+    middle: int,
+) -> str:
+    """Return the rule of an interval; an open one goes to the end of the axis."""
+    left, right = (
+        _x(axis[place] if end is None else end, *axis) for place, end in enumerate(around)
+    )
     ends = "".join(
         f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{middle - 5}" y2="{middle + 5}"/>'
-        for x in (left, right)
+        for x, end in zip((left, right), around, strict=True)
+        if end is not None
     )
     rule = f'<line x1="{left:.1f}" x2="{right:.1f}" y1="{middle}" y2="{middle}"/>'
     return f'<g stroke="{INK}" stroke-width="1.5">{rule}{ends}</g>'

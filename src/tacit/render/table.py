@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
+from math import ceil, floor
 from typing import Protocol
 
 Value = Fraction | str | int | None
 """One cell; None stands for NULL."""
 
-Range = tuple[Fraction, Fraction] | None
-"""The interval around a value, or None."""
+Range = tuple[Fraction | None, Fraction | None] | None
+"""The interval around a value, or None. An end that is None is open."""
 
 
 class ShownColumn(Protocol):
@@ -69,34 +70,53 @@ def cell(value: Value, around: Range = None) -> str:
         return shown if len(shown) <= LONGEST_KEY else f"{shown[: LONGEST_KEY - 1]}…"
     if Fraction(value).denominator == 1:
         return str(value)
-    decimals = _decimals(around)
+    decimals = _decimals(around, Fraction(value))
     if decimals is None:
         return f"{float(value):.{PLAIN_DIGITS}g}"
     return _to_decimal(round(value * 10**decimals), decimals)
 
 
-def interval(around: Range) -> str:
-    """Return an interval as text, rounded outward.
+def interval(around: Range, value: Value = None) -> str:
+    """Return the interval around ``value`` as text, rounded outward.
 
     Example:
         >>> interval((Fraction(313, 10), Fraction(3577, 100)))
         '[31.3, 35.8]'
+        >>> interval((Fraction(313), None))
+        'at least 313'
     """
-    if around is None:
+    if around is None or around == (None, None):
         return NOTHING
-    low, high = around
-    whole = low.denominator == high.denominator == 1
-    decimals = 0 if whole else _decimals(around) or 0
+    ends = [end for end in around if end is not None]
+    number = Fraction(value) if isinstance(value, int | Fraction) else None
+    whole = all(end.denominator == 1 for end in ends)
+    decimals = 0 if whole else _decimals(around, number) or 0
     unit = 10**decimals
-    ends = (low * unit).__floor__(), (high * unit).__ceil__()
-    return f"[{', '.join(_to_decimal(end, decimals) for end in ends)}]"
+    low, high = (
+        None if end is None else _to_decimal(rounded(end * unit), decimals)
+        for end, rounded in zip(around, (floor, ceil), strict=True)
+    )
+    if low is None:
+        return f"at most {high}"
+    return f"at least {low}" if high is None else f"[{low}, {high}]"
 
 
-def _decimals(around: Range) -> int | None:
-    """Return the number of decimals with which half of the interval has two digits."""
+def _decimals(around: Range, value: Fraction | None) -> int | None:
+    """Return the number of decimals with which half of the interval has two digits.
+
+    Of an interval with one end, the distance of this end from ``value`` is taken.
+    """
     if around is None or around[0] == around[1]:
         return None
-    half, decimals = (around[1] - around[0]) / 2, 0
+    low, high = around
+    if low is None or high is None:
+        end = high if low is None else low
+        half = None if value is None or end is None else abs(value - end)
+    else:
+        half = (high - low) / 2
+    if not half:
+        return None
+    decimals = 0
     while half < 10 and decimals < MOST_DECIMALS:  # noqa: PLR2004 - two digits
         half, decimals = half * 10, decimals + 1
     return decimals
@@ -140,7 +160,7 @@ def grid_of(columns: Sequence[ShownColumn]) -> TextGrid:
         numeric.append(not any(isinstance(value, str) for value in column.values))
         if column.confidence is not None:
             headings.append(f"{float(100 * column.confidence):.4g}%")
-            shown.append([interval(around) for _, around in pairs])
+            shown.append([interval(around, value) for value, around in pairs])
             numeric.append(False)
     rows = tuple(zip(*shown, strict=True))
     total = len(columns[0].values) if columns else 0

@@ -43,6 +43,7 @@ from tacit.query import (
     post_process,
     price,
     price_fit,
+    refresh,
     rehearse,
     run_below,
 )
@@ -261,8 +262,9 @@ def ask(
     returned. The same question again is free, and returns the same bytes.
     """
     quote = price_question(curator, plan, loss)
-    release, standing, key = charge_and_answer(curator, quote, request)
-    return core.Answer.of(post_process(release, quote.question.post), standing, key)
+    stored, standing, key = charge_and_answer(curator, quote, request)
+    release = post_process(refresh(stored, quote), quote.question.post)
+    return core.Answer.of(release, standing, key)
 
 
 def price_question(curator: Curator, plan: Plan, loss: core.Loss) -> Quote:

@@ -112,6 +112,7 @@ def open_session(  # noqa: PLR0913 - each is a public fact that somebody has to 
     one_row: bool = False,
     row_key: str | None = None,
     max_rows_in_all: int | None = None,
+    most_rows: tuple[int, str] | None = None,
     folder: str | Path = FOLDER,
     principal: str | None = None,
 ) -> Session:
@@ -139,6 +140,9 @@ def open_session(  # noqa: PLR0913 - each is a public fact that somebody has to 
             states this assumption.
         row_key: the column that distinguishes the rows of one person.
         max_rows_in_all: the most rows of one person that are read in all; up to 4 is fast.
+        most_rows: the most rows that anybody can have, and the public fact from which that is
+            known, such as ``(12, "one visit a month")``. Without it, intervals are open where
+            rows above the limits are missing.
         folder: the folder of the ledger.
         principal: the name of the analyst; by default the user of this machine.
 
@@ -158,6 +162,7 @@ def open_session(  # noqa: PLR0913 - each is a public fact that somebody has to 
             core.Location(ENGINE, where, maker_of(held)),
             core.Epoch(epoch),
             row_key,
+            most_rows=None if most_rows is None else core.PublicMost(*most_rows),
         )
         home = LedgerFolder.at(Path(folder))
         closing.callback(home.store.close)

@@ -13,7 +13,16 @@ from tacit.frame import FrameQuery
 from tacit.ledger import Status, Terms, Units
 from tacit.numeric import Number, exact
 from tacit.plan import Field, bound, canonical, source_of
-from tacit.query import SIZES, Advice, Expected, Quote, advice_on, check_sizes, expected_errors
+from tacit.query import (
+    SIZES,
+    Advice,
+    Expected,
+    Quote,
+    advice_on,
+    check_sizes,
+    coverage,
+    expected_errors,
+)
 from tacit.render import cell, html, text
 from tacit.session.ask import ask, budget_summary, price_question
 from tacit.session.curator import Curator
@@ -125,6 +134,7 @@ class Preview:
                 )
                 + " are shown."
             )
+        lines += coverage(self.quote.bound, self.quote.population.unit.name)
         lines += [f"Cheaper: {each}." for each in self.advice]
         lines += [f"It assumes that {each}." for each in self.quote.assumptions]
         return tuple(lines)

@@ -7,7 +7,7 @@ two, into a table with confidence intervals; this is post-processing and costs n
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, log, log1p, sqrt
@@ -29,8 +29,8 @@ from tacit.noise import (
     narrow,
 )
 from tacit.numeric.entropy import Entropy
-from tacit.plan import Field, TotalReading
-from tacit.query import CONFIDENCE, MOST_ROWS, post_process
+from tacit.plan import Field, Slack, TotalReading
+from tacit.query import CONFIDENCE, MOST_ROWS, coverage, open_column, post_process
 from tacit.render import cell
 from tacit.stream.factor import Factor, Window
 from tacit.stream.quote import StreamQuote
@@ -184,7 +184,7 @@ class StreamRelease(Release):
     @property
     def notes(self) -> tuple[str, ...]:
         """The guarantee of the whole horizon, and the policy that says whom it protects."""
-        return (str(self.guarantee), *self.policy)
+        return (*self.coverage, str(self.guarantee), *self.policy)
 
 
 def table_of(
@@ -217,7 +217,8 @@ def table_of(
         quote.event.numerics,
     )
     release = post_process(Release((*keys, *measures), guarantee, receipt), quote.question.post)
-    return StreamRelease(release.columns, guarantee, receipt, policy_of(quote))
+    said = coverage(quote.bound, quote.population.unit.name)
+    return StreamRelease(release.columns, guarantee, receipt, policy_of(quote), coverage=said)
 
 
 def policy_of(quote: StreamQuote) -> tuple[str, ...]:
@@ -279,7 +280,20 @@ def _column(
     part = reading.step / 2**factor.bits
     values = [part * int(number) for number in shown.tolist()]
     intervals = tuple((value - far, value + far) for value in values)
-    return ReleasedColumn(name, tuple(values), intervals, CONFIDENCE)
+    column = ReleasedColumn(name, tuple(values), intervals, CONFIDENCE)
+    return open_column(column, reading, _slack_of(reading, quote))
+
+
+def _slack_of(reading: TotalReading, quote: StreamQuote) -> Slack:
+    """Return which ends of the intervals of ``reading`` hold what was asked.
+
+    If a stream limits the number of steps of a unit, units are missing in later steps.
+    """
+    slack = quote.bound.slacks[quote.bound.readings.index(reading)]
+    if not quote.stream.limited:
+        return slack
+    tally = quote.bound.plan.tallies[reading.tally]
+    return Slack(slack.low and tally.low >= 0, slack.high and tally.high <= 0)
 
 
 def _margin_of_error(reading: TotalReading, quote: StreamQuote, number: int) -> Fraction:
@@ -320,6 +334,12 @@ def history(tables: Sequence[StreamRelease], periods: Periods, first: int = 0) -
         same = [table.columns[place] for table in tables]
         values = tuple(value for each in same for value in each.values)
         intervals = tuple(around for each in same for around in each.intervals)
-        columns.append(ReleasedColumn(column.name, values, intervals, column.confidence))
-    last = tables[-1]
-    return StreamRelease(tuple(columns), last.guarantee, last.receipt, last.policy)
+        counted = (
+            tuple(around for each in same for around in each.counted or each.intervals)
+            if any(each.counted for each in same)
+            else ()
+        )
+        columns.append(
+            ReleasedColumn(column.name, values, intervals, column.confidence, counted)
+        )
+    return replace(tables[-1], columns=tuple(columns))

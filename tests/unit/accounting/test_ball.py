@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tacit.accounting import curves
-from tacit.accounting.curves import _integral, ball_delta, ball_scale
+from tacit.accounting.curves import _integral, _loss_density, ball_delta, ball_scale
 from tacit.errors import InvalidValue
 
 SCALES = {2: 0.9998, 5: 0.9864, 10: 0.9164, 20: 0.7728, 50: 0.5499, 100: 0.4052}
@@ -71,3 +71,10 @@ def test_wrong_settings_are_refused() -> None:
     for epsilon, delta in ((0.0, 0.1), (1.0, -0.1), (1.0, 1.0)):
         with pytest.raises(InvalidValue, match="Ball noise needs an epsilon above 0"):
             ball_scale(2, epsilon, delta)
+
+
+@pytest.mark.parametrize("dimensions", [2, 3, 10])
+def test_the_density_of_the_loss_is_none_at_the_poles(dimensions: int) -> None:
+    density = _loss_density(1.0, dimensions)
+    assert density(0.0) == 0.0
+    assert density(1.0) > 0.0

@@ -91,7 +91,8 @@ def test_a_chart_reads_no_path_in_a_name() -> None:
     key = ReleasedColumn("a.b[0]", ("x",))
     noisy = ReleasedColumn("c.d", (Fraction(1),), ((Fraction(0), Fraction(2)),), NINETEEN)
     made = chart((key,), noisy)
-    assert made["data"]["values"] == [{"label": "x", "value": 1.0, "low": 0.0, "high": 2.0}]
+    bar = {"label": "x", "value": 1.0, "low": 0.0, "high": 2.0, "open": None}
+    assert made["data"]["values"] == [bar]
     drawn = [layer["encoding"]["y"]["field"] for layer in made["layer"]]
     assert [made["encoding"]["x"]["field"], *drawn] == ["label", "value", "low"]
     assert made["layer"][0]["encoding"]["y"]["title"] == "c.d"

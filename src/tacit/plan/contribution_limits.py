@@ -1,0 +1,110 @@
+"""The contribution limits of joined rows, whichever table a question names first.
+
+A limit that an owner declares is about the rows of one table. A joined row has one row of each
+of its tables, and most of these follow from the others: a visit has one patient. The limits of
+a question are those of the table, or the few tables, whose rows determine the whole joined row,
+so that the order in which a join is written does not change its answer.
+
+The limits only decide which rows count. Engines enforce them, so that privacy does not depend
+on whether they describe the data.
+"""
+
+from collections.abc import Iterable
+from math import prod
+
+from tacit.core import Catalog, Limits, Link, PublicTable, UnitColumn
+from tacit.plan.source import Source
+
+
+def limits_of(source: Source, catalog: Catalog) -> Limits:
+    """Return the limits of the joined rows of ``source``, which has no subquery.
+
+    They are the limits of the table whose rows determine the joined row. If two tables do, such
+    as visits and prescriptions that are joined by their patient, a unit can have every pair of
+    its rows, and the limits are multiplied. A public table does not change them.
+
+    Example:
+        >>> from tacit.core import Column, Dataset, Epoch, Kind, Location, Population
+        >>> from tacit.core import PrivacyUnit, Schema
+        >>> from tacit.plan.source import JoinedTable
+        >>> def table(name, unit, limits):
+        ...     columns = Schema((Column("id", Kind.INTEGER), Column("patient", Kind.INTEGER)))
+        ...     place, epoch = Location("clinic", (name,)), Epoch("1")
+        ...     return Dataset(name, "all", columns, unit, limits, place, epoch)
+        >>> people = table("people", UnitColumn("id"), Limits(1, 1))
+        >>> visits = table("visits", Link("patient", "people", "id"), Limits(3, 5))
+        >>> catalog = Catalog((Population("all", PrivacyUnit("person")),), (people, visits))
+        >>> joined = JoinedTable("visits", "people.id", "visits.patient")
+        >>> limits_of(Source("people", (joined,), "people.id"), catalog)
+        Limits(max_groups=3, max_rows=5, max_rows_in_all=None)
+    """
+    tables, _ = determining_tables(source, catalog)
+    found = [_limits_of_table(name, catalog) for name in tables]
+    in_all = [limits.max_rows_in_all for limits in found if limits != ONE]
+    known = [most for most in in_all if most is not None]
+    return Limits(
+        prod(limits.max_groups for limits in found),
+        prod(limits.max_rows for limits in found),
+        prod(known) if known and len(known) == len(in_all) else None,
+    )
+
+
+def determining_tables(source: Source, catalog: Catalog) -> tuple[tuple[str, ...], int]:
+    """Return the tables whose rows determine a joined row, and how often public rows repeat it.
+
+    A row of a table that has a link determines the row of its parent. A row of a table that is
+    joined by the unit determines none of the others.
+    """
+    found, times = [source.dataset], 1
+    for each in source.beside:
+        table = catalog.table(each.dataset)
+        if isinstance(table, PublicTable):
+            times *= table.fan_out
+            continue
+        child = each.left.partition(".")[0]
+        if _follows(child, each.left, each.dataset, each.right, catalog):
+            continue
+        if _follows(each.dataset, each.right, child, each.left, catalog) and child in found:
+            found.remove(child)
+        found.append(each.dataset)
+    return tuple(found), times
+
+
+def groups_of(owners: Iterable[str], source: Source, catalog: Catalog) -> int:
+    """Return the most groups of one unit, where ``owners`` are the tables of the group keys.
+
+    A unit has as many groups as the tables of the keys allow. If a key is a column of the
+    unit's own table, such as the city of a patient, a unit has one value of it. A column of a
+    public table counts for the table whose rows look it up.
+    """
+    looked_up = {
+        each.dataset: each.left.partition(".")[0]
+        for each in source.beside
+        if catalog.is_public(each.dataset)
+    }
+    found = set()
+    for owner in owners:
+        name = owner
+        while name in looked_up:
+            name = looked_up[name]
+        found.add(name)
+    return prod(_limits_of_table(name, catalog).max_groups for name in found)
+
+
+ONE = Limits(1, 1)
+"""The limits of a table that has one row for each unit."""
+
+
+def _limits_of_table(name: str, catalog: Catalog) -> Limits:
+    dataset = catalog.dataset(name)
+    way = dataset.unit
+    return ONE if isinstance(way, UnitColumn) and way.one_row else dataset.limits
+
+
+def _follows(child: str, left: str, parent: str, right: str, catalog: Catalog) -> bool:
+    """Return whether a join goes along the declared link of ``child`` to ``parent``."""
+    way = catalog.table(child)
+    if isinstance(way, PublicTable) or not isinstance(way.unit, Link):
+        return False
+    ends = f"{child}.{way.unit.column}", f"{way.unit.parent}.{way.unit.parent_column}"
+    return ends == (left, right) and way.unit.parent == parent

@@ -1,0 +1,97 @@
+"""Intervals that hold what was asked: open where limits leave out an unknown amount.
+
+The noise of an answer gives an interval of the rows that count. This module turns it into an
+interval of all rows, by public facts: an end stays where nothing can be missing beyond it, and
+is open otherwise. `coverage` says so in sentences, which are printed with every answer.
+Everything here is post-processing, so that a declaration can close an interval of an answer
+that was released before.
+"""
+
+from dataclasses import replace
+
+from tacit.core import ClosedInterval, Interval, Release, ReleasedColumn
+from tacit.plan import Bound, ExtremeReading, QuantileReading, Reading, Slack
+from tacit.query.quote import Quote
+
+
+def open_column(column: ReleasedColumn, reading: Reading, slack: Slack) -> ReleasedColumn:
+    """Return a column of a measure whose intervals are open where ``slack`` says so.
+
+    The intervals that cover the noise alone are kept in ``counted`` if they differ.
+    """
+    noise = column.counted or column.intervals
+    found = tuple(open_interval(around, reading, slack) for around in noise)
+    return replace(column, intervals=found, counted=() if found == noise else noise)
+
+
+def open_interval(around: Interval | None, reading: Reading, slack: Slack) -> Interval | None:
+    """Return the interval ``around`` a value with the ends that hold what was asked.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> from tacit.plan import TotalReading
+        >>> ends = Fraction(19631), Fraction(20053)
+        >>> open_interval(ends, TotalReading(0, Fraction(1)), Slack(high=False))
+        (Fraction(19631, 1), None)
+    """
+    if around is None:
+        return None
+    low, high = around if slack.low else (None, around[1])
+    high = high if slack.high else None
+    if slack.clamped and isinstance(reading, QuantileReading | ExtremeReading):
+        first, last = _range(reading)
+        low = None if low is None or low <= first else low
+        high = None if high is None or high >= last else high
+    return None if low is None and high is None else (low, high)
+
+
+def _range(reading: QuantileReading | ExtremeReading) -> ClosedInterval:
+    cells = reading.cells
+    return cells.low * cells.step, cells.high * cells.step
+
+
+def _number(count: int, thing: str) -> str:
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+
+
+def refresh(release: Release, quote: Quote) -> Release:
+    """Return a stored release with the intervals that today's declarations give."""
+    plan, bound = quote.question.plan, quote.bound
+    readings = {
+        measure.name: (reading, slack)
+        for measure, reading, slack in zip(
+            plan.measures, bound.readings, bound.slacks, strict=True
+        )
+    }
+    columns = tuple(
+        open_column(column, *readings[column.name]) if column.name in readings else column
+        for column in release.columns
+    )
+    return replace(
+        release, columns=columns, coverage=coverage(bound, quote.population.unit.name)
+    )
+
+
+def coverage(bound: Bound, unit: str) -> tuple[str, ...]:
+    """Return sentences about what the intervals of an answer cover; ``unit`` is a person.
+
+    Guarantee: they are a function of the bounded plan, which is public; no data is read.
+    """
+    plan, found = bound.plan, bound.left_out
+    said = []
+    if found.known:
+        facts = ", and ".join(found.known)
+        said.append(f"By declaration, {facts}.")
+    if found.rows:
+        limit = f"At most {_number(plan.max_rows, 'row')} of each {unit} count"
+        if plan.keys:
+            limit += f" in a group, and at most {_number(plan.max_groups, 'group')}"
+        said.append(f"{limit}; how many more there are is not known.")
+    if found.clamped or any(slack.clamped for slack in bound.slacks):
+        said.append("Some numbers are clamped to bounds that are not public.")
+    if any(not (slack.low and slack.high) for slack in bound.slacks):
+        said.append("Intervals are open where this can move the exact value.")
+    if found.unknown:
+        tables = " and ".join(found.unknown)
+        said.append(f"To close them, the owner can declare most_rows of {tables}.")
+    return tuple(said)
