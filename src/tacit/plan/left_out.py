@@ -36,8 +36,8 @@ from tacit.plan.tree_walk import every
 class Slack:
     """Whether the ends of an interval hold what was asked; an end that does not is open.
 
-    If numbers are ``clamped`` to bounds that are not public, an end of a quantile or of an
-    extreme at such a bound is open, and all other ends are as if nothing were clamped.
+    Numbers that are ``clamped`` to bounds that are not public open both ends of a sum or a
+    mean. Of a quantile or an extreme they open an end that lies at such a bound.
     """
 
     low: bool = True
@@ -93,7 +93,7 @@ def slack_of(reading: Reading, plan: BoundedPlan, left_out: LeftOut, catalog: Ca
         Slack(low=True, high=False, clamped=False)
     """
     if left_out.clamped:
-        return Slack(low=False, high=False)
+        return Slack(low=False, high=False, clamped=True)
     if isinstance(reading, TotalReading):
         tally = plan.tallies[reading.tally]
         if isinstance(tally, UnitTally):
@@ -101,7 +101,7 @@ def slack_of(reading: Reading, plan: BoundedPlan, left_out: LeftOut, catalog: Ca
         if isinstance(tally, RowTally):
             return Slack(high=not left_out.rows)
         if _is_clamped(tally, catalog):
-            return Slack(low=False, high=False)
+            return Slack(low=False, high=False, clamped=True)
         # numbers of one sign can only be missing on one side
         return Slack(
             low=not left_out.rows or tally.low == 0, high=not left_out.rows or tally.high == 0
@@ -113,7 +113,7 @@ def slack_of(reading: Reading, plan: BoundedPlan, left_out: LeftOut, catalog: Ca
     if isinstance(reading, QuantileReading):
         return Slack(not left_out.rows, not left_out.rows, clamped)
     known = not (left_out.rows or clamped)
-    return Slack(known, known)
+    return Slack(known, known, clamped)
 
 
 def _left_out_of_units(

@@ -87,7 +87,7 @@ def coverage(bound: Bound, unit: str) -> tuple[str, ...]:
         if plan.keys:
             limit += f" in a group, and at most {_number(plan.max_groups, 'group')}"
         said.append(f"{limit}; how many more there are is not known.")
-    if found.clamped or any(slack.clamped for slack in bound.slacks):
+    if any(slack.clamped for slack in bound.slacks):
         said.append("Some numbers are clamped to bounds that are not public.")
     if any(not (slack.low and slack.high) for slack in bound.slacks):
         said.append("Intervals are open where this can move the exact value.")

@@ -67,15 +67,20 @@ class IntervalValue:
         if self.value is None or other.value is None or other.number == 0:
             return IntervalValue(None)
         low, high = other.ends
-        if low <= 0 <= high:
+        if low <= 0 <= high:  # as of a noisy number without an interval, which can be any
             return IntervalValue(self.number / other.number, None, self.doubt + other.doubt)
         inverse = IntervalValue(1 / other.number, (_inverse(high), _inverse(low)), other.doubt)
         return self * (inverse if other.interval else IntervalValue(1 / other.number))
 
     @property
     def ends(self) -> tuple["End", "End"]:
-        """The ends of the interval, where an open end is infinite; the value without one."""
-        low, high = self.interval or (self.number, self.number)
+        """The ends of the interval, of which an open one is infinite.
+
+        Both are infinite for a noisy number without an interval, and are the value for a number
+        without noise.
+        """
+        nothing = (None, None) if self.doubt else (self.number, self.number)
+        low, high = self.interval or nothing
         return -inf if low is None else low, inf if high is None else high
 
     def _with(self, other: "IntervalValue", operation: expr.Operation) -> "IntervalValue":
@@ -83,9 +88,8 @@ class IntervalValue:
             return IntervalValue(None)
         value = _apply(operation, self.number, other.number)
         doubt = self.doubt + other.doubt
-        unknown = any(part.doubt and part.interval is None for part in (self, other))
-        if unknown or not doubt:
-            return IntervalValue(value, None, doubt)
+        if not doubt:
+            return IntervalValue(value)
         return IntervalValue(value, _combine(operation, self.ends, other.ends), doubt)
 
 

@@ -7,7 +7,7 @@ import pytest
 from clinic import TABLE, catalog
 from exact import ExactGateway
 
-from tacit.core import Catalog, PublicMost, Release, ReleasedColumn
+from tacit.core import Catalog, Provenance, PublicMost, Release, ReleasedColumn, Schema
 from tacit.core.catalog import Limits
 from tacit.core.codec import EARLIER, decode_release, encode_release
 from tacit.core.loss import Loss
@@ -132,6 +132,22 @@ def test_what_is_not_covered_is_said_with_what_to_do() -> None:
     )
 
 
+def test_bounds_that_are_not_public_are_named_as_the_reason() -> None:
+    visits, *others = known(3).datasets
+    age = visits.schema["age"]
+    assert age.bounds is not None
+    policy = replace(age, bounds=replace(age.bounds, provenance=Provenance.POLICY))
+    columns = tuple(policy if each == age else each for each in visits.schema.columns)
+    declared = replace(known(3), datasets=(replace(visits, schema=Schema(columns)), *others))
+    said = coverage(quote(declared, "SELECT SUM(age) AS s FROM visits").bound, "person")
+    assert said[1:] == (
+        "Some numbers are clamped to bounds that are not public.",
+        "Intervals are open where this can move the exact value.",
+    )
+    [count] = coverage(quote(declared).bound, "person")
+    assert count.startswith("By declaration")
+
+
 def test_a_release_of_an_earlier_version_says_that_its_intervals_cover_the_noise_alone() -> (
     None
 ):
@@ -157,6 +173,7 @@ def test_post_processing_keeps_what_it_does_not_compute() -> None:
 ABOVE = IntervalValue(Fraction(10), (Fraction(8), None), Fraction(1, 20))
 BELOW = IntervalValue(Fraction(10), (None, Fraction(12)), Fraction(1, 20))
 ABOUT = IntervalValue(Fraction(10), NEAR, Fraction(1, 20))
+ANY = IntervalValue(Fraction(10), None, Fraction(1, 20))
 MINUS = IntervalValue(Fraction(-1))
 NOUGHT = IntervalValue(Fraction(0))
 
@@ -176,6 +193,11 @@ NOUGHT = IntervalValue(Fraction(0))
         (ABOUT / ABOVE, (0, Fraction(3, 2))),
         (ABOVE / ABOUT, (Fraction(2, 3), None)),
         (ABOUT / BELOW, None),
+        (ABOUT / ANY, None),
+        (ANY / ABOUT, None),
+        (ABOUT * ANY, None),
+        (ABOUT + ANY, None),
+        (NOUGHT * ANY, (0, 0)),
     ],
 )
 def test_arithmetic_with_open_ends(found: IntervalValue, expected: object) -> None:
