@@ -233,7 +233,7 @@ def _row(release: Release, place: int) -> dict[str, IntervalValue]:
 def _column(name: str, found: list[IntervalValue]) -> ReleasedColumn:
     values = tuple(_output_value(each) for each in found)
     doubt = max((each.doubt for each in found), default=Fraction(0))
-    if not doubt:
+    if not 0 < doubt < 1:  # at 1, an interval of many noisy parts would claim nothing
         return ReleasedColumn(name, values)
     counted = tuple(each.counted for each in found)
     return ReleasedColumn(

@@ -170,6 +170,18 @@ def test_post_processing_keeps_what_it_does_not_compute() -> None:
     assert made["twice"].counted == ()
 
 
+@pytest.mark.parametrize(("factors", "confidence"), [(19, Fraction(1, 20)), (20, None)])
+def test_a_product_of_many_noisy_numbers_has_no_interval_of_no_confidence(
+    factors: int, confidence: Fraction | None
+) -> None:
+    product = " * ".join(["COUNT(*)"] * factors)
+    sql = f"SELECT {product} AS n FROM visits"  # noqa: S608 - our own
+    made = post_process(released(known(3), sql), quote(known(3), sql).question.post)
+    assert made["n"].values == (3**factors,)
+    assert made["n"].confidence == confidence
+    assert len(made["n"].intervals) == (confidence is not None)
+
+
 ABOVE = IntervalValue(Fraction(10), (Fraction(8), None), Fraction(1, 20))
 BELOW = IntervalValue(Fraction(10), (None, Fraction(12)), Fraction(1, 20))
 ABOUT = IntervalValue(Fraction(10), NEAR, Fraction(1, 20))
