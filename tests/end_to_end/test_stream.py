@@ -166,6 +166,20 @@ def test_what_is_expected_before_is_what_intervals_say_after(opens: Opens) -> No
     assert far[0] < far[-1]
 
 
+def test_people_who_come_again_are_added_up_so_that_the_low_end_is_open(opens: Opens) -> None:
+    text = "SELECT COUNT(DISTINCT patient) AS n FROM visits"
+    tables = {
+        window: stream(opens(), Loss.zcdp(1), sql=text, window=window).release()
+        for window in (EACH, ALL)
+    }
+    [(low, high)] = tables[EACH]["n"].intervals
+    assert None not in {low, high}
+    [(low, high)] = tables[ALL]["n"].intervals
+    assert low is None
+    assert high is not None
+    assert any("windows of distinct counts" in said for said in tables[ALL].coverage)
+
+
 def test_a_person_counts_in_their_first_weeks_and_in_no_other(opens: Opens) -> None:
     """Whatever the owner believed: here everybody comes again after four weeks."""
     session = opens()

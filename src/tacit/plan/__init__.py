@@ -100,7 +100,7 @@ from tacit.plan.tally import (
     value_of,
     width,
 )
-from tacit.plan.tree_walk import LARGEST_PART, PARTS, not_too_large, rewritten
+from tacit.plan.tree_walk import LARGEST_PART, PARTS, every, not_too_large, rewritten
 from tacit.plan.type_check import NUMBERS, clamped_days, day_column, scope_of
 
 __all__ = [
@@ -187,6 +187,7 @@ __all__ = [
     "datasets",
     "day_column",
     "decode_plan",
+    "every",
     "expression",
     "gather",
     "group_count",

@@ -11,21 +11,24 @@ interval needs no declaration. It can move a mean, a variance or a quantile eith
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from math import prod
 
-from tacit.core import Bounds, Catalog, Dataset, Provenance, UnitColumn
-from tacit.plan.bounded_plan import BoundedPlan, group_count
-from tacit.plan.contribution_limits import determining_tables
-from tacit.plan.source import CountOf, SumOf, UnitAggregation
-from tacit.plan.steps import ColumnSteps
+from tacit.core import Bounds, Catalog, Dataset, Kind, Provenance, PublicTable, UnitColumn
+from tacit.numeric.grid import Grid
+from tacit.plan import steps as grid_steps
+from tacit.plan.bounded_plan import BoundedPlan, ColumnKey, group_count
+from tacit.plan.contribution_limits import determining_tables, limits_of
+from tacit.plan.source import CountOf, MeanOf, Source, SumOf, UnitAggregation
 from tacit.plan.tally import (
     ExtremeReading,
     MeanReading,
     QuantileReading,
     Reading,
     RowTally,
+    Tally,
     TotalReading,
+    TreeTally,
     UnitTally,
     VarianceReading,
 )
@@ -51,13 +54,17 @@ class LeftOut:
 
     ``rows`` says whether rows of a unit can be missing in a group, and ``units`` whether units
     can be missing. ``clamped`` says whether a condition or a group key uses a number that is
-    clamped to bounds that are not public. ``known`` are the declarations from which nothing is
-    missing, and ``unknown`` the tables for which a declaration is missing.
+    clamped to bounds that are not public, and ``rounded`` whether one uses a number that is
+    rounded. ``below`` is the number of rows at which a subquery stops to count the rows of a
+    unit, if there can be more. ``known`` are the declarations from which nothing is missing,
+    and ``unknown`` the tables for which a declaration is missing.
     """
 
     rows: bool
     units: bool
     clamped: bool = False
+    rounded: bool = False
+    below: int | None = None
     known: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
 
@@ -67,16 +74,39 @@ def left_out_of(plan: BoundedPlan, owners: tuple[str, ...], catalog: Catalog) ->
 
     Guarantee: the result is a function of the question and the catalogue; no data is read.
     """
-    clamped = _is_clamped((plan.condition, plan.keys, plan.source), catalog)
-    if plan.source.gathered is not None:
-        return _left_out_of_units(plan, plan.source.gathered, clamped, catalog)
-    tables, times = determining_tables(plan.source, catalog)
+    gathered = plan.source.gathered
+    source = plan.source if gathered is None else gathered.source
+    tables, times = determining_tables(source, catalog)
     most, unknown = _most_rows(tables, times, catalog)
+    below = None if gathered is None else _limit_below(gathered, most, catalog)
+    if gathered is not None:
+        # a subquery has one row for each unit, or one for each of its groups
+        most = most if gathered.keys else 1
+        most = None if most is None else most * _fan_out(plan.source, catalog)
+        owners = ()
     touched = _most_groups(plan, owners, most, catalog)
-    units = bool(plan.keys) and (touched is None or touched > plan.max_groups)
-    rows = units or most is None or most > _most_counted(plan)
-    known = _facts((*tables, *owners), catalog)
-    return LeftOut(rows, units, clamped, known, unknown if rows else ())
+    in_all = plan.max_rows_in_all
+    units = bool(plan.keys) and (
+        touched is None
+        or touched > plan.max_groups
+        or (in_all is not None and (most is None or most > in_all))
+    )
+    in_group = 1 if _one_row_in_group(plan, catalog) else most
+    rows = units or in_group is None or in_group > _most_counted(plan)
+    asked = (plan.condition, plan.keys)
+    if units:
+        others = [name for name in owners if not catalog.is_public(name)]
+        unknown += tuple(name for name in others if _most(catalog.dataset(name)) is None)
+    return LeftOut(
+        rows,
+        units,
+        clamped=_is_clamped((*asked, plan.source), catalog),
+        rounded=_is_rounded(asked, gathered)
+        or (gathered is not None and _is_rounded(gathered.condition, None)),
+        below=below,
+        known=_facts((*tables, *owners), catalog),
+        unknown=tuple(dict.fromkeys(unknown)) if rows or below is not None else (),
+    )
 
 
 def slack_of(reading: Reading, plan: BoundedPlan, left_out: LeftOut, catalog: Catalog) -> Slack:
@@ -92,21 +122,28 @@ def slack_of(reading: Reading, plan: BoundedPlan, left_out: LeftOut, catalog: Ca
         >>> slack_of(TotalReading(0, Fraction(1)), plan, LeftOut(True, False), Catalog((), ()))
         Slack(low=True, high=False, clamped=False)
     """
-    if left_out.clamped:
-        return Slack(low=False, high=False, clamped=True)
+    if left_out.clamped or left_out.rounded or left_out.below is not None:
+        return Slack(low=False, high=False, clamped=left_out.clamped)
+    gathered = plan.source.gathered
     if isinstance(reading, TotalReading):
         tally = plan.tallies[reading.tally]
         if isinstance(tally, UnitTally):
             return Slack(high=not left_out.units)
+        clamped = _is_clamped(tally, catalog)
+        if clamped or _decides_by_rounded(tally, gathered):
+            return Slack(low=False, high=False, clamped=clamped)
         if isinstance(tally, RowTally):
             return Slack(high=not left_out.rows)
-        if _is_clamped(tally, catalog):
-            return Slack(low=False, high=False, clamped=True)
         # numbers of one sign can only be missing on one side
         return Slack(
             low=not left_out.rows or tally.low == 0, high=not left_out.rows or tally.high == 0
         )
-    clamped = any(_is_clamped(plan.tallies[place], catalog) for place in _tallies(reading))
+    used = [plan.tallies[place] for place in _tallies(reading)]
+    clamped = any(_is_clamped(tally, catalog) for tally in used)
+    if any(_decides_by_rounded(tally, gathered) for tally in used):
+        return Slack(low=False, high=False, clamped=clamped)
+    if clamped and not all(map(_is_monotone, used)):
+        return Slack(low=False, high=False, clamped=True)
     if isinstance(reading, ExtremeReading):
         lost = left_out.rows
         return Slack(not lost or reading.greatest, not (lost and reading.greatest), clamped)
@@ -116,28 +153,26 @@ def slack_of(reading: Reading, plan: BoundedPlan, left_out: LeftOut, catalog: Ca
     return Slack(known, known, clamped)
 
 
-def _left_out_of_units(
-    plan: BoundedPlan,
-    gathered: UnitAggregation,
-    clamped: bool,  # noqa: FBT001 - whether a condition or key is clamped
-    catalog: Catalog,
-) -> LeftOut:
-    """Return what is left out where a subquery aggregates the rows of each unit.
+def _limit_below(gathered: UnitAggregation, most: int | None, catalog: Catalog) -> int | None:
+    """Return the limit that can cut counts and sums of a subquery; None if none can."""
+    cut = any(isinstance(value, CountOf | SumOf) for _, value in gathered.values)
+    limit = limits_of(gathered.source, catalog).max_rows
+    return limit if cut and (most is None or most > limit) else None
 
-    The subquery reads all rows of a unit, but its counts and sums have a limit.
-    """
-    tables, times = determining_tables(gathered.source, catalog)
-    most, unknown = _most_rows(tables, times, catalog)
-    known = _facts(tables, catalog)
-    limited = [value.high for _, value in gathered.values if isinstance(value, CountOf)]
-    summed = any(isinstance(value, SumOf) for _, value in gathered.values)
-    if (summed and most is None) or any(most is None or most > high for high in limited):
-        return LeftOut(True, True, True, (), unknown)
-    if not gathered.keys:
-        return LeftOut(False, False, clamped, known if limited or summed else ())
-    units = bool(plan.keys) and (most is None or most > plan.max_groups)
-    rows = units or most is None or most > plan.max_groups * _most_counted(plan)
-    return LeftOut(rows, units, clamped, known, unknown if rows else ())
+
+def _fan_out(source: Source, catalog: Catalog) -> int:
+    """Return how many rows public tables make of a row of a subquery."""
+    tables = (catalog.table(each.dataset) for each in source.beside)
+    return prod(table.fan_out for table in tables if isinstance(table, PublicTable))
+
+
+def _one_row_in_group(plan: BoundedPlan, catalog: Catalog) -> bool:
+    """Return whether a group has one row of a subquery for each unit, by its keys."""
+    gathered = plan.source.gathered
+    if gathered is None or _fan_out(plan.source, catalog) > 1:
+        return False
+    named = {key.column for key in plan.keys if isinstance(key, ColumnKey)}
+    return named >= set(gathered.keys)
 
 
 def _most_rows(
@@ -172,7 +207,7 @@ def _most_groups(
 ) -> int | None:
     """Return the most groups that a unit can be in; None if that is not known."""
     found = [group_count(plan), most]
-    if not any(catalog.is_public(owner) for owner in owners):
+    if plan.source.gathered is None and not any(catalog.is_public(owner) for owner in owners):
         each = [_most(catalog.dataset(owner)) for owner in dict.fromkeys(owners)]
         known = [number for number in each if number is not None]
         found.append(prod(known) if len(known) == len(each) else None)
@@ -189,11 +224,54 @@ def _is_clamped(node: object, catalog: Catalog) -> bool:
     """Return whether a number in ``node`` is clamped to bounds that are not public."""
     return any(
         bounds is not None and bounds.provenance is not Provenance.PUBLIC
-        for bounds in (_bounds(column, catalog) for column in every((node,), ColumnSteps))
+        for bounds in (
+            _bounds(column, catalog) for column in every((node,), grid_steps.ColumnSteps)
+        )
     )
 
 
-def _bounds(column: ColumnSteps, catalog: Catalog) -> Bounds | None:
+def _is_rounded(node: object, gathered: UnitAggregation | None) -> bool:
+    """Return whether ``node`` uses a number that is rounded: a float, or a mean of rows."""
+    if any(column.kind is Kind.FLOAT for column in every((node,), grid_steps.ColumnSteps)):
+        return True
+    rounded = {
+        name
+        for name, value in (() if gathered is None else gathered.values)
+        if isinstance(value, MeanOf) or _is_rounded(value, None)
+    }
+    return any(each.name in rounded for each in every((node,), grid_steps.ComputedSteps))
+
+
+def _decides_by_rounded(tally: Tally, gathered: UnitAggregation | None) -> bool:
+    """Return whether a condition in ``tally`` decides by a number that is rounded."""
+    cases = every((tally,), grid_steps.CaseSteps)
+    conditions = [when for case in cases for when, _ in case.whens]
+    if isinstance(tally, RowTally):
+        conditions.append(tally.condition)
+    return any(_is_rounded(when, gathered) for when in conditions if not _asks_for_null(when))
+
+
+def _asks_for_null(condition: grid_steps.Condition) -> bool:
+    """Return whether a condition is only about NULL, which no rounding changes."""
+    return isinstance(condition, grid_steps.Negation) and isinstance(
+        condition.part, grid_steps.StepsAreNull
+    )
+
+
+def _is_monotone(tally: Tally) -> bool:
+    """Return whether the number of a tree moves in one direction with its one column."""
+    if not isinstance(tally, TreeTally):
+        return True
+    parts = [each for each in every((tally.cell,), object) if is_dataclass(each)]
+    columns = [each for each in parts if isinstance(each, grid_steps.ColumnSteps)]
+    plain = (
+        *(grid_steps.ColumnSteps, grid_steps.SumSteps, grid_steps.WholeSteps),
+        *(grid_steps.HalvedSteps, Grid),
+    )
+    return len(columns) == 1 and all(isinstance(each, plain) for each in parts)
+
+
+def _bounds(column: grid_steps.ColumnSteps, catalog: Catalog) -> Bounds | None:
     name, _, rest = column.name.partition(".")
     return catalog.table(name).schema[rest].bounds
 

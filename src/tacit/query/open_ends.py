@@ -10,7 +10,7 @@ that was released before.
 from dataclasses import replace
 
 from tacit.core import ClosedInterval, Interval, Release, ReleasedColumn
-from tacit.plan import Bound, ExtremeReading, QuantileReading, Reading, Slack
+from tacit.plan import Bound, ColumnKey, ExtremeReading, QuantileReading, Reading, Slack
 from tacit.query.quote import Quote
 
 
@@ -82,16 +82,27 @@ def coverage(bound: Bound, unit: str) -> tuple[str, ...]:
     if found.known:
         facts = ", and ".join(found.known)
         said.append(f"By declaration, {facts}.")
+    if found.below is not None:
+        said.append(f"The subquery counts at most {found.below} rows of each {unit}.")
     if found.rows:
         limit = f"At most {_number(plan.max_rows, 'row')} of each {unit} count"
         if plan.keys:
             limit += f" in a group, and at most {_number(plan.max_groups, 'group')}"
-        said.append(f"{limit}; how many more there are is not known.")
+        if plan.max_rows_in_all is not None:
+            limit += f", and at most {_number(plan.max_rows_in_all, 'row')} in all"
+        said.append(f"{limit}; there can be more.")
     if any(slack.clamped for slack in bound.slacks):
         said.append("Some numbers are clamped to bounds that are not public.")
+    if found.rounded:
+        said.append("A condition or a group key uses a number that is rounded.")
     if any(not (slack.low and slack.high) for slack in bound.slacks):
         said.append("Intervals are open where this can move the exact value.")
-    if found.unknown:
-        tables = " and ".join(found.unknown)
-        said.append(f"To close them, the owner can declare most_rows of {tables}.")
+        if found.unknown:
+            tables = " and ".join(found.unknown)
+            said.append(f"To close them, the owner can declare most_rows of {tables}.")
+        elif found.known and (found.rows or found.below is not None):
+            said.append("To close them, the owner can raise the limits to what is declared.")
+    listed = any(isinstance(key, ColumnKey) and key.keys is not None for key in plan.keys)
+    other = ", or that have a key which is not listed," if listed else ""
+    said.append(f"Rows that belong to no {unit}{other} are left out.")
     return tuple(said)

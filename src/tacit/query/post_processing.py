@@ -15,7 +15,7 @@ from typing import Any
 
 from tacit.core import Interval, Key, Release, ReleasedColumn
 from tacit.errors import InvalidValue
-from tacit.plan import Post
+from tacit.plan import Post, every
 from tacit.plan import expression as expr
 
 Plain = Fraction | Key | bool | None
@@ -177,7 +177,13 @@ def estimate(expression: expr.Expression, row: Row) -> IntervalValue:
             return estimate(left, row) / estimate(right, row)
         case expr.Case(whens, otherwise):
             chosen = (then for when, then in whens if estimate(when, row).value is True)
-            return estimate(next(chosen, otherwise), row)
+            found = estimate(next(chosen, otherwise), row)
+            fields = every(tuple(when for when, _ in whens), expr.Field)
+            doubt = sum(row[name].doubt for name in {field.name for field in fields})
+            if not doubt or not isinstance(found.value, int | Fraction):
+                return found
+            # noise could have chosen another branch, so that nothing is known of the number
+            return IntervalValue(found.value, None, found.doubt + doubt)
         case (
             expr.Compare() | expr.OneOf() | expr.IsNull() | expr.And() | expr.Or() | expr.Not()
         ):

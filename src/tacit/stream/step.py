@@ -29,10 +29,10 @@ from tacit.noise import (
     narrow,
 )
 from tacit.numeric.entropy import Entropy
-from tacit.plan import Field, Slack, TotalReading
+from tacit.plan import Field, Slack, TotalReading, UnitTally
 from tacit.query import CONFIDENCE, MOST_ROWS, coverage, open_column, post_process
 from tacit.render import cell
-from tacit.stream.factor import Factor, Window
+from tacit.stream.factor import EACH, Factor, Window
 from tacit.stream.quote import StreamQuote
 from tacit.stream.stream import Periods
 
@@ -218,6 +218,13 @@ def table_of(
     )
     release = post_process(Release((*keys, *measures), guarantee, receipt), quote.question.post)
     said = coverage(quote.bound, quote.population.unit.name)
+    slacks = [
+        _slack_of(reading, quote)
+        for reading in quote.bound.readings
+        if isinstance(reading, TotalReading)
+    ]
+    if slacks != [*quote.bound.slacks]:
+        said += ("Limits of steps, and windows of distinct counts, open intervals too.",)
     return StreamRelease(release.columns, guarantee, receipt, policy_of(quote), coverage=said)
 
 
@@ -287,13 +294,17 @@ def _column(
 def _slack_of(reading: TotalReading, quote: StreamQuote) -> Slack:
     """Return which ends of the intervals of ``reading`` hold what was asked.
 
-    If a stream limits the number of steps of a unit, units are missing in later steps.
+    If a stream limits the number of steps of a unit, units are missing in later steps. Numbers
+    of distinct units are added up over the steps of a window.
     """
     slack = quote.bound.slacks[quote.bound.readings.index(reading)]
-    if not quote.stream.limited:
-        return slack
     tally = quote.bound.plan.tallies[reading.tally]
-    return Slack(slack.low and tally.low >= 0, slack.high and tally.high <= 0)
+    low, high = slack.low, slack.high
+    if quote.stream.limited:
+        low, high = low and tally.low >= 0, high and tally.high <= 0
+    if isinstance(tally, UnitTally) and quote.stream.window != EACH:
+        low = False  # a unit counts once in each step, and so more than once in a window
+    return replace(slack, low=low, high=high)
 
 
 def _margin_of_error(reading: TotalReading, quote: StreamQuote, number: int) -> Fraction:

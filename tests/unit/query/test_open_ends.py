@@ -25,6 +25,7 @@ LIMITS = Limits(max_groups=2, max_rows=3)
 UNKNOWN = catalog(LIMITS)
 COUNT = TotalReading(0, Fraction(1))
 CELLS = TreeCells(0, 100, 1, Fraction(1), Fraction(0))
+NOBODYS = "Rows that belong to no person are left out."
 NEAR = (Fraction(8), Fraction(12))
 
 
@@ -111,6 +112,7 @@ def test_a_later_declaration_closes_an_answer_that_is_stored() -> None:
     assert closed.columns == released(known(3)).columns
     assert closed.coverage == (
         "By declaration, nobody has more than 3 rows of visits (a law).",
+        NOBODYS,
     )
     assert refresh(closed, quote(UNKNOWN)) == stored
 
@@ -118,18 +120,29 @@ def test_a_later_declaration_closes_an_answer_that_is_stored() -> None:
 def test_what_is_not_covered_is_said_with_what_to_do() -> None:
     by_ward = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
     assert coverage(quote(UNKNOWN).bound, "person") == (
-        "At most 3 rows of each person count; how many more there are is not known.",
+        "At most 3 rows of each person count; there can be more.",
         "Intervals are open where this can move the exact value.",
         "To close them, the owner can declare most_rows of visits.",
+        NOBODYS,
     )
-    [first, *_] = coverage(quote(UNKNOWN, by_ward).bound, "person")
+    [first, *_, last] = coverage(quote(UNKNOWN, by_ward).bound, "person")
     assert first == (
-        "At most 3 rows of each person count in a group, and at most 2 groups; how many more "
-        "there are is not known."
+        "At most 3 rows of each person count in a group, and at most 2 groups; there can be "
+        "more."
+    )
+    assert last == (
+        "Rows that belong to no person, or that have a key which is not listed, are left out."
     )
     assert coverage(quote(known(3)).bound, "person") == (
         "By declaration, nobody has more than 3 rows of visits (a law).",
+        NOBODYS,
     )
+    [_, _, _, advice, _] = coverage(quote(known(4)).bound, "person")
+    assert advice == "To close them, the owner can raise the limits to what is declared."
+    below = "(SELECT person, COUNT(*) AS n FROM visits GROUP BY person)"
+    per_person = f"SELECT AVG(n) AS x FROM {below}"  # noqa: S608 - our own
+    [first, *_] = coverage(quote(UNKNOWN, per_person).bound, "person")
+    assert first == "The subquery counts at most 3 rows of each person."
 
 
 def test_bounds_that_are_not_public_are_named_as_the_reason() -> None:
@@ -143,8 +156,9 @@ def test_bounds_that_are_not_public_are_named_as_the_reason() -> None:
     assert said[1:] == (
         "Some numbers are clamped to bounds that are not public.",
         "Intervals are open where this can move the exact value.",
+        NOBODYS,
     )
-    [count] = coverage(quote(declared).bound, "person")
+    [count, _] = coverage(quote(declared).bound, "person")
     assert count.startswith("By declaration")
 
 
@@ -153,7 +167,9 @@ def test_a_release_of_an_earlier_version_says_that_its_intervals_cover_the_noise
 ):
     stored = encode_release(released(known(3)))
     earlier = stored.replace(
-        b'"coverage":["By declaration, nobody has more than 3 rows of visits (a law)."],', b""
+        b'"coverage":["By declaration, nobody has more than 3 rows of visits (a law).",'
+        b'"Rows that belong to no person are left out."],',
+        b"",
     )
     assert earlier != stored
     assert decode_release(earlier).coverage == (EARLIER,)
@@ -180,6 +196,20 @@ def test_a_product_of_many_noisy_numbers_has_no_interval_of_no_confidence(
     assert made["n"].values == (3**factors,)
     assert made["n"].confidence == confidence
     assert len(made["n"].intervals) == (confidence is not None)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CASE WHEN COUNT(*) > 150 THEN 0 - COUNT(*) ELSE COUNT(*) END",
+        "CASE WHEN COUNT(*) > 150 THEN 1 ELSE 0 END",
+    ],
+)
+def test_a_number_that_noise_chooses_has_no_interval(sql: str) -> None:
+    text = f"SELECT {sql} AS n FROM visits"  # noqa: S608 - our own
+    made = post_process(released(known(3), text), quote(known(3), text).question.post)
+    assert made["n"].intervals == (None,)
+    assert made["n"].confidence is not None
 
 
 ABOVE = IntervalValue(Fraction(10), (Fraction(8), None), Fraction(1, 20))
