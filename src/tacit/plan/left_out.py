@@ -15,7 +15,7 @@ from dataclasses import dataclass, is_dataclass
 from math import prod
 
 from tacit.core import Bounds, Catalog, Dataset, Kind, Provenance, PublicTable, UnitColumn
-from tacit.numeric.grid import Grid
+from tacit.numeric import Grid
 from tacit.plan import steps as grid_steps
 from tacit.plan.bounded_plan import BoundedPlan, ColumnKey, group_count
 from tacit.plan.contribution_limits import determining_tables, limits_of
