@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 
-from tacit.core import Catalog, Column, Key, Keys, Kind, Limits, Provenance, Schema, day_of
+from tacit.core import Catalog, Column, Key, Keys, Kind, Limits, Schema, day_of
 from tacit.errors import InvalidValue
 from tacit.plan import expression as expr
 from tacit.plan import plan as nodes
@@ -26,7 +26,7 @@ from tacit.plan.bounded_plan import (
     StepsKey,
 )
 from tacit.plan.contribution_limits import groups_of, limits_of
-from tacit.plan.left_out import LeftOut, Slack, left_out_of, slack_of
+from tacit.plan.left_out import LeftOut, Slack, has_private_bounds, left_out_of, slack_of
 from tacit.plan.lowering import condition, number
 from tacit.plan.row_cost import not_too_many_terms
 from tacit.plan.tally import Reading, Tally, UnitTally
@@ -409,11 +409,8 @@ def _key_tables(plan: nodes.Plan, scope: ColumnScope) -> tuple[str, ...]:
 def _has_clamped_bins(plan: nodes.Plan, scope: ColumnScope) -> bool:
     """Return whether the first or last bin has values beyond bounds that are not public."""
     bins = every(tuple(key.expression for key in plan.keys), expr.Bin)
-    columns = [scope[field.name] for each in bins for field in every(each, expr.Field)]
-    return any(
-        column.bounds is not None and column.bounds.provenance is not Provenance.PUBLIC
-        for column in columns
-    )
+    fields = (field for each in bins for field in every(each, expr.Field))
+    return any(has_private_bounds(scope[field.name]) for field in fields)
 
 
 def _at_most(limit: int, in_all: int | None) -> int:

@@ -3,8 +3,8 @@
 Engines count at most the declared number of rows and groups of a unit, and clamp numbers to
 their bounds. The noise of an answer says nothing about what this leaves out. How much that can
 be is known only where an owner has declared it: a `PublicMost` of rows, or bounds that are
-public. `slack_of` says how far each end of an interval must move to cover what can be left out.
-An end is open where nothing is known.
+public. `left_out_of` says whether something can be missing in the groups of a question, and
+`slack_of` which ends of an interval hold nevertheless. All other ends are open.
 
 Dropping rows makes a count or a sum of numbers above 0 smaller, so that the lower end of its
 interval needs no declaration. It can move a mean, a variance or a quantile either way.
@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, is_dataclass
 from math import prod
 
-from tacit.core import Bounds, Catalog, Dataset, Kind, Provenance, PublicTable, UnitColumn
+from tacit.core import Catalog, Column, Dataset, Kind, Provenance, UnitColumn
 from tacit.numeric import Grid
 from tacit.plan import steps as grid_steps
 from tacit.plan.bounded_plan import BoundedPlan, ColumnKey, group_count
 from tacit.plan.contribution_limits import determining_tables, limits_of
-from tacit.plan.source import CountOf, MeanOf, Source, SumOf, UnitAggregation
+from tacit.plan.source import CountOf, MeanOf, SumOf, UnitAggregation
 from tacit.plan.tally import (
     ExtremeReading,
     MeanReading,
@@ -82,7 +82,7 @@ def left_out_of(plan: BoundedPlan, owners: tuple[str, ...], catalog: Catalog) ->
     if gathered is not None:
         # a subquery has one row for each unit, or one for each of its groups
         most = most if gathered.keys else 1
-        most = None if most is None else most * _fan_out(plan.source, catalog)
+        most = None if most is None else most * determining_tables(plan.source, catalog)[1]
         owners = ()
     touched = _most_groups(plan, owners, most, catalog)
     in_all = plan.max_rows_in_all
@@ -160,16 +160,10 @@ def _limit_below(gathered: UnitAggregation, most: int | None, catalog: Catalog) 
     return limit if cut and (most is None or most > limit) else None
 
 
-def _fan_out(source: Source, catalog: Catalog) -> int:
-    """Return how many rows public tables make of a row of a subquery."""
-    tables = (catalog.table(each.dataset) for each in source.beside)
-    return prod(table.fan_out for table in tables if isinstance(table, PublicTable))
-
-
 def _one_row_in_group(plan: BoundedPlan, catalog: Catalog) -> bool:
     """Return whether a group has one row of a subquery for each unit, by its keys."""
     gathered = plan.source.gathered
-    if gathered is None or _fan_out(plan.source, catalog) > 1:
+    if gathered is None or determining_tables(plan.source, catalog)[1] > 1:
         return False
     named = {key.column for key in plan.keys if isinstance(key, ColumnKey)}
     return named >= set(gathered.keys)
@@ -222,12 +216,13 @@ def _most_counted(plan: BoundedPlan) -> int:
 
 def _is_clamped(node: object, catalog: Catalog) -> bool:
     """Return whether a number in ``node`` is clamped to bounds that are not public."""
-    return any(
-        bounds is not None and bounds.provenance is not Provenance.PUBLIC
-        for bounds in (
-            _bounds(column, catalog) for column in every((node,), grid_steps.ColumnSteps)
-        )
-    )
+    columns = every((node,), grid_steps.ColumnSteps)
+    return any(has_private_bounds(_column(each, catalog)) for each in columns)
+
+
+def has_private_bounds(column: Column) -> bool:
+    """Return whether a column is clamped to bounds that are not public."""
+    return column.bounds is not None and column.bounds.provenance is not Provenance.PUBLIC
 
 
 def _is_rounded(node: object, gathered: UnitAggregation | None) -> bool:
@@ -271,9 +266,9 @@ def _is_monotone(tally: Tally) -> bool:
     return len(columns) == 1 and all(isinstance(each, plain) for each in parts)
 
 
-def _bounds(column: grid_steps.ColumnSteps, catalog: Catalog) -> Bounds | None:
-    name, _, rest = column.name.partition(".")
-    return catalog.table(name).schema[rest].bounds
+def _column(steps: grid_steps.ColumnSteps, catalog: Catalog) -> Column:
+    name, _, rest = steps.name.partition(".")
+    return catalog.table(name).schema[rest]
 
 
 def _tallies(reading: Reading) -> Iterator[int]:
