@@ -1,4 +1,4 @@
-"""`tacit protect`, `budget` and `domain`: change one declaration in the project file.
+"""`tacit protect`, `budget`, `limits` and `domain`: change a declaration in the project file.
 
 The commands edit tacit.toml and keep its comments. A change takes effect when `tacit apply`
 records it in the ledger.
@@ -11,9 +11,12 @@ from typing import Any
 import click
 
 from tacit.cli import options
+from tacit.cli.options import show
+from tacit.core import Dataset
 from tacit.errors import InvalidValue, UnknownName
+from tacit.numeric import exact
 from tacit.project import PROVENANCES, ProjectText
-from tacit.session import WHAT, estimate_of, open_project
+from tacit.session import WHAT, Session, estimate_of, open_project
 
 NEXT = "Saved to {}. Run `tacit apply` to record it."
 
@@ -132,6 +135,104 @@ def _link(text: str, *, unique: bool) -> dict[str, Any]:
     if not all(link.values()):
         raise InvalidValue("A link must be COLUMN=TABLE.COLUMN, such as patient=patients.id.")
     return link | ({"unique_by_constraint": True} if unique else {})
+
+
+# ------------------------------------------------------------------ limits
+# Without --estimate, `tacit limits` prints public facts. With it, the rows of people are
+# profiled for a charge, the owner chooses a limit, and the file gets the limit and its profile.
+
+
+@click.command()
+@click.argument("dataset")
+@click.option("--estimate", is_flag=True, help="Measure the rows of people, for a charge.")
+@click.option("--epsilon", help="Privacy loss of the estimate. Default: 5% of the budget.")
+@click.option("--max-rows", type=int, help="The limit to set. Default: the suggested one.")
+@click.option("--yes", is_flag=True, help="Charge and choose without asking for confirmation.")
+@options.project
+@options.principal
+def limits(  # noqa: PLR0913 - one for each option
+    *,
+    dataset: str,
+    estimate: bool,
+    epsilon: str | None,
+    max_rows: int | None,
+    yes: bool,
+    project: Path,
+    principal: str,
+) -> None:
+    """Show the limits of DATASET, or estimate which limit of rows fits, for a charge.
+
+    A limit that is too low cuts rows, and one that is too high adds noise. The estimate shows
+    both for each limit, and the chosen one is written to the project file.
+    """
+    source = project_text_with(project, "datasets", dataset)
+    with open_project(project, principal=principal) as session:
+        declared = session.catalog.dataset(dataset)
+        if not estimate:
+            if epsilon is not None or max_rows is not None or yes:
+                raise InvalidValue(
+                    "Add --estimate to measure a limit. To set one without measuring, run "
+                    f"`tacit protect {dataset} --max-rows N` with its other options."
+                )
+            for line in _limit_facts(declared):
+                click.echo(line)
+            return
+        chosen, profile = _estimate_limits(session, declared, epsilon, max_rows, yes=yes)
+    place = ("datasets", dataset)
+    source = source.with_value((*place, "max_rows"), chosen)
+    write(project, source.with_value((*place, "profile"), profile))
+
+
+def _limit_facts(dataset: Dataset) -> list[str]:
+    """Return what is declared about the rows of people, and the next step."""
+    found = dataset.limits
+    each = f"at most {found.max_rows} rows of a person count in a group"
+    said = [f"{dataset.name}: {each}, and at most {found.max_groups} groups."]
+    if dataset.most_rows is not None:
+        most = dataset.most_rows
+        said.append(f"Declared: nobody has more than {most.rows} rows ({most.source}).")
+    profile = dataset.profile
+    if profile is not None:
+        old = "" if profile.epoch == dataset.epoch.label else "; the data are of another epoch"
+        said.append(
+            f"Measured for epoch {profile.epoch!r}: at most {profile.people} have more than "
+            f"{profile.rows} rows (99%){old}."
+        )
+    if dataset.tail is not None:
+        tail = dataset.tail
+        said.append(f"Assumed: they have {tail.rows} further rows on average ({tail.source}).")
+    if profile is None and dataset.most_rows is None:
+        said.append(
+            "Nobody knows how many rows this cuts. To measure it for 5% of the budget, run "
+            f"`tacit limits {dataset.name} --estimate`."
+        )
+    return said
+
+
+def _estimate_limits(
+    session: Session, dataset: Dataset, epsilon: str | None, max_rows: int | None, *, yes: bool
+) -> tuple[int, dict[str, Any]]:
+    """Charge the estimate, let the owner choose a limit, and return it with its profile."""
+    half = None if epsilon is None else exact(epsilon) / 2
+    price = "5% of the budget" if epsilon is None else f"epsilon {epsilon}"
+    if not yes:
+        click.confirm(f"Charge {price} for the limits of {dataset.name}?", abort=True)
+    found = session.limits(dataset.name, epsilon=half)
+    show(found.columns, found.notes, repr(found))
+    chosen = max_rows
+    if chosen is None:
+        chosen = found.suggested if yes else click.prompt("max_rows", found.suggested, type=int)
+    profile = session.profile(dataset.name, chosen, epsilon=half)
+    click.echo(
+        f"With probability 99%, at most {profile.people} {found.unit}s have more than {chosen} "
+        f"rows of {dataset.name}, in epoch {profile.epoch!r}."
+    )
+    return chosen, {
+        "rows": profile.rows,
+        "people": profile.people,
+        "epoch": profile.epoch,
+        "release": profile.release,
+    }
 
 
 # ------------------------------------------------------------------ domain

@@ -23,6 +23,7 @@ from tacit.project import AddressRule, EngineAddress, Fault, TomlEntry, draft, e
 from tacit.session import (
     Owner,
     apply_project,
+    datasets_without_profile,
     open_engine,
     open_project,
     planned_changes,
@@ -69,7 +70,8 @@ def init(
         f"Wrote {project} with {len(found)} tables. No row was read.\n"
         f"Next: tacit budget {population} --epsilon 3 --delta 1e-6\n"
         "      tacit protect TABLE --unit COLUMN --max-groups 1 --max-rows 10\n"
-        "      tacit apply"
+        "      tacit apply\n"
+        "      tacit limits TABLE --estimate, which measures the limit of rows that fits"
     )
 
 
@@ -116,6 +118,11 @@ def apply(*, project: Path, principal: str, yes: bool) -> None:
         click.echo(f"Not recorded, because others own it: {', '.join(sorted(waiting))}.")
     if unrecorded_changes(project):
         return  # other owners have not acted yet
+    for name in datasets_without_profile(project):
+        click.echo(
+            f"The limits of {name} were not measured, so that intervals are open where rows "
+            f"are cut. See `tacit limits {name}`."
+        )
     try:
         open_project(project, principal=principal).close()
     except TacitError as error:

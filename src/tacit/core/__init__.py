@@ -14,10 +14,8 @@ from tacit.core.catalog import (
     Catalog,
     Dataset,
     Epoch,
-    Limits,
     Link,
     Location,
-    PublicMost,
     PublicTable,
     UnitColumn,
     ValidatedCopy,
@@ -37,6 +35,7 @@ from tacit.core.codec import (
     encode_loss,
     encode_release,
 )
+from tacit.core.contributions import Limits, PublicMost, RowsProfile, TailAssumption
 from tacit.core.domain import (
     EPOCH,
     FIRST,
@@ -148,6 +147,7 @@ __all__ = [
     "Release",
     "ReleasedColumn",
     "Repeated",
+    "RowsProfile",
     "Rule",
     "Sampled",
     "Schema",
@@ -155,6 +155,7 @@ __all__ = [
     "Sensitivity",
     "SmoothLaplaceNoise",
     "StudentNoise",
+    "TailAssumption",
     "TruncatedLaplaceNoise",
     "UnitColumn",
     "ValidatedCopy",

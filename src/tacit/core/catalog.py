@@ -10,6 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import date
 
+from tacit.core.contributions import Limits, PublicMost, RowsProfile, TailAssumption
 from tacit.core.domain import Column, Kind, Schema
 from tacit.core.privacy_unit import Population
 from tacit.errors import InvalidValue, UnknownName
@@ -48,60 +49,6 @@ class Link:
     parent: str
     parent_column: str
     unique_by_constraint: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Contribution limits: the most groups of one unit in an answer, and rows in each group.
-
-    With ``max_rows_in_all``, at most that many rows of a unit are read, which is fast. Without
-    it, all rows of a unit are read, and more of its groups are found.
-    """
-
-    max_groups: int
-    max_rows: int
-    max_rows_in_all: int | None = None
-
-    def __post_init__(self) -> None:
-        in_all = 1 if self.max_rows_in_all is None else self.max_rows_in_all
-        if min(self.max_groups, self.max_rows, in_all) < 1:
-            raise InvalidValue(
-                f"Limits must be at least 1, but max_groups={self.max_groups}, "
-                f"max_rows={self.max_rows}, max_rows_in_all={self.max_rows_in_all} were given."
-            )
-
-
-MOST_ROWS = 10**9
-"""Largest number of rows of one unit that can be declared."""
-
-
-@dataclass(frozen=True, slots=True)
-class PublicMost:
-    """A public fact: nobody has more than ``rows`` rows in a table; ``source`` says why.
-
-    With it an interval can be closed above, because nothing is missing beyond a limit of as
-    many rows. If the fact is false, intervals may not contain the exact value. Privacy does not
-    depend on it: rows above the contribution limits are dropped anyway.
-
-    Example:
-        >>> PublicMost(12, "the clinic is open once a month").rows
-        12
-    """
-
-    rows: int
-    source: str
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.rows <= MOST_ROWS:
-            raise InvalidValue(
-                f"The most rows of one unit must be from 1 to {MOST_ROWS}; {self.rows} was "
-                "given."
-            )
-        if not self.source.strip():
-            raise InvalidValue(
-                f"Say from which public fact it follows that nobody has more than {self.rows} "
-                "rows, such as the rules of a registration."
-            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +158,8 @@ class Dataset:
     unit, and a prepared copy, which is read in place of the table. A table that is declared
     ``in_place`` has no copy: the guarantee then prints the assumption that no question fails,
     or takes longer, because of one person's row. Where it is public that nobody has more than
-    some number of rows, ``most_rows`` says so.
+    some number of rows, ``most_rows`` says so. A ``profile`` says how many people were measured
+    to have more rows than a limit, and ``tail`` is an assumption about how many more.
 
     Example:
         >>> from tacit.core.domain import Column, Kind
@@ -239,6 +187,8 @@ class Dataset:
     copy: ValidatedCopy | None = None
     in_place: bool = False
     most_rows: PublicMost | None = None
+    profile: RowsProfile | None = None
+    tail: TailAssumption | None = None
 
     def __post_init__(self) -> None:
         if not self.name.strip():
@@ -469,6 +419,14 @@ class Catalog:
         changed = replace(dataset, schema=Schema(columns))
         datasets = tuple(changed if each is dataset else each for each in self.datasets)
         return replace(self, datasets=datasets)
+
+    def with_limits(self, name: str, limits: Limits) -> "Catalog":
+        """Return a catalog in which one dataset has other limits, and no profile."""
+        return self.with_tables(replace(self.dataset(name), limits=limits, profile=None))
+
+    def without_profiles(self) -> "Catalog":
+        """Return a catalog without profiles, for rows that arrive after these were measured."""
+        return self.with_tables(*(replace(each, profile=None) for each in self.datasets))
 
     def linked_columns(self, name: str) -> tuple[str, ...]:
         """Return the columns of ``name`` that links of other datasets refer to, sorted."""

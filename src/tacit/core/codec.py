@@ -16,6 +16,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from tacit.core import catalog as catalogs
 from tacit.core import domain
 from tacit.core import event as events
+from tacit.core.contributions import Limits, PublicMost, RowsProfile, TailAssumption
 from tacit.core.loss import Loss, Measure
 from tacit.core.privacy_unit import Neighbours, Population, PrivacyUnit
 from tacit.core.release import BudgetSummary, Guarantee, Interval, Release, ReleasedColumn
@@ -75,7 +76,15 @@ def _dataset(dataset: catalogs.Dataset) -> dict[str, Any]:
         "max_rows": limits.max_rows,
         "max_rows_in_all": limits.max_rows_in_all,
         "row_key": dataset.row_key,
-        **({} if dataset.most_rows is None else {"most_rows": asdict(dataset.most_rows)}),
+        **{
+            name: asdict(fact)
+            for name, fact in (
+                ("most_rows", dataset.most_rows),
+                ("profile", dataset.profile),
+                ("tail", dataset.tail),
+            )
+            if fact is not None
+        },
     }
 
 
@@ -121,13 +130,19 @@ def _read_dataset(stored: dict[str, Any]) -> catalogs.Dataset:
         if "unit" in stored
         else catalogs.Link(**stored["link"])
     )
-    limits = catalogs.Limits(
-        stored["max_groups"], stored["max_rows"], stored["max_rows_in_all"]
-    )
+    limits = Limits(stored["max_groups"], stored["max_rows"], stored["max_rows_in_all"])
     people, row_key = stored["population"], stored["row_key"]
-    most = catalogs.PublicMost(**stored["most_rows"]) if "most_rows" in stored else None
+    known: dict[str, Any] = {
+        fact: made(**stored[fact])
+        for fact, made in (
+            ("most_rows", PublicMost),
+            ("profile", RowsProfile),
+            ("tail", TailAssumption),
+        )
+        if fact in stored
+    }
     return catalogs.Dataset(
-        name, people, schema, way, limits, location, epoch, row_key, most_rows=most
+        name, people, schema, way, limits, location, epoch, row_key, **known
     )
 
 
@@ -355,6 +370,8 @@ def _release_column(column: ReleasedColumn) -> dict[str, Any]:
         "intervals": [_ends(interval) for interval in column.intervals],
         "confidence": None if column.confidence is None else str(column.confidence),
         **({"counted": counted} if counted else {}),
+        **({} if column.all_but is None else {"all_but": column.all_but}),
+        **({"rows": list(column.rows)} if column.rows else {}),
     }
 
 
@@ -366,6 +383,8 @@ def _read(stored: dict[str, Any]) -> ReleasedColumn:
         tuple(_interval(ends) for ends in stored["intervals"]),
         None if confidence is None else Fraction(confidence),
         tuple(_interval(ends) for ends in stored.get("counted", ())),
+        stored.get("all_but"),
+        tuple(stored.get("rows", ())),
     )
 
 

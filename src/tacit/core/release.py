@@ -78,7 +78,9 @@ class ReleasedColumn:
 
     The interval is None if nothing can be stated about a value, such as a quotient whose
     divisor may be 0. Where intervals are open, ``counted`` has the intervals of the values that
-    are computed from the rows that count: they cover the noise alone.
+    are computed from the rows that count: they cover the noise alone. If the intervals leave
+    out rows of a few units, ``all_but`` is the most units that this can be. ``rows`` has, for
+    each mean, the least number of rows that it is the mean of.
     """
 
     name: str
@@ -86,6 +88,8 @@ class ReleasedColumn:
     intervals: tuple[Interval | None, ...] = ()
     confidence: Fraction | None = None
     counted: tuple[Interval | None, ...] = ()
+    all_but: int | None = None
+    rows: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.confidence is None and self.intervals:

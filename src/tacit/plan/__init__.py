@@ -47,7 +47,7 @@ from tacit.plan.expression import (
     Span,
     Value,
 )
-from tacit.plan.left_out import LeftOut, Slack
+from tacit.plan.left_out import Cut, LeftOut, Slack
 from tacit.plan.model_columns import REACH, Axis, ScaledColumn, label_key, label_steps
 from tacit.plan.plan import CountRows, Filter, Plan, Post, Relation, Scan, datasets
 from tacit.plan.source import (
@@ -129,6 +129,7 @@ __all__ = [
     "ConstantCondition",
     "CountOf",
     "CountRows",
+    "Cut",
     "DatePartName",
     "Estimator",
     "Expression",

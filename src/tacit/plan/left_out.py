@@ -3,15 +3,18 @@
 Engines count at most the declared number of rows and groups of a unit, and clamp numbers to
 their bounds. The noise of an answer says nothing about what this leaves out. How much that can
 be is known only where an owner has declared it: a `PublicMost` of rows, or bounds that are
-public. `left_out_of` says whether something can be missing in the groups of a question, and
-`slack_of` which ends of an interval hold nevertheless. All other ends are open.
+public. A `RowsProfile` says how many people have more rows than a limit, as it was measured.
+`left_out_of` says whether something can be missing in the groups of a question, and `slack_of`
+which ends of an interval hold nevertheless, and by how much the others move. All other ends
+are open.
 
 Dropping rows makes a count or a sum of numbers above 0 smaller, so that the lower end of its
 interval needs no declaration. It can move a mean, a variance or a quantile either way.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, is_dataclass, replace
+from fractions import Fraction
 from math import prod
 
 from tacit.core import Catalog, Column, Dataset, Kind, Provenance, UnitColumn
@@ -41,11 +44,37 @@ class Slack:
 
     Numbers that are ``clamped`` to bounds that are not public open both ends of a sum or a
     mean. Of a quantile or an extreme they open an end that lies at such a bound.
+
+    If the interval is ``measured``, it depends on a profile, which is right with probability
+    99%. The ends of a total then move by the amounts ``below`` and ``above``, and ``missing``
+    rows can move a mean. If it is not known how many rows are missing, the interval is about
+    the rows of ``all_but`` so many units, and the first rows of these.
     """
 
     low: bool = True
     high: bool = True
     clamped: bool = False
+    below: Fraction = Fraction(0)
+    above: Fraction = Fraction(0)
+    missing: int = 0
+    all_but: int | None = None
+    measured: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The units of which a limit can cut rows, as the profile of ``table`` has measured them.
+
+    All rows of all but ``units`` units count, with probability 99%: these have more than
+    ``limit`` rows. ``missing`` is the most rows of all of them together that can be missing in
+    a group, by a declared ``fact`` or an assumption; it is None if there is none.
+    """
+
+    table: str
+    limit: int
+    units: int
+    missing: int | None = None
+    fact: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +86,8 @@ class LeftOut:
     clamped to bounds that are not public, and ``rounded`` whether one uses a number that is
     rounded. ``below`` is the number of rows at which a subquery stops to count the rows of a
     unit, if there can be more. ``known`` are the declarations from which nothing is missing,
-    and ``unknown`` the tables for which a declaration is missing.
+    and ``unknown`` the tables for which a declaration is missing. ``cut`` is the
+    measured number of units whose rows can be missing, if there is one.
     """
 
     rows: bool
@@ -67,6 +97,7 @@ class LeftOut:
     below: int | None = None
     known: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    cut: Cut | None = None
 
 
 def left_out_of(plan: BoundedPlan, owners: tuple[str, ...], catalog: Catalog) -> LeftOut:
@@ -84,15 +115,12 @@ def left_out_of(plan: BoundedPlan, owners: tuple[str, ...], catalog: Catalog) ->
         most = most if gathered.keys else 1
         most = None if most is None else most * determining_tables(plan.source, catalog)[1]
         owners = ()
-    touched = _most_groups(plan, owners, most, catalog)
-    in_all = plan.max_rows_in_all
-    units = bool(plan.keys) and (
-        touched is None
-        or touched > plan.max_groups
-        or (in_all is not None and (most is None or most > in_all))
-    )
-    in_group = 1 if _one_row_in_group(plan, catalog) else most
-    rows = units or in_group is None or in_group > _most_counted(plan)
+    rows, units = _can_miss(plan, owners, most, catalog)
+    cut = None
+    if rows and gathered is None and len(tables) == 1:
+        cut = _cut(plan, owners, catalog.dataset(tables[0]), times, catalog)
+        if cut is not None:
+            cut = _with_missing(cut, plan, catalog.dataset(cut.table), times, units=units)
     asked = (plan.condition, plan.keys)
     if units:
         others = [name for name in owners if not catalog.is_public(name)]
@@ -106,7 +134,67 @@ def left_out_of(plan: BoundedPlan, owners: tuple[str, ...], catalog: Catalog) ->
         below=below,
         known=_facts((*tables, *owners), catalog),
         unknown=tuple(dict.fromkeys(unknown)) if rows or below is not None else (),
+        cut=cut,
     )
+
+
+def _can_miss(
+    plan: BoundedPlan, owners: tuple[str, ...], most: int | None, catalog: Catalog
+) -> tuple[bool, bool]:
+    """Return whether rows, and whether units, can be missing in a group.
+
+    ``most`` is the most rows of a unit, or None if that is not known.
+    """
+    touched = _most_groups(plan, owners, most, catalog)
+    in_all = plan.max_rows_in_all
+    units = bool(plan.keys) and (
+        touched is None
+        or touched > plan.max_groups
+        or (in_all is not None and (most is None or most > in_all))
+    )
+    in_group = 1 if _one_row_in_group(plan, catalog) else most
+    return units or in_group is None or in_group > _most_counted(plan), units
+
+
+def _cut(
+    plan: BoundedPlan, owners: tuple[str, ...], dataset: Dataset, times: int, catalog: Catalog
+) -> Cut | None:
+    """Return of how many units rows can be missing; None if no profile says so.
+
+    The profile is about all rows of the table. A condition can only take rows away, so that as
+    many units, at most, have more rows than the limit among the rows of the question. A public
+    table repeats each of them at most ``times``.
+    """
+    found = dataset.profile
+    if found is None or found.epoch != dataset.epoch.label:
+        return None
+    if _can_miss(plan, owners, found.rows * times, catalog)[0]:
+        return None
+    return Cut(dataset.name, found.rows, found.people)
+
+
+def _with_missing(
+    cut: Cut, plan: BoundedPlan, dataset: Dataset, times: int, *, units: bool
+) -> Cut:
+    """Return ``cut`` with the most rows that can be missing, if a declaration says how many.
+
+    If ``units`` can be missing in a group, all rows of such a unit can be missing there.
+    """
+    if not cut.units:
+        return replace(cut, missing=0)
+    ways, most = [], _most(dataset)
+    if most is not None:
+        each = most * times - (0 if units else _most_counted(plan))
+        fact = f"nobody has more than {most} rows of {dataset.name}"
+        ways.append(replace(cut, missing=cut.units * each, fact=fact))
+    if dataset.tail is not None:
+        each = (dataset.tail.rows + (cut.limit if units else 0)) * times
+        fact = (
+            f"it is assumed that they have on average at most {dataset.tail.rows} further rows "
+            f"({dataset.tail.source})"
+        )
+        ways.append(replace(cut, missing=cut.units * each, fact=fact))
+    return min(ways, key=lambda way: way.missing or 0, default=cut)
 
 
 def slack_of(reading: Reading, plan: BoundedPlan, left_out: LeftOut, catalog: Catalog) -> Slack:
@@ -128,10 +216,14 @@ def slack_of(reading: Reading, plan: BoundedPlan, left_out: LeftOut, catalog: Ca
     if isinstance(reading, TotalReading):
         tally = plan.tallies[reading.tally]
         if isinstance(tally, UnitTally):
+            if left_out.units and left_out.cut is not None:
+                return Slack(above=Fraction(left_out.cut.units), measured=True)
             return Slack(high=not left_out.units)
         clamped = _is_clamped(tally, catalog)
         if clamped or _decides_by_rounded(tally, gathered):
             return Slack(low=False, high=False, clamped=clamped)
+        if left_out.rows and left_out.cut is not None:
+            return _cut_total(left_out.cut, tally, plan.max_rows, reading.step)
         if isinstance(tally, RowTally):
             return Slack(high=not left_out.rows)
         # numbers of one sign can only be missing on one side
@@ -147,10 +239,24 @@ def slack_of(reading: Reading, plan: BoundedPlan, left_out: LeftOut, catalog: Ca
     if isinstance(reading, ExtremeReading):
         lost = left_out.rows
         return Slack(not lost or reading.greatest, not (lost and reading.greatest), clamped)
+    cut = left_out.cut if left_out.rows else None
+    if cut is not None and (isinstance(reading, QuantileReading) or not clamped):
+        if isinstance(reading, MeanReading) and cut.missing is not None:
+            return Slack(missing=cut.missing, measured=True)
+        return Slack(clamped=clamped, all_but=cut.units or None, measured=True)
     if isinstance(reading, QuantileReading):
         return Slack(not left_out.rows, not left_out.rows, clamped)
     known = not (left_out.rows or clamped)
     return Slack(known, known, clamped)
+
+
+def _cut_total(cut: Cut, tally: Tally, max_rows: int, step: Fraction) -> Slack:
+    """Return by how much the rows that are missing can move a total; a row adds its range."""
+    if cut.missing is None:
+        return Slack(all_but=cut.units, measured=True)
+    low, high = (Fraction(min(0, tally.low), max_rows), Fraction(max(0, tally.high), max_rows))
+    below, above = (abs(end) * step * cut.missing for end in (low, high))
+    return Slack(below=below, above=above, measured=True)
 
 
 def _limit_below(gathered: UnitAggregation, most: int | None, catalog: Catalog) -> int | None:

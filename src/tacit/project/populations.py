@@ -155,6 +155,15 @@ def _state(table: core.Dataset | core.PublicTable) -> Iterator[str]:
     if isinstance(table, core.Dataset) and table.most_rows is not None:
         most = table.most_rows
         yield f"{table.name}: nobody has more than {most.rows} rows ({most.source})"
+    if isinstance(table, core.Dataset) and table.profile is not None:
+        found = table.profile
+        measured = f"measured for epoch {found.epoch!r}, 99%"
+        beyond = f"at most {found.people} have more than {found.rows} rows ({measured})"
+        charge = f", charge {found.release}" if found.release else ""
+        yield f"{table.name}: {beyond}{charge}"
+    if isinstance(table, core.Dataset) and table.tail is not None:
+        few = f"at most {table.tail.rows} further rows on average ({table.tail.source})"
+        yield f"{table.name}: people beyond the measured limit are assumed to have {few}"
     yield f"{table.name}: epoch {table.epoch.label!r}"
 
 

@@ -326,6 +326,8 @@ PRIVATE = (
     "row_key",
     "in_place",
     "most_rows",
+    "profile",
+    "tail",
 )
 PLACED = ("engine", "table", "epoch", "columns", "copy")
 
@@ -347,6 +349,8 @@ def dataset_of(entry: TomlEntry) -> core.Dataset:
             row_key,
             in_place=in_place,
             most_rows=_most_rows(parts["most_rows"]) if "most_rows" in parts else None,
+            profile=_profile(parts["profile"]) if "profile" in parts else None,
+            tail=_tail(parts["tail"]) if "tail" in parts else None,
         )
     except TacitError as error:
         raise entry.project_error(str(error)) from error
@@ -401,6 +405,23 @@ def _most_rows(entry: TomlEntry) -> core.PublicMost:
     """Read ``most_rows = { rows = 12, source = "the clinic is open once a month" }``."""
     entry.fields("rows", "source")
     return core.PublicMost(entry.part("rows").whole(), entry.part("source").text())
+
+
+def _profile(entry: TomlEntry) -> core.RowsProfile:
+    """Read ``profile = { rows = 12, people = 24, epoch = "2026", release = "5eed" }``."""
+    parts = entry.fields("rows", "people", "epoch", "release")
+    return core.RowsProfile(
+        entry.part("rows").whole(),
+        entry.part("people").whole(),
+        entry.part("epoch").text(),
+        parts["release"].text() if "release" in parts else "",
+    )
+
+
+def _tail(entry: TomlEntry) -> core.TailAssumption:
+    """Read ``tail = { rows = 12, source = "the register of last year" }``."""
+    entry.fields("rows", "source")
+    return core.TailAssumption(entry.part("rows").whole(), entry.part("source").text())
 
 
 def _location(entry: TomlEntry, parts: dict[str, TomlEntry]) -> core.Location:

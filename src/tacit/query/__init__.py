@@ -41,7 +41,7 @@ from tacit.query.paid_work import (
     run,
 )
 from tacit.query.post_processing import post_process
-from tacit.query.pricing import Advice, advice_on, losses, price
+from tacit.query.pricing import Advice, advice_on, losses, price, variance
 from tacit.query.quote import (
     Fit,
     FitPreview,
@@ -106,5 +106,6 @@ __all__ = [
     "released_by",
     "run",
     "run_below",
+    "variance",
     "work_of",
 ]

@@ -7,13 +7,14 @@ contribution limits, and with values clamped to the bounds of their columns.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from tacit.core import ClosedInterval, ReleasedColumn
 from tacit.errors import InvalidValue
 from tacit.plan import tally as tallies
-from tacit.query.mean_intervals import Found, means, variances
+from tacit.plan.tally import MeanReading
+from tacit.query.mean_intervals import Found, least_rows, means, variances
 from tacit.query.quantile_intervals import RankNoise, extremes, quantile_of, quantiles, tree_of
 from tacit.query.quote import Quote
 from tacit.query.selected_count import selected_count_interval
@@ -36,7 +37,8 @@ def column_of(
     found = tuple(_values(reading, quote, released))
     values = tuple(value for value, _ in found)
     intervals = tuple(interval for _, interval in found)
-    return ReleasedColumn(name, values, intervals, CONFIDENCE)
+    rows = least_rows(reading, quote, released) if isinstance(reading, MeanReading) else ()
+    return ReleasedColumn(name, values, intervals, CONFIDENCE, rows=rows)
 
 
 def _values(
@@ -96,11 +98,17 @@ def expected_errors(quote: Quote, assume_size: Sequence[int] = SIZES) -> tuple[E
     Guarantee: the result is a function of the quote, which is public; no data is read.
     """
     check_sizes(assume_size)
-    measures = zip(quote.question.plan.measures, quote.bound.readings, strict=True)
-    return tuple(
-        _expected_error(measure.name, reading, quote, tuple(assume_size))
-        for measure, reading in measures
-    )
+    bound = quote.bound
+    measures = zip(quote.question.plan.measures, bound.readings, bound.slacks, strict=True)
+    found = []
+    for measure, reading, slack in measures:
+        error = _expected_error(measure.name, reading, quote, tuple(assume_size))
+        if error.always is not None:
+            # the interval is longer by what is known to be missing
+            missing = slack.below + slack.above
+            error = replace(error, always=error.always + missing / 2)
+        found.append(error)
+    return tuple(found)
 
 
 def check_sizes(assume_size: Sequence[int]) -> None:

@@ -9,7 +9,7 @@ errors of each.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from math import sqrt
+from math import ceil, sqrt
 from statistics import NormalDist
 from typing import Self
 
@@ -173,6 +173,19 @@ def means(
         # the exact mean may lie beyond a bound that is not a float, by at most the rounding
         low, high = (_inside(reading, reading.centre + end * reading.step) for end in found)
         yield value, (min(value, low - reading.rounding), max(value, high + reading.rounding))
+
+
+FEW = Fraction(1, 1000)
+"""Probability that a mean has fewer rows than `least_rows`."""
+
+
+def least_rows(
+    reading: MeanReading, quote: Quote, released: list[list[int]]
+) -> tuple[int, ...]:
+    """Return the least number of rows of each mean, which is right with all but `FEW`."""
+    # the error is on either side with half of the probability
+    reach = quote.tallies[reading.count].error(1 - 2 * FEW)
+    return tuple(max(0, ceil(count - reach)) for count in released[reading.count])
 
 
 def variances(

@@ -8,10 +8,24 @@ that was released before.
 """
 
 from dataclasses import replace
+from fractions import Fraction
 
 from tacit.core import ClosedInterval, Interval, Release, ReleasedColumn
-from tacit.plan import Bound, ColumnKey, ExtremeReading, QuantileReading, Reading, Slack
+from tacit.plan import (
+    Bound,
+    ColumnKey,
+    Cut,
+    ExtremeReading,
+    MeanReading,
+    QuantileReading,
+    Reading,
+    Slack,
+)
+from tacit.query.intervals import CONFIDENCE
 from tacit.query.quote import Quote
+
+MEASURED = Fraction(1, 100)
+"""Probability that a profile is wrong, by which an interval that uses it is less certain."""
 
 
 def open_column(column: ReleasedColumn, reading: Reading, slack: Slack) -> ReleasedColumn:
@@ -20,12 +34,27 @@ def open_column(column: ReleasedColumn, reading: Reading, slack: Slack) -> Relea
     The intervals that cover the noise alone are kept in ``counted`` if they differ.
     """
     noise = column.counted or column.intervals
-    found = tuple(open_interval(around, reading, slack) for around in noise)
-    return replace(column, intervals=found, counted=() if found == noise else noise)
+    rows = column.rows or (0,) * len(noise)
+    found = tuple(
+        open_interval(around, reading, slack, least)
+        for around, least in zip(noise, rows, strict=True)
+    )
+    return replace(
+        column,
+        intervals=found,
+        counted=() if found == noise else noise,
+        confidence=CONFIDENCE - MEASURED if slack.measured else CONFIDENCE,
+        all_but=slack.all_but,
+    )
 
 
-def open_interval(around: Interval | None, reading: Reading, slack: Slack) -> Interval | None:
+def open_interval(
+    around: Interval | None, reading: Reading, slack: Slack, rows: int = 0
+) -> Interval | None:
     """Return the interval ``around`` a value with the ends that hold what was asked.
+
+    ``rows`` is the least number of rows of a mean. A mean of n rows and of m further ones is
+    at most the share m / (n + m) of the way from the mean of the n rows to a bound.
 
     Example:
         >>> from fractions import Fraction
@@ -38,6 +67,13 @@ def open_interval(around: Interval | None, reading: Reading, slack: Slack) -> In
         return None
     low, high = around if slack.low else (None, around[1])
     high = high if slack.high else None
+    low = None if low is None else low - slack.below
+    high = None if high is None else high + slack.above
+    if slack.missing and isinstance(reading, MeanReading):
+        share = Fraction(slack.missing, rows + slack.missing)
+        far = reading.low - reading.rounding, reading.high + reading.rounding
+        low = None if low is None else min(low, low + share * (far[0] - low))
+        high = None if high is None else max(high, high + share * (far[1] - high))
     if slack.clamped and isinstance(reading, QuantileReading | ExtremeReading):
         first, last = _range(reading)
         low = None if low is None or low <= first else low
@@ -72,6 +108,24 @@ def refresh(release: Release, quote: Quote) -> Release:
     )
 
 
+def _sentences_on_cut(cut: Cut, unit: str, slacks: tuple[Slack, ...]) -> list[str]:
+    """Return sentences about the units of which rows are missing, by a profile."""
+    people = _number(cut.units, unit)
+    rows = _number(cut.limit, "row")
+    said = [f"With probability 99%, at most {people} have more than {rows} of {cut.table}."]
+    if cut.missing:
+        said.append(
+            f"At most {cut.missing} rows of theirs are missing in a group, because {cut.fact}; "
+            "intervals of counts, sums and means include them."
+        )
+    if any(slack.all_but is not None for slack in slacks):
+        said.append(
+            f"Intervals headed 'all but {cut.units}' leave out these further rows. To include "
+            f"them, the owner can declare most_rows of {cut.table}, or assume a tail."
+        )
+    return said
+
+
 def coverage(bound: Bound, unit: str) -> tuple[str, ...]:
     """Return sentences about what the intervals of an answer cover; ``unit`` is a person.
 
@@ -95,11 +149,16 @@ def coverage(bound: Bound, unit: str) -> tuple[str, ...]:
         said.append("Some numbers are clamped to bounds that are not public.")
     if found.rounded:
         said.append("A condition or a group key uses a number that is rounded.")
+    if found.cut is not None and any(slack.measured for slack in bound.slacks):
+        said += _sentences_on_cut(found.cut, unit, bound.slacks)
     if any(not (slack.low and slack.high) for slack in bound.slacks):
         said.append("Intervals are open where this can move the exact value.")
-        if found.unknown:
+        if found.unknown and found.cut is None:
             tables = " and ".join(found.unknown)
-            said.append(f"To close them, the owner can declare most_rows of {tables}.")
+            said.append(
+                f"To close them, the owner can declare most_rows of {tables}, or measure how "
+                f"many {unit}s the limits cut: tacit limits {found.unknown[0]} --estimate."
+            )
         elif found.known and (found.rows or found.below is not None):
             said.append("To close them, the owner can raise the limits to what is declared.")
     listed = any(isinstance(key, ColumnKey) and key.keys is not None for key in plan.keys)

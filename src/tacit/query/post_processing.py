@@ -27,7 +27,9 @@ class IntervalValue:
     """A value, its interval if it has noise, and an upper bound on the interval's error.
 
     ``doubt`` is an upper bound on the probability that the interval does not contain the exact
-    value. A column that is not computed keeps its interval of the rows that ``counted``.
+    value. A column that is not computed keeps its interval of the rows that ``counted``. An
+    interval that leaves out rows of a few units has their number in ``all_but``; it is the same
+    few units in all columns.
 
     Guarantee: if the intervals of two values contain their exact values, then so does the
     interval of a value that is computed from both. Doubts add up (union bound).
@@ -42,6 +44,7 @@ class IntervalValue:
     interval: Interval | None = None
     doubt: Fraction = Fraction(0)
     counted: Interval | None = None
+    all_but: int | None = None
 
     @property
     def number(self) -> Fraction:
@@ -69,7 +72,12 @@ class IntervalValue:
         low, high = other.ends
         if low <= 0 <= high:  # as of a noisy number without an interval, which can be any
             return IntervalValue(self.number / other.number, None, self.doubt + other.doubt)
-        inverse = IntervalValue(1 / other.number, (_inverse(high), _inverse(low)), other.doubt)
+        inverse = IntervalValue(
+            1 / other.number,
+            (_inverse(high), _inverse(low)),
+            other.doubt,
+            all_but=other.all_but,
+        )
         return self * (inverse if other.interval else IntervalValue(1 / other.number))
 
     @property
@@ -90,7 +98,9 @@ class IntervalValue:
         doubt = self.doubt + other.doubt
         if not doubt:
             return IntervalValue(value)
-        return IntervalValue(value, _combine(operation, self.ends, other.ends), doubt)
+        around = _combine(operation, self.ends, other.ends)
+        few = max((each for each in (self.all_but, other.all_but) if each), default=None)
+        return IntervalValue(value, around, doubt, all_but=few)
 
 
 End = Fraction | float
@@ -232,6 +242,7 @@ def _row(release: Release, place: int) -> dict[str, IntervalValue]:
             column.intervals[place] if noisy else None,
             1 - column.confidence if column.confidence is not None else Fraction(0),
             column.counted[place] if column.counted else None,
+            column.all_but,
         )
     return row
 
@@ -248,6 +259,7 @@ def _column(name: str, found: list[IntervalValue]) -> ReleasedColumn:
         tuple(each.interval for each in found),
         1 - doubt,
         counted if any(counted) else (),
+        max((each.all_but for each in found if each.all_but), default=None),
     )
 
 

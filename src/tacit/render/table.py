@@ -37,6 +37,11 @@ class ShownColumn(Protocol):
         """The confidence of the intervals."""
         ...
 
+    @property
+    def all_but(self) -> int | None:
+        """The most units of which the intervals leave out rows; None if they leave out none."""
+        ...
+
 
 # ------------------------------------------------------------------ one cell as text
 
@@ -159,12 +164,23 @@ def grid_of(columns: Sequence[ShownColumn]) -> TextGrid:
         shown.append([cell(value, around) for value, around in pairs])
         numeric.append(not any(isinstance(value, str) for value in column.values))
         if column.confidence is not None:
-            headings.append(f"{float(100 * column.confidence):.4g}%")
+            headings.append(percent(column.confidence, column.all_but))
             shown.append([interval(around, value) for value, around in pairs])
             numeric.append(False)
     rows = tuple(zip(*shown, strict=True))
     total = len(columns[0].values) if columns else 0
     return TextGrid(tuple(headings), rows, tuple(numeric), total - len(rows))
+
+
+def percent(confidence: Fraction, all_but: int | None) -> str:
+    """Return the heading of a column of intervals.
+
+    Example:
+        >>> percent(Fraction(94, 100), 24)
+        '94%, all but 24'
+    """
+    shown = f"{float(100 * confidence):.4g}%"
+    return shown if all_but is None else f"{shown}, all but {all_but}"
 
 
 # ------------------------------------------------------------------ plain text

@@ -15,6 +15,7 @@ from tacit.session.prepare import Owner
 from tacit.session.project import (
     Reloader,
     apply_project,
+    datasets_without_profile,
     open_for_serving,
     open_project,
     planned_changes,
@@ -38,6 +39,7 @@ __all__ = [
     "alarm",
     "apply_project",
     "budget_of",
+    "datasets_without_profile",
     "estimate_of",
     "open_engine",
     "open_engines",

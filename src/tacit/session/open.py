@@ -113,6 +113,7 @@ def open_session(  # noqa: PLR0913 - each is a public fact that somebody has to 
     row_key: str | None = None,
     max_rows_in_all: int | None = None,
     most_rows: tuple[int, str] | None = None,
+    profile: core.RowsProfile | None = None,
     folder: str | Path = FOLDER,
     principal: str | None = None,
 ) -> Session:
@@ -143,6 +144,8 @@ def open_session(  # noqa: PLR0913 - each is a public fact that somebody has to 
         most_rows: the most rows that anybody can have, and the public fact from which that is
             known, such as ``(12, "one visit a month")``. Without it, intervals are open where
             rows above the limits are missing.
+        profile: how many people have more rows than a limit, as ``session.profile`` has
+            measured it for this epoch. Answers then say of how many people rows are cut.
         folder: the folder of the ledger.
         principal: the name of the analyst; by default the user of this machine.
 
@@ -163,6 +166,7 @@ def open_session(  # noqa: PLR0913 - each is a public fact that somebody has to 
             core.Epoch(epoch),
             row_key,
             most_rows=None if most_rows is None else core.PublicMost(*most_rows),
+            profile=profile,
         )
         home = LedgerFolder.at(Path(folder))
         closing.callback(home.store.close)

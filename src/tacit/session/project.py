@@ -11,6 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from tacit import errors
+from tacit.core import UnitColumn
 from tacit.ledger import CatalogDeclarations
 from tacit.project import FILE, Project, Serving
 from tacit.session.changes import Change, changes, changes_of, record
@@ -228,6 +229,20 @@ def unrecorded_changes(path: str | Path = FILE) -> tuple[Change, ...]:
     """Return the changes that the ledger lacks; compare words only and open no engine."""
     with project_and_ledger(path, engines=True) as (project, home):
         return changes(project, home.ledger, None)
+
+
+def datasets_without_profile(path: str | Path = FILE) -> tuple[str, ...]:
+    """Return the datasets of which nobody knows how many rows the limits cut.
+
+    They have several rows for a person, no public most of rows, and no profile of their epoch.
+    """
+    return tuple(
+        table.name
+        for table in read_project(Path(path)).catalog.datasets
+        if table.most_rows is None
+        and not (isinstance(table.unit, UnitColumn) and table.unit.one_row)
+        and (table.profile is None or table.profile.epoch != table.epoch.label)
+    )
 
 
 def planned_changes(

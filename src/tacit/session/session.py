@@ -5,7 +5,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
-from tacit.core import Catalog, Loss
+from tacit.core import Catalog, Loss, RowsProfile
 from tacit.frame import Table
 from tacit.ledger import ChainVerdict, Ledger, Status
 from tacit.ml.registry import Model, cross_validation_of
@@ -14,7 +14,8 @@ from tacit.plan import Plan, Scan
 from tacit.query import FitPreview
 from tacit.session.ask import fit, open_holdout, open_stream, preview
 from tacit.session.curator import Curator
-from tacit.session.question import Question
+from tacit.session.limits import LimitsEstimate, estimate_limits, measure_profile
+from tacit.session.question import Question, loss_for
 from tacit.sql import parse
 from tacit.store import States
 from tacit.stream import EACH, OpenHoldout, OpenStream, Periods, Stream, Thresholdout, Window
@@ -103,6 +104,33 @@ class Session:
     ) -> FitPreview:
         """Return the price of fitting ``model``; this is free and reads no data."""
         return preview(self._curator, model, dataset, features, target)
+
+    def limits(self, dataset: str, *, epsilon: Number | None = None) -> LimitsEstimate:
+        """Estimate how many people have more rows than each limit, for a charge.
+
+        It shows the noise and the cut of each limit of ``max_rows``, and suggests one. Without
+        an amount it costs 2.5% of the cap. The same estimate again is free.
+        """
+        return estimate_limits(self._curator, dataset, self._loss(dataset, epsilon))
+
+    def profile(
+        self, dataset: str, max_rows: int, *, epsilon: Number | None = None
+    ) -> RowsProfile:
+        """Count the people with more than ``max_rows`` rows, for a charge.
+
+        The result can be declared, so that answers say of how many people rows are cut.
+        Without an amount it costs 2.5% of the cap.
+        """
+        loss = self._loss(dataset, epsilon)
+        return measure_profile(self._curator, dataset, max_rows, loss)
+
+    def _loss(self, dataset: str, epsilon: Number | None) -> Loss | None:
+        """Return an amount in the measure of the budget; None for the usual amount."""
+        if epsilon is None:
+            return None
+        population = self.catalog.dataset(dataset).population
+        terms = self._curator.terms(population)
+        return terms.apply_least_price(loss_for(terms, epsilon))
 
     def as_if_unknown(self, dataset: str, column: str) -> "Session":
         """Return this session without the declarations of a column, for an estimate of it."""

@@ -88,7 +88,8 @@ def bounded_step(stream: Stream, number: int, catalog: core.Catalog) -> plans.Bo
     Guarantee: over all steps, a unit counts in at most ``stream.steps`` of them, as long as no
     row of a period that is over is taken away or changed.
     """
-    found = bound(plans.canonical(stream.plan_of(number)).plan, catalog)
+    # rows of later steps arrive after a profile was measured
+    found = bound(plans.canonical(stream.plan_of(number)).plan, catalog.without_profiles())
     if not stream.limited:
         return found
     plan = replace(found.plan, first_periods=_first_periods(stream, number, catalog))

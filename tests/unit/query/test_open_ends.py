@@ -117,12 +117,18 @@ def test_a_later_declaration_closes_an_answer_that_is_stored() -> None:
     assert refresh(closed, quote(UNKNOWN)) == stored
 
 
+TO_CLOSE = (
+    "To close them, the owner can declare most_rows of visits, or measure how many persons the "
+    "limits cut: tacit limits visits --estimate."
+)
+
+
 def test_what_is_not_covered_is_said_with_what_to_do() -> None:
     by_ward = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
     assert coverage(quote(UNKNOWN).bound, "person") == (
         "At most 3 rows of each person count; there can be more.",
         "Intervals are open where this can move the exact value.",
-        "To close them, the owner can declare most_rows of visits.",
+        TO_CLOSE,
         NOBODYS,
     )
     [first, *_, last] = coverage(quote(UNKNOWN, by_ward).bound, "person")

@@ -1,0 +1,120 @@
+"""The declarations of an owner about how many rows a person has and how many of them count.
+
+`Limits` are enforced, so that privacy depends on them. The others are facts and assumptions
+about the data: `PublicMost` is a public fact, `RowsProfile` was measured with noise for a
+charge, and `TailAssumption` is a belief of the owner. Privacy does not depend on any of these
+three. They say what the limits can leave out of an answer, and so close its intervals.
+"""
+
+from dataclasses import dataclass
+
+from tacit.errors import InvalidValue
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Contribution limits: the most groups of one unit in an answer, and rows in each group.
+
+    With ``max_rows_in_all``, at most that many rows of a unit are read, which is fast. Without
+    it, all rows of a unit are read, and more of its groups are found.
+    """
+
+    max_groups: int
+    max_rows: int
+    max_rows_in_all: int | None = None
+
+    def __post_init__(self) -> None:
+        in_all = 1 if self.max_rows_in_all is None else self.max_rows_in_all
+        if min(self.max_groups, self.max_rows, in_all) < 1:
+            raise InvalidValue(
+                f"Limits must be at least 1, but max_groups={self.max_groups}, "
+                f"max_rows={self.max_rows}, max_rows_in_all={self.max_rows_in_all} were given."
+            )
+
+
+MOST_ROWS = 10**9
+"""Largest number of rows of one unit that can be declared."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublicMost:
+    """A public fact: nobody has more than ``rows`` rows in a table; ``source`` says why.
+
+    With it an interval can be closed above, because nothing is missing beyond a limit of as
+    many rows. If the fact is false, intervals may not contain the exact value. Privacy does not
+    depend on it: rows above the contribution limits are dropped anyway.
+
+    Example:
+        >>> PublicMost(12, "the clinic is open once a month").rows
+        12
+    """
+
+    rows: int
+    source: str
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.rows <= MOST_ROWS:
+            raise InvalidValue(
+                f"The most rows of one unit must be from 1 to {MOST_ROWS}; {self.rows} was "
+                "given."
+            )
+        if not self.source.strip():
+            raise InvalidValue(
+                f"Say from which public fact it follows that nobody has more than {self.rows} "
+                "rows, such as the rules of a registration."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class RowsProfile:
+    """A measurement: with probability 99%, at most ``people`` have more than ``rows`` rows.
+
+    It was made with noise and charged, for the data of ``epoch`` only: it says nothing about
+    the rows of a later epoch. The probability is over the noise of this one measurement, so
+    that all intervals that use it are wrong together if it is wrong. ``release`` is the
+    receipt of the charge, in hexadecimal digits.
+
+    Example:
+        >>> RowsProfile(12, 24, "2026-W46").people
+        24
+    """
+
+    rows: int
+    people: int
+    epoch: str
+    release: str = ""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.rows <= MOST_ROWS or not 0 <= self.people <= MOST_ROWS:
+            raise InvalidValue(
+                f"A profile must be of 1 to {MOST_ROWS} rows and of 0 to {MOST_ROWS} people; "
+                f"rows = {self.rows} and people = {self.people} were given."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class TailAssumption:
+    """An assumption: people beyond the limit of a profile have few further rows on average.
+
+    Together they have at most ``rows`` further rows each, on average; ``source`` says why that
+    is believed. It is printed with every interval that is closed by it.
+
+    Example:
+        >>> TailAssumption(12, "the register of last year").rows
+        12
+    """
+
+    rows: int
+    source: str
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.rows <= MOST_ROWS:
+            raise InvalidValue(
+                "The further rows that are assumed of a person beyond the limit must be from 1 "
+                f"to {MOST_ROWS}; {self.rows} was given."
+            )
+        if not self.source.strip():
+            raise InvalidValue(
+                f"Say why people beyond the limit are assumed to have at most {self.rows} "
+                "further rows on average, such as an earlier year."
+            )
