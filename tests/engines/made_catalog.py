@@ -4,6 +4,8 @@ Every table has an ``id``, a column that leads to the person, and columns of any
 shared between tables, and some have to be quoted.
 """
 
+from fractions import Fraction
+
 from made_column import column
 
 from tacit.audit.synthetic_people import Choices
@@ -41,7 +43,8 @@ def catalog(choices: Choices) -> Catalog:
             *(column(NAMES[place], choices) for place in range(1 + choices.below(len(NAMES)))),
         )
         in_all = 1 + choices.below(6) if choices.once_in(2) else None
-        limits = Limits(1 + choices.below(3), 1 + choices.below(4), in_all)
+        length = Fraction(3 + choices.below(6), 2) if choices.once_in(3) else None
+        limits = Limits(1 + choices.below(3), 1 + choices.below(4), in_all, length)
         where, row_key = Location("here", (name,)), ID if choices.once_in(2) else None
         datasets.append(
             Dataset(name, "all", Schema(columns), way, limits, where, Epoch("1"), row_key)

@@ -31,6 +31,9 @@ KEYS: dict[Kind, tuple[tuple[Key, ...], ...]] = {
     Kind.INTEGER: ((1, 2, 3), (0, -1), (2**63 - 1, -(2**63), 7)),
     Kind.DATE: (("2000-02-29", "2024-06-01"),),
 }
+TOTALS = (Fraction(1, 1000), Fraction(6), Fraction(17, 2), Fraction(150), Fraction(2**41))
+"""The most that one person adds to a sum; some are below the bound of a single row."""
+
 STEPS = (Fraction(1, 100), Fraction(1, 10), Fraction(1), Fraction(1, 4))
 
 
@@ -39,9 +42,11 @@ def column(name: str, choices: Choices) -> Column:
     kind = choices.one((*Kind, Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT, Kind.TEXT))
     bounded = kind in BOUNDS and not choices.once_in(2 if kind is Kind.DATE else 8)
     keyed = kind in KEYS and choices.once_in(3)
+    summed = bounded and kind is not Kind.DATE and choices.once_in(3)
     return Column(
         name,
         kind,
+        max_total=choices.one(TOTALS) if summed else None,
         bounds=choices.one(BOUNDS[kind]) if bounded else None,
         keys=Keys(choices.one(KEYS[kind])) if keyed else None,
         step=choices.one(STEPS) if kind is Kind.DECIMAL else None,

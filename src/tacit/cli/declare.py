@@ -41,6 +41,10 @@ NEXT = "Saved to {}. Run `tacit apply` to record it."
     help="Most rows of one person that count in each group.",
 )
 @click.option("--max-rows-in-all", type=int, help="Most rows of one person that are read.")
+@click.option(
+    "--max-length",
+    help="Most length of a person's rows by group, as a vector, such as 5.7.",
+)
 @click.option("--most-rows", type=int, help="Most rows that anybody can have, a public fact.")
 @click.option("--most-rows-source", help="The public fact from which --most-rows is known.")
 @click.option("--row-key", help="The column that identifies a row of a person.")
@@ -55,6 +59,7 @@ def protect(  # noqa: PLR0913 - one for each option
     max_groups: int,
     max_rows: int,
     max_rows_in_all: int | None,
+    max_length: str | None,
     most_rows: int | None,
     most_rows_source: str | None,
     row_key: str | None,
@@ -72,7 +77,12 @@ def protect(  # noqa: PLR0913 - one for each option
         source = source.with_value((*place, "link"), _link(link or "", unique=unique))
     source = source.with_value((*place, "max_groups"), max_groups)
     source = source.with_value((*place, "max_rows"), max_rows)
-    more = {"max_rows_in_all": max_rows_in_all, "row_key": row_key, "one_row": one_row or None}
+    more = {
+        "max_rows_in_all": max_rows_in_all,
+        "max_length": max_length,
+        "row_key": row_key,
+        "one_row": one_row or None,
+    }
     for name, value in more.items():
         source = source if value is None else source.with_value((*place, name), value)
     if (most_rows is None) != (most_rows_source is None):
@@ -179,7 +189,9 @@ def limits(  # noqa: PLR0913 - one for each option
             return
         chosen, profile = _estimate_limits(session, declared, epsilon, max_rows, yes=yes)
     place = ("datasets", dataset)
-    source = source.with_value((*place, "max_rows"), chosen)
+    # rows within this limit are never too long a vector, and groups then have less noise
+    for name in ("max_rows", "max_length"):
+        source = source.with_value((*place, name), chosen)
     write(project, source.with_value((*place, "profile"), profile))
 
 
@@ -251,6 +263,7 @@ def _estimate_limits(
 @click.option(
     "--estimate", type=click.Choice(WHAT), help="Estimate them from the data, for a charge."
 )
+@click.option("--max-total", help="Most that one person adds to a sum of the column.")
 @click.option("--epsilon", help="Privacy loss of an estimate, such as 0.2.")
 @click.option("--delta", default="0", help="Delta of an estimate of keys, such as 1e-8.")
 @click.option("--yes", is_flag=True, help="Charge an estimate without asking for confirmation.")
@@ -262,6 +275,7 @@ def domain(  # noqa: PLR0913 - one for each option
     known: str | None,
     known_from: str | None,
     estimate: str | None,
+    max_total: str | None,
     epsilon: str | None,
     delta: str,
     yes: bool,
@@ -300,6 +314,7 @@ def domain(  # noqa: PLR0913 - one for each option
         }
         known_from = "estimated"
     facts |= found | {"provenance": known_from}
+    facts |= {} if max_total is None else {"max_total": max_total}
     write(project, source.with_value(("datasets", dataset, "columns", name), facts))
 
 

@@ -75,6 +75,7 @@ def _dataset(dataset: catalogs.Dataset) -> dict[str, Any]:
         "max_groups": limits.max_groups,
         "max_rows": limits.max_rows,
         "max_rows_in_all": limits.max_rows_in_all,
+        **({} if limits.max_length is None else {"max_length": plain(limits.max_length)}),
         "row_key": dataset.row_key,
         **{
             name: asdict(fact)
@@ -108,7 +109,8 @@ def _store_column(column: domain.Column) -> dict[str, Any]:
             "keys": list(column.keys.values),
             "keys_are": column.keys.provenance.name.lower(),
         }
-    return stored | ({} if column.step is None else {"step": plain(column.step)})
+    more = {"step": column.step, "max_total": column.max_total}
+    return stored | {name: plain(each) for name, each in more.items() if each is not None}
 
 
 def _end(column: domain.Column, end: Fraction) -> str:
@@ -130,7 +132,8 @@ def _read_dataset(stored: dict[str, Any]) -> catalogs.Dataset:
         if "unit" in stored
         else catalogs.Link(**stored["link"])
     )
-    limits = Limits(stored["max_groups"], stored["max_rows"], stored["max_rows_in_all"])
+    length = exact(stored["max_length"]) if "max_length" in stored else None
+    limits = Limits(stored["max_groups"], stored["max_rows"], stored["max_rows_in_all"], length)
     people, row_key = stored["population"], stored["row_key"]
     known: dict[str, Any] = {
         fact: made(**stored[fact])
@@ -170,8 +173,10 @@ def _read_column(stored: dict[str, Any]) -> domain.Column:
         )
     if "keys" in stored:
         keys = domain.Keys(tuple(stored["keys"]), _provenance(stored["keys_are"]))
-    step = exact(stored["step"]) if "step" in stored else None
-    return domain.Column(stored["name"], kind, bounds, keys, step)
+    step, total = (
+        exact(stored[name]) if name in stored else None for name in ("step", "max_total")
+    )
+    return domain.Column(stored["name"], kind, bounds, keys, step, total)
 
 
 def _read_end(kind: domain.Kind, stored: str) -> Fraction:

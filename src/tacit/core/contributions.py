@@ -7,8 +7,11 @@ three. They say what the limits can leave out of an answer, and so close its int
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
+from math import floor
 
 from tacit.errors import InvalidValue
+from tacit.numeric import plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,19 +20,37 @@ class Limits:
 
     With ``max_rows_in_all``, at most that many rows of a unit are read, which is fast. Without
     it, all rows of a unit are read, and more of its groups are found.
+
+    The numbers of a unit's rows in its groups are a vector. With ``max_length``, rows are kept
+    while this vector is at most so long: the root of the sum of the squared numbers of rows.
+    Gaussian noise is as large as this length. A unit with few rows in many groups, or with many
+    rows in one group, fits into a length for which ``max_groups`` and ``max_rows`` together
+    would need more noise.
+
+    Example:
+        >>> Limits(11, 11, max_length=Fraction("5.7")).squares
+        32
     """
 
     max_groups: int
     max_rows: int
     max_rows_in_all: int | None = None
+    max_length: Fraction | None = None
 
     def __post_init__(self) -> None:
         in_all = 1 if self.max_rows_in_all is None else self.max_rows_in_all
-        if min(self.max_groups, self.max_rows, in_all) < 1:
+        if min(self.max_groups, self.max_rows, in_all, self.max_length or 1) < 1:
+            length = "" if self.max_length is None else f", max_length={plain(self.max_length)}"
             raise InvalidValue(
                 f"Limits must be at least 1, but max_groups={self.max_groups}, "
-                f"max_rows={self.max_rows}, max_rows_in_all={self.max_rows_in_all} were given."
+                f"max_rows={self.max_rows}, max_rows_in_all={self.max_rows_in_all}{length} "
+                "were given."
             )
+
+    @property
+    def squares(self) -> int | None:
+        """The most that the squared numbers of rows can add up to, by the length."""
+        return None if self.max_length is None else floor(self.max_length**2)
 
 
 MOST_ROWS = 10**9

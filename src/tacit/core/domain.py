@@ -154,7 +154,8 @@ class Kind(Enum):
 class Column:
     """The public description of a column: its name, its kind and facts about its values.
 
-    The facts are bounds, keys, and the step of a decimal column.
+    The facts are bounds, keys, and the step of a decimal column. In a SUM of the column, the
+    total of one unit in a group is clamped to ``max_total``, above and below 0.
 
     Example:
         >>> Column("age", Kind.INTEGER, bounds=Bounds.of(0, 120)).grid().highest
@@ -166,10 +167,18 @@ class Column:
     bounds: Bounds | None = None
     keys: Keys | None = None
     step: Fraction | None = None
+    max_total: Fraction | None = None
 
     def __post_init__(self) -> None:
         if not self.name.strip():
             raise InvalidValue("A column needs a name, such as 'age'.")
+        if self.max_total is not None and (
+            self.max_total <= 0 or self.bounds is None or self.kind is Kind.DATE
+        ):
+            raise InvalidValue(
+                f"Column {self.name!r}: max_total must be above 0, for a column of numbers "
+                "with bounds."
+            )
         if self.bounds is not None and self.kind in {Kind.TEXT, Kind.BOOLEAN}:
             raise InvalidValue(
                 f"Column {self.name!r} holds {self.kind.value}s, which have keys, not bounds. "

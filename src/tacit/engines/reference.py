@@ -261,10 +261,20 @@ class Reference:
         row_key = [name for name, _ in row_keys(plan.source, catalog)]
         for unit, found in units.items():
             groups: dict[Group, list[Row]] = defaultdict(list)
+            length = 0
+            numbers: Counter[Group] = Counter()
             for row in _first_rows(plan, salt, unit, found, row_key):
                 group = _group(plan, row)
-                if group is not None:
-                    groups[group].append(row)
+                if group is None:
+                    continue
+                if plan.max_squares is not None:
+                    numbers[group] += 1
+                    if numbers[group] > plan.max_rows:
+                        continue
+                    length += 2 * numbers[group] - 1
+                    if length > plan.max_squares:
+                        break
+                groups[group].append(row)
             kept = sorted(groups, key=lambda group: (hash_values(salt, [unit, *group]), group))
             for group in kept[: plan.max_groups]:
                 rows = groups[group]

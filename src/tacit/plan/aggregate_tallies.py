@@ -11,7 +11,7 @@ the grid alone.
 
 from collections.abc import Callable
 from fractions import Fraction
-from math import prod
+from math import floor, prod
 
 from tacit.core import Schema
 from tacit.plan import plan as nodes
@@ -224,8 +224,9 @@ def read(
             low, high = min(0, value.low * max_rows), max(0, value.high * max_rows)
             # `Ranged` refuses a range of more than 62 bits
             summed = grid_steps.Ranged(value.steps, low, high, value.step)
-            total = place(TotalTally(summed.steps, low, high))
-            return TotalReading(total, value.step, value.rounding)
+            return TotalReading(
+                place(_total(argument, value, summed, schema)), value.step, value.rounding
+            )
         case nodes.Mean(argument):
             return mean(number(argument, schema), max_rows, place)
         case nodes.Variance(argument, sample):
@@ -244,6 +245,25 @@ def read(
         case nodes.Greatest(argument):
             found, cells = place_tree(argument)
             return ExtremeReading(found, True, cells)
+
+
+def _total(
+    argument: Expression,
+    value: grid_steps.Ranged,
+    summed: grid_steps.Ranged,
+    schema: Schema,
+) -> TotalTally:
+    """Return the sum of a unit's rows, clamped to the declared total of a column, if any.
+
+    The total is at least as large as one value can be: engines do not clamp a single row.
+    """
+    most = schema[argument.name].max_total if isinstance(argument, Field) else None
+    if most is None:
+        return TotalTally(summed.steps, summed.low, summed.high)
+    each = max(abs(value.low), abs(value.high))
+    steps = max(each, floor(most / value.step))
+    low, high = max(summed.low, -steps), min(summed.high, steps)
+    return TotalTally(summed.steps, low, high, each)
 
 
 def present(argument: Expression, schema: Schema) -> grid_steps.Condition:

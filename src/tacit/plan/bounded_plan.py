@@ -8,13 +8,13 @@ docstring of `BoundedPlan` says.
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import prod
+from math import floor, isqrt, prod
 
 from tacit.core import Key, Keys, Kind, Neighbours, Norm, Rule, Sensitivity
 from tacit.plan.expression import Span
 from tacit.plan.source import Fold, Source
 from tacit.plan.steps import ColumnSteps, Condition, Steps
-from tacit.plan.tally import Tally, TreeTally
+from tacit.plan.tally import RowSumTally, Tally, TotalTally, TreeTally
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,11 @@ class BoundedPlan:
        true, and rows outside ``first_periods``, if that is set.
     2. It keeps at most ``max_rows_in_all`` rows of each unit, if that is set.
     3. It drops rows with a key that is NULL or is not among the public keys.
-    4. It keeps at most ``max_groups`` groups of each unit, and at most ``max_rows`` rows of the
+    4. If ``max_squares`` is set, it numbers the rows of a unit in each group, drops those above
+       ``max_rows``, and keeps the first of the others, over all groups of the unit, while the
+       sum of 2 * number - 1 is at most ``max_squares``. As the first n odd numbers add up to
+       n**2, the squared numbers of kept rows add up to at most ``max_squares``.
+    5. It keeps at most ``max_groups`` groups of each unit, and at most ``max_rows`` rows of the
        unit in each group, for the tallies that are computed from kept rows.
 
     Which rows and groups of a unit are kept depends only on the unit's own rows and a salt.
@@ -107,6 +111,7 @@ class BoundedPlan:
     max_rows_in_all: int | None = None
     first_periods: FirstPeriods | None = None
     fold: Fold | None = None
+    max_squares: int | None = None
 
 
 # Sensitivity ---------------------------------------------------------------------------------
@@ -121,7 +126,8 @@ def group_count(plan: BoundedPlan) -> int | None:
 def groups_touched(plan: BoundedPlan) -> int:
     """Return the largest number of groups in which one unit can count."""
     groups = group_count(plan)
-    return plan.max_groups if groups is None else min(plan.max_groups, groups)
+    limits = (plan.max_groups, groups, plan.max_squares)
+    return min(limit for limit in limits if limit is not None)
 
 
 def sensitivities(
@@ -135,6 +141,13 @@ def sensitivities(
     that both units are in changes by at most w, the width of the range of low, high and 0, and
     any other group of either unit by at most M. In a tree this holds for each level: at most M
     rows leave one node of the level, and at most M rows join another.
+
+    If the plan limits ``max_squares`` to S, and one row adds at most m, a unit with n rows in a
+    group changes it by at most n * m, and the squares of all its changes add up to at most
+    S * m**2. By the inequality of Cauchy and Schwarz its changes add up to at most the root of
+    k * S, times m. Two units change the groups by at most twice that, and the squares by at
+    most twice that if no row adds less than 0, or none more, and by four times otherwise. A
+    quantile is chosen in each group by itself, so that its sensitivity does not use S.
 
     Example:
         >>> from tacit.plan.source import Source
@@ -160,7 +173,29 @@ def sensitivities(
     else:
         rule = Rule("a unit leaves its groups and another joins its own", facts[:1], (unit,))
         total, square = 2 * groups * most, groups * max(width**2, 2 * most**2)
+    if plan.max_squares is not None and not _is_quantile(tally):
+        limit = (f"max_squares={plan.max_squares}",)
+        rule = Rule("rows of a unit by group are a vector of limited length", limit, (rule,))
+        two = neighbours is not Neighbours.ADD_REMOVE
+        times = 1 if not two else 2 if tally.low >= 0 or tally.high <= 0 else 4
+        each = _most_of_row(tally, plan.max_rows)
+        square = min(square, floor(times * plan.max_squares * each**2))
+        long = min(isqrt(groups * plan.max_squares), plan.max_squares)
+        total = min(total, floor((2 if two else 1) * long * each))
     return (
         Sensitivity.of(levels * total, Norm.L1, rule),
         Sensitivity(Fraction(levels * square), Norm.L2, rule),
     )
+
+
+def _is_quantile(tally: Tally) -> bool:
+    return isinstance(tally, TreeTally) and tally.quantile is not None
+
+
+def _most_of_row(tally: Tally, max_rows: int) -> Fraction:
+    """Return the most that one row adds to a tally, above or below 0."""
+    if isinstance(tally, TotalTally) and tally.each is not None:
+        return Fraction(tally.each)
+    if isinstance(tally, TotalTally | RowSumTally):
+        return Fraction(max(abs(tally.low), abs(tally.high)), max_rows)
+    return Fraction(1)

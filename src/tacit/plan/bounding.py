@@ -24,6 +24,7 @@ from tacit.plan.bounded_plan import (
     ColumnKey,
     PeriodKey,
     StepsKey,
+    groups_touched,
 )
 from tacit.plan.contribution_limits import groups_of, limits_of
 from tacit.plan.left_out import LeftOut, Slack, has_private_bounds, left_out_of, slack_of
@@ -356,15 +357,17 @@ def bound(plan: nodes.Plan, catalog: Catalog) -> Bound:
         read(measure.aggregate, scope, max_rows, tallies, finest(keys))
         for measure in plan.measures
     )
+    groups = _at_most(groups, limits.max_rows_in_all) if keys else 1
     bounded = BoundedPlan(
         source=rows.source,
         condition=rows.condition,
         keys=keys,
-        max_groups=_at_most(groups, limits.max_rows_in_all) if keys else 1,
+        max_groups=groups,
         max_rows=max_rows,
         tallies=tuple(tallies),
         max_rows_in_all=limits.max_rows_in_all,
     )
+    bounded = replace(bounded, max_squares=_max_squares(bounded, limits))
     left_out = left_out_of(bounded, owners, catalog)
     if _has_clamped_bins(plan, scope):
         left_out = replace(left_out, clamped=True)
@@ -398,6 +401,15 @@ def _max_rows(plan: nodes.Plan, scope: ColumnScope, limits: Limits) -> int:
     fields = [key.expression for key in plan.keys]
     named = {scope[field.name].name for field in fields if isinstance(field, expr.Field)}
     return 1 if named >= {scope[key].name for key in below.keys} else limits.max_rows
+
+
+def _max_squares(plan: BoundedPlan, limits: Limits) -> int | None:
+    """Return the limit of squared numbers of rows; None if it would not lower the noise."""
+    squares = limits.squares
+    groups = groups_touched(plan)
+    if squares is None or groups == 1 or plan.source.gathered is not None:
+        return None
+    return squares if squares < groups * plan.max_rows**2 else None
 
 
 def _key_tables(plan: nodes.Plan, scope: ColumnScope) -> tuple[str, ...]:

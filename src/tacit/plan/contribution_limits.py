@@ -9,7 +9,8 @@ The limits only decide which rows count. Engines enforce them, so that privacy d
 on whether they describe the data.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from math import prod
 
 from tacit.core import Catalog, Limits, Link, PublicTable, UnitColumn
@@ -36,17 +37,23 @@ def limits_of(source: Source, catalog: Catalog) -> Limits:
         >>> catalog = Catalog((Population("all", PrivacyUnit("person")),), (people, visits))
         >>> joined = JoinedTable("visits", "people.id", "visits.patient")
         >>> limits_of(Source("people", (joined,), "people.id"), catalog)
-        Limits(max_groups=3, max_rows=5, max_rows_in_all=None)
+        Limits(max_groups=3, max_rows=5, max_rows_in_all=None, max_length=None)
     """
     tables, _ = determining_tables(source, catalog)
     found = [_limits_of_table(name, catalog) for name in tables]
-    in_all = [limits.max_rows_in_all for limits in found if limits != ONE]
-    known = [most for most in in_all if most is not None]
+    in_all = _product([limits.max_rows_in_all for limits in found if limits != ONE])
     return Limits(
         prod(limits.max_groups for limits in found),
         prod(limits.max_rows for limits in found),
-        prod(known) if known and len(known) == len(in_all) else None,
+        None if in_all is None else int(in_all),
+        _product([limits.max_length for limits in found if limits != ONE]),
     )
+
+
+def _product(parts: Sequence[Fraction | int | None]) -> Fraction | None:
+    """Return the product of limits that all tables have; None if one of them has none."""
+    known = [part for part in parts if part is not None]
+    return Fraction(prod(known)) if known and len(known) == len(parts) else None
 
 
 def determining_tables(source: Source, catalog: Catalog) -> tuple[tuple[str, ...], int]:

@@ -31,6 +31,7 @@ from tacit.plan.tally import (
     RowTally,
     Tally,
     TotalReading,
+    TotalTally,
     TreeTally,
     UnitTally,
     VarianceReading,
@@ -98,6 +99,8 @@ class LeftOut:
     known: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     cut: Cut | None = None
+    most: int | None = None
+    """The most rows of a unit, if that is declared."""
 
 
 def left_out_of(plan: BoundedPlan, owners: tuple[str, ...], catalog: Catalog) -> LeftOut:
@@ -135,6 +138,7 @@ def left_out_of(plan: BoundedPlan, owners: tuple[str, ...], catalog: Catalog) ->
         known=_facts((*tables, *owners), catalog),
         unknown=tuple(dict.fromkeys(unknown)) if rows or below is not None else (),
         cut=cut,
+        most=most,
     )
 
 
@@ -151,6 +155,7 @@ def _can_miss(
         touched is None
         or touched > plan.max_groups
         or (in_all is not None and (most is None or most > in_all))
+        or (plan.max_squares is not None and (most is None or most**2 > plan.max_squares))
     )
     in_group = 1 if _one_row_in_group(plan, catalog) else most
     return units or in_group is None or in_group > _most_counted(plan), units
@@ -222,6 +227,8 @@ def slack_of(reading: Reading, plan: BoundedPlan, left_out: LeftOut, catalog: Ca
         clamped = _is_clamped(tally, catalog)
         if clamped or _decides_by_rounded(tally, gathered):
             return Slack(low=False, high=False, clamped=clamped)
+        if isinstance(tally, TotalTally) and tally.each is not None:
+            return _clamped_total(tally, tally.each, plan, left_out)
         if left_out.rows and left_out.cut is not None:
             return _cut_total(left_out.cut, tally, plan.max_rows, reading.step)
         if isinstance(tally, RowTally):
@@ -248,6 +255,18 @@ def slack_of(reading: Reading, plan: BoundedPlan, left_out: LeftOut, catalog: Ca
         return Slack(not left_out.rows, not left_out.rows, clamped)
     known = not (left_out.rows or clamped)
     return Slack(known, known, clamped)
+
+
+def _clamped_total(tally: TotalTally, each: int, plan: BoundedPlan, left_out: LeftOut) -> Slack:
+    """Return the slack of a sum in which all rows of a unit count, up to a declared total."""
+    most, in_all = left_out.most, plan.max_rows_in_all
+    whole = (
+        not left_out.units
+        and most is not None
+        and most * each <= max(-tally.low, tally.high)
+        and (in_all is None or most <= in_all)
+    )
+    return Slack(low=whole or tally.low == 0, high=whole or tally.high == 0)
 
 
 def _cut_total(cut: Cut, tally: Tally, max_rows: int, step: Fraction) -> Slack:

@@ -37,12 +37,14 @@ class RowTally:
 class TotalTally:
     """The sum of steps over all of a unit's rows, clamped to ``low`` and ``high``.
 
-    NULL is ignored.
+    NULL is ignored. A row adds at most ``each`` steps, above or below 0. If that is None, the
+    range of the sum is the range of a row times the limit of rows.
     """
 
     steps: grid_steps.Steps
     low: int
     high: int
+    each: int | None = None
 
     def __post_init__(self) -> None:
         if not self.low <= 0 <= self.high:
@@ -120,7 +122,7 @@ def value_of(tally: Tally) -> grid_steps.Steps:
             return grid_steps.CaseSteps(
                 ((condition, grid_steps.WholeSteps(1)),), grid_steps.WholeSteps(0)
             )
-        case TotalTally(number, _, _) | RowSumTally(number, _, _):
+        case TotalTally(steps=number) | RowSumTally(steps=number):
             return number
         case TreeTally():
             return tally.cell

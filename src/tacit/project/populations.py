@@ -183,6 +183,8 @@ def _table(table: core.Dataset | core.PublicTable) -> Iterator[str]:
         yield f"{table.name}: at most {limits.max_groups} groups of {limits.max_rows} rows"
         if limits.max_rows_in_all is not None:
             yield f"{table.name}: at most {limits.max_rows_in_all} rows of a unit in all"
+        if limits.max_length is not None:
+            yield f"{table.name}: rows of a unit by group of length {plain(limits.max_length)}"
         if table.row_key is not None:
             yield f"{table.name}: {table.row_key} tells the rows of a unit apart"
     else:
@@ -208,4 +210,6 @@ def _column(column: core.Column) -> str:
     if column.keys is not None:
         keys = ", ".join(map(repr, column.keys.values))
         said.append(f"one of {keys} ({column.keys.provenance.name.lower()})")
+    if column.max_total is not None:
+        said.append(f"totals of a unit up to {plain(column.max_total)}")
     return ", ".join(said)

@@ -27,13 +27,15 @@ def column_of(entry: TomlEntry) -> core.Column:
     """Read a column from the project file: its kind alone, or with its bounds or keys."""
     if isinstance(entry.value, str):
         return core.Column(entry.name, _kind(entry))
-    parts = entry.fields("kind", "bounds", "keys", "step", "provenance")
+    parts = entry.fields("kind", "bounds", "keys", "step", "provenance", "max_total")
     source = _provenance(parts)
     bounds = _bounds(parts["bounds"], source) if "bounds" in parts else None
     keys = _keys(parts["keys"], source) if "keys" in parts else None
-    step = parts["step"].number() if "step" in parts else None
+    step, total = (
+        parts[name].number() if name in parts else None for name in ("step", "max_total")
+    )
     try:
-        return core.Column(entry.name, _kind(entry.part("kind")), bounds, keys, step)
+        return core.Column(entry.name, _kind(entry.part("kind")), bounds, keys, step, total)
     except TacitError as error:
         raise entry.project_error(str(error)) from error
 
@@ -323,6 +325,7 @@ PRIVATE = (
     "max_groups",
     "max_rows",
     "max_rows_in_all",
+    "max_length",
     "row_key",
     "in_place",
     "most_rows",
@@ -398,7 +401,10 @@ def _read_unit(entry: TomlEntry, parts: dict[str, TomlEntry]) -> core.UnitColumn
 
 def _limits(entry: TomlEntry, parts: dict[str, TomlEntry]) -> core.Limits:
     in_all = parts["max_rows_in_all"].whole() if "max_rows_in_all" in parts else None
-    return core.Limits(entry.part("max_groups").whole(), entry.part("max_rows").whole(), in_all)
+    length = parts["max_length"].number() if "max_length" in parts else None
+    return core.Limits(
+        entry.part("max_groups").whole(), entry.part("max_rows").whole(), in_all, length
+    )
 
 
 def _most_rows(entry: TomlEntry) -> core.PublicMost:

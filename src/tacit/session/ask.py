@@ -57,7 +57,9 @@ DECLARATIONS = Vocabulary(
         core.Population: StoredForm("Population", ("name", "unit")),
         core.PrivacyUnit: StoredForm("PrivacyUnit", ("name", "neighbours")),
         core.Schema: StoredForm("Schema", ("columns",)),
-        core.Column: StoredForm("Column", ("name", "kind", "bounds", "keys", "step")),
+        core.Column: StoredForm(
+            "Column", ("name", "kind", "bounds", "keys", "step"), ("max_total",)
+        ),
         core.Bounds: StoredForm("Bounds", ("lower", "upper", "provenance")),
         core.Keys: StoredForm("Keys", ("values", "provenance")),
         core.UnitColumn: StoredForm(
@@ -66,7 +68,9 @@ DECLARATIONS = Vocabulary(
         core.Link: StoredForm(
             "Link", ("column", "parent", "parent_column", "unique_by_constraint")
         ),
-        core.Limits: StoredForm("Limits", ("max_groups", "max_rows", "max_rows_in_all")),
+        core.Limits: StoredForm(
+            "Limits", ("max_groups", "max_rows", "max_rows_in_all"), ("max_length",)
+        ),
     },
     {
         core.Neighbours.ADD_REMOVE: "ADD_REMOVE",
@@ -115,7 +119,14 @@ def _declared_facts(table: Table) -> tuple[object, ...]:
     if isinstance(table, core.PublicTable):
         return (table.name, table.schema, *_plugin(table))
     facts = (table.name, table.population, table.schema, table.unit, table.limits)
-    later = ("in place",) if table.in_place else ()
+    later = ["in place"] if table.in_place else []
+    if table.limits.max_length is not None:
+        later.append(f"length {table.limits.max_length}")
+    later += [
+        f"totals of {column.name!r} up to {column.max_total}"
+        for column in table.schema.columns
+        if column.max_total is not None
+    ]
     return (*facts, table.row_key, None, *later, *_plugin(table))
 
 

@@ -19,7 +19,7 @@ from tacit.engines.registry import engine_spec, spec_for
 from tacit.errors import Conflict, InvalidValue, StoreFailed, UnknownName
 from tacit.extras import maker_of
 from tacit.ledger import MOMENTARY, CatalogDeclarations, Declaration, Ledger, Numbered, Units
-from tacit.numeric import Number
+from tacit.numeric import Number, exact
 from tacit.project import facts_of
 from tacit.session.curator import FOLDER, Curator, LedgerFolder
 from tacit.session.session import Session
@@ -112,6 +112,7 @@ def open_session(  # noqa: PLR0913 - each is a public fact that somebody has to 
     one_row: bool = False,
     row_key: str | None = None,
     max_rows_in_all: int | None = None,
+    max_length: Number | None = None,
     most_rows: tuple[int, str] | None = None,
     profile: core.RowsProfile | None = None,
     folder: str | Path = FOLDER,
@@ -141,6 +142,8 @@ def open_session(  # noqa: PLR0913 - each is a public fact that somebody has to 
             states this assumption.
         row_key: the column that distinguishes the rows of one person.
         max_rows_in_all: the most rows of one person that are read in all; up to 4 is fast.
+        max_length: the most length of the numbers of a person's rows by group, as a vector;
+            with it, questions by group have less noise.
         most_rows: the most rows that anybody can have, and the public fact from which that is
             known, such as ``(12, "one visit a month")``. Without it, intervals are open where
             rows above the limits are missing.
@@ -161,7 +164,12 @@ def open_session(  # noqa: PLR0913 - each is a public fact that somebody has to 
             people.name,
             schema_of(held.columns(where), bounds or {}, keys or {}),
             core.UnitColumn(unit, one_row),
-            core.Limits(max_groups, max_rows, max_rows_in_all),
+            core.Limits(
+                max_groups,
+                max_rows,
+                max_rows_in_all,
+                None if max_length is None else exact(max_length),
+            ),
             core.Location(ENGINE, where, maker_of(held)),
             core.Epoch(epoch),
             row_key,

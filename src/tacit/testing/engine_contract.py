@@ -11,6 +11,7 @@ refuses tables and columns that do not exist, columns of other kinds, and kinds 
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -31,6 +32,9 @@ from tacit.testing.engine_tables import PEOPLE, QUESTIONS, WARDS, catalog, table
 
 TIGHT, WIDE = core.Limits(max_groups=2, max_rows=3), core.Limits(max_groups=50, max_rows=50)
 """Limits that leave out rows, and limits under which every row counts."""
+
+SHORT = core.Limits(max_groups=50, max_rows=3, max_length=Fraction(2))
+"""Limits that leave out rows by the length of a unit's vector of rows."""
 
 LEAVING = PEOPLE[0]
 """The person who joins and leaves, who has the most rows."""
@@ -269,7 +273,9 @@ class EngineContract:
 
         One question is asked with a second salt, by which other rows are kept.
         """
-        for limits, people in ((TIGHT, tables()), (WIDE, tables()), (WIDE, tables(()))):
+        everybody, nobody = tables(), tables(())
+        asked = ((TIGHT, everybody), (WIDE, everybody), (SHORT, everybody), (WIDE, nobody))
+        for limits, people in asked:
             declared = catalog(limits, self.lacks)
             engine, reference = self.over(declared, people), Reference(dict(people))
             engine.check(declared)

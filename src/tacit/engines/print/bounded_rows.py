@@ -316,6 +316,48 @@ def _clamp_sum(total: exp.Expr, low: int, high: int) -> exp.Expr:
     return build.choose(pairs, total) if pairs else build.literal(0)
 
 
+# ------------------------------------------------------------------ length
+# The rows of a unit, by group, are a vector of numbers of rows. Rows are kept while this vector
+# is not too long: the n-th row of a group adds 2 * n - 1, and the first n odd numbers add up to
+# n**2. A row above the limit of its group can never be kept, and so adds nothing.
+
+NUMBERED, MEASURED, SHORT = "tacit_numbered", "tacit_measured", "tacit_short"
+NUMBER_IN_GROUP, LENGTH = "tacit_number_in_group", "tacit_length"
+
+
+def rows_within_length(rows_of: RowContext, below: str) -> Relations:
+    """Return relations of which the last one has the rows of each unit within its length."""
+    most, order = rows_of.plan.max_squares, rows_of.row_order
+    if most is None:
+        return {}
+    rank = _rank(exp.RowNumber(), [UNIT, *rows_of.key_names], order)
+    number = build.column(NUMBER_IN_GROUP)
+    fits = exp.LTE(this=number, expression=build.literal(rows_of.plan.max_rows))
+    odd = exp.Sub(
+        this=exp.Mul(this=build.literal(2), expression=number), expression=build.literal(1)
+    )
+    added = exp.Sum(this=build.choose([(fits, odd)], build.literal(0)))
+    # rows that are equal in the order of rows are ordered by their numbers
+    running = _rank(added, [UNIT], (*order, number))
+    running.set(
+        "spec",
+        exp.WindowSpec(
+            kind="ROWS",
+            start="UNBOUNDED",
+            start_side="PRECEDING",
+            end="CURRENT ROW",
+        ),
+    )
+    kept = exp.and_(fits, exp.LTE(this=build.column(LENGTH), expression=build.literal(most)))
+    if rows_of.streamed:
+        kept = exp.or_(kept, exp.EQ(this=build.column(BROKEN), expression=build.literal(1)))
+    return {
+        NUMBERED: build.select_from(below, exp.Star(), build.alias(rank, NUMBER_IN_GROUP)),
+        MEASURED: build.select_from(NUMBERED, exp.Star(), build.alias(running, LENGTH)),
+        SHORT: build.select_from(MEASURED).where(kept, copy=False),
+    }
+
+
 # ------------------------------------------------------------------ by unit
 # The contribution of each unit to each of its groups: rows are grouped by unit and group first.
 

@@ -30,6 +30,7 @@ from tacit.engines.print.bounded_rows import (
     added_by_unit,
     bounded_rows,
     ranked_rows,
+    rows_within_length,
 )
 from tacit.engines.print.ranking import BROKEN, RowContext, row_by_row, rows_are_independent
 from tacit.engines.print.sql_dialect import Dialect
@@ -98,6 +99,7 @@ def question(
     rows_of = RowContext(plan, catalog, salt, dialect, use_copy)
     relations = bounded_rows(rows_of)
     if not rows_are_independent(plan, catalog):
+        relations |= rows_within_length(rows_of, list(relations)[-1])
         added = added_by_row if row_by_row(plan, catalog) else added_by_unit
         relations |= added(rows_of, list(relations)[-1])
     last = list(relations)[-1]
