@@ -8,7 +8,6 @@ from tacit.cli import options
 from tacit.cli.options import as_csv, as_json, show
 from tacit.client import connect
 from tacit.errors import InvalidValue
-from tacit.query import SIZES
 from tacit.session import open_project
 
 
@@ -27,10 +26,14 @@ from tacit.session import open_project
     "--quote", is_flag=True, help="Show the price and the expected error. Free; reads no data."
 )
 @click.option(
+    "--within",
+    help="The margin of error to stay within, such as 25, or 2% of --assume-size rows.",
+)
+@click.option(
     "--assume-size",
     type=int,
     multiple=True,
-    help="Rows in a group for which --quote shows errors.",
+    help="Rows in a group for which --quote shows errors, and of which --within is a share.",
 )
 @click.option(
     "--explain", is_flag=True, help="Show how it would be answered. Free; reads no data."
@@ -52,6 +55,7 @@ def ask(  # noqa: PLR0913 - one for each option
     delta: str,
     request: str | None,
     quote: bool,
+    within: str | None,
     assume_size: tuple[int, ...],
     explain: bool,
     json_: bool,
@@ -74,11 +78,22 @@ def ask(  # noqa: PLR0913 - one for each option
             return
         if quote:
             preview = question.quote(
-                epsilon=epsilon, rho=rho, delta=delta, assume_size=assume_size or SIZES
+                epsilon=epsilon,
+                rho=rho,
+                delta=delta,
+                within=within,
+                assume_size=assume_size or None,
             )
             show(preview.columns, preview.notes, repr(preview))
             return
-        answer = question.ask(epsilon=epsilon, rho=rho, delta=delta, request=request)
+        answer = question.ask(
+            epsilon=epsilon,
+            rho=rho,
+            delta=delta,
+            within=within,
+            assume_size=assume_size or None,
+            request=request,
+        )
     if json_:
         click.echo(as_json(answer))
     elif csv_:

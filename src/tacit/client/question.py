@@ -16,7 +16,7 @@ from tacit.errors import InvalidValue, KeyReused
 from tacit.frame import FrameQuery as Asked
 from tacit.numeric import Number, exact
 from tacit.plan import canonical
-from tacit.query import SIZES, Expected, check_sizes
+from tacit.query import Expected, check_sizes
 from tacit.render import html, text
 from tacit.sql import show
 
@@ -123,16 +123,17 @@ class RemoteQuestion(Asked):
         epsilon: Number | None = None,
         rho: Number | None = None,
         delta: Number = 0,
-        assume_size: Sequence[int] = SIZES,
+        within: Number | None = None,
+        assume_size: Sequence[int] | None = None,
     ) -> RemotePreview:
         """Return the price of the question and the margin of error to expect.
 
         This is free, and no data is read. Without an amount, the question is priced at a tenth
-        of the budget. Errors that depend on the number of rows in a group are reported for
-        groups of ``assume_size``.
+        of the budget. With ``within``, it is priced at the least loss that reaches this margin
+        of error. Errors that depend on the number of rows in a group are reported for groups of
+        ``assume_size``.
         """
-        check_sizes(assume_size)
-        body = self._body(_amounts(epsilon, rho, delta)) | {"assume_size": list(assume_size)}
+        body = self._body(_amounts(epsilon, rho, delta, within, assume_size))
         return RemotePreview.of(self.wire.post("/v1/quote", body))
 
     def explain(self) -> str:
@@ -143,21 +144,24 @@ class RemoteQuestion(Asked):
         reply = self.wire.post("/v1/explain", self._body({}))
         return str(reply["explained"])
 
-    def ask(
+    def ask(  # noqa: PLR0913 - an amount, or an error, and an idempotency key
         self,
         *,
         epsilon: Number | None = None,
         rho: Number | None = None,
         delta: Number = 0,
+        within: Number | None = None,
+        assume_size: Sequence[int] | None = None,
         request: str | None = None,
     ) -> core.Answer:
         """Answer the question. It is charged before any data is read; the same again is free.
 
-        A ``delta`` is needed for groups whose keys are not public. If an answer was lost, the
-        same question raises `AnswerLost`; a new idempotency key ``request`` is charged for a
-        new answer.
+        Instead of an amount, ``within=25`` asks for the least loss at which the margin of error
+        is 25, and ``within="2%", assume_size=[1000]`` for 2% of 1,000 rows. A ``delta`` is
+        needed for groups whose keys are not public. If an answer was lost, the same question
+        raises `AnswerLost`; a new idempotency key ``request`` is charged for a new answer.
         """
-        amounts = _amounts(epsilon, rho, delta)
+        amounts = _amounts(epsilon, rho, delta, within, assume_size)
         return send_charged(
             self.wire, "/v1/ask", self._body(amounts), request, self._key(amounts)
         )
@@ -165,10 +169,10 @@ class RemoteQuestion(Asked):
     def __repr__(self) -> str:
         return show(self.plan, self.catalog)
 
-    def _body(self, amounts: dict[str, str]) -> dict[str, Any]:
+    def _body(self, amounts: dict[str, Any]) -> dict[str, Any]:
         return {"sql": show(self.plan, self.catalog), **amounts}
 
-    def _key(self, amounts: dict[str, str]) -> str:
+    def _key(self, amounts: dict[str, Any]) -> str:
         """Return the idempotency key of the question.
 
         The key is the same for all texts of one question, and changes with the declarations.
@@ -178,7 +182,22 @@ class RemoteQuestion(Asked):
         return hashed.hexdigest()
 
 
-def _amounts(epsilon: Number | None, rho: Number | None, delta: Number) -> dict[str, str]:
-    """Return the amounts that were given, as exact text."""
+def _amounts(
+    epsilon: Number | None,
+    rho: Number | None,
+    delta: Number,
+    within: Number | None,
+    assume_size: Sequence[int] | None,
+) -> dict[str, Any]:
+    """Return the amounts that were given, as exact text, and the sizes."""
     given = {"epsilon": epsilon, "rho": rho, "delta": delta or None}
-    return {name: str(exact(each)) for name, each in given.items() if each is not None}
+    found: dict[str, Any] = {
+        name: str(exact(each)) for name, each in given.items() if each is not None
+    }
+    if within is not None:
+        share = isinstance(within, str) and within.endswith("%")
+        found["within"] = str(within) if share else str(exact(within))
+    if assume_size is not None:
+        check_sizes(assume_size)
+        found["assume_size"] = list(assume_size)
+    return found

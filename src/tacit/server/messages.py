@@ -18,7 +18,7 @@ from tacit.extras import is_installed, load
 from tacit.ledger import LONGEST_NAME
 from tacit.numeric import LONGEST_TEXT, exact
 from tacit.project import Allowance
-from tacit.query import MOST_SIZES, SIZES
+from tacit.query import MOST_SIZES
 from tacit.server.current_curator import Current
 from tacit.server.identity import Caller
 from tacit.server.refusal import Refusal, Refused, Told
@@ -86,14 +86,18 @@ class PricedQuestion(QuestionBody):
     epsilon: Amount | None = None
     rho: Amount | None = None
     delta: Amount = 0
+    within: Amount | None = None
+    """The margin of error to stay within, instead of an amount: 25, or "2%"."""
+    assume_size: (
+        Annotated[list[StrictInt], Field(min_length=1, max_length=MOST_SIZES)] | None
+    ) = None
+    """The group sizes for which errors are reported, and of which a share is taken."""
 
-
-class QuotedQuestion(PricedQuestion):
-    """A question to be priced, and the group sizes for which errors are reported."""
-
-    assume_size: Annotated[list[StrictInt], Field(min_length=1, max_length=MOST_SIZES)] = list(
-        SIZES
-    )
+    @property
+    def amounts(self) -> dict[str, Any]:
+        """The arguments of a question's methods `quote`, `loss` and `ask`."""
+        names = ("epsilon", "rho", "delta", "within", "assume_size")
+        return {name: getattr(self, name) for name in names}
 
 
 class Most(Sent):

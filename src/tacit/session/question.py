@@ -1,9 +1,10 @@
 """A question in a session: its loss, its preview, and its answer."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from math import ceil, log10
 
 from tacit.accounting import rho_within
 from tacit.core import Answer, BudgetSummary, Loss, Measure, ReleasedColumn, round_loss_up
@@ -11,8 +12,8 @@ from tacit.engines import describe_execution
 from tacit.errors import InvalidValue
 from tacit.frame import FrameQuery
 from tacit.ledger import Status, Terms, Units
-from tacit.numeric import Number, exact
-from tacit.plan import Field, bound, canonical, source_of
+from tacit.numeric import Number, exact, plain
+from tacit.plan import Field, Reading, TotalReading, bound, canonical, source_of
 from tacit.query import (
     SIZES,
     Advice,
@@ -77,6 +78,120 @@ def _check_positive(loss: Loss) -> Loss:
     return loss
 
 
+# ------------------------------------------------------------------ wanted error
+# People know the error that they can accept. The least loss that reaches it follows from public
+# facts: the margin of error falls as the loss grows, so that a search finds it.
+
+DIGITS = 3
+"""Significant digits of a loss that is searched; it is at most 1% above the least one."""
+
+SMALLEST = -15
+"""The search starts at 10 to this power."""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedError:
+    """The margin of error that an analyst can accept: an amount, or a share of a size.
+
+    Example:
+        >>> WantedError.of("2%")
+        WantedError(amount=Fraction(1, 50), is_share=True)
+    """
+
+    amount: Fraction
+    is_share: bool = False
+
+    @classmethod
+    def of(cls, within: Number) -> "WantedError":
+        """Read an amount such as 25, or a share such as "2%"."""
+        share = isinstance(within, str) and within.strip().endswith("%")
+        amount = exact(within.strip()[:-1]) / 100 if share else exact(within)  # type: ignore[union-attr]
+        if amount <= 0:
+            raise InvalidValue("The error to stay within must be above 0, such as 25 or 2%.")
+        return cls(amount, share)
+
+    def is_reached(self, quote: Quote, sizes: Sequence[int] | None) -> bool:
+        """Return whether all margins of error of ``quote`` are within the wanted error.
+
+        Margins that depend on the number of rows are those of the smallest assumed size.
+        """
+        if sizes is None:
+            found = expected_errors(quote)
+            if self.is_share or any(each.by_size for each in found):
+                raise InvalidValue(
+                    "Say for which number of rows, as in assume_size=[1000] or --assume-size "
+                    "1000: a share is a share of it, and the error of a mean depends on it."
+                )
+            return all(each.always is None or each.always <= self.amount for each in found)
+        size = min(sizes)
+        if self.is_share and not all(map(_counts, quote.bound.readings)):
+            raise InvalidValue(
+                "A share is a share of a number of rows, so that it is for counts only. For "
+                "sums and means, give an amount, such as within=25."
+            )
+        most = self.amount * size if self.is_share else self.amount
+        found = expected_errors(quote, [size])
+        return all(
+            (each.always or dict(each.by_size).get(size, most)) <= most for each in found
+        )
+
+
+def _counts(reading: Reading) -> bool:
+    return isinstance(reading, TotalReading) and reading.step == 1 and not reading.rounding
+
+
+def least_loss(
+    wanted: WantedError,
+    price_at: Callable[[Loss], Quote],
+    most: Loss,
+    sizes: Sequence[int] | None,
+) -> Loss:
+    """Return the least loss, of three digits, at which ``wanted`` is reached.
+
+    ``most`` is the largest loss that may be asked for. If an interval is open because limits
+    cut rows, or if the rows that are missing move it by more, no loss reaches the error.
+
+    Guarantee: the result is a function of public facts; no data is read.
+    """
+    quote = price_at(most)
+    if any(not (slack.low and slack.high) for slack in quote.bound.slacks):
+        said = " ".join(coverage(quote.bound, quote.population.unit.name))
+        raise InvalidValue(
+            f"No privacy loss gives a known error for this question. {said} To ask without a "
+            "known error, give an amount, such as epsilon=0.2."
+        )
+    if not wanted.is_reached(quote, sizes):
+        margins = [each.always for each in expected_errors(quote) if each.always is not None]
+        found = f" The margin of error would be {_about(max(margins))}." if margins else ""
+        raise InvalidValue(
+            f"This error cannot be reached, even with the whole budget.{found} Ask for fewer "
+            "groups or accept a larger error."
+        )
+    units = 9 * 10 ** (DIGITS - 1)
+    low, high = SMALLEST * units, ceil(log10(float(most.amount)) + 1) * units
+    while high - low > 1:
+        middle = (low + high) // 2
+        loss = replace(most, amount=min(_amount(middle), most.amount))
+        if wanted.is_reached(price_at(loss), sizes):
+            high = middle
+        else:
+            low = middle
+    return replace(most, amount=min(_amount(high), most.amount))
+
+
+def _amount(place: int) -> Fraction:
+    """Return the number of three digits at this place, counted from 1.00.
+
+    Example:
+        >>> [str(_amount(place)) for place in (0, 1, 900, -900)]
+        ['1', '101/100', '10', '1/10']
+    """
+    first = 10 ** (DIGITS - 1)
+    power, digits = divmod(place, 9 * first)
+    scale = Fraction(10**power) if power >= 0 else Fraction(1, 10**-power)
+    return Fraction(first + digits, first) * scale
+
+
 # ------------------------------------------------------------------ preview
 # The preview of a question: its price, the margins of error to expect, and cheaper ways to ask.
 
@@ -93,6 +208,10 @@ class Preview:
     """Numbers of rows for which margins of error are shown, if they depend on the number."""
     least: bool = False
     """Whether the amount was below the least price of a question, and was raised to it."""
+    others: tuple[Quote, ...] = ()
+    """Quotes for other losses, for the curve of error against loss."""
+    wanted: str = ""
+    """The margin of error for which the loss was searched, as text; empty without one."""
 
     def __post_init__(self) -> None:
         check_sizes(self.assume_size)
@@ -111,6 +230,20 @@ class Preview:
         )
 
     @property
+    def curve(self) -> tuple[tuple[Loss, Fraction], ...]:
+        """Losses from small to large, each with the margin of error of the first column.
+
+        It is empty if that margin depends on the number of rows.
+        """
+        found = []
+        for quote in (*self.others, self.quote):
+            [first, *_] = expected_errors(quote)
+            if first.always is None:
+                return ()
+            found.append((quote.loss, first.always))
+        return tuple(sorted(found, key=lambda pair: pair[0].amount))
+
+    @property
     def advice(self) -> tuple[Advice, ...]:
         """Suggestions by which the same question would be answered with less noise."""
         return advice_on(self.quote)
@@ -124,6 +257,13 @@ class Preview:
         lines.append(f"Price: {round_loss_up(standing.cost)}; about {fits}.")
         if self.least:
             lines.append("The amount was raised to the least price of a question.")
+        if self.wanted:
+            lines.append(f"This is the least loss for a margin of error within {self.wanted}.")
+        if len(self.curve) > 1:
+            points = (
+                f"{_about(error)} for {round_loss_up(loss)}" for loss, error in self.curve
+            )
+            lines.append(f"Margins at other prices: {'; '.join(points)}.")
         lines.append(f"Spent about {standing.population}: {spent}.")
         if self.quote.survival:
             lines.append(
@@ -152,6 +292,25 @@ class Preview:
         margins = tuple(_margin_text(each) for each in self.errors)
         heading = f"margin of error ({SHOWN_PERCENT})"
         return ReleasedColumn("column", names), ReleasedColumn(heading, margins)
+
+
+STEPS = (Fraction(1, 4), Fraction(4))
+"""The other losses of a curve, as multiples of the loss of a quote."""
+
+
+def _curve(loss: Loss, terms: Terms, cap: Loss) -> list[Loss]:
+    """Return the other losses of the curve of error against loss, up to the cap."""
+    found = (replace(loss, amount=loss.amount * step) for step in STEPS)
+    allowed = (terms.apply_least_price(each) for each in found if each.amount <= cap.amount)
+    return [each for each in dict.fromkeys(allowed) if each != loss]
+
+
+def _wanted_text(within: Number, assume_size: Sequence[int] | None) -> str:
+    """Return the wanted error as text, with the size that is assumed."""
+    found = WantedError.of(within)
+    if not found.is_share:
+        return plain(found.amount)
+    return f"{plain(100 * found.amount)}% of {min(assume_size or SIZES)} rows"
 
 
 def _margin_text(each: Expected) -> str:
@@ -184,20 +343,33 @@ class Question(FrameQuery):
         epsilon: Number | None = None,
         rho: Number | None = None,
         delta: Number = 0,
-        assume_size: Sequence[int] = SIZES,
+        within: Number | None = None,
+        assume_size: Sequence[int] | None = None,
     ) -> Preview:
         """Return the price and the margins of error; this is free and reads no data.
 
-        Without an amount, the quote is for a tenth of the budget. Margins that depend on the
-        number of rows in a group are shown for groups of the sizes in ``assume_size``.
+        Without an amount, the quote is for a tenth of the budget. With ``within``, it is for
+        the least loss that reaches this margin of error. Margins that depend on the number of
+        rows in a group are shown for groups of the sizes in ``assume_size``.
         """
         status = self.status()
         named = epsilon is not None or rho is not None
-        asked = loss_for(status.terms, epsilon, rho, delta) if named else tenth(status)
+        if within is not None:
+            asked = self._loss_within(within, status, epsilon, rho, delta, assume_size)
+        else:
+            asked = loss_for(status.terms, epsilon, rho, delta) if named else tenth(status)
         loss = status.terms.apply_least_price(asked)
         quote = price_question(self.curator, self.plan, loss)
         return Preview(
-            quote, budget_summary(status, quote, paid=True), tuple(assume_size), loss != asked
+            quote,
+            budget_summary(status, quote, paid=True),
+            tuple(assume_size or SIZES),
+            loss != asked,
+            tuple(
+                price_question(self.curator, self.plan, each)
+                for each in _curve(loss, status.terms, status.cap)
+            ),
+            "" if within is None else _wanted_text(within, assume_size),
         )
 
     def explain(self) -> str:
@@ -205,31 +377,68 @@ class Question(FrameQuery):
         plan = bound(canonical(self.plan).plan, self.curator.catalog).plan
         return describe_execution(plan, self.curator.catalog)
 
-    def ask(
+    def ask(  # noqa: PLR0913 - an amount, or an error, and an idempotency key
         self,
         *,
         epsilon: Number | None = None,
         rho: Number | None = None,
         delta: Number = 0,
+        within: Number | None = None,
+        assume_size: Sequence[int] | None = None,
         request: str | None = None,
     ) -> Answer:
         """Answer the question; it is charged before data is read, and free a second time.
 
-        A ``delta`` is needed for groups whose keys are not public. If an answer was lost, the
-        same question reports that, and a ``request`` with a new name pays for a new answer.
+        Instead of an amount, ``within=25`` asks for the least loss at which the margin of error
+        is 25, and ``within="2%", assume_size=[1000]`` for 2% of 1,000 rows. A ``delta`` is
+        needed for groups whose keys are not public. If an answer was lost, the same question
+        reports that, and a ``request`` with a new name pays for a new answer.
         """
-        loss = self.loss(epsilon=epsilon, rho=rho, delta=delta)
+        loss = self.loss(
+            epsilon=epsilon, rho=rho, delta=delta, within=within, assume_size=assume_size
+        )
         return ask(self.curator, self.plan, loss, request)
 
     def loss(
-        self, *, epsilon: Number | None = None, rho: Number | None = None, delta: Number = 0
+        self,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        delta: Number = 0,
+        within: Number | None = None,
+        assume_size: Sequence[int] | None = None,
     ) -> Loss:
         """Return the loss to charge, in the measure of the population's budget.
 
         An amount below the least price of a question is raised to it.
         """
         terms = self.curator.terms(self._population())
-        return terms.apply_least_price(loss_for(terms, epsilon, rho, delta))
+        if within is None:
+            return terms.apply_least_price(loss_for(terms, epsilon, rho, delta))
+        status = self.status()
+        found = self._loss_within(within, status, epsilon, rho, delta, assume_size)
+        return terms.apply_least_price(found)
+
+    def _loss_within(  # noqa: PLR0913, PLR0917 - the error, and the amounts that exclude it
+        self,
+        within: Number,
+        status: Status,
+        epsilon: Number | None,
+        rho: Number | None,
+        delta: Number,
+        assume_size: Sequence[int] | None,
+    ) -> Loss:
+        """Return the least loss at which the margin of error is ``within``."""
+        if epsilon is not None or rho is not None:
+            raise InvalidValue("Give one of: epsilon, rho or within.")
+        if assume_size is not None:
+            check_sizes(assume_size)
+        most = Loss(status.measure, status.cap.amount, exact(delta))
+
+        def price_at(loss: Loss) -> Quote:
+            return price_question(self.curator, self.plan, loss)
+
+        return least_loss(WantedError.of(within), price_at, most, assume_size)
 
     def __repr__(self) -> str:
         return show(self.plan, self.curator.catalog)

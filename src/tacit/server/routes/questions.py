@@ -19,7 +19,6 @@ from tacit.server.messages import (
     Door,
     PricedQuestion,
     QuestionBody,
-    QuotedQuestion,
     RequestKey,
     Sent,
     negotiate_media_type,
@@ -39,21 +38,14 @@ def list_datasets(session: Door, caller: Calling) -> dict[str, Any]:
 
 
 @router.post("/v1/quote", **open_to(Role.ANALYST, Role.OWNER))
-def quote(given: QuotedQuestion, session: Door, caller: Calling) -> dict[str, Any]:
+def quote(given: PricedQuestion, session: Door, caller: Calling) -> dict[str, Any]:
     """Return the price of a question and the margin of error to expect. No data is read.
 
     This is free. Without an amount, the question is priced at a tenth of the budget. Errors
     that depend on the number of rows in a group are reported for groups of ``assume_size``.
     """
     question = _question(given, session, caller)
-    return _preview_json(
-        question.quote(
-            epsilon=given.epsilon,
-            rho=given.rho,
-            delta=given.delta,
-            assume_size=given.assume_size,
-        )
-    )
+    return _preview_json(question.quote(**given.amounts))
 
 
 @router.post("/v1/explain", **open_to(Role.ANALYST, Role.OWNER))
@@ -83,10 +75,10 @@ def _answer(
 ) -> Response:
     kind = negotiate_media_type(request)
     question = _question(given, session, caller)
-    loss = question.loss(epsilon=given.epsilon, rho=given.rho, delta=given.delta)
+    loss = question.loss(**given.amounts)
     if caller.scope.most is not None:
         caller.scope.check_loss(loss, question.status())
-    answer = question.ask(epsilon=given.epsilon, rho=given.rho, delta=given.delta, request=key)
+    answer = question.ask(**given.amounts, request=key)
     log_fields(request)["charge"] = answer.receipt.hex()
     return release_response(answer, kind)
 
