@@ -199,6 +199,10 @@ hostile *args:
 campaign-fuzz count="1000000":
     TACIT_FUZZ={{ count }} uv run pytest -n auto tests/hostile/test_fuzz.py
 
+# nine tables, COUNT, SUM and AVG by 1, 10 and 100 groups at three epsilons: closed intervals hold the truth, open ones on their closed side; and their widths
+truth draws="4000":
+    TACIT_TRUTH={{ draws }} OPENBLAS_NUM_THREADS=1 uv run pytest -q tests/claims/test_truth.py tests/edges/test_truth.py tests/end_to_end/test_within.py tests/end_to_end/test_limits.py
+
 # the error at equal loss and equal bounds, beside OpenDP, Tumult's formulas and PipelineDP
 bench-accuracy:
     uv run pytest -n auto --dist loadgroup benchmarks/bench_accuracy.py

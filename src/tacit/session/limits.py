@@ -25,6 +25,7 @@ from statistics import NormalDist
 from tacit.core import Answer, Limits, Link, Loss, ReleasedColumn, RowsProfile
 from tacit.errors import InvalidValue
 from tacit.frame import Table, case, col, count
+from tacit.mechanisms import Mechanism
 from tacit.numeric import sqrt_bounds
 from tacit.plan import Scan
 from tacit.query import variance
@@ -143,7 +144,7 @@ def estimate_limits(curator: Curator, dataset: str, loss: Loss | None = None) ->
     Guarantee: this is an ordinary question, which is charged before any data is read. The
     suggestion is post-processing of its answer.
     """
-    question = _histogram(curator, dataset)
+    question = histogram(curator, dataset)
     asked = loss or share_of_cap(question)
     answer = ask(question.curator, question.plan, asked)
     quote = price_question(question.curator, question.plan, asked)
@@ -174,13 +175,12 @@ def measure_profile(
         raise InvalidValue(
             f"The limit of a profile must be from 1 to {LADDER[-1]} rows; {limit} was given."
         )
-    question = _beyond(curator, dataset, limit)
+    question = beyond(curator, dataset, limit)
     asked = loss or share_of_cap(question)
     answer = ask(question.curator, question.plan, asked)
     quote = price_question(question.curator, question.plan, asked)
-    # the error is on either side with half of the probability
-    reach = quote.tallies[0].error(1 - 2 * (1 - SURE))
-    people = max(0, ceil(Fraction(answer[PEOPLE].values[0] or 0) + reach))
+    released = Fraction(answer[PEOPLE].values[0] or 0)
+    people = people_beyond(released, quote.tallies[0].mechanism)
     epoch = curator.catalog.dataset(dataset).epoch.label
     return RowsProfile(limit, people, epoch, answer.receipt.hex())
 
@@ -201,6 +201,12 @@ def suggest(cells: Sequence[Fraction], variance_of_cell: Fraction) -> int:
         if sum(above, Fraction(0)) <= FEW * spread:
             return LADDER[min(place + 1, len(LADDER) - 1)] if place else limit
     return LADDER[-1]
+
+
+def people_beyond(released: Fraction, mechanism: Mechanism) -> int:
+    """Return the most people that the ``released`` count means, with probability 99%."""
+    # the error is on either side with half of the probability
+    return max(0, ceil(released + mechanism.error(1 - 2 * (1 - SURE))))
 
 
 def share_of_cap(question: Question) -> Loss:
@@ -242,7 +248,7 @@ def _noise_of_count(curator: Curator, dataset: str) -> Fraction:
     return error.always or Fraction(0)
 
 
-def _histogram(curator: Curator, dataset: str) -> Question:
+def histogram(curator: Curator, dataset: str) -> Question:
     """Return the question for the number of people in each cell of the ladder."""
     rows = col(ROWS)
     cells = [(rows <= limit, limit) for limit in LADDER]
@@ -250,7 +256,7 @@ def _histogram(curator: Curator, dataset: str) -> Question:
     return _rows_of_people(curator, dataset).group_by(**{CELL: cell}).agg(**{PEOPLE: count()})
 
 
-def _beyond(curator: Curator, dataset: str, limit: int) -> Question:
+def beyond(curator: Curator, dataset: str, limit: int) -> Question:
     """Return the question for the number of people with more than ``limit`` rows."""
     people = _rows_of_people(curator, dataset).where(col(ROWS) > limit)
     return people.agg(**{PEOPLE: count()})
