@@ -13,25 +13,36 @@ from tacit import core
 from tacit.core.codec import EVENTS, decode_event, encode_event
 from tacit.core.event import (
     AboveThreshold,
+    AboveThresholdV2,
     BallNoise,
+    BallNoiseV2,
     Composed,
     CubeNoise,
+    CubeNoiseV2,
     Event,
     ExponentialSelection,
     GaussianNoise,
     KeySelection,
+    KeySelectionV2,
     LaplaceNoise,
+    LaplaceNoiseV2,
     LomaxNoise,
+    LomaxNoiseV2,
     Nothing,
     PermuteAndFlipSelection,
+    PermuteAndFlipSelectionV2,
     ProposeTestReleaseEvent,
+    ProposeTestReleaseEventV2,
     RandomisedResponseEvent,
+    RandomisedResponseEventV2,
     RealGaussianNoise,
     Repeated,
     Sampled,
     SmoothLaplaceNoise,
     StudentNoise,
+    StudentNoiseV2,
     TruncatedLaplaceNoise,
+    TruncatedLaplaceNoiseV2,
 )
 from tacit.errors import InvalidValue
 
@@ -77,6 +88,25 @@ MEANT: dict[str, Event] = {
     ),
     "real gaussian": RealGaussianNoise(
         sensitivity_square=Fraction(1), variance=Fraction(121, 100)
+    ),
+    "laplace 2": LaplaceNoiseV2(sensitivity=Fraction(1), scale=Fraction(10)),
+    "truncated laplace 2": TruncatedLaplaceNoiseV2(
+        sensitivity=Fraction(1), scale=Fraction(5), reach=40
+    ),
+    "ball 2": BallNoiseV2(sensitivity_square=Fraction(1), scale=Fraction(10), dimensions=3),
+    "cube 2": CubeNoiseV2(sensitivity=Fraction(1), scale=Fraction(10), dimensions=3),
+    "permute and flip 2": PermuteAndFlipSelectionV2(epsilon=Fraction(1, 10)),
+    "randomised response 2": RandomisedResponseEventV2(truth=Fraction(2, 3), choices=2),
+    "keys 2": KeySelectionV2(epsilon=Fraction(1, 10), delta=Fraction(1, 1000000), max_keys=2),
+    "above threshold 2": AboveThresholdV2(
+        threshold_epsilon=Fraction(1, 20), query_epsilon=Fraction(1, 10)
+    ),
+    "lomax 2": LomaxNoiseV2(epsilon=Fraction(1, 5), smoothing=Fraction(1, 50)),
+    "student 2": StudentNoiseV2(degrees=3, smoothing=Fraction(1, 50), rate=Fraction(1, 20)),
+    "propose test release 2": ProposeTestReleaseEventV2(
+        test_epsilon=Fraction(1, 10),
+        release_epsilon=Fraction(1, 10),
+        delta=Fraction(1, 1000000),
     ),
 }
 RENAMED = {

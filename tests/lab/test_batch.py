@@ -21,7 +21,7 @@ from tacit.core.event import (
 from tacit.core.loss import Measure
 from tacit.errors import InvalidValue
 from tacit.lab.accountants import epsilon_by_pld, report
-from tacit.testing.mechanism_contract import LEAVES
+from tacit.testing.mechanism_contract import LEAVES, SECOND_VERSIONS
 
 MICRO = Fraction(1, 10**6)
 LAPLACE = LaplaceNoise(Fraction(1), Fraction(10))
@@ -58,7 +58,7 @@ def test_a_batch_that_loses_its_whole_delta_is_reported_by_its_sum() -> None:
     assert (found.epsilon, found.by) == (lost.amount, "basic")
 
 
-SUPPORTED = [leaf for leaf in LEAVES if cost_of(leaf).epsilon is not None]
+SUPPORTED = [leaf for leaf in (*LEAVES, *SECOND_VERSIONS) if cost_of(leaf).epsilon is not None]
 
 
 @pytest.mark.parametrize("leaf", SUPPORTED, ids=lambda leaf: type(leaf).__name__)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from tacit.core.event import PermuteAndFlipSelection
+from tacit.core.event import PermuteAndFlipSelectionV2
 from tacit.core.secret import Secret
 from tacit.errors import InvalidValue
 from tacit.mechanisms.exponential import Exponential
@@ -68,7 +68,7 @@ def test_frequencies_of_five_candidates_are_the_exact_probabilities() -> None:
 
 def test_the_best_of_ten_classifiers_is_chosen_as_often_as_claimed() -> None:
     mechanism = PermuteAndFlip(Fraction(1, 4), candidates=10)
-    assert mechanism.event(linf(1)) == PermuteAndFlipSelection(Fraction(1, 2))
+    assert mechanism.event(linf(1)) == PermuteAndFlipSelectionV2(Fraction(1, 2))
     exact = by_coins(0.25, ERRORS)[0]
     assert abs(exact - 0.955) < 0.0005
     assert abs(np.mean(draws(mechanism, ERRORS, 60_000) == 0) - 0.955) < 0.005

@@ -75,7 +75,7 @@ def test_a_release_far_from_any_bad_data_passes_and_one_at_it_does_not() -> None
 
 
 def test_the_event_and_the_error_are_those_of_its_parts() -> None:
-    assert RECIPE.event(linf(10**6)) == event.ProposeTestReleaseEvent(
+    assert RECIPE.event(linf(10**6)) == event.ProposeTestReleaseEventV2(
         Fraction(1, 2), Fraction(1), Fraction(1, 1000)
     )
     wanted = Laplace(Fraction(2)).error(Fraction("0.9"))

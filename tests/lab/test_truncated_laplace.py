@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.core.event import TruncatedLaplaceNoise
+from tacit.core.event import TruncatedLaplaceNoiseV2
 from tacit.core.secret import Secret
 from tacit.errors import InvalidValue
 from tacit.lab.propose_test_release import TruncatedLaplace
@@ -64,7 +64,7 @@ def test_a_release_stays_within_reach() -> None:
 
 def test_the_event_tells_scale_and_reach() -> None:
     event = TruncatedLaplace(Fraction(5), 30).event(l1(2))
-    assert event == TruncatedLaplaceNoise(Fraction(2), Fraction(5), 30)
+    assert event == TruncatedLaplaceNoiseV2(Fraction(2), Fraction(5), 30)
 
 
 def test_two_integers_or_another_norm_are_refused() -> None:

@@ -8,11 +8,12 @@ least noise within a loss.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import singledispatch
 
 from tacit import core
+from tacit.accounting.concentrated_loss import laplace_rho, pure_rho, response_rho
 from tacit.accounting.convert import delta_of_rho, epsilon_of_rho, least_that
 from tacit.accounting.curves import ball_delta, smooth_laplace_delta
 from tacit.errors import InvalidValue
@@ -169,6 +170,52 @@ def _(leaf: core.StudentNoise) -> Cost:
 @cost_of.register
 def _(leaf: core.ProposeTestReleaseEvent) -> Cost:
     return _pure(leaf.test_epsilon + leaf.release_epsilon, leaf.delta)
+
+
+# Cost of second versions ---------------------------------------------------------------------
+#
+# Their epsilon and delta are those of the first version, and only their rho is smaller. The
+# rules above must never change, because ledgers hold these events with their prices.
+
+
+@cost_of.register
+def _(leaf: core.LaplaceNoiseV2) -> Cost:
+    return Cost(leaf.sensitivity / leaf.scale, laplace_rho(leaf.sensitivity, leaf.scale))
+
+
+@cost_of.register
+def _(leaf: core.TruncatedLaplaceNoiseV2) -> Cost:
+    # the truncated law loses less than the whole one on the outputs that both neighbours have
+    return replace(_first_cost(leaf), rho=laplace_rho(leaf.sensitivity, leaf.scale))
+
+
+@cost_of.register
+def _(leaf: core.RandomisedResponseEventV2) -> Cost:
+    return replace(_first_cost(leaf), rho=response_rho(leaf.truth, leaf.choices))
+
+
+@cost_of.register
+def _(leaf: core.KeySelectionV2) -> Cost:
+    return replace(_first_cost(leaf), rho=pure_rho(leaf.epsilon) * leaf.max_keys)
+
+
+@cost_of.register(core.BallNoiseV2)
+@cost_of.register(core.CubeNoiseV2)
+@cost_of.register(core.PermuteAndFlipSelectionV2)
+@cost_of.register(core.AboveThresholdV2)
+@cost_of.register(core.LomaxNoiseV2)
+@cost_of.register(core.StudentNoiseV2)
+@cost_of.register(core.ProposeTestReleaseEventV2)
+def _(leaf: core.Event) -> Cost:
+    cost = _first_cost(leaf)
+    return replace(cost, rho=pure_rho(cost.epsilon or Fraction(0)))
+
+
+def _first_cost(leaf: core.Event) -> Cost:
+    return cost_of(core.first_version(leaf))
+
+
+# Cost of a sample ----------------------------------------------------------------------------
 
 
 @cost_of.register

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from tacit.accounting import calibrate, loss_of
 from tacit.choose.noise import Candidate
-from tacit.core import Composed, GaussianNoise, KeySelection, Loss, Measure, Norm, Sensitivity
+from tacit.core import Composed, GaussianNoise, KeySelectionV2, Loss, Measure, Norm, Sensitivity
 from tacit.errors import InternalError, InvalidValue
 from tacit.mechanisms import (
     GREATEST_VARIANCE,
@@ -61,7 +61,7 @@ def choose_keys(sensitivity: Sensitivity, loss: Loss, *, counted: bool = False) 
             f"{loss.delta} was given; give a delta, or declare the keys."
         )
     max_keys = sensitivity.in_norm(Norm.L2).square.__ceil__()
-    scale = calibrate(lambda x: KeySelection(1 / x, loss.delta / max_keys, max_keys), loss)
+    scale = calibrate(lambda x: KeySelectionV2(1 / x, loss.delta / max_keys, max_keys), loss)
     found = [*_thresholds(scale, max_keys, loss), *_gaussian(max_keys, loss)]
     if not found:
         raise InvalidValue(
@@ -97,7 +97,7 @@ def _thresholds(scale: Fraction, max_keys: int, loss: Loss) -> Iterator[Scored]:
 
 
 def _gaussian(max_keys: int, loss: Loss) -> Iterator[Scored]:
-    shown = KeySelection(Fraction(0), loss.delta - price_delta(loss), max_keys=1)
+    shown = KeySelectionV2(Fraction(0), loss.delta - price_delta(loss), max_keys=1)
     variance = calibrate(
         lambda x: Composed((GaussianNoise(Fraction(max_keys), x), shown)),
         loss,

@@ -50,7 +50,8 @@ def choose_noise(
         'Gaussian'
     """
     known = {sensitivity.norm for sensitivity in sensitivities}
-    # under zCDP, Gaussian noise for an L2 sensitivity always beats Laplace noise for L1
+    # under zCDP, Gaussian noise for an L2 sensitivity beats Laplace noise for L1 up to
+    # rho = 1.6, where epsilon**2 = 4 * (epsilon - 1 + exp(-epsilon)); no question has so much
     beaten = {Norm.L1} if loss.measure is Measure.ZCDP and Norm.L2 in known else set()
     found = [
         candidate
@@ -72,10 +73,10 @@ def _candidates(
     size, square = sensitivity.amount, sensitivity.square
     match sensitivity.norm:
         case Norm.L1:
-            scale = size * _laplace_scale(loss)
+            scale = _laplace_scale(size, loss)
             yield Candidate(Laplace(scale), 2 * dimensions * scale**2)
         case Norm.LINF:
-            scale = calibrate(lambda x: events.CubeNoise(size, x, dimensions), loss)
+            scale = calibrate(lambda x: events.CubeNoiseV2(size, x, dimensions), loss)
             error = scale**2 * dimensions * (dimensions + 1) * (dimensions + 2) / 3
             if (dimensions + 60) * scale <= LARGEST_TABLE:
                 yield Candidate(Cube(scale, dimensions), error)
@@ -91,9 +92,15 @@ def _candidates(
 
 
 @lru_cache(maxsize=256)
-def _laplace_scale(loss: Loss) -> Fraction:
-    """Return the scale at a sensitivity of 1; the scale is proportional to sensitivity."""
-    return calibrate(lambda x: events.LaplaceNoise(Fraction(1), x), loss)
+def _laplace_scale(size: Fraction, loss: Loss) -> Fraction:
+    """Return the scale at the sensitivity ``size``.
+
+    It is proportional to ``size``, except in rho: the curve of the discrete law falls, at the
+    same epsilon, with the scale.
+    """
+    if loss.measure is Measure.ZCDP:
+        return calibrate(lambda x: events.LaplaceNoiseV2(size, x), loss)
+    return size * calibrate(lambda x: events.LaplaceNoiseV2(Fraction(1), x), loss)
 
 
 @lru_cache(maxsize=256)
@@ -110,7 +117,7 @@ def _ball_scale(square: Fraction, dimensions: int, loss: Loss) -> Fraction:
     if loss.measure is Measure.APPROXIMATE and loss.delta:
         unit = ball_scale(dimensions, float(loss.amount), float(loss.delta))
         return Fraction(unit) * sqrt_bounds(square)[1]
-    return calibrate(lambda x: events.BallNoise(square, x, dimensions), loss)
+    return calibrate(lambda x: events.BallNoiseV2(square, x, dimensions), loss)
 
 
 # ------------------------------------------------------------------ quantiles
@@ -128,7 +135,7 @@ def choose_quantile(
     """Return the mechanism for a quantile of counts on ``cells`` cells, within ``loss``.
 
     A unit can be in ``max_groups`` groups. Under zCDP, the exponential mechanism is used,
-    because its cost is a quarter of that of permute-and-flip. Under pure epsilon,
+    because its cost is about a quarter of that of permute-and-flip. Under pure epsilon,
     permute-and-flip is used, because it has a smaller error.
 
     Example:
@@ -152,5 +159,5 @@ def choose_quantile(
 def _scale(loss: Loss, times: int) -> Fraction:
     """Return 1 / epsilon for each of ``times`` selections that together stay within a loss."""
     exponential = loss.measure is Measure.ZCDP
-    kind = events.ExponentialSelection if exponential else events.PermuteAndFlipSelection
+    kind = events.ExponentialSelection if exponential else events.PermuteAndFlipSelectionV2
     return calibrate(lambda x: events.Repeated(kind(1 / x), times), loss)

@@ -215,6 +215,17 @@ EVENTS: dict[str, type[events.Event]] = {
     "composed": events.Composed,
     "repeated": events.Repeated,
     "sampled": events.Sampled,
+    "laplace 2": events.LaplaceNoiseV2,
+    "truncated laplace 2": events.TruncatedLaplaceNoiseV2,
+    "ball 2": events.BallNoiseV2,
+    "cube 2": events.CubeNoiseV2,
+    "permute and flip 2": events.PermuteAndFlipSelectionV2,
+    "randomised response 2": events.RandomisedResponseEventV2,
+    "keys 2": events.KeySelectionV2,
+    "above threshold 2": events.AboveThresholdV2,
+    "lomax 2": events.LomaxNoiseV2,
+    "student 2": events.StudentNoiseV2,
+    "propose test release 2": events.ProposeTestReleaseEventV2,
 }
 """The stored name of each event. A name is never reused and never removed."""
 

@@ -10,7 +10,7 @@ There are three kinds of events. A leaf describes what one mechanism did. ``Comp
 ``Repeated`` and ``Sampled`` combine other events. ``Nothing`` is a release without data.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 from fractions import Fraction
 from typing import ClassVar
@@ -360,3 +360,105 @@ class ProposeTestReleaseEvent(Event):
             release_epsilon=self.release_epsilon,
             delta=self.delta,
         )
+
+
+# ------------------------------------------------------------------ second versions
+# An event that stands in a ledger keeps its price. The pure events above are priced in rho as
+# any pure mechanism of their epsilon was priced in version 0.1.0, by epsilon**2 / 2. The events
+# below describe the same releases, and `tacit.accounting.concentrated_loss` prices each by a
+# curve of its own. Mechanisms state these. Their other losses, such as epsilon, are the same.
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceNoiseV2(LaplaceNoise):
+    """`LaplaceNoise`, priced by the curve of the discrete law for its sensitivity and scale.
+
+    Each number is an integer, and so is the amount by which one unit moves it.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class TruncatedLaplaceNoiseV2(TruncatedLaplaceNoise):
+    """`TruncatedLaplaceNoise`, priced as `LaplaceNoiseV2` with the delta of the truncation."""
+
+
+@dataclass(frozen=True, slots=True)
+class BallNoiseV2(BallNoise):
+    """`BallNoise`, priced as randomised response with its epsilon."""
+
+
+@dataclass(frozen=True, slots=True)
+class CubeNoiseV2(CubeNoise):
+    """`CubeNoise`, priced as randomised response with its epsilon."""
+
+
+@dataclass(frozen=True, slots=True)
+class PermuteAndFlipSelectionV2(PermuteAndFlipSelection):
+    """`PermuteAndFlipSelection`, priced as randomised response with its epsilon."""
+
+
+@dataclass(frozen=True, slots=True)
+class RandomisedResponseEventV2(RandomisedResponseEvent):
+    """`RandomisedResponseEvent`, priced by its own curve for its number of choices."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeySelectionV2(KeySelection):
+    """`KeySelection`, each key of which is priced as randomised response with its epsilon."""
+
+
+@dataclass(frozen=True, slots=True)
+class AboveThresholdV2(AboveThreshold):
+    """`AboveThreshold`, priced as randomised response with its epsilon."""
+
+
+@dataclass(frozen=True, slots=True)
+class LomaxNoiseV2(LomaxNoise):
+    """`LomaxNoise`, priced as randomised response with its epsilon."""
+
+
+@dataclass(frozen=True, slots=True)
+class StudentNoiseV2(StudentNoise):
+    """`StudentNoise`, priced as randomised response with its epsilon."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProposeTestReleaseEventV2(ProposeTestReleaseEvent):
+    """`ProposeTestReleaseEvent`, priced as randomised response with its epsilon."""
+
+
+FIRST_VERSIONS: dict[type[Event], type[Event]] = {
+    LaplaceNoiseV2: LaplaceNoise,
+    TruncatedLaplaceNoiseV2: TruncatedLaplaceNoise,
+    BallNoiseV2: BallNoise,
+    CubeNoiseV2: CubeNoise,
+    PermuteAndFlipSelectionV2: PermuteAndFlipSelection,
+    RandomisedResponseEventV2: RandomisedResponseEvent,
+    KeySelectionV2: KeySelection,
+    AboveThresholdV2: AboveThreshold,
+    LomaxNoiseV2: LomaxNoise,
+    StudentNoiseV2: StudentNoise,
+    ProposeTestReleaseEventV2: ProposeTestReleaseEvent,
+}
+"""The first version of each second one. Both have the same fields."""
+
+
+def first_version(event: Event) -> Event:
+    """Return ``event`` with the first version of each leaf, which describes the same release.
+
+    Streams, fits and holdouts are identified by their first versions for ever, because some
+    were before second versions existed.
+
+    Example:
+        >>> first_version(Repeated(PermuteAndFlipSelectionV2(Fraction(1, 10)), 52))
+        Repeated(event=PermuteAndFlipSelection(epsilon=Fraction(1, 10)), times=52)
+    """
+    match event:
+        case Composed(events):
+            return Composed(tuple(first_version(part) for part in events))
+        case Repeated() | Sampled():
+            return replace(event, event=first_version(event.event))
+    kind = FIRST_VERSIONS.get(type(event))
+    if kind is None:
+        return event
+    return kind(**{each.name: getattr(event, each.name) for each in fields(event)})

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from tacit.core import Norm, Secret, Sensitivity, TruncatedLaplaceNoise, event
+from tacit.core import Norm, Secret, Sensitivity, TruncatedLaplaceNoiseV2, event
 from tacit.errors import InvalidValue
 from tacit.mechanisms import AddVector, Gateway, Laplace
 from tacit.noise import DiscreteLaplace, Integers, TruncatedDiscreteLaplace, integer_array
@@ -31,7 +31,7 @@ class TruncatedLaplace:
         >>> from tacit.core.sensitivity import Rule
         >>> one = Sensitivity.of(1, Norm.L1, Rule("a person is counted once"))
         >>> TruncatedLaplace(Fraction(1), reach=14).event(one)
-        TruncatedLaplaceNoise(sensitivity=Fraction(1, 1), scale=Fraction(1, 1), reach=14)
+        TruncatedLaplaceNoiseV2(sensitivity=Fraction(1, 1), scale=Fraction(1, 1), reach=14)
         >>> TruncatedLaplace(Fraction(1), reach=14).error(Fraction(1))
         Fraction(14, 1)
     """
@@ -42,9 +42,9 @@ class TruncatedLaplace:
     def __post_init__(self) -> None:
         self._noise()
 
-    def event(self, sensitivity: Sensitivity) -> TruncatedLaplaceNoise:
+    def event(self, sensitivity: Sensitivity) -> TruncatedLaplaceNoiseV2:
         """Describe the noise, for the given sensitivity."""
-        return TruncatedLaplaceNoise(
+        return TruncatedLaplaceNoiseV2(
             sensitivity.in_norm(Norm.L1).amount, self.scale, self.reach
         )
 
@@ -128,10 +128,10 @@ class ProposeTestRelease:
         """
         return _threshold(self.test_epsilon, self.delta)
 
-    def event(self, sensitivity: Sensitivity) -> event.ProposeTestReleaseEvent:
+    def event(self, sensitivity: Sensitivity) -> event.ProposeTestReleaseEventV2:
         """Describe the test and the release, which do not depend on the worst case."""
         sensitivity.in_norm(Norm.LINF)
-        return event.ProposeTestReleaseEvent(
+        return event.ProposeTestReleaseEventV2(
             self.test_epsilon, self.release_epsilon, self.delta
         )
 

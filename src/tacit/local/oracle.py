@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from tacit.core import RandomisedResponseEvent
+from tacit.core import RandomisedResponseEventV2
 from tacit.errors import InvalidValue
 from tacit.mechanisms import valid_confidence
 from tacit.noise import Integers
@@ -82,7 +82,7 @@ def epsilon_of(ratio: Fraction) -> Fraction:
     return log_bounds(valid_ratio(ratio))[1]
 
 
-def event_of(ratio: Fraction) -> RandomisedResponseEvent:
+def event_of(ratio: Fraction) -> RandomisedResponseEventV2:
     """Return the event of one report: randomised response with two answers and this ratio.
 
     The report of any randomiser with this ratio can be computed from such a response, so the
@@ -91,9 +91,9 @@ def event_of(ratio: Fraction) -> RandomisedResponseEvent:
 
     Example:
         >>> event_of(Fraction(2))
-        RandomisedResponseEvent(truth=Fraction(2, 3), choices=2)
+        RandomisedResponseEventV2(truth=Fraction(2, 3), choices=2)
     """
-    return RandomisedResponseEvent(ratio / (1 + valid_ratio(ratio)), choices=2)
+    return RandomisedResponseEventV2(ratio / (1 + valid_ratio(ratio)), choices=2)
 
 
 # ------------------------------------------------------------------ validation of answers

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from tacit.core import GaussianNoise, LaplaceNoise, Norm, Secret, Sensitivity
+from tacit.core import GaussianNoise, LaplaceNoiseV2, Norm, Secret, Sensitivity
 from tacit.errors import InternalError, InvalidValue
 from tacit.mechanisms.gateway import Gateway
 from tacit.mechanisms.mechanism import valid_confidence
@@ -94,7 +94,7 @@ class Laplace:
         >>> from tacit.core.sensitivity import Rule
         >>> one = Sensitivity.of(1, Norm.L1, Rule("a person is in one group, once"))
         >>> Laplace(Fraction(10)).event(one)
-        LaplaceNoise(sensitivity=Fraction(1, 1), scale=Fraction(10, 1))
+        LaplaceNoiseV2(sensitivity=Fraction(1, 1), scale=Fraction(10, 1))
         >>> Laplace(Fraction(10)).error(Fraction("0.95"))
         Fraction(30, 1)
     """
@@ -107,9 +107,9 @@ class Laplace:
                 f"Laplace noise needs a scale above 0, but {self.scale} was given."
             )
 
-    def event(self, sensitivity: Sensitivity) -> LaplaceNoise:
+    def event(self, sensitivity: Sensitivity) -> LaplaceNoiseV2:
         """Return the event of Laplace noise with this scale, for the L1 sensitivity."""
-        return LaplaceNoise(sensitivity.in_norm(Norm.L1).amount, self.scale)
+        return LaplaceNoiseV2(sensitivity.in_norm(Norm.L1).amount, self.scale)
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway

@@ -180,7 +180,7 @@ class GridQuantile:
         """Return the event: two selections in each group of a unit."""
         moved = sensitivity.in_norm(Norm.L1).amount / self.max_groups
         moved *= 2 * max(self.probability, 1 - self.probability)
-        kind = events.PermuteAndFlipSelection if self.flips else events.ExponentialSelection
+        kind = events.PermuteAndFlipSelectionV2 if self.flips else events.ExponentialSelection
         rates = self.rate, self.reach_rate
         return events.Composed(
             tuple(events.Repeated(kind(rate * moved), self.max_groups) for rate in rates)

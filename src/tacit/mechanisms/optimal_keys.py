@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from tacit.core import KeySelection, Secret, Sensitivity
+from tacit.core import KeySelectionV2, Secret, Sensitivity
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import Gateway
 from tacit.mechanisms.mechanism import valid_confidence
@@ -70,7 +70,7 @@ class OptimalKeys:
         table = self._table()
         return Fraction(table[min(max(units, 0), len(table) - 1)], 2**PLACES)
 
-    def event(self, sensitivity: Sensitivity) -> KeySelection:
+    def event(self, sensitivity: Sensitivity) -> KeySelectionV2:
         """Return the event of a key selection, with equal parts of epsilon and delta."""
         return shared_by_keys(self.epsilon, self.delta, self.max_keys, sensitivity)
 
@@ -203,7 +203,7 @@ class TruncatedGeometricKeys:
         """The largest possible noise, which has a probability of at most delta / max_keys."""
         return _reach(self.epsilon / self.max_keys, self.delta / self.max_keys)
 
-    def event(self, sensitivity: Sensitivity) -> KeySelection:
+    def event(self, sensitivity: Sensitivity) -> KeySelectionV2:
         """Return the event of a key selection, with equal parts of epsilon and delta."""
         return shared_by_keys(self.epsilon, self.delta, self.max_keys, sensitivity)
 

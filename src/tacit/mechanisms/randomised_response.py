@@ -49,12 +49,12 @@ class RandomisedResponse:
     choices: int
 
     def __post_init__(self) -> None:
-        event.RandomisedResponseEvent(self.truth, self.choices)  # checks both
+        event.RandomisedResponseEventV2(self.truth, self.choices)  # checks both
 
-    def event(self, sensitivity: Sensitivity) -> event.RandomisedResponseEvent:
+    def event(self, sensitivity: Sensitivity) -> event.RandomisedResponseEventV2:
         """Return the event of one randomised answer, which may change to any other answer."""
         sensitivity.in_norm(Norm.LINF)
-        return event.RandomisedResponseEvent(self.truth, self.choices)
+        return event.RandomisedResponseEventV2(self.truth, self.choices)
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tacit.core import AboveThreshold, Norm, Secret, Sensitivity, above_zero
+from tacit.core import AboveThresholdV2, Norm, Secret, Sensitivity, above_zero
 from tacit.errors import InvalidValue
 from tacit.mechanisms.additive_noise import AddNoise, Laplace
 from tacit.mechanisms.gateway import Gateway
@@ -52,10 +52,10 @@ class SparseVector:
         """Return the noise scale of each answer, whose sensitivity is ``step``."""
         return (1 if self.monotone else 2) * self.passes * step / self.query_epsilon
 
-    def event(self, sensitivity: Sensitivity) -> AboveThreshold:
+    def event(self, sensitivity: Sensitivity) -> AboveThresholdV2:
         """Return the event, whose noise is scaled to the LINF sensitivity."""
         sensitivity.in_norm(Norm.LINF)
-        return AboveThreshold(self.threshold_epsilon, self.query_epsilon)
+        return AboveThresholdV2(self.threshold_epsilon, self.query_epsilon)
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway

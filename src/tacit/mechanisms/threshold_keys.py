@@ -14,7 +14,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from tacit.core import Composed, GaussianNoise, KeySelection, Norm, Secret, Sensitivity
+from tacit.core import Composed, GaussianNoise, KeySelectionV2, Norm, Secret, Sensitivity
 from tacit.errors import InvalidValue
 from tacit.mechanisms.additive_noise import AddNoise, Sampler
 from tacit.mechanisms.gateway import Gateway
@@ -47,10 +47,10 @@ class KeepAbove:
 
 def shared_by_keys(
     epsilon: Fraction, delta: Fraction, max_keys: int, sensitivity: Sensitivity
-) -> KeySelection:
+) -> KeySelectionV2:
     """Return the event of a selection in which keys have equal parts of epsilon and delta."""
     counted_once(sensitivity, max_keys)
-    return KeySelection(epsilon / max_keys, delta / max_keys, max_keys)
+    return KeySelectionV2(epsilon / max_keys, delta / max_keys, max_keys)
 
 
 def counted_once(sensitivity: Sensitivity, max_keys: int) -> Sensitivity:
@@ -136,7 +136,7 @@ class LaplaceKeys:
         """
         return _threshold(self.epsilon / self.max_keys, self.delta / self.max_keys)
 
-    def event(self, sensitivity: Sensitivity) -> KeySelection:
+    def event(self, sensitivity: Sensitivity) -> KeySelectionV2:
         """Return the event of a key selection, with equal parts of epsilon and delta."""
         return shared_by_keys(self.epsilon, self.delta, self.max_keys, sensitivity)
 
@@ -235,7 +235,7 @@ class GaussianKeys:
         """Return the event: Gaussian noise on a unit's keys, and delta for revealing a key."""
         counted_once(sensitivity, self.max_keys)
         noise = GaussianNoise(Fraction(self.max_keys), self.variance)
-        return Composed((noise, KeySelection(Fraction(0), self.delta, max_keys=1)))
+        return Composed((noise, KeySelectionV2(Fraction(0), self.delta, max_keys=1)))
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway

@@ -9,7 +9,7 @@ from itertools import accumulate
 from math import erfc, exp, lgamma, log, sqrt
 from typing import Protocol
 
-from tacit.core import BallNoise, CubeNoise, Norm, Secret, Sensitivity
+from tacit.core import BallNoiseV2, CubeNoiseV2, Norm, Secret, Sensitivity
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import Gateway
 from tacit.mechanisms.mechanism import valid_confidence
@@ -98,10 +98,10 @@ class Ball:
     def __post_init__(self) -> None:
         self._noise()
 
-    def event(self, sensitivity: Sensitivity) -> BallNoise:
+    def event(self, sensitivity: Sensitivity) -> BallNoiseV2:
         """Return the (idealised) event of L2 noise with this scale, for the L2 sensitivity."""
         square = sensitivity.in_norm(Norm.L2).square
-        return BallNoise(square, self.scale, self.dimensions)
+        return BallNoiseV2(square, self.scale, self.dimensions)
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway
@@ -173,7 +173,7 @@ class Cube:
         >>> from tacit.core.sensitivity import Rule
         >>> one = Sensitivity.of(1, Norm.LINF, Rule("a person answers every question once"))
         >>> Cube(Fraction(10), dimensions=5).event(one)
-        CubeNoise(sensitivity=Fraction(1, 1), scale=Fraction(10, 1), dimensions=5)
+        CubeNoiseV2(sensitivity=Fraction(1, 1), scale=Fraction(10, 1), dimensions=5)
         >>> Cube(Fraction(10), dimensions=5).error(Fraction("0.95"))
         Fraction(73, 1)
     """
@@ -184,10 +184,10 @@ class Cube:
     def __post_init__(self) -> None:
         self._noise()
 
-    def event(self, sensitivity: Sensitivity) -> CubeNoise:
+    def event(self, sensitivity: Sensitivity) -> CubeNoiseV2:
         """Return the event of L-infinity noise with this scale, for the sensitivity."""
         amount = sensitivity.in_norm(Norm.LINF).amount
-        return CubeNoise(amount, self.scale, self.dimensions)
+        return CubeNoiseV2(amount, self.scale, self.dimensions)
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway

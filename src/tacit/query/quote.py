@@ -64,6 +64,11 @@ class Quote:
         return self.question.hash
 
     @property
+    def key_loss(self) -> core.Loss:
+        """The loss in the key of the stored answer: the one that was asked for."""
+        return self.loss
+
+    @property
     def datasets(self) -> tuple[str, ...]:
         """The tables that the question reads."""
         return self.bound.plan.source.datasets
@@ -138,6 +143,15 @@ class FitQuote:
     def key(self) -> bytes:
         """The hash by which the ledger identifies the fit."""
         return self.fit.key
+
+    @property
+    def key_loss(self) -> core.Loss:
+        """The loss in the key of the stored model: that of first versions of the events.
+
+        A fit that was charged at such a price is found again, and costs nothing.
+        """
+        event, measure = core.first_version(self.event), self.loss.measure
+        return price(event, measure, self.price_delta).loss(measure)
 
     @property
     def datasets(self) -> tuple[str, ...]:

@@ -245,7 +245,7 @@ class RobustLocation:
     Example:
         >>> where = RobustLocation(Bounds.of(-50, 50), Huber(), scale=1.0, loss=Loss.pure(1))
         >>> where.event()
-        PermuteAndFlipSelection(epsilon=Fraction(1, 1))
+        PermuteAndFlipSelectionV2(epsilon=Fraction(1, 1))
     """
 
     bounds: Bounds

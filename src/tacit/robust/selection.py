@@ -11,7 +11,7 @@ import numpy as np
 
 from tacit.accounting import loss_of
 from tacit.choose import Candidate
-from tacit.core import Loss, Norm, PermuteAndFlipSelection, Secret, Sensitivity
+from tacit.core import Loss, Norm, PermuteAndFlipSelectionV2, Secret, Sensitivity
 from tacit.errors import InvalidValue
 from tacit.mechanisms import Exponential, Gateway, check_choice, check_size, shortfall, spread
 from tacit.noise import Categorical, Geometric, Integers, choose
@@ -36,7 +36,7 @@ class PermuteAndFlip:
         >>> from tacit.core.sensitivity import Rule
         >>> one = Sensitivity.of(1, Norm.LINF, Rule("a row changes each score by at most 1"))
         >>> PermuteAndFlip(Fraction("0.25"), candidates=10).event(one)
-        PermuteAndFlipSelection(epsilon=Fraction(1, 2))
+        PermuteAndFlipSelectionV2(epsilon=Fraction(1, 2))
     """
 
     rate: Fraction
@@ -46,9 +46,9 @@ class PermuteAndFlip:
     def __post_init__(self) -> None:
         check_choice(self.rate, self.candidates)
 
-    def event(self, sensitivity: Sensitivity) -> PermuteAndFlipSelection:
+    def event(self, sensitivity: Sensitivity) -> PermuteAndFlipSelectionV2:
         """Describe the selection, which has the epsilon of the exponential mechanism."""
-        return PermuteAndFlipSelection(spread(self.rate, sensitivity, monotone=self.monotone))
+        return PermuteAndFlipSelectionV2(spread(self.rate, sensitivity, monotone=self.monotone))
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway
@@ -106,7 +106,7 @@ def choose_selector(
 
     At equal epsilon, permute-and-flip is never worse than the exponential mechanism, so it is
     chosen under pure epsilon. Under zCDP, the exponential mechanism costs epsilon**2 / 8 and
-    permute-and-flip costs epsilon**2 / 2. So the exponential mechanism may use twice the rate,
+    permute-and-flip about epsilon**2 / 2. So the exponential mechanism may use twice the rate,
     and is chosen.
 
     Example:

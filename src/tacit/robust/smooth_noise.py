@@ -11,7 +11,14 @@ from fractions import Fraction
 from math import atan2, copysign, cos, log, pi, sin, sqrt
 
 from tacit.accounting import lomax_factor
-from tacit.core import LomaxNoise, Norm, Secret, Sensitivity, SmoothLaplaceNoise, StudentNoise
+from tacit.core import (
+    LomaxNoiseV2,
+    Norm,
+    Secret,
+    Sensitivity,
+    SmoothLaplaceNoise,
+    StudentNoiseV2,
+)
 from tacit.errors import InvalidValue
 from tacit.mechanisms import Gateway, valid_confidence
 from tacit.noise import Integers, integer_array
@@ -105,19 +112,19 @@ class Lomax:
         >>> from tacit.core.sensitivity import Rule
         >>> most = Sensitivity.of(10**6, Norm.LINF, Rule("the public range of the median"))
         >>> Lomax(Fraction(1), Fraction(1, 6)).event(most)
-        LomaxNoise(epsilon=Fraction(1, 1), smoothing=Fraction(1, 6))
+        LomaxNoiseV2(epsilon=Fraction(1, 1), smoothing=Fraction(1, 6))
     """
 
     epsilon: Fraction
     smoothing: Fraction
 
     def __post_init__(self) -> None:
-        LomaxNoise(self.epsilon, self.smoothing)  # raises if a parameter is out of range
+        LomaxNoiseV2(self.epsilon, self.smoothing)  # raises if a parameter is out of range
 
-    def event(self, sensitivity: Sensitivity) -> LomaxNoise:
+    def event(self, sensitivity: Sensitivity) -> LomaxNoiseV2:
         """Describe the noise, which does not depend on the worst-case sensitivity."""
         sensitivity.in_norm(Norm.LINF)
-        return LomaxNoise(self.epsilon, self.smoothing)
+        return LomaxNoiseV2(self.epsilon, self.smoothing)
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway
@@ -247,7 +254,7 @@ class Student:
         >>> from tacit.core.sensitivity import Rule
         >>> most = Sensitivity.of(10**6, Norm.LINF, Rule("the public range of the median"))
         >>> Student(3, Fraction(1, 10), Fraction(1, 2)).event(most)
-        StudentNoise(degrees=3, smoothing=Fraction(1, 10), rate=Fraction(1, 2))
+        StudentNoiseV2(degrees=3, smoothing=Fraction(1, 10), rate=Fraction(1, 2))
     """
 
     degrees: int
@@ -255,12 +262,12 @@ class Student:
     rate: Fraction
 
     def __post_init__(self) -> None:
-        StudentNoise(self.degrees, self.smoothing, self.rate)  # raises if out of range
+        StudentNoiseV2(self.degrees, self.smoothing, self.rate)  # raises if out of range
 
-    def event(self, sensitivity: Sensitivity) -> StudentNoise:
+    def event(self, sensitivity: Sensitivity) -> StudentNoiseV2:
         """Describe the noise, which does not depend on the worst-case sensitivity."""
         sensitivity.in_norm(Norm.LINF)
-        return StudentNoise(self.degrees, self.smoothing, self.rate)
+        return StudentNoiseV2(self.degrees, self.smoothing, self.rate)
 
     def release(
         self, secret: Secret[Integers], sensitivity: Sensitivity, gateway: Gateway

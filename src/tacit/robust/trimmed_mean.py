@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit.accounting import calibrate
-from tacit.core import Bounds, Event, LomaxNoise, Loss, Norm, Rule, Secret, Sensitivity
+from tacit.core import Bounds, Event, LomaxNoiseV2, Loss, Norm, Rule, Secret, Sensitivity
 from tacit.errors import InvalidValue
 from tacit.mechanisms import Gateway
 from tacit.noise import Integers
@@ -159,7 +159,7 @@ class TrimmedMean:
 
     Example:
         >>> TrimmedMean(Bounds.of(0, 10), Fraction(1, 10), Loss.pure(1)).event()
-        LomaxNoise(epsilon=Fraction(1, 1), smoothing=Fraction(1, 6))
+        LomaxNoiseV2(epsilon=Fraction(1, 1), smoothing=Fraction(1, 6))
     """
 
     bounds: Bounds
@@ -197,7 +197,7 @@ class TrimmedMean:
         return MiddleSum.without_tails(size, cut, -HALF, HALF)
 
     def _mechanism(self) -> Lomax:
-        epsilon = 1 / calibrate(lambda x: LomaxNoise(1 / x, SMOOTHING / x), self.loss)
+        epsilon = 1 / calibrate(lambda x: LomaxNoiseV2(1 / x, SMOOTHING / x), self.loss)
         return Lomax(epsilon, SMOOTHING * epsilon)
 
     def _worst(self, left: int) -> Sensitivity:

@@ -230,7 +230,7 @@ def request_for(
         principal=principal,
         request=request or "the same again",
         plan=quote.key,
-        loss=quote.loss,
+        loss=quote.key_loss,
         policy=policy_of(quote.population, tables),
         epochs=epochs_of(tables),
         price_delta=quote.price_delta,

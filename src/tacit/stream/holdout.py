@@ -17,7 +17,18 @@ from hashlib import sha256
 import numpy as np
 
 from tacit import plan as plans
-from tacit.core import Composed, Event, Loss, Norm, Nothing, Repeated, Rule, Secret, Sensitivity
+from tacit.core import (
+    Composed,
+    Event,
+    Loss,
+    Norm,
+    Nothing,
+    Repeated,
+    Rule,
+    Secret,
+    Sensitivity,
+    first_version,
+)
 from tacit.engines import Engine
 from tacit.errors import AnswerLost, AnswerPending, InternalError, InvalidValue
 from tacit.frame import FrameQuery as Asked
@@ -237,7 +248,8 @@ class OpenHoldout:
     @property
     def loss(self) -> Loss:
         """The privacy loss of all shares together, in the measure of the budget."""
-        return self._question.loss
+        measure = self._question.loss.measure
+        return price(self.event, measure, Fraction(0)).loss(measure)
 
     @property
     def left(self) -> int:
@@ -368,12 +380,14 @@ class OpenHoldout:
         population = place.catalog.population(place.catalog.dataset(self.dataset).population)
         measure = place.ledger.status(population.name).measure
         said = f"tacit holdout 1\n{plans.text((self.dataset, *_parameters(self.asked)))}"
+        # the loss is part of the key: with that of first versions, a holdout is found again
+        known = price(first_version(self.event), measure, Fraction(0)).loss(measure)
         question = ChargeRequest(
             targets=(Target(population, self.event),),
             principal=place.principal,
             request="the same again",
             plan=sha256(said.encode()).digest(),
-            loss=price(self.event, measure, Fraction(0)).loss(measure),
+            loss=known,
             policy=place.policy,
             epochs=(),
         )

@@ -163,9 +163,11 @@ class StreamQuote:
         """A hash of the noise, the sensitivities and the number of groups.
 
         The noise of a step depends on the noise of earlier steps. A stream whose price would
-        now be different, for whatever reason, must therefore not continue.
+        now be different, for whatever reason, must therefore not continue. The hash is over
+        first versions of events, so that streams which began with these do continue.
         """
-        return sha256(f"{core.encode_event(self.event)}\n{self.groups}".encode()).hexdigest()
+        noise = core.encode_event(core.first_version(self.event))
+        return sha256(f"{noise}\n{self.groups}".encode()).hexdigest()
 
 
 def price_stream(stream: Stream, catalog: core.Catalog) -> StreamQuote:

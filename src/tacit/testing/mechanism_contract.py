@@ -39,6 +39,21 @@ LEAVES: tuple[core.Event, ...] = (
 )
 """One example of every event that has a price by itself."""
 
+SECOND_VERSIONS: tuple[core.Event, ...] = (
+    core.LaplaceNoiseV2(Fraction(1), Fraction(10)),
+    core.TruncatedLaplaceNoiseV2(Fraction(1), Fraction(5), 40),
+    core.BallNoiseV2(Fraction(1), Fraction(10), 3),
+    core.CubeNoiseV2(Fraction(1), Fraction(10), 3),
+    core.PermuteAndFlipSelectionV2(Fraction(1, 10)),
+    core.RandomisedResponseEventV2(Fraction(2, 3), 2),
+    core.KeySelectionV2(Fraction(1, 10), SMALL, 2),
+    core.AboveThresholdV2(Fraction(1, 20), Fraction(1, 10)),
+    core.LomaxNoiseV2(Fraction(1, 5), Fraction(1, 50)),
+    core.StudentNoiseV2(3, Fraction(1, 50), Fraction(1, 20)),
+    core.ProposeTestReleaseEventV2(Fraction(1, 10), Fraction(1, 10), SMALL),
+)
+"""One example of every second version of an event."""
+
 UNPRICED: tuple[core.Event, ...] = (core.SmoothLaplaceNoise(Fraction(2), Fraction(1, 30)),)
 """Events whose price needs an extra delta, by `tacit.accounting.curves`."""
 
@@ -46,7 +61,7 @@ UNPRICED: tuple[core.Event, ...] = (core.SmoothLaplaceNoise(Fraction(2), Fractio
 def histories(max_leaves: int = 8) -> st.SearchStrategy[core.Event]:
     """Return a strategy for events that are composed and repeated in every way."""
     return st.recursive(
-        st.one_of(st.sampled_from(LEAVES), st.just(core.Nothing())),
+        st.one_of(st.sampled_from((*LEAVES, *SECOND_VERSIONS)), st.just(core.Nothing())),
         lambda inner: st.one_of(
             st.lists(inner, max_size=4).map(lambda events: core.Composed(tuple(events))),
             st.builds(core.Repeated, inner, st.integers(0, 5)),

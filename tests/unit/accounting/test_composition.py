@@ -9,10 +9,11 @@ from tacit.core.event import Composed, Event, Nothing, Repeated
 from tacit.core.loss import Loss, Measure
 from tacit.errors import InvalidValue
 from tacit.lab.accountants import renyi_of
-from tacit.testing.mechanism_contract import LEAVES, UNPRICED, histories
+from tacit.testing.mechanism_contract import LEAVES, SECOND_VERSIONS, UNPRICED, histories
 
 MEASURES = [Measure.APPROXIMATE, Measure.ZCDP]
 DELTA = Fraction(1, 10**9)
+ALL = (*LEAVES, *SECOND_VERSIONS)
 
 
 def listed(event: Event) -> Event:
@@ -22,11 +23,11 @@ def listed(event: Event) -> Event:
 
 def test_every_kind_of_leaf_has_an_example() -> None:
     combined = {"nothing", "composed", "repeated"}
-    known = {type(leaf) for leaf in (*LEAVES, *UNPRICED)}
+    known = {type(leaf) for leaf in (*ALL, *UNPRICED)}
     assert {event for name, event in EVENTS.items() if name not in combined} == known
 
 
-@pytest.mark.parametrize("leaf", LEAVES, ids=lambda leaf: type(leaf).__name__)
+@pytest.mark.parametrize("leaf", ALL, ids=lambda leaf: type(leaf).__name__)
 @pytest.mark.parametrize("measure", MEASURES)
 def test_repeated_is_listed_one_by_one(leaf: Event, measure: Measure) -> None:
     twenty = loss_of(Repeated(leaf, 20), measure, DELTA)
@@ -58,7 +59,7 @@ def test_nothing_costs_nothing() -> None:
 
 
 def test_what_has_no_pure_loss_is_refused() -> None:
-    for leaf in LEAVES:
+    for leaf in ALL:
         cost = cost_of(leaf)
         if cost.epsilon is None or cost.delta:
             with pytest.raises(InvalidValue, match="no pure epsilon"):
@@ -87,7 +88,7 @@ def test_an_event_without_a_rule_is_refused() -> None:
 
 @pytest.mark.parametrize("order", [Fraction(3, 2), Fraction(2), Fraction(32)])
 def test_renyi_losses_stay_below_both_of_their_bounds(order: Fraction) -> None:
-    for leaf in LEAVES:
+    for leaf in ALL:
         cost = cost_of(leaf)
         if cost.delta:
             with pytest.raises(InvalidValue, match="has a delta"):

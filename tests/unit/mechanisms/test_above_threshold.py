@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from threshold_law import Law, draw_of, law, linf
 
-from tacit.core.event import AboveThreshold
+from tacit.core.event import AboveThresholdV2
 from tacit.core.sensitivity import Norm, Rule, Sensitivity
 from tacit.errors import InvalidValue
 from tacit.mechanisms.additive_noise import Laplace
@@ -108,7 +108,7 @@ def test_the_error_adds_those_of_the_threshold_and_of_an_answer(
 
 def test_the_event_has_both_epsilons() -> None:
     sparse = SparseVector(Fraction(1, 5), Fraction(1, 2), passes=3, monotone=True)
-    assert sparse.event(linf(Fraction(9))) == AboveThreshold(Fraction(1, 5), Fraction(1, 2))
+    assert sparse.event(linf(Fraction(9))) == AboveThresholdV2(Fraction(1, 5), Fraction(1, 2))
     with pytest.raises(InvalidValue):
         sparse.event(Sensitivity.of(1, Norm.L1, Rule("another norm")))
 

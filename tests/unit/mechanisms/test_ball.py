@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tacit.core.event import BallNoise, Numerics
+from tacit.core.event import BallNoiseV2, Numerics
 from tacit.core.secret import Secret
 from tacit.core.sensitivity import Norm, Rule, Sensitivity
 from tacit.errors import InvalidValue
@@ -39,7 +39,7 @@ def test_a_release_is_the_secret_with_one_draw_of_noise() -> None:
 def test_the_event_is_idealised_and_keeps_the_square() -> None:
     root = Sensitivity(Fraction(2), Norm.L2, Rule("one person moves two groups by 1"))
     event = Ball(Fraction(9), 3).event(root)
-    assert event == BallNoise(Fraction(2), Fraction(9), 3)
+    assert event == BallNoiseV2(Fraction(2), Fraction(9), 3)
     assert event.numerics is Numerics.IDEALISED
 
 

@@ -4,7 +4,7 @@ from math import exp
 import numpy as np
 import pytest
 
-from tacit.core.event import CubeNoise
+from tacit.core.event import CubeNoiseV2
 from tacit.core.secret import Secret
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import LiveGateway
@@ -45,7 +45,7 @@ def test_a_release_is_the_secret_with_one_draw_of_noise() -> None:
 
 def test_one_dimension_is_the_laplace_mechanism_in_its_loss_and_error() -> None:
     event = Cube(Fraction(10), 1).event(linf(2))
-    assert event == CubeNoise(Fraction(2), Fraction(10), 1)
+    assert event == CubeNoiseV2(Fraction(2), Fraction(10), 1)
     assert Cube(Fraction(10), 1).error(Fraction("0.95")) == 30
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tacit.accounting.pricing import delta_at
-from tacit.core.event import Composed, GaussianNoise, KeySelection
+from tacit.core.event import Composed, GaussianNoise, KeySelectionV2
 from tacit.core.sensitivity import Norm, Rule, Sensitivity
 from tacit.errors import InvalidValue
 from tacit.mechanisms.threshold_keys import GREATEST_VARIANCE, GaussianKeys
@@ -43,7 +43,7 @@ def test_the_event_is_noise_on_all_keys_and_a_chance_to_show_a_new_one() -> None
     assert GaussianKeys(Fraction(4), Fraction(1, 50), max_keys=2).event(TWO) == Composed(
         (
             GaussianNoise(Fraction(2), Fraction(4)),
-            KeySelection(Fraction(0), Fraction(1, 50), max_keys=1),
+            KeySelectionV2(Fraction(0), Fraction(1, 50), max_keys=1),
         )
     )
 

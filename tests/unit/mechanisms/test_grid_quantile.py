@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.core.event import Composed, ExponentialSelection, PermuteAndFlipSelection, Repeated
+from tacit.core.event import Composed, ExponentialSelection, PermuteAndFlipSelectionV2, Repeated
 from tacit.core.secret import Secret
 from tacit.errors import InvalidValue
 from tacit.mechanisms.gateway import LiveGateway
@@ -76,7 +76,7 @@ def test_a_unit_of_more_groups_has_more_selections() -> None:
     )
     flipped = GridQuantile(HALF, Fraction(1, 3), Fraction(1, 4), 9, 5, flips=True)
     assert flipped.event(l1(5)).events[0] == Repeated(
-        PermuteAndFlipSelection(Fraction(1, 3)), 5
+        PermuteAndFlipSelectionV2(Fraction(1, 3)), 5
     )
 
 

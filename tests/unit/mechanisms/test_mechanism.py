@@ -7,7 +7,7 @@ from itertools import count
 import numpy as np
 import pytest
 
-from tacit.core.event import GaussianNoise, LaplaceNoise
+from tacit.core.event import GaussianNoise, LaplaceNoiseV2
 from tacit.core.secret import Secret
 from tacit.core.sensitivity import Norm, Rule, Sensitivity
 from tacit.errors import InternalError, InvalidValue
@@ -82,7 +82,7 @@ def test_the_error_of_gaussian_noise_suffices_and_hardly_more(
 
 def test_the_events_of_additive_noise() -> None:
     one, two = moved(3, Norm.L1), moved(3, Norm.L2)
-    assert Laplace(F(10)).event(one) == LaplaceNoise(F(3), F(10))
+    assert Laplace(F(10)).event(one) == LaplaceNoiseV2(F(3), F(10))
     assert Gaussian(F(10)).event(two) == GaussianNoise(F(9), F(10))
 
 

@@ -25,7 +25,7 @@ def told(mechanism: RandomisedResponse, answers: np.ndarray) -> np.ndarray:
 
 def test_the_odds_of_two_thirds_are_exactly_two() -> None:
     event = COIN.event(linf(1))
-    assert event == events.RandomisedResponseEvent(Fraction(2, 3), 2)
+    assert event == events.RandomisedResponseEventV2(Fraction(2, 3), 2)
     assert event.truth * (event.choices - 1) / (1 - event.truth) == 2
 
 

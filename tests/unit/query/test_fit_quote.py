@@ -10,7 +10,7 @@ from fake_clock import FakeClock
 from ward import CATALOG, asked
 
 from tacit.core.catalog import Catalog
-from tacit.core.event import Composed, Event, LaplaceNoise, Repeated
+from tacit.core.event import Composed, Event, LaplaceNoise, LaplaceNoiseV2, Repeated
 from tacit.core.loss import Loss, Measure
 from tacit.core.release import BudgetSummary, Parameter
 from tacit.core.secret import Secret
@@ -103,6 +103,22 @@ def test_a_fit_is_known_to_the_ledger_by_everything_that_describes_it() -> None:
     ]
     assert len({each.key for each in (FIT, *others)}) == 5
     assert {len(each.key) for each in others} == {32}
+
+
+class Second(Twice):
+    """The same estimator, whose noise is described by second versions of events."""
+
+    def event(self, training: Training) -> Event:
+        """Noise of 1 for each feature, on integers that move by 100 steps."""
+        return Composed((LaplaceNoiseV2(F(100), F(100)),) * len(training.features))
+
+
+def test_a_fit_with_a_lower_price_is_known_by_the_price_that_it_had() -> None:
+    quote = price_fit(FIT, Second(), CATALOG, Measure.ZCDP)
+    assert quote.key_loss == Loss.zcdp(1)
+    assert quote.loss.amount < F(74, 100)
+    pure = price_fit(FIT, Second(), CATALOG, Measure.PURE)
+    assert pure.key_loss == pure.loss == Loss.pure(2)
 
 
 def test_a_worker_is_asked_for_the_fit_and_its_measure() -> None:
