@@ -95,8 +95,8 @@ def main(address: str, project: Path) -> None:
 
     with open_project(project, principal="ann") as session:
         question = session.sql(BY_CITY)
-        print("\n", question.quote(epsilon="0.5", delta="1e-8"), "\n", sep="")
-        print(question.ask(epsilon="0.5", delta="1e-8"), "\n")
+        print("\n", question.quote(epsilon="0.5", delta="1e-10"), "\n", sep="")
+        print(question.ask(epsilon="0.5", delta="1e-10"), "\n")
         try:
             session.sql("SELECT AVG(value) AS value FROM labs").ask(epsilon=2)
         except TacitError as refused:

@@ -7,12 +7,15 @@ import pandas as pd
 import pytest
 
 import tacit
+from tacit.accounting.convert import rho_within
+from tacit.cli.demo import PROJECT
 from tacit.core.domain import Provenance
 from tacit.core.loss import Budget, Loss
 from tacit.errors import InvalidValue, StoreFailed, UnknownName
 from tacit.project.populations import Allowance
-from tacit.session.changes import budget_of
+from tacit.session.changes import budget_of, changes_of
 from tacit.session.curator import LedgerFolder, salt_of
+from tacit.session.engines import read_project
 from tacit.store.sealed_state import NO_STATE, State, States
 
 HALF = Fraction(1, 2)
@@ -24,6 +27,67 @@ def test_a_budget_is_written_in_three_ways() -> None:
     assert budget_of(rho) == Budget(Loss.zcdp(HALF, "1e-7"), Fraction(1, 10**6))
     both = budget_of(Allowance(epsilon=Fraction(3), delta=Fraction(1, 10**6)))
     assert both.cap.delta + both.conversion_delta == Fraction(1, 10**6)
+
+
+def divided(delta: str, keys: Fraction) -> Budget:
+    """A budget of epsilon 3 that keeps a part of its delta for keys."""
+    whole = Fraction(delta)
+    rest = whole * (1 - keys)
+    return Budget(Loss.zcdp(rho_within(Fraction(3), rest), whole * keys), rest)
+
+
+def decided(folder: Path, budget: Budget, written: str) -> list[str]:
+    """The changes of the demo's budget that its ledger, opened with ``budget``, lacks."""
+    file = folder / "tacit.toml"
+    text = PROJECT.replace("OWNER", '"olga"')
+    file.write_text(text.replace('epsilon = 3, delta = "1e-6"', written), encoding="utf-8")
+    project, home = read_project(file), LedgerFolder.at(folder / "home")
+    (people,) = project.people
+    home.ledger.open_budget(people.population, budget, ("olga",), by="olga")
+    try:
+        found = changes_of(people, project, home.ledger, None)
+        return [change.text for change in found if "cap" in change.text]
+    finally:
+        home.store.close()
+
+
+def test_a_ledger_keeps_the_parts_of_delta_that_it_was_opened_with(tmp_path: Path) -> None:
+    same = 'epsilon = 3, delta = "1e-6"'
+    for name, keys in (("first", HALF), ("now", Fraction(1, 100))):
+        (tmp_path / name).mkdir()
+        assert decided(tmp_path / name, divided("1e-6", keys), same) == []
+    (tmp_path / "more").mkdir()
+    raised = decided(tmp_path / "more", divided("1e-6", HALF), 'epsilon = 4, delta = "1e-6"')
+    assert len(raised) == 1
+    assert raised[0].startswith("raise the cap by ρ = ")
+    assert "δ" not in raised[0]
+
+
+def test_other_parts_of_delta_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidValue, match="another unit, measure or delta"):
+        decided(tmp_path, divided("1e-6", Fraction(1, 3)), 'epsilon = 3, delta = "1e-6"')
+
+
+def test_a_session_reopens_a_ledger_that_kept_half_of_delta_for_keys(tmp_path: Path) -> None:
+    def opened(budget: Budget | tuple[int, str], folder: str) -> tuple[Fraction, Fraction]:
+        with tacit.open(
+            pd.DataFrame({"who": [1], "x": [1]}),
+            population="staff",
+            unit="who",
+            max_groups=1,
+            max_rows=1,
+            budget=budget,
+            folder=tmp_path / folder,
+        ) as session:
+            status = session.status("staff")
+            return status.cap.delta, status.conversion_delta
+
+    parts = (Fraction(1, 2 * 10**6), Fraction(1, 2 * 10**6))
+    assert opened(divided("1e-6", HALF), "first") == parts
+    assert opened((3, "1e-6"), "first") == parts
+    assert opened((3, "1e-6"), "new") == (Fraction(1, 10**8), Fraction(99, 10**8))
+    with pytest.raises(InvalidValue, match="another one was given"):
+        opened((4, "1e-6"), "first")
 
 
 class Late(States):

@@ -125,18 +125,18 @@ def file_applied(file: Path) -> Path:
 
 def test_keys_are_selected_and_one_person_alone_is_not_told_of(file: Path) -> None:
     words = ("domain", "visits.ward", "--estimate", "keys", "--epsilon", 8, "--yes")
-    assert "ask with a delta, such as 1e-8" in told(file, *words)
+    assert "ask with a delta, such as 1e-10" in told(file, *words)
     assert said(file, "ward") == "text"
-    done(file, *words, "--delta", "1e-8")
+    done(file, *words, "--delta", "1e-10")
     assert said(file, "ward")["keys"] == ["north", "south"]
     assert "# nobody said which there are" in file.read_text()
-    again = done(file_applied(file), *words, "--delta", "1e-8")
+    again = done(file_applied(file), *words, "--delta", "1e-10")
     assert "This answer was paid for before." in again
     assert charges(file) == 1
 
 
 def test_keys_may_be_whole_numbers(file: Path) -> None:
-    words = ("--estimate", "keys", "--epsilon", 40, "--delta", "1e-8", "--yes")
+    words = ("--estimate", "keys", "--epsilon", 40, "--delta", "1e-10", "--yes")
     done(file, "domain", "visits.floor", *words)
     assert said(file, "floor")["keys"] == [0, 1, 2]
     assert read_project(file).catalog.dataset("visits").schema["floor"].keys is not None

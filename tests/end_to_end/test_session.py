@@ -181,10 +181,10 @@ def test_groups_that_nobody_declared_need_a_delta(opens: Opens) -> None:
     question = opens(keys={}).sql(
         "SELECT ward, COUNT(DISTINCT patient) AS n FROM visits GROUP BY ward"
     )
-    with pytest.raises(InvalidValue, match="ask with a delta, such as 1e-8"):
+    with pytest.raises(InvalidValue, match="ask with a delta, such as 1e-10"):
         question.ask(epsilon=1)
-    assert "Groups are not public" in repr(question.quote(epsilon=1, delta="1e-8"))
-    answer = question.ask(epsilon=1, delta="1e-8")
+    assert "Groups are not public" in repr(question.quote(epsilon=1, delta="1e-10"))
+    answer = question.ask(epsilon=1, delta="1e-10")
     assert answer["ward"].values == ("north", "south")
 
 

@@ -84,7 +84,7 @@ def test_no_canary_is_left_behind_in_files_answers_or_errors(
             repr(session.sql(COUNT).ask(epsilon=1)),
         ]
         notes = "SELECT note, COUNT(*) AS n FROM visits GROUP BY note"
-        told.append(repr(session.sql(notes).ask(epsilon="0.2", delta="1e-8")))
+        told.append(repr(session.sql(notes).ask(epsilon="0.2", delta="1e-10")))
         engine = session._curator.engines["here"]
         engine._connection.execute(
             "ALTER TABLE visits RENAME TO hidden; CREATE VIEW visits AS "

@@ -205,7 +205,7 @@ def test_method_calls_ask_the_same(door: Door) -> None:
 
 
 def test_groups_that_nobody_declared_take_a_delta(door: Door) -> None:
-    answer = door.sql(JOINED).ask(epsilon=1, delta="1e-9")
+    answer = door.sql(JOINED).ask(epsilon=1, delta="1e-10")
     assert set(answer["city"].values) == {"Bern", "Ulm"}
 
 
@@ -274,7 +274,7 @@ REFUSED: list[tuple[type[TacitError], Callable[[Door], object], str]] = [
     (
         InvalidValue,
         lambda door: door.sql(JOINED).ask(epsilon=1),
-        "ask with a delta, such as 1e-8",
+        "ask with a delta, such as 1e-10",
     ),
     (BudgetExceeded, lambda door: door.sql(WARDS).ask(epsilon=90), "does not fit into the"),
     (InvalidValue, lambda d: d.sql(WARDS).quote(assume_size=[0]), "1000000000000 rows; 0"),

@@ -7,6 +7,8 @@ All results are rounded toward more loss.
 """
 
 from tacit.accounting.convert import (
+    KEYS_PART,
+    NOISE_PART,
     budget_within,
     epsilon_of_rho,
     least_that,
@@ -18,6 +20,8 @@ from tacit.accounting.pricing import calibrate, cost_of, delta_at, leaves, loss_
 from tacit.accounting.risk import advantage, best_auc, exchange, in_words
 
 __all__ = [
+    "KEYS_PART",
+    "NOISE_PART",
     "advantage",
     "ball_scale",
     "best_auc",

@@ -129,7 +129,8 @@ def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
         ... )
         True
     """
-    low, high = 0, (epsilon / RHO_UNIT).__ceil__()  # rho <= epsilon if delta < 1 / 2
+    # rho <= epsilon if delta < 1 / 2; for a larger delta, no rho above epsilon is considered
+    low, high = 0, (epsilon / RHO_UNIT).__ceil__()
     while high - low > 1:
         middle = (low + high) // 2
         if epsilon_of_rho(middle * RHO_UNIT, delta) <= epsilon:
@@ -187,6 +188,32 @@ def _is_delta(delta: Fraction) -> None:
         raise InvalidValue(f"A conversion needs a delta between 0 and 1, and {delta} is not.")
 
 
+# Parts of delta ------------------------------------------------------------------------------
+#
+# Who gets which part of delta; docs/privacy/curves.md has the same table.
+#
+#   the delta of            part           is for
+#   a budget in rho         KEYS_PART      releases that need a delta, such as secret keys
+#                           the rest       the conversion of rho to an epsilon
+#   a question              all            the selection of its keys, if they are secret
+#                           equal parts    its numbers, if not; only under (epsilon, delta)
+#   a selection of keys     NOISE_PART     the curve of Gaussian noise, under (epsilon, delta)
+#                           the rest       that a key of a single unit is shown
+
+KEYS_PART = Fraction(1, 100)
+"""Part of a budget's delta for releases that need a delta.
+
+A threshold for keys grows with the square root of log(1 / delta), and by less than a sixth from
+one half to a hundredth. The noise of all answers falls by the rest, which the conversion gets.
+"""
+
+FIRST_KEYS_PART = Fraction(1, 2)
+"""The `KEYS_PART` of version 0.1.0. Ledgers that were opened with it keep it."""
+
+NOISE_PART = Fraction(1, 2)
+"""Part of the delta of a key selection for its Gaussian noise, under (epsilon, delta)."""
+
+
 # Totals of a budget --------------------------------------------------------------------------
 
 PRINTED = Fraction(1, 10**6)
@@ -213,22 +240,30 @@ def to_approximate_dp(loss: Loss, conversion_delta: Fraction) -> Loss:
     return Loss(Measure.APPROXIMATE, epsilon, loss.delta + conversion_delta)
 
 
-def budget_within(epsilon: Number, delta: Number) -> Budget:
+def budget_within(
+    epsilon: Number, delta: Number, recorded_delta: Fraction | None = None
+) -> Budget:
     """Return a budget in rho whose printed total is at most ``epsilon`` and ``delta``.
 
-    Half of delta is for mechanisms that need a delta, such as key selection, and half is for
-    the conversion.
+    `KEYS_PART` of delta is for mechanisms that need a delta, such as key selection, and the
+    rest is for the conversion. ``recorded_delta`` is the conversion delta of a ledger that
+    already has a budget. If that is half of delta, delta is divided as in version 0.1.0.
 
     Example:
         >>> budget = budget_within(3, "1e-6")
         >>> total = to_approximate_dp(budget.cap, budget.conversion_delta)
-        >>> total.amount <= 3, total.delta
-        (True, Fraction(1, 1000000))
+        >>> total.amount <= 3, total.delta, budget.cap.delta
+        (True, Fraction(1, 1000000), Fraction(1, 100000000))
+        >>> budget_within(3, "1e-6", recorded_delta=Fraction(1, 2 * 10**6)).cap.delta
+        Fraction(1, 2000000)
     """
-    most, half = floor_to(exact(epsilon), PRINTED), exact(delta) / 2
-    if most <= 0 or not 0 < half < Fraction(1, 2):
+    most, whole = floor_to(exact(epsilon), PRINTED), exact(delta)
+    if most <= 0 or not 0 < whole < 1:
         raise InvalidValue(
             "A budget needs an epsilon above 0 and a delta between 0 and 1; "
             f"{epsilon!r} and {delta!r} were given."
         )
-    return Budget(Loss(Measure.ZCDP, rho_within(most, half), half), half)
+    first = recorded_delta == whole * (1 - FIRST_KEYS_PART)
+    for_keys = whole * (FIRST_KEYS_PART if first else KEYS_PART)
+    rest = whole - for_keys
+    return Budget(Loss(Measure.ZCDP, rho_within(most, rest), for_keys), rest)

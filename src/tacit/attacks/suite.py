@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
+from tacit.accounting import KEYS_PART
 from tacit.attacks.attack_table import (
     cells_through_tacit,
     counts_of_groups,
@@ -98,12 +98,12 @@ class AttackSuite:
     def _losses(self, parts: int) -> tuple[Loss, Loss]:
         """Return the whole loss and one of ``parts`` equal parts.
 
-        A tenth of delta is reserved for key selection.
+        As in a budget, `KEYS_PART` of delta is reserved for key selection.
         """
-        delta = exact(self.delta)
-        loss = loss_within(self.epsilon, delta * Fraction(9, 10))
-        part = Loss(loss.measure, loss.amount / parts, delta / 10 / parts)
-        return Loss(loss.measure, loss.amount, delta / 10), part
+        keys = exact(self.delta) * KEYS_PART
+        loss = loss_within(self.epsilon, exact(self.delta) - keys)
+        part = Loss(loss.measure, loss.amount / parts, keys / parts)
+        return Loss(loss.measure, loss.amount, keys), part
 
     def _findings(self, games: list[Game]) -> tuple[Finding, ...]:
         most = largest_success(self.epsilon, self.delta)

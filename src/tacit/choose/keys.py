@@ -7,7 +7,7 @@ group, in units, that they keep with probability 1/2: smaller is better.
 from collections.abc import Iterator
 from fractions import Fraction
 
-from tacit.accounting import calibrate, loss_of
+from tacit.accounting import NOISE_PART, calibrate, loss_of
 from tacit.choose.noise import Candidate
 from tacit.core import Composed, GaussianNoise, KeySelectionV2, Loss, Measure, Norm, Sensitivity
 from tacit.errors import InternalError, InvalidValue
@@ -78,10 +78,10 @@ def choose_keys(sensitivity: Sensitivity, loss: Loss, *, counted: bool = False) 
 def price_delta(loss: Loss) -> Fraction:
     """Return the delta at which the curve of a selection's Gaussian noise is read.
 
-    It is half of the delta; the other half is the probability that a group of one unit is
+    It is `NOISE_PART` of the delta; the rest is the probability that a group of one unit is
     shown. Only (epsilon, delta) needs this, because under zCDP the noise has its own rho.
     """
-    return loss.delta / 2 if loss.measure is Measure.APPROXIMATE else Fraction(0)
+    return loss.delta * NOISE_PART if loss.measure is Measure.APPROXIMATE else Fraction(0)
 
 
 def _thresholds(scale: Fraction, max_keys: int, loss: Loss) -> Iterator[Scored]:

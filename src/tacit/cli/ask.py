@@ -16,7 +16,7 @@ from tacit.session import open_project
 @click.option("--epsilon", help="Privacy loss to spend, such as 0.2.")
 @click.option("--rho", help="Privacy loss to spend, in rho instead of epsilon.")
 @click.option(
-    "--delta", default="0", help="Delta, for groups whose keys are not public, such as 1e-8."
+    "--delta", default="0", help="Delta, for groups whose keys are not public, such as 1e-10."
 )
 @click.option(
     "--request",

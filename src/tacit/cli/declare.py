@@ -265,7 +265,7 @@ def _estimate_limits(
 )
 @click.option("--max-total", help="Most that one person adds to a sum of the column.")
 @click.option("--epsilon", help="Privacy loss of an estimate, such as 0.2.")
-@click.option("--delta", default="0", help="Delta of an estimate of keys, such as 1e-8.")
+@click.option("--delta", default="0", help="Delta of an estimate of keys, such as 1e-10.")
 @click.option("--yes", is_flag=True, help="Charge an estimate without asking for confirmation.")
 @options.project
 @options.principal

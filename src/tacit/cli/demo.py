@@ -110,7 +110,7 @@ QUESTION = (
 
 EPSILON = "0.5"
 NEXT = """\
-  tacit ask "SELECT doctor, COUNT(*) AS n FROM visits GROUP BY doctor" --epsilon 1 --delta 1e-8
+  tacit ask "SELECT doctor, COUNT(*) AS n FROM visits GROUP BY doctor" --epsilon 1 --delta 1e-10
   tacit status
   tacit ledger verify"""
 

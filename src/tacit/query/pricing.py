@@ -146,7 +146,7 @@ def selection_for(
     if not loss.delta:
         raise InvalidValue(
             "The groups of this question are not public, and releasing them needs a delta; ask "
-            "with a delta, such as 1e-8, that fits in the delta of the budget, or "
+            "with a delta, such as 1e-10, that fits in the delta of the budget, or "
             f"{to_declare(plan)}."
         )
     moved = plans.sensitivities(plan, plan.tallies[0], neighbours)

@@ -29,10 +29,11 @@ from tacit.session.question import loss_for
 from tacit.session.table_checks import Tables, declaration_of, is_recorded, unit_in
 
 
-def budget_of(allowed: Allowance) -> Budget:
+def budget_of(allowed: Allowance, status: Status | None = None) -> Budget:
     """Return the budget that an owner wrote: a rho, an epsilon with a delta, or an epsilon.
 
     A rho has its own delta. A delta next to an epsilon is the delta of all releases together.
+    It is divided as in the ledger whose ``status`` is given.
 
     Example:
         >>> from fractions import Fraction
@@ -43,7 +44,8 @@ def budget_of(allowed: Allowance) -> Budget:
         cap = Loss(Measure.ZCDP, allowed.rho, allowed.delta)
         return Budget(cap, allowed.conversion_delta)
     if allowed.epsilon is not None and allowed.delta:
-        return budget_within(allowed.epsilon, allowed.delta)
+        recorded = None if status is None else status.conversion_delta
+        return budget_within(allowed.epsilon, allowed.delta, recorded)
     return Budget(Loss.pure(allowed.epsilon or 0))
 
 
@@ -150,14 +152,15 @@ def changes_of(
     people: PopulationSettings, project: Project, ledger: LedgerReader, tables: Tables | None
 ) -> Iterator[Change]:
     """Yield the changes of one population that ``ledger`` has not recorded."""
-    name, budget = people.population.name, budget_of(people.budget)
+    name = people.population.name
     try:
         status, book = ledger.status(name), ledger.book(name)
     except UnknownName:
+        budget = budget_of(people.budget)
         status, book = _unspent(name, budget), Book(name)
         yield _opening(people, budget, status)
     else:
-        yield from _decisions(people, budget, status, book)
+        yield from _decisions(people, budget_of(people.budget, status), status, book)
     yield from _least(people, book)
     yield from _quotas(people, status, book)
     yield from _declaration(project, name, book, tables)

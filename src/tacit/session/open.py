@@ -4,7 +4,7 @@ The first functions turn these arguments into the values of `tacit.core`.
 """
 
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import date
 from getpass import getuser
@@ -205,7 +205,7 @@ def settle(
     must be an owner. Tables that other sessions declared stay declared.
     """
     (population,), (dataset,) = catalog.populations, catalog.datasets
-    given = budget_within(*budget) if isinstance(budget, tuple) else budget
+    given = _budget(ledger, population.name, budget) if isinstance(budget, tuple) else budget
     said = Declaration(facts_of(catalog, population.name), tables)
     for _ in range(ATTEMPTS):
         number, now = _current_declaration(ledger, population, given)
@@ -221,6 +221,14 @@ def settle(
         except Conflict:
             continue
     raise StoreFailed("The ledger is busy, and nothing was recorded. Open the session again.")
+
+
+def _budget(ledger: Ledger, population: str, total: tuple[Number, Number]) -> core.Budget:
+    """Return the budget for an epsilon and a delta, which is divided as in the ledger."""
+    recorded = None
+    with suppress(UnknownName):
+        recorded = ledger.status(population).conversion_delta
+    return budget_within(*total, recorded)
 
 
 def _is_declared(now: Declaration, name: str, said: Declaration) -> bool:

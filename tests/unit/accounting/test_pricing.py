@@ -348,12 +348,35 @@ def test_what_is_printed_of_rho_is_rounded_up_to_a_millionth() -> None:
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [("1", "1e-6"), ("3", "1e-5"), ("0.5", "0.9")])
-def test_a_budget_keeps_half_of_its_delta_for_keys(epsilon: str, delta: str) -> None:
+def test_a_budget_keeps_a_hundredth_of_its_delta_for_keys(epsilon: str, delta: str) -> None:
     budget = budget_within(epsilon, delta)
+    rest = F(delta) * F(99, 100)
+    assert (budget.cap.delta, budget.conversion_delta) == (F(delta) / 100, rest)
+    assert budget.cap.amount == rho_within(F(epsilon), rest)
+    total = to_approximate_dp(budget.cap, rest)
+    assert total.amount <= F(epsilon)
+    assert total.delta == F(delta)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("1", "1e-6"), ("3", "1e-5")])
+def test_a_ledger_that_kept_half_of_its_delta_for_keys_still_does(
+    epsilon: str, delta: str
+) -> None:
     half = F(delta) / 2
+    budget = budget_within(epsilon, delta, recorded_delta=half)
     assert (budget.cap.delta, budget.conversion_delta) == (half, half)
     assert budget.cap.amount == rho_within(F(epsilon), half)
-    assert to_approximate_dp(budget.cap, half).amount <= F(epsilon)
+    assert to_approximate_dp(budget.cap, half).delta == F(delta)
+    # any other delta in the ledger is not taken over, so that it is refused elsewhere
+    for recorded in (None, F(delta), F(delta) / 3, F(delta) * F(99, 100)):
+        assert budget_within(epsilon, delta, recorded) == budget_within(epsilon, delta)
+
+
+@pytest.mark.parametrize(("epsilon", "saved"), [("0.5", F(6, 100)), ("3", F(49, 1000))])
+def test_a_hundredth_for_keys_saves_variance(epsilon: str, saved: Fraction) -> None:
+    now = budget_within(epsilon, MICRO).cap.amount
+    before = budget_within(epsilon, MICRO, MICRO / 2).cap.amount
+    assert saved <= 1 - before / now <= saved + F(2, 1000)
 
 
 @pytest.mark.parametrize(

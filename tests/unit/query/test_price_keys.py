@@ -98,7 +98,7 @@ def test_without_counts_the_law_that_keeps_most_is_taken() -> None:
 def test_secret_keys_without_a_delta_are_refused_with_two_ways_out(loss: Loss) -> None:
     with pytest.raises(
         InvalidValue,
-        match=r"are not public.*such as 1e-8, that fits in the delta.*or declare the keys of "
+        match=r"are not public.*such as 1e-10, that fits in the delta.*or declare the keys of "
         r"'visits.doctor' and the keys of 'visits.room'",
     ):
         price(question(CountRows(), keys=("doctor", "room", "ward")), CLINIC, loss)
