@@ -3,7 +3,7 @@
 from typing import Any
 
 from tacit.accounting.pricing import Cost
-from tacit.core.event import PermuteAndFlipSelection
+from tacit.core.event import PermuteAndFlipSelectionV2
 
 PLACE = "tacit.accounting.pricing:cost_of"
 CAUGHT_BY = (
@@ -14,8 +14,8 @@ SHOWN = "assert not True"
 
 
 def bug(original: Any) -> Any:
-    def cheaper(leaf: PermuteAndFlipSelection) -> Cost:
+    def cheaper(leaf: PermuteAndFlipSelectionV2) -> Cost:
         return Cost(leaf.epsilon, leaf.epsilon**2 / 8)
 
-    original.register(PermuteAndFlipSelection, cheaper)
+    original.register(PermuteAndFlipSelectionV2, cheaper)
     return original

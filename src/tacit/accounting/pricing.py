@@ -346,8 +346,10 @@ def loss_of(
     for leaf, times in leaves(event):
         if isinstance(leaf, core.SmoothLaplaceNoise):
             total += _curve_loss(leaf, measure, delta) * times
-        else:
-            total += _leaf_loss(cost_of(leaf), measure, delta) * times
+            continue
+        # versions differ in rho alone, and first versions need no logarithm for it
+        priced = leaf if measure is core.Measure.ZCDP else core.first_version(leaf)
+        total += _leaf_loss(cost_of(priced), measure, delta) * times
     return total
 
 

@@ -6,6 +6,7 @@ group, in units, that they keep with probability 1/2: smaller is better.
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import lru_cache
 
 from tacit.accounting import NOISE_PART, calibrate, loss_of
 from tacit.choose.noise import Candidate
@@ -61,7 +62,7 @@ def choose_keys(sensitivity: Sensitivity, loss: Loss, *, counted: bool = False) 
             f"{loss.delta} was given; give a delta, or declare the keys."
         )
     max_keys = sensitivity.in_norm(Norm.L2).square.__ceil__()
-    scale = calibrate(lambda x: KeySelectionV2(1 / x, loss.delta / max_keys, max_keys), loss)
+    scale = _scale(loss, max_keys)
     found = [*_thresholds(scale, max_keys, loss), *_gaussian(max_keys, loss)]
     if not found:
         raise InvalidValue(
@@ -73,6 +74,12 @@ def choose_keys(sensitivity: Sensitivity, loss: Loss, *, counted: bool = False) 
     if not loss_of(best.event(sensitivity), loss.measure, price_delta(loss)) <= loss:
         raise InternalError("The chosen selection of groups costs more than the given loss.")
     return Candidate(best, Fraction(half))
+
+
+@lru_cache(maxsize=256)
+def _scale(loss: Loss, max_keys: int) -> Fraction:
+    """Return 1 / epsilon for each key of a unit, all of which together stay within a loss."""
+    return calibrate(lambda x: KeySelectionV2(1 / x, loss.delta / max_keys, max_keys), loss)
 
 
 def price_delta(loss: Loss) -> Fraction:

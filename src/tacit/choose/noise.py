@@ -98,9 +98,9 @@ def _laplace_scale(size: Fraction, loss: Loss) -> Fraction:
     It is proportional to ``size``, except in rho: the curve of the discrete law falls, at the
     same epsilon, with the scale.
     """
-    if loss.measure is Measure.ZCDP:
-        return calibrate(lambda x: events.LaplaceNoiseV2(size, x), loss)
-    return size * calibrate(lambda x: events.LaplaceNoiseV2(Fraction(1), x), loss)
+    if loss.measure is not Measure.ZCDP and size != 1:
+        return size * _laplace_scale(Fraction(1), loss)
+    return calibrate(lambda x: events.LaplaceNoiseV2(size, x), loss)
 
 
 @lru_cache(maxsize=256)
