@@ -152,7 +152,7 @@ def _asked(clinic: Clinic, port: int, *, again: bool) -> Iterator[tuple[int, byt
         cells = clinic.planted.strings[place], clinic.planted.numbers[place]
         given = {"sql": QUESTIONS[number % len(QUESTIONS)].format(*cells), "rho": "0.01"}
         if " id, " in given["sql"]:
-            given["delta"] = "1e-9"
+            given["delta"] = "1e-11"
         path = "/v1/quote" if number % 7 == 0 else "/v1/ask"
         body = json.dumps(given)
         with suppress(OSError, HTTPException):
