@@ -4,9 +4,8 @@ Each oracle has two halves: the device's half randomises one answer, and the col
 estimates shares or a mean from many reports.
 """
 
-from tacit.local.best_oracle import best_mean
 from tacit.local.frequency_oracles import Subset
-from tacit.local.mean_oracles import OneBit, Piecewise
+from tacit.local.mean_oracles import OneBit, Piecewise, best_mean
 from tacit.local.oracle import (
     MOST,
     USUAL,

@@ -18,9 +18,17 @@ from typing import Self
 import numpy as np
 
 from tacit.errors import InvalidValue
-from tacit.local.oracle import Odds, valid_answers, valid_choices, valid_ratio
+from tacit.local.oracle import (
+    STEP,
+    Odds,
+    Oracle,
+    valid_answers,
+    valid_choices,
+    valid_ratio,
+)
 from tacit.mechanisms import Respond
 from tacit.noise import Bernoulli, Integers, UniformBelow
+from tacit.numeric import floor_to, sqrt_bounds
 from tacit.numeric.entropy import Entropy
 
 
@@ -405,3 +413,50 @@ def is_prime(number: int) -> bool:
         [2, 3, 5, 7, 11]
     """
     return number > 1 and all(number % factor for factor in range(2, int(number**0.5) + 1))
+
+
+# ------------------------------------------------------------------ choice
+# The choice of the oracle with the smallest variance.
+
+
+def oracles(choices: int, ratio: Fraction) -> tuple[Oracle, ...]:
+    """Return all frequency oracles for ``choices`` answers, with their best parameters.
+
+    The ratio of each is at most ``ratio``.
+    """
+    found: list[Oracle] = [
+        KAry(choices, ratio),
+        Subset.best(choices, ratio),
+        Unary.optimal(choices, ratio),
+        Hashing.best(choices, ratio),
+        Hadamard(choices, ratio),
+    ]
+    root = floor_to(sqrt_bounds(ratio)[0], STEP)
+    if root > 1:
+        found.append(Unary.symmetric(choices, root))
+    return tuple(found)
+
+
+def best_oracle(choices: int, ratio: Fraction, most_bits: int | None = None) -> Oracle:
+    """Return the oracle with the smallest variance for rare answers.
+
+    Only oracles with reports of at most ``most_bits`` bits are considered.
+
+    Example:
+        >>> best_oracle(2, Fraction(2))
+        KAry(choices=2, ratio=Fraction(2, 1))
+        >>> best_oracle(1000, Fraction(2), most_bits=12)
+        Hadamard(choices=1000, ratio=Fraction(2, 1))
+    """
+    short = [
+        oracle
+        for oracle in oracles(choices, ratio)
+        if most_bits is None or oracle.bits <= most_bits
+    ]
+    if not short:
+        least = min(oracle.bits for oracle in oracles(choices, ratio))
+        raise InvalidValue(
+            f"A report needs at least {least} bits, but only {most_bits} are allowed; allow "
+            "more bits."
+        )
+    return min(short, key=lambda oracle: (oracle.odds.variance(), oracle.bits))

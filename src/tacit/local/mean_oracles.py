@@ -18,6 +18,7 @@ from tacit.local.frequency_oracles import KAry
 from tacit.local.oracle import (
     USUAL,
     MeanEstimate,
+    MeanOracle,
     shares,
     valid_answers,
     valid_choices,
@@ -178,3 +179,16 @@ def _squares(start: int, end: int) -> Fraction:
         return (count - 1) * count * (2 * count - 1) // 6
 
     return Fraction(below(end) - below(start))
+
+
+def best_mean(steps: int, ratio: Fraction) -> MeanOracle:
+    """Return the mean oracle with the smallest worst-case variance.
+
+    Example:
+        >>> best_mean(100, Fraction(2))
+        OneBit(steps=100, ratio=Fraction(2, 1))
+        >>> best_mean(100, Fraction(20))
+        Piecewise(steps=100, reach=12, ratio=Fraction(20, 1))
+    """
+    made: tuple[MeanOracle, ...] = (OneBit(steps, ratio), Piecewise.best(steps, ratio))
+    return min(made, key=lambda oracle: oracle.variance)

@@ -11,9 +11,16 @@ from hypothesis import strategies as st
 
 from tacit.errors import InvalidValue
 from tacit.lab.memoised_response import Memory
-from tacit.local.best_oracle import best_mean, best_oracle, oracles
-from tacit.local.frequency_oracles import Hadamard, Hashing, KAry, Subset, Unary
-from tacit.local.mean_oracles import OneBit, Piecewise
+from tacit.local.frequency_oracles import (
+    Hadamard,
+    Hashing,
+    KAry,
+    Subset,
+    Unary,
+    best_oracle,
+    oracles,
+)
+from tacit.local.mean_oracles import OneBit, Piecewise, best_mean
 from tacit.local.oracle import (
     MOST,
     STEP,
