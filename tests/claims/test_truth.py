@@ -32,7 +32,7 @@ from tacit.query import Quote, open_column, price
 from tacit.query.intervals import column_of
 from tacit.query.paid_work import release
 from tacit.query.pricing import variance
-from tacit.session.limits import LADDER, beyond, histogram, people_beyond, suggest
+from tacit.session.estimate import LADDER, beyond, histogram, people_beyond, suggest
 from tacit.session.question import Question
 from tacit.session.session import Session
 from tacit.sql.parser import parse

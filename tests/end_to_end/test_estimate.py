@@ -13,7 +13,7 @@ from prepared import done, edit, tacit, told
 
 from tacit.core.domain import Provenance
 from tacit.session.engines import read_project
-from tacit.session.estimate import estimate_of, ladder
+from tacit.session.estimate import ladder
 from tacit.session.project import open_project
 
 PEOPLE = 4_000
@@ -95,7 +95,7 @@ def test_bounds_are_told_after_their_price_and_written_with_their_source(
 def usual(file: Path, column: str) -> list[Any]:
     """The ends that most of nine estimates find; one of ten reaches too far."""
     with open_project(file) as session:
-        estimate = estimate_of(session, "visits", column, "bounds")
+        estimate = session.estimate("visits", column, "bounds")
         asked = [estimate.question.ask(epsilon=Fraction(8 + n, 2)) for n in range(9)]
     found = zip(*(estimate.read(answer) for answer in asked), strict=True)
     return [Counter(ends).most_common(1)[0][0] for ends in found]
@@ -159,7 +159,7 @@ def test_an_estimate_is_charged_even_where_it_is_not_written(file: Path) -> None
     assert quoted.exit_code == 1
     assert charges(file) == 0
     with open_project(file) as session:
-        estimate_of(session, "visits", "room", "bounds").question.ask(epsilon=8)
+        session.estimate("visits", "room", "bounds").question.ask(epsilon=8)
     assert charges(file) == 1
     assert file.read_text() == before
 

@@ -15,7 +15,7 @@ from tacit.cli.demo import PROJECT, TABLES
 from tacit.core import RowsProfile
 from tacit.engines.duckdb import make_duckdb
 from tacit.errors import InvalidValue
-from tacit.session.limits import FEW, LADDER, suggest
+from tacit.session.estimate import FEW, LADDER, suggest
 from tacit.session.session import Session
 
 PEOPLE = 3_000

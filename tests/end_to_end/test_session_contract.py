@@ -142,7 +142,7 @@ def missing(here: type, there: type, but: set[str]) -> set[str]:
     return {name for name in ours if name not in but and ours[name] != theirs.get(name, "no")}
 
 
-BESIDE_THE_LEDGER = {"ledger", "states", "as_if_unknown", "stream", "holdout"}
+BESIDE_THE_LEDGER = {"ledger", "states", "stream", "holdout", "estimate", "limits", "profile"}
 """What only who has the ledger's folder can do: streams and holdouts keep states there."""
 
 

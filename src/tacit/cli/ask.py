@@ -38,6 +38,7 @@ from tacit.session import open_project
 @click.option(
     "--explain", is_flag=True, help="Show how it would be answered. Free; reads no data."
 )
+@click.option("--round", "step", help="Round noisy values to multiples of a number, such as 5.")
 @click.option("--json", "json_", is_flag=True, help="Print the answer as JSON.")
 @click.option("--csv", "csv_", is_flag=True, help="Print the answer as CSV.")
 @click.option(
@@ -58,6 +59,7 @@ def ask(  # noqa: PLR0913 - one for each option
     within: str | None,
     assume_size: tuple[int, ...],
     explain: bool,
+    step: str | None,
     json_: bool,
     csv_: bool,
     server: str | None,
@@ -94,6 +96,7 @@ def ask(  # noqa: PLR0913 - one for each option
             assume_size=assume_size or None,
             request=request,
         )
+    answer = answer if step is None else answer.round_to(step)
     if json_:
         click.echo(as_json(answer))
     elif csv_:

@@ -16,7 +16,7 @@ from tacit.core import Dataset
 from tacit.errors import InvalidValue, UnknownName
 from tacit.numeric import exact
 from tacit.project import PROVENANCES, ProjectText
-from tacit.session import WHAT, Session, estimate_of, open_project
+from tacit.session import WHAT, Session, open_project
 
 NEXT = "Saved to {}. Run `tacit apply` to record it."
 
@@ -47,6 +47,7 @@ NEXT = "Saved to {}. Run `tacit apply` to record it."
 )
 @click.option("--most-rows", type=int, help="Most rows that anybody can have, a public fact.")
 @click.option("--most-rows-source", help="The public fact from which --most-rows is known.")
+@click.option("--min-people", type=int, help="Least number of people in a cell that is shown.")
 @click.option("--row-key", help="The column that identifies a row of a person.")
 @click.option("--one-row", is_flag=True, help="Each person has one row.")
 @options.project
@@ -62,6 +63,7 @@ def protect(  # noqa: PLR0913 - one for each option
     max_length: str | None,
     most_rows: int | None,
     most_rows_source: str | None,
+    min_people: int | None,
     row_key: str | None,
     one_row: bool,
     project: Path,
@@ -80,6 +82,7 @@ def protect(  # noqa: PLR0913 - one for each option
     more = {
         "max_rows_in_all": max_rows_in_all,
         "max_length": max_length,
+        "min_people": min_people,
         "row_key": row_key,
         "one_row": one_row or None,
     }
@@ -329,7 +332,7 @@ def _estimate(  # noqa: PLR0913 - who is charged how much for what
 ) -> list[Any]:
     """Show the price of an estimate, ask for confirmation, and return the estimate."""
     with open_project(project, principal=principal) as session:
-        estimate = estimate_of(session, *wanted)
+        estimate = session.estimate(*wanted)
         for note in estimate.question.quote(epsilon=epsilon, delta=delta).notes:
             click.echo(note)
         if not yes:

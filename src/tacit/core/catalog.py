@@ -189,10 +189,17 @@ class Dataset:
     most_rows: PublicMost | None = None
     profile: RowsProfile | None = None
     tail: TailAssumption | None = None
+    min_people: int | None = None
+    """The least number of people in a cell of an answer, which is otherwise left empty."""
 
     def __post_init__(self) -> None:
         if not self.name.strip():
             raise InvalidValue("A dataset needs a name, such as 'visits'.")
+        if self.min_people is not None and self.min_people < 1:
+            raise InvalidValue(
+                f"The least number of people in a cell of {self.name!r} must be 1 or more; "
+                f"{self.min_people} was given."
+            )
         if self.row_key is not None:
             _can_name(self, self.row_key, "identifies the rows of a unit")
         if self.copy is not None:

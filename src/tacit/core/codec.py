@@ -77,6 +77,7 @@ def _dataset(dataset: catalogs.Dataset) -> dict[str, Any]:
         "max_rows_in_all": limits.max_rows_in_all,
         **({} if limits.max_length is None else {"max_length": plain(limits.max_length)}),
         "row_key": dataset.row_key,
+        **({} if dataset.min_people is None else {"min_people": dataset.min_people}),
         **{
             name: asdict(fact)
             for name, fact in (
@@ -144,6 +145,7 @@ def _read_dataset(stored: dict[str, Any]) -> catalogs.Dataset:
         )
         if fact in stored
     }
+    known["min_people"] = stored.get("min_people")
     return catalogs.Dataset(
         name, people, schema, way, limits, location, epoch, row_key, **known
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 from math import isfinite, prod
-from typing import Any
+from typing import Any, Self
 
 from tacit.core.domain import Key
 from tacit.core.event import Numerics
@@ -17,7 +17,7 @@ from tacit.core.loss import Loss, Measure
 from tacit.core.privacy_unit import Population
 from tacit.errors import InvalidValue, UnknownName
 from tacit.extras import load
-from tacit.numeric import ceil_to, plain
+from tacit.numeric import Number, ceil_to, exact, plain
 from tacit.render import chart, fields, html, text
 
 _NAMES = {
@@ -109,6 +109,10 @@ class ReleasedColumn:
             )
 
 
+def _round_value(value: Fraction | Key | None, step: Fraction) -> Fraction | Key | None:
+    return round(value / step) * step if isinstance(value, int | Fraction) else value
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Release:
     """A table that may be published: all values are noisy, or were public before.
@@ -138,6 +142,22 @@ class Release:
                 return column
         known = ", ".join(column.name for column in self.columns)
         raise UnknownName(f"There is no column {name!r}; the columns are: {known}.")
+
+    def round_to(self, step: Number) -> Self:
+        """Return a release whose noisy values are rounded to multiples of ``step``.
+
+        The intervals stay as they are: they hold the exact value, and not the rounded one. This
+        is post-processing, so that it costs nothing.
+        """
+        size = exact(step)
+        if size <= 0:
+            raise InvalidValue("Round to multiples of a number above 0, such as 5.")
+        columns = []
+        for column in self.columns:
+            values = tuple(_round_value(each, size) for each in column.values)
+            noisy = column.confidence is not None
+            columns.append(replace(column, values=values) if noisy else column)
+        return replace(self, columns=tuple(columns))
 
     def map(
         self, name: str, change: Callable[[Fraction | Key | None], Fraction | Key | None]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 
-from tacit.core import Catalog, Column, Key, Keys, Kind, Limits, Schema, day_of
+from tacit.core import Catalog, Column, Dataset, Key, Keys, Kind, Limits, Schema, day_of
 from tacit.errors import InvalidValue
 from tacit.plan import expression as expr
 from tacit.plan import plan as nodes
@@ -320,13 +320,16 @@ class Bound:
     """A bounded plan for an engine, and how each measure is computed from its tallies.
 
     There is one slack for each measure: it says which ends of its intervals are open, because
-    of what limits and clamping can have ``left_out``.
+    of what limits and clamping can have ``left_out``. If the owner requires ``min_people`` in
+    each cell, the tally ``people`` counts them.
     """
 
     plan: BoundedPlan
     readings: tuple[Reading, ...]
     slacks: tuple[Slack, ...]
     left_out: LeftOut
+    min_people: int = 0
+    people: int | None = None
 
 
 def bound(plan: nodes.Plan, catalog: Catalog) -> Bound:
@@ -357,6 +360,9 @@ def bound(plan: nodes.Plan, catalog: Catalog) -> Bound:
         read(measure.aggregate, scope, max_rows, tallies, finest(keys))
         for measure in plan.measures
     )
+    least = max((each.min_people or 0 for each in _private(tables, catalog)), default=0)
+    if least and UnitTally() not in tallies:
+        tallies.append(UnitTally())
     groups = _at_most(groups, limits.max_rows_in_all) if keys else 1
     bounded = BoundedPlan(
         source=rows.source,
@@ -372,7 +378,12 @@ def bound(plan: nodes.Plan, catalog: Catalog) -> Bound:
     if _has_clamped_bins(plan, scope):
         left_out = replace(left_out, clamped=True)
     slacks = tuple(slack_of(reading, bounded, left_out, catalog) for reading in readings)
-    return Bound(bounded, readings, slacks, left_out)
+    people = tallies.index(UnitTally()) if least else None
+    return Bound(bounded, readings, slacks, left_out, least, people)
+
+
+def _private(tables: tuple[str, ...], catalog: Catalog) -> list[Dataset]:
+    return [catalog.dataset(name) for name in tables if not catalog.is_public(name)]
 
 
 def _check_answer_size(plan: nodes.Plan, keys: tuple[BoundedKey, ...]) -> None:

@@ -212,8 +212,9 @@ def slack_of(reading: Reading, plan: BoundedPlan, left_out: LeftOut, catalog: Ca
         >>> rows = RowTally(ConstantCondition(True), high=5)
         >>> visits = Source("visits", (), "visits.patient")
         >>> plan = BoundedPlan(visits, AllOf(()), (), 1, 5, (rows,))
-        >>> slack_of(TotalReading(0, Fraction(1)), plan, LeftOut(True, False), Catalog((), ()))
-        Slack(low=True, high=False, clamped=False)
+        >>> count = TotalReading(0, Fraction(1))
+        >>> slack_of(count, plan, LeftOut(True, False), Catalog((), ())).high
+        False
     """
     if left_out.clamped or left_out.rounded or left_out.below is not None:
         return Slack(low=False, high=False, clamped=left_out.clamped)

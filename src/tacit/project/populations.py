@@ -185,6 +185,8 @@ def _table(table: core.Dataset | core.PublicTable) -> Iterator[str]:
             yield f"{table.name}: at most {limits.max_rows_in_all} rows of a unit in all"
         if limits.max_length is not None:
             yield f"{table.name}: rows of a unit by group of length {plain(limits.max_length)}"
+        if table.min_people is not None:
+            yield f"{table.name}: cells of at least {table.min_people} units are shown"
         if table.row_key is not None:
             yield f"{table.name}: {table.row_key} tells the rows of a unit apart"
     else:

@@ -331,6 +331,7 @@ PRIVATE = (
     "most_rows",
     "profile",
     "tail",
+    "min_people",
 )
 PLACED = ("engine", "table", "epoch", "columns", "copy")
 
@@ -354,6 +355,7 @@ def dataset_of(entry: TomlEntry) -> core.Dataset:
             most_rows=_most_rows(parts["most_rows"]) if "most_rows" in parts else None,
             profile=_profile(parts["profile"]) if "profile" in parts else None,
             tail=_tail(parts["tail"]) if "tail" in parts else None,
+            min_people=parts["min_people"].whole() if "min_people" in parts else None,
         )
     except TacitError as error:
         raise entry.project_error(str(error)) from error

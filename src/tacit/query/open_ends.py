@@ -161,6 +161,12 @@ def coverage(bound: Bound, unit: str) -> tuple[str, ...]:
             )
         elif found.known and (found.rows or found.below is not None):
             said.append("To close them, the owner can raise the limits to what is declared.")
+    if bound.min_people:
+        least = _number(bound.min_people, unit)
+        said.append(
+            f"A cell is empty unless at least {least} are in it, by a noisy count and with "
+            "probability 95%. Cells that are shown can reveal about how large empty ones are."
+        )
     listed = any(isinstance(key, ColumnKey) and key.keys is not None for key in plan.keys)
     other = ", or that have a key which is not listed," if listed else ""
     said.append(f"Rows that belong to no {unit}{other} are left out.")

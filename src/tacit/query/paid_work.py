@@ -23,6 +23,7 @@ from tacit.query.below_charge import ENCODE, Progress
 from tacit.query.intervals import column_of
 from tacit.query.open_ends import coverage, open_column
 from tacit.query.quote import FitQuote, Quote
+from tacit.query.small_cells import cells_shown, leave_empty
 
 # Fits ----------------------------------------------------------------------------------------
 
@@ -98,7 +99,8 @@ def run(
             plan.measures, quote.bound.readings, quote.bound.slacks, strict=True
         )
     ]
-    return (*keys, *measures)
+    shown = cells_shown(quote, released)
+    return (*keys, *(leave_empty(column, shown) for column in measures))
 
 
 def release(

@@ -43,9 +43,21 @@ and values that are spread evenly, the noises of the three change a variance by 
 
 
 def shares(bounded: plans.Bound) -> list[Fraction]:
-    """Return the part of the loss that each tally gets; all measures get equal parts."""
+    """Return the part of the loss that each tally gets; all measures get equal parts.
+
+    A count of people that only decides which cells are shown gets as much as one measure. If
+    the keys are secret, their selection counts the people.
+    """
     parts: dict[int, Fraction] = defaultdict(Fraction)
-    whole = Fraction(1, len(bounded.readings))
+    asked = len(bounded.readings)
+    if bounded.people is not None and plans.group_count(bounded.plan) is not None:
+        counted = [
+            each.tally for each in bounded.readings if isinstance(each, plans.TotalReading)
+        ]
+        if bounded.people not in counted:
+            asked += 1
+            parts[bounded.people] += Fraction(1, asked)
+    whole = Fraction(1, asked)
     for reading in bounded.readings:
         match reading:
             case plans.TotalReading(tally, _):
@@ -104,7 +116,7 @@ def price(plan: plans.Plan, catalog: Catalog, loss: Loss) -> Quote:
     parts = losses(bounded, loss)
     tallies, delta = [], parts[-1].delta
     if plans.group_count(bounded.plan) is None:
-        counted = shares(bounded)[0] > 0
+        counted = shares(bounded)[0] > 0 or bounded.people is not None
         tallies.append(selection_for(bounded.plan, parts[0], neighbours, counted=counted))
         delta = keys.price_delta(parts[0])
     rest = slice(len(tallies), None)

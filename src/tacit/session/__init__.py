@@ -9,7 +9,7 @@ from tacit.session.engines import (
     spec_of,
     variable_value,
 )
-from tacit.session.estimate import WHAT, estimate_of
+from tacit.session.estimate import WHAT
 from tacit.session.open import open_session
 from tacit.session.prepare import Owner
 from tacit.session.project import (
@@ -40,7 +40,6 @@ __all__ = [
     "apply_project",
     "budget_of",
     "datasets_without_profile",
-    "estimate_of",
     "open_engine",
     "open_engines",
     "open_for_serving",

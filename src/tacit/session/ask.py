@@ -122,6 +122,8 @@ def _declared_facts(table: Table) -> tuple[object, ...]:
     later = ["in place"] if table.in_place else []
     if table.limits.max_length is not None:
         later.append(f"length {table.limits.max_length}")
+    if table.min_people is not None:
+        later.append(f"cells of {table.min_people}")
     later += [
         f"totals of {column.name!r} up to {column.max_total}"
         for column in table.schema.columns

@@ -1,24 +1,57 @@
-"""Estimates of a column's bounds or keys, by an ordinary question that is charged.
+"""Estimates of what an owner declares: bounds, keys and limits, for a charge.
+
+An estimate is an ordinary question, which is priced, charged and stored like every other one.
+Its result is post-processing of the answer.
 
 Bounds are searched on a ladder of public values, for example 1, 2, 5, 10, 20. A value of the
 column becomes the number of rungs that it reaches, and the least and the greatest of these
 numbers are asked for. So the estimate is one of the rungs, never a value of the data.
+
+A contribution limit that is too low cuts rows, and one that is too high adds noise. Nobody can
+see from public facts alone which limit fits. A profile measures it once for an epoch of the
+table, in two ordinary questions that are priced, charged and stored like all others:
+
+1. A histogram of people by the number of their rows, on a fixed public ladder. A person is in
+   one cell of it, so that one person changes it by 1. Sums of its cells from above estimate how
+   many people have more rows than each limit of the ladder. The suggestion is one step above
+   the least limit with hardly anybody beyond it: not more than noise explains.
+2. A fresh count of the people beyond the limit that the owner chose. Its upper end, which holds
+   with probability 99%, becomes the `RowsProfile` of the table. It is a fresh count because the
+   choice depends on the noise of the histogram.
+
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from fractions import Fraction
+from itertools import pairwise
+from math import ceil, floor, sqrt
+from statistics import NormalDist
 from typing import Any
 
-from tacit.core import Answer, Column, Kind
+from tacit.core import (
+    Answer,
+    Column,
+    Kind,
+    Limits,
+    Link,
+    Loss,
+    ReleasedColumn,
+    RowsProfile,
+)
 from tacit.errors import InvalidValue
-from tacit.frame import Expr, case, col, count_units, greatest, least
-from tacit.numeric import plain
+from tacit.frame import Expr, Table, case, col, count, count_units, greatest, least
+from tacit.mechanisms import Mechanism
+from tacit.numeric import plain, sqrt_bounds
+from tacit.plan import Scan
+from tacit.query import variance
+from tacit.render import html, text
+from tacit.session.ask import ask, price_question
+from tacit.session.curator import Curator
 from tacit.session.question import Question
-from tacit.session.session import Session
 
-Rung = Fraction | date
+End = Fraction | date
 """A public value of the ladder: the end of one cell and the start of the next."""
 
 WHAT = ("bounds", "keys")
@@ -40,21 +73,23 @@ class DomainEstimate:
     read: Callable[[Answer], list[Any]]
 
 
-def estimate_of(session: Session, dataset: str, name: str, what: str) -> DomainEstimate:
+def estimate_of(curator: Curator, dataset: str, name: str, what: str) -> DomainEstimate:
     """Return the question that estimates the ``bounds`` or the ``keys`` of a column.
 
     Guarantee: it is an ordinary question, which is priced, charged and stored like every
     other one. The estimate is post-processing of its answer.
     """
-    column = session.catalog.dataset(dataset).schema[name]
-    bare = session.as_if_unknown(dataset, name)
+    column = curator.catalog.dataset(dataset).schema[name]
+    bare = _table(
+        replace(curator, catalog=curator.catalog.as_if_unknown(dataset, name)), dataset
+    )
     if what == "keys" and column.kind in {Kind.TEXT, Kind.INTEGER}:
-        asked = bare.table(dataset).group_by(name).agg(units=count_units())
+        asked = bare.group_by(name).agg(units=count_units())
         return DomainEstimate(asked, lambda answer: _keys(answer, name))
     if what == "bounds" and column.kind not in {Kind.TEXT, Kind.BOOLEAN, Kind.TIMESTAMP}:
         rungs = ladder(column)
         cell = _cell(col(name), rungs)
-        asked = bare.table(dataset).agg(low=least(cell), high=greatest(cell))
+        asked = bare.agg(low=least(cell), high=greatest(cell))
         return DomainEstimate(asked, lambda answer: _bounds(answer, rungs))
     raise InvalidValue(
         f"{dataset}.{name} has the kind {column.kind.value}. Keys can be estimated for text "
@@ -62,7 +97,7 @@ def estimate_of(session: Session, dataset: str, name: str, what: str) -> DomainE
     )
 
 
-def ladder(column: Column) -> tuple[Rung, ...]:
+def ladder(column: Column) -> tuple[End, ...]:
     """Return the public values among which the bounds of a column are searched.
 
     Example:
@@ -78,13 +113,13 @@ def ladder(column: Column) -> tuple[Rung, ...]:
     return (*(-rung for rung in reversed(above)), Fraction(0), *above)
 
 
-def _cell(value: Expr, rungs: tuple[Rung, ...]) -> Expr:
+def _cell(value: Expr, rungs: tuple[End, ...]) -> Expr:
     """Return the number of rungs that a value reaches; NULL for NULL and for NaN."""
     below = [(value < rung, place) for place, rung in enumerate(rungs)]
     return case(*below, (value >= rungs[-1], len(rungs)))
 
 
-def _bounds(answer: Answer, rungs: tuple[Rung, ...]) -> list[Any]:
+def _bounds(answer: Answer, rungs: tuple[End, ...]) -> list[Any]:
     """Return the rung below the released minimum and the rung above the released maximum."""
     low, high = sorted(int(Fraction(answer[end].values[0] or 0)) for end in ("low", "high"))
     ends = rungs[max(low - 1, 0)], rungs[min(high, len(rungs) - 1)]
@@ -109,3 +144,249 @@ def _keys(answer: Answer, name: str) -> list[Any]:
             "domain DATASET.COLUMN KEY,KEY --source policy"
         )
     return found
+
+
+# ------------------------------------------------------------------ limits
+# The profile of a table: how many people have more rows than each limit of a ladder.
+
+LADDER: tuple[int, ...] = (
+    *range(1, 6),
+    *(6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64),
+    *(96, 128, 192, 256, 384, 512, 768, 1024),
+    *(2048, 4096, 8192, 16384, 32768, 65536),
+)
+"""The limits of a profile. It is public and ends at 65,536, whatever the data are."""
+
+SHARE = Fraction(1, 40)
+"""Part of the budget's cap that each of the two questions costs; 5% for both."""
+
+FEW = Fraction(5, 2)
+"""Standard deviations of noise below which nobody is taken to be beyond a limit."""
+
+SURE = Fraction(991, 1000)
+"""Probability that the fresh count is below its upper end. The 0.1% beyond the 99% that a
+profile claims is for the number of rows of a mean, whose interval needs both."""
+
+CELL, PEOPLE, ROWS = "rows", "people", "n"
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """A limit of the ladder, and how many people have more rows, by the histogram.
+
+    ``low`` and ``high`` hold with probability 95% for each rung, but not for all together.
+    ``noise`` is the margin of error of a count at the loss of a quote without an amount. The
+    share of rows that the limit cuts is between ``least_cut`` and ``most_cut``, but for noise;
+    it is about the rows up to the suggested limit of each person.
+    """
+
+    limit: int
+    low: int
+    high: int
+    noise: Fraction
+    least_cut: Fraction
+    most_cut: Fraction
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class LimitsEstimate:
+    """The histogram of a table's people by their rows, with a suggested limit.
+
+    It prints as a table with the noise and the cut of each limit side by side.
+    """
+
+    dataset: str
+    unit: str
+    rungs: tuple[Rung, ...]
+    suggested: int
+    now: int
+    answer: Answer
+
+    def __repr__(self) -> str:
+        return "\n".join((text(self.columns), "", *self.notes))
+
+    def _repr_html_(self) -> str:
+        return html(self.columns, self.notes)
+
+    @property
+    def shown(self) -> tuple[Rung, ...]:
+        """The rungs that are worth a look: up to two above the suggested and current limits."""
+        last = max(self.suggested, self.now)
+        above = [rung.limit for rung in self.rungs if rung.limit > last][:2]
+        return tuple(rung for rung in self.rungs if rung.limit <= max([last, *above]))
+
+    @property
+    def columns(self) -> tuple[ReleasedColumn, ...]:
+        """The table: the noise and the cut of each limit, with the current one marked."""
+        shown = self.shown
+        marks = {self.now: "now"}
+        marks[self.suggested] = "now, suggested" if self.now == self.suggested else "suggested"
+        return (
+            ReleasedColumn("max_rows", tuple(rung.limit for rung in shown)),
+            ReleasedColumn(
+                "noise of a count (95%)", tuple(f"± {ceil(rung.noise)}" for rung in shown)
+            ),
+            ReleasedColumn(
+                f"{self.unit}s cut (95%)",
+                tuple(f"{rung.low} to {rung.high}" for rung in shown),
+            ),
+            ReleasedColumn("rows cut (about)", tuple(self._cut(rung) for rung in shown)),
+            ReleasedColumn("", tuple(marks.get(rung.limit, "") for rung in shown)),
+        )
+
+    def _cut(self, rung: Rung) -> str:
+        if rung.limit >= self.suggested:
+            return "not known"
+        return f"{float(100 * rung.least_cut):.2g}% to {float(100 * rung.most_cut):.2g}%"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The lines below the table."""
+        noise = "The noise is that of COUNT(*) for a tenth of the budget"
+        few = f"hardly any {self.unit} has more than {self.suggested} rows"
+        return (
+            f"A limit cuts the rows of a {self.unit} above it.",
+            f"{noise}; the noise of a SUM and of an AVG grows with the limit in the same way.",
+            f"As far as one can see through the noise, {few}.",
+        )
+
+
+def estimate_limits(curator: Curator, dataset: str, loss: Loss | None = None) -> LimitsEstimate:
+    """Ask for the histogram of a dataset's people by their rows, and suggest a limit.
+
+    The ``loss`` is by default 2.5% of the cap. The same question again is free.
+
+    Guarantee: this is an ordinary question, which is charged before any data is read. The
+    suggestion is post-processing of its answer.
+    """
+    question = histogram(curator, dataset)
+    asked = loss or share_of_cap(question)
+    answer = ask(question.curator, question.plan, asked)
+    quote = price_question(question.curator, question.plan, asked)
+    spread = variance(quote.tallies[0].mechanism)
+    found = dict(zip(answer[CELL].values, answer[PEOPLE].values, strict=True))
+    cells = [Fraction(found[cell] or 0) for cell in (*LADDER, LADDER[-1] + 1)]
+    now = curator.catalog.dataset(dataset).limits.max_rows
+    noise, suggested = _noise_of_count(curator, dataset) / now, suggest(cells, spread)
+    cuts = _cuts(cells, suggested)
+    rungs = tuple(
+        Rung(limit, *_people(cells[place + 1 :], spread), noise * limit, *cuts[place])
+        for place, limit in enumerate(LADDER)
+    )
+    unit = quote.population.unit.name
+    return LimitsEstimate(dataset, unit, rungs, suggested, now, answer)
+
+
+def measure_profile(
+    curator: Curator, dataset: str, limit: int, loss: Loss | None = None
+) -> RowsProfile:
+    """Count the people with more than ``limit`` rows, for a charge, and return the profile.
+
+    The ``loss`` is by default 2.5% of the cap.
+
+    Guarantee: with probability 99%, at most as many people have more rows as the profile says.
+    """
+    if not 1 <= limit <= LADDER[-1]:
+        raise InvalidValue(
+            f"The limit of a profile must be from 1 to {LADDER[-1]} rows; {limit} was given."
+        )
+    question = beyond(curator, dataset, limit)
+    asked = loss or share_of_cap(question)
+    answer = ask(question.curator, question.plan, asked)
+    quote = price_question(question.curator, question.plan, asked)
+    released = Fraction(answer[PEOPLE].values[0] or 0)
+    people = people_beyond(released, quote.tallies[0].mechanism)
+    epoch = curator.catalog.dataset(dataset).epoch.label
+    return RowsProfile(limit, people, epoch, answer.receipt.hex())
+
+
+def suggest(cells: Sequence[Fraction], variance_of_cell: Fraction) -> int:
+    """Return one step above the least limit with hardly anybody beyond it.
+
+    ``cells`` are the noisy numbers of people on the ladder, and one cell for those beyond it.
+
+    Example:
+        >>> people = [Fraction(n) for n in (9000, 5000, 900, 80, 3)] + [Fraction(0)] * 29
+        >>> suggest(people, Fraction(100))
+        4
+    """
+    for place, limit in enumerate(LADDER):
+        above = cells[place + 1 :]
+        spread = sqrt_bounds(len(above) * variance_of_cell)[1]
+        if sum(above, Fraction(0)) <= FEW * spread:
+            return LADDER[min(place + 1, len(LADDER) - 1)] if place else limit
+    return LADDER[-1]
+
+
+def people_beyond(released: Fraction, mechanism: Mechanism) -> int:
+    """Return the most people that the ``released`` count means, with probability 99%."""
+    # the error is on either side with half of the probability
+    return max(0, ceil(released + mechanism.error(1 - 2 * (1 - SURE))))
+
+
+def share_of_cap(question: Question) -> Loss:
+    """Return the usual loss of one question of a profile: 2.5% of the cap of the budget."""
+    status = question.status()
+    return Loss(status.measure, status.cap.amount * SHARE)
+
+
+def _people(above: Sequence[Fraction], spread: Fraction) -> tuple[int, int]:
+    """Return an interval of the number of people in the cells ``above`` a limit."""
+    people = sum(above, Fraction(0))
+    reach = Fraction(NormalDist().inv_cdf(0.975) * sqrt(spread * len(above)))
+    return max(0, floor(people - reach)), max(0, ceil(people + reach))
+
+
+def _cuts(cells: Sequence[Fraction], last: int) -> list[tuple[Fraction, Fraction]]:
+    """Return about which share of the rows up to the ``last`` of each person each limit cuts.
+
+    Rows are added up from one limit of the ladder to the next. All people beyond a limit have
+    the first row above it, and some of them have the others, up to the next limit.
+    """
+    beyond = [max(Fraction(0), sum(cells[place:], Fraction(0))) for place in range(len(cells))]
+    least, most = [], []
+    for place, (low, high) in enumerate(pairwise((0, *LADDER))):
+        wide = high - low if high <= last else 0
+        most.append(wide * beyond[place])
+        least.append(min(wide, 1) * beyond[place] + max(wide - 1, 0) * beyond[place + 1])
+    rows = max(sum(most, Fraction(0)), Fraction(1))
+    places = range(1, len(LADDER) + 1)
+    return [
+        (sum(least[at:], Fraction(0)) / rows, sum(most[at:], Fraction(0)) / rows)
+        for at in places
+    ]
+
+
+def _noise_of_count(curator: Curator, dataset: str) -> Fraction:
+    """Return the margin of error of a count of rows, for a quote without an amount."""
+    [error] = _table(curator, dataset).agg(n=count()).quote().errors
+    return error.always or Fraction(0)
+
+
+def histogram(curator: Curator, dataset: str) -> Question:
+    """Return the question for the number of people in each cell of the ladder."""
+    rows = col(ROWS)
+    cells = [(rows <= limit, limit) for limit in LADDER]
+    cell = case(*cells, (rows > LADDER[-1], LADDER[-1] + 1))
+    return _rows_of_people(curator, dataset).group_by(**{CELL: cell}).agg(**{PEOPLE: count()})
+
+
+def beyond(curator: Curator, dataset: str, limit: int) -> Question:
+    """Return the question for the number of people with more than ``limit`` rows."""
+    people = _rows_of_people(curator, dataset).where(col(ROWS) > limit)
+    return people.agg(**{PEOPLE: count()})
+
+
+def _rows_of_people(curator: Curator, dataset: str) -> Table[Question]:
+    """Return a table with the number of rows of each person, counted beyond the ladder."""
+    catalog = curator.catalog.with_limits(dataset, Limits(1, LADDER[-1] + 1))
+    table = _table(replace(curator, catalog=catalog), dataset)
+    for child in curator.catalog.path_to_unit(dataset)[:-1]:
+        if isinstance(child.unit, Link):
+            left = f"{child.name}.{child.unit.column}"
+            table = table.join(child.unit.parent, left=left, right=child.unit.parent_column)
+    return table.per_unit(**{ROWS: count()})
+
+
+def _table(curator: Curator, dataset: str) -> Table[Question]:
+    return Table(curator.catalog, Scan(dataset), lambda plan: Question(plan, curator))

@@ -115,6 +115,7 @@ def open_session(  # noqa: PLR0913 - each is a public fact that somebody has to 
     max_length: Number | None = None,
     most_rows: tuple[int, str] | None = None,
     profile: core.RowsProfile | None = None,
+    min_people: int | None = None,
     folder: str | Path = FOLDER,
     principal: str | None = None,
 ) -> Session:
@@ -149,6 +150,8 @@ def open_session(  # noqa: PLR0913 - each is a public fact that somebody has to 
             rows above the limits are missing.
         profile: how many people have more rows than a limit, as ``session.profile`` has
             measured it for this epoch. Answers then say of how many people rows are cut.
+        min_people: the least number of people in a cell of an answer. A cell is left empty
+            unless a noisy count of its people, which is part of the price, is large enough.
         folder: the folder of the ledger.
         principal: the name of the analyst; by default the user of this machine.
 
@@ -175,6 +178,7 @@ def open_session(  # noqa: PLR0913 - each is a public fact that somebody has to 
             row_key,
             most_rows=None if most_rows is None else core.PublicMost(*most_rows),
             profile=profile,
+            min_people=min_people,
         )
         home = LedgerFolder.at(Path(folder))
         closing.callback(home.store.close)

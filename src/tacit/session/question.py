@@ -363,7 +363,7 @@ class Question(FrameQuery):
         return Preview(
             quote,
             budget_summary(status, quote, paid=True),
-            tuple(assume_size or SIZES),
+            SIZES if assume_size is None else tuple(assume_size),
             loss != asked,
             tuple(
                 price_question(self.curator, self.plan, each)

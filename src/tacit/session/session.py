@@ -1,7 +1,6 @@
 """A session: questions in SQL or in method calls, their prices and their answers."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
@@ -14,7 +13,13 @@ from tacit.plan import Plan, Scan
 from tacit.query import FitPreview
 from tacit.session.ask import fit, open_holdout, open_stream, preview
 from tacit.session.curator import Curator
-from tacit.session.limits import LimitsEstimate, estimate_limits, measure_profile
+from tacit.session.estimate import (
+    DomainEstimate,
+    LimitsEstimate,
+    estimate_limits,
+    estimate_of,
+    measure_profile,
+)
 from tacit.session.question import Question, loss_for
 from tacit.sql import parse
 from tacit.store import States
@@ -132,10 +137,9 @@ class Session:
         terms = self._curator.terms(population)
         return terms.apply_least_price(loss_for(terms, epsilon))
 
-    def as_if_unknown(self, dataset: str, column: str) -> "Session":
-        """Return this session without the declarations of a column, for an estimate of it."""
-        catalog = self.catalog.as_if_unknown(dataset, column)
-        return Session(replace(self._curator, catalog=catalog))
+    def estimate(self, dataset: str, column: str, what: str) -> DomainEstimate:
+        """Return the question that estimates the ``bounds`` or the ``keys`` of a column."""
+        return estimate_of(self._curator, dataset, column, what)
 
     @property
     def catalog(self) -> Catalog:

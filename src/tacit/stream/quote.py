@@ -90,6 +90,11 @@ def bounded_step(stream: Stream, number: int, catalog: core.Catalog) -> plans.Bo
     """
     # rows of later steps arrive after a profile was measured
     found = bound(plans.canonical(stream.plan_of(number)).plan, catalog.without_profiles())
+    if found.min_people:
+        raise InvalidValue(
+            "A stream adds noise to running totals, and cannot leave small cells empty, as "
+            "min_people of its dataset requires. Ask a question for each period instead."
+        )
     if not stream.limited:
         return found
     plan = replace(found.plan, first_periods=_first_periods(stream, number, catalog))
