@@ -19,7 +19,14 @@ from tacit.core import event as events
 from tacit.core.contributions import Limits, PublicMost, RowsProfile, TailAssumption
 from tacit.core.loss import Loss, Measure
 from tacit.core.privacy_unit import Neighbours, Population, PrivacyUnit
-from tacit.core.release import BudgetSummary, Guarantee, Interval, Release, ReleasedColumn
+from tacit.core.release import (
+    BudgetSummary,
+    Guarantee,
+    Interval,
+    Release,
+    ReleaseDates,
+    ReleasedColumn,
+)
 from tacit.errors import InvalidValue, TacitError
 from tacit.numeric import exact, plain
 
@@ -338,6 +345,7 @@ def encode_release(release: Release) -> bytes:
         "assumptions": list(guarantee.assumptions),
         "numerics": guarantee.numerics.value,
         "receipt": release.receipt.hex(),
+        **({} if release.dates is None else {"dates": release.dates.to_dict()}),
     }
     return json.dumps(stored, sort_keys=True, separators=(",", ":")).encode()
 
@@ -359,7 +367,9 @@ def decode_release(stored: bytes) -> Release:
         )
         columns = tuple(_read(column) for column in value["columns"])
         receipt = bytes.fromhex(value["receipt"])
-        return Release(columns, guarantee, receipt, coverage=_coverage(value, columns))
+        coverage, told = _coverage(value, columns), value.get("dates")
+        dates = None if told is None else ReleaseDates.from_dict(told)
+        return Release(columns, guarantee, receipt, coverage=coverage, dates=dates)
     except (KeyError, TypeError, ValueError, ArithmeticError) as error:
         raise InvalidValue(
             "These bytes cannot be decoded as a release. They were changed, or another version "

@@ -6,6 +6,7 @@ analyst who asked. `Parameter` holds the parameters of a fitted model in a relea
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from fractions import Fraction
 from itertools import product
 from math import isfinite, prod
@@ -57,6 +58,77 @@ class Guarantee:
                 "noise computed with rounded real numbers has the law of exact ones",
             )
         return f"{claim}\nIt assumes that {'; that '.join(assumed)}." if assumed else claim
+
+
+# ------------------------------------------------------------------ dates
+
+
+@dataclass(frozen=True, slots=True)
+class DatedEpoch:
+    """The epoch of a table, and the day on which owners declared it.
+
+    ``since`` is None if no owner has declared the epoch in a ledger.
+    """
+
+    table: str
+    label: str
+    since: date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseDates:
+    """The day on which a release was charged, and the epochs of the tables that it read.
+
+    All days are UTC. They come from the entries of the ledger, which are written before any
+    data is read, so that they say nothing about the data. A repeated answer keeps its dates.
+
+    Example:
+        >>> one = DatedEpoch("people", "2026", date(2026, 1, 5))
+        >>> two = DatedEpoch("visits", "2026-W07", date(2026, 2, 16))
+        >>> print(ReleaseDates(date(2026, 2, 17), (one, two)))
+        Charged on 2026-02-17. The data is people of epoch '2026' (since 2026-01-05),
+        visits of epoch '2026-W07' (since 2026-02-16).
+    """
+
+    charged: date | None
+    epochs: tuple[DatedEpoch, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [] if self.charged is None else [f"Charged on {self.charged}."]
+        named = [
+            f"{each.table} of epoch {each.label!r}"
+            + ("" if each.since is None else f" (since {each.since})")
+            for each in self.epochs
+        ]
+        if named:
+            listed = ",\n".join(named)
+            lines.append(f"The data is {listed}.")
+        return " ".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the dates as text for JSON, year first."""
+        epochs = [
+            {"table": each.table, "epoch": each.label, "since": _day_text(each.since)}
+            for each in self.epochs
+        ]
+        return {"charged": _day_text(self.charged), "epochs": epochs}
+
+    @classmethod
+    def from_dict(cls, told: dict[str, Any]) -> "ReleaseDates":
+        """Return the dates from the values of `to_dict`."""
+        epochs = tuple(
+            DatedEpoch(str(each["table"]), str(each["epoch"]), _read_day(each["since"]))
+            for each in told["epochs"]
+        )
+        return cls(_read_day(told["charged"]), epochs)
+
+
+def _day_text(day: date | None) -> str | None:
+    return None if day is None else day.isoformat()
+
+
+def _read_day(text: str | None) -> date | None:
+    return None if text is None else date.fromisoformat(text)
 
 
 # ------------------------------------------------------------------ release
@@ -119,13 +191,15 @@ class Release:
 
     The receipt is the hash of the charge that paid for the release. A release is printed as a
     table with intervals next to the values, and with the guarantee as a sentence. ``coverage``
-    says in sentences what the intervals cover, and why some are open.
+    says in sentences what the intervals cover, and why some are open. ``dates`` is None for a
+    release that an earlier version of Tacit stored.
     """
 
     columns: tuple[ReleasedColumn, ...]
     guarantee: Guarantee
     receipt: bytes
     coverage: tuple[str, ...] = field(default=(), kw_only=True)
+    dates: ReleaseDates | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if len({len(column.values) for column in self.columns}) > 1:
@@ -177,7 +251,13 @@ class Release:
     @property
     def notes(self) -> tuple[str, ...]:
         """The texts that are shown below the table."""
-        return (*_paragraph(self.coverage), str(self.guarantee))
+        return (*_paragraph(self.coverage), *self._dated, str(self.guarantee))
+
+    @property
+    def _dated(self) -> tuple[str, ...]:
+        """The dates as a text, in a tuple that is empty if there are none."""
+        said = "" if self.dates is None else str(self.dates)
+        return (said,) if said else ()
 
     def __repr__(self) -> str:
         return "\n\n".join((text(self.columns), *self.notes))
@@ -202,7 +282,7 @@ class Release:
     # ---------------------------------------------------------- conversion
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists for JSON, with the guarantee, the confidence and the receipt."""
+        """Return plain lists for JSON, with the guarantee, the dates and the receipt."""
         confidences = {
             column.name: float(column.confidence)
             for column in self.columns
@@ -212,6 +292,7 @@ class Release:
             "columns": fields(self.columns),
             "confidence": confidences,
             "coverage": list(self.coverage),
+            "dates": None if self.dates is None else self.dates.to_dict(),
             "guarantee": str(self.guarantee),
             "receipt": self.receipt.hex(),
         }
@@ -299,13 +380,21 @@ class Answer(Release):
     ) -> "Answer":
         """Return ``release`` together with the summary of the budget."""
         columns, guarantee, receipt = release.columns, release.guarantee, release.receipt
-        coverage = release.coverage
-        return cls(columns, guarantee, receipt, standing, release_key, coverage=coverage)
+        return cls(
+            columns,
+            guarantee,
+            receipt,
+            standing,
+            release_key,
+            coverage=release.coverage,
+            dates=release.dates,
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
         """The texts that are shown below the table."""
-        return (*_paragraph(self.coverage), str(self.guarantee), str(self.standing))
+        said = (str(self.guarantee), str(self.standing))
+        return (*_paragraph(self.coverage), *self._dated, *said)
 
 
 # ------------------------------------------------------------------ parameters of models

@@ -26,6 +26,7 @@ from tacit.ledger.charge import (
     binding_of,
     price,
 )
+from tacit.ledger.declarations import follow_epochs, write_epochs
 
 
 def require(holds: bool, rule: str) -> None:  # noqa: FBT001
@@ -97,6 +98,8 @@ class Book:
         """Public facts about the tables, as the owners last declared them."""
         self.declaration = 0
         """Number of the current declaration; 0 before the first numbered one."""
+        self.epochs: dict[str, int] = {}
+        """The time at which each declared epoch began, by the fact that states it."""
         self.holdings: dict[str, bool] = {}
         """Identities of the tables that this population has (True) or once had (False)."""
         self.inherited: dict[str, Units] = {}
@@ -214,11 +217,15 @@ class Book:
                 joined = self.groups.setdefault(principal, set())
                 require(group not in joined, "an analyst joins a group once")
                 joined.add(group)
-            case acts.FactsDeclared(facts, by, _):
+            case acts.FactsDeclared(facts, by, at):
                 self._owner(by)
                 self.declared = facts
-            case acts.Described(facts, tables, by, _):
+                self.epochs = follow_epochs(self.epochs, facts, at)
+            case acts.Described(facts, tables, by, at, since):
                 self._owner(by)
+                self.epochs = follow_epochs(self.epochs, facts, at)
+                begun = since in {(), write_epochs(self.epochs)}
+                require(begun, "an epoch begins with the first declaration that names it")
                 self.declared, self.declaration = facts, self.seq
                 self.holdings |= dict.fromkeys(self.holdings, False) | dict.fromkeys(
                     tables, True

@@ -11,6 +11,7 @@ holds the text of the question. A `Charge` is the proof that the question was ch
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
 from fractions import Fraction
 from functools import lru_cache
 from hashlib import sha256
@@ -19,7 +20,7 @@ from typing import NamedTuple, Self
 from tacit.accounting import leaves, loss_of
 from tacit.core import Event, Loss, Measure, Nothing, Population
 from tacit.errors import InternalError, InvalidValue
-from tacit.ledger.entries import Entry
+from tacit.ledger.entries import Charged, Entry, decode_act
 
 AMOUNT_UNITS = 10**12
 """Units in an epsilon or a rho of 1."""
@@ -323,6 +324,12 @@ class Charge:
         return replace(self, records=counted, retried=True)
 
     @property
+    def day(self) -> date | None:
+        """The day on which the question was charged, in UTC."""
+        act = decode_act(self.entries[0].body)
+        return utc_day(act.at) if isinstance(act, Charged) else None
+
+    @property
     def receipt(self) -> bytes:
         """The hash of the charge's entry, or of the hashes of its entries if it has several."""
         return receipt_of(self.entries)
@@ -334,6 +341,19 @@ class StoredRelease:
 
     body: bytes
     receipt: bytes
+
+
+def utc_day(time: int) -> date | None:
+    """Return the day of a ledger's time in UTC, or None for a time beyond the year 9999.
+
+    Example:
+        >>> utc_day(1_800_000_000_000), utc_day(10**18)
+        (datetime.date(2027, 1, 15), None)
+    """
+    try:
+        return datetime.fromtimestamp(time // 1000, UTC).date()
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def receipt_of(entries: tuple[Entry, ...]) -> bytes:

@@ -11,14 +11,16 @@ charge is refused, `renew` compares the new declaration with these. If both say 
 the catalogue, the session continues under the new number; otherwise the question is refused.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from sqlalchemy import bindparam, select
 
 from tacit.errors import DeclarationsChanged
-from tacit.ledger.entries import Described, decode_act
+from tacit.ledger.charge import MOST
+from tacit.ledger.entries import Described, FactsDeclared, decode_act
+from tacit.project import is_epoch_fact
 from tacit.store import Store, Work
 from tacit.store.tables import budgets, entries
 
@@ -183,3 +185,65 @@ def _read(number: int, body: str | None) -> Numbered:
     if not isinstance(act, Described):
         return 0, Declaration()
     return number, Declaration(act.facts, act.tables)
+
+
+# ------------------------------------------------------------------ epochs
+# An epoch of a table begins with the first declaration that names it, and lasts while every
+# later declaration names it too. A declaration records when each of its epochs began, so that
+# one entry is enough to date an answer.
+
+EpochTimes = Mapping[str, int]
+"""The time at which each epoch began, by the fact that states the epoch."""
+
+_ENTRY_AT = select(entries.c.body).where(
+    entries.c.population == bindparam("at"), entries.c.seq == bindparam("number")
+)
+_EARLIER = (
+    select(entries.c.body)
+    .where(
+        entries.c.population == bindparam("at"),
+        entries.c.seq <= bindparam("number"),
+        entries.c.body.like('%"kind":"described"%')
+        | entries.c.body.like('%"kind":"declared"%'),
+    )
+    .order_by(entries.c.seq)
+)
+
+
+def follow_epochs(before: EpochTimes, facts: Iterable[str], now: int) -> dict[str, int]:
+    """Return when each epoch among ``facts`` began, if they are declared at the time ``now``.
+
+    Example:
+        >>> follow_epochs({"visits: epoch '1'": 5}, ["visits: epoch '1'", "x: epoch '2'"], 9)
+        {"visits: epoch '1'": 5, "x: epoch '2'": 9}
+    """
+    return {fact: before.get(fact, now) for fact in facts if is_epoch_fact(fact)}
+
+
+def write_epochs(times: EpochTimes) -> tuple[str, ...]:
+    """Return ``times`` as they are recorded in a declaration, sorted by the facts."""
+    return tuple(f"{at} {fact}" for fact, at in sorted(times.items()))
+
+
+def read_epochs(since: Iterable[str]) -> dict[str, int]:
+    """Return the times that `write_epochs` recorded."""
+    pairs = (each.partition(" ") for each in since)
+    return {fact: int(at) for at, _, fact in pairs}
+
+
+def epochs_in(work: Work, population: str, number: int) -> dict[str, int]:
+    """Return when the epochs of the declaration ``number`` began; 0 stands for no number.
+
+    A declaration of an earlier version does not record it; then all declarations up to it are
+    read.
+    """
+    row = work.one(_ENTRY_AT, {"at": population, "number": number})
+    act = decode_act(row[0]) if row is not None else None
+    if isinstance(act, Described) and act.since:
+        return read_epochs(act.since)
+    times: dict[str, int] = {}
+    for (body,) in work.all(_EARLIER, {"at": population, "number": number or MOST}):
+        earlier = decode_act(body)
+        if isinstance(earlier, Described | FactsDeclared):
+            times = follow_epochs(times, earlier.facts, earlier.at)
+    return times

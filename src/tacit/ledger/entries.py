@@ -192,6 +192,11 @@ class Described:
     tables: tuple[str, ...]
     by: str
     at: int
+    since: tuple[str, ...] = ()
+    """For each fact about an epoch, the time of the declaration with which the epoch began.
+
+    Each is a time, a space and the fact. Entries of earlier versions leave it out.
+    """
 
 
 @dataclass(frozen=True, slots=True)

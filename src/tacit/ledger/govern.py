@@ -30,7 +30,14 @@ from tacit.ledger.budget import (
 )
 from tacit.ledger.chain import ALL_TIME, MARKS, append, walk
 from tacit.ledger.charge import NO_LIMIT, NO_UNITS, Units
-from tacit.ledger.declarations import Declaration, Numbered, declaration_in
+from tacit.ledger.declarations import (
+    Declaration,
+    Numbered,
+    declaration_in,
+    epochs_in,
+    follow_epochs,
+    write_epochs,
+)
 from tacit.ledger.populations import (
     apply,
     claim_tables,
@@ -269,7 +276,10 @@ class Governing:
             for name, said in declarations.items()
         }
         for name, said in sorted(declarations.items()):
-            act = acts.Described(said.facts, said.tables, self._signed.by, self._signed.at)
+            signed, number = self._signed, find_budget(self._work, name).declared
+            times = epochs_in(self._work, name, number)
+            since = write_epochs(follow_epochs(times, said.facts, signed.at))
+            act = acts.Described(said.facts, said.tables, signed.by, signed.at, since)
             entries[name] = self._append(name, act)
             self._work.run(_DECLARE, {"at": name, "number": entries[name].seq})
             before[name] = {t for t, now in holdings_of(self._work, name).items() if now}

@@ -19,13 +19,21 @@ from tacit.ledger import reserve
 from tacit.ledger.book import Book
 from tacit.ledger.budget import Status, status_for, status_of
 from tacit.ledger.chain import PAGE, Anchor, check_anchor, take_anchor, walk
-from tacit.ledger.charge import Charge, ChargeRequest, StoredRelease, Units, binding_of
+from tacit.ledger.charge import (
+    Charge,
+    ChargeRequest,
+    StoredRelease,
+    Units,
+    binding_of,
+    utc_day,
+)
 from tacit.ledger.declarations import (
     UNNUMBERED,
     Declaration,
     Declarations,
     Numbered,
     declarations_in,
+    epochs_in,
     numbers_in,
 )
 from tacit.ledger.entries import CapRaised, Decision, Entry, Signature
@@ -77,6 +85,7 @@ class Ledger:
         self._store = store
         self._clock = clock
         self._declarations = declarations
+        self._epochs: dict[tuple[str, int], dict[str, int]] = {}
 
     def under(self, declarations: Declarations) -> "Ledger":
         """Return this ledger for questions that are priced under ``declarations``.
@@ -238,6 +247,25 @@ class Ledger:
     def today(self) -> date:
         """Return the day that this machine's calendar shows."""
         return datetime.fromtimestamp(self._clock() / 1000).astimezone().date()
+
+    def epoch_days(self, population: str) -> dict[str, date | None]:
+        """Return the day on which each epoch of a population's tables began.
+
+        The days are given by the fact that states the epoch, under the declaration of this
+        session. They are read once for each declaration.
+        """
+        place = population, self._declarations.number(population)
+        if not place[1]:
+            return {}
+        if place not in self._epochs:
+            with self._store.looking() as work:
+                self._epochs[place] = epochs_in(work, *place)
+        return {fact: utc_day(at) for fact, at in self._epochs[place].items()}
+
+    def day_charged(self, population: str, receipt: bytes) -> date | None:
+        """Return the day on which the charge of ``receipt`` was made; None if it is unknown."""
+        with self._store.reading() as work:
+            return reserve.day_charged(work, population, receipt)
 
     # ---------------------------------------------------------- reports
 

@@ -13,6 +13,7 @@ finds the stored answer.
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from datetime import date
 from fractions import Fraction
 from functools import lru_cache
 from hashlib import sha256
@@ -34,8 +35,9 @@ from tacit.ledger.charge import (
     Target,
     Units,
     price,
+    utc_day,
 )
-from tacit.ledger.entries import AnswerStored, Charged, Entry, encode_act
+from tacit.ledger.entries import AnswerStored, Charged, Entry, decode_act, encode_act
 from tacit.store import Store, Work
 from tacit.store.tables import answers, entries, requests
 
@@ -66,6 +68,9 @@ _NEXT = (
 )
 _CHARGED = select(requests.c.binding).where(
     requests.c.principal == bindparam("who"), requests.c.binding == bindparam("binding")
+)
+_OF_HASH = select(entries.c.body).where(
+    entries.c.population == bindparam("at"), entries.c.hash == bindparam("hash")
 )
 _new = upsert(answers)
 _CLAIM = _new.on_conflict_do_update(
@@ -159,6 +164,13 @@ def all_stored(work: Work) -> Iterator[tuple[bytes, bytes]]:
     while row := work.one(_NEXT, {"after": after}):
         after, body = row
         yield after, body
+
+
+def day_charged(work: Work, population: str, receipt: bytes) -> date | None:
+    """Return the day of the charge with this ``receipt``, the hash of its entry, or None."""
+    row = work.one(_OF_HASH, {"at": population, "hash": receipt})
+    act = None if row is None else decode_act(row[0])
+    return utc_day(act.at) if isinstance(act, Charged) else None
 
 
 def was_charged(work: Work, principal: str, binding: bytes) -> bool:

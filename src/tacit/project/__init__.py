@@ -23,8 +23,10 @@ from tacit.project.populations import (
     Allowance,
     Fact,
     PopulationSettings,
+    epoch_fact,
     facts_by_subject,
     facts_of,
+    is_epoch_fact,
 )
 from tacit.project.project import (
     FILE,
@@ -76,8 +78,10 @@ __all__ = [
     "day_in",
     "draft",
     "engine_of",
+    "epoch_fact",
     "facts_by_subject",
     "facts_of",
+    "is_epoch_fact",
     "project_of",
     "read_project",
     "refuse_password",

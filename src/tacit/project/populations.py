@@ -3,6 +3,7 @@
 Amounts are plain values as an owner wrote them; `tacit.session.changes` converts them.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -107,6 +108,8 @@ def _of(parts: dict[str, TomlEntry]) -> core.Neighbours:
 # The declarations of a catalogue about one population in words, one line for each fact. Owners
 # record these lines in the ledger, so their words must never change.
 
+EPOCH_FACT = re.compile(r""": epoch ('.*'|".*")$""", re.DOTALL)
+
 
 def facts_of(catalog: core.Catalog, population: str) -> tuple[str, ...]:
     """Return all facts about the population's tables and the public tables, sorted.
@@ -149,6 +152,21 @@ def facts_by_subject(catalog: core.Catalog, population: str) -> tuple[Fact, ...]
     return tuple(found)
 
 
+def epoch_fact(table: core.Dataset | core.PublicTable) -> str:
+    """Return the fact that states the epoch of a table."""
+    return f"{table.name}: epoch {table.epoch.label!r}"
+
+
+def is_epoch_fact(fact: str) -> bool:
+    """Return whether a recorded fact may state an epoch.
+
+    Example:
+        >>> is_epoch_fact("visits: epoch '2026'"), is_epoch_fact("visits.age: integer")
+        (True, False)
+    """
+    return EPOCH_FACT.search(fact) is not None
+
+
 def _state(table: core.Dataset | core.PublicTable) -> Iterator[str]:
     if isinstance(table, core.Dataset) and table.in_place:
         yield f"{table.name}: served in place"
@@ -164,7 +182,7 @@ def _state(table: core.Dataset | core.PublicTable) -> Iterator[str]:
     if isinstance(table, core.Dataset) and table.tail is not None:
         few = f"at most {table.tail.rows} further rows on average ({table.tail.source})"
         yield f"{table.name}: people beyond the measured limit are assumed to have {few}"
-    yield f"{table.name}: epoch {table.epoch.label!r}"
+    yield epoch_fact(table)
 
 
 def _table(table: core.Dataset | core.PublicTable) -> Iterator[str]:

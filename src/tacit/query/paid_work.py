@@ -134,8 +134,9 @@ def released_by(
     columns: tuple[core.ReleasedColumn, ...],
     receipt: bytes,
     noted: Sequence[str] = (),
+    dates: core.ReleaseDates | None = None,
 ) -> core.Release:
-    """Return the release that the charge of ``receipt`` paid for.
+    """Return the release that the charge of ``receipt`` paid for, with its ``dates``.
 
     ``noted`` is added to the assumptions of its guarantee: how many earlier answers about the
     same population were late, failed or were run twice, and the least price of a question.
@@ -145,7 +146,7 @@ def released_by(
     said: tuple[str, ...] = ()
     if isinstance(quote, Quote):
         said = coverage(quote.bound, quote.population.unit.name)
-    return core.Release(columns, guarantee, receipt, coverage=said)
+    return core.Release(columns, guarantee, receipt, coverage=said, dates=dates)
 
 
 # The function that runs below the charge -----------------------------------------------------
@@ -155,7 +156,8 @@ def released_by(
 class QuoteWork:
     """The work of a paid quote: ask the engine, draw noise, and return the encoded release.
 
-    ``noted`` are the sentences that the guarantee adds about earlier answers.
+    ``noted`` are the sentences that the guarantee adds about earlier answers, and ``dates``
+    are those of the charge and of the tables' epochs.
     """
 
     quote: Quote | FitQuote
@@ -163,6 +165,7 @@ class QuoteWork:
     salt: bytes = field(repr=False)
     receipt: bytes
     noted: Sequence[str] = ()
+    dates: core.ReleaseDates | None = None
 
     def __call__(self, engine: Engine, progress: Progress) -> bytes:
         """Return the encoded release, which must be stored in the ledger before it is shown."""
@@ -172,4 +175,5 @@ class QuoteWork:
         else:
             columns = run(quote, engine, self.catalog, self.salt, gateway)
         progress.stage = ENCODE
-        return core.encode_release(released_by(quote, columns, self.receipt, self.noted))
+        made = released_by(quote, columns, self.receipt, self.noted, self.dates)
+        return core.encode_release(made)

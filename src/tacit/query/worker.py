@@ -35,7 +35,7 @@ from tempfile import gettempdir, mkdtemp
 from threading import RLock, Thread
 from typing import Any
 
-from tacit.core import Catalog, Loss, Measure
+from tacit.core import Catalog, DatedEpoch, Loss, Measure, ReleaseDates
 from tacit.engines import Engine, RehearsalCache
 from tacit.errors import EngineUnreachable, InvalidValue
 from tacit.ledger import UNREACHED as TOLD_UNREACHED
@@ -189,13 +189,14 @@ class Worker:
         """Whether there is a child; it may have died since it was last used."""
         return self._child is not None
 
-    def run(
+    def run(  # noqa: PLR0913 - the quote, its charge and its dates
         self,
         quote: Quote | FitQuote,
         salt: bytes,
         receipt: bytes,
         noted: Sequence[str] = (),
         *,
+        dates: ReleaseDates | None = None,
         ends: float | None = None,
     ) -> bytes:
         """Return the encoded release that the charge of ``receipt`` paid for; make one attempt.
@@ -205,6 +206,7 @@ class Worker:
             salt: The salt of the row-order hash.
             receipt: The receipt of the charge.
             noted: Sentences about earlier answers, which the guarantee of the release adds.
+            dates: The dates of the charge and of the tables' epochs, for the release.
             ends: The time of the monotonic clock at which the attempt ends. Without it, the
                 attempt ends after the allowed seconds, and the time in which the engine could
                 not be reached does not count.
@@ -218,6 +220,7 @@ class Worker:
             "salt": salt.hex(),
             "receipt": receipt.hex(),
             "noted": list(noted),
+            "dates": None if dates is None else dates.to_dict(),
         }
         asked = json.dumps(request).encode()
         with self._lock:
@@ -404,7 +407,9 @@ def read_question(request: dict[str, Any], catalog: Catalog) -> QuoteWork:
 def work_of(request: dict[str, Any], quote: Quote | FitQuote, catalog: Catalog) -> QuoteWork:
     """Return the work of a quote, for the charge that the request names."""
     salt, receipt = bytes.fromhex(request["salt"]), bytes.fromhex(request["receipt"])
-    return QuoteWork(quote, catalog, salt, receipt, request["noted"])
+    told = request.get("dates")
+    dates = None if told is None else ReleaseDates.from_dict(told)
+    return QuoteWork(quote, catalog, salt, receipt, request["noted"], dates)
 
 
 # The pool ------------------------------------------------------------------------------------
@@ -424,12 +429,23 @@ class LeasedWorker:
         self._ends: float | None = None
         self._deadline = deadline
 
-    def run(self, quote: Quote | FitQuote, salt: bytes, charge: Charge) -> bytes:
-        """Make one attempt at the work that ``charge`` paid for; see `Worker.run`."""
+    def run(
+        self,
+        quote: Quote | FitQuote,
+        salt: bytes,
+        epochs: tuple[DatedEpoch, ...],
+        charge: Charge,
+    ) -> bytes:
+        """Make one attempt at the work that ``charge`` paid for; see `Worker.run`.
+
+        The release has the day of the charge and the ``epochs`` of its tables.
+        """
         if self._deadline is not None and self._ends is None:
             self._ends = time.monotonic() + self._deadline
-        noted = charge.assumptions
-        return self._worker.run(quote, salt, charge.receipt, noted, ends=self._ends)
+        noted, dates = charge.assumptions, ReleaseDates(charge.day, epochs)
+        return self._worker.run(
+            quote, salt, charge.receipt, noted, dates=dates, ends=self._ends
+        )
 
     def rehearse(self, quote: Quote | FitQuote, salt: bytes) -> None:
         """Refuse a quote that no worker can run; each question is rehearsed only once."""

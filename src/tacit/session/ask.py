@@ -28,7 +28,7 @@ from tacit.plan import (
     text,
     training_of,
 )
-from tacit.project import Fact, facts_by_subject
+from tacit.project import Fact, epoch_fact, facts_by_subject
 from tacit.query import (
     Fit,
     FitPreview,
@@ -320,6 +320,18 @@ def charge_and_answer(
     )
 
 
+def dated_epochs(curator: Curator, quote: Quote | FitQuote) -> tuple[core.DatedEpoch, ...]:
+    """Return the epochs of the tables that ``quote`` reads, with the day they were declared.
+
+    They are public facts of the ledger, and are read before the question is charged.
+    """
+    days = curator.home.ledger.epoch_days(quote.population.name)
+    return tuple(
+        core.DatedEpoch(table.name, table.epoch.label, days.get(epoch_fact(table)))
+        for table in tables_of(curator.catalog, quote.datasets)
+    )
+
+
 def _answer_here(
     engine: Engine,
     curator: Curator,
@@ -332,7 +344,7 @@ def _answer_here(
     A new question is rehearsed before it is charged, so that a failure which does not depend
     on any row costs nothing.
     """
-    ledger = curator.home.ledger
+    ledger, epochs = curator.home.ledger, dated_epochs(curator, quote)
     if _new(ledger, question):
         rehearse(quote, engine, curator.catalog, salt)
     try:
@@ -343,8 +355,8 @@ def _answer_here(
         return found, False
 
     def once(charge: Charge) -> bytes:
-        noted = charge.assumptions
-        work = QuoteWork(quote, curator.catalog, salt, charge.receipt, noted)
+        noted, dates = charge.assumptions, core.ReleaseDates(charge.day, epochs)
+        work = QuoteWork(quote, curator.catalog, salt, charge.receipt, noted, dates)
         return attempt(work, engine, Progress())
 
     return run_below(ledger, found, once, tell=curator.tell), True
@@ -358,7 +370,7 @@ def _answer_by(
     The worker must respond before anything is charged. No worker is needed for a question
     that was answered before, or that is being answered now.
     """
-    ledger = curator.home.ledger
+    ledger, epochs = curator.home.ledger, dated_epochs(curator, quote)
     paid_before = False
     try:
         stored = ledger.find_release(question)
@@ -373,7 +385,7 @@ def _answer_by(
         if not isinstance(found, Charge):
             return found, False
         deadline = held if held.timed else None
-        once = partial(held.run, quote, salt)
+        once = partial(held.run, quote, salt, epochs)
         return run_below(ledger, found, once, tell=curator.tell, deadline=deadline), True
     return ledger.wait(question), False
 

@@ -10,10 +10,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import partial
 from hashlib import sha256
 
-from tacit.core import Catalog, Nothing
+from tacit.core import Catalog, Nothing, ReleaseDates
 from tacit.engines import Engine
 from tacit.errors import AnswerLost, AnswerPending, Conflict, InternalError, InvalidValue
 from tacit.ledger import Charge, ChargeRequest, Ledger, StoredRelease, Target
@@ -118,6 +119,7 @@ class OpenStream:
         self._noise = SealedNoise(place.states, name, self.quote.factor)
         self._last: Step | None = None
         self._receipt = b""
+        self._charged: date | None = None
 
     @property
     def stream(self) -> Stream:
@@ -191,8 +193,13 @@ class OpenStream:
         width = self.stream.window.steps
         first = None if width is None or step.number < width else step.number - width
         earlier = None if first is None else self._find(first)
-        noted = self._place.ledger.status(self.quote.population.name).record.assumptions
-        return table_of(self.quote, step, earlier, self.start(), noted)
+        name = self.quote.population.name
+        noted = self._place.ledger.status(name).record.assumptions
+        receipt = self.start()
+        if self._charged is None:
+            self._charged = self._place.ledger.day_charged(name, receipt)
+        table = table_of(self.quote, step, earlier, receipt, noted)
+        return replace(table, dates=ReleaseDates(self._charged))
 
     def _next(self, number: int) -> Step:
         """Release a step; its noise is sealed in the store before the engine reads a row."""

@@ -184,7 +184,7 @@ class StreamRelease(Release):
     @property
     def notes(self) -> tuple[str, ...]:
         """The guarantee of the whole horizon, and the policy that says whom it protects."""
-        return (*self.coverage, str(self.guarantee), *self.policy)
+        return (*self.coverage, *self._dated, str(self.guarantee), *self.policy)
 
 
 def table_of(

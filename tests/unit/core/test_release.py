@@ -1,13 +1,16 @@
-from dataclasses import FrozenInstanceError
+import json
+from dataclasses import FrozenInstanceError, replace
+from datetime import date
 from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tacit.core.codec import decode_release, encode_release
 from tacit.core.loss import Loss
 from tacit.core.privacy_unit import Population, PrivacyUnit
-from tacit.core.release import Guarantee, Release, ReleasedColumn
+from tacit.core.release import DatedEpoch, Guarantee, Release, ReleaseDates, ReleasedColumn
 from tacit.errors import InvalidValue, UnknownName
 
 GUARANTEE = Guarantee(Population("patients", PrivacyUnit("person")), Loss.pure(1))
@@ -99,3 +102,36 @@ def test_a_release_knows_its_names() -> None:
     release = Release((ReleasedColumn("n", (Fraction(1),)),), guarantee, b"hash")
     assert "n" in release
     assert "m" not in release
+
+
+EPOCHS = (DatedEpoch("people", "it's", date(2026, 1, 5)), DatedEpoch("visits", "2026-W07"))
+
+
+@pytest.mark.parametrize("charged", [date(2026, 2, 17), None])
+@pytest.mark.parametrize("epochs", [EPOCHS, ()])
+def test_dates_are_stored_with_a_release(
+    charged: date | None, epochs: tuple[DatedEpoch, ...]
+) -> None:
+    dated = replace(RELEASE, dates=ReleaseDates(charged, epochs))
+    assert decode_release(encode_release(dated)) == dated
+    assert dated.to_dict()["dates"]["charged"] == (charged and str(charged))
+    assert dated.map("n", lambda value: value).dates == dated.dates
+
+
+def test_dates_are_shown_as_far_as_they_are_known() -> None:
+    dates = ReleaseDates(date(2026, 2, 17), EPOCHS)
+    people = 'people of epoch "it\'s" (since 2026-01-05)'
+    said = f"Charged on 2026-02-17. The data is {people},\nvisits of epoch '2026-W07'."
+    assert replace(RELEASE, dates=dates).notes == (said, str(GUARANTEE))
+    assert replace(RELEASE, dates=ReleaseDates(None)).notes == (str(GUARANTEE),)
+
+
+def test_a_release_of_an_earlier_version_has_no_dates() -> None:
+    stored = encode_release(RELEASE)
+    assert "dates" not in json.loads(stored)
+    assert decode_release(stored).dates is None
+    assert RELEASE.to_dict()["dates"] is None
+    for wrong in ({"charged": "17.2.2026", "epochs": []}, {"charged": None}, {"epochs": [1]}):
+        changed = json.dumps(json.loads(stored) | {"dates": wrong}).encode()
+        with pytest.raises(InvalidValue, match="cannot be decoded as a release"):
+            decode_release(changed)

@@ -10,6 +10,7 @@ import signal
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import date
 from fractions import Fraction
 from pathlib import PurePosixPath
 from types import SimpleNamespace
@@ -20,6 +21,7 @@ from fake_clock import FakeClock
 from ward import CATALOG, asked
 
 from tacit.core.loss import Loss
+from tacit.core.release import DatedEpoch, ReleaseDates
 from tacit.errors import EngineUnreachable, InvalidValue
 from tacit.ledger.charge import Charge
 from tacit.query import worker as workers
@@ -267,6 +269,7 @@ def test_a_request_names_its_charge_and_an_answer_comes_back(house: House) -> No
         "salt": "0102",
         "receipt": "0304",
         "noted": ["noted"],
+        "dates": None,
     }
     assert made.started
 
@@ -500,8 +503,13 @@ def test_a_child_prices_a_question_again_from_public_facts() -> None:
 # The pool -------------------------------------------------------------------------------------
 
 
+DAY, EPOCHS = date(2026, 11, 17), (DatedEpoch("visits", "2026"),)
+
+
 def charge(**given: Any) -> Charge:
-    return SimpleNamespace(**({"receipt": RECEIPT, "assumptions": ("noted",)} | given))  # type: ignore[return-value]
+    return SimpleNamespace(
+        **({"receipt": RECEIPT, "assumptions": ("noted",), "day": DAY} | given)
+    )  # type: ignore[return-value]
 
 
 def test_a_pool_starts_all_workers_and_says_whether_it_could(house: House) -> None:
@@ -540,20 +548,21 @@ def test_a_deadline_begins_with_the_first_attempt_and_is_waited_for(
         assert leased.timed
         clock.now = 100.0
         with pytest.raises(Broken):
-            leased.run(QUOTE, SALT, charge())
-        assert leased.run(QUOTE, SALT, charge()) == b"a"
+            leased.run(QUOTE, SALT, EPOCHS, charge())
+        assert leased.run(QUOTE, SALT, EPOCHS, charge()) == b"a"
         assert clock.now == 105.0
         sent = house.children[0].acts[2]
         assert isinstance(sent, bytes)
         assert json.loads(sent)["receipt"] == "0304"
         assert json.loads(sent)["noted"] == ["noted"]
+        assert ReleaseDates.from_dict(json.loads(sent)["dates"]) == ReleaseDates(DAY, EPOCHS)
     assert clock.now == 120.0
 
 
 def test_an_attempt_ends_at_the_deadline_and_not_before(house: House, clock: FakeClock) -> None:
     pool = Pool([scripted(house, [WAITING, 15.0, DRAWING, 15.0])], deadline=20.0)
     with pool.lease() as leased, pytest.raises(Broken) as caught:
-        leased.run(QUOTE, SALT, charge())
+        leased.run(QUOTE, SALT, EPOCHS, charge())
     assert (caught.value.stage, caught.value.drawn) == (TIME, True)
     assert clock.now == 70.0
 
@@ -562,7 +571,7 @@ def test_without_a_deadline_nothing_is_waited_for(house: House, clock: FakeClock
     pool = Pool([scripted(house, [3.0, ANSWERED + b"a"])])
     with pool.lease() as leased:
         assert not leased.timed
-        assert leased.run(QUOTE, SALT, charge()) == b"a"
+        assert leased.run(QUOTE, SALT, EPOCHS, charge()) == b"a"
         leased.wait()
     assert clock.now == 53.0
     with Pool([worker()], deadline=20.0).lease():
@@ -591,7 +600,7 @@ def test_a_worker_that_ended_is_started_again_in_the_background(
     monkeypatch.setattr(workers, "Thread", thread)
     pool = Pool([scripted(house, [None])])
     with pool.lease() as leased, pytest.raises(Broken):
-        leased.run(QUOTE, SALT, charge())
+        leased.run(QUOTE, SALT, EPOCHS, charge())
     assert [each["daemon"] for each in threads] == [True]
     assert len(house.children) == 2
     assert pool._free.qsize() == 1
