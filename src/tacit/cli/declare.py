@@ -1,10 +1,11 @@
-"""`tacit protect`, `budget`, `limits` and `domain`: change a declaration in the project file.
+"""`tacit protect`, `budget`, `limits`, `domain`, `epoch`: change a declaration in the file.
 
 The commands edit tacit.toml and keep its comments. A change takes effect when `tacit apply`
 records it in the ledger.
 """
 
-from datetime import date
+from collections.abc import Sequence
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,20 @@ import click
 
 from tacit.cli import options
 from tacit.cli.options import show
-from tacit.core import Dataset
+from tacit.core import DatedEpoch, Dataset
 from tacit.errors import InvalidValue, UnknownName
 from tacit.numeric import exact
+from tacit.plan import Span
 from tacit.project import PROVENANCES, ProjectText
-from tacit.session import WHAT, Session, open_project
+from tacit.session import (
+    WHAT,
+    EpochMove,
+    Session,
+    dated_epochs_of,
+    epoch_name,
+    open_project,
+    project_and_ledger,
+)
 
 NEXT = "Saved to {}. Run `tacit apply` to record it."
 
@@ -360,3 +370,83 @@ def _end(text: str) -> Any:
         return date.fromisoformat(text)
     except ValueError:
         return text
+
+
+# ------------------------------------------------------------------ epoch
+# The epoch of a table: the owner's public name for a state of its data.
+
+SPANS = {span.value.lower(): span for span in Span}
+
+
+@click.command()
+@click.argument("datasets", metavar="DATASET...", nargs=-1, required=True)
+@click.option("--to", "label", help="The name of the new epoch, such as 2026-W46.")
+@click.option(
+    "--every",
+    type=click.Choice(list(SPANS)),
+    help="Name the epoch after the last period that is over. For cron or a timer.",
+)
+@click.option(
+    "--wait",
+    type=click.IntRange(0, 3650),
+    default=0,
+    help="With --every: days for late rows after the end of a period.",
+)
+@click.option("--apply", "apply_", is_flag=True, help="Record the epoch in the ledger at once.")
+@click.option("--by", help="env:VARIABLE with the address of a role that may drop copies.")
+@options.project
+@options.principal
+def epoch(  # noqa: PLR0913 - one for each option
+    *,
+    datasets: tuple[str, ...],
+    label: str | None,
+    every: str | None,
+    wait: int,
+    apply_: bool,
+    by: str | None,
+    project: Path,
+    principal: str,
+) -> None:
+    """Move each DATASET to a new epoch, because its data has changed; or show its epoch.
+
+    New questions are then answered from the new data, and charged. Answers of the earlier
+    epoch stay in the ledger with their dates.
+    """
+    if label is not None and every is not None:
+        raise InvalidValue("Name the epoch by either --to or --every.")
+    if label is None and every is None:
+        for each in dated_epochs_of(project, datasets):
+            since = "not in the ledger yet" if each.since is None else f"since {each.since}"
+            click.echo(f"{each.table}: epoch {each.label!r}, {since}")
+        return
+    named = label if label is not None else _name_of_period(project, SPANS[every or ""], wait)
+    move = EpochMove(project, tuple(dict.fromkeys(datasets)), named, by)
+    if not apply_:
+        before = move.save()
+        if before:
+            click.echo(f"Moved {_list_epochs(before)} to epoch {named!r}.")
+            click.echo(NEXT.format(project.name))
+        else:
+            click.echo(f"Already at epoch {named!r}, and nothing was changed.")
+        return
+    before, recorded = move.record(principal)
+    if recorded:
+        click.echo(f"Moved {_list_epochs(before) or ', '.join(datasets)} to epoch {named!r}.")
+        click.echo(
+            f"Recorded by {principal}. New questions read the new data and are charged again. "
+            "The answers of earlier epochs stay in the ledger, with their dates."
+        )
+    else:
+        click.echo(f"Already at epoch {named!r}, and nothing was changed.")
+    for name, dropped in move.drop_copies():
+        what = "was dropped" if dropped else "could not be dropped, and is no longer read"
+        click.echo(f"The earlier copy of {name} {what}. Make a new one: tacit prepare {name}")
+
+
+def _name_of_period(project: Path, span: Span, wait: int) -> str:
+    with project_and_ledger(project) as (_, home):
+        return epoch_name(span, home.ledger.today() - timedelta(days=wait))
+
+
+def _list_epochs(before: Sequence[DatedEpoch]) -> str:
+    return ", ".join(f"{each.table} (before: {each.label!r})" for each in before)

@@ -4,7 +4,7 @@ import click
 
 from tacit.cli.ask import ask
 from tacit.cli.audit import attack, audit, verify
-from tacit.cli.declare import budget, domain, limits, protect
+from tacit.cli.declare import budget, domain, epoch, limits, protect
 from tacit.cli.demo import demo
 from tacit.cli.ledger import freeze, ledger, status, thaw
 from tacit.cli.publish import publish
@@ -47,6 +47,7 @@ COMMANDS = (
     limits,
     budget,
     apply,
+    epoch,
     prepare,
     ask,
     publish,

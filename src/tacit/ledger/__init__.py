@@ -18,6 +18,7 @@ from tacit.ledger.charge import (
     Target,
     Units,
     price,
+    utc_day,
 )
 from tacit.ledger.declarations import (
     AnyDeclaration,
@@ -67,5 +68,6 @@ __all__ = [
     "Units",
     "entries",
     "price",
+    "utc_day",
     "wall_clock",
 ]

@@ -100,6 +100,8 @@ class Book:
         """Number of the current declaration; 0 before the first numbered one."""
         self.epochs: dict[str, int] = {}
         """The time at which each declared epoch began, by the fact that states it."""
+        self.epochs_ever: dict[str, int] = {}
+        """The time at which each epoch began for the first time, also of earlier epochs."""
         self.holdings: dict[str, bool] = {}
         """Identities of the tables that this population has (True) or once had (False)."""
         self.inherited: dict[str, Units] = {}
@@ -220,10 +222,10 @@ class Book:
             case acts.FactsDeclared(facts, by, at):
                 self._owner(by)
                 self.declared = facts
-                self.epochs = follow_epochs(self.epochs, facts, at)
+                self._follow_epochs(facts, at)
             case acts.Described(facts, tables, by, at, since):
                 self._owner(by)
-                self.epochs = follow_epochs(self.epochs, facts, at)
+                self._follow_epochs(facts, at)
                 begun = since in {(), write_epochs(self.epochs)}
                 require(begun, "an epoch begins with the first declaration that names it")
                 self.declared, self.declaration = facts, self.seq
@@ -290,6 +292,10 @@ class Book:
         if len(act.populations) > 1:
             require(act.nonce not in self.shared, "a charge is in a chain once")
             self.shared[act.nonce] = act
+
+    def _follow_epochs(self, facts: tuple[str, ...], at: int) -> None:
+        self.epochs = follow_epochs(self.epochs, facts, at)
+        self.epochs_ever = self.epochs | self.epochs_ever
 
     def _inherit(self, act: acts.Inherited) -> None:
         source, cost = act.source, Units(act.amount, act.delta)

@@ -9,6 +9,7 @@ from tacit.session.engines import (
     spec_of,
     variable_value,
 )
+from tacit.session.epochs import EpochMove, dated_epochs_of, epoch_name
 from tacit.session.estimate import WHAT
 from tacit.session.open import open_session
 from tacit.session.prepare import Owner
@@ -30,6 +31,7 @@ __all__ = [
     "FOLDER",
     "WHAT",
     "Curator",
+    "EpochMove",
     "LedgerFolder",
     "Owner",
     "Preview",
@@ -40,6 +42,8 @@ __all__ = [
     "apply_project",
     "budget_of",
     "datasets_without_profile",
+    "dated_epochs_of",
+    "epoch_name",
     "open_engine",
     "open_engines",
     "open_for_serving",

@@ -58,6 +58,9 @@ def quota_of(allowed: Allowance, status: Status) -> Loss:
 # ------------------------------------------------------------------ changes
 # The difference between a project file and the ledger, one change for each act of an owner.
 
+OTHER_TABLES = "+ which physical tables these are"
+"""The detail of a change in which the same facts are declared about other physical tables."""
+
 Make = Callable[[Governing], object]
 """A function that records one act of an owner in the ledger, in the owner's unit of work."""
 
@@ -270,7 +273,7 @@ def _declaration(
         _check_units(project, name, before, said)
     gone = [f"- {fact}" for fact in before.facts if fact not in said.facts]
     new = [f"+ {fact}" for fact in said.facts if fact not in before.facts]
-    moved = [] if recorded else ["+ which physical tables these are"]
+    moved = [] if recorded else [OTHER_TABLES]
     yield Change(name, "declare", None, tuple(gone + new + moved), said)
 
 

@@ -102,6 +102,13 @@ def _with_copy(
     return replace(table, copy=replace(made, made=_day_made(folder / name, made)))
 
 
+def remove_copies(file: Path, name: str) -> None:
+    """Remove the automatic copies of a table; a server makes a new one when it needs it."""
+    for old in (file.parent / FOLDER / COPIES).glob(f"{_stem(file, name)}-*.duckdb"):
+        with suppress(OSError):  # some systems do not remove open files
+            old.unlink()
+
+
 def _complete(made: date | None, label: str) -> bool:
     """Return whether a copy was ``made`` late enough for its epoch; without a day it was not.
 

@@ -10,7 +10,7 @@ from tacit.stream.holdout import OpenHoldout, Thresholdout
 from tacit.stream.open_stream import Guard, OpenStream, Place
 from tacit.stream.quote import price_stream
 from tacit.stream.step import StreamRelease, expected_step_errors, history, policy_of
-from tacit.stream.stream import Periods, Stream, covered_until
+from tacit.stream.stream import Periods, Stream, covered_until, names_a_time
 
 __all__ = [
     "ALL",
@@ -27,6 +27,7 @@ __all__ = [
     "covered_until",
     "expected_step_errors",
     "history",
+    "names_a_time",
     "policy_of",
     "price_stream",
 ]

@@ -206,6 +206,16 @@ def check_covered(
             )
 
 
+def names_a_time(label: str) -> bool:
+    """Return whether ``label`` has the form of a day, week, month, quarter or year.
+
+    Example:
+        >>> [names_a_time(label) for label in ("2026-W07", "2026-W99", "the new ward")]
+        [True, True, False]
+    """
+    return _LABEL.fullmatch(label) is not None
+
+
 def covered_until(label: str) -> date | None:
     """Return the first day after the time that an epoch's label names, or None.
 
