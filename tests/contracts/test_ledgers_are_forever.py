@@ -50,7 +50,9 @@ FAILED = GOLDEN / "ledger-1-failed.jsonl"
 SAMPLED = GOLDEN / "ledger-1-sampled.jsonl"
 NUMBERED = GOLDEN / "ledger-1-numbered.jsonl"
 SECOND = GOLDEN / "ledger-1-second-versions.jsonl"
+DATED = GOLDEN / "ledger-1-dated.jsonl"
 
+DATED_HEAD = "1844fc5f7500f228"
 NUMBERED_HEADS = ["ca0c76b6840f1bbd", "2a6519ec6ae53c28"]
 PEOPLE = PrivacyUnit("person")
 BUDGETS = {
@@ -226,6 +228,23 @@ def make_second() -> None:
         store.close()
 
 
+def make_dated() -> None:
+    """Write the golden file of epochs that have dates, and of a default quota."""
+    with TemporaryDirectory() as folder:
+        store = open_store(f"sqlite:///{folder}/ledger.db")
+        ticks = count(1_767_225_600_000, 86_400_000)
+        ledger = Ledger(store, clock=lambda: next(ticks))
+        people = Population("clinic", PEOPLE)
+        ledger.open_budget(people, Budget(Loss.pure(3)), ("olga",), by="olga")
+        for label in ("1", "1", "2"):
+            ledger.declare("clinic", (f"visits: epoch {label!r}",), by="olga")
+        ledger.set_default_quota("clinic", Loss.pure("0.1"), by="olga")
+        asking = ledger.under(AnyDeclaration())
+        answer(asking, ask("count", of=people))
+        DATED.write_text("".join(export(store)))
+        store.close()
+
+
 def _write(ledger: Ledger) -> None:
     for people, budget in BUDGETS.items():
         ledger.open_budget(people, budget, ("olga", "omar"), by="olga")
@@ -355,6 +374,15 @@ def test_a_golden_ledger_tells_numbers_stops_and_tables_that_moved() -> None:
     assert [book.head.hex()[:16] for book in (clinic, patients)] == NUMBERED_HEADS
 
 
+def test_a_golden_ledger_tells_dates_and_a_default_quota() -> None:
+    (clinic,) = read(DATED.read_text().splitlines(keepends=True))
+    days = {fact: (at - 1_767_225_600_000) // 86_400_000 for fact, at in clinic.epochs.items()}
+    assert days == {"visits: epoch '2'": 3}
+    assert clinic.quotas == {"": Units(10**11, 0)}
+    assert clinic.spent_by == {"ann": Units(10**11, 0)}
+    assert clinic.head.hex()[:16] == DATED_HEAD
+
+
 def sampled() -> list[str]:
     return SAMPLED.read_text().splitlines(keepends=True)
 
@@ -364,7 +392,7 @@ def test_golden_ledgers_hold_every_act_and_every_measure(lines: list[str]) -> No
         lines,
         *(
             file.read_text().splitlines(keepends=True)
-            for file in (DECLARED, MISSED, FAILED, STATES, NUMBERED)
+            for file in (DECLARED, MISSED, FAILED, STATES, NUMBERED, DATED)
         ),
     )
     chains = [chain for file in files for chain in read_export(file).chains.values()]

@@ -116,9 +116,20 @@ def protect(  # noqa: PLR0913 - one for each option
     metavar="WHO=EPSILON",
     help="The part of the budget that an analyst or @group may spend.",
 )
+@click.option(
+    "--default-quota",
+    metavar="EPSILON",
+    help="The part that each analyst may spend who has no quota of their own.",
+)
 @options.project
-def budget(
-    *, population: str, epsilon: str, delta: str | None, quota: tuple[str, ...], project: Path
+def budget(  # noqa: PLR0913 - one for each option
+    *,
+    population: str,
+    epsilon: str,
+    delta: str | None,
+    quota: tuple[str, ...],
+    default_quota: str | None,
+    project: Path,
 ) -> None:
     """Set the total privacy budget of POPULATION."""
     source, place = (
@@ -133,6 +144,8 @@ def budget(
     for each in quota:
         who, _, amount = each.partition("=")
         source = source.with_value((*place, "quotas", who), {"epsilon": amount})
+    if default_quota is not None:
+        source = source.with_value((*place, "default_quota"), {"epsilon": default_quota})
     write(project, source)
 
 

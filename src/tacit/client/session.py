@@ -170,7 +170,16 @@ class RemoteSession:
                 units = Units.limit(cap), Units.limit(spent)
                 least = Units.limit(decode_loss(budget["least"])).amount
                 counts: dict[str, Any] = {each: budget[each] for each in COUNTED}
-                return Status(name, cap.measure, delta, *units, **counts, least_amount=least)
+                rests = (Units.limit(decode_loss(each)) for each in budget["quotas_left"])
+                return Status(
+                    name,
+                    cap.measure,
+                    delta,
+                    *units,
+                    **counts,
+                    least_amount=least,
+                    quotas_left=tuple(rests),
+                )
         raise InvalidValue(
             f"The server does not report the budget of {name!r}. Ask an owner for a token "
             "whose scope includes its datasets."

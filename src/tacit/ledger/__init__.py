@@ -7,7 +7,7 @@ entries, so that the totals that the database stores can be checked.
 
 from tacit.ledger import entries
 from tacit.ledger.book import Book
-from tacit.ledger.budget import USUAL_SHARE, Status, Terms
+from tacit.ledger.budget import EVERYBODY, USUAL_SHARE, Status, Terms
 from tacit.ledger.chain import AnchorFile, HeadMark
 from tacit.ledger.charge import (
     LONGEST_NAME,
@@ -37,6 +37,7 @@ from tacit.ledger.unanswered import MEANING
 from tacit.ledger.verify import ChainVerdict
 
 __all__ = [
+    "EVERYBODY",
     "LONGEST_NAME",
     "MEANING",
     "MOMENTARY",

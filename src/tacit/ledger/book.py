@@ -16,7 +16,7 @@ from functools import lru_cache, reduce
 from tacit.core import Budget, Measure, Neighbours, Numerics, decode_event
 from tacit.errors import LedgerBroken, TacitError
 from tacit.ledger import entries as acts
-from tacit.ledger.budget import USUAL_SHARE, least_amount
+from tacit.ledger.budget import EVERYBODY, USUAL_SHARE, least_amount
 from tacit.ledger.charge import (
     NO_INCIDENTS,
     NO_LIMIT,
@@ -214,6 +214,9 @@ class Book:
             case acts.QuotaSet(holder, amount, delta, by, _):
                 self._owner(by)
                 self.quotas[holder] = countable(Units(amount, delta), self._measure)
+            case acts.DefaultQuotaSet(amount, delta, by, _):
+                self._owner(by)
+                self.quotas[EVERYBODY] = countable(Units(amount, delta), self._measure)
             case acts.Joined(principal, group, by, _):
                 self._owner(by)
                 joined = self.groups.setdefault(principal, set())
@@ -285,7 +288,9 @@ class Book:
         require(act.holders == holders, "a charge counts for its analyst and their groups")
         for holder in holders:
             total = self.spent_by.get(holder, NO_UNITS) + cost
-            require(total <= self.quotas.get(holder, NO_LIMIT), "no quota is exceeded")
+            usual = EVERYBODY if holder == act.principal else holder
+            quota = self.quotas.get(holder, self.quotas.get(usual, NO_LIMIT))
+            require(total <= quota, "no quota is exceeded")
             self.spent_by[holder] = total
         self.requests[request] = binding_of(act.principal, act.populations, release)
         self.unanswered[self.seq] = release

@@ -6,6 +6,7 @@ conditional update that spends from it is `tacit.ledger.chain.SPEND`. Quotas of 
 groups are counted in the same unit of work as the charge.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import NamedTuple
@@ -174,9 +175,23 @@ def find_budget(work: Work, population: str) -> BudgetRow:
 # A *holder* is an analyst, or a group of analysts whose name begins with @. The row of a holder
 # has a quota and the sum of charges that count for the holder. Both are checked and updated in
 # the unit of work that charges the budget.
+#
+# Owners may set a default quota, which is that of every analyst who has none of their own. It
+# has a row too, under the name `EVERYBODY`, which no analyst or group can have.
 
-_GROUPS = select(members.c.holder).where(
-    members.c.population == bindparam("at"), members.c.principal == bindparam("principal")
+EVERYBODY = ""
+"""The holder whose quota is the default quota of analysts."""
+
+_GROUPS = (
+    select(members.c.holder)
+    .where(
+        members.c.population == bindparam("at"), members.c.principal == bindparam("principal")
+    )
+    .union_all(
+        select(holders.c.holder).where(
+            holders.c.population == bindparam("at"), holders.c.holder == EVERYBODY
+        )
+    )
 )
 _FIND_QUOTA = select(
     holders.c.cap_amount, holders.c.cap_delta, holders.c.spent_amount, holders.c.spent_delta
@@ -185,10 +200,16 @@ _OF_GROUPS = select(members.c.holder).where(
     members.c.population == bindparam("at"), members.c.principal == bindparam("holder")
 )
 _LEFT = select(
-    holders.c.cap_amount - holders.c.spent_amount, holders.c.cap_delta - holders.c.spent_delta
+    holders.c.holder,
+    holders.c.cap_amount,
+    holders.c.cap_delta,
+    holders.c.spent_amount,
+    holders.c.spent_delta,
 ).where(
     holders.c.population == bindparam("at"),
-    (holders.c.holder == bindparam("holder")) | holders.c.holder.in_(_OF_GROUPS),
+    (holders.c.holder == bindparam("holder"))
+    | (holders.c.holder == EVERYBODY)
+    | holders.c.holder.in_(_OF_GROUPS),
 )
 
 _new = upsert(holders)
@@ -210,6 +231,27 @@ _LIMIT = _new.on_conflict_do_update(
 )
 
 
+def count_for_all(work: Work, population: str, principal: str, cost: Units) -> tuple[str, ...]:
+    """Add ``cost`` to the sums of ``principal`` and their groups, and return these holders.
+
+    Raise `BudgetExceeded` if it exceeds one of their quotas. The budget's row must be locked.
+    """
+    rows = work.all(_GROUPS, {"at": population, "principal": principal})
+    found = _sort_holders(principal, rows)
+    if (EVERYBODY,) in rows and not cost <= own_quota(work, population, principal).left:
+        raise _quota_error(population, principal)
+    for holder in found:
+        count(work, population, holder, cost)
+    return found
+
+
+def _quota_error(population: str, holder: str) -> errors.BudgetExceeded:
+    return errors.BudgetExceeded(
+        f"The quota of {holder} on {population!r} is too small for this question. Ask for "
+        "less, or ask an owner to raise the quota."
+    )
+
+
 def count(work: Work, population: str, holder: str, cost: Units) -> None:
     """Add ``cost`` to the sum of ``holder``; raise `BudgetExceeded` if it exceeds the quota."""
     values = {
@@ -221,10 +263,7 @@ def count(work: Work, population: str, holder: str, cost: Units) -> None:
         "spent_delta": cost.delta,
     }
     if not work.run(_COUNT, values):
-        raise errors.BudgetExceeded(
-            f"The quota of {holder} on {population!r} is too small for this question. Ask for "
-            "less, or ask an owner to raise the quota."
-        )
+        raise _quota_error(population, holder)
 
 
 def limit(work: Work, population: str, holder: str, cap: Units) -> None:
@@ -240,10 +279,36 @@ def limit(work: Work, population: str, holder: str, cap: Units) -> None:
     work.run(_LIMIT, values)
 
 
-def quota_of(work: Work, population: str, holder: str) -> tuple[Units, Units] | None:
-    """Return the quota of ``holder`` and what they spent, or None if they have no row."""
-    row = work.one(_FIND_QUOTA, {"at": population, "holder": holder})
-    return None if row is None else (Units(row[0], row[1]), Units(row[2], row[3]))
+class Quota(NamedTuple):
+    """A quota, which may be `NO_LIMIT`, and the sum that its holder has spent."""
+
+    cap: Units = NO_LIMIT
+    spent: Units = NO_UNITS
+
+    @property
+    def left(self) -> Units:
+        """The rest, which is negative if the quota was lowered below the spent sum."""
+        return self.cap - self.spent
+
+
+def own_quota(work: Work, population: str, holder: str) -> Quota:
+    """Return the quota of ``holder``, or the default quota if they are an analyst without one.
+
+    A group without a quota has no limit.
+    """
+    quota, usual = (
+        _read_quota(work.one(_FIND_QUOTA, {"at": population, "holder": each}))
+        for each in (holder, EVERYBODY)
+    )
+    return quota if holder.startswith("@") else _with_default(quota, usual)
+
+
+def _read_quota(row: Sequence[int] | None) -> Quota:
+    return Quota() if row is None else Quota(Units(row[0], row[1]), Units(row[2], row[3]))
+
+
+def _with_default(quota: Quota, usual: Quota) -> Quota:
+    return Quota(usual.cap, quota.spent) if quota.cap == NO_LIMIT else quota
 
 
 def left_of(work: Work, population: str, principal: str) -> tuple[Units, ...]:
@@ -252,15 +317,23 @@ def left_of(work: Work, population: str, principal: str) -> tuple[Units, ...]:
     An amount is negative if a quota was lowered below the sum that was already spent.
     """
     rows = work.all(_LEFT, {"at": population, "holder": principal})
-    return tuple(Units(amount, delta) for amount, delta in rows)
+    found = {holder: _read_quota(amounts) for holder, *amounts in rows}
+    usual = found.pop(EVERYBODY, Quota())
+    own = _with_default(found.pop(principal, Quota()), usual)
+    return tuple(each.left for each in (own, *found.values()) if each.cap != NO_LIMIT)
 
 
 def holders_of(work: Work, population: str, principal: str) -> tuple[str, ...]:
     """Return the holders for whom a charge of ``principal`` counts: them and their groups."""
-    rows = work.all(_GROUPS, {"at": population, "principal": principal})
+    return _sort_holders(
+        principal, work.all(_GROUPS, {"at": population, "principal": principal})
+    )
+
+
+def _sort_holders(principal: str, rows: Iterable[Sequence[str]]) -> tuple[str, ...]:
     # The order goes into the chain. It is sorted in Python, because databases order text by
     # different collations.
-    return (principal, *sorted(holder for (holder,) in rows))
+    return (principal, *sorted(holder for (holder,) in rows if holder != EVERYBODY))
 
 
 # ------------------------------------------------------------------ least price
@@ -411,8 +484,18 @@ class Status:
 
     @property
     def left(self) -> Loss:
-        """The loss that still fits, exactly and never rounded up."""
-        return (self.cap_units - self.spent_units).loss(self.measure)
+        """The loss that still fits, exactly and never rounded up.
+
+        Nothing is left of a quota that was lowered below the sum that was already spent.
+        """
+        left = self.cap_units - self.spent_units
+        return Units(max(left.amount, 0), max(left.delta, 0)).loss(self.measure)
+
+    @property
+    def quotas(self) -> tuple[Loss, ...]:
+        """The rest of each quota of the analyst and their groups, at least 0."""
+        rests = (Units(max(each.amount, 0), max(each.delta, 0)) for each in self.quotas_left)
+        return tuple(each.loss(self.measure) for each in rests)
 
     @property
     def total(self) -> Loss:
@@ -441,10 +524,13 @@ class Status:
 
 
 def status_for(store: Store, population: str, holder: str) -> Status:
-    """Return the status of ``holder``'s quota, or of the whole cap if they have no quota."""
+    """Return the status of ``holder``'s quota, or of the whole cap if nothing else limits them.
+
+    An analyst without a quota of their own has the default quota, if there is one.
+    """
     with store.reading() as work:
         row = find_budget(work, population)
-        quota, spent = quota_of(work, population, holder) or (NO_LIMIT, NO_UNITS)
+        quota, spent = own_quota(work, population, holder)
     cap = row.cap if quota == NO_LIMIT else quota
     return Status(population, row.measure, Fraction(row.conversion_delta), cap, spent)
 

@@ -147,6 +147,19 @@ class QuotaSet:
 
 
 @dataclass(frozen=True, slots=True)
+class DefaultQuotaSet:
+    """An owner set the quota of every analyst who has none of their own.
+
+    From this entry on it holds for each of these analysts, with what they have spent before.
+    """
+
+    amount: int
+    delta: int
+    by: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
 class LeastSet:
     """An owner set the least price of a question, as a share of the cap.
 
@@ -289,6 +302,7 @@ Act = (
     | Looked
     | StateSealed
     | QuotaSet
+    | DefaultQuotaSet
     | LeastSet
     | Joined
     | FactsDeclared
@@ -317,6 +331,7 @@ ACTS: dict[str, type[Act | Decision]] = {
     "looked": Looked,
     "state sealed": StateSealed,
     "quota set": QuotaSet,
+    "default quota set": DefaultQuotaSet,
     "least set": LeastSet,
     "joined": Joined,
     "declared": FactsDeclared,

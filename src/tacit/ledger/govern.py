@@ -18,6 +18,7 @@ from tacit.errors import BudgetExceeded, InvalidValue, NotPermitted, UnknownName
 from tacit.ledger import entries as acts
 from tacit.ledger.book import Book
 from tacit.ledger.budget import (
+    EVERYBODY,
     USUAL_SHARE,
     BudgetRow,
     Status,
@@ -29,7 +30,7 @@ from tacit.ledger.budget import (
     write_least,
 )
 from tacit.ledger.chain import ALL_TIME, MARKS, append, walk
-from tacit.ledger.charge import NO_LIMIT, NO_UNITS, Units
+from tacit.ledger.charge import LONGEST_NAME, NO_LIMIT, NO_UNITS, Units
 from tacit.ledger.declarations import (
     Declaration,
     Numbered,
@@ -197,16 +198,33 @@ class Governing:
 
     def set_quota(self, population: str, holder: str, cap: Loss) -> acts.Entry:
         """Set the quota of an analyst, or of a group whose name begins with @."""
+        if not 0 < len(holder) <= LONGEST_NAME or not holder.isprintable():
+            raise InvalidValue(
+                f"A quota belongs to an analyst or a group, whose name has 1 to {LONGEST_NAME} "
+                "printable characters."
+            )
+        units, signed = self._quota_units(population, cap), self._signed
+        act = acts.QuotaSet(holder, units.amount, units.delta, signed.by, signed.at)
+        entry = self._append(population, act)
+        limit(self._work, population, holder, units)
+        return entry
+
+    def set_default_quota(self, population: str, cap: Loss) -> acts.Entry:
+        """Set the quota of every analyst who has none of their own."""
+        units, signed = self._quota_units(population, cap), self._signed
+        act = acts.DefaultQuotaSet(units.amount, units.delta, signed.by, signed.at)
+        entry = self._append(population, act)
+        limit(self._work, population, EVERYBODY, units)
+        return entry
+
+    def _quota_units(self, population: str, cap: Loss) -> Units:
+        """Return a quota in units; refuse another measure than that of the budget."""
         if cap.measure is not find_budget(self._work, population).measure:
             raise InvalidValue(
                 f"A quota on {population!r} must be in the measure of its budget, and not in "
                 f"{cap.measure.value}. State the quota in that measure."
             )
-        units, signed = Units.limit(cap), self._signed
-        act = acts.QuotaSet(holder, units.amount, units.delta, signed.by, signed.at)
-        entry = self._append(population, act)
-        limit(self._work, population, holder, units)
-        return entry
+        return Units.limit(cap)
 
     def set_least(self, population: str, share: Fraction) -> acts.Entry:
         """Set the least price of a question to a share of the population's cap, or to 0."""

@@ -361,6 +361,11 @@ class Ledger:
         with self.governing(by=by) as acts:
             return acts.set_quota(population, holder, cap)
 
+    def set_default_quota(self, population: str, cap: Loss, *, by: str) -> Entry:
+        """Set the quota of every analyst who has none of their own."""
+        with self.governing(by=by) as acts:
+            return acts.set_default_quota(population, cap)
+
     def set_least(self, population: str, share: Number, *, by: str) -> Entry:
         """Set the least price of a question, as a share of the cap."""
         with self.governing(by=by) as acts:

@@ -24,7 +24,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from tacit import errors
 from tacit.core import Event, Numerics, encode_event
-from tacit.ledger.budget import BudgetRow, at_least, count, find_budget, holders_of
+from tacit.ledger.budget import BudgetRow, at_least, count_for_all, find_budget
 from tacit.ledger.chain import SPEND, append, hold, write
 from tacit.ledger.charge import (
     NO_UNITS,
@@ -408,10 +408,8 @@ def _charge(  # noqa: PLR0913, PLR0917 - a part of `reserve`
         raise found.refusal(name, cost, declaration)
     seq, previous, missed, failed, retried = place
     record = budget._replace(missed=missed, failed=failed, retried=retried).record
-    # read the groups again: before the update locked the row they could change
-    holders = holders_of(work, name, question.principal)
-    for holder in holders:
-        count(work, name, holder, cost)
+    # read the groups and quotas now: before the update locked the row they could change
+    holders = count_for_all(work, name, question.principal, cost)
     act = Charged(
         principal=question.principal,
         holders=holders,

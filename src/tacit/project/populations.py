@@ -69,11 +69,14 @@ class PopulationSettings:
     owners: tuple[str, ...]
     budget: Allowance
     quotas: tuple[tuple[str, Allowance], ...] = ()
+    default_quota: Allowance | None = None
+    """The quota of every analyst who has none of their own; None if the file has none."""
 
 
 def people_of(entry: TomlEntry) -> PopulationSettings:
     """Read one population."""
-    parts = entry.fields("unit", "neighbours", "owners", "budget", "quotas")
+    known = ("unit", "neighbours", "owners", "budget", "quotas", "default_quota")
+    parts = entry.fields(*known)
     owners = tuple(owner.text() for owner in entry.part("owners").items())
     if not owners or len(set(owners)) != len(owners):
         raise parts["owners"].project_error(
@@ -91,6 +94,7 @@ def people_of(entry: TomlEntry) -> PopulationSettings:
         owners,
         budget_in(entry.part("budget")),
         tuple((holder, allowance_of(quota)) for holder, quota in quotas),
+        allowance_of(parts["default_quota"]) if "default_quota" in parts else None,
     )
 
 

@@ -11,6 +11,7 @@ from tacit.accounting import budget_within
 from tacit.core import Budget, Loss, Measure
 from tacit.errors import InvalidValue, NotPermitted, UnknownName
 from tacit.ledger import (
+    EVERYBODY,
     NO_UNITS,
     USUAL_SHARE,
     Book,
@@ -242,6 +243,14 @@ def _least(people: PopulationSettings, book: Book) -> Iterator[Change]:
 
 def _quotas(people: PopulationSettings, status: Status, book: Book) -> Iterator[Change]:
     """Yield the quotas of the file that differ from the ledger; other quotas stay."""
+    if people.default_quota is not None:
+        usual = quota_of(people.default_quota, status)
+        if Units.limit(usual) != book.quotas.get(EVERYBODY):
+            yield Change(
+                status.population,
+                f"the quota of analysts without one of their own is {usual}",
+                lambda acts: acts.set_default_quota(status.population, usual),
+            )
     for holder, allowed in people.quotas:
         quota = quota_of(allowed, status)
         if Units.limit(quota) != book.quotas.get(holder):

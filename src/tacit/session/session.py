@@ -157,8 +157,12 @@ class Session:
         return self._curator.home.states
 
     def status(self, population: str | None = None) -> Status:
-        """Return the status of a budget: its cap, the loss spent, and what is left."""
-        return self.ledger.status(self.catalog.population(population).name)
+        """Return the status of a budget: its cap, the loss spent, and what is left.
+
+        The quotas of the analyst limit how many more questions fit.
+        """
+        name = self.catalog.population(population).name
+        return self.ledger.status(name, self._curator.principal)
 
     def verify(self, population: str | None = None) -> ChainVerdict:
         """Verify the whole chain of a population; `LedgerBroken` says where it fails."""

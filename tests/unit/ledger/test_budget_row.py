@@ -26,7 +26,7 @@ from tacit.ledger.budget import (
     least_amount,
     left_of,
     limit,
-    quota_of,
+    own_quota,
 )
 from tacit.ledger.charge import (
     MOST,
@@ -207,10 +207,10 @@ def test_a_charge_moves_what_was_spent_and_nothing_else(store: Store) -> None:
 
 def test_a_quota_is_filled_to_its_last_unit(store: Store) -> None:
     with store.writing() as work:
-        assert quota_of(work, "patients", "ann") is None
+        assert own_quota(work, "patients", "ann") == (NO_LIMIT, NO_UNITS)
         limit(work, "patients", "ann", Units(10, 5))
         count(work, "patients", "ann", Units(6, 5))
-        assert quota_of(work, "patients", "ann") == (Units(10, 5), Units(6, 5))
+        assert own_quota(work, "patients", "ann") == (Units(10, 5), Units(6, 5))
         with pytest.raises(
             BudgetExceeded,
             match=r"The quota of ann on 'patients' is too small for this question\.",
@@ -220,13 +220,13 @@ def test_a_quota_is_filled_to_its_last_unit(store: Store) -> None:
             count(work, "patients", "ann", Units(0, 1))
         count(work, "patients", "ann", Units(4, 0))
         assert left_of(work, "patients", "ann") == (NO_UNITS,)
-        assert quota_of(work, "staff", "ann") is None
+        assert own_quota(work, "staff", "ann") == (NO_LIMIT, NO_UNITS)
 
 
 def test_without_a_quota_spending_is_counted_and_never_refused(store: Store) -> None:
     with store.writing() as work:
         count(work, "patients", "bob", Units(6, 0))
-        assert quota_of(work, "patients", "bob") == (NO_LIMIT, Units(6, 0))
+        assert own_quota(work, "patients", "bob") == (NO_LIMIT, Units(6, 0))
         limit(work, "patients", "bob", Units(5, 0))
         assert left_of(work, "patients", "bob") == (Units(-1, 0),)
         assert holders_of(work, "patients", "bob") == ("bob",)

@@ -162,3 +162,71 @@ def test_a_quota_or_a_group_that_means_nothing_is_refused(ledger: Ledger) -> Non
     with pytest.raises(InvalidValue, match="ann is already in the group @lab"):
         ledger.join("patients", "ann", "@lab", by="olga")
     assert ledger.verify("patients").entries == 2
+
+
+def test_an_analyst_without_a_quota_has_the_default_one(ledger: Ledger) -> None:
+    open_pure(ledger, "5")
+    ledger.set_quota("patients", "ann", Loss.pure("0.4"), by="olga")
+    ledger.set_default_quota("patients", Loss.pure("0.2"), by="olga")
+    assert granted(ledger, ["ann"], 9) == 4
+    assert granted(ledger, ["bob"], 9) == 2
+    with pytest.raises(BudgetExceeded, match="quota of bob on 'patients' is too small"):
+        answer(ledger, ask("more", principal="bob"))
+    assert granted(ledger, TEN, 9) == 20  # each of them has it, and the cap still holds
+    ledger.set_quota("patients", "bob", Loss.pure("0.3"), by="olga")
+    assert granted(ledger, ["bob"], 9) == 3  # of which two are repeated, and free
+    ledger.verify("patients")
+
+
+def test_the_first_charge_is_within_the_default_quota_too(ledger: Ledger) -> None:
+    open_pure(ledger, "5")
+    ledger.set_default_quota("patients", Loss.pure("0.09"), by="olga")
+    assert not asked(ledger, "ann", "count")
+    assert ledger.status("patients").spent == Loss.pure(0)
+    ledger.set_default_quota("patients", Loss.pure("0.1"), by="olga")
+    assert asked(ledger, "ann", "count")
+    assert not asked(ledger, "ann", "another")
+
+
+def test_what_was_spent_before_counts_for_a_default_quota(ledger: Ledger) -> None:
+    open_pure(ledger, "5")
+    assert granted(ledger, ["ann"], 3) == 3
+    ledger.set_default_quota("patients", Loss.pure("0.2"), by="olga")
+    assert not asked(ledger, "ann", "more")
+    own = ledger.status_for("patients", "ann")
+    assert (own.cap, own.spent, own.left) == tuple(map(Loss.pure, ("0.2", "0.3", 0)))
+    assert ledger.status("patients", "ann").questions_like(TENTH) == 0
+    assert ledger.status("patients", "ann").quotas == (Loss.pure(0),)
+    assert ledger.status("patients", "bob").questions_like(TENTH) == 2
+    assert ledger.status("patients").questions_like(TENTH) == 47
+
+
+def test_a_default_quota_is_not_that_of_groups(ledger: Ledger) -> None:
+    open_pure(ledger, "5")
+    ledger.join("patients", "ann", "@lab", by="olga")
+    ledger.join("patients", "bob", "@lab", by="olga")
+    ledger.set_default_quota("patients", Loss.pure("0.3"), by="olga")
+    assert granted(ledger, ["ann", "bob"], 5) == 6
+    assert ledger.status_for("patients", "@lab").cap == Loss.pure(5)
+    ledger.verify("patients")
+
+
+def test_without_a_default_quota_only_the_cap_limits_them(ledger: Ledger) -> None:
+    open_pure(ledger, "2")
+    assert granted(ledger, ["ann"], 30) == 20
+    assert ledger.status("patients", "ann").quotas == ()
+
+
+@pytest.mark.parametrize("name", ["", "a\nb", "x" * 201])
+def test_a_quota_has_a_holder_with_a_name(ledger: Ledger, name: str) -> None:
+    open_pure(ledger)
+    with pytest.raises(InvalidValue, match="1 to 200 printable characters"):
+        ledger.set_quota("patients", name, Loss.pure(1), by="olga")
+
+
+def test_only_an_owner_sets_a_default_quota_in_the_budgets_measure(ledger: Ledger) -> None:
+    open_pure(ledger)
+    with pytest.raises(NotPermitted):
+        ledger.set_default_quota("patients", Loss.pure(1), by="mallory")
+    with pytest.raises(InvalidValue, match="must be in the measure of its budget"):
+        ledger.set_default_quota("patients", Loss.zcdp(1), by="olga")

@@ -110,6 +110,7 @@ def _status_json(status: Status) -> dict[str, Any]:
         "least": encode_loss(status.least),
         "frozen": status.frozen,
         "declaration": status.declaration,
+        "quotas_left": [encode_loss(each) for each in status.quotas],
     }
 
 
