@@ -54,9 +54,8 @@ def test_a_release_is_a_table_with_its_intervals_and_its_guarantee() -> None:
 def test_an_answer_says_what_it_cost_and_how_many_more_fit() -> None:
     shown = repr(Answer.of(RELEASE, STANDING))
     assert shown.startswith(repr(RELEASE))
-    assert (
-        "This answer cost ρ = 0.001103. Spent about patients: ρ = 0.0022 of 0.17575," in shown
-    )
+    assert "This answer cost rho 0.001103. Spent about patients so far:\nepsilon 0.3" in shown
+    assert "(rho 0.0022 of 0.17575)" in shown
     assert shown.endswith("About 14 more questions like this fit.")
     again = Answer.of(RELEASE, replace(STANDING, cost=Loss.zcdp(0), more=1))
     assert "This answer was paid for before." in repr(again)

@@ -225,7 +225,10 @@ def test_a_wave_is_charged_once_and_what_is_remembered_in_the_first_alone(
     open_wave(second, ledger, by="olga")
     assert spent(ledger) == pytest.approx(4, abs=1e-4)
     third = made(tmp_path, FILE.replace("Autumn", "Summer"))
-    with pytest.raises(BudgetExceeded, match=r"'Summer' needs ε = 1\.5"):
+    with pytest.raises(
+        BudgetExceeded,
+        match=r"'Summer' needs epsilon 1\.499993, but olga can spend only epsilon 1",
+    ):
         open_wave(third, ledger, by="olga")
     assert spent(ledger) == pytest.approx(4, abs=1e-4)
     assert ledger.verify("students")
@@ -244,7 +247,7 @@ def test_a_form_that_promises_less_than_may_be_lost_is_not_served(
     tmp_path: Path, ledger: Ledger
 ) -> None:
     open_wave(made(tmp_path), ledger, by="olga")
-    with pytest.raises(InvalidValue, match="promises ε = 4 for all waves"):
+    with pytest.raises(InvalidValue, match="promises epsilon 4 for all waves"):
         open_wave(made(tmp_path, FILE.replace("epsilon = 5", "epsilon = 4")), ledger, by="olga")
 
 

@@ -57,7 +57,7 @@ def test_a_question_is_quoted_asked_and_free_again(file: Path) -> None:
     quoted = tacit("ask", COUNT, "--epsilon", "0.1", "--quote", "--project", file)
     assert quoted.output.startswith("column  margin of error (95%)")
     first = tacit("ask", COUNT, "--epsilon", "0.1", "--project", file)
-    assert "This answer cost ρ = " in first.output
+    assert "This answer cost epsilon 0.1 (rho 0.00" in first.output
     again = tacit("ask", COUNT, "--epsilon", "0.1", "--project", file)
     assert again.output.splitlines()[:5] == first.output.splitlines()[:5]
     assert "This answer was paid for before." in again.output
@@ -99,8 +99,8 @@ def test_groups_that_nobody_declared_are_asked_with_a_delta(file: Path) -> None:
 
 def test_the_status_shows_rho_epsilon_and_how_many_more_fit(file: Path) -> None:
     shown = tacit("status", "--project", file).output
-    assert "patients: ρ = " in shown
-    assert "at most ε = 3, δ = 0.000001" in shown
+    assert "patients: spent epsilon " in shown
+    assert "of at most epsilon 3, delta 0.000001 (rho 0" in shown
     assert "more like the " in shown
     assert "ledger ok" in shown
 

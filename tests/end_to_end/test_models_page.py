@@ -20,7 +20,7 @@ def test_the_page_runs_as_it_stands(
     monkeypatch.chdir(tmp_path)
     known = run(PAGE)
     shown = capsys.readouterr().out
-    assert "Price: ρ" in shown
+    assert "Price: epsilon" in shown
     assert "By itself, this release about workers satisfies" in shown
     assert {"model", "scaler", "components", "clusters"} < known.keys()
 

@@ -107,7 +107,7 @@ def test_explain_says_how_a_question_is_answered_and_what_would_be_faster(
     edit(file, "max_rows_in_all = 3\n", limit)
     done(file, "apply", "--yes")
     assert sentence in done(file, "ask", question, "--explain")
-    assert "ρ = 0 of" in done(file, "status")
+    assert "rho 0 of" in done(file, "status")
 
 
 def test_a_copy_of_many_rows_of_a_person_is_grouped(file: Path) -> None:

@@ -44,7 +44,7 @@ def test_a_copy_that_is_gone_is_told_of_before_a_question_is_paid_for(
     refused = told(file, "ask", QUESTION, "--rho", "0.01")
     assert "The copy of 'visits' does not exist" in refused
     assert "tacit prepare visits" in refused
-    assert "ρ = 0 of" in done(file, "status")
+    assert "rho 0 of" in done(file, "status")
     done(file, "prepare", "visits")
     done(file, "ask", QUESTION, "--rho", "0.01")
 

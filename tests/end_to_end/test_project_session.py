@@ -100,7 +100,7 @@ def held(file: Path) -> Ledger:
 def test_a_project_opens_only_when_an_owner_has_applied_it(file: Path) -> None:
     with pytest.raises(InvalidValue, match="differs from the ledger") as told:
         open_project(file)
-    assert "patients: open a budget of ε = 3, δ = 0.000001" in str(told.value)
+    assert "patients: open a budget of epsilon 3, delta 0.000001" in str(told.value)
     assert DECLARED in str(told.value)
     apply_project(file, by="olga")
     assert apply_project(file, by="olga") == ()
@@ -121,7 +121,7 @@ def test_a_project_opens_only_when_an_owner_has_applied_it(file: Path) -> None:
         ('unit = "person"\nmax', 'unit = "city"\nmax', "+ people: city names the unit"),
         ('"1"\ncolumns', '"2"\ncolumns', "+ regions: epoch '2'"),
         ("quotas.ann = { epsilon = 1 }", "quotas.ann = { epsilon = 2 }", "the quota of ann is"),
-        ("epsilon = 3", "epsilon = 4", "raise the cap by ρ = "),
+        ("epsilon = 3", "epsilon = 4", "raise the cap to epsilon 4, delta 0.000001, by rho "),
         ('["olga"]', '["olga", "omar"]', "add the owner omar"),
     ],
 )

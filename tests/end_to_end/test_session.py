@@ -165,7 +165,20 @@ def test_a_quote_is_free_and_says_what_the_answer_will_cost(opens: Opens) -> Non
     assert preview.errors[0].always == (high - low) / 2
     assert answer["n"].intervals[0] == (low, None)  # how many rows are cut is not known
     assert "margin of error (95%)" in repr(preview)
-    assert "Price: ρ = " in preview._repr_html_()
+    assert "Price: epsilon 0.5 (rho 0.0" in preview._repr_html_()
+
+
+def test_amounts_are_printed_in_the_unit_that_was_typed_first(opens: Opens) -> None:
+    question = opens().sql(TEXT)
+    asked = question.ask(epsilon="0.25")
+    assert "This answer cost epsilon 0.25 (rho 0.0" in repr(asked)
+    assert "\nepsilon 0.25 of at most epsilon 3, delta 0.000001 (rho 0.0" in repr(asked)
+    typed = question.quote(rho="0.001")
+    assert typed.notes[0].startswith("Price: rho 0.001 (epsilon 0.")
+    assert "rho 0.001" in str(question.ask(rho="0.001").standing).splitlines()[0][:30]
+    assert question.quote().notes[0].startswith("Price: epsilon ")
+    with pytest.raises(BudgetExceeded, match=r"^epsilon 5\.\d+ \(rho 0\.\d+\) does not fit"):
+        question.ask(epsilon="5.5")
 
 
 def test_a_quote_is_the_same_whatever_stands_in_the_table(opens: Opens, tmp_path: Path) -> None:
@@ -281,7 +294,7 @@ def test_a_budget_is_opened_once_and_not_changed_in_passing(opens: Opens) -> Non
     opens()
     opens(budget=(3, "1e-6"))
     with pytest.raises(
-        InvalidValue, match=r"is ε = 3, δ = 0\.000001, and another one was given"
+        InvalidValue, match=r"is epsilon 3, delta 0\.000001, and another one was given"
     ):
         opens(budget=(4, "1e-6"))
 

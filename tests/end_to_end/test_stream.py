@@ -145,7 +145,7 @@ def test_the_policy_is_printed_with_each_release(opens: Opens) -> None:
     session = opens()
     always = repr(stream(session).release())
     assert "for a person over the horizon: one who is in every one of the 8 weeks" in always
-    assert "they lose 1: ρ = 0.0625; all 8: ρ = 0.5" in always
+    assert "they lose 1: epsilon 1.65998 (rho 0.0625); all 8: epsilon 5.221535" in always
     assert "It assumes that no more than 100000 further questions are tried" in always
     once = repr(stream(session, max_steps=1, window=ALL).release())
     assert "It assumes that rows of weeks that are over are neither removed nor" in once

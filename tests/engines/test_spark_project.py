@@ -93,7 +93,7 @@ def test_a_copy_is_prepared_and_dropped_by_the_command_line(tmp_path: Path) -> N
     owner.sql(f"DROP TABLE {table}")
     gone = tacit(file, "ask", TOTAL, "--epsilon", "0.1")
     assert "The copy of 'visits'" in gone.output
-    assert "ρ = 0 of" in tacit(file, "status").output
+    assert "rho 0 of" in tacit(file, "status").output
     assert tacit(file, "prepare visits").exit_code == 0
     dropped = tacit(file, "prepare visits --drop")
     assert "Your own sessions read the table visits itself" in dropped.output

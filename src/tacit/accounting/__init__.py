@@ -13,7 +13,9 @@ from tacit.accounting.convert import (
     epsilon_of_rho,
     least_that,
     rho_within,
+    show_loss,
     to_approximate_dp,
+    with_epsilon,
 )
 from tacit.accounting.curves import ball_scale, gaussian_delta, lomax_factor
 from tacit.accounting.pricing import calibrate, cost_of, delta_at, leaves, loss_of
@@ -38,5 +40,7 @@ __all__ = [
     "lomax_factor",
     "loss_of",
     "rho_within",
+    "show_loss",
     "to_approximate_dp",
+    "with_epsilon",
 ]

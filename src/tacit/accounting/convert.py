@@ -7,11 +7,12 @@ that an imprecise search costs tightness and never correctness.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from math import exp, log, log1p
 
-from tacit.core import Budget, Loss, Measure
+from tacit.core import Budget, BudgetSummary, Loss, Measure, loss_text
 from tacit.errors import InvalidValue
 from tacit.numeric import Number, ceil_to, exact, exp_bounds, floor_to, log_bounds
 
@@ -238,6 +239,39 @@ def to_approximate_dp(loss: Loss, conversion_delta: Fraction) -> Loss:
         return loss
     epsilon = ceil_to(epsilon_of_rho(loss.amount, conversion_delta), PRINTED)
     return Loss(Measure.APPROXIMATE, epsilon, loss.delta + conversion_delta)
+
+
+def show_loss(
+    loss: Loss, conversion_delta: Fraction, *, rho_first: bool = False, down: bool = False
+) -> str:
+    """Return ``loss`` as text: its epsilon at the delta of its budget, and its rho in brackets.
+
+    The rest of a budget is rounded ``down``; other losses are rounded up.
+
+    Example:
+        >>> print(show_loss(Loss.zcdp("0.1"), Fraction(1, 10**6)))
+        epsilon 2.141939 (rho 0.1)
+        >>> print(show_loss(Loss.zcdp("0.1"), Fraction(1, 10**6), rho_first=True, down=True))
+        rho 0.1 (epsilon 2.141938)
+    """
+    epsilon = None
+    if loss.measure is Measure.ZCDP and conversion_delta:
+        epsilon = _epsilon_shown(loss.amount, conversion_delta)
+    return loss_text(loss, epsilon, rho_first=rho_first, down=down)
+
+
+def with_epsilon(summary: BudgetSummary, *, rho_first: bool = False) -> BudgetSummary:
+    """Return a budget summary that prints its cost as an epsilon too, in the given order."""
+    delta = summary.promised.delta - summary.cap.delta  # the delta of the conversion
+    if summary.cost.measure is not Measure.ZCDP or not 0 < delta < 1:
+        return summary
+    epsilon = _epsilon_shown(summary.cost.amount, delta)
+    return replace(summary, epsilon=epsilon, rho_first=rho_first)
+
+
+@lru_cache(maxsize=1024)
+def _epsilon_shown(rho: Fraction, delta: Fraction) -> Fraction:
+    return epsilon_of_rho(rho, delta)
 
 
 def budget_within(

@@ -13,7 +13,7 @@ import click
 
 from tacit.cli import options
 from tacit.cli.options import show
-from tacit.core import DatedEpoch, Dataset
+from tacit.core import Dataset, DatedEpoch
 from tacit.errors import InvalidValue, UnknownName
 from tacit.numeric import exact
 from tacit.plan import Span

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from tacit.cli import options
-from tacit.core import round_loss_up
+from tacit.core import spent_text
 from tacit.errors import InvalidValue
 from tacit.ledger import MEANING, AnchorFile, Book, Status
 from tacit.session import project_and_ledger, unrecorded_changes
@@ -36,10 +36,7 @@ def status(*, project: Path) -> None:
 
 def line(status: Status, book: Book) -> str:
     """Return the lines about one population, whose chain was verified."""
-    spent = f"{round_loss_up(status.spent)} of {round_loss_up(status.cap)} spent"
-    total = (
-        f"{round_loss_up(status.total_so_far)} so far, at most {round_loss_up(status.total)}"
-    )
+    spent = spent_text(status.spent, status.cap, status.total_so_far, status.total)
     asked = book.paid
     more = (
         f"about {left(status, asked)} more like the {asked} so far" if asked else "none asked"
@@ -64,7 +61,7 @@ def line(status: Status, book: Book) -> str:
         sources = ", ".join(sorted(book.inherited))
         late += f"\n  this includes the loss spent under {sources}, on the same tables"
     chain = f"ledger ok, {book.seq} entries"
-    return f"{status.population}: {spent}\n  {total}\n  {more}; {chain}{late}"
+    return f"{status.population}: spent {spent}\n  {more}; {chain}{late}"
 
 
 def left(status: Status, asked: int) -> int:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
+from tacit.accounting import show_loss
 from tacit.cli import options
-from tacit.core import round_loss_up
 from tacit.errors import InvalidValue, TacitError
 from tacit.extras import load
 from tacit.plan import Span
@@ -94,10 +94,10 @@ def declare(  # noqa: PLR0913 - one for each option
         stream = made.stream(session)
         if not quote:
             Publications(session.states).declare(made, session)
-        price = f"Price: {round_loss_up(loss)}, once."
-        click.echo(
-            "\n".join((*policy_of(stream.quote), *expected_step_errors(stream.quote), price))
-        )
+        at = session.status(stream.quote.population.name).conversion_delta
+        shown = show_loss(loss, at, rho_first=rho is not None)
+        lines = (*policy_of(stream.quote, at), *expected_step_errors(stream.quote))
+        click.echo("\n".join((*lines, f"Price: {shown}, once.")))
 
 
 @publish.command("run", short_help="Release every period that is over. For cron or a timer.")

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from tacit.accounting import show_loss
 from tacit.cli import options
 from tacit.cli.report_files import check_targets, write_report
 from tacit.extras import later, load
@@ -80,7 +81,8 @@ def serve(*, file: Path, host: str, port: int, principal: str) -> None:
     server, found = load("tacit.server.survey", extra="server"), _read(file)
     with _home(file) as home:
         later("tacit.publish.survey.wave").open_wave(found, home.ledger, by=principal)
-        left = home.ledger.status(found.population.name).left
+        status = home.ledger.status(found.population.name)
+        left = show_loss(status.left, status.conversion_delta, down=True)
 
     def announce() -> None:
         click.echo(f"{found.title}, {found.wave}: http://{host}:{port}/")

@@ -7,11 +7,12 @@ and of the declarations, so that the same question asked again is charged once.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Protocol
 
 from tacit import core
+from tacit.accounting import with_epsilon
 from tacit.errors import InvalidValue, KeyReused
 from tacit.frame import FrameQuery as Asked
 from tacit.numeric import Number, exact
@@ -49,7 +50,7 @@ def send_charged(
         ) from None
     try:
         release = core.decode_release(json.dumps(reply["release"]).encode())
-        standing = core.decode_budget_summary(reply["standing"])
+        standing = with_epsilon(core.decode_budget_summary(reply["standing"]))
         return core.Answer.of(release, standing, bytes.fromhex(reply["release_key"]))
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidValue(
@@ -92,7 +93,7 @@ class RemotePreview:
                 notes,
                 tuple(errors),
                 advice,
-                core.decode_budget_summary(reply["standing"]),
+                with_epsilon(core.decode_budget_summary(reply["standing"])),
             )
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InvalidValue(
@@ -162,9 +163,9 @@ class RemoteQuestion(Asked):
         raises `AnswerLost`; a new idempotency key ``request`` is charged for a new answer.
         """
         amounts = _amounts(epsilon, rho, delta, within, assume_size)
-        return send_charged(
-            self.wire, "/v1/ask", self._body(amounts), request, self._key(amounts)
-        )
+        body, key = self._body(amounts), self._key(amounts)
+        answer = send_charged(self.wire, "/v1/ask", body, request, key)
+        return replace(answer, standing=replace(answer.standing, rho_first=rho is not None))
 
     def __repr__(self) -> str:
         return show(self.plan, self.catalog)

@@ -15,6 +15,7 @@ from typing import Any, Protocol, Self
 from urllib.parse import quote as quoted
 from urllib.parse import urlsplit
 
+from tacit.accounting import with_epsilon
 from tacit.client.question import Line, RemoteQuestion, send_charged
 from tacit.client.retry import RetryPolicy
 from tacit.core import Catalog, decode_budget_summary, decode_catalog, decode_loss
@@ -49,7 +50,8 @@ def preview(wire: Line, asked: Fit) -> FitPreview:
     """Return the price of fitting a model."""
     reply = wire.post("/v1/fit/quote", _body(asked))
     try:
-        return FitPreview(decode_budget_summary(reply["standing"]), tuple(reply["assumptions"]))
+        standing = with_epsilon(decode_budget_summary(reply["standing"]))
+        return FitPreview(standing, tuple(reply["assumptions"]))
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidValue(
             "The server's reply is not a preview. Check that the url is that of a Tacit server "
@@ -191,7 +193,8 @@ class RemoteSession:
         reply = self._wire.get(f"/v1/ledger/{quoted(name, safe='')}/verify")
         spent, cap = decode_loss(reply["spent"]), decode_loss(reply["cap"])
         head = bytes.fromhex(reply["head"])
-        return ChainVerdict(name, reply["entries"], head, spent, cap, anchored=False)
+        delta = exact(reply["conversion_delta"])
+        return ChainVerdict(name, reply["entries"], head, spent, cap, False, delta)
 
     def close(self) -> None:
         """Close the connection to the server."""

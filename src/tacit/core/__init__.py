@@ -87,7 +87,7 @@ from tacit.core.event import (
     above_zero,
     first_version,
 )
-from tacit.core.loss import Budget, Loss, Measure
+from tacit.core.loss import Budget, Loss, Measure, loss_text
 from tacit.core.privacy_unit import Neighbours, Population, PrivacyUnit
 from tacit.core.release import (
     Answer,
@@ -102,7 +102,7 @@ from tacit.core.release import (
     ReleasedColumn,
     columns_of,
     parameters_in,
-    round_loss_up,
+    spent_text,
 )
 from tacit.core.secret import Secret
 from tacit.core.sensitivity import Norm, Rule, Sensitivity
@@ -204,7 +204,8 @@ __all__ = [
     "is_copy",
     "keeps_order",
     "kept_unique",
+    "loss_text",
     "number_of",
     "parameters_in",
-    "round_loss_up",
+    "spent_text",
 ]

@@ -481,8 +481,9 @@ def decode_budget_summary(told: dict[str, Any]) -> BudgetSummary:
     Guarantee: ``decode(encode(standing)) == standing``.
     """
     try:
-        losses = {name: decode_loss(told[name]) for name in LOSSES}
-        return BudgetSummary(told["population"], **losses, more=int(told["more"]))
+        cost, spent, cap, total, promised = (decode_loss(told[name]) for name in LOSSES)
+        more = int(told["more"])
+        return BudgetSummary(told["population"], cost, spent, cap, total, promised, more)
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidValue(
             "These values cannot be decoded as a budget summary. They were changed, or another "

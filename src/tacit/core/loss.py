@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Self
 
 from tacit.errors import InvalidValue
-from tacit.numeric import Number, exact, plain
+from tacit.numeric import Number, ceil_to, exact, floor_to, plain
 
 
 class Measure(Enum):
@@ -110,6 +110,63 @@ class Loss:
                 "Only losses of the same measure can be combined, but these are in "
                 f"{self.measure.value} and in {other.measure.value}."
             )
+
+
+# ------------------------------------------------------------------ text
+# People type epsilon, and ledgers count in rho. A loss is therefore printed with its epsilon
+# first and its rho in brackets, or the other way round for a person who typed a rho.
+
+SHOWN = Fraction(1, 10**6)
+"""Step to which shown amounts are rounded; the ledger stores them to 10^-12."""
+
+
+def amount_text(amount: Fraction, *, down: bool = False) -> str:
+    """Return an amount with six decimals, or with two digits if it is small.
+
+    It is rounded up, which is toward more loss; what is left of a budget is rounded ``down``.
+
+    Example:
+        >>> amount_text(Fraction(1, 3)), amount_text(Fraction(1, 3), down=True)
+        ('0.333334', '0.333333')
+        >>> amount_text(Fraction(1, 3 * 10**6))
+        '0.00000034'
+    """
+    unit = SHOWN
+    while 0 < amount < 10 * unit:
+        unit /= 10
+    return plain(floor_to(amount, unit) if down else ceil_to(amount, unit))
+
+
+def loss_text(
+    loss: Loss,
+    epsilon: Fraction | None = None,
+    *,
+    rho_first: bool = False,
+    down: bool = False,
+) -> str:
+    """Return a loss as people read it. This function prints every loss outside of guarantees.
+
+    ``epsilon`` is the epsilon to which a rho converts at the delta of its budget; without it, a
+    rho is printed alone.
+
+    Example:
+        >>> half = Loss.zcdp("0.006224817121")
+        >>> print(loss_text(half, Fraction(1, 2)))
+        epsilon 0.5 (rho 0.006225)
+        >>> print(loss_text(half, Fraction(1, 2), rho_first=True))
+        rho 0.006225 (epsilon 0.5)
+        >>> print(loss_text(Loss.approximate(3, "1e-6")))
+        epsilon 3, delta 0.000001
+    """
+    delta = f", delta {plain(loss.delta)}" if loss.delta else ""
+    amount = amount_text(loss.amount, down=down)
+    if loss.measure is not Measure.ZCDP:
+        return f"epsilon {amount}{delta}"
+    rho = f"rho {amount}"
+    if epsilon is None:
+        return f"{rho}{delta}"
+    shown = f"epsilon {amount_text(epsilon, down=down)}"
+    return f"{rho}{delta} ({shown})" if rho_first else f"{shown}{delta} ({rho})"
 
 
 # ------------------------------------------------------------------ budget

@@ -14,11 +14,11 @@ from typing import Any, Self
 
 from tacit.core.domain import Key
 from tacit.core.event import Numerics
-from tacit.core.loss import Loss, Measure
+from tacit.core.loss import Loss, Measure, amount_text, loss_text
 from tacit.core.privacy_unit import Population
 from tacit.errors import InvalidValue, UnknownName
 from tacit.extras import load
-from tacit.numeric import Number, ceil_to, exact, plain
+from tacit.numeric import Number, exact
 from tacit.render import chart, fields, html, text
 
 _NAMES = {
@@ -316,9 +316,6 @@ def _paragraph(sentences: tuple[str, ...]) -> tuple[str, ...]:
 
 # ------------------------------------------------------------------ summary of the budget
 
-SHOWN = Fraction(1, 10**6)
-"""Step to which shown amounts are rounded up; the ledger stores them to 10^-12."""
-
 
 @dataclass(frozen=True, slots=True)
 class BudgetSummary:
@@ -330,9 +327,10 @@ class BudgetSummary:
     Example:
         >>> half, whole = Loss.zcdp("0.05"), Loss.zcdp("0.1")
         >>> totals = Loss.approximate("1.5", "1e-6"), Loss.approximate(2, "1e-6")
-        >>> print(BudgetSummary("patients", half, half, whole, *totals, more=1))
-        This answer cost ρ = 0.05. Spent about patients: ρ = 0.05 of 0.1,
-        which is ε = 1.5, δ = 0.000001 so far, and at most ε = 2, δ = 0.000001.
+        >>> known = BudgetSummary("patients", half, half, whole, *totals, more=1)
+        >>> print(replace(known, epsilon=Fraction(3, 2)))
+        This answer cost epsilon 1.5 (rho 0.05). Spent about patients so far:
+        epsilon 1.5 of at most epsilon 2, delta 0.000001 (rho 0.05 of 0.1).
         About 1 more question like this fits.
     """
 
@@ -343,22 +341,46 @@ class BudgetSummary:
     total: Loss
     promised: Loss
     more: int
+    epsilon: Fraction | None = field(default=None, compare=False)
+    """The epsilon of the cost at the delta of the budget, if the cost is a rho."""
+    rho_first: bool = field(default=False, compare=False)
+    """Whether the analyst typed a rho, so that amounts are printed in rho first."""
 
     def __str__(self) -> str:
-        cost = f"cost {round_loss_up(self.cost)}" if self.cost.amount else "was paid for before"
+        cost = f"cost {self.price}" if self.cost.amount else "was paid for before"
         questions = "question like this fits" if self.more == 1 else "questions like this fit"
         return (
-            f"This answer {cost}. Spent about {self.population}: "
-            f"{round_loss_up(self.spent)} of {plain(ceil_to(self.cap.amount, SHOWN))},\n"
-            f"which is {round_loss_up(self.total)} so far, and at most "
-            f"{round_loss_up(self.promised)}.\n"
+            f"This answer {cost}. Spent about {self.population} so far:\n"
+            f"{self.progress}.\n"
             f"About {self.more} more {questions}."
         )
 
+    @property
+    def price(self) -> str:
+        """The cost as text, in the unit that the analyst typed first."""
+        return loss_text(self.cost, self.epsilon, rho_first=self.rho_first)
 
-def round_loss_up(loss: Loss) -> Loss:
-    """Return ``loss`` with its amount rounded up to six decimals."""
-    return Loss(loss.measure, ceil_to(loss.amount, SHOWN), loss.delta)
+    @property
+    def progress(self) -> str:
+        """The spent loss and the whole budget as text."""
+        losses = (self.spent, self.cap, self.total, self.promised)
+        return spent_text(*losses, rho_first=self.rho_first)
+
+
+def spent_text(
+    spent: Loss, cap: Loss, total: Loss, promised: Loss, *, rho_first: bool = False
+) -> str:
+    """Return what is spent of a budget as text; both are given with their (epsilon, delta).
+
+    Example:
+        >>> print(spent_text(*[Loss.pure(1), Loss.pure(3)] * 2))
+        epsilon 1 of at most epsilon 3
+    """
+    if cap.measure is not Measure.ZCDP:
+        return f"epsilon {amount_text(spent.amount)} of at most {loss_text(cap)}"
+    totals = f"epsilon {amount_text(total.amount)} of at most {loss_text(promised)}"
+    rhos = f"rho {amount_text(spent.amount)} of {amount_text(cap.amount)}"
+    return f"{rhos} ({totals})" if rho_first else f"{totals} ({rhos})"
 
 
 # ------------------------------------------------------------------ answer

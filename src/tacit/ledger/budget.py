@@ -15,7 +15,7 @@ from sqlalchemy import bindparam, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from tacit import errors
-from tacit.accounting import to_approximate_dp
+from tacit.accounting import show_loss, to_approximate_dp
 from tacit.core import Event, Loss, Measure, Population
 from tacit.ledger.chain import ALL_TIME
 from tacit.ledger.charge import NO_LIMIT, NO_UNITS, IncidentCounts, Record, Units, price
@@ -99,9 +99,14 @@ class BudgetRow(NamedTuple):
             self.missed,
             self.failed,
             self.retried,
-            str(Units(least, 0).loss(self.measure)) if least else "",
+            self.show(Units(least, 0)) if least else "",
             questions,
         )
+
+    def show(self, units: Units, *, down: bool = False) -> str:
+        """Return an amount as text, with its epsilon first; a rest is rounded ``down``."""
+        delta = Fraction(self.conversion_delta)
+        return show_loss(units.loss(self.measure), delta, down=down)
 
     def check_open(self, population: str) -> None:
         """Raise an error if an owner must review late or failed answers first."""
@@ -141,12 +146,13 @@ class BudgetRow(NamedTuple):
         if cost <= self.cap - self.spent:
             # an owner allowed charges again after the update and before this row was read
             return errors.Conflict("The reason to refuse this charge is gone; try again.")
-        asked, left, cap = (
-            units.loss(self.measure) for units in (cost, self.cap - self.spent, self.cap)
-        )
+        rest = self.cap - self.spent
+        left = self.show(rest, down=True)
+        if cost.delta > rest.delta and not rest.delta:
+            left += ", delta 0"  # a delta of 0 is not shown otherwise
         return errors.BudgetExceeded(
-            f"{asked} does not fit into the budget of {population!r}: {left} is left of {cap}. "
-            "Ask for less, or ask the owners to raise the cap."
+            f"{self.show(cost)} does not fit into the budget of {population!r}: {left} is left "
+            f"of {self.show(self.cap)}. Ask for less, or ask the owners to raise the cap."
         )
 
     def check(self, population: Population) -> None:
@@ -231,29 +237,31 @@ _LIMIT = _new.on_conflict_do_update(
 )
 
 
-def count_for_all(work: Work, population: str, principal: str, cost: Units) -> tuple[str, ...]:
+def count_for_all(
+    work: Work, population: str, principal: str, cost: Units, budget: BudgetRow
+) -> tuple[str, ...]:
     """Add ``cost`` to the sums of ``principal`` and their groups, and return these holders.
 
-    Raise `BudgetExceeded` if it exceeds one of their quotas. The budget's row must be locked.
+    Raise `BudgetExceeded` if it exceeds one of their quotas. The row of the ``budget`` must be
+    locked.
     """
     rows = work.all(_GROUPS, {"at": population, "principal": principal})
     found = _sort_holders(principal, rows)
-    if (EVERYBODY,) in rows and not cost <= own_quota(work, population, principal).left:
-        raise _quota_error(population, principal)
+    within = (EVERYBODY,) not in rows or cost <= own_quota(work, population, principal).left
     for holder in found:
-        count(work, population, holder, cost)
+        if not within or not count(work, population, holder, cost):
+            left = own_quota(work, population, holder).left
+            rest = Units(max(left.amount, 0), max(left.delta, 0))
+            raise errors.BudgetExceeded(
+                f"The quota of {holder} on {population!r} is too small: this question needs "
+                f"{budget.show(cost)}, and {budget.show(rest, down=True)} is left. Ask for "
+                "less, or ask an owner to raise the quota."
+            )
     return found
 
 
-def _quota_error(population: str, holder: str) -> errors.BudgetExceeded:
-    return errors.BudgetExceeded(
-        f"The quota of {holder} on {population!r} is too small for this question. Ask for "
-        "less, or ask an owner to raise the quota."
-    )
-
-
-def count(work: Work, population: str, holder: str, cost: Units) -> None:
-    """Add ``cost`` to the sum of ``holder``; raise `BudgetExceeded` if it exceeds the quota."""
+def count(work: Work, population: str, holder: str, cost: Units) -> bool:
+    """Add ``cost`` to the sum of ``holder``; return False if it exceeds the quota."""
     values = {
         "population": population,
         "holder": holder,
@@ -262,8 +270,7 @@ def count(work: Work, population: str, holder: str, cost: Units) -> None:
         "spent_amount": cost.amount,
         "spent_delta": cost.delta,
     }
-    if not work.run(_COUNT, values):
-        raise _quota_error(population, holder)
+    return bool(work.run(_COUNT, values))
 
 
 def limit(work: Work, population: str, holder: str, cap: Units) -> None:

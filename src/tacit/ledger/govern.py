@@ -347,7 +347,7 @@ class Governing:
             more = {"late": late, "more_failed": failed, "more_retried": retried}
             amounts = {"at": population, "amount": units.amount, "delta": units.delta}
             if not self._work.run(_INHERIT, amounts | more):
-                cap, due = row.cap.loss(row.measure), units.loss(row.measure)
+                cap, due = row.show(row.cap), row.show(units)
                 raise BudgetExceeded(
                     f"The tables of {population!r} belonged to {source!r}, under which {due} "
                     f"was spent on the same people. This does not fit into the budget of "

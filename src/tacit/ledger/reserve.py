@@ -409,7 +409,7 @@ def _charge(  # noqa: PLR0913, PLR0917 - a part of `reserve`
     seq, previous, missed, failed, retried = place
     record = budget._replace(missed=missed, failed=failed, retried=retried).record
     # read the groups and quotas now: before the update locked the row they could change
-    holders = count_for_all(work, name, question.principal, cost)
+    holders = count_for_all(work, name, question.principal, cost, budget)
     act = Charged(
         principal=question.principal,
         holders=holders,

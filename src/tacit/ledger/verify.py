@@ -13,11 +13,13 @@ import json
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from hashlib import sha256
 from typing import Any
 
 from sqlalchemy import bindparam, insert, select
 
+from tacit.accounting import show_loss
 from tacit.core import Loss, Measure
 from tacit.errors import InvalidValue, LedgerBroken
 from tacit.ledger import entries as acts
@@ -239,12 +241,15 @@ class ChainVerdict:
     spent: Loss
     cap: Loss
     anchored: bool
+    conversion_delta: Fraction = Fraction(0)
 
     def __str__(self) -> str:
         against = "and match the anchor" if self.anchored else "(no anchor was given)"
+        delta = self.conversion_delta
+        spent, cap = show_loss(self.spent, delta), show_loss(self.cap, delta)
         return (
             f"{self.population}: {self.entries} entries are consistent {against}; "
-            f"{self.spent} of {self.cap} is spent."
+            f"{spent} of {cap} is spent."
         )
 
 
@@ -286,6 +291,7 @@ def verify_store(store: Store, population: str, anchor: Anchor | None = None) ->
         book.spent.loss(measure),
         book.cap.loss(measure),
         anchored,
+        Fraction(book.opened.conversion_delta) if book.opened else Fraction(0),
     )
 
 

@@ -233,10 +233,9 @@ class FitPreview:
     def __repr__(self) -> str:
         standing = self.standing
         fits = f"{standing.more} such fits are" if standing.more != 1 else "1 such fit is"
-        spent = f"{core.round_loss_up(standing.spent)} of {core.round_loss_up(standing.cap)}"
         lines = [
-            f"Price: {core.round_loss_up(standing.cost)}; about {fits} left.",
-            f"Spent about {standing.population}: {spent}.",
+            f"Price: {standing.price}; about {fits} left.",
+            f"Spent about {standing.population}: {standing.progress}.",
             *(f"It assumes that {each}." for each in self.assumptions),
         ]
         return "\n".join(lines)

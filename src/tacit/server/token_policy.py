@@ -8,6 +8,7 @@ import json
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tacit.accounting import show_loss
 from tacit.core import Catalog, Loss
 from tacit.errors import InvalidValue, NotPermitted, UnknownName
 from tacit.ledger import LONGEST_NAME, Ledger, Status
@@ -98,9 +99,12 @@ class TokenScope:
             return
         most = quota_of(self.most, status)
         if not loss <= most:
+            allowed, wanted = (
+                show_loss(each, status.conversion_delta) for each in (most, loss)
+            )
             raise NotPermitted(
-                f"Your token allows at most {most} for a question, but {loss} was requested. "
-                "Ask for less, or ask an owner for another token."
+                f"Your token allows at most {allowed} for a question, but {wanted} was "
+                "requested. Ask for less, or ask an owner for another token."
             )
 
 

@@ -12,6 +12,7 @@ from hashlib import sha256
 from typing import Any
 
 from tacit import core
+from tacit.accounting import with_epsilon
 from tacit.engines import Engine
 from tacit.errors import AnswerPending, EngineUnreachable
 from tacit.ledger import Charge, ChargeRequest, Ledger, Status, Target
@@ -247,11 +248,14 @@ def request_for(
 
 
 def budget_summary(
-    status: Status, quote: Quote | FitQuote, *, paid: bool
+    status: Status, quote: Quote | FitQuote, *, paid: bool, rho_first: bool = False
 ) -> core.BudgetSummary:
-    """Return the state of the budget with the cost of ``quote``, which is 0 unless ``paid``."""
+    """Return the state of the budget with the cost of ``quote``, which is 0 unless ``paid``.
+
+    It prints amounts as epsilon and rho, and in rho first if the analyst typed a rho.
+    """
     cost = status.cost(quote.event, quote.price_delta).loss(status.measure)
-    return core.BudgetSummary(
+    summary = core.BudgetSummary(
         population=status.population,
         cost=cost if paid else core.Loss(status.measure, cost.amount * 0),
         spent=status.spent,
@@ -260,6 +264,7 @@ def budget_summary(
         promised=status.total,
         more=status.questions_like(quote.event, quote.price_delta),
     )
+    return with_epsilon(summary, rho_first=rho_first)
 
 
 # ------------------------------------------------------------------ ask

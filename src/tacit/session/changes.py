@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from tacit.accounting import budget_within
-from tacit.core import Budget, Loss, Measure
+from tacit.accounting import budget_within, show_loss, to_approximate_dp
+from tacit.core import Budget, Loss, Measure, loss_text
 from tacit.errors import InvalidValue, NotPermitted, UnknownName
 from tacit.ledger import (
     EVERYBODY,
@@ -178,7 +178,7 @@ def _unspent(name: str, budget: Budget) -> Status:
 def _opening(people: PopulationSettings, budget: Budget, status: Status) -> Change:
     return Change(
         status.population,
-        f"open a budget of {status.total} for {people.population.unit}; "
+        f"open a budget of {loss_text(status.total)} for {people.population.unit}; "
         f"owned by {', '.join(people.owners)}",
         lambda acts: acts.open_budget(people.population, budget, people.owners),
     )
@@ -197,19 +197,21 @@ def _decisions(
     ):
         raise InvalidValue(
             f"The ledger has {name!r} with another unit, measure or delta, and these never "
-            f"change: {status.total} for one {opened.unit if opened else 'unit'}. Write in "
-            "the project file what the ledger has."
+            f"change: {loss_text(status.total)} for one {opened.unit if opened else 'unit'}. "
+            "Write in the project file what the ledger has."
         )
     rise = Units.limit(budget.cap) - status.cap_units
     if not rise >= NO_UNITS:
         raise InvalidValue(
-            f"The budget of {name!r} is {status.total}. A cap can be raised, and never "
-            "lowered: write this budget or a larger one in the project file."
+            f"The budget of {name!r} is {loss_text(status.total)}. A cap can be raised, and "
+            "never lowered: write this budget or a larger one in the project file."
         )
     decisions: list[tuple[str, Decision]] = []
     if rise != NO_UNITS:
         raised = CapRaised(rise.amount, rise.delta, "the project file says so")
-        decisions.append((f"raise the cap by {rise.loss(status.measure)}", raised))
+        total = to_approximate_dp(budget.cap, budget.conversion_delta)
+        more = loss_text(rise.loss(status.measure))
+        decisions.append((f"raise the cap to {loss_text(total)}, by {more}", raised))
     decisions += [
         (f"add the owner {owner}", OwnerAdded(owner))
         for owner in people.owners
@@ -248,7 +250,8 @@ def _quotas(people: PopulationSettings, status: Status, book: Book) -> Iterator[
         if Units.limit(usual) != book.quotas.get(EVERYBODY):
             yield Change(
                 status.population,
-                f"the quota of analysts without one of their own is {usual}",
+                "the quota of analysts without one of their own is "
+                f"{show_loss(usual, status.conversion_delta)}",
                 lambda acts: acts.set_default_quota(status.population, usual),
             )
     for holder, allowed in people.quotas:
@@ -256,7 +259,7 @@ def _quotas(people: PopulationSettings, status: Status, book: Book) -> Iterator[
         if Units.limit(quota) != book.quotas.get(holder):
             yield Change(
                 status.population,
-                f"the quota of {holder} is {quota}",
+                f"the quota of {holder} is {show_loss(quota, status.conversion_delta)}",
                 lambda acts, holder=holder, quota=quota: acts.set_quota(  # type: ignore[misc]
                     status.population, holder, quota
                 ),

@@ -271,8 +271,8 @@ def _current_declaration(
         return 0, Declaration()
     if given is not None and Units.limit(given.cap) != status.cap_units:
         raise InvalidValue(
-            f"The budget of {population.name!r} is {status.total}, and another one was given. "
-            "Leave out budget=, or raise the cap: session.ledger.raise_cap(...)."
+            f"The budget of {population.name!r} is {core.loss_text(status.total)}, and another "
+            "one was given. Leave out budget=, or raise the cap: session.ledger.raise_cap(...)."
         )
     return ledger.declarations()[population.name]
 

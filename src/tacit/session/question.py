@@ -6,8 +6,8 @@ from fractions import Fraction
 from functools import lru_cache
 from math import ceil, log10
 
-from tacit.accounting import rho_within
-from tacit.core import Answer, BudgetSummary, Loss, Measure, ReleasedColumn, round_loss_up
+from tacit.accounting import rho_within, show_loss
+from tacit.core import Answer, BudgetSummary, Loss, Measure, ReleasedColumn
 from tacit.engines import describe_execution
 from tacit.errors import InvalidValue
 from tacit.frame import FrameQuery
@@ -243,6 +243,12 @@ class Preview:
             found.append((quote.loss, first.always))
         return tuple(sorted(found, key=lambda pair: pair[0].amount))
 
+    def _price(self, loss: Loss) -> str:
+        """Return a loss as text, in the unit that was typed first."""
+        standing = self.standing
+        delta = standing.promised.delta - standing.cap.delta
+        return show_loss(loss, delta, rho_first=standing.rho_first)
+
     @property
     def advice(self) -> tuple[Advice, ...]:
         """Suggestions by which the same question would be answered with less noise."""
@@ -253,18 +259,15 @@ class Preview:
         """The lines below the table."""
         standing, lines = self.standing, []
         fits = f"{standing.more} such questions fit" if standing.more != 1 else "1 such fits"
-        spent = f"{round_loss_up(standing.spent)} of {round_loss_up(standing.cap)}"
-        lines.append(f"Price: {round_loss_up(standing.cost)}; about {fits}.")
+        lines.append(f"Price: {standing.price}; about {fits}.")
         if self.least:
             lines.append("The amount was raised to the least price of a question.")
         if self.wanted:
             lines.append(f"This is the least loss for a margin of error within {self.wanted}.")
         if len(self.curve) > 1:
-            points = (
-                f"{_about(error)} for {round_loss_up(loss)}" for loss, error in self.curve
-            )
+            points = (f"{_about(error)} for {self._price(loss)}" for loss, error in self.curve)
             lines.append(f"Margins at other prices: {'; '.join(points)}.")
-        lines.append(f"Spent about {standing.population}: {spent}.")
+        lines.append(f"Spent about {standing.population}: {standing.progress}.")
         if self.quote.survival:
             lines.append(
                 "Groups are not public: of "
@@ -360,9 +363,10 @@ class Question(FrameQuery):
             asked = loss_for(status.terms, epsilon, rho, delta) if named else tenth(status)
         loss = status.terms.apply_least_price(asked)
         quote = price_question(self.curator, self.plan, loss)
+        standing = budget_summary(status, quote, paid=True, rho_first=rho is not None)
         return Preview(
             quote,
-            budget_summary(status, quote, paid=True),
+            standing,
             SIZES if assume_size is None else tuple(assume_size),
             loss != asked,
             tuple(
@@ -397,7 +401,8 @@ class Question(FrameQuery):
         loss = self.loss(
             epsilon=epsilon, rho=rho, delta=delta, within=within, assume_size=assume_size
         )
-        return ask(self.curator, self.plan, loss, request)
+        answer = ask(self.curator, self.plan, loss, request)
+        return replace(answer, standing=replace(answer.standing, rho_first=rho is not None))
 
     def loss(
         self,

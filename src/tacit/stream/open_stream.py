@@ -194,11 +194,12 @@ class OpenStream:
         first = None if width is None or step.number < width else step.number - width
         earlier = None if first is None else self._find(first)
         name = self.quote.population.name
-        noted = self._place.ledger.status(name).record.assumptions
+        status = self._place.ledger.status(name)
+        noted, delta = status.record.assumptions, status.conversion_delta
         receipt = self.start()
         if self._charged is None:
             self._charged = self._place.ledger.day_charged(name, receipt)
-        table = table_of(self.quote, step, earlier, receipt, noted)
+        table = table_of(self.quote, step, earlier, receipt, noted, delta)
         return replace(table, dates=ReleaseDates(self._charged))
 
     def _next(self, number: int) -> Step:

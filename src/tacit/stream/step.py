@@ -16,7 +16,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from tacit.core import Guarantee, Release, ReleasedColumn, round_loss_up
+from tacit.accounting import show_loss
+from tacit.core import Guarantee, Release, ReleasedColumn
 from tacit.engines import SecretTable, public_groups
 from tacit.errors import InternalError, InvalidValue
 from tacit.mechanisms import Gateway, Gaussian, Laplace, Sampler
@@ -187,16 +188,18 @@ class StreamRelease(Release):
         return (*self.coverage, *self._dated, str(self.guarantee), *self.policy)
 
 
-def table_of(
+def table_of(  # noqa: PLR0913, PLR0917 - a step, its charge and how losses are shown
     quote: StreamQuote,
     step: Step,
     earlier: Step | None,
     receipt: bytes,
     noted: tuple[str, ...] = (),
+    conversion_delta: Fraction = Fraction(0),
 ) -> StreamRelease:
     """Return the table that is shown at ``step``, for a window that begins after ``earlier``.
 
     The guarantee includes ``noted``, the assumptions of earlier answers about the same people.
+    The policy shows each rho as an epsilon at ``conversion_delta`` too, unless it is 0.
     """
     plan, groups = quote.question.plan, public_groups(quote.bound.plan)
     if groups is None:
@@ -225,13 +228,15 @@ def table_of(
     ]
     if slacks != [*quote.bound.slacks]:
         said += ("Limits of steps, and windows of distinct counts, open intervals too.",)
-    return StreamRelease(release.columns, guarantee, receipt, policy_of(quote), coverage=said)
+    policy = policy_of(quote, conversion_delta)
+    return StreamRelease(release.columns, guarantee, receipt, policy, coverage=said)
 
 
-def policy_of(quote: StreamQuote) -> tuple[str, ...]:
+def policy_of(quote: StreamQuote, conversion_delta: Fraction = Fraction(0)) -> tuple[str, ...]:
     """Return sentences that state whom the loss applies to.
 
-    They also list the loss of a unit by the number of steps that the unit counts in.
+    They also list the loss of a unit by the number of steps that the unit counts in. A rho is
+    shown as an epsilon at ``conversion_delta`` too, unless that is 0.
     """
     stream, unit = quote.stream, quote.population.unit.name
     span = stream.periods.span.value.lower()
@@ -245,7 +250,8 @@ def policy_of(quote: StreamQuote) -> tuple[str, ...]:
     else:
         said = f"a {unit} over the horizon: one who is in every one of the {whole}"
     losses = [
-        f"{'all ' if steps == stream.horizon else ''}{steps}: {round_loss_up(loss)}"
+        f"{'all ' if steps == stream.horizon else ''}{steps}: "
+        + show_loss(loss, conversion_delta)
         for steps, loss in quote.levels
     ]
     lines = (

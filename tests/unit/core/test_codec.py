@@ -18,9 +18,9 @@ from tacit.core.codec import (
     encode_loss,
 )
 from tacit.core.domain import Bounds, Column, Keys, Kind, Provenance, Schema
-from tacit.core.loss import Loss
+from tacit.core.loss import Loss, loss_text
 from tacit.core.privacy_unit import Neighbours, Population, PrivacyUnit
-from tacit.core.release import SHOWN, BudgetSummary, round_loss_up
+from tacit.core.release import BudgetSummary
 from tacit.errors import InvalidValue
 
 LOSSES = [
@@ -141,17 +141,41 @@ def test_a_standing_comes_back_exactly() -> None:
 
 def test_a_standing_in_words() -> None:
     assert str(STANDING).splitlines() == [
-        "This answer cost ρ = 0.05. Spent about patients: ρ = 0.06 of 0.1,",
-        "which is ε = 1.5, δ = 0.000001 so far, and at most ε = 2, δ = 0.000001.",
+        "This answer cost rho 0.05. Spent about patients so far:",
+        "epsilon 1.5 of at most epsilon 2, delta 0.000001 (rho 0.06 of 0.1).",
         "About 1 more question like this fits.",
+    ]
+    known = replace(STANDING, epsilon=Fraction(5, 4))
+    assert str(known).startswith("This answer cost epsilon 1.25 (rho 0.05).")
+    assert str(replace(known, rho_first=True)).splitlines()[:2] == [
+        "This answer cost rho 0.05 (epsilon 1.25). Spent about patients so far:",
+        "rho 0.06 of 0.1 (epsilon 1.5 of at most epsilon 2, delta 0.000001).",
     ]
     free = str(replace(STANDING, cost=Loss.zcdp(0), more=0))
     assert "This answer was paid for before." in free
     assert free.endswith("About 0 more questions like this fit.")
 
 
-def test_what_is_shown_is_rounded_up_to_a_millionth() -> None:
-    assert Fraction(1, 10**6) == SHOWN
-    third = round_loss_up(Loss.zcdp("1/3", "1e-9"))
-    assert third == Loss.zcdp("0.333334", "1e-9")
-    assert round_loss_up(Loss.pure("0.25")) == Loss.pure("0.25")
+@pytest.mark.parametrize(
+    ("amount", "up", "down"),
+    [
+        ("1/3", "0.333334", "0.333333"),
+        ("0.25", "0.25", "0.25"),
+        ("0", "0", "0"),
+        ("1/700000", "0.0000015", "0.0000014"),
+        ("1e-12", "0.000000000001", "0.000000000001"),
+        ("12345678.0000001", "12345678.000001", "12345678"),
+    ],
+)
+def test_what_is_shown_is_rounded_toward_more_loss(amount: str, up: str, down: str) -> None:
+    loss = Loss.pure(amount)
+    assert (loss_text(loss), loss_text(loss, down=True)) == (f"epsilon {up}", f"epsilon {down}")
+
+
+def test_a_loss_is_shown_in_the_unit_that_was_typed_first() -> None:
+    loss, half = Loss.zcdp("0.006224817121", "1e-8"), Fraction(1, 2)
+    delta = ", delta 0.00000001"
+    assert loss_text(loss, half) == f"epsilon 0.5{delta} (rho 0.006225)"
+    assert loss_text(loss, half, rho_first=True) == f"rho 0.006225{delta} (epsilon 0.5)"
+    assert loss_text(loss) == f"rho 0.006225{delta}"
+    assert loss_text(Loss.approximate(1, "1e-6")) == "epsilon 1, delta 0.000001"

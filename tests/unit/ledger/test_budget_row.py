@@ -135,7 +135,8 @@ def test_a_refusal_names_its_first_reason() -> None:
     over = ROW.refusal("patients", cost, 0)
     assert isinstance(over, BudgetExceeded)
     assert str(over).startswith(
-        "ε = 1 does not fit into the budget of 'patients': ε = 0.75 is left of ε = 1. "
+        "epsilon 1 does not fit into the budget of 'patients': epsilon 0.75 is left of epsilon "
+        "1. "
     )
 
 
@@ -159,7 +160,7 @@ def test_a_budget_counts_for_its_own_unit(unit: PrivacyUnit) -> None:
 
 def test_what_a_guarantee_says_about_earlier_answers() -> None:
     row = ROW._replace(missed=1, failed=2, retried=3)
-    assert row.record == Record(1, 2, 3, "ε = 0.00001", 100_000)
+    assert row.record == Record(1, 2, 3, "epsilon 0.00001", 100_000)
     assert ROW._replace(least_amount=0).record == Record(0, 0, 0, "", 0)
     assert (ROW.cap, ROW.spent) == (Units(ONE, 0), Units(ONE // 4, 0))
 
@@ -211,14 +212,9 @@ def test_a_quota_is_filled_to_its_last_unit(store: Store) -> None:
         limit(work, "patients", "ann", Units(10, 5))
         count(work, "patients", "ann", Units(6, 5))
         assert own_quota(work, "patients", "ann") == (Units(10, 5), Units(6, 5))
-        with pytest.raises(
-            BudgetExceeded,
-            match=r"The quota of ann on 'patients' is too small for this question\.",
-        ):
-            count(work, "patients", "ann", Units(5, 0))
-        with pytest.raises(BudgetExceeded):
-            count(work, "patients", "ann", Units(0, 1))
-        count(work, "patients", "ann", Units(4, 0))
+        assert not count(work, "patients", "ann", Units(5, 0))
+        assert not count(work, "patients", "ann", Units(0, 1))
+        assert count(work, "patients", "ann", Units(4, 0))
         assert left_of(work, "patients", "ann") == (NO_UNITS,)
         assert own_quota(work, "staff", "ann") == (NO_LIMIT, NO_UNITS)
 

@@ -295,7 +295,7 @@ def test_a_guarantee_says_what_a_least_price_prevents(store: Store) -> None:
     assert "which the ledger does not prevent" in without
     assert with_one == (
         "no more than 100 further questions are tried, which the ledger enforces by a least "
-        "price of ε = 0.01"
+        "price of epsilon 0.01"
     )
 
 

@@ -63,7 +63,7 @@ def test_where_the_second_refuses_the_first_is_not_charged(ledger: Ledger) -> No
     open_pure(ledger)
     open_pure(ledger, "0.3", name="staff")
     answer(ledger, ask_both("a"))
-    with pytest.raises(BudgetExceeded, match=r"budget of 'staff': ε = 0\.1 is left of"):
+    with pytest.raises(BudgetExceeded, match=r"budget of 'staff': epsilon 0\.1 is left of"):
         answer(ledger, ask_both("b"))
     assert spent(ledger) == (Loss.pure("0.1"), Loss.pure("0.2"))
     assert entries(ledger) == [3, 3]

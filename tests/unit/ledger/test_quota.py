@@ -40,8 +40,8 @@ def test_an_analyst_stays_within_their_quota(ledger: Ledger) -> None:
     with pytest.raises(BudgetExceeded) as refused:
         answer(ledger, ask("more"))
     assert str(refused.value) == (
-        "The quota of ann on 'patients' is too small for this question. Ask for less, or ask "
-        "an owner to raise the quota."
+        "The quota of ann on 'patients' is too small: this question needs epsilon 0.1, and "
+        "epsilon 0 is left. Ask for less, or ask an owner to raise the quota."
     )
     assert ledger.status("patients").spent == Loss.pure("0.2")
     assert granted(ledger, ["bob"], 5) == 5

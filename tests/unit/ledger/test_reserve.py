@@ -61,8 +61,8 @@ def test_what_does_not_fit_is_refused_with_what_is_left(ledger: Ledger) -> None:
             pay(ledger, plan, principal=plan)
         texts.append(str(refused.value))
     told = (
-        "ε = 0.1 does not fit into the budget of 'patients': ε = 0.05 is left of ε = 0.35. "
-        "Ask for less, or ask the owners to raise the cap."
+        "epsilon 0.1 does not fit into the budget of 'patients': epsilon 0.05 is left of "
+        "epsilon 0.35. Ask for less, or ask the owners to raise the cap."
     )
     assert set(texts) == {told}
     assert ledger.status("patients").spent == Loss.pure("0.3")
@@ -115,7 +115,9 @@ def test_a_delta_alone_can_fill_a_budget(ledger: Ledger) -> None:
     open_with(ledger, Budget(Loss.approximate(100, "2e-7")))
     pay(ledger, "a", event=KEYS)
     pay(ledger, "b", event=KEYS)
-    with pytest.raises(BudgetExceeded, match=r"ε = 99\.8 is left of ε = 100, δ = 0\.0000002"):
+    with pytest.raises(
+        BudgetExceeded, match=r"epsilon 99\.8, delta 0 is left of epsilon 100, delta"
+    ):
         pay(ledger, "c", event=KEYS)
     pay(ledger, "d", event=TENTH)
 

@@ -125,7 +125,8 @@ def test_the_verdict_on_a_store_tells_what_it_adds_up_to(
     assert (verdict.head, verdict.anchored) == (kept[-1].hash, False)
     assert (verdict.spent, verdict.cap) == (Loss.pure("0.1"), Loss.pure(1))
     assert str(verdict) == (
-        "patients: 3 entries are consistent (no anchor was given); ε = 0.1 of ε = 1 is spent."
+        "patients: 3 entries are consistent (no anchor was given); epsilon 0.1 of epsilon 1 "
+        "is spent."
     )
     assert verify_store(store, "patients", anchored(kept[1])).anchored
     other = Anchor((Head("staff", 1, bytes(32)),))

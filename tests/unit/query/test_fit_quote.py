@@ -176,8 +176,8 @@ def test_a_preview_tells_the_price_and_what_it_assumes(more: int, left: str) -> 
         "patients", Loss.pure("0.2"), Loss.pure("0.5"), total, total, total, more=more
     )
     assert repr(FitPreview(standing, ("a is unique", "b is whole"))).splitlines() == [
-        f"Price: ε = 0.2; about {left} left.",
-        "Spent about patients: ε = 0.5 of ε = 1.",
+        f"Price: epsilon 0.2; about {left} left.",
+        "Spent about patients: epsilon 0.5 of at most epsilon 1.",
         "It assumes that a is unique.",
         "It assumes that b is whole.",
     ]

@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from tacit.core import Budget, Composed, Loss, ReleasedColumn
+from tacit.core import Budget, Composed, Loss, ReleasedColumn, loss_text
 from tacit.errors import BudgetExceeded, InvalidValue, StoreFailed
 from tacit.ledger import AnyDeclaration, Charge, ChargeRequest, Declaration, Ledger, Target
 from tacit.local import USUAL, epsilon_of, event_of
@@ -52,11 +52,13 @@ def open_wave(survey: Survey, ledger: Ledger, *, by: str) -> None:
     asked = [_charge_request(survey, question, by) for question in survey.questions]
     new = [each for each in asked if not _is_paid(ledger, each)]
     events = Composed(tuple(each.targets[0].event for each in new))
-    if new and not ledger.status(people.name).questions_like(events):
-        loss = float(sum((each.loss.amount for each in new), Fraction(0)))
+    status = ledger.status(people.name, by)
+    if new and not status.questions_like(events):
+        loss = Loss.pure(sum((each.loss.amount for each in new), Fraction(0)))
+        left = min((status.left, *status.quotas), key=lambda each: each.amount)
         raise BudgetExceeded(
-            f"The wave {survey.wave!r} needs ε = {loss:.3g}, which is more than what is left "
-            f"of the budget of {people.name!r}: {ledger.status(people.name).left}. Ask fewer "
+            f"The wave {survey.wave!r} needs {loss_text(loss)}, but {by} can spend only "
+            f"{loss_text(left, down=True)} more of the budget of {people.name!r}. Ask fewer "
             "questions, use a smaller epsilon, or let browsers remember."
         )
     for each in new:
@@ -69,9 +71,9 @@ def _check_promise(survey: Survey, total: Loss) -> None:
     """Raise for a form that promises a smaller loss than the budget allows."""
     if total.amount > survey.epsilon:
         raise InvalidValue(
-            f"The form promises ε = {plain(survey.epsilon)} for all waves, but the budget of "
-            f"{survey.population.name!r} allows {total}. Write that value as the epsilon of "
-            "the survey."
+            f"The form promises epsilon {plain(survey.epsilon)} for all waves, but the budget "
+            f"of {survey.population.name!r} allows {loss_text(total)}. Write that value as the "
+            "epsilon of the survey."
         )
 
 

@@ -63,6 +63,7 @@ def verify(population: str, session: Door) -> dict[str, Any]:
         "head": verdict.head.hex(),
         "spent": encode_loss(verdict.spent),
         "cap": encode_loss(verdict.cap),
+        "conversion_delta": plain(verdict.conversion_delta),
         "verdict": str(verdict),
     }
 
