@@ -9,7 +9,7 @@ that it reads. So no question meets such a value:
 - a Parquet file is read in place by local sessions; bytes that are not UTF-8 are read as
   question marks by DuckDB 2 and newer;
 - columns of decimals with more than 38 digits are left out, because DuckDB would read them as
-  floats;
+  floats; a file is refused if one of them is declared;
 - a declared column that DuckDB cannot decode is found by one scan when the file is opened, and
   the file is refused, because single values cannot be skipped. Other columns are never read.
 """
@@ -34,6 +34,12 @@ WIDENED = {"VARCHAR": re.compile("ENUM.*"), "TIMESTAMP": re.compile("TIMESTAMP_(
 
 LENIENT = "utf8_validation"
 MOST_DIGITS = 38
+NARROWER = (
+    "Write it again with at most 20 digits before the point and 18 after it, for example with "
+    "pyarrow as decimal128(38, 18)."
+)
+"""The advice for a column of decimals that DuckDB does not read exactly."""
+
 FAILS = re.compile("INT96|MILLIS")
 FAILS_OR_TEXT = re.compile("INT96|MILLIS|UTF8|StringType|JSON|ENUM")
 """Patterns of Parquet types that DuckDB may fail to decode: 96 bits, milliseconds, text."""
@@ -81,6 +87,11 @@ def show_parquet(
         source = f"read_parquet([{file}], hive_partitioning=false{_lenient(connection)})"
         stored = _stored_columns(connection, file)
         lossy = {column for column, _, digits in stored if digits > MOST_DIGITS}
+        for column in sorted(lossy.intersection(columns or ())):
+            raise InvalidValue(
+                f"{path} stores the column {column!r} as a decimal of more than {MOST_DIGITS} "
+                f"digits, which DuckDB reads as rounded floats. {NARROWER}"
+            )
         _create_widened(connection, "VIEW", name, source, without=lossy)
         connection.execute(f"SET allowed_paths = [{file}]")
     except duckdb.Error as error:
@@ -192,6 +203,12 @@ def open_frame(frame: object, name: str) -> DuckDB:
         connection.unregister("given")
     except duckdb.Error as error:
         connection.close()
+        for field in getattr(frame, "schema", ()):
+            if str(getattr(field, "type", "")).startswith("decimal256"):
+                raise InvalidValue(
+                    f"DuckDB cannot read the column {field.name!r}, which is a decimal256. "
+                    f"{NARROWER}"
+                ) from error
         raise InvalidValue(
             f"DuckDB cannot read a {type(frame).__name__} object as a table. Pass a pandas, "
             "Polars or Arrow table, or the path of a Parquet file."

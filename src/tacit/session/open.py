@@ -60,7 +60,9 @@ def schema_of(
         if name not in schema:
             raise UnknownName(
                 f"There is no column {name!r} that can be asked about. The columns are: "
-                f"{', '.join(schema.names)}."
+                f"{', '.join(schema.names)}. Columns of other types are left out, such as "
+                "decimals with more than 20 digits before the point or 18 after it: convert "
+                "them first."
             )
     return core.Schema(tuple(_with_known_values(column, bounds, keys) for column in found))
 
