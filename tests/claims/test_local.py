@@ -212,6 +212,34 @@ def test_intervals_hold_the_share_as_often_as_they_say(oracle: Oracle, bar: Bar)
     assert binomtest(naive, runs, 0.95, alternative="less").pvalue < ODD
 
 
+PEOPLE_OF_MEANS = {
+    "nobody has any": [0],
+    "one in twenty has all": [0] * 19 + [100],
+    "one in five has none": [100] * 4 + [0],
+    "all numbers": list(range(101)),
+}
+
+
+@pytest.mark.parametrize("people", PEOPLE_OF_MEANS)
+def test_intervals_of_thirty_hold_the_mean_as_often_as_they_say(people: str, bar: Bar) -> None:
+    """Each run asks 30 new people, by the piecewise mechanism at epsilon 3."""
+    runs, count, oracle = 1500, 30, Piecewise.best(100, ratio_within(3))
+    numbers = np.array(PEOPLE_OF_MEANS[people])
+    asked = np.random.default_rng(11).choice(numbers, runs * count)
+    reports = oracle.randomise(asked, SystemEntropy(b"claim")).reshape(runs, count)
+    truth, held, naive = Fraction(int(numbers.sum()), numbers.size), 0, 0
+    for run in reports:
+        found = oracle.mean(run)
+        held += found.interval[0] <= truth <= found.interval[1]
+        # the lie: a normal interval with the variance of the reports
+        half = 1.96 * float(np.std(run, ddof=1)) / count**0.5 / float(oracle._slope)
+        naive += abs(float(found.value - truth)) <= half
+    least = binomtest(held, runs, 0.95, alternative="less").pvalue
+    bar(f"coverage of a mean of 30, {people}", held / runs, "95% or more", least > ODD)
+    if people == "nobody has any":
+        assert binomtest(naive, runs, 0.95, alternative="less").pvalue < ODD
+
+
 def test_shuffled_reports_lose_as_little_as_computed(bar: Bar) -> None:
     coin, people, delta = KAry(2, E), 10_000, 1e-6
     general = shuffled_epsilon(E, 1 / E, people, delta)

@@ -8,7 +8,6 @@ probability than others; it has a smaller variance at large ratios.
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
-from statistics import NormalDist
 from typing import Self
 
 import numpy as np
@@ -26,6 +25,7 @@ from tacit.local.oracle import (
 )
 from tacit.mechanisms import valid_confidence
 from tacit.noise import Bernoulli, Integers, UniformBelow
+from tacit.numeric import student_quantile
 from tacit.numeric.entropy import Entropy
 
 
@@ -71,6 +71,14 @@ class OneBit:
 
 
 # ------------------------------------------------------------------ piecewise mechanism
+
+WORST = 60
+"""Number of reports with the largest variance that are mixed into the variance of a mean.
+
+With it, the 95% interval contained the mean in 94% or more of 3,000 surveys, for each of 17
+populations, epsilons from 0.5 to 5, and 30 to 1,000 reports. At 1,000 reports of people whose
+numbers have the form of a bell, it adds 1 to 12% to the length.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,20 +142,55 @@ class Piecewise:
         return np.where(near == 1, inside, outside)
 
     def mean(self, reports: Integers, confidence: Fraction = USUAL) -> MeanEstimate:
-        """Return the estimated mean with a normal interval, for about 30 reports or more.
+        """Return the estimated mean with its interval, for about 30 reports or more.
 
         The interval covers the mean of all people, if the respondents are a random sample.
+
+        A normal interval with the variance of the reports is too short for few reports: where
+        the people's numbers or the noise are skewed, a rare number that was not reported yet
+        is missing in the mean and in the variance. The interval therefore contains each mean
+        that a test with this variance does not reject: the variance of the reports, which is
+        at least that of the noise, mixed with that of `WORST` further reports of people who
+        have this mean and the largest possible variance, those with only the smallest and
+        the largest number.
         """
         valid_confidence(confidence)
         valid_answers(reports, self.steps + self.window)
         if reports.size < 2:  # noqa: PLR2004 - one report has no variance
             raise InvalidValue("A mean and its interval need at least two reports.")
         value = self._number(Fraction(int(reports.sum()), reports.size))
-        error = float(np.std(reports, ddof=1)) / sqrt(reports.size) / float(self._slope)
-        half = Fraction(NormalDist().inv_cdf((1 + float(confidence)) / 2) * error)
-        ends = value - half, value + half
-        low, high = (min(max(end, Fraction(0)), Fraction(self.steps)) for end in ends)
+        ends = self._ends(
+            float(value), float(np.var(reports, ddof=1)), reports.size, confidence
+        )
+        low, high = (min(max(Fraction(end), Fraction(0)), Fraction(self.steps)) for end in ends)
         return MeanEstimate(value, (low, high))
+
+    def _ends(
+        self, value: float, spread: float, count: int, confidence: Fraction
+    ) -> tuple[float, float]:
+        """Return the ends of the interval around ``value``; ``spread`` is that of the reports.
+
+        A mean m is in the interval if (value - m)^2 is at most the squared quantile times the
+        mixed variance over the number of reports. The variance of the noise is a quadratic
+        polynomial in the number, and the largest variance of people with the mean m is that
+        polynomial plus (1 + its leading coefficient) * m * (steps - m). So the ends are the
+        roots of a quadratic polynomial in m.
+        """
+        least, one, two = (float(self._spread(number)) for number in range(3))
+        square = (two - 2 * one + least) / 2
+        linear = one - least - square
+        near = min(max(value, 0.0), float(self.steps))
+        noise = least + linear * near + square * near**2
+        variance = max(spread / float(self._slope) ** 2, noise)
+        quantile = student_quantile(float(confidence), count - 1)
+        share = quantile**2 / (count * (count + WORST))
+        # the largest variance of people with the mean m is least + slope * m - m^2
+        slope = self.steps * (1 + square) + linear
+        leading = 1 + share * WORST
+        middle = (value + share * WORST * slope / 2) / leading
+        rest = value**2 - share * (count * variance + WORST * least)
+        half = sqrt(max(middle**2 - rest / leading, 0.0))
+        return middle - half, middle + half
 
     @property
     def _slope(self) -> Fraction:

@@ -8,6 +8,7 @@ from tacit.numeric.binomial_interval import (
     greatest_probability,
     least_probability,
     regularised_beta,
+    student_quantile,
 )
 from tacit.numeric.exact_numbers import (
     LONGEST_TEXT,
@@ -38,4 +39,5 @@ __all__ = [
     "plain",
     "regularised_beta",
     "sqrt_bounds",
+    "student_quantile",
 ]

@@ -1,8 +1,9 @@
-"""Exact (Clopper-Pearson) confidence bounds on a probability, from a number of hits.
+"""Exact (Clopper-Pearson) confidence bounds on a probability, and quantiles of Student's t.
 
-The bounds hold for every sample size. They are computed from the incomplete beta function.
+The bounds hold for every sample size. Both are computed from the incomplete beta function.
 """
 
+from functools import lru_cache
 from math import exp, lgamma, log, log1p
 
 from tacit.errors import InternalError, InvalidValue
@@ -12,6 +13,9 @@ LONGEST_FRACTION = 100_000
 
 It needs about as many terms as the square root of the number of draws.
 """
+
+BISECTIONS = 60
+"""Number of bisections, after which the ends of an interval are as near as floats are."""
 
 CLOSE = 1e-15
 """Relative change of a continued fraction below which the computation stops."""
@@ -93,3 +97,31 @@ def _continued_fraction(value: float, first: float, second: float) -> float:
         if found == before or abs(found / before - 1) < CLOSE:
             return found
     raise InternalError("The continued fraction of the beta function did not converge.")
+
+
+@lru_cache(maxsize=256)
+def student_quantile(confidence: float, degrees: int) -> float:
+    """Return the number that the size of a Student variable exceeds rarely.
+
+    It exceeds the number with probability 1 - ``confidence``.
+
+    Example:
+        >>> round(student_quantile(0.95, 29), 4), round(student_quantile(0.95, 1), 3)
+        (2.0452, 12.706)
+    """
+    if not 0 < confidence < 1 or degrees < 1:
+        raise InvalidValue(
+            f"A quantile needs a confidence between 0 and 1, and at least one degree of "
+            f"freedom, but {confidence} and {degrees} were given."
+        )
+
+    def tail(value: float) -> float:
+        return regularised_beta(degrees / (degrees + value * value), degrees / 2, 0.5)
+
+    low, high = 0.0, 1.0
+    while tail(high) > 1 - confidence:
+        low, high = high, 2 * high
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if tail(middle) > 1 - confidence else (low, middle)
+    return high

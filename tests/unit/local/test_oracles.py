@@ -20,7 +20,7 @@ from tacit.local.frequency_oracles import (
     best_oracle,
     oracles,
 )
-from tacit.local.mean_oracles import OneBit, Piecewise, best_mean
+from tacit.local.mean_oracles import WORST, OneBit, Piecewise, best_mean
 from tacit.local.oracle import (
     MOST,
     STEP,
@@ -31,6 +31,7 @@ from tacit.local.oracle import (
     ratio_within,
     shares,
 )
+from tacit.numeric.binomial_interval import student_quantile
 from tacit.numeric.entropy import SystemEntropy
 from tacit.numeric.exact_numbers import exp_bounds
 from tacit.testing.entropy import enumerate_law
@@ -195,6 +196,35 @@ def test_a_told_number_is_linear_in_the_number(steps: int, ratio: Fraction) -> N
         mean = sum(c * int(t) for c, t in zip(chances, every, strict=True)) / sum(chances)
         assert oracle._number(mean) == number
         assert oracle._spread(number) <= oracle.variance
+
+
+def test_few_reports_have_a_longer_interval_than_a_normal_one() -> None:
+    oracle = Piecewise.best(100, Fraction(20))
+    reports = oracle.randomise(np.repeat([0, 50, 100], 10), entropy())
+    for count in (2, 30):
+        found = oracle.mean(reports[:count])
+        low, high = found.interval
+        half = 1.96 * float(np.std(reports[:count], ddof=1)) / count**0.5 / float(oracle._slope)
+        near = min(max(float(found.value), 0.0), 100.0)
+        assert float(low) <= max(near - half, 0.0)
+        assert float(high) >= min(near + half, 100.0)
+    same = oracle.mean(np.full(30, 50 + oracle.reach))  # without any variance of its own
+    assert same.interval[0] < 42
+    assert same.interval[1] > 58
+
+
+def test_the_ends_are_the_means_that_are_barely_not_rejected() -> None:
+    oracle, count, spread, value = Piecewise.best(100, Fraction(20)), 40, 900.0, 30.0
+    quantile = student_quantile(0.95, count - 1)
+    for end in oracle._ends(value, spread, count, Fraction(19, 20)):
+        at = Fraction(end)
+        two, one, zero = (oracle._spread(number) for number in (2, 1, 0))
+        square = (two - 2 * one + zero) / 2
+        noise = zero + (one - zero - square) * at + square * at**2
+        most = float(at * (100 - at) * (1 + square) + noise)
+        own = spread / float(oracle._slope) ** 2
+        mixed = (count * own + WORST * most) / (count + WORST)
+        assert (value - end) ** 2 == pytest.approx(quantile**2 * mixed / count)
 
 
 def test_one_bit_is_for_small_ratios_and_pieces_for_large_ones() -> None:
