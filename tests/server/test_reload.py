@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 from uuid import uuid4
 
 import psycopg
@@ -14,11 +15,13 @@ from postgres_cluster import PostgresCluster
 from serving import COUNT, PATIENTS, SECONDS, Server, make_project, running
 
 from tacit.engines.postgres_role import reader
+from tacit.errors import InvalidValue
 from tacit.project.project import Serving
 from tacit.server.app import make_app, watched_app
 from tacit.server.current_curator import stays
 from tacit.server.token_policy import Role
 from tacit.session.engines import read_project
+from tacit.session.epochs import EpochMove
 from tacit.session.prepare import Owner
 from tacit.session.project import Reloader, apply_project, open_for_serving
 
@@ -236,3 +239,34 @@ def test_a_copy_that_is_made_anew_is_read_by_a_server_that_runs(
             refused = server.ask(ann, COUNT, key="after", epsilon="0.2")
             assert code(refused) == "engine_unreachable"
         assert not server.curator.home.ledger.status("patients").locked
+
+
+def test_a_server_follows_an_epoch_that_moves_under_a_stream_of_questions(file: Path) -> None:
+    with reloading(file) as server:
+        ann = server.token("ann")
+        before = server.ask(ann, SUM, key="before").json()
+        assert [each["epoch"] for each in before["dates"]["epochs"]] == ["1", "1"]
+        replies: list[requests.Response] = []
+
+        def ask() -> None:
+            for number in range(20):
+                amount = f"0.0{number + 10}"
+                replies.append(server.ask(ann, SUM, key=f"q{number}", epsilon=amount))
+
+        asking = Thread(target=ask)
+        asking.start()
+        EpochMove(file, ("people", "visits"), "2").record("olga")
+        with pytest.raises(InvalidValue, match="had the epoch '1' before"):
+            EpochMove(file, ("people",), "1").record("olga")
+        asking.join()
+        assert {reply.status_code for reply in replies} <= {200, 409}
+        for reply in replies:
+            if reply.status_code == 409:
+                assert code(reply) == "declarations_changed"
+            else:  # no answer mixes the epochs of two declarations
+                epochs = {each["epoch"] for each in reply.json()["dates"]["epochs"]}
+                assert epochs in ({"1"}, {"2"})
+        assert comes(lambda: server.ask(ann, SUM, key="x", epsilon="0.04").status_code == 200)
+        after = server.ask(ann, SUM, key="x", epsilon="0.04").json()
+        assert {each["epoch"] for each in after["dates"]["epochs"]} == {"2"}
+        server.curator.home.ledger.verify("patients")

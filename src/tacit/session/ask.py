@@ -349,9 +349,10 @@ def _answer_here(
     A new question is rehearsed before it is charged, so that a failure which does not depend
     on any row costs nothing.
     """
-    ledger, epochs = curator.home.ledger, dated_epochs(curator, quote)
+    ledger = curator.home.ledger
     if _new(ledger, question):
         rehearse(quote, engine, curator.catalog, salt)
+    epochs = dated_epochs(curator, quote)
     try:
         found = ledger.reserve(question, lease_ms=curator.lease_ms)
     except AnswerPending:
@@ -375,7 +376,7 @@ def _answer_by(
     The worker must respond before anything is charged. No worker is needed for a question
     that was answered before, or that is being answered now.
     """
-    ledger, epochs = curator.home.ledger, dated_epochs(curator, quote)
+    ledger = curator.home.ledger
     paid_before = False
     try:
         stored = ledger.find_release(question)
@@ -386,6 +387,7 @@ def _answer_by(
     with suppress(AnswerPending), pool.lease() as held:
         if not paid_before:
             held.rehearse(quote, salt)
+        epochs = dated_epochs(curator, quote)
         found = ledger.reserve(question, lease_ms=curator.lease_ms)
         if not isinstance(found, Charge):
             return found, False
