@@ -72,7 +72,7 @@ def test_a_model_is_fitted_near_the_truth_with_the_bounds_that_are_declared(
     asked = pd.DataFrame({"age": [30.0], "hours": [20]})
     assert model.predict(asked) == pytest.approx([800], rel=0.1)
     assert model.guarantee_.loss == session.status().spent
-    assert "This answer cost ρ" in repr(model.release_)
+    assert "This answer cost epsilon" in repr(model.release_)
     assert session.verify().entries == 4
 
 

@@ -126,7 +126,7 @@ def test_the_quote_shows_the_curve_of_error_against_loss(session: Session) -> No
     assert errors == sorted(errors, reverse=True)
     # four times the loss is half of the error
     assert abs(errors[0] / errors[1] - 2) < Fraction(1, 10)
-    assert "Margins at other prices" in repr(preview)
+    assert "Other margins of error" in repr(preview)
     assert not session.sql(MEAN).quote(epsilon=1).curve
 
 

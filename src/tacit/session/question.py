@@ -264,9 +264,10 @@ class Preview:
             lines.append("The amount was raised to the least price of a question.")
         if self.wanted:
             lines.append(f"This is the least loss for a margin of error within {self.wanted}.")
-        if len(self.curve) > 1:
-            points = (f"{_about(error)} for {self._price(loss)}" for loss, error in self.curve)
-            lines.append(f"Margins at other prices: {'; '.join(points)}.")
+        others = [each for each in self.curve if each[0] != self.quote.loss]
+        if others:
+            points = (f"{_about(error)} for {self._price(loss)}" for loss, error in others)
+            lines.append(f"Other margins of error: {', '.join(points)}.")
         lines.append(f"Spent about {standing.population}: {standing.progress}.")
         if self.quote.survival:
             lines.append(
