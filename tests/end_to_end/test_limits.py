@@ -107,6 +107,29 @@ def test_answers_say_of_how_many_people_rows_are_cut(tmp_path: Path) -> None:
         assert 0 <= few < many <= 50
 
 
+def test_totals_are_measured_as_rows_are(session: Session) -> None:
+    found = session.limits("data", column="cost", epsilon=20)
+    totals = frame().groupby("person")["cost"].sum()
+    rungs = {int(rung.limit): rung for rung in found.rungs}
+    for limit in (50, 150, 300):
+        true = int((totals > limit).sum())
+        assert rungs[limit].low - 5 <= true <= rungs[limit].high + 5
+    assert found.suggested % 50 == 0
+    assert "max_total" in repr(found)
+    profile = session.total_profile("data", "cost", 450, epsilon=20)
+    assert int((totals > 450).sum()) <= profile.people <= int((totals > 450).sum()) + 5
+    with pytest.raises(InvalidValue, match="above 0 and at most"):
+        session.total_profile("data", "cost", 0)
+    with pytest.raises(InvalidValue, match="bounds from 0 upwards"):
+        session.limits("data", column="person")
+
+
+def test_an_owners_rule_about_cells_does_not_hide_the_people_beyond(tmp_path: Path) -> None:
+    with opened(tmp_path, max_rows=5, min_people=50) as session:
+        found = session.profile("data", 10, epsilon=20)
+    assert 12 <= found.people <= 15
+
+
 def test_a_false_profile_is_found_out(tmp_path: Path) -> None:
     """The lie: nobody is said to have more than ten rows, and the interval misses the truth."""
     lie = RowsProfile(10, 0, "1")
@@ -156,6 +179,21 @@ def test_the_command_writes_the_limit_and_its_profile(clinic: Path) -> None:
     assert "Measured for epoch '2026'" in said
 
 
+def test_the_command_measures_totals(clinic: Path) -> None:
+    asked = ("limits", "visits", "--column", "cost", "--estimate", "--yes")
+    assert "max_total" in done(clinic, *asked)
+    written = tomllib.loads(clinic.read_text())["datasets"]["visits"]["columns"]["cost"]
+    assert written["bounds"] == [0, 1000]
+    assert Fraction(written["max_total"]) % 1000 == 0
+    assert written["total_profile"]["epoch"] == "2026"
+    said = done(clinic, "apply", "--yes")
+    assert "visits.cost: at most" in said
+    total = "SELECT SUM(cost) AS cost FROM visits"
+    said = done(clinic, "ask", total, "--epsilon", "0.2")
+    assert f"all but {written['total_profile']['people']}" in said
+    assert "have a total above" in said
+
+
 def test_the_command_refuses_options_without_an_estimate(clinic: Path) -> None:
-    assert "Add --estimate" in told(clinic, "limits", "labs", "--max-rows", "3")
+    assert "Add --estimate" in told(clinic, "limits", "labs", "--limit", "3")
     assert "no 'wards' in datasets" in told(clinic, "limits", "wards")

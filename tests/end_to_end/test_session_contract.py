@@ -142,7 +142,8 @@ def missing(here: type, there: type, but: set[str]) -> set[str]:
     return {name for name in ours if name not in but and ours[name] != theirs.get(name, "no")}
 
 
-BESIDE_THE_LEDGER = {"ledger", "states", "stream", "holdout", "estimate", "limits", "profile"}
+ESTIMATES = {"estimate", "limits", "profile", "total_profile"}
+BESIDE_THE_LEDGER = {"ledger", "states", "stream", "holdout", *ESTIMATES}
 """What only who has the ledger's folder can do: streams and holdouts keep states there."""
 
 

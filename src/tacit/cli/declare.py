@@ -5,7 +5,9 @@ records it in the ledger.
 """
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import date, timedelta
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +17,13 @@ from tacit.cli import options
 from tacit.cli.options import show
 from tacit.core import Dataset, DatedEpoch
 from tacit.errors import InvalidValue, UnknownName
-from tacit.numeric import exact
+from tacit.numeric import exact, plain
 from tacit.plan import Span
 from tacit.project import PROVENANCES, ProjectText
 from tacit.session import (
     WHAT,
     EpochMove,
+    LimitsEstimate,
     Session,
     dated_epochs_of,
     epoch_name,
@@ -181,8 +184,9 @@ def _link(text: str, *, unique: bool) -> dict[str, Any]:
 @click.command()
 @click.argument("dataset")
 @click.option("--estimate", is_flag=True, help="Measure the rows of people, for a charge.")
+@click.option("--column", help="Measure the totals of this column instead, for max_total.")
 @click.option("--epsilon", help="Privacy loss of the estimate. Default: 5% of the budget.")
-@click.option("--max-rows", type=int, help="The limit to set. Default: the suggested one.")
+@click.option("--limit", help="The limit to set. Default: the suggested one.")
 @click.option("--yes", is_flag=True, help="Charge and choose without asking for confirmation.")
 @options.project
 @options.principal
@@ -190,8 +194,9 @@ def limits(  # noqa: PLR0913 - one for each option
     *,
     dataset: str,
     estimate: bool,
+    column: str | None,
     epsilon: str | None,
-    max_rows: int | None,
+    limit: str | None,
     yes: bool,
     project: Path,
     principal: str,
@@ -205,7 +210,7 @@ def limits(  # noqa: PLR0913 - one for each option
     with open_project(project, principal=principal) as session:
         declared = session.catalog.dataset(dataset)
         if not estimate:
-            if epsilon is not None or max_rows is not None or yes:
+            if yes or any(each is not None for each in (column, epsilon, limit)):
                 raise InvalidValue(
                     "Add --estimate to measure a limit. To set one without measuring, run "
                     f"`tacit protect {dataset} --max-rows N` with its other options."
@@ -213,12 +218,69 @@ def limits(  # noqa: PLR0913 - one for each option
             for line in _limit_facts(declared):
                 click.echo(line)
             return
-        chosen, profile = _estimate_limits(session, declared, epsilon, max_rows, yes=yes)
-    place = ("datasets", dataset)
+        half = None if epsilon is None else exact(epsilon) / 2
+        price = "5% of the budget" if epsilon is None else f"epsilon {epsilon}"
+        if not yes:
+            click.confirm(f"Charge {price} for the limits of {dataset}?", abort=True)
+        found = session.limits(dataset, column=column, epsilon=half)
+        chosen = _choose_limit(found, limit, yes=yes)
+        if column is None:
+            source = _with_rows(session, source, found, chosen, half)
+        else:
+            source = _with_total(session, source, found, chosen, half)
+    write(project, source)
+
+
+def _choose_limit(found: LimitsEstimate, limit: str | None, *, yes: bool) -> Fraction:
+    """Show an estimate, and return the limit that the owner chose, or the suggested one."""
+    show(found.columns, found.notes, repr(found))
+    if limit is None and not yes:
+        limit = str(click.prompt(found.name, plain(found.suggested)))
+    chosen = found.suggested if limit is None else exact(limit)
+    if found.column is None and chosen.denominator != 1:
+        raise InvalidValue(f"max_rows must be a whole number, and {limit} was given.")
+    return chosen
+
+
+def _with_rows(
+    session: Session,
+    source: ProjectText,
+    found: LimitsEstimate,
+    chosen: Fraction,
+    epsilon: Fraction | None,
+) -> ProjectText:
+    """Measure a profile of rows, and return the file with it and the limit."""
+    profile = session.profile(found.dataset, int(chosen), epsilon=epsilon)
+    click.echo(
+        f"With probability 99%, at most {profile.people} {found.unit}s have more than "
+        f"{profile.rows} rows of {found.dataset}, in epoch {profile.epoch!r}."
+    )
+    place = ("datasets", found.dataset)
     # rows within this limit are never too long a vector, and groups then have less noise
     for name in ("max_rows", "max_length"):
-        source = source.with_value((*place, name), chosen)
-    write(project, source.with_value((*place, "profile"), profile))
+        source = source.with_value((*place, name), profile.rows)
+    return source.with_value((*place, "profile"), asdict(profile))
+
+
+def _with_total(
+    session: Session,
+    source: ProjectText,
+    found: LimitsEstimate,
+    chosen: Fraction,
+    epsilon: Fraction | None,
+) -> ProjectText:
+    """Measure a profile of totals, and return the file with it and the limit."""
+    column = str(found.column)
+    profile = session.total_profile(found.dataset, column, chosen, epsilon=epsilon)
+    click.echo(
+        f"With probability 99%, at most {profile.people} {found.unit}s have a total of "
+        f"{found.dataset}.{column} above {plain(chosen)}, in epoch {profile.epoch!r}."
+    )
+    place = ("datasets", found.dataset, "columns", column)
+    facts = source.root().value["datasets"][found.dataset]["columns"][column]
+    said = {"amount": plain(chosen), "people": profile.people}
+    said |= {"epoch": profile.epoch, "release": profile.release}
+    return source.with_value(place, facts | {"max_total": plain(chosen), "total_profile": said})
 
 
 def _limit_facts(dataset: Dataset) -> list[str]:
@@ -245,32 +307,6 @@ def _limit_facts(dataset: Dataset) -> list[str]:
             f"`tacit limits {dataset.name} --estimate`."
         )
     return said
-
-
-def _estimate_limits(
-    session: Session, dataset: Dataset, epsilon: str | None, max_rows: int | None, *, yes: bool
-) -> tuple[int, dict[str, Any]]:
-    """Charge the estimate, let the owner choose a limit, and return it with its profile."""
-    half = None if epsilon is None else exact(epsilon) / 2
-    price = "5% of the budget" if epsilon is None else f"epsilon {epsilon}"
-    if not yes:
-        click.confirm(f"Charge {price} for the limits of {dataset.name}?", abort=True)
-    found = session.limits(dataset.name, epsilon=half)
-    show(found.columns, found.notes, repr(found))
-    chosen = max_rows
-    if chosen is None:
-        chosen = found.suggested if yes else click.prompt("max_rows", found.suggested, type=int)
-    profile = session.profile(dataset.name, chosen, epsilon=half)
-    click.echo(
-        f"With probability 99%, at most {profile.people} {found.unit}s have more than {chosen} "
-        f"rows of {dataset.name}, in epoch {profile.epoch!r}."
-    )
-    return chosen, {
-        "rows": profile.rows,
-        "people": profile.people,
-        "epoch": profile.epoch,
-        "release": profile.release,
-    }
 
 
 # ------------------------------------------------------------------ domain

@@ -35,7 +35,13 @@ from tacit.core.codec import (
     encode_loss,
     encode_release,
 )
-from tacit.core.contributions import Limits, PublicMost, RowsProfile, TailAssumption
+from tacit.core.contributions import (
+    Limits,
+    PublicMost,
+    RowsProfile,
+    TailAssumption,
+    TotalProfile,
+)
 from tacit.core.domain import (
     EPOCH,
     FIRST,
@@ -182,6 +188,7 @@ __all__ = [
     "StudentNoise",
     "StudentNoiseV2",
     "TailAssumption",
+    "TotalProfile",
     "TruncatedLaplaceNoise",
     "TruncatedLaplaceNoiseV2",
     "UnitColumn",

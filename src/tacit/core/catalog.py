@@ -433,7 +433,11 @@ class Catalog:
 
     def without_profiles(self) -> "Catalog":
         """Return a catalog without profiles, for rows that arrive after these were measured."""
-        return self.with_tables(*(replace(each, profile=None) for each in self.datasets))
+        return self.with_tables(*map(_without_profiles, self.datasets))
+
+    def without_rules(self) -> "Catalog":
+        """Return a catalog in which all cells are shown, for the estimates of an owner."""
+        return self.with_tables(*(replace(each, min_people=None) for each in self.datasets))
 
     def linked_columns(self, name: str) -> tuple[str, ...]:
         """Return the columns of ``name`` that links of other datasets refer to, sorted."""
@@ -464,3 +468,8 @@ class Catalog:
                 )
             path.append(parent)
         return tuple(path)
+
+
+def _without_profiles(dataset: Dataset) -> Dataset:
+    columns = tuple(replace(each, total_profile=None) for each in dataset.schema.columns)
+    return replace(dataset, profile=None, schema=Schema(columns))

@@ -16,7 +16,13 @@ from typing import Any, get_args, get_origin, get_type_hints
 from tacit.core import catalog as catalogs
 from tacit.core import domain
 from tacit.core import event as events
-from tacit.core.contributions import Limits, PublicMost, RowsProfile, TailAssumption
+from tacit.core.contributions import (
+    Limits,
+    PublicMost,
+    RowsProfile,
+    TailAssumption,
+    TotalProfile,
+)
 from tacit.core.loss import Loss, Measure
 from tacit.core.privacy_unit import Neighbours, Population, PrivacyUnit
 from tacit.core.release import (
@@ -118,7 +124,11 @@ def _store_column(column: domain.Column) -> dict[str, Any]:
             "keys_are": column.keys.provenance.name.lower(),
         }
     more = {"step": column.step, "max_total": column.max_total}
-    return stored | {name: plain(each) for name, each in more.items() if each is not None}
+    stored |= {name: plain(each) for name, each in more.items() if each is not None}
+    if column.total_profile is not None:
+        found = asdict(column.total_profile)
+        stored["total_profile"] = found | {"amount": plain(found["amount"])}
+    return stored
 
 
 def _end(column: domain.Column, end: Fraction) -> str:
@@ -185,7 +195,10 @@ def _read_column(stored: dict[str, Any]) -> domain.Column:
     step, total = (
         exact(stored[name]) if name in stored else None for name in ("step", "max_total")
     )
-    return domain.Column(stored["name"], kind, bounds, keys, step, total)
+    found = stored.get("total_profile")
+    if found is not None:
+        found = TotalProfile(**found | {"amount": exact(found["amount"])})
+    return domain.Column(stored["name"], kind, bounds, keys, step, total, found)
 
 
 def _read_end(kind: domain.Kind, stored: str) -> Fraction:

@@ -114,6 +114,31 @@ class RowsProfile:
 
 
 @dataclass(frozen=True, slots=True)
+class TotalProfile:
+    """A measurement: with probability 99%, at most ``people`` have a total above ``amount``.
+
+    It is about the sum of one column over all rows of a person, in the data of ``epoch``, as a
+    `RowsProfile` is about their number.
+
+    Example:
+        >>> TotalProfile(Fraction(8000), 24, "2026-W46").people
+        24
+    """
+
+    amount: Fraction
+    people: int
+    epoch: str
+    release: str = ""
+
+    def __post_init__(self) -> None:
+        if self.amount <= 0 or not 0 <= self.people <= MOST_ROWS:
+            raise InvalidValue(
+                f"A profile of totals must be of an amount above 0 and of 0 to {MOST_ROWS} "
+                f"people; amount = {plain(self.amount)} and people = {self.people} were given."
+            )
+
+
+@dataclass(frozen=True, slots=True)
 class TailAssumption:
     """An assumption: people beyond the limit of a profile have few further rows on average.
 

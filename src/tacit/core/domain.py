@@ -9,6 +9,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Self
 
+from tacit.core.contributions import TotalProfile
 from tacit.errors import InvalidValue, MissingBound, UnknownName
 from tacit.numeric import Grid, Number, exact
 
@@ -155,7 +156,8 @@ class Column:
     """The public description of a column: its name, its kind and facts about its values.
 
     The facts are bounds, keys, and the step of a decimal column. In a SUM of the column, the
-    total of one unit in a group is clamped to ``max_total``, above and below 0.
+    total of one unit in a group is clamped to ``max_total``, above and below 0. A
+    ``total_profile`` bounds the number of units with a larger total.
 
     Example:
         >>> Column("age", Kind.INTEGER, bounds=Bounds.of(0, 120)).grid().highest
@@ -168,6 +170,7 @@ class Column:
     keys: Keys | None = None
     step: Fraction | None = None
     max_total: Fraction | None = None
+    total_profile: TotalProfile | None = None
 
     def __post_init__(self) -> None:
         if not self.name.strip():

@@ -10,6 +10,7 @@ from tacit.frame.expression import (
     least,
     median,
     quantile,
+    total,
 )
 from tacit.frame.table import FrameQuery, Table
 
@@ -25,4 +26,5 @@ __all__ = [
     "least",
     "median",
     "quantile",
+    "total",
 ]

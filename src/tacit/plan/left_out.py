@@ -13,11 +13,19 @@ interval needs no declaration. It can move a mean, a variance or a quantile eith
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass, field, is_dataclass, replace
 from fractions import Fraction
 from math import prod
 
-from tacit.core import Catalog, Column, Dataset, Kind, Provenance, UnitColumn
+from tacit.core import (
+    Catalog,
+    Column,
+    Dataset,
+    Kind,
+    Provenance,
+    TotalProfile,
+    UnitColumn,
+)
 from tacit.numeric import Grid
 from tacit.plan import steps as grid_steps
 from tacit.plan.bounded_plan import BoundedPlan, ColumnKey, group_count
@@ -60,6 +68,8 @@ class Slack:
     missing: int = 0
     all_but: int | None = None
     measured: bool = False
+    total: TotalProfile | None = field(default=None, compare=False)
+    """The profile of totals by which a sum is clamped for ``all_but`` so many units."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +239,7 @@ def slack_of(reading: Reading, plan: BoundedPlan, left_out: LeftOut, catalog: Ca
         if clamped or _decides_by_rounded(tally, gathered):
             return Slack(low=False, high=False, clamped=clamped)
         if isinstance(tally, TotalTally) and tally.each is not None:
-            return _clamped_total(tally, tally.each, plan, left_out)
+            return _clamped_total(tally, tally.each, plan, left_out, catalog)
         if left_out.rows and left_out.cut is not None:
             return _cut_total(left_out.cut, tally, plan.max_rows, reading.step)
         if isinstance(tally, RowTally):
@@ -258,8 +268,14 @@ def slack_of(reading: Reading, plan: BoundedPlan, left_out: LeftOut, catalog: Ca
     return Slack(known, known, clamped)
 
 
-def _clamped_total(tally: TotalTally, each: int, plan: BoundedPlan, left_out: LeftOut) -> Slack:
-    """Return the slack of a sum in which all rows of a unit count, up to a declared total."""
+def _clamped_total(
+    tally: TotalTally, each: int, plan: BoundedPlan, left_out: LeftOut, catalog: Catalog
+) -> Slack:
+    """Return the slack of a sum in which all rows of a unit count, up to a declared total.
+
+    A profile of totals is about all rows of the column's own table. If no number is below 0, a
+    condition can only make a total smaller.
+    """
     most, in_all = left_out.most, plan.max_rows_in_all
     whole = (
         not left_out.units
@@ -267,7 +283,27 @@ def _clamped_total(tally: TotalTally, each: int, plan: BoundedPlan, left_out: Le
         and most * each <= max(-tally.low, tally.high)
         and (in_all is None or most <= in_all)
     )
+    if not whole and not left_out.units and in_all is None and tally.low == 0:
+        found = _profile_of_totals(tally, plan, catalog)
+        if found is not None:
+            return Slack(all_but=found.people or None, measured=True, total=found)
     return Slack(low=whole or tally.low == 0, high=whole or tally.high == 0)
+
+
+def _profile_of_totals(
+    tally: TotalTally, plan: BoundedPlan, catalog: Catalog
+) -> TotalProfile | None:
+    """Return the profile that bounds the units with a total above the limit; None if none."""
+    steps = tally.steps
+    if plan.source.gathered is not None or not isinstance(steps, grid_steps.ColumnSteps):
+        return None
+    table = steps.name.partition(".")[0]
+    if determining_tables(plan.source, catalog) != ((table,), 1):
+        return None
+    dataset, found = catalog.dataset(table), _column(steps, catalog).total_profile
+    if found is None or found.epoch != dataset.epoch.label:
+        return None
+    return found if found.amount <= tally.high * steps.grid.step else None
 
 
 def _cut_total(cut: Cut, tally: Tally, max_rows: int, step: Fraction) -> Slack:

@@ -183,6 +183,13 @@ def _state(table: core.Dataset | core.PublicTable) -> Iterator[str]:
         beyond = f"at most {found.people} have more than {found.rows} rows ({measured})"
         charge = f", charge {found.release}" if found.release else ""
         yield f"{table.name}: {beyond}{charge}"
+    for column in table.schema.columns:
+        total = column.total_profile
+        if total is not None:
+            measured = f"measured for epoch {total.epoch!r}, 99%"
+            above = f"a total above {plain(total.amount)} ({measured})"
+            charge = f", charge {total.release}" if total.release else ""
+            yield f"{table.name}.{column.name}: at most {total.people} have {above}{charge}"
     if isinstance(table, core.Dataset) and table.tail is not None:
         few = f"at most {table.tail.rows} further rows on average ({table.tail.source})"
         yield f"{table.name}: people beyond the measured limit are assumed to have {few}"

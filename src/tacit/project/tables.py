@@ -27,7 +27,8 @@ def column_of(entry: TomlEntry) -> core.Column:
     """Read a column from the project file: its kind alone, or with its bounds or keys."""
     if isinstance(entry.value, str):
         return core.Column(entry.name, _kind(entry))
-    parts = entry.fields("kind", "bounds", "keys", "step", "provenance", "max_total")
+    totals = ("max_total", "total_profile")
+    parts = entry.fields("kind", "bounds", "keys", "step", "provenance", *totals)
     source = _provenance(parts)
     bounds = _bounds(parts["bounds"], source) if "bounds" in parts else None
     keys = _keys(parts["keys"], source) if "keys" in parts else None
@@ -35,7 +36,9 @@ def column_of(entry: TomlEntry) -> core.Column:
         parts[name].number() if name in parts else None for name in ("step", "max_total")
     )
     try:
-        return core.Column(entry.name, _kind(entry.part("kind")), bounds, keys, step, total)
+        kind = _kind(entry.part("kind"))
+        profile = _total_profile(parts["total_profile"]) if "total_profile" in parts else None
+        return core.Column(entry.name, kind, bounds, keys, step, total, profile)
     except TacitError as error:
         raise entry.project_error(str(error)) from error
 
@@ -420,6 +423,17 @@ def _profile(entry: TomlEntry) -> core.RowsProfile:
     parts = entry.fields("rows", "people", "epoch", "release")
     return core.RowsProfile(
         entry.part("rows").whole(),
+        entry.part("people").whole(),
+        entry.part("epoch").text(),
+        parts["release"].text() if "release" in parts else "",
+    )
+
+
+def _total_profile(entry: TomlEntry) -> core.TotalProfile:
+    """Read ``total_profile = { amount = 8000, people = 24, epoch = "2026" }`` of a column."""
+    parts = entry.fields("amount", "people", "epoch", "release")
+    return core.TotalProfile(
+        entry.part("amount").number(),
         entry.part("people").whole(),
         entry.part("epoch").text(),
         parts["release"].text() if "release" in parts else "",

@@ -11,6 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from tacit.core import ClosedInterval, Interval, Release, ReleasedColumn
+from tacit.numeric import plain
 from tacit.plan import (
     Bound,
     ColumnKey,
@@ -149,6 +150,14 @@ def coverage(bound: Bound, unit: str) -> tuple[str, ...]:
         said.append("Some numbers are clamped to bounds that are not public.")
     if found.rounded:
         said.append("A condition or a group key uses a number that is rounded.")
+    for total in dict.fromkeys(slack.total for slack in bound.slacks):
+        if total is not None:
+            people = _number(total.people, unit)
+            said.append(
+                f"Totals are clamped. With probability 99%, at most {people} have a "
+                f"total above {plain(total.amount)}; intervals headed 'all but {total.people}' "
+                "leave out the rest of it."
+            )
     if found.cut is not None and any(slack.measured for slack in bound.slacks):
         said += _sentences_on_cut(found.cut, unit, bound.slacks)
     if any(not (slack.low and slack.high) for slack in bound.slacks):

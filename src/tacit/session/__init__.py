@@ -10,7 +10,7 @@ from tacit.session.engines import (
     variable_value,
 )
 from tacit.session.epochs import EpochMove, dated_epochs_of, epoch_name
-from tacit.session.estimate import WHAT
+from tacit.session.estimate import WHAT, LimitsEstimate
 from tacit.session.open import open_session
 from tacit.session.prepare import Owner
 from tacit.session.project import (
@@ -33,6 +33,7 @@ __all__ = [
     "Curator",
     "EpochMove",
     "LedgerFolder",
+    "LimitsEstimate",
     "Owner",
     "Preview",
     "Question",

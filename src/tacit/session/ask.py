@@ -59,7 +59,9 @@ DECLARATIONS = Vocabulary(
         core.PrivacyUnit: StoredForm("PrivacyUnit", ("name", "neighbours")),
         core.Schema: StoredForm("Schema", ("columns",)),
         core.Column: StoredForm(
-            "Column", ("name", "kind", "bounds", "keys", "step"), ("max_total",)
+            "Column",
+            ("name", "kind", "bounds", "keys", "step"),
+            ("max_total", "total_profile"),
         ),
         core.Bounds: StoredForm("Bounds", ("lower", "upper", "provenance")),
         core.Keys: StoredForm("Keys", ("values", "provenance")),

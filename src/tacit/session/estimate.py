@@ -39,9 +39,10 @@ from tacit.core import (
     Loss,
     ReleasedColumn,
     RowsProfile,
+    TotalProfile,
 )
 from tacit.errors import InvalidValue
-from tacit.frame import Expr, Table, case, col, count, count_units, greatest, least
+from tacit.frame import Expr, Table, case, col, count, count_units, greatest, least, total
 from tacit.mechanisms import Mechanism
 from tacit.numeric import plain, sqrt_bounds
 from tacit.plan import Scan
@@ -155,7 +156,8 @@ LADDER: tuple[int, ...] = (
     *(96, 128, 192, 256, 384, 512, 768, 1024),
     *(2048, 4096, 8192, 16384, 32768, 65536),
 )
-"""The limits of a profile. It is public and ends at 65,536, whatever the data are."""
+"""The limits of a profile. It is public and ends at 65,536, whatever the data are. Limits of
+totals are these multiples of the column's upper bound."""
 
 SHARE = Fraction(1, 40)
 """Part of the budget's cap that each of the two questions costs; 5% for both."""
@@ -167,20 +169,20 @@ SURE = Fraction(991, 1000)
 """Probability that the fresh count is below its upper end. The 0.1% beyond the 99% that a
 profile claims is for the number of rows of a mean, whose interval needs both."""
 
-CELL, PEOPLE, ROWS = "rows", "people", "n"
+CELL, PEOPLE, MINE = "cell", "people", "mine"
 
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """A limit of the ladder, and how many people have more rows, by the histogram.
+    """A limit of the ladder, and how many people have more, by the histogram.
 
     ``low`` and ``high`` hold with probability 95% for each rung, but not for all together.
-    ``noise`` is the margin of error of a count at the loss of a quote without an amount. The
-    share of rows that the limit cuts is between ``least_cut`` and ``most_cut``, but for noise;
-    it is about the rows up to the suggested limit of each person.
+    ``noise`` is the margin of error of a count, or of a sum, at the loss of a quote without an
+    amount. The share that the limit cuts is between ``least_cut`` and ``most_cut``, but for
+    noise; it is about the rows, or the totals, of each person up to the suggested limit.
     """
 
-    limit: int
+    limit: Fraction
     low: int
     high: int
     noise: Fraction
@@ -190,7 +192,7 @@ class Rung:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LimitsEstimate:
-    """The histogram of a table's people by their rows, with a suggested limit.
+    """The histogram of a table's people by their rows or totals, with a suggested limit.
 
     It prints as a table with the noise and the cut of each limit side by side.
     """
@@ -198,9 +200,11 @@ class LimitsEstimate:
     dataset: str
     unit: str
     rungs: tuple[Rung, ...]
-    suggested: int
-    now: int
+    suggested: Fraction
+    now: Fraction
     answer: Answer
+    column: str | None = None
+    """The column whose totals were measured; None for rows."""
 
     def __repr__(self) -> str:
         return "\n".join((text(self.columns), "", *self.notes))
@@ -218,19 +222,20 @@ class LimitsEstimate:
     @property
     def columns(self) -> tuple[ReleasedColumn, ...]:
         """The table: the noise and the cut of each limit, with the current one marked."""
-        shown = self.shown
+        shown, what = self.shown, "rows" if self.column is None else "sum"
         marks = {self.now: "now"}
         marks[self.suggested] = "now, suggested" if self.now == self.suggested else "suggested"
         return (
-            ReleasedColumn("max_rows", tuple(rung.limit for rung in shown)),
+            ReleasedColumn(self.name, tuple(rung.limit for rung in shown)),
             ReleasedColumn(
-                "noise of a count (95%)", tuple(f"± {ceil(rung.noise)}" for rung in shown)
+                f"noise of a {'count' if self.column is None else 'sum'} (95%)",
+                tuple(f"± {ceil(rung.noise)}" for rung in shown),
             ),
             ReleasedColumn(
                 f"{self.unit}s cut (95%)",
                 tuple(f"{rung.low} to {rung.high}" for rung in shown),
             ),
-            ReleasedColumn("rows cut (about)", tuple(self._cut(rung) for rung in shown)),
+            ReleasedColumn(f"{what} cut (about)", tuple(self._cut(rung) for rung in shown)),
             ReleasedColumn("", tuple(marks.get(rung.limit, "") for rung in shown)),
         )
 
@@ -240,41 +245,60 @@ class LimitsEstimate:
         return f"{float(100 * rung.least_cut):.2g}% to {float(100 * rung.most_cut):.2g}%"
 
     @property
+    def name(self) -> str:
+        """The name of the limit: ``max_rows``, or ``max_total`` of a column."""
+        return "max_rows" if self.column is None else "max_total"
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """The lines below the table."""
-        noise = "The noise is that of COUNT(*) for a tenth of the budget"
-        few = f"hardly any {self.unit} has more than {self.suggested} rows"
+        best = plain(self.suggested)
+        if self.column is None:
+            noise = "The noise is that of COUNT(*) for a tenth of the budget"
+            more = "; the noise of a SUM and of an AVG grows with the limit in the same way"
+            cut, few = f"the rows of a {self.unit}", f"has more than {best} rows"
+        else:
+            noise, more = (
+                f"The noise is that of SUM({self.column}) for a tenth of the budget",
+                "",
+            )
+            cut, few = f"the total of a {self.unit}", f"has a total above {best}"
         return (
-            f"A limit cuts the rows of a {self.unit} above it.",
-            f"{noise}; the noise of a SUM and of an AVG grows with the limit in the same way.",
-            f"As far as one can see through the noise, {few}.",
+            f"A limit cuts {cut} above it.",
+            f"{noise}{more}.",
+            f"As far as one can see through the noise, hardly any {self.unit} {few}.",
         )
 
 
-def estimate_limits(curator: Curator, dataset: str, loss: Loss | None = None) -> LimitsEstimate:
+def estimate_limits(
+    curator: Curator, dataset: str, loss: Loss | None = None, column: str | None = None
+) -> LimitsEstimate:
     """Ask for the histogram of a dataset's people by their rows, and suggest a limit.
 
+    With a ``column``, it is the histogram of people by the sum of the column over their rows.
     The ``loss`` is by default 2.5% of the cap. The same question again is free.
 
     Guarantee: this is an ordinary question, which is charged before any data is read. The
     suggestion is post-processing of its answer.
     """
-    question = histogram(curator, dataset)
+    question = histogram(curator, dataset, column)
     asked = loss or share_of_cap(question)
     answer = ask(question.curator, question.plan, asked)
     quote = price_question(question.curator, question.plan, asked)
     spread = variance(quote.tallies[0].mechanism)
     found = dict(zip(answer[CELL].values, answer[PEOPLE].values, strict=True))
-    cells = [Fraction(found[cell] or 0) for cell in (*LADDER, LADDER[-1] + 1)]
-    now = curator.catalog.dataset(dataset).limits.max_rows
-    noise, suggested = _noise_of_count(curator, dataset) / now, suggest(cells, spread)
-    cuts = _cuts(cells, suggested)
+    cells = [Fraction(found[place] or 0) for place in range(len(LADDER) + 1)]
+    one, (now, noise) = unit_of(curator, dataset, column), _noise(curator, dataset, column)
+    suggested = suggest(cells, spread)
+    cuts = _cuts(cells, suggested, whole=column is None)
     rungs = tuple(
-        Rung(limit, *_people(cells[place + 1 :], spread), noise * limit, *cuts[place])
-        for place, limit in enumerate(LADDER)
+        Rung(
+            limit * one, *_people(cells[at + 1 :], spread), noise * limit * one / now, *cuts[at]
+        )
+        for at, limit in enumerate(LADDER)
     )
     unit = quote.population.unit.name
-    return LimitsEstimate(dataset, unit, rungs, suggested, now, answer)
+    return LimitsEstimate(dataset, unit, rungs, suggested * one, now, answer, column)
 
 
 def measure_profile(
@@ -290,14 +314,52 @@ def measure_profile(
         raise InvalidValue(
             f"The limit of a profile must be from 1 to {LADDER[-1]} rows; {limit} was given."
         )
-    question = beyond(curator, dataset, limit)
+    people, release = _count_beyond(curator, dataset, Fraction(limit), loss, None)
+    return RowsProfile(limit, people, curator.catalog.dataset(dataset).epoch.label, release)
+
+
+def measure_totals(
+    curator: Curator, dataset: str, column: str, amount: Fraction, loss: Loss | None = None
+) -> TotalProfile:
+    """Count the people with a total of ``column`` above ``amount``, for a charge.
+
+    The ``loss`` is by default 2.5% of the cap.
+
+    Guarantee: with probability 99%, at most as many people have a larger total.
+    """
+    most = LADDER[-1] * unit_of(curator, dataset, column)
+    if not 0 < amount <= most:
+        raise InvalidValue(
+            f"The amount of a profile of totals must be above 0 and at most {plain(most)}; "
+            f"{plain(amount)} was given."
+        )
+    people, release = _count_beyond(curator, dataset, amount, loss, column)
+    return TotalProfile(amount, people, curator.catalog.dataset(dataset).epoch.label, release)
+
+
+def _count_beyond(
+    curator: Curator, dataset: str, limit: Fraction, loss: Loss | None, column: str | None
+) -> tuple[int, str]:
+    """Return the most people beyond a limit, by a fresh count, and the charge's receipt."""
+    question = beyond(curator, dataset, limit, column)
     asked = loss or share_of_cap(question)
     answer = ask(question.curator, question.plan, asked)
     quote = price_question(question.curator, question.plan, asked)
     released = Fraction(answer[PEOPLE].values[0] or 0)
-    people = people_beyond(released, quote.tallies[0].mechanism)
-    epoch = curator.catalog.dataset(dataset).epoch.label
-    return RowsProfile(limit, people, epoch, answer.receipt.hex())
+    return people_beyond(released, quote.tallies[0].mechanism), answer.receipt.hex()
+
+
+def unit_of(curator: Curator, dataset: str, column: str | None) -> Fraction:
+    """Return the unit of the ladder: one row, or the upper bound of a column."""
+    if column is None:
+        return Fraction(1)
+    found = curator.catalog.dataset(dataset).schema[column]
+    if found.bounds is None or found.bounds.lower < 0 or found.bounds.upper <= 0:
+        raise InvalidValue(
+            f"Totals can be measured of columns with bounds from 0 upwards, and {column!r} has "
+            "none. Declare its bounds first, or set max_total without measuring."
+        )
+    return found.bounds.upper
 
 
 def suggest(cells: Sequence[Fraction], variance_of_cell: Fraction) -> int:
@@ -337,18 +399,22 @@ def _people(above: Sequence[Fraction], spread: Fraction) -> tuple[int, int]:
     return max(0, floor(people - reach)), max(0, ceil(people + reach))
 
 
-def _cuts(cells: Sequence[Fraction], last: int) -> list[tuple[Fraction, Fraction]]:
+def _cuts(
+    cells: Sequence[Fraction], last: int, *, whole: bool
+) -> list[tuple[Fraction, Fraction]]:
     """Return about which share of the rows up to the ``last`` of each person each limit cuts.
 
     Rows are added up from one limit of the ladder to the next. All people beyond a limit have
-    the first row above it, and some of them have the others, up to the next limit.
+    the first row above it, and some of them have the others, up to the next limit. Totals are
+    no ``whole`` numbers of rows, so that people beyond a limit may have almost nothing above.
     """
     beyond = [max(Fraction(0), sum(cells[place:], Fraction(0))) for place in range(len(cells))]
     least, most = [], []
     for place, (low, high) in enumerate(pairwise((0, *LADDER))):
         wide = high - low if high <= last else 0
+        first = min(wide, 1) if whole else 0
         most.append(wide * beyond[place])
-        least.append(min(wide, 1) * beyond[place] + max(wide - 1, 0) * beyond[place + 1])
+        least.append(first * beyond[place] + (wide - first) * beyond[place + 1])
     rows = max(sum(most, Fraction(0)), Fraction(1))
     places = range(1, len(LADDER) + 1)
     return [
@@ -357,35 +423,51 @@ def _cuts(cells: Sequence[Fraction], last: int) -> list[tuple[Fraction, Fraction
     ]
 
 
-def _noise_of_count(curator: Curator, dataset: str) -> Fraction:
-    """Return the margin of error of a count of rows, for a quote without an amount."""
-    [error] = _table(curator, dataset).agg(n=count()).quote().errors
-    return error.always or Fraction(0)
+def _noise(curator: Curator, dataset: str, column: str | None) -> tuple[Fraction, Fraction]:
+    """Return the current limit, and the margin of error of a count or sum that it gives.
+
+    The margin is that of a quote without an amount.
+    """
+    declared, table = curator.catalog.dataset(dataset), _table(curator, dataset)
+    now = Fraction(declared.limits.max_rows)
+    if column is not None:
+        most, one = declared.schema[column].max_total, unit_of(curator, dataset, column)
+        now = now * one if most is None else min(max(most, one), now * one)
+    [error] = table.agg(x=count() if column is None else total(column)).quote().errors
+    return now, error.always or Fraction(0)
 
 
-def histogram(curator: Curator, dataset: str) -> Question:
+def histogram(curator: Curator, dataset: str, column: str | None = None) -> Question:
     """Return the question for the number of people in each cell of the ladder."""
-    rows = col(ROWS)
-    cells = [(rows <= limit, limit) for limit in LADDER]
-    cell = case(*cells, (rows > LADDER[-1], LADDER[-1] + 1))
-    return _rows_of_people(curator, dataset).group_by(**{CELL: cell}).agg(**{PEOPLE: count()})
+    mine, one = col(MINE), unit_of(curator, dataset, column)
+    cells = [(mine <= limit * one, place) for place, limit in enumerate(LADDER)]
+    cell = case(*cells, (mine > LADDER[-1] * one, len(LADDER)))
+    people = _people_with(curator, dataset, column)
+    return people.group_by(**{CELL: cell}).agg(**{PEOPLE: count()})
 
 
-def beyond(curator: Curator, dataset: str, limit: int) -> Question:
-    """Return the question for the number of people with more than ``limit`` rows."""
-    people = _rows_of_people(curator, dataset).where(col(ROWS) > limit)
+def beyond(
+    curator: Curator, dataset: str, limit: Fraction | int, column: str | None = None
+) -> Question:
+    """Return the question for the number of people with more than ``limit``."""
+    people = _people_with(curator, dataset, column).where(col(MINE) > limit)
     return people.agg(**{PEOPLE: count()})
 
 
-def _rows_of_people(curator: Curator, dataset: str) -> Table[Question]:
-    """Return a table with the number of rows of each person, counted beyond the ladder."""
-    catalog = curator.catalog.with_limits(dataset, Limits(1, LADDER[-1] + 1))
+def _people_with(curator: Curator, dataset: str, column: str | None) -> Table[Question]:
+    """Return a table with the rows, or the total, of each person, counted beyond the ladder.
+
+    An owner's rule about small cells does not apply, because a bound on the people beyond a
+    limit must not be left empty.
+    """
+    catalog = curator.catalog.with_limits(dataset, Limits(1, LADDER[-1] + 1)).without_rules()
     table = _table(replace(curator, catalog=catalog), dataset)
     for child in curator.catalog.path_to_unit(dataset)[:-1]:
         if isinstance(child.unit, Link):
             left = f"{child.name}.{child.unit.column}"
             table = table.join(child.unit.parent, left=left, right=child.unit.parent_column)
-    return table.per_unit(**{ROWS: count()})
+    mine = count() if column is None else total(f"{dataset}.{column}")
+    return table.per_unit(**{MINE: mine})
 
 
 def _table(curator: Curator, dataset: str) -> Table[Question]:

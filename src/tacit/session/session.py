@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from tacit.core import Catalog, Loss, RowsProfile
+from tacit.core import Catalog, Loss, RowsProfile, TotalProfile
 from tacit.frame import Table
 from tacit.ledger import ChainVerdict, Ledger, Status
 from tacit.ml.registry import Model, cross_validation_of
@@ -19,6 +19,7 @@ from tacit.session.estimate import (
     estimate_limits,
     estimate_of,
     measure_profile,
+    measure_totals,
 )
 from tacit.session.question import Question, loss_for
 from tacit.sql import parse
@@ -110,13 +111,16 @@ class Session:
         """Return the price of fitting ``model``; this is free and reads no data."""
         return preview(self._curator, model, dataset, features, target)
 
-    def limits(self, dataset: str, *, epsilon: Number | None = None) -> LimitsEstimate:
+    def limits(
+        self, dataset: str, *, column: str | None = None, epsilon: Number | None = None
+    ) -> LimitsEstimate:
         """Estimate how many people have more rows than each limit, for a charge.
 
-        It shows the noise and the cut of each limit of ``max_rows``, and suggests one. Without
-        an amount it costs 2.5% of the cap. The same estimate again is free.
+        It shows the noise and the cut of each limit of ``max_rows``, and suggests one. With a
+        ``column`` it is about the totals of people, and ``max_total``. Without an amount it
+        costs 2.5% of the cap. The same estimate again is free.
         """
-        return estimate_limits(self._curator, dataset, self._loss(dataset, epsilon))
+        return estimate_limits(self._curator, dataset, self._loss(dataset, epsilon), column)
 
     def profile(
         self, dataset: str, max_rows: int, *, epsilon: Number | None = None
@@ -128,6 +132,16 @@ class Session:
         """
         loss = self._loss(dataset, epsilon)
         return measure_profile(self._curator, dataset, max_rows, loss)
+
+    def total_profile(
+        self, dataset: str, column: str, max_total: Number, *, epsilon: Number | None = None
+    ) -> TotalProfile:
+        """Count the people whose total of ``column`` is above ``max_total``, for a charge.
+
+        It is for sums as `profile` is for rows. Without an amount it costs 2.5% of the cap.
+        """
+        loss, amount = self._loss(dataset, epsilon), exact(max_total)
+        return measure_totals(self._curator, dataset, column, amount, loss)
 
     def _loss(self, dataset: str, epsilon: Number | None) -> Loss | None:
         """Return an amount in the measure of the budget; None for the usual amount."""

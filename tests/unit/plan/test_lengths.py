@@ -1,6 +1,7 @@
 """Limits of the length of a unit's rows by group, and of a unit's total in a sum."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -21,6 +22,7 @@ from tacit.core import (
     PrivacyUnit,
     PublicMost,
     Schema,
+    TotalProfile,
     UnitColumn,
     decode_catalog,
     encode_catalog,
@@ -172,6 +174,33 @@ def test_a_sum_is_closed_if_no_total_is_clamped(
 ) -> None:
     declared = catalog(Limits(1, 4), most, Fraction(total))
     assert asked("SUM(pay)", declared, "").slacks == (slack,)
+
+
+@pytest.mark.parametrize(
+    ("amount", "epoch", "what", "slack"),
+    [
+        (25, "1", "SUM(pay)", Slack(all_but=24, measured=True)),
+        (20, "1", "SUM(pay)", Slack(all_but=24, measured=True)),
+        (26, "1", "SUM(pay)", Slack(high=False)),  # the limit is lower than what was measured
+        (25, "0", "SUM(pay)", Slack(high=False)),
+        (25, "1", "SUM(gain)", Slack(low=False, high=False)),
+    ],
+)
+def test_a_profile_of_totals_bounds_the_people_above(
+    amount: int, epoch: str, what: str, slack: Slack
+) -> None:
+    declared = catalog(Limits(1, 4), total=Fraction(25))
+    [visits] = declared.datasets
+    found = TotalProfile(Fraction(amount), 24, epoch)
+    columns = tuple(
+        replace(each, total_profile=found) if each.max_total else each
+        for each in visits.schema.columns
+    )
+    measured = declared.with_tables(replace(visits, schema=Schema(columns)))
+    assert asked(what, measured, "").slacks == (slack,)
+    assert decode_catalog(encode_catalog(measured)).dataset("visits").schema == Schema(columns)
+    bare = measured.without_profiles()
+    assert asked("SUM(pay)", bare, "").slacks == (Slack(high=False),)
 
 
 def test_all_rows_count_in_a_total_that_is_large_enough() -> None:

@@ -50,7 +50,10 @@ ENUMS: dict[str, tuple[type[Enum], ...]] = {
 }
 
 
-LATER: dict[type, tuple[str, ...]] = {Column: ("max_total",), Limits: ("max_length",)}
+LATER: dict[type, tuple[str, ...]] = {
+    Column: ("max_total", "total_profile"),
+    Limits: ("max_length",),
+}
 """Facts that are hashed beside their class, and only if they are declared."""
 
 
