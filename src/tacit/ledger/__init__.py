@@ -14,10 +14,12 @@ from tacit.ledger.charge import (
     NO_UNITS,
     Charge,
     ChargeRequest,
+    Offer,
     StoredRelease,
     Target,
     Units,
     price,
+    subject_of,
     utc_day,
 )
 from tacit.ledger.declarations import (
@@ -60,6 +62,7 @@ __all__ = [
     "HeadMark",
     "Ledger",
     "Numbered",
+    "Offer",
     "OwnerAdded",
     "OwnerRemoved",
     "Status",
@@ -69,6 +72,7 @@ __all__ = [
     "Units",
     "entries",
     "price",
+    "subject_of",
     "utc_day",
     "wall_clock",
 ]

@@ -179,7 +179,9 @@ class ChargeRequest:
     public epochs of the datasets that it reads. ``request`` is the idempotency key that the
     client chose: the same key again is the same request. ``price_delta`` is the delta at which
     an event is priced that has a curve of (epsilon, delta) and no single epsilon; only budgets
-    in (epsilon, delta) use it.
+    in (epsilon, delta) use it. ``question`` is a hash of the plan in whichever order it joins
+    its tables: a stored answer to it may be given for a smaller loss. It is empty for a stream,
+    a holdout or a fit.
 
     The other fields are computed: ``release_key`` identifies the stored release,
     ``request_key`` is the hash of the idempotency key, and ``binding`` is a hash of the
@@ -194,6 +196,7 @@ class ChargeRequest:
     policy: str
     epochs: tuple[str, ...]
     price_delta: Fraction = Fraction(0)
+    question: bytes = b""
     populations: tuple[str, ...] = field(init=False)
     request_key: bytes = field(init=False)
     release_key: bytes = field(init=False)
@@ -218,6 +221,20 @@ class ChargeRequest:
             ("binding", binding_of(self.principal, names, key)),
         ):
             object.__setattr__(self, name, value)
+
+    @property
+    def subject(self) -> bytes:
+        """The hash of what is asked, whatever the loss; a more exact answer has the same."""
+        return subject_of(self.question, self)
+
+
+def subject_of(question: bytes, like: ChargeRequest) -> bytes:
+    """Return the hash by which answers to ``question`` at several losses are found.
+
+    It depends on everything that the key of a release depends on, except the loss: policy,
+    epochs and populations are those of ``like``.
+    """
+    return _hash_parts("subject", like.populations, question.hex(), like.policy, like.epochs)
 
 
 def release_key_of(question: ChargeRequest, populations: Sequence[str]) -> bytes:
@@ -312,6 +329,10 @@ class Charge:
     """The incidents so far of each of its populations, in the order of the entries."""
     retried: bool = False
     """Whether the question was retried already."""
+    subject: bytes = b""
+    """The subject of the question, under which its answer is found at a smaller loss."""
+    loss: Loss | None = None
+    """The loss that was asked for; None for an answer that no other question can use."""
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -341,6 +362,32 @@ class StoredRelease:
 
     body: bytes
     receipt: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A stored answer that may serve other questions: its key, its loss, and its subject.
+
+    The loss is rounded down to units. ``place`` is the number of the entry that recorded the
+    answer; it grows with time.
+    """
+
+    subject: bytes
+    place: int
+    release_key: bytes
+    loss: Loss
+
+    def serves(self, loss: Loss) -> bool:
+        """Return whether the answer is at least as exact as one within ``loss``, in units.
+
+        Example:
+            >>> Offer(b"", 1, b"", Loss.pure("0.5")).serves(Loss.pure("0.1"))
+            True
+            >>> Offer(b"", 1, b"", Loss.pure("0.5")).serves(Loss.pure("0.6"))
+            False
+        """
+        mine = self.loss
+        return mine.measure is loss.measure and Units.limit(loss) <= Units.limit(mine)
 
 
 def utc_day(time: int) -> date | None:

@@ -6,7 +6,7 @@ and failed charges, `govern` for the acts of owners, `verify` for checks.
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from datetime import date, datetime
@@ -22,6 +22,7 @@ from tacit.ledger.chain import PAGE, Anchor, check_anchor, take_anchor, walk
 from tacit.ledger.charge import (
     Charge,
     ChargeRequest,
+    Offer,
     StoredRelease,
     Units,
     binding_of,
@@ -102,6 +103,15 @@ class Ledger:
     def find_release(self, question: ChargeRequest) -> StoredRelease | None:
         """Return the stored answer to this question, which is free, or None."""
         return reserve.find_release(self._store, question.release_key, self._clock())
+
+    def find_offers(
+        self, question: ChargeRequest, finer: Sequence[bytes] = ()
+    ) -> tuple[Offer, ...]:
+        """Return stored answers to this question at any loss, the earliest first.
+
+        Answers about the subjects in ``finer`` are among them.
+        """
+        return reserve.find_offers(self._store, question, (question.subject, *finer))
 
     def reserve(self, question: ChargeRequest, *, lease_ms: int) -> Charge | StoredRelease:
         """Charge ``question`` durably, or return the answer that was charged before.

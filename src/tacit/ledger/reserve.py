@@ -11,25 +11,26 @@ finds the stored answer.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 from functools import lru_cache
 from hashlib import sha256
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import bindparam, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from tacit import errors
-from tacit.core import Event, Numerics, encode_event
+from tacit.core import Event, Measure, Numerics, encode_event
 from tacit.ledger.budget import BudgetRow, at_least, count_for_all, find_budget
 from tacit.ledger.chain import SPEND, append, hold, write
 from tacit.ledger.charge import (
     NO_UNITS,
     Charge,
     ChargeRequest,
+    Offer,
     Record,
     StoredRelease,
     Target,
@@ -39,7 +40,7 @@ from tacit.ledger.charge import (
 )
 from tacit.ledger.entries import AnswerStored, Charged, Entry, decode_act, encode_act
 from tacit.store import Store, Work
-from tacit.store.tables import answers, entries, requests
+from tacit.store.tables import answers, entries, requests, subjects
 
 ATTEMPTS = 100
 """Number of attempts when other writers win the race; each time, another one has succeeded."""
@@ -92,6 +93,18 @@ _waits = (
 _PARKED = select(answers.c.places).where(_waits)
 _RESUME = update(answers).where(_waits).values(until=bindparam("until"))
 _ABANDON = update(answers).where(_mine).values(until=0)
+_OFFER = insert(subjects)
+_OFFERS = (
+    select(
+        subjects.c.place,
+        subjects.c.release,
+        subjects.c.measure,
+        subjects.c.amount,
+        subjects.c.delta,
+    )
+    .where(subjects.c.subject == bindparam("subject"))
+    .order_by(subjects.c.place)
+)
 
 
 def write_with_retries(
@@ -226,15 +239,48 @@ def find_release(store: Store, release_key: bytes, now: int) -> StoredRelease | 
 def keep_within(work: Work, charge: Charge, body: bytes, now: int) -> StoredRelease:
     """Store the answer to ``charge`` as `keep` does, within a unit of work."""
     digest = sha256(body).hexdigest()
+    places = []
     for entry in charge.entries:
         act = AnswerStored(entry.seq, charge.release_key.hex(), digest, now)
-        append(work, entry.population, act)
+        places.append(append(work, entry.population, act).seq)
     mine = {"key": charge.release_key, "paid": charge.receipt, "body": body}
     if not work.run(_KEEP, mine):
         raise errors.Conflict(
             "An answer is already stored, or another charge replaced this one; try again."
         )
+    if charge.loss is not None:
+        units = Units.limit(charge.loss)
+        offer = {
+            "subject": charge.subject,
+            "place": places[0],
+            "release": charge.release_key,
+            "measure": charge.loss.measure.value,
+            "amount": units.amount,
+            "delta": units.delta,
+        }
+        work.run(_OFFER, offer)
     return StoredRelease(body, charge.receipt)
+
+
+def find_offers(
+    store: Store, question: ChargeRequest, subjects_to_find: Iterable[bytes]
+) -> tuple[Offer, ...]:
+    """Return the stored answers about these subjects, the earliest first.
+
+    Raise `KeyReused` if the idempotency key of ``question`` belongs to another question.
+
+    Guarantee: an answer that was found once is found for ever, and later ones come after it.
+    So the first one that serves is the same each time.
+    """
+    found = []
+    with store.reading() as work:
+        known = work.one(_KNOWN, {"who": question.principal, "key": question.request_key})
+        _check_binding(known, question)
+        for subject in subjects_to_find:
+            for place, key, measure, amount, delta in work.all(_OFFERS, {"subject": subject}):
+                loss = Units(amount, delta).loss(Measure(measure))
+                found.append(Offer(subject, place, bytes(key), loss))
+    return tuple(sorted(found, key=lambda offer: offer.place))
 
 
 def _find_stored(store: Store, charge: Charge) -> StoredRelease | None:
@@ -335,12 +381,8 @@ def _paid_before(
     """
     known = work.one(_KNOWN, {"who": question.principal, "key": question.request_key})
     if known is not None:
-        binding, charged_by, places = known
-        if binding != question.binding:
-            raise errors.KeyReused(
-                "This idempotency key was used for another question. Use a new key for each "
-                "question, and the same key only to send a question again."
-            )
+        _, charged_by, places = known
+        _check_binding(known, question)
         if charged_by == nonce:
             return _own_charge(work, question, places)
     stored = look(work, question.release_key, now)
@@ -349,6 +391,15 @@ def _paid_before(
     if known is not None:
         raise errors.AnswerLost
     return None
+
+
+def _check_binding(known: tuple[Any, ...] | None, question: ChargeRequest) -> None:
+    """Raise `KeyReused` if the row of an idempotency key belongs to another question."""
+    if known is not None and known[0] != question.binding:
+        raise errors.KeyReused(
+            "This idempotency key was used for another question. Use a new key for each "
+            "question, and the same key only to send a question again."
+        )
 
 
 def reserve_within(  # noqa: PLR0913, PLR0917 - a part of `reserve`
@@ -371,7 +422,8 @@ def reserve_within(  # noqa: PLR0913, PLR0917 - a part of `reserve`
         for target in question.targets
     ]
     lines = tuple([line for line, _ in charged])
-    charge = Charge(lines, question.release_key, tuple([record for _, record in charged]))
+    records = tuple([record for _, record in charged])
+    charge = _charge_of(question, lines, records)
     claim(work, charge, now, until)
     work.run(
         _REMEMBER,
@@ -474,7 +526,20 @@ def _charge_at(work: Work, question: ChargeRequest, places: dict[str, int]) -> C
             raise errors.InternalError("A recorded charge is not in the chain.")
         lines.append(Entry(population, place, row[0], row[1]))
         records.append(find_budget(work, population).record)
-    return Charge(tuple(lines), question.release_key, tuple(records))
+    return _charge_of(question, tuple(lines), tuple(records))
+
+
+def _charge_of(
+    question: ChargeRequest, lines: tuple[Entry, ...], records: tuple[Record, ...]
+) -> Charge:
+    """Return the charge for ``question`` that has the entries ``lines``."""
+    return Charge(
+        lines,
+        question.release_key,
+        records,
+        subject=question.subject,
+        loss=question.loss if question.question else None,
+    )
 
 
 # ------------------------------------------------------------------ enter

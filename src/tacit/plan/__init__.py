@@ -33,6 +33,7 @@ from tacit.plan.canonical_form import (
     Vocabulary,
     canonical,
     decode_plan,
+    subject_hash,
     text,
 )
 from tacit.plan.estimator import Estimator, RowsOf, Step, Training, TrainingSteps, training_of
@@ -207,6 +208,7 @@ __all__ = [
     "sensitivities",
     "source_of",
     "steps",
+    "subject_hash",
     "tally",
     "text",
     "training_of",

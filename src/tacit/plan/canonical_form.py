@@ -23,6 +23,7 @@ from typing import Any, NamedTuple, TypeVar
 from tacit.errors import InternalError, InvalidValue
 from tacit.plan import expression as expr
 from tacit.plan import plan as nodes
+from tacit.plan.source import Source
 from tacit.plan.tree_walk import PARTS, not_too_large, rewritten
 
 Node = TypeVar("Node")
@@ -200,6 +201,36 @@ def canonical(plan: nodes.Plan) -> Canonical:
     new_names = {name: key_names[text(part)][0] for name, part in keys.items()}
     new_names |= {name: measure_names[text(part)][0] for name, part in measures.items()}
     return Canonical(made, rewritten(plan.post, partial(_rename_output, new_names)))
+
+
+def subject_hash(question: Canonical, source: Source) -> bytes:
+    """Return the hash of a question in whichever order its tables are joined.
+
+    ``source`` are the tables of the question, with those that lead to the unit. An inner join
+    is a set of tables and a set of conditions, so that both orders of it have one hash; so do
+    two questions of which one names a table that the other reads for its unit alone. A
+    question with a subquery, in which order is harder to take out, has its own hash.
+
+    This hash finds answers that serve other questions. The key of a release is another one,
+    whose text must not change.
+    """
+    plan = question.plan
+    if source.gathered is not None:
+        return question.hash
+    parts: list[object] = [nodes.Scan(source.dataset)]
+    for each in source.beside:
+        left, right = expr.Field(each.left), expr.Field(each.right)
+        if each.outer:
+            parts.append(("outer", nodes.Scan(each.dataset), left, right))
+        else:
+            parts += [nodes.Scan(each.dataset), expr.Compare(_EQUAL, left, right)]
+    for wanted in nodes.filters(plan.source):
+        parts += wanted.parts if isinstance(wanted, expr.And) else (wanted,)
+    form = (_sort_by_text(map(_normal, parts)), plan.keys, plan.measures)
+    return sha256(f"tacit subject 1\n{text(form)}".encode()).digest()
+
+
+_EQUAL = expr.Comparison.EQUAL
 
 
 def with_canonical_names(plan: nodes.Plan) -> nodes.Plan:

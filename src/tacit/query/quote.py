@@ -23,6 +23,7 @@ from tacit.plan import (
     Scan,
     Training,
     group_count,
+    subject_hash,
     text,
     training_of,
 )
@@ -67,6 +68,11 @@ class Quote:
     def key_loss(self) -> core.Loss:
         """The loss in the key of the stored answer: the one that was asked for."""
         return self.loss
+
+    @property
+    def subject(self) -> bytes:
+        """The hash by which answers that serve the question are found, at any loss."""
+        return subject_hash(self.question, self.bound.plan.source)
 
     @property
     def datasets(self) -> tuple[str, ...]:

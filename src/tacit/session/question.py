@@ -25,7 +25,7 @@ from tacit.query import (
     expected_errors,
 )
 from tacit.render import cell, html, text
-from tacit.session.ask import ask, budget_summary, price_question
+from tacit.session.ask import ask, budget_summary, price_question, request_for
 from tacit.session.curator import Curator
 from tacit.sql import show
 
@@ -444,7 +444,30 @@ class Question(FrameQuery):
         def price_at(loss: Loss) -> Quote:
             return price_question(self.curator, self.plan, loss)
 
-        return least_loss(WantedError.of(within), price_at, most, assume_size)
+        wanted = WantedError.of(within)
+        least = least_loss(wanted, price_at, most, assume_size)
+        return self._stored_loss(wanted, price_at, least, assume_size) or least
+
+    def _stored_loss(
+        self,
+        wanted: WantedError,
+        price_at: Callable[[Loss], Quote],
+        least: Loss,
+        sizes: Sequence[int] | None,
+    ) -> Loss | None:
+        """Return the loss of the earliest stored answer that reaches ``wanted``, if any.
+
+        The search for the least loss ends up to 1% above it, and a stored answer may lie
+        between the two.
+        """
+        curator = self.curator
+        question = request_for(price_at(least), curator.catalog, curator.principal)
+        for offer in curator.home.ledger.find_offers(question):
+            if replace(least, amount=offer.loss.amount) == offer.loss and wanted.is_reached(
+                price_at(offer.loss), sizes
+            ):
+                return offer.loss
+        return None
 
     def __repr__(self) -> str:
         return show(self.plan, self.curator.catalog)

@@ -26,7 +26,7 @@ from tacit.store.unit_of_work import (
     is_fatal,
 )
 
-NEWEST = "0004"
+NEWEST = "0005"
 """The newest migration in `tacit.store.migrations.versions`."""
 
 

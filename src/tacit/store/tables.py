@@ -104,6 +104,23 @@ For a charge whose engine could not be reached, ``places`` holds the numbers of 
 the chains, so that the same question can resume it.
 """
 
+subjects = Table(
+    "subjects",
+    metadata,
+    Column("subject", LargeBinary, primary_key=True),
+    Column("place", BigInteger, primary_key=True, autoincrement=False),
+    _blob("release"),
+    _text("measure"),
+    _count("amount"),
+    _count("delta"),
+)
+"""The stored answers to one question at several losses: a smaller loss is served by a larger.
+
+``subject`` is a hash of the question without its loss, and ``place`` the number of the entry
+that recorded the answer. A row is written together with the answer. Answers of stores that are
+older than this table have no rows, so that they serve only the same loss.
+"""
+
 holders = Table(
     "holders",
     metadata,
