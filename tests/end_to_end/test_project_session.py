@@ -109,7 +109,8 @@ def test_a_project_opens_only_when_an_owner_has_applied_it(file: Path) -> None:
         assert abs(answer["n"].values[0] - 1000) < 200
         assert "It assumes that people.id is unique; that no more than" in repr(answer)
         with pytest.raises(BudgetExceeded, match="quota of ann"):
-            session.sql(JOINED).ask(epsilon="0.9")
+            session.sql(JOINED).ask(epsilon="1.1")
+        assert session.sql(JOINED).ask(epsilon="0.9").columns == answer.columns  # free
     assert held(file).verify("patients").entries == 5
 
 

@@ -355,7 +355,8 @@ def domain(  # noqa: PLR0913 - one for each option
     if name not in columns:
         raise UnknownName(f"{dataset!r} has no column {name!r}; it has {', '.join(columns)}.")
     facts = columns[name] if isinstance(columns[name], dict) else {"kind": columns[name]}
-    facts = {key: value for key, value in facts.items() if key not in {"bounds", "keys"}}
+    old = {"bounds", "keys", "complete"}
+    facts = {key: value for key, value in facts.items() if key not in old}
     if estimate is None:
         if known is None or known_from is None:
             raise InvalidValue(

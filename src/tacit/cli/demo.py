@@ -68,7 +68,7 @@ most_rows = { rows = 1, source = "a patient is registered once" }
 [datasets.patients.columns]
 id = "integer"
 person = "text"
-city = { kind = "text", keys = ["Bern", "Ulm", "Graz"], provenance = "public" }
+city = { kind = "text", keys = ["Bern", "Ulm", "Graz"], complete = true, provenance = "public" }
 born = { kind = "integer", bounds = [1900, 2026], provenance = "public" }
 
 [datasets.visits]
@@ -84,7 +84,8 @@ most_rows = { rows = 11, source = "the insurer pays for 11 visits a year" }
 [datasets.visits.columns]
 id = "integer"
 patient = "integer"
-ward = { kind = "text", keys = ["north", "south", "east", "west"], provenance = "public" }
+# complete: every visit has one of these keys, so that no row is left out because of its ward
+ward = { kind = "text", keys = ["north", "south", "east", "west"], complete = true, provenance = "public" }
 doctor = "text"  # the keys are not declared: group by it with --delta
 day = { kind = "date", bounds = [2026-01-01, 2026-12-31], provenance = "public" }
 cost = { kind = "decimal", step = "0.01", bounds = [0, 1000], provenance = "public" }
@@ -100,7 +101,7 @@ max_rows = 5
 [datasets.labs.columns]
 visit = "integer"
 value = { kind = "integer", bounds = [0, 200], provenance = "policy" }
-"""
+"""  # noqa: E501 - an inline table of TOML is one line
 
 QUESTION = (
     "SELECT patients.city, COUNT(*) AS visits, AVG(visits.cost) AS cost "

@@ -123,6 +123,7 @@ def _store_column(column: domain.Column) -> dict[str, Any]:
             "keys": list(column.keys.values),
             "keys_are": column.keys.provenance.name.lower(),
         }
+        stored |= {"keys_complete": True} if column.keys.complete else {}
     more = {"step": column.step, "max_total": column.max_total}
     stored |= {name: plain(each) for name, each in more.items() if each is not None}
     if column.total_profile is not None:
@@ -191,7 +192,8 @@ def _read_column(stored: dict[str, Any]) -> domain.Column:
             _read_end(kind, lower), _read_end(kind, upper), _provenance(known)
         )
     if "keys" in stored:
-        keys = domain.Keys(tuple(stored["keys"]), _provenance(stored["keys_are"]))
+        complete = stored.get("keys_complete", False)
+        keys = domain.Keys(tuple(stored["keys"]), _provenance(stored["keys_are"]), complete)
     step, total = (
         exact(stored[name]) if name in stored else None for name in ("step", "max_total")
     )

@@ -113,7 +113,9 @@ Group = tuple[Key, ...]
 class Keys:
     """A public list of key values, in the order in which groups are shown.
 
-    Every key appears in an answer, with or without rows.
+    Every key appears in an answer, with or without rows. If the keys are ``complete``, it is
+    public that every row has one of them; then no row is missing because of its key. This
+    changes no price and no noise.
 
     Example:
         >>> Keys(("north", "south")).values
@@ -122,6 +124,7 @@ class Keys:
 
     values: tuple[Key, ...]
     provenance: Provenance = Provenance.PUBLIC
+    complete: bool = False
 
     def __post_init__(self) -> None:
         if not self.values:

@@ -35,6 +35,7 @@ from tacit.plan.canonical_form import (
     decode_plan,
     subject_hash,
     text,
+    with_key,
 )
 from tacit.plan.estimator import Estimator, RowsOf, Step, Training, TrainingSteps, training_of
 from tacit.plan.expression import (
@@ -63,6 +64,7 @@ from tacit.plan.source import (
     UnitAggregate,
     UnitAggregation,
     assumptions,
+    complete_columns,
     one_row,
     row_keys,
     source_of,
@@ -186,6 +188,7 @@ __all__ = [
     "check_post",
     "clamped_days",
     "columns_of",
+    "complete_columns",
     "datasets",
     "day_column",
     "decode_plan",
@@ -214,4 +217,5 @@ __all__ = [
     "training_of",
     "value_of",
     "width",
+    "with_key",
 ]

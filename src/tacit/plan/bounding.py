@@ -330,6 +330,8 @@ class Bound:
     left_out: LeftOut
     min_people: int = 0
     people: int | None = None
+    complete: tuple[str, ...] = ()
+    """The columns of which every row has a listed key, by declaration."""
 
 
 def bound(plan: nodes.Plan, catalog: Catalog) -> Bound:
@@ -379,7 +381,8 @@ def bound(plan: nodes.Plan, catalog: Catalog) -> Bound:
         left_out = replace(left_out, clamped=True)
     slacks = tuple(slack_of(reading, bounded, left_out, catalog) for reading in readings)
     people = tallies.index(UnitTally()) if least else None
-    return Bound(bounded, readings, slacks, left_out, least, people)
+    complete = sources.complete_columns(rows.source, catalog)
+    return Bound(bounded, readings, slacks, left_out, least, people, complete)
 
 
 def _private(tables: tuple[str, ...], catalog: Catalog) -> list[Dataset]:

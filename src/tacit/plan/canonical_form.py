@@ -233,6 +233,15 @@ def subject_hash(question: Canonical, source: Source) -> bytes:
 _EQUAL = expr.Comparison.EQUAL
 
 
+def with_key(question: Canonical, column: str) -> Canonical:
+    """Return the question with one more group key, a column."""
+    plan = question.plan
+    key = nodes.GroupKey(f"by {column}", expr.Field(column))
+    return canonical(
+        nodes.Plan(plan.source, (*plan.keys, key), plan.measures, nodes.Post.showing(key.name))
+    )
+
+
 def with_canonical_names(plan: nodes.Plan) -> nodes.Plan:
     """Return ``plan`` with canonical names for the columns that its subqueries compute."""
     source, names = _canonical_relation(plan.source)

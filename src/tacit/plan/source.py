@@ -196,6 +196,27 @@ def source_of(relation: Relation, catalog: Catalog) -> Source:
         child = way.parent
 
 
+def complete_columns(source: Source, catalog: Catalog) -> tuple[str, ...]:
+    """Return the columns, dataset.column, of which every joined row has a listed key.
+
+    The owner has declared it of the rows of a table. An outer join adds rows in which the
+    columns of its table are NULL, and a subquery computes other rows; both have none.
+
+    Guarantee: a question that groups by such a column loses no row by it, so that its groups
+    together are all rows of the question without it.
+    """
+    if source.gathered is not None:
+        return ()
+    outer = {each.dataset for each in source.beside if each.outer}
+    return tuple(
+        f"{name}.{column.name}"
+        for name in source.datasets
+        if name not in outer
+        for column in catalog.table(name).schema.columns
+        if column.keys is not None and column.keys.complete
+    )
+
+
 def one_row(source: Source, catalog: Catalog) -> bool:
     """Return whether each unit has at most one row, by aggregation or by declaration."""
     if source.beside:

@@ -137,8 +137,8 @@ class Fact:
     is_state: bool = False
     """Whether the fact changes neither a price nor a released number.
 
-    Such a fact is about the state of the table, its epoch or that it is in place, or about how
-    many rows a unit can have.
+    Such a fact is about the state of the table, its epoch or that it is in place, about how
+    many rows a unit can have, or that every row has a listed key.
     """
 
 
@@ -153,6 +153,9 @@ def facts_by_subject(catalog: core.Catalog, population: str) -> tuple[Fact, ...]
         for column in table.schema.columns:
             said = f"{table.name}.{column.name}: {_column(column)}"
             found.append(Fact(table.name, column.name, said))
+            if column.keys is not None and column.keys.complete:
+                whole = f"{table.name}.{column.name}: every row has one of the keys"
+                found.append(Fact(table.name, column.name, whole, is_state=True))
     return tuple(found)
 
 

@@ -28,10 +28,16 @@ def column_of(entry: TomlEntry) -> core.Column:
     if isinstance(entry.value, str):
         return core.Column(entry.name, _kind(entry))
     totals = ("max_total", "total_profile")
-    parts = entry.fields("kind", "bounds", "keys", "step", "provenance", *totals)
+    parts = entry.fields("kind", "bounds", "keys", "complete", "step", "provenance", *totals)
     source = _provenance(parts)
     bounds = _bounds(parts["bounds"], source) if "bounds" in parts else None
     keys = _keys(parts["keys"], source) if "keys" in parts else None
+    if "complete" in parts:
+        if keys is None:
+            raise parts["complete"].project_error(
+                "complete says that every row has one of the keys; declare the keys too."
+            )
+        keys = replace(keys, complete=parts["complete"].truth())
     step, total = (
         parts[name].number() if name in parts else None for name in ("step", "max_total")
     )

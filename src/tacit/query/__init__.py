@@ -40,7 +40,7 @@ from tacit.query.paid_work import (
     released_by,
     run,
 )
-from tacit.query.post_processing import post_process
+from tacit.query.post_processing import FinerQuestion, finer_questions, post_process, sum_groups
 from tacit.query.pricing import Advice, advice_on, losses, price, variance
 from tacit.query.quote import (
     Fit,
@@ -68,6 +68,7 @@ __all__ = [
     "Confinement",
     "Data",
     "Expected",
+    "FinerQuestion",
     "Fit",
     "FitPreview",
     "FitQuote",
@@ -90,6 +91,7 @@ __all__ = [
     "delta_for_each",
     "drive",
     "expected_errors",
+    "finer_questions",
     "fit_parameters",
     "losses",
     "make_undumpable",
@@ -106,6 +108,7 @@ __all__ = [
     "released_by",
     "run",
     "run_below",
+    "sum_groups",
     "variance",
     "work_of",
 ]

@@ -176,7 +176,10 @@ def coverage(bound: Bound, unit: str) -> tuple[str, ...]:
             f"A cell is empty unless at least {least} are in it, by a noisy count and with "
             "probability 95%. Cells that are shown can reveal about how large empty ones are."
         )
-    listed = any(isinstance(key, ColumnKey) and key.keys is not None for key in plan.keys)
+    listed = any(
+        isinstance(key, ColumnKey) and key.keys is not None and key.column not in bound.complete
+        for key in plan.keys
+    )
     other = ", or that have a key which is not listed," if listed else ""
     said.append(f"Rows that belong to no {unit}{other} are left out.")
     return tuple(said)

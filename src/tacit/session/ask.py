@@ -15,7 +15,7 @@ from tacit import core
 from tacit.accounting import with_epsilon
 from tacit.engines import Engine
 from tacit.errors import AnswerPending, EngineUnreachable
-from tacit.ledger import Charge, ChargeRequest, Ledger, Status, Target
+from tacit.ledger import Charge, ChargeRequest, Ledger, Offer, Status, Target, subject_of
 from tacit.ledger import StoredRelease as Stored
 from tacit.ml.registry import Model, learn_from, model_of, refusing, spec_of
 from tacit.numeric import exact
@@ -31,6 +31,7 @@ from tacit.plan import (
 )
 from tacit.project import Fact, epoch_fact, facts_by_subject
 from tacit.query import (
+    FinerQuestion,
     Fit,
     FitPreview,
     FitQuote,
@@ -41,12 +42,14 @@ from tacit.query import (
     attempt,
     check_size,
     delta_for_each,
+    finer_questions,
     post_process,
     price,
     price_fit,
     refresh,
     rehearse,
     run_below,
+    sum_groups,
 )
 from tacit.session.curator import Curator
 from tacit.stream import OpenHoldout, OpenStream, Place, Stream, Thresholdout, price_stream
@@ -64,7 +67,7 @@ DECLARATIONS = Vocabulary(
             ("max_total", "total_profile"),
         ),
         core.Bounds: StoredForm("Bounds", ("lower", "upper", "provenance")),
-        core.Keys: StoredForm("Keys", ("values", "provenance")),
+        core.Keys: StoredForm("Keys", ("values", "provenance"), ("complete",)),
         core.UnitColumn: StoredForm(
             "UnitColumn", ("column", "one_row", "unique_by_constraint")
         ),
@@ -283,9 +286,8 @@ def ask(
     returned. The same question again is free, and returns the same bytes.
     """
     quote = price_question(curator, plan, loss)
-    stored, standing, key = charge_and_answer(curator, quote, request)
-    release = post_process(refresh(stored, quote), quote.question.post)
-    return core.Answer.of(release, standing, key)
+    release, standing, key = charge_and_answer(curator, quote, request)
+    return core.Answer.of(post_process(release, quote.question.post), standing, key)
 
 
 def price_question(curator: Curator, plan: Plan, loss: core.Loss) -> Quote:
@@ -326,8 +328,9 @@ def charge_and_answer(
             lambda: _answer_here(engine, curator, quote, question, salt)
         )
     status = curator.home.ledger.status(quote.population.name, curator.principal)
+    release = core.decode_release(stored.body)
     return (
-        core.decode_release(stored.body),
+        refresh(release, quote) if isinstance(quote, Quote) else release,
         budget_summary(status, quote, paid=paid),
         question.release_key,
     )
@@ -351,19 +354,40 @@ def serve(
     """Return a stored release that serves a new question without a charge, and its key.
 
     The answer to the same question at the same loss comes first, also while it is computed:
-    then there is nothing to return here. Otherwise the earliest stored answer that is at least
-    as exact as what was asked is returned, so that it is the same one each time.
+    then there is nothing to return here. Otherwise it is the earliest stored answer that is at
+    least as exact as what was asked, so that it is the same one each time. An answer with one
+    more group key is summed over that key.
 
     Guarantee: the result depends on the ledger and on declarations, and never on a row.
     """
     ledger = curator.home.ledger
     if not isinstance(quote, Quote) or not _new(ledger, question):
         return None
-    for offer in ledger.find_offers(question):
-        body = ledger.stored_body(offer.release_key) if offer.serves(quote.loss) else None
-        if body is not None:
-            return core.decode_release(body), offer.release_key
+    finer = {subject_of(each.subject, question): each for each in finer_questions(quote)}
+    for offer in ledger.find_offers(question, tuple(finer)):
+        release = _release_from(offer, finer.get(offer.subject), curator, quote)
+        if release is not None:
+            return release, offer.release_key
     return None
+
+
+def _release_from(
+    offer: Offer, finer: FinerQuestion | None, curator: Curator, quote: Quote
+) -> core.Release | None:
+    """Return the release that ``offer`` gives for ``quote``; None if it does not serve it.
+
+    If it answers a ``finer`` question, its groups are added up.
+    """
+    if finer is None and not offer.serves(quote.loss):
+        return None
+    body = curator.home.ledger.stored_body(offer.release_key)
+    if body is None:
+        return None
+    release = core.decode_release(body)
+    if finer is None:
+        return refresh(release, quote)
+    priced = price(finer.question.plan, curator.catalog, release.guarantee.loss)
+    return sum_groups(release, priced, finer.column, quote)
 
 
 def _answer_here(
