@@ -129,6 +129,8 @@ WRONG = [
         "patients.unit' must be a text",
     ),
     ('owners = ["olga"]', "owners = []", 21, "at least one owner"),
+    ("[0, 120],", "[0, 120], complete = true,", 35, "declare the keys too"),
+    ('"estimated"', '"estimated"\ncomplete = 1', 46, "must be true or false"),
     ('epsilon = 3, delta = "1e-6"', "delta = 1", 15, "epsilon = 3, or rho = 0.1"),
     ("epsilon = 0.5", "epsilon = -1", 16, "epsilon must be above 0"),
     ("replace one", "nobody", 20, "neighbours must be one of"),
@@ -277,6 +279,7 @@ FACTS = [
     ('parent_column = "id" }', 'parent_column = "id", unique_by_constraint = true }'),
     ('region = "text"', 'region = "integer"'),
     ('step = "0.01"', 'step = "0.1"'),
+    ('provenance = "estimated"', 'provenance = "estimated"\ncomplete = true'),
 ]
 
 
@@ -290,6 +293,15 @@ def test_what_is_declared_otherwise_is_another_fact(
 ) -> None:
     assert before in TEXT
     assert facts(TEXT, tmp_path) != facts(TEXT.replace(before, after, 1), tmp_path)
+
+
+@pytest.mark.parametrize(("said", "complete"), [("", False), ("false", False), ("true", True)])
+def test_keys_are_complete_only_if_the_owner_says_so(
+    tmp_path: Path, said: str, *, complete: bool
+) -> None:
+    more = f'"estimated"\ncomplete = {said}' if said else '"estimated"'
+    found = read(TEXT.replace('"estimated"', more, 1), tmp_path).catalog.dataset("visits")
+    assert found.schema["ward"].keys == Keys(("north", "south"), Provenance.ESTIMATED, complete)
 
 
 def test_where_a_table_lives_is_no_fact(tmp_path: Path) -> None:

@@ -182,6 +182,25 @@ def test_after_a_late_answer_nothing_about_the_same_people_is_charged_until_an_o
     assert ledger.verify("patients")
 
 
+def test_a_weaker_question_is_free_for_another_analyst_and_asks_no_child(
+    server: Server,
+) -> None:
+    ann, bob, ledger = server.token("ann"), server.token("bob"), server.curator.home.ledger
+    assert answered_again(server)
+    asked = new()
+    paid = server.ask(ann, asked, epsilon="0.04").json()
+    spent = ledger.status("patients").spent
+    with hurt(server, signal.SIGKILL):  # nobody gives the child a question
+        for who, key in ((bob, None), (ann, "weaker"), (ann, "weaker")):
+            again = server.ask(who, f"{asked} ORDER BY city", epsilon="0.03", key=key)
+            assert again.status_code == 200
+            assert again.json()["columns"] == paid["columns"]
+            assert again.json()["release_key"] == paid["release_key"]
+    assert ledger.status("patients").spent == spent
+    assert server.ask(bob, asked, epsilon="0.05").json()["columns"] != paid["columns"]
+    assert ledger.status("patients").spent.amount > spent.amount
+
+
 def test_the_parent_reads_no_row(server: Server) -> None:
     child = child_of(server)
     table = (Path(f"/proc/{child}/status")).read_text()
