@@ -17,8 +17,8 @@ ASKED = replace(ask("a"), question=b"a", loss=Loss.pure("0.5"))
 
 
 @pytest.fixture
-def ledger(new_store: Callable[[str], str], opened: Callable[[str], Store]) -> Ledger:
-    made = Ledger(opened(new_store("sqlite")))
+def ledger(store_address: str, opened: Callable[[str], Store]) -> Ledger:
+    made = Ledger(opened(store_address))
     open_pure(made)
     return made
 
