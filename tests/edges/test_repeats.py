@@ -149,7 +149,7 @@ PAID: dict[str, Asked] = {
     "more epsilon": (BY_CITY, {"epsilon": "2.000001"}),
     "more rho": (BY_CITY, {"rho": "0.2"}),
     "a smaller error": (BY_CITY, {"within": 20}),
-    "more delta": (DOCTORS, {"epsilon": 1, "delta": "1e-7"}),
+    "more delta": (DOCTORS, {"epsilon": 1, "delta": "1e-10"}),
     "another key column": (
         f"SELECT MONTH(day) AS m, COUNT(*) AS n {JOINED} GROUP BY MONTH(day)",
         ONE,

@@ -15,7 +15,7 @@ _HOMES = {
     "IntervalExponential": "tacit.lab.selection",
     "LinearQueries": "tacit.lab.matrix_mechanism",
     "LossGrid": "tacit.lab.dp_sgd",
-    "Memory": "tacit.lab.memoised_response",
+    "Memory": "tacit.lab.accountants",
     "Multiset": "tacit.lab.databases",
     "Peel": "tacit.lab.selection",
     "PrivacyFilter": "tacit.lab.accountants",

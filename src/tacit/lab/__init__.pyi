@@ -1,4 +1,5 @@
 from tacit.lab.accountants import BatchLoss as BatchLoss
+from tacit.lab.accountants import Memory as Memory
 from tacit.lab.accountants import PrivacyFilter as PrivacyFilter
 from tacit.lab.databases import Histogram as Histogram
 from tacit.lab.databases import Multiset as Multiset
@@ -10,7 +11,6 @@ from tacit.lab.dp_sgd import SampledDescent as SampledDescent
 from tacit.lab.dp_sgd import SampledGaussian as SampledGaussian
 from tacit.lab.matrix_mechanism import Combined as Combined
 from tacit.lab.matrix_mechanism import LinearQueries as LinearQueries
-from tacit.lab.memoised_response import Memory as Memory
 from tacit.lab.propose_test_release import ProposeTestRelease as ProposeTestRelease
 from tacit.lab.propose_test_release import TestThenRelease as TestThenRelease
 from tacit.lab.propose_test_release import TruncatedLaplace as TruncatedLaplace

@@ -21,9 +21,8 @@ from tacit.numeric.entropy import SystemEntropy
 from tacit.plan import Estimator, RowsOf, Step, Training, width
 from tacit.query.below_charge import ENCODE, Progress
 from tacit.query.intervals import column_of
-from tacit.query.open_ends import coverage, open_column
+from tacit.query.open_ends import cells_shown, coverage, leave_empty, open_column
 from tacit.query.quote import FitQuote, Quote
-from tacit.query.small_cells import cells_shown, leave_empty
 
 # Fits ----------------------------------------------------------------------------------------
 

@@ -320,14 +320,19 @@ class FinerQuestion:
 def finer_questions(quote: Quote) -> Iterator[FinerQuestion]:
     """Yield the questions whose groups add up to the groups of ``quote``.
 
-    Counts of rows and sums add up. Units do not, because a unit can be in several groups.
+    Counts of rows and sums add up. Units do not, because a unit can be in several groups. Cells
+    that an owner's rule leaves empty do not add up either.
     """
     bound = quote.bound
     plan = bound.plan
-    if group_count(plan) is None or not all(
-        isinstance(reading, TotalReading)
-        and not isinstance(plan.tallies[reading.tally], UnitTally)
-        for reading in bound.readings
+    if (
+        group_count(plan) is None
+        or bound.min_people
+        or not all(
+            isinstance(reading, TotalReading)
+            and not isinstance(plan.tallies[reading.tally], UnitTally)
+            for reading in bound.readings
+        )
     ):
         return
     grouped = {key.column for key in plan.keys if isinstance(key, ColumnKey)}

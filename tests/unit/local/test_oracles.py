@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.errors import InvalidValue
-from tacit.lab.memoised_response import Memory
+from tacit.lab.accountants import Memory
 from tacit.local.frequency_oracles import (
     Hadamard,
     Hashing,
