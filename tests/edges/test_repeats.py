@@ -49,7 +49,7 @@ Asked = tuple[str, dict[str, Any]]
 
 FIRST: tuple[Asked, ...] = (
     *((sql, {"epsilon": 2}) for sql in (BY_CITY, TWO, BOTH, MEAN, MEDIAN, SPREAD, PEOPLE)),
-    (DOCTORS, {"epsilon": 2, "delta": "1e-8"}),
+    (DOCTORS, {"epsilon": 2, "delta": "1e-10"}),
     (BY_WARD, {"epsilon": 2}),
     (EITHER, {"epsilon": 2}),
 )
@@ -124,8 +124,8 @@ FREE: dict[str, Asked] = {
     "a median": (MEDIAN, ONE),
     "a variance": (SPREAD, ONE),
     "people": (PEOPLE, ONE),
-    "secret groups": (DOCTORS, {"epsilon": 1, "delta": "1e-8"}),
-    "secret groups, less delta": (DOCTORS, {"epsilon": 1, "delta": "1e-9"}),
+    "secret groups": (DOCTORS, {"epsilon": 1, "delta": "1e-10"}),
+    "secret groups, less delta": (DOCTORS, {"epsilon": 1, "delta": "1e-11"}),
     "coarser": (f"SELECT COUNT(*) AS n {JOINED}", ONE),
     "coarser without the join": (ALL, ONE),
     "coarser, renamed": ("SELECT COUNT(*) AS all_visits FROM visits", ONE),
@@ -149,7 +149,7 @@ PAID: dict[str, Asked] = {
     "more epsilon": (BY_CITY, {"epsilon": "2.000001"}),
     "more rho": (BY_CITY, {"rho": "0.2"}),
     "a smaller error": (BY_CITY, {"within": 20}),
-    "more delta": (DOCTORS, {"epsilon": 1, "delta": "1e-10"}),
+    "more delta": (DOCTORS, {"epsilon": 1, "delta": "1e-9"}),
     "another key column": (
         f"SELECT MONTH(day) AS m, COUNT(*) AS n {JOINED} GROUP BY MONTH(day)",
         ONE,
