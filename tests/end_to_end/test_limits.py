@@ -15,6 +15,7 @@ from tacit.cli.demo import PROJECT, TABLES
 from tacit.core import RowsProfile
 from tacit.engines.duckdb import make_duckdb
 from tacit.errors import InvalidValue
+from tacit.session import apply_project, open_project
 from tacit.session.estimate import FEW, LADDER, suggest
 from tacit.session.session import Session
 
@@ -130,6 +131,31 @@ def test_an_owners_rule_about_cells_does_not_hide_the_people_beyond(tmp_path: Pa
     assert 12 <= found.people <= 15
 
 
+def test_rows_of_people_who_are_not_listed_are_measured_too(tmp_path: Path) -> None:
+    """A question about visits alone counts visits of patients who are in no table."""
+    people = "CREATE TABLE people AS SELECT range AS id FROM range(300)"
+    visits = (
+        "CREATE TABLE visits AS SELECT range % 300 AS patient FROM range(900) "
+        "UNION ALL SELECT 1000 + range % 40 FROM range(800)"
+    )
+    make_duckdb(str(tmp_path / "clinic.duckdb"), (people, visits))
+    file = tmp_path / "tacit.toml"
+    file.write_text(LINKED)
+    apply_project(file, by="olga")
+    with open_project(file, principal="olga") as clinic:
+        found = clinic.profile("visits", 5, epsilon=20)
+    assert 40 <= found.people <= 43
+
+
+def test_machines_see_that_intervals_leave_people_out(tmp_path: Path) -> None:
+    profile = RowsProfile(10, 12, "1")
+    with opened(tmp_path, max_rows=10, profile=profile) as session:
+        answer = session.sql("SELECT COUNT(*) AS n FROM data").ask(epsilon=5)
+    assert answer.to_dict()["columns"]["n_all_but"] == [12]
+    assert list(answer.to_pandas()["n_all_but"]) == [12]
+    assert "all but 12" in str(answer.chart())
+
+
 def test_a_false_profile_is_found_out(tmp_path: Path) -> None:
     """The lie: nobody is said to have more than ten rows, and the interval misses the truth."""
     lie = RowsProfile(10, 0, "1")
@@ -149,6 +175,40 @@ def test_the_suggestion_ignores_people_that_noise_explains() -> None:
     assert suggest(cells, Fraction(1)) == LADDER[10]
     cells[-1] = Fraction(1_000)
     assert suggest(cells, Fraction(1)) == LADDER[-1]
+
+
+LINKED = """
+[engines.here]
+kind = "duckdb"
+path = "clinic.duckdb"
+
+[populations.people]
+unit = "person"
+owners = ["olga"]
+budget = { epsilon = 100, delta = "1e-6" }
+
+[datasets.people]
+population = "people"
+engine = "here"
+epoch = "1"
+unit = "id"
+max_groups = 1
+max_rows = 1
+
+[datasets.people.columns]
+id = "integer"
+
+[datasets.visits]
+population = "people"
+engine = "here"
+epoch = "1"
+link = { column = "patient", parent = "people", parent_column = "id" }
+max_groups = 1
+max_rows = 5
+
+[datasets.visits.columns]
+patient = "integer"
+"""
 
 
 @pytest.fixture

@@ -12,11 +12,15 @@ import pytest
 from conftest import Bar
 
 import tacit as api
+from tacit.cli.demo import PROJECT, TABLES
 from tacit.core import Release, ReleasedColumn
+from tacit.engines.duckdb import make_duckdb
 from tacit.errors import InvalidValue
+from tacit.ml import GaussianNB
 from tacit.plan import Span
 from tacit.query.open_ends import cells_shown
 from tacit.query.pricing import shares
+from tacit.session import apply_project, open_project
 from tacit.session.ask import price_question
 from tacit.session.session import Session
 from tacit.stream import Periods
@@ -94,7 +98,8 @@ def test_secret_keys_are_counted_by_their_selection(tmp_path: Path) -> None:
         assert answer["n"].values[0] is not None
     with opened(tmp_path / "more", keys={}, min_people=420) as session:
         answer = session.sql(BY_WARD).ask(epsilon=20, delta="1e-9")
-        assert answer["n"].values == (None,)
+        # a key that is not public is not shown either
+        assert answer["ward"].values == answer["n"].values == ()
 
 
 @pytest.mark.parametrize(("people", "most"), [(9, 0.05), (40, 1.0)])
@@ -116,6 +121,35 @@ def test_a_cell_of_too_few_is_shown_once_in_twenty(
     chance = next((float(1 - part) / 2 for part in levels if law.error(part) >= above), 0.0)
     shown_with = f"a cell of {people} people is shown with"
     bar(shown_with, round(chance, 3), f"<= {most}", chance <= most + 0.005)
+
+
+def test_other_doors_refuse_the_rule(session: Session) -> None:
+    with pytest.raises(InvalidValue, match="A holdout is refused"):
+        session.holdout("data", epsilon=1, answers=3, rows=800, threshold="0.1")
+    with pytest.raises(InvalidValue, match="Models are refused"):
+        session.quote(GaussianNB(epsilon=1), "data", features=["pay"], target="ward")
+    for inside in (
+        "SUM(CASE WHEN ward = 'few' THEN 1 ELSE 0 END)",
+        "AVG(CASE WHEN pay > 0 THEN 1 END)",
+    ):
+        with pytest.raises(InvalidValue, match="CASE inside an aggregate"):
+            session.sql(f"SELECT {inside} AS n FROM data").quote(epsilon=1)  # noqa: S608
+    key = "CASE WHEN ward = 'few' THEN 1 ELSE 0 END"
+    cells = f"SELECT {key} AS k, COUNT(*) AS n FROM data GROUP BY {key}"  # noqa: S608
+    assert session.sql(cells).ask(epsilon=20)["n"].values[0] is None
+
+
+def test_a_rule_holds_for_tables_that_lead_through_its_own(tmp_path: Path) -> None:
+    make_duckdb(str(tmp_path / "clinic.duckdb"), TABLES)
+    file = tmp_path / "tacit.toml"
+    said = PROJECT.replace("OWNER", '"olga"')
+    said = said.replace("max_rows = 1\n", "max_rows = 1\nmin_people = 7\n", 1)
+    file.write_text(said)
+    apply_project(file, by="olga")
+    with open_project(file, principal="olga") as clinic:
+        for table in ("patients", "visits", "labs"):
+            asked = clinic.sql(f"SELECT COUNT(*) AS n FROM {table}")  # noqa: S608 - our own names
+            assert "at least 7 persons" in repr(asked.quote(epsilon=1))
 
 
 def test_streams_refuse_the_rule(tmp_path: Path) -> None:

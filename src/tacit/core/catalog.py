@@ -431,6 +431,14 @@ class Catalog:
         """Return a catalog in which one dataset has other limits, and no profile."""
         return self.with_tables(replace(self.dataset(name), limits=limits, profile=None))
 
+    def epochs_of(self, name: str) -> str:
+        """Return the epochs of a dataset and of the tables on its path to the unit.
+
+        It is one label if all have the same one.
+        """
+        labels = [each.epoch.label for each in self.path_to_unit(name)]
+        return labels[0] if len(set(labels)) == 1 else " / ".join(labels)
+
     def without_profiles(self) -> "Catalog":
         """Return a catalog without profiles, for rows that arrive after these were measured."""
         return self.with_tables(*map(_without_profiles, self.datasets))

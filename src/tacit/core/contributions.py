@@ -140,24 +140,27 @@ class TotalProfile:
 
 @dataclass(frozen=True, slots=True)
 class TailAssumption:
-    """An assumption: people beyond the limit of a profile have few further rows on average.
+    """An assumption: people beyond a limit have few further rows on average.
 
-    Together they have at most ``rows`` further rows each, on average; ``source`` says why that
-    is believed. It is printed with every interval that is closed by it.
+    People with more than ``beyond`` rows have at most ``rows`` further ones each, on average;
+    ``source`` says why that is believed. It is printed with every interval that is closed by
+    it, and is used only for a profile of the same limit.
 
     Example:
-        >>> TailAssumption(12, "the register of last year").rows
+        >>> TailAssumption(12, "the register of last year", beyond=12).rows
         12
     """
 
     rows: int
     source: str
+    beyond: int
 
     def __post_init__(self) -> None:
-        if not 1 <= self.rows <= MOST_ROWS:
+        if not 1 <= self.rows <= MOST_ROWS or not 1 <= self.beyond <= MOST_ROWS:
             raise InvalidValue(
-                "The further rows that are assumed of a person beyond the limit must be from 1 "
-                f"to {MOST_ROWS}; {self.rows} was given."
+                "The rows that are assumed of people beyond a limit, and the limit, must be "
+                f"from 1 to {MOST_ROWS}; rows = {self.rows} and beyond = {self.beyond} were "
+                "given."
             )
         if not self.source.strip():
             raise InvalidValue(

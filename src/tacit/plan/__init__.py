@@ -25,7 +25,7 @@ from tacit.plan.bounded_plan import (
     groups_touched,
     sensitivities,
 )
-from tacit.plan.bounding import Bound, bound, check_post, gather
+from tacit.plan.bounding import Bound, bound, check_post, gather, least_people
 from tacit.plan.canonical_form import (
     PLANS,
     Canonical,
@@ -199,6 +199,7 @@ __all__ = [
     "groups_touched",
     "label_key",
     "label_steps",
+    "least_people",
     "made_from",
     "non_null_columns",
     "not_too_large",

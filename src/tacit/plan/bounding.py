@@ -334,6 +334,15 @@ class Bound:
     """The columns of which every row has a listed key, by declaration."""
 
 
+def least_people(tables: tuple[str, ...], catalog: Catalog) -> int:
+    """Return the least number of people of a cell that owners require for these tables.
+
+    A rule of a table holds for all tables that lead through it to the unit. It is 0 if there is
+    none.
+    """
+    return max((each.min_people or 0 for each in _private(tables, catalog)), default=0)
+
+
 def bound(plan: nodes.Plan, catalog: Catalog) -> Bound:
     """Return ``plan`` with all contributions bounded as the owner declared.
 
@@ -362,7 +371,9 @@ def bound(plan: nodes.Plan, catalog: Catalog) -> Bound:
         read(measure.aggregate, scope, max_rows, tallies, finest(keys))
         for measure in plan.measures
     )
-    least = max((each.min_people or 0 for each in _private(tables, catalog)), default=0)
+    least = least_people(tables, catalog)
+    if least:
+        _check_no_conditions_inside(plan)
     if least and UnitTally() not in tallies:
         tallies.append(UnitTally())
     groups = _at_most(groups, limits.max_rows_in_all) if keys else 1
@@ -386,7 +397,22 @@ def bound(plan: nodes.Plan, catalog: Catalog) -> Bound:
 
 
 def _private(tables: tuple[str, ...], catalog: Catalog) -> list[Dataset]:
-    return [catalog.dataset(name) for name in tables if not catalog.is_public(name)]
+    """Return the private tables, and those that lead from them to the unit."""
+    private = [name for name in tables if not catalog.is_public(name)]
+    return [each for name in private for each in catalog.path_to_unit(name)]
+
+
+def _check_no_conditions_inside(plan: nodes.Plan) -> None:
+    """Refuse a CASE inside an aggregate where small cells are left empty.
+
+    It would count a part of a cell, and the rule is about the people of the whole cell.
+    """
+    if any(every(tuple(measure.aggregate for measure in plan.measures), expr.Case)):
+        raise InvalidValue(
+            "A dataset of this question has min_people, so that a CASE inside an aggregate is "
+            "refused: its cell could be about fewer people. Put the condition into WHERE or "
+            "GROUP BY."
+        )
 
 
 def _check_answer_size(plan: nodes.Plan, keys: tuple[BoundedKey, ...]) -> None:

@@ -46,7 +46,7 @@ from typing import Any, Protocol, TypeVar
 from tacit.core import Catalog, Column, Event, Neighbours, Parameter, Population
 from tacit.errors import InvalidValue
 from tacit.plan.bounded_plan import BoundedPlan, StepsKey
-from tacit.plan.bounding import gather
+from tacit.plan.bounding import gather, least_people
 from tacit.plan.plan import Relation
 from tacit.plan.row_cost import not_too_many_terms
 from tacit.plan.source import Fold, Source, assumptions
@@ -120,6 +120,11 @@ def training_of(
         raise InvalidValue(
             f"{rows.source.unit!r} identifies a person and cannot be a column of a model; "
             "leave it out."
+        )
+    if least_people(rows.source.datasets, catalog):
+        raise InvalidValue(
+            f"{rows.source.dataset!r} has min_people, a rule about cells of answers. Models "
+            "are refused: parameters such as counts of classes can be about fewer people."
         )
     dataset = catalog.dataset(rows.source.dataset)
     most, in_all = rows.limits.max_rows, rows.limits.max_rows_in_all

@@ -181,7 +181,7 @@ def _cut(
     table repeats each of them at most ``times``.
     """
     found = dataset.profile
-    if found is None or found.epoch != dataset.epoch.label:
+    if found is None or found.epoch != catalog.epochs_of(dataset.name):
         return None
     if _can_miss(plan, owners, found.rows * times, catalog)[0]:
         return None
@@ -202,7 +202,7 @@ def _with_missing(
         each = most * times - (0 if units else _most_counted(plan))
         fact = f"nobody has more than {most} rows of {dataset.name}"
         ways.append(replace(cut, missing=cut.units * each, fact=fact))
-    if dataset.tail is not None:
+    if dataset.tail is not None and dataset.tail.beyond == cut.limit:
         each = (dataset.tail.rows + (cut.limit if units else 0)) * times
         fact = (
             f"it is assumed that they have on average at most {dataset.tail.rows} further rows "
@@ -300,8 +300,8 @@ def _profile_of_totals(
     table = steps.name.partition(".")[0]
     if determining_tables(plan.source, catalog) != ((table,), 1):
         return None
-    dataset, found = catalog.dataset(table), _column(steps, catalog).total_profile
-    if found is None or found.epoch != dataset.epoch.label:
+    found = _column(steps, catalog).total_profile
+    if found is None or found.epoch != catalog.epochs_of(table):
         return None
     return found if found.amount <= tally.high * steps.grid.step else None
 

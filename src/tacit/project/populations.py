@@ -195,7 +195,7 @@ def _state(table: core.Dataset | core.PublicTable) -> Iterator[str]:
             yield f"{table.name}.{column.name}: at most {total.people} have {above}{charge}"
     if isinstance(table, core.Dataset) and table.tail is not None:
         few = f"at most {table.tail.rows} further rows on average ({table.tail.source})"
-        yield f"{table.name}: people beyond the measured limit are assumed to have {few}"
+        yield f"{table.name}: people beyond {table.tail.beyond} rows are assumed to have {few}"
     yield epoch_fact(table)
 
 

@@ -447,9 +447,11 @@ def _total_profile(entry: TomlEntry) -> core.TotalProfile:
 
 
 def _tail(entry: TomlEntry) -> core.TailAssumption:
-    """Read ``tail = { rows = 12, source = "the register of last year" }``."""
-    entry.fields("rows", "source")
-    return core.TailAssumption(entry.part("rows").whole(), entry.part("source").text())
+    """Read ``tail = { beyond = 12, rows = 6, source = "the register of last year" }``."""
+    entry.fields("rows", "source", "beyond")
+    return core.TailAssumption(
+        entry.part("rows").whole(), entry.part("source").text(), entry.part("beyond").whole()
+    )
 
 
 def _location(entry: TomlEntry, parts: dict[str, TomlEntry]) -> core.Location:

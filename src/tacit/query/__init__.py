@@ -29,6 +29,7 @@ from tacit.query.intervals import (
     Expected,
     check_sizes,
     expected_errors,
+    worst_error,
 )
 from tacit.query.open_ends import coverage, open_column, refresh
 from tacit.query.paid_work import (
@@ -111,4 +112,5 @@ __all__ = [
     "sum_groups",
     "variance",
     "work_of",
+    "worst_error",
 ]

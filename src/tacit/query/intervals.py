@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from tacit.core import ClosedInterval, ReleasedColumn
 from tacit.errors import InvalidValue
+from tacit.plan import Slack
 from tacit.plan import tally as tallies
 from tacit.plan.tally import MeanReading
 from tacit.query.mean_intervals import Found, least_rows, means, variances
@@ -100,15 +101,56 @@ def expected_errors(quote: Quote, assume_size: Sequence[int] = SIZES) -> tuple[E
     check_sizes(assume_size)
     bound = quote.bound
     measures = zip(quote.question.plan.measures, bound.readings, bound.slacks, strict=True)
-    found = []
-    for measure, reading, slack in measures:
-        error = _expected_error(measure.name, reading, quote, tuple(assume_size))
-        if error.always is not None:
-            # the interval is longer by what is known to be missing
-            missing = slack.below + slack.above
-            error = replace(error, always=error.always + missing / 2)
-        found.append(error)
-    return tuple(found)
+    return tuple(
+        _with_missing(
+            _expected_error(measure.name, reading, quote, tuple(assume_size)), reading, slack
+        )
+        for measure, reading, slack in measures
+    )
+
+
+def _with_missing(error: Expected, reading: tallies.Reading, slack: Slack) -> Expected:
+    """Return the margins of error with the rows that are known to be missing.
+
+    A margin reaches to the farther end of the interval.
+    """
+    if error.always is not None:
+        return replace(error, always=error.always + max(slack.below, slack.above))
+    if not slack.missing or not isinstance(reading, tallies.MeanReading):
+        return error
+    whole = reading.high - reading.low
+    return replace(
+        error,
+        by_size=tuple(
+            (size, min(whole, margin + whole * slack.missing / (size + slack.missing)))
+            for size, margin in error.by_size
+        ),
+    )
+
+
+def worst_error(quote: Quote, number: int, size: int) -> Fraction | None:
+    """Return the largest margin of error of a measure, for a group of ``size`` rows.
+
+    It is the margin of a mean at one of its bounds, where noise in the count moves it most. It
+    is None for variances, quantiles and extremes, whose errors depend on all values.
+    """
+    reading, slack = quote.bound.readings[number], quote.bound.slacks[number]
+    name = quote.question.plan.measures[number].name
+    if isinstance(reading, tallies.TotalReading):
+        return _with_missing(
+            _expected_error(name, reading, quote, (size,)), reading, slack
+        ).always
+    if not isinstance(reading, tallies.MeanReading):
+        return None
+    margins = []
+    for value in (reading.low, reading.high):
+        made = [[0] for _ in quote.tallies]
+        made[reading.count] = [size]
+        made[reading.total] = [round(size * (value - reading.centre) / reading.step)]
+        low, high = _intervals(reading, quote, made)[0]
+        margins += [value - low, high - value]
+    error = Expected(name, by_size=((size, max(margins)),))
+    return dict(_with_missing(error, reading, slack).by_size)[size]
 
 
 def check_sizes(assume_size: Sequence[int]) -> None:

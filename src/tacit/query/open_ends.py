@@ -113,9 +113,9 @@ def refresh(release: Release, quote: Quote) -> Release:
 
 def _sentences_on_cut(cut: Cut, unit: str, slacks: tuple[Slack, ...]) -> list[str]:
     """Return sentences about the units of which rows are missing, by a profile."""
-    people = _number(cut.units, unit)
+    people, has = _number(cut.units, unit), "has" if cut.units == 1 else "have"
     rows = _number(cut.limit, "row")
-    said = [f"With probability 99%, at most {people} have more than {rows} of {cut.table}."]
+    said = [f"With probability 99%, at most {people} {has} more than {rows} of {cut.table}."]
     if cut.missing:
         said.append(
             f"At most {cut.missing} rows of theirs are missing in a group, because {cut.fact}; "
@@ -154,9 +154,9 @@ def coverage(bound: Bound, unit: str) -> tuple[str, ...]:
         said.append("A condition or a group key uses a number that is rounded.")
     for total in dict.fromkeys(slack.total for slack in bound.slacks):
         if total is not None:
-            people = _number(total.people, unit)
+            people, has = _number(total.people, unit), "has" if total.people == 1 else "have"
             said.append(
-                f"Totals are clamped. With probability 99%, at most {people} have a "
+                f"Totals are clamped. With probability 99%, at most {people} {has} a "
                 f"total above {plain(total.amount)}; intervals headed 'all but {total.people}' "
                 "leave out the rest of it."
             )
@@ -176,7 +176,8 @@ def coverage(bound: Bound, unit: str) -> tuple[str, ...]:
         least = _number(bound.min_people, unit)
         said.append(
             f"A cell is empty unless at least {least} are in it, by a noisy count and with "
-            "probability 95%. Cells that are shown can reveal about how large empty ones are."
+            "probability 95%. All people of a cell count, also those whose values are NULL. "
+            "Cells that are shown can reveal about how large empty ones are."
         )
     listed = any(
         isinstance(key, ColumnKey) and key.keys is not None and key.column not in bound.complete
@@ -233,6 +234,27 @@ def leave_empty(column: ReleasedColumn, shown: tuple[bool, ...] | None) -> Relea
         intervals=_only(column.intervals, shown),
         counted=_only(column.counted, shown),
         rows=tuple(n if show else 0 for n, show in zip(column.rows, shown, strict=False)),
+    )
+
+
+def drop_hidden(column: ReleasedColumn, shown: tuple[bool, ...]) -> ReleasedColumn:
+    """Return ``column`` without the rows of groups that are not shown.
+
+    Example:
+        >>> drop_hidden(ReleasedColumn("ward", ("north", "south")), (True, False)).values
+        ('north',)
+    """
+
+    def kept(values: tuple[Value, ...]) -> tuple[Value, ...]:
+        pairs = zip(values, shown, strict=False)
+        return tuple(value for value, show in pairs if show)
+
+    return replace(
+        column,
+        values=kept(column.values),
+        intervals=kept(column.intervals),
+        counted=kept(column.counted),
+        rows=kept(column.rows),
     )
 
 

@@ -18,10 +18,16 @@ from tacit.engines import Engine, RowEngine, SecretTable, public_groups
 from tacit.errors import InternalError
 from tacit.mechanisms import Gateway, LiveGateway, select
 from tacit.numeric.entropy import SystemEntropy
-from tacit.plan import Estimator, RowsOf, Step, Training, width
+from tacit.plan import Estimator, RowsOf, Step, Training, group_count, width
 from tacit.query.below_charge import ENCODE, Progress
 from tacit.query.intervals import column_of
-from tacit.query.open_ends import cells_shown, coverage, leave_empty, open_column
+from tacit.query.open_ends import (
+    cells_shown,
+    coverage,
+    drop_hidden,
+    leave_empty,
+    open_column,
+)
 from tacit.query.quote import FitQuote, Quote
 
 # Fits ----------------------------------------------------------------------------------------
@@ -99,6 +105,9 @@ def run(
         )
     ]
     shown = cells_shown(quote, released)
+    if shown is not None and group_count(quote.bound.plan) is None:
+        # the key of a small group is not shown either, if it is not public
+        return tuple(drop_hidden(column, shown) for column in (*keys, *measures))
     return (*keys, *(leave_empty(column, shown) for column in measures))
 
 

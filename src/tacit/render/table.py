@@ -242,6 +242,8 @@ def fields(columns: Sequence[ShownColumn]) -> dict[str, list[Plain]]:
     """Return columns as lists with distinct names, for data frames and JSON.
 
     The ends of intervals are in additional columns, whose names end in ``_low`` and ``_high``.
+    If intervals leave out rows of a few units, a column whose name ends in ``_all_but`` has the
+    most units that this can be.
     A column of integers stays one; other numbers become the nearest floats.
     """
     found: dict[str, list[Plain]] = {}
@@ -258,6 +260,12 @@ def fields(columns: Sequence[ShownColumn]) -> dict[str, list[Plain]]:
                     None if around is None else around[place] for around in column.intervals
                 ]
                 found[name] = _numbers(ends)
+            if column.all_but is not None:
+                name = f"{column.name}_all_but"
+                while name in taken:
+                    name += "_"
+                taken.add(name)
+                found[name] = [column.all_but] * len(column.values)
     return found
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from tacit import core
 from tacit.accounting import with_epsilon
 from tacit.engines import Engine
-from tacit.errors import AnswerPending, EngineUnreachable
+from tacit.errors import AnswerPending, EngineUnreachable, InvalidValue
 from tacit.ledger import Charge, ChargeRequest, Ledger, Offer, Status, Target, subject_of
 from tacit.ledger import StoredRelease as Stored
 from tacit.ml.registry import Model, learn_from, model_of, refusing, spec_of
@@ -25,6 +25,7 @@ from tacit.plan import (
     Scan,
     StoredForm,
     Vocabulary,
+    least_people,
     source_of,
     text,
     training_of,
@@ -524,6 +525,11 @@ def open_stream(curator: Curator, stream: Stream) -> OpenStream:
 
 def open_holdout(curator: Curator, dataset: str, asked: Thresholdout) -> OpenHoldout:
     """Open a holdout over a table of ``curator``; it is free until its first share."""
+    if least_people((dataset,), curator.catalog):
+        raise InvalidValue(
+            f"{dataset!r} has min_people, a rule about cells of answers. A holdout is refused, "
+            "because its shares can be about fewer people. Ask questions instead."
+        )
     return OpenHoldout(dataset, asked, _place(curator, Scan(dataset)))
 
 

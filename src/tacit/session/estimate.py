@@ -40,8 +40,9 @@ from tacit.core import (
     ReleasedColumn,
     RowsProfile,
     TotalProfile,
+    UnitColumn,
 )
-from tacit.errors import InvalidValue
+from tacit.errors import InternalError, InvalidValue
 from tacit.frame import Expr, Table, case, col, count, count_units, greatest, least, total
 from tacit.mechanisms import Mechanism
 from tacit.numeric import plain, sqrt_bounds
@@ -287,7 +288,7 @@ def estimate_limits(
     quote = price_question(question.curator, question.plan, asked)
     spread = variance(quote.tallies[0].mechanism)
     found = dict(zip(answer[CELL].values, answer[PEOPLE].values, strict=True))
-    cells = [Fraction(found[place] or 0) for place in range(len(LADDER) + 1)]
+    cells = [_number(found[place]) for place in range(len(LADDER) + 1)]
     one, (now, noise) = unit_of(curator, dataset, column), _noise(curator, dataset, column)
     suggested = suggest(cells, spread)
     cuts = _cuts(cells, suggested, whole=column is None)
@@ -315,7 +316,7 @@ def measure_profile(
             f"The limit of a profile must be from 1 to {LADDER[-1]} rows; {limit} was given."
         )
     people, release = _count_beyond(curator, dataset, Fraction(limit), loss, None)
-    return RowsProfile(limit, people, curator.catalog.dataset(dataset).epoch.label, release)
+    return RowsProfile(limit, people, curator.catalog.epochs_of(dataset), release)
 
 
 def measure_totals(
@@ -334,7 +335,7 @@ def measure_totals(
             f"{plain(amount)} was given."
         )
     people, release = _count_beyond(curator, dataset, amount, loss, column)
-    return TotalProfile(amount, people, curator.catalog.dataset(dataset).epoch.label, release)
+    return TotalProfile(amount, people, curator.catalog.epochs_of(dataset), release)
 
 
 def _count_beyond(
@@ -345,8 +346,15 @@ def _count_beyond(
     asked = loss or share_of_cap(question)
     answer = ask(question.curator, question.plan, asked)
     quote = price_question(question.curator, question.plan, asked)
-    released = Fraction(answer[PEOPLE].values[0] or 0)
+    released = _number(answer[PEOPLE].values[0])
     return people_beyond(released, quote.tallies[0].mechanism), answer.receipt.hex()
+
+
+def _number(value: object) -> Fraction:
+    """Return a released count; a value that is missing must not pass for 0."""
+    if not isinstance(value, int | Fraction):
+        raise InternalError("A count of people has no value.")
+    return Fraction(value)
 
 
 def unit_of(curator: Curator, dataset: str, column: str | None) -> Fraction:
@@ -462,10 +470,14 @@ def _people_with(curator: Curator, dataset: str, column: str | None) -> Table[Qu
     """
     catalog = curator.catalog.with_limits(dataset, Limits(1, LADDER[-1] + 1)).without_rules()
     table = _table(replace(curator, catalog=catalog), dataset)
-    for child in curator.catalog.path_to_unit(dataset)[:-1]:
-        if isinstance(child.unit, Link):
-            left = f"{child.name}.{child.unit.column}"
-            table = table.join(child.unit.parent, left=left, right=child.unit.parent_column)
+    # a link that has the unit itself is not followed, as in a question about this table alone
+    for child, parent in pairwise(curator.catalog.path_to_unit(dataset)):
+        way, above = child.unit, parent.unit
+        if not isinstance(way, Link):
+            break
+        if not (isinstance(above, UnitColumn) and above.column == way.parent_column):
+            left = f"{child.name}.{way.column}"
+            table = table.join(parent.name, left=left, right=way.parent_column)
     mine = count() if column is None else total(f"{dataset}.{column}")
     return table.per_unit(**{MINE: mine})
 

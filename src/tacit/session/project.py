@@ -236,12 +236,13 @@ def datasets_without_profile(path: str | Path = FILE) -> tuple[str, ...]:
 
     They have several rows for a person, no public most of rows, and no profile of their epoch.
     """
+    catalog = read_project(Path(path)).catalog
     return tuple(
         table.name
-        for table in read_project(Path(path)).catalog.datasets
+        for table in catalog.datasets
         if table.most_rows is None
         and not (isinstance(table.unit, UnitColumn) and table.unit.one_row)
-        and (table.profile is None or table.profile.epoch != table.epoch.label)
+        and (table.profile is None or table.profile.epoch != catalog.epochs_of(table.name))
     )
 
 

@@ -23,6 +23,7 @@ from tacit.query import (
     check_sizes,
     coverage,
     expected_errors,
+    worst_error,
 )
 from tacit.render import cell, html, text
 from tacit.session.ask import ask, budget_summary, price_question, request_for
@@ -88,6 +89,9 @@ DIGITS = 3
 SMALLEST = -15
 """The search starts at 10 to this power."""
 
+LARGEST = 10**18
+"""The largest error that can be wanted."""
+
 
 @dataclass(frozen=True, slots=True)
 class WantedError:
@@ -105,6 +109,8 @@ class WantedError:
     def of(cls, within: Number) -> "WantedError":
         """Read an amount such as 25, or a share such as "2%"."""
         share = isinstance(within, str) and within.strip().endswith("%")
+        if isinstance(within, int) and abs(within) > LARGEST:
+            raise InvalidValue(f"The error to stay within must be at most {LARGEST}.")
         amount = exact(within.strip()[:-1]) / 100 if share else exact(within)  # type: ignore[union-attr]
         if amount <= 0:
             raise InvalidValue("The error to stay within must be above 0, such as 25 or 2%.")
@@ -113,27 +119,35 @@ class WantedError:
     def is_reached(self, quote: Quote, sizes: Sequence[int] | None) -> bool:
         """Return whether all margins of error of ``quote`` are within the wanted error.
 
-        Margins that depend on the number of rows are those of the smallest assumed size.
+        The margin of a mean is the worst one for the smallest assumed number of rows.
         """
-        if sizes is None:
-            found = expected_errors(quote)
-            if self.is_share or any(each.by_size for each in found):
-                raise InvalidValue(
-                    "Say for which number of rows, as in assume_size=[1000] or --assume-size "
-                    "1000: a share is a share of it, and the error of a mean depends on it."
-                )
-            return all(each.always is None or each.always <= self.amount for each in found)
-        size = min(sizes)
-        if self.is_share and not all(map(_counts, quote.bound.readings)):
+        readings = quote.bound.readings
+        if sizes is None and (self.is_share or not all(map(_is_total, readings))):
+            raise InvalidValue(
+                "Say for which number of rows, as in assume_size=[1000] or --assume-size 1000: "
+                "a share is a share of it, and the error of a mean depends on it."
+            )
+        if self.is_share and not all(map(_counts, readings)):
             raise InvalidValue(
                 "A share is a share of a number of rows, so that it is for counts only. For "
                 "sums and means, give an amount, such as within=25."
             )
+        size = min(sizes or (1,))
         most = self.amount * size if self.is_share else self.amount
-        found = expected_errors(quote, [size])
-        return all(
-            (each.always or dict(each.by_size).get(size, most)) <= most for each in found
-        )
+        errors = [worst_error(quote, number, size) for number in range(len(readings))]
+        if None in errors or any(
+            not isinstance(output.expression, Field) for output in quote.question.post.outputs
+        ):
+            raise InvalidValue(
+                "The error of this question depends on the data, so that it cannot be asked by "
+                "the error wanted: only plain columns of COUNT, SUM and AVG can. Give an "
+                "amount, such as epsilon=0.2."
+            )
+        return all(error is not None and error <= most for error in errors)
+
+
+def _is_total(reading: Reading) -> bool:
+    return isinstance(reading, TotalReading)
 
 
 def _counts(reading: Reading) -> bool:

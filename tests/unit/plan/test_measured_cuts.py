@@ -104,14 +104,28 @@ def test_a_most_says_how_many_rows_of_a_few_are_missing(limit: int, each: int) -
 
 
 def test_an_assumption_about_the_tail_closes_too() -> None:
-    declared = catalog(Limits(1, 8), tail=TailAssumption(6, "last year"))
+    declared = catalog(Limits(1, 8), tail=TailAssumption(6, "last year", beyond=5))
     assert slack("COUNT(*)", declared) == Slack(above=Fraction(24 * 6), measured=True)
     found = bound(parse("SELECT COUNT(*) AS x FROM visits", declared), declared).left_out.cut
     assert found is not None
     assert "assumed" in found.fact
     assert "last year" in found.fact
-    both = catalog(Limits(1, 8), tail=TailAssumption(6, "x"), most_rows=PublicMost(9, "y"))
+    both = catalog(
+        Limits(1, 8), tail=TailAssumption(6, "x", beyond=5), most_rows=PublicMost(9, "y")
+    )
     assert slack("COUNT(*)", both) == Slack(above=Fraction(24), measured=True)
+
+
+def test_a_tail_beyond_another_limit_closes_nothing() -> None:
+    declared = catalog(Limits(1, 8), tail=TailAssumption(6, "last year", beyond=8))
+    assert slack("COUNT(*)", declared) == ALL_BUT
+
+
+def test_new_data_of_a_parent_end_a_profile() -> None:
+    declared = catalog(Limits(1, 5))
+    people = replace(declared.dataset("people"), epoch=Epoch("2"))
+    assert slack("COUNT(*)", declared.with_tables(people)) == Slack(high=False)
+    assert declared.with_tables(people).epochs_of("visits") == "1 / 2"
 
 
 def test_nobody_beyond_the_limit_is_still_a_measurement() -> None:
@@ -169,4 +183,4 @@ def test_a_profile_out_of_range_is_refused(rows: int, people: int) -> None:
 @pytest.mark.parametrize(("rows", "source"), [(0, "x"), (3, " ")])
 def test_a_tail_needs_rows_and_a_source(rows: int, source: str) -> None:
     with pytest.raises(InvalidValue, match="assumed"):
-        TailAssumption(rows, source)
+        TailAssumption(rows, source, beyond=3)
