@@ -245,16 +245,16 @@ def drop_hidden(column: ReleasedColumn, shown: tuple[bool, ...]) -> ReleasedColu
         ('north',)
     """
 
-    def kept(values: tuple[Value, ...]) -> tuple[Value, ...]:
+    def keep(values: tuple[Value, ...]) -> tuple[Value, ...]:
         pairs = zip(values, shown, strict=False)
         return tuple(value for value, show in pairs if show)
 
     return replace(
         column,
-        values=kept(column.values),
-        intervals=kept(column.intervals),
-        counted=kept(column.counted),
-        rows=kept(column.rows),
+        values=keep(column.values),
+        intervals=keep(column.intervals),
+        counted=keep(column.counted),
+        rows=keep(column.rows),
     )
 
 
