@@ -175,7 +175,7 @@ def test_amounts_are_printed_in_the_unit_that_was_typed_first(opens: Opens) -> N
     assert "\nepsilon 0.25 of at most epsilon 3, delta 0.000001 (rho 0.0" in repr(asked)
     typed = question.quote(rho="0.001")
     assert typed.notes[0].startswith("Price: rho 0.001 (epsilon 0.")
-    assert "rho 0.001" in str(question.ask(rho="0.001").standing).splitlines()[0][:30]
+    assert "rho 0.01" in str(question.ask(rho="0.01").standing).splitlines()[0][:30]
     assert question.quote().notes[0].startswith("Price: epsilon ")
     with pytest.raises(BudgetExceeded, match=r"^epsilon 5\.\d+ \(rho 0\.\d+\) does not fit"):
         question.ask(epsilon="5.5")

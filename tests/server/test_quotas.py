@@ -58,7 +58,7 @@ def test_it_is_set_by_a_command(file: Path) -> None:
         session.sql(COUNT).ask(epsilon="0.1")
         assert session.sql(COUNT).quote(epsilon="0.05").standing.more == 0
         with pytest.raises(BudgetExceeded):
-            session.sql(COUNT).ask(epsilon="0.05")
+            session.sql(f"{COUNT} WHERE id > 3").ask(epsilon="0.05")
     shown = CliRunner().invoke(
         main,
         ["ask", COUNT, "--epsilon", "0.05", "--quote", "--as", "ann", "--project", str(file)],
