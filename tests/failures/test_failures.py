@@ -474,17 +474,17 @@ def test_a_row_that_crashes_the_server_does_not_look_like_an_outage(
     _, owner, address = engine
     monkeypatch.setattr(below_charge, "OUTAGE_SECONDS", 10)
     session = house.session("olga", source=address, budget=None)
-    assert caught(session, question, 9) is None  # its statement is rehearsed from here on
+    assert caught(session, same_question, 1) is None  # its statement is rehearsed from here on
 
     def crash() -> None:
         os.kill(waiting_backend(owner), signal.SIGKILL)
 
     outcomes = []
-    for number in range(2):
+    for number in (2, 3):
         hold_visits(owner, 2)
         crashing = Thread(target=crash)
         crashing.start()
-        outcomes.append(caught(session, question, number))
+        outcomes.append(caught(session, same_question, number))
         crashing.join()
     status = house.ledger.status("patients")
     marks = (outcomes, status.retried, status.failed)
@@ -497,7 +497,7 @@ def test_an_operator_who_stops_the_server_inside_a_statement_locks_nobody(
     cluster, owner, address = engine
     monkeypatch.setattr(below_charge, "OUTAGE_SECONDS", 0.5)
     session = house.session("olga", source=address, budget=None)
-    assert caught(session, question, 9) is None  # its statement is rehearsed from here on
+    assert caught(session, same_question, 1) is None  # its statement is rehearsed from here on
     holding = hold_visits(owner, 5)
 
     def stop() -> None:
@@ -506,11 +506,11 @@ def test_an_operator_who_stops_the_server_inside_a_statement_locks_nobody(
 
     stopping = Thread(target=stop)
     stopping.start()
-    error = caught(session, question, 1)
+    error = caught(session, same_question, 2)
     stopping.join()
     holding.join()
     start_again(cluster)
-    again = caught(session, question, 1)
+    again = caught(session, same_question, 2)
     status = house.ledger.status("patients")
     marks = (type(error).__name__, again, status.failed, status.retried, status.locked)
     meant = ("EngineUnreachable", None, 0, 0, False)
