@@ -112,6 +112,8 @@ QUESTION = (
 EPSILON = "0.5"
 NEXT = """\
   tacit ask "SELECT doctor, COUNT(*) AS n FROM visits GROUP BY doctor" --epsilon 1 --delta 1e-10
+  tacit ask "SELECT COUNT(*) AS n FROM visits" --within 500
+  tacit limits labs --estimate
   tacit status
   tacit ledger verify"""
 
