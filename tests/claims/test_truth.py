@@ -28,7 +28,7 @@ from tacit.mechanisms.gateway import LiveGateway
 from tacit.numeric.entropy import SystemEntropy
 from tacit.plan.bounding import Bound, bound
 from tacit.plan.plan import Plan
-from tacit.query import Quote, open_column, price
+from tacit.query import Quote, open_column, price, worst_error
 from tacit.query.intervals import column_of
 from tacit.query.paid_work import release
 from tacit.query.pricing import variance
@@ -333,3 +333,41 @@ def test_widths_by_a_key_of_the_rows(groups: int, length: str, wanted: float, ba
     part = float(errors[1] / errors[0])
     shown = f"{groups} groups by a row key: width by that of 0.1.0"
     bar(shown, round(part, 2), f"<= {wanted}", part <= wanted)
+
+
+# Wanted errors -------------------------------------------------------------------------------
+
+WANTED = {
+    ("COUNT(*)", 1): 40,
+    ("COUNT(*)", 10): 25,
+    ("SUM(cost)", 1): 3000,
+    ("AVG(cost)", 1): 1,
+}
+
+
+@pytest.mark.parametrize(("aggregate", "groups"), WANTED)
+def test_a_wanted_error_is_reached_at_the_least_loss(
+    aggregate: str, groups: int, bar: Bar
+) -> None:
+    table, wanted, draws = known("one row"), WANTED[aggregate, groups], 20_000
+    catalog, plan = table.catalog(1, 1), plan_of("one row", aggregate, groups)
+    curator = replace(table.session._curator, catalog=catalog)
+    loss = Question(plan, curator).loss(within=wanted, assume_size=[PEOPLE])
+    quote = price(plan, catalog, loss)
+    rows = secrets("one row", quote.bound, catalog)
+    [reading], true = quote.bound.readings, table.true(aggregate, groups)
+    made = released(quote, rows, ceil(draws / groups))
+    values = column_of("x", reading, quote, made).values
+    held = np.mean(
+        [abs(float(each) - true[at % groups]) <= wanted for at, each in enumerate(values)]  # type: ignore[arg-type]
+    )
+    named = f"{aggregate} by {groups} within {wanted}"
+    bar(f"{named}: reached in", round(float(held), 4), ">= 0.94", held >= 0.94)
+    low, high = Fraction(0), loss.amount
+    while high - low > loss.amount / 1000:
+        middle = (low + high) / 2
+        error = worst_error(price(plan, catalog, Loss.zcdp(middle)), 0, PEOPLE)
+        assert error is not None
+        low, high = (low, middle) if error <= wanted else (middle, high)
+    part = float(loss.amount / high)
+    bar(f"{named}: loss by the least one", round(part, 4), "<= 1.03", part <= 1.03)
