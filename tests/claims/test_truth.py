@@ -335,6 +335,18 @@ def test_widths_by_a_key_of_the_rows(groups: int, length: str, wanted: float, ba
     bar(shown, round(part, 2), f"<= {wanted}", part <= wanted)
 
 
+def test_the_width_of_the_demo_by_city(bar: Bar) -> None:
+    """A city is one group of a patient, whose visits are at most 11; it was three of five."""
+    declared = known("demo").session.catalog
+    errors = []
+    for limits in (Limits(3, 5), Limits(1, 11)):
+        catalog = declared.with_tables(replace(declared.dataset("data"), limits=limits))
+        quote = price(plan_of("demo", "COUNT(*)", 10), catalog, Loss.zcdp("0.006642"))
+        errors.append(quote.tallies[0].error(Fraction(19, 20)))
+    part = float(errors[1] / errors[0])
+    bar("the demo by city: width by that of 0.1.0", round(part, 2), "<= 1.3", part <= 1.3)
+
+
 # Wanted errors -------------------------------------------------------------------------------
 
 WANTED = {
