@@ -212,8 +212,8 @@ def limits(  # noqa: PLR0913 - one for each option
         if not estimate:
             if yes or any(each is not None for each in (column, epsilon, limit)):
                 raise InvalidValue(
-                    "Add --estimate to measure a limit. To set one without measuring, run "
-                    f"`tacit protect {dataset} --max-rows N` with its other options."
+                    "Add --estimate to measure a limit. To set one without measuring, write "
+                    "max_rows, or max_total of a column, into the project file."
                 )
             for line in _limit_facts(declared):
                 click.echo(line)
@@ -253,7 +253,8 @@ def _with_rows(
     profile = session.profile(found.dataset, int(chosen), epsilon=epsilon)
     click.echo(
         f"With probability 99%, at most {profile.people} {found.unit}s have more than "
-        f"{profile.rows} rows of {found.dataset}, in epoch {profile.epoch!r}."
+        f"{profile.rows} rows of {found.dataset}, in epoch {profile.epoch!r}.\n"
+        f"max_rows and max_length become {profile.rows}."
     )
     place = ("datasets", found.dataset)
     # rows within this limit are never too long a vector, and groups then have less noise
@@ -286,8 +287,11 @@ def _with_total(
 def _limit_facts(dataset: Dataset) -> list[str]:
     """Return what is declared about the rows of people, and the next step."""
     found = dataset.limits
-    each = f"at most {found.max_rows} rows of a person count in a group"
-    said = [f"{dataset.name}: {each}, and at most {found.max_groups} groups."]
+    rows = "1 row" if found.max_rows == 1 else f"{found.max_rows} rows"
+    groups = "1 group" if found.max_groups == 1 else f"{found.max_groups} groups"
+    said = [f"{dataset.name}: at most {rows} of a person count in a group, in {groups}."]
+    if found.max_length is not None:
+        said.append(f"By group they are a vector of length {plain(found.max_length)} at most.")
     if dataset.most_rows is not None:
         most = dataset.most_rows
         said.append(f"Declared: nobody has more than {most.rows} rows ({most.source}).")
@@ -295,8 +299,8 @@ def _limit_facts(dataset: Dataset) -> list[str]:
     if profile is not None:
         old = "" if profile.epoch == dataset.epoch.label else "; the data are of another epoch"
         said.append(
-            f"Measured for epoch {profile.epoch!r}: at most {profile.people} have more than "
-            f"{profile.rows} rows (99%){old}."
+            f"Measured for epoch {profile.epoch!r}: at most {profile.people} people have more "
+            f"than {profile.rows} rows (99%){old}."
         )
     if dataset.tail is not None:
         tail = dataset.tail

@@ -120,8 +120,8 @@ def apply(*, project: Path, principal: str, yes: bool) -> None:
         return  # other owners have not acted yet
     for name in datasets_without_profile(project):
         click.echo(
-            f"The limits of {name} were not measured, so that intervals are open where rows "
-            f"are cut. See `tacit limits {name}`."
+            f"The limits of {name} were not measured for its present data, so that intervals "
+            f"are open where rows are cut. See `tacit limits {name}`."
         )
     try:
         open_project(project, principal=principal).close()

@@ -111,6 +111,8 @@ class LeftOut:
     cut: Cut | None = None
     most: int | None = None
     """The most rows of a unit, if that is declared."""
+    groups: int | None = None
+    """The most groups of a unit, if that follows from declarations."""
 
 
 def left_out_of(plan: BoundedPlan, owners: tuple[str, ...], catalog: Catalog) -> LeftOut:
@@ -149,6 +151,7 @@ def left_out_of(plan: BoundedPlan, owners: tuple[str, ...], catalog: Catalog) ->
         unknown=tuple(dict.fromkeys(unknown)) if rows or below is not None else (),
         cut=cut,
         most=most,
+        groups=_most_groups(plan, owners, most, catalog) if plan.keys else None,
     )
 
 

@@ -115,7 +115,11 @@ def _sentences_on_cut(cut: Cut, unit: str, slacks: tuple[Slack, ...]) -> list[st
     """Return sentences about the units of which rows are missing, by a profile."""
     people, has = _number(cut.units, unit), "has" if cut.units == 1 else "have"
     rows = _number(cut.limit, "row")
-    said = [f"With probability 99%, at most {people} {has} more than {rows} of {cut.table}."]
+    more = f"at most {people} {has} more than {rows} of {cut.table}"
+    said = [
+        f"With probability 99%, {more}.",
+        "Intervals that use this hold with 94%: 95% for the noise, less 1% for the count.",
+    ]
     if cut.missing:
         said.append(
             f"At most {cut.missing} rows of theirs are missing in a group, because {cut.fact}; "
@@ -123,10 +127,24 @@ def _sentences_on_cut(cut: Cut, unit: str, slacks: tuple[Slack, ...]) -> list[st
         )
     if any(slack.all_but is not None for slack in slacks):
         said.append(
-            f"Intervals headed 'all but {cut.units}' leave out these further rows. To include "
-            f"them, the owner can declare most_rows of {cut.table}, or assume a tail."
+            f"Their further rows, of which nobody knows how many there are, are not in "
+            f"intervals headed 'all but {cut.units} people'. To include them, the owner can "
+            f"declare most_rows of {cut.table}, or a tail."
         )
     return said
+
+
+def _to_raise(bound: Bound) -> str:
+    """Return the limits that cut rows although it is declared how many there can be."""
+    plan, found = bound.plan, bound.left_out
+    names = []
+    if found.most is not None and found.most > plan.max_rows:
+        names.append(f"max_rows to {found.most}")
+    if found.groups is not None and found.groups > plan.max_groups:
+        names.append(f"max_groups to {found.groups}")
+    if plan.max_squares is not None and found.most is not None:
+        names.append(f"max_length to {found.most}")
+    return " and ".join(names) or "the limits to what is declared"
 
 
 def coverage(bound: Bound, unit: str) -> tuple[str, ...]:
@@ -147,6 +165,8 @@ def coverage(bound: Bound, unit: str) -> tuple[str, ...]:
             limit += f" in a group, and at most {_number(plan.max_groups, 'group')}"
         if plan.max_rows_in_all is not None:
             limit += f", and at most {_number(plan.max_rows_in_all, 'row')} in all"
+        if plan.max_squares is not None:
+            limit += ", and by group they are a vector of at most max_length"
         said.append(f"{limit}; there can be more.")
     if any(slack.clamped for slack in bound.slacks):
         said.append("Some numbers are clamped to bounds that are not public.")
@@ -157,8 +177,8 @@ def coverage(bound: Bound, unit: str) -> tuple[str, ...]:
             people, has = _number(total.people, unit), "has" if total.people == 1 else "have"
             said.append(
                 f"Totals are clamped. With probability 99%, at most {people} {has} a "
-                f"total above {plain(total.amount)}; intervals headed 'all but {total.people}' "
-                "leave out the rest of it."
+                f"total above {plain(total.amount)}; the rest of it is not in intervals "
+                f"headed 'all but {total.people} people'."
             )
     if found.cut is not None and any(slack.measured for slack in bound.slacks):
         said += _sentences_on_cut(found.cut, unit, bound.slacks)
@@ -171,7 +191,7 @@ def coverage(bound: Bound, unit: str) -> tuple[str, ...]:
                 f"many {unit}s the limits cut: tacit limits {found.unknown[0]} --estimate."
             )
         elif found.known and (found.rows or found.below is not None):
-            said.append("To close them, the owner can raise the limits to what is declared.")
+            said.append(f"To close them, the owner can raise {_to_raise(bound)}.")
     if bound.min_people:
         least = _number(bound.min_people, unit)
         said.append(

@@ -28,7 +28,7 @@ def chart(labels: Sequence[ShownColumn], measure: ShownColumn) -> dict[str, Any]
     sides = {row["open"] for row in rows}
     title = " · ".join(safe(column.name) for column in labels)
     x = {"field": "label", "type": "nominal", "sort": None, "title": title}
-    few = "" if measure.all_but is None else f" (intervals: all but {measure.all_but})"
+    few = "" if measure.all_but is None else f" (intervals: all but {measure.all_but} people)"
     y = {"field": "value", "type": "quantitative", "title": f"{safe(measure.name)}{few}"}
     ends = {"y": {**y, "field": "low"}, "y2": {"field": "high"}}
     open_ends = [
@@ -85,7 +85,7 @@ def bars(
         name = " · ".join(cell(column.values[place]) for column in labels)
         rows.append(f"<g>{_row(name, value, around, place, (low, high))}</g>")
     height = ROW * len(measure.values)
-    few = "" if measure.all_but is None else f" (intervals: all but {measure.all_but})"
+    few = "" if measure.all_but is None else f" (intervals: all but {measure.all_but} people)"
     title = escape(f"{safe(measure.name)}{few}")
     return (
         f'<svg viewBox="0 0 {WIDTH} {height + 40}" width="{WIDTH}" role="img" '

@@ -48,7 +48,7 @@ class ShownColumn(Protocol):
 MOST_DECIMALS = 12
 PLAIN_DIGITS = 6
 LONGEST_KEY = 80
-NOTHING = ""
+NOTHING, UNKNOWN = "", "not known"
 
 
 def safe(text: str) -> str:
@@ -165,7 +165,12 @@ def grid_of(columns: Sequence[ShownColumn]) -> TextGrid:
         numeric.append(not any(isinstance(value, str) for value in column.values))
         if column.confidence is not None:
             headings.append(percent(column.confidence, column.all_but))
-            shown.append([interval(around, value) for value, around in pairs])
+            shown.append(
+                [
+                    UNKNOWN if around is None and value is not None else interval(around, value)
+                    for value, around in pairs
+                ]
+            )
             numeric.append(False)
     rows = tuple(zip(*shown, strict=True))
     total = len(columns[0].values) if columns else 0
@@ -177,10 +182,10 @@ def percent(confidence: Fraction, all_but: int | None) -> str:
 
     Example:
         >>> percent(Fraction(94, 100), 24)
-        '94%, all but 24'
+        '94%, all but 24 people'
     """
     shown = f"{float(100 * confidence):.4g}%"
-    return shown if all_but is None else f"{shown}, all but {all_but}"
+    return shown if all_but is None else f"{shown}, all but {all_but} people"
 
 
 # ------------------------------------------------------------------ plain text

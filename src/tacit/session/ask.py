@@ -349,6 +349,16 @@ def dated_epochs(curator: Curator, quote: Quote | FitQuote) -> tuple[core.DatedE
     )
 
 
+def is_stored(curator: Curator, quote: Quote) -> bool:
+    """Return whether a stored answer serves ``quote``, so that asking costs nothing."""
+    question = request_for(quote, curator.catalog, curator.principal)
+    try:
+        found = curator.home.ledger.find_release(question)
+    except (AnswerPending, EngineUnreachable):
+        return False
+    return found is not None or serve(curator, quote, question) is not None
+
+
 def serve(
     curator: Curator, quote: Quote | FitQuote, question: ChargeRequest
 ) -> tuple[core.Release, bytes] | None:

@@ -179,8 +179,7 @@ class Rung:
 
     ``low`` and ``high`` hold with probability 95% for each rung, but not for all together.
     ``noise`` is the margin of error of a count, or of a sum, at the loss of a quote without an
-    amount. The share that the limit cuts is between ``least_cut`` and ``most_cut``, but for
-    noise; it is about the rows, or the totals, of each person up to the suggested limit.
+    amount. The limit cuts at least the share ``least_cut`` of all rows, or of the sum.
     """
 
     limit: Fraction
@@ -188,7 +187,6 @@ class Rung:
     high: int
     noise: Fraction
     least_cut: Fraction
-    most_cut: Fraction
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -236,14 +234,14 @@ class LimitsEstimate:
                 f"{self.unit}s cut (95%)",
                 tuple(f"{rung.low} to {rung.high}" for rung in shown),
             ),
-            ReleasedColumn(f"{what} cut (about)", tuple(self._cut(rung) for rung in shown)),
+            ReleasedColumn(f"{what} cut (95%)", tuple(self._cut(rung) for rung in shown)),
             ReleasedColumn("", tuple(marks.get(rung.limit, "") for rung in shown)),
         )
 
     def _cut(self, rung: Rung) -> str:
         if rung.limit >= self.suggested:
             return "not known"
-        return f"{float(100 * rung.least_cut):.2g}% to {float(100 * rung.most_cut):.2g}%"
+        return f"at least {float(100 * rung.least_cut):.2g}%"
 
     @property
     def name(self) -> str:
@@ -254,20 +252,23 @@ class LimitsEstimate:
     def notes(self) -> tuple[str, ...]:
         """The lines below the table."""
         best = plain(self.suggested)
+        [rung] = [each for each in self.rungs if each.limit == self.suggested]
+        people = f"Between {rung.low} and {rung.high} {self.unit}s"
         if self.column is None:
             noise = "The noise is that of COUNT(*) for a tenth of the budget"
             more = "; the noise of a SUM and of an AVG grows with the limit in the same way"
-            cut, few = f"the rows of a {self.unit}", f"has more than {best} rows"
+            cut, few = f"the rows of a {self.unit}", f"have more than {best} rows"
         else:
             noise, more = (
                 f"The noise is that of SUM({self.column}) for a tenth of the budget",
                 "",
             )
-            cut, few = f"the total of a {self.unit}", f"has a total above {best}"
+            cut, few = f"the total of a {self.unit}", f"have a total above {best}"
         return (
             f"A limit cuts {cut} above it.",
             f"{noise}{more}.",
-            f"As far as one can see through the noise, hardly any {self.unit} {few}.",
+            f"{people} {few} (95%); the noise hides how many.",
+            "The profile counts the people beyond the chosen limit again, and more exactly.",
         )
 
 
@@ -291,10 +292,10 @@ def estimate_limits(
     cells = [_number(found[place]) for place in range(len(LADDER) + 1)]
     one, (now, noise) = unit_of(curator, dataset, column), _noise(curator, dataset, column)
     suggested = suggest(cells, spread)
-    cuts = _cuts(cells, suggested, whole=column is None)
+    cuts = _cuts(cells, spread, suggested, whole=column is None)
     rungs = tuple(
         Rung(
-            limit * one, *_people(cells[at + 1 :], spread), noise * limit * one / now, *cuts[at]
+            limit * one, *_people(cells[at + 1 :], spread), limit * noise * one / now, cuts[at]
         )
         for at, limit in enumerate(LADDER)
     )
@@ -408,27 +409,24 @@ def _people(above: Sequence[Fraction], spread: Fraction) -> tuple[int, int]:
 
 
 def _cuts(
-    cells: Sequence[Fraction], last: int, *, whole: bool
-) -> list[tuple[Fraction, Fraction]]:
-    """Return about which share of the rows up to the ``last`` of each person each limit cuts.
+    cells: Sequence[Fraction], spread: Fraction, last: int, *, whole: bool
+) -> list[Fraction]:
+    """Return the least share of all rows that each limit cuts, with probability 95% each.
 
-    Rows are added up from one limit of the ladder to the next. All people beyond a limit have
-    the first row above it, and some of them have the others, up to the next limit. Totals are
-    no ``whole`` numbers of rows, so that people beyond a limit may have almost nothing above.
+    Rows are added up from one limit of the ladder to the next, up to the ``last`` of each
+    person: further rows would only make the share larger. All people beyond a limit have the
+    first row above it, and those beyond the next limit have all of them. Totals are no
+    ``whole`` numbers of rows, so that people beyond a limit may have almost nothing above it.
     """
-    beyond = [max(Fraction(0), sum(cells[place:], Fraction(0))) for place in range(len(cells))]
+    beyond = [_people(cells[place:], spread) for place in range(len(cells))]
     least, most = [], []
     for place, (low, high) in enumerate(pairwise((0, *LADDER))):
         wide = high - low if high <= last else 0
         first = min(wide, 1) if whole else 0
-        most.append(wide * beyond[place])
-        least.append(first * beyond[place] + (wide - first) * beyond[place + 1])
-    rows = max(sum(most, Fraction(0)), Fraction(1))
-    places = range(1, len(LADDER) + 1)
-    return [
-        (sum(least[at:], Fraction(0)) / rows, sum(most[at:], Fraction(0)) / rows)
-        for at in places
-    ]
+        most.append(wide * beyond[place][1])
+        least.append(first * beyond[place][0] + (wide - first) * beyond[place + 1][0])
+    rows = Fraction(max(sum(most), 1))
+    return [sum(least[at:]) / rows for at in range(1, len(LADDER) + 1)]
 
 
 def _noise(curator: Curator, dataset: str, column: str | None) -> tuple[Fraction, Fraction]:

@@ -178,7 +178,7 @@ def open_session(  # noqa: PLR0913 - each is a public fact that somebody has to 
             core.Location(ENGINE, where, maker_of(held)),
             core.Epoch(epoch),
             row_key,
-            most_rows=None if most_rows is None else core.PublicMost(*most_rows),
+            most_rows=_most_rows(most_rows),
             profile=profile,
             min_people=min_people,
         )
@@ -195,6 +195,18 @@ def open_session(  # noqa: PLR0913 - each is a public fact that somebody has to 
         curator = Curator(catalog, {ENGINE: held}, home.under(declarations), analyst)
         closing.pop_all()
     return Session(curator)
+
+
+def _most_rows(given: object) -> core.PublicMost | None:
+    """Read a number and its source; refuse a number without one."""
+    match given:
+        case None:
+            return None
+        case (int() as rows, str() as source):
+            return core.PublicMost(rows, source)
+    raise InvalidValue(
+        'Give most_rows as a number and its source, as in (12, "one visit a month").'
+    )
 
 
 def settle(

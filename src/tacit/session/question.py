@@ -26,7 +26,7 @@ from tacit.query import (
     worst_error,
 )
 from tacit.render import cell, html, text
-from tacit.session.ask import ask, budget_summary, price_question, request_for
+from tacit.session.ask import ask, budget_summary, is_stored, price_question, request_for
 from tacit.session.curator import Curator
 from tacit.sql import show
 
@@ -45,7 +45,9 @@ def loss_for(
     Under zCDP an epsilon stands for the rho that converts to it at the budget's delta.
     """
     if (epsilon is None) == (rho is None):
-        raise InvalidValue("Give the amount to spend as one of: epsilon=0.2 or rho=0.001.")
+        raise InvalidValue(
+            "Give the amount to spend as one of: epsilon=0.2, rho=0.001 or within=25."
+        )
     if terms.measure is Measure.ZCDP:
         amount = (
             exact(rho) if rho is not None else _rho(terms.conversion_delta, exact(epsilon or 0))
@@ -125,7 +127,7 @@ class WantedError:
         if sizes is None and (self.is_share or not all(map(_is_total, readings))):
             raise InvalidValue(
                 "Say for which number of rows, as in assume_size=[1000] or --assume-size 1000: "
-                "a share is a share of it, and the error of a mean depends on it."
+                "a percentage is of this number, and the error of a mean depends on it."
             )
         if self.is_share and not all(map(_counts, readings)):
             raise InvalidValue(
@@ -226,6 +228,8 @@ class Preview:
     """Quotes for other losses, for the curve of error against loss."""
     wanted: str = ""
     """The margin of error for which the loss was searched, as text; empty without one."""
+    free: bool = False
+    """Whether a stored answer serves the question, so that asking costs nothing."""
 
     def __post_init__(self) -> None:
         check_sizes(self.assume_size)
@@ -274,10 +278,15 @@ class Preview:
         standing, lines = self.standing, []
         fits = f"{standing.more} such questions fit" if standing.more != 1 else "1 such fits"
         lines.append(f"Price: {standing.price}; about {fits}.")
+        if self.free:
+            lines.append("An answer that is at least as exact is stored: asking costs nothing.")
         if self.least:
             lines.append("The amount was raised to the least price of a question.")
         if self.wanted:
-            lines.append(f"This is the least loss for a margin of error within {self.wanted}.")
+            anywhere = "" if self.curve else ", wherever a mean lies between its bounds"
+            lines.append(
+                f"This is the least loss for a margin of error within {self.wanted}{anywhere}."
+            )
         others = [each for each in self.curve if each[0] != self.quote.loss]
         if others:
             points = (f"{_about(error)} for {self._price(loss)}" for loss, error in others)
@@ -389,6 +398,7 @@ class Question(FrameQuery):
                 for each in _curve(loss, status.terms, status.cap)
             ),
             "" if within is None else _wanted_text(within, assume_size),
+            is_stored(self.curator, quote),
         )
 
     def explain(self) -> str:

@@ -292,6 +292,7 @@ def test_what_is_known_and_what_is_missing_is_named() -> None:
             "nobody has more than 1 row of people (registered once)",
         ),
         most=5,
+        groups=1,
     )
     assert left_out("SELECT COUNT(*) AS x FROM visits", UNKNOWN).unknown == ("visits",)
     assert left_out(by_kind, catalog(Limits(3, 5), FIVE)).unknown == ("people",)

@@ -144,7 +144,7 @@ def test_what_is_not_covered_is_said_with_what_to_do() -> None:
         NOBODYS,
     )
     [_, _, _, advice, _] = coverage(quote(known(4)).bound, "person")
-    assert advice == "To close them, the owner can raise the limits to what is declared."
+    assert advice == "To close them, the owner can raise max_rows to 4."
     below = "(SELECT person, COUNT(*) AS n FROM visits GROUP BY person)"
     per_person = f"SELECT AVG(n) AS x FROM {below}"  # noqa: S608 - our own
     [first, *_] = coverage(quote(UNKNOWN, per_person).bound, "person")
