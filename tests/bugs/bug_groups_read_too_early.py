@@ -16,7 +16,11 @@ Find = Callable[[Work, str], BudgetRow]
 def bug(original: Find) -> Find:
     def find(work: Work, population: str) -> BudgetRow:
         early = holders_of(work, population, "ann")
-        reserve.holders_of = lambda *_: early
+
+        def count_early(*_: object) -> tuple[str, ...]:
+            return early
+
+        reserve.count_for_all = count_early
         return original(work, population)
 
     return find

@@ -13,6 +13,7 @@ from tacit.errors import LedgerBroken
 from tacit.ledger.chain import Anchor, Head, take_anchor
 from tacit.ledger.entries import (
     ACTS,
+    DefaultQuotaSet,
     Described,
     Entry,
     Failed,
@@ -69,7 +70,17 @@ def test_the_history_holds_every_kind_of_act(evidence: tuple[list[Entry], Anchor
     assert 60 <= len(chain) <= 100
     acts = [decode_act(entry.body) for entry in chain]
     decisions = [act.decision for act in acts if hasattr(act, "decision")]
-    newer = {Described, Failed, Frozen, Inherited, LeastSet, Retried, StateSealed, Thawed}
+    newer = {
+        DefaultQuotaSet,
+        Described,
+        Failed,
+        Frozen,
+        Inherited,
+        LeastSet,
+        Retried,
+        StateSealed,
+        Thawed,
+    }
     assert {type(act) for act in acts + decisions} == set(ACTS.values()) - newer
 
 

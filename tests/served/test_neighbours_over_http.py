@@ -40,7 +40,7 @@ ODD = (
 EMPTY = ";DELETE FROM people; DELETE FROM visits; DELETE FROM shifts"
 TABLES = {"D": ROWS, "D'": ROWS + ODD, "none": ROWS + EMPTY}
 DRAWN = re.compile(
-    r"\b[0-9a-f]{64}\b|(?<=nonce)\W+[0-9a-f]+|(?<=at)\W+[0-9]{13}"
+    r"\b[0-9a-f]{64}\b|(?<=nonce)\W+[0-9a-f]+|(?<=at)\W+[0-9]{13}|[0-9]{13}(?= \w+: epoch)"
     r"|(?<=inode )[0-9a-f]{24}|(?<=path )[0-9a-f]{24}"
 )
 """Hashes of what is drawn, times, and marks of the files, which lie in three folders."""
