@@ -92,5 +92,5 @@ def test_the_code_on_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         printed[0] == "gross error sensitivity: a diagnostic for the owner, not a sensitivity"
     )
-    assert printed[1] == "PermuteAndFlipSelection(epsilon=Fraction(1, 1))"
+    assert printed[1] == "PermuteAndFlipSelectionV2(epsilon=Fraction(1, 1))"
     assert abs(float(printed[2].split()[0]) - 22_900) < 3000

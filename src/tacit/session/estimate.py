@@ -166,6 +166,9 @@ SHARE = Fraction(1, 40)
 FEW = Fraction(5, 2)
 """Standard deviations of noise below which nobody is taken to be beyond a limit."""
 
+NEAR, RARE = 8, Fraction(4)
+"""Cells above so many times a limit are far, and are noise up to four standard deviations."""
+
 SURE = Fraction(991, 1000)
 """Probability that the fresh count is below its upper end. The 0.1% beyond the 99% that a
 profile claims is for the number of rows of a mean, whose interval needs both."""
@@ -375,6 +378,8 @@ def suggest(cells: Sequence[Fraction], variance_of_cell: Fraction) -> int:
     """Return one step above the least limit with hardly anybody beyond it.
 
     ``cells`` are the noisy numbers of people on the ladder, and one cell for those beyond it.
+    Cells far above a limit are judged by themselves, and less strictly: otherwise noise in a
+    single one of them could carry the suggestion far up.
 
     Example:
         >>> people = [Fraction(n) for n in (9000, 5000, 900, 80, 3)] + [Fraction(0)] * 29
@@ -383,10 +388,20 @@ def suggest(cells: Sequence[Fraction], variance_of_cell: Fraction) -> int:
     """
     for place, limit in enumerate(LADDER):
         above = cells[place + 1 :]
-        spread = sqrt_bounds(len(above) * variance_of_cell)[1]
-        if sum(above, Fraction(0)) <= FEW * spread:
+        near = sum(each <= NEAR * limit for each in LADDER[place + 1 :])
+        rest = above[near:]
+        if _is_noise(above, variance_of_cell, FEW) or (
+            _is_noise(above[:near], variance_of_cell, FEW)
+            and _is_noise(rest, variance_of_cell, RARE)
+        ):
             return LADDER[min(place + 1, len(LADDER) - 1)] if place else limit
     return LADDER[-1]
+
+
+def _is_noise(cells: Sequence[Fraction], variance_of_cell: Fraction, times: Fraction) -> bool:
+    """Return whether the sum of cells is at most so many standard deviations of noise."""
+    spread = sqrt_bounds(len(cells) * variance_of_cell)[1]
+    return sum(cells, Fraction(0)) <= times * spread
 
 
 def people_beyond(released: Fraction, mechanism: Mechanism) -> int:
