@@ -160,7 +160,7 @@ def charged_later() -> None:
         body = run(unpaid)
 
         def pay() -> None:
-            time.sleep(0.3)
+            time.sleep(0.05)
             paid = asked.pop(unpaid.release_key)()
             if isinstance(paid, Charge):
                 ledger.keep(paid, body)
