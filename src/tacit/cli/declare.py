@@ -215,7 +215,7 @@ def limits(  # noqa: PLR0913 - one for each option
                     "Add --estimate to measure a limit. To set one without measuring, write "
                     "max_rows, or max_total of a column, into the project file."
                 )
-            for line in _limit_facts(declared):
+            for line in _limit_facts(declared, session.catalog.epochs_of(dataset)):
                 click.echo(line)
             return
         half = None if epsilon is None else exact(epsilon) / 2
@@ -284,8 +284,11 @@ def _with_total(
     return source.with_value(place, facts | {"max_total": plain(chosen), "total_profile": said})
 
 
-def _limit_facts(dataset: Dataset) -> list[str]:
-    """Return what is declared about the rows of people, and the next step."""
+def _limit_facts(dataset: Dataset, epochs: str) -> list[str]:
+    """Return what is declared about the rows of people, and the next step.
+
+    ``epochs`` are those of the tables from the dataset to the person.
+    """
     found = dataset.limits
     rows = "1 row" if found.max_rows == 1 else f"{found.max_rows} rows"
     groups = "1 group" if found.max_groups == 1 else f"{found.max_groups} groups"
@@ -297,7 +300,7 @@ def _limit_facts(dataset: Dataset) -> list[str]:
         said.append(f"Declared: nobody has more than {most.rows} rows ({most.source}).")
     profile = dataset.profile
     if profile is not None:
-        old = "" if profile.epoch == dataset.epoch.label else "; the data are of another epoch"
+        old = "" if profile.epoch == epochs else "; the data are of another epoch"
         said.append(
             f"Measured for epoch {profile.epoch!r}: at most {profile.people} people have more "
             f"than {profile.rows} rows (99%){old}."
@@ -359,7 +362,8 @@ def domain(  # noqa: PLR0913 - one for each option
     if name not in columns:
         raise UnknownName(f"{dataset!r} has no column {name!r}; it has {', '.join(columns)}.")
     facts = columns[name] if isinstance(columns[name], dict) else {"kind": columns[name]}
-    old = {"bounds", "keys", "complete"}
+    # totals were measured with the bounds that the column had
+    old = {"bounds", "keys", "complete", "total_profile"}
     facts = {key: value for key, value in facts.items() if key not in old}
     if estimate is None:
         if known is None or known_from is None:

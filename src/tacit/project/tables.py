@@ -426,24 +426,21 @@ def _most_rows(entry: TomlEntry) -> core.PublicMost:
 
 def _profile(entry: TomlEntry) -> core.RowsProfile:
     """Read ``profile = { rows = 12, people = 24, epoch = "2026", release = "5eed" }``."""
-    parts = entry.fields("rows", "people", "epoch", "release")
-    return core.RowsProfile(
-        entry.part("rows").whole(),
-        entry.part("people").whole(),
-        entry.part("epoch").text(),
-        parts["release"].text() if "release" in parts else "",
-    )
+    return core.RowsProfile(entry.part("rows").whole(), *_people_of_profile(entry, "rows"))
 
 
 def _total_profile(entry: TomlEntry) -> core.TotalProfile:
     """Read ``total_profile = { amount = 8000, people = 24, epoch = "2026" }`` of a column."""
-    parts = entry.fields("amount", "people", "epoch", "release")
     return core.TotalProfile(
-        entry.part("amount").number(),
-        entry.part("people").whole(),
-        entry.part("epoch").text(),
-        parts["release"].text() if "release" in parts else "",
+        entry.part("amount").number(), *_people_of_profile(entry, "amount")
     )
+
+
+def _people_of_profile(entry: TomlEntry, limit: str) -> tuple[int, str, str]:
+    """Read the people beyond the ``limit`` of a profile, its epoch, and its receipt if any."""
+    parts = entry.fields(limit, "people", "epoch", "release")
+    release = parts["release"].text() if "release" in parts else ""
+    return entry.part("people").whole(), entry.part("epoch").text(), release
 
 
 def _tail(entry: TomlEntry) -> core.TailAssumption:

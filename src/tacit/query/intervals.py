@@ -14,7 +14,6 @@ from tacit.core import ClosedInterval, ReleasedColumn
 from tacit.errors import InvalidValue
 from tacit.plan import Slack
 from tacit.plan import tally as tallies
-from tacit.plan.tally import MeanReading
 from tacit.query.mean_intervals import Found, least_rows, means, variances
 from tacit.query.quantile_intervals import RankNoise, extremes, quantile_of, quantiles, tree_of
 from tacit.query.quote import Quote
@@ -38,7 +37,9 @@ def column_of(
     found = tuple(_values(reading, quote, released))
     values = tuple(value for value, _ in found)
     intervals = tuple(interval for _, interval in found)
-    rows = least_rows(reading, quote, released) if isinstance(reading, MeanReading) else ()
+    rows = (
+        least_rows(reading, quote, released) if isinstance(reading, tallies.MeanReading) else ()
+    )
     return ReleasedColumn(name, values, intervals, CONFIDENCE, rows=rows)
 
 

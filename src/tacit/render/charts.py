@@ -28,8 +28,7 @@ def chart(labels: Sequence[ShownColumn], measure: ShownColumn) -> dict[str, Any]
     sides = {row["open"] for row in rows}
     title = " · ".join(safe(column.name) for column in labels)
     x = {"field": "label", "type": "nominal", "sort": None, "title": title}
-    few = "" if measure.all_but is None else f" (intervals: all but {measure.all_but} people)"
-    y = {"field": "value", "type": "quantitative", "title": f"{safe(measure.name)}{few}"}
+    y = {"field": "value", "type": "quantitative", "title": _title(measure)}
     ends = {"y": {**y, "field": "low"}, "y2": {"field": "high"}}
     open_ends = [
         {
@@ -50,6 +49,13 @@ def chart(labels: Sequence[ShownColumn], measure: ShownColumn) -> dict[str, Any]
             *open_ends,
         ],
     }
+
+
+def _title(measure: ShownColumn) -> str:
+    """Return the name of a measure, with the people whose rows its intervals leave out."""
+    name = safe(measure.name)
+    few = measure.all_but
+    return name if few is None else f"{name} (intervals: all but {few} people)"
 
 
 def _ends(value: Value, around: Range) -> dict[str, float | str | None]:
@@ -85,8 +91,7 @@ def bars(
         name = " · ".join(cell(column.values[place]) for column in labels)
         rows.append(f"<g>{_row(name, value, around, place, (low, high))}</g>")
     height = ROW * len(measure.values)
-    few = "" if measure.all_but is None else f" (intervals: all but {measure.all_but} people)"
-    title = escape(f"{safe(measure.name)}{few}")
+    title = escape(_title(measure))
     return (
         f'<svg viewBox="0 0 {WIDTH} {height + 40}" width="{WIDTH}" role="img" '
         f'aria-label="{title}" font-family="system-ui, sans-serif" font-size="13">'

@@ -257,21 +257,22 @@ def fields(columns: Sequence[ShownColumn]) -> dict[str, list[Plain]]:
         found[column.name] = _numbers(column.values)
         if column.confidence is not None:
             for place, end in enumerate(("low", "high")):
-                name = f"{column.name}_{end}"
-                while name in taken:
-                    name += "_"
-                taken.add(name)
                 ends = [
                     None if around is None else around[place] for around in column.intervals
                 ]
-                found[name] = _numbers(ends)
+                found[_free_name(f"{column.name}_{end}", taken)] = _numbers(ends)
             if column.all_but is not None:
-                name = f"{column.name}_all_but"
-                while name in taken:
-                    name += "_"
-                taken.add(name)
+                name = _free_name(f"{column.name}_all_but", taken)
                 found[name] = [column.all_but] * len(column.values)
     return found
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    """Return ``name``, with underscores added while it is taken, and mark it as taken."""
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
 
 
 def _numbers(values: Sequence[Value]) -> list[Plain]:

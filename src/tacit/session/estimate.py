@@ -47,7 +47,7 @@ from tacit.frame import Expr, Table, case, col, count, count_units, greatest, le
 from tacit.mechanisms import Mechanism
 from tacit.numeric import plain, sqrt_bounds
 from tacit.plan import Scan
-from tacit.query import variance
+from tacit.query import Quote, variance
 from tacit.render import html, text
 from tacit.session.ask import ask, price_question
 from tacit.session.curator import Curator
@@ -287,9 +287,7 @@ def estimate_limits(
     suggestion is post-processing of its answer.
     """
     question = histogram(curator, dataset, column)
-    asked = loss or share_of_cap(question)
-    answer = ask(question.curator, question.plan, asked)
-    quote = price_question(question.curator, question.plan, asked)
+    answer, quote = _ask(question, loss)
     spread = variance(quote.tallies[0].mechanism)
     found = dict(zip(answer[CELL].values, answer[PEOPLE].values, strict=True))
     cells = [_number(found[place]) for place in range(len(LADDER) + 1)]
@@ -347,9 +345,7 @@ def _count_beyond(
 ) -> tuple[int, str]:
     """Return the most people beyond a limit, by a fresh count, and the charge's receipt."""
     question = beyond(curator, dataset, limit, column)
-    asked = loss or share_of_cap(question)
-    answer = ask(question.curator, question.plan, asked)
-    quote = price_question(question.curator, question.plan, asked)
+    answer, quote = _ask(question, loss)
     released = _number(answer[PEOPLE].values[0])
     return people_beyond(released, quote.tallies[0].mechanism), answer.receipt.hex()
 
@@ -408,6 +404,16 @@ def people_beyond(released: Fraction, mechanism: Mechanism) -> int:
     """Return the most people that the ``released`` count means, with probability 99%."""
     # the error is on either side with half of the probability
     return max(0, ceil(released + mechanism.error(1 - 2 * (1 - SURE))))
+
+
+def _ask(question: Question, loss: Loss | None) -> tuple[Answer, Quote]:
+    """Ask a question of a profile at ``loss`` or the usual one; return its quote as well.
+
+    A stored answer of a larger loss may be returned: its noise is not larger than quoted.
+    """
+    asked = loss or share_of_cap(question)
+    answer = ask(question.curator, question.plan, asked)
+    return answer, price_question(question.curator, question.plan, asked)
 
 
 def share_of_cap(question: Question) -> Loss:

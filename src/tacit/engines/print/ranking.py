@@ -45,7 +45,7 @@ def row_by_row(plan: BoundedPlan, catalog: Catalog) -> bool:
     if rows_are_independent(plan, catalog):
         return True
     most = plan.max_rows_in_all
-    if most is None or most > MOST_IN_VIEW or limits_groups(plan) or limits_length(plan):
+    if most is None or most > MOST_IN_VIEW or limits_groups(plan) or plan.max_squares:
         return False
     greatest = [
         max(-tally.low, tally.high) // plan.max_rows if tally.each is None else tally.each
@@ -66,11 +66,6 @@ def limits_groups(plan: BoundedPlan) -> bool:
     if most is not None and most <= plan.max_groups:
         return False
     return groups is None or groups > plan.max_groups
-
-
-def limits_length(plan: BoundedPlan) -> bool:
-    """Return whether the rows of a unit, by group, can be a longer vector than its limit."""
-    return plan.max_squares is not None
 
 
 def copy_to_read(plan: BoundedPlan, catalog: Catalog) -> ValidatedCopy | None:
