@@ -44,7 +44,7 @@ def test_a_release_is_a_table_with_its_intervals_and_its_guarantee() -> None:
     assert repr(RELEASE).splitlines() == [
         "ward   pay  95%",
         "east  33.3  [31, 36]",
-        "west     2",
+        "west     2  not known",
         "",
         SENTENCE,
         "for adding or removing one person, with all their rows.",
