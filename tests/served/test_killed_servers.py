@@ -22,7 +22,7 @@ from instances import KEY, PATIENCE, Instance, Seed, honest
 from serving import ALL, BUDGET, make_project
 
 from tacit.ledger.charge import Charge, ChargeRequest, StoredRelease
-from tacit.ledger.entries import GENESIS, Charged, decode_act, follow
+from tacit.ledger.entries import GENESIS, Charged, Looked, decode_act, encode_act, follow
 from tacit.ledger.ledger import Ledger, wall_clock
 from tacit.session import ask as path
 from tacit.store.connect import open_store
@@ -152,7 +152,8 @@ def charged_later() -> None:
 
     def promised(ledger: Ledger, question: ChargeRequest, *, lease_ms: int) -> Charge:
         asked[question.release_key] = lambda: reserve(ledger, question, lease_ms=lease_ms)
-        return Charge((follow(GENESIS, "nobody", 1, ""),), question.release_key)
+        unpaid = follow(GENESIS, "nobody", 1, encode_act(Looked("nobody", 0)))
+        return Charge((unpaid,), question.release_key)
 
     def kept(
         ledger: Ledger, unpaid: Charge, run: Callable[[Charge], bytes], **_: object
