@@ -49,7 +49,7 @@ quick *args:
 
 # unit tests, contracts, the server, the walks of the pages and doctests
 test *args:
-    uv run pytest -n auto --dist worksteal --ignore tests/contracts/test_engines.py tests/unit tests/lab tests/models tests/contracts tests/shipping tests/end_to_end tests/server tests/failures src "$@"
+    uv run pytest -n auto --dist worksteal --ignore tests/contracts/test_engines.py tests/failures tests/server tests/end_to_end tests/models tests/contracts tests/lab tests/shipping tests/unit src "$@"
 
 # the stages of CI whose branch coverage is measured, and what they reached
 coverage:
