@@ -258,3 +258,20 @@ def test_the_command_measures_totals(clinic: Path) -> None:
 def test_the_command_refuses_options_without_an_estimate(clinic: Path) -> None:
     assert "Add --estimate" in told(clinic, "limits", "labs", "--limit", "3")
     assert "no 'wards' in datasets" in told(clinic, "limits", "wards")
+
+
+def test_new_bounds_end_the_profile_of_totals(clinic: Path) -> None:
+    done(clinic, "limits", "visits", "--column", "cost", "--estimate", "--yes")
+    done(clinic, "apply", "--yes")
+    done(clinic, "domain", "visits.cost", "0..2000", "--source", "public")
+    written = tomllib.loads(clinic.read_text())["datasets"]["visits"]["columns"]["cost"]
+    assert "max_total" in written
+    assert "total_profile" not in written
+
+
+def test_a_profile_of_another_epoch_of_a_parent_is_old(clinic: Path) -> None:
+    done(clinic, "limits", "labs", "--estimate", "--yes")
+    done(clinic, "apply", "--yes")
+    assert "another epoch" not in done(clinic, "limits", "labs")
+    done(clinic, "epoch", "patients", "--to", "2027", "--apply")
+    assert "another epoch" in done(clinic, "limits", "labs")
