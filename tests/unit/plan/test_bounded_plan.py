@@ -1,5 +1,6 @@
 """How far one unit moves each tally: values computed by hand, and the worst pair of units."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -123,3 +124,21 @@ def test_a_plan_bounds_no_more_than_it_says() -> None:
     asked = plan(UnitTally())
     assert (asked.max_rows_in_all, asked.first_periods, asked.fold) == (None, None, None)
     assert sensitivities(asked, UnitTally(), ADD)[1].square == Fraction(1)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "each", "neighbours", "square"),
+    [
+        (0, 12, 5, ADD, 10 * 5**2),  # a row adds up to 5, and the total is clamped to 12
+        (0, 12, 5, REPLACE, 2 * 10 * 5**2),
+        (-12, 12, 5, REPLACE, 4 * 10 * 5**2),
+        (0, 12, None, ADD, 10 * 4**2),  # a third of 12 for each of three rows
+        (0, 1, 5, ADD, 5),  # clamped totals move less than long vectors
+    ],
+)
+def test_a_clamped_total_has_the_length_of_its_rows(
+    low: int, high: int, each: int | None, neighbours: Neighbours, square: int
+) -> None:
+    asked = replace(plan(TotalTally(X, low, high, each), key(9), max_groups=5), max_squares=10)
+    _, found = sensitivities(asked, asked.tallies[0], neighbours)
+    assert found.square == square
