@@ -297,6 +297,14 @@ def margin(name: str, limit: int, epsilon: str) -> float:
     return float(quote.tallies[0].error(Fraction(19, 20)))
 
 
+def test_people_of_a_profile_widen_an_interval_by_what_they_can_lack() -> None:
+    """The widths below add u (2K - K) rows, as the bounded plan does."""
+    catalog = known("demo").catalog(10, 20, RowsProfile(10, 7, "1"))
+    quote = price(plan_of("demo", "COUNT(*)", 1), catalog, Loss.zcdp(CAP))
+    [slack] = quote.bound.slacks
+    assert slack.above + slack.below == 7 * (20 - 10)
+
+
 MANY = 400
 """Profiles of which the mean width is taken; about one in a hundred suggests too much."""
 

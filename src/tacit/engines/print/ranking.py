@@ -45,7 +45,9 @@ def row_by_row(plan: BoundedPlan, catalog: Catalog) -> bool:
     if rows_are_independent(plan, catalog):
         return True
     most = plan.max_rows_in_all
-    if most is None or most > MOST_IN_VIEW or limits_groups(plan) or plan.max_squares:
+    if most is None or most > MOST_IN_VIEW or limits_groups(plan):
+        return False
+    if plan.max_squares is not None:
         return False
     greatest = [
         max(-tally.low, tally.high) // plan.max_rows if tally.each is None else tally.each
