@@ -11,7 +11,8 @@ ROOT = Path(__file__).parents[2]
 
 STAND_IN = """#!/usr/bin/env bash
 # stands for `just`: a stage "passes" as many tests as PASSED says
-[ "$1" != cluster ] || exit 1
+[ "$1" != cluster ] || { echo "FAILED tests/test_x.py::test_y"; exit 1; }
+[ "$1" != bugs ] || { sleep 1; echo "FAILED tests/test_b.py::test_bug"; exit 1; }
 echo "ran $*"
 [ "$1" = check ] || echo "$PASSED" >> "$TACIT_COUNTED"
 """
@@ -53,6 +54,20 @@ def test_a_stage_that_fails_ends_the_run(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "-- cluster failed" in done.stdout
     assert "== timing" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("stages", "told"),
+    [(("edges", "cluster"), "test_x.py::test_y"), (("bugs", "ledger"), "test_b.py::test_bug")],
+)
+def test_the_end_of_the_output_says_what_failed(
+    stages: tuple[str, ...], told: str, tmp_path: Path
+) -> None:
+    done = run_stages(tmp_path, 10_000, *stages)
+    assert done.returncode == 1
+    end = done.stdout.index("== what failed in ")
+    assert told in done.stdout[end:]
+    assert "ran ledger" not in done.stdout[end:]
 
 
 def test_a_stage_that_nobody_has_is_told(tmp_path: Path) -> None:
