@@ -41,9 +41,10 @@ pytestmark = pytest.mark.claim
 
 DRAWS = int(os.environ.get("TACIT_TRUTH", "4000"))
 FULL = DRAWS >= 4000
-"""In CI, shares of fewer intervals are compared with lower bars, by three standard errors."""
+"""In CI, a cell has fewer intervals. One that looks short is asked again, at full size."""
 
-PROFILES = 40 if FULL else 10
+MOST_DRAWS, MOST_PROFILES = 4000, 40
+PROFILES = MOST_PROFILES if FULL else 10
 PEOPLE = 20_000
 SEED = 20
 EPSILONS = ("0.1", "0.5", "1")
@@ -201,7 +202,14 @@ def plan_of(name: str, aggregate: str, groups: int) -> Plan:
 
 
 def share(  # noqa: PLR0913 - a cell, its profiles and the form of its intervals
-    name: str, aggregate: str, groups: int, epsilon: str, found: list[RowsProfile], *, form: str
+    name: str,
+    aggregate: str,
+    groups: int,
+    epsilon: str,
+    found: list[RowsProfile],
+    *,
+    form: str,
+    draws: int = DRAWS,
 ) -> float | None:
     """Return the share of intervals that hold the exact value; None if there are none.
 
@@ -209,7 +217,7 @@ def share(  # noqa: PLR0913 - a cell, its profiles and the form of its intervals
     """
     table, plan = known(name), plan_of(name, aggregate, groups)
     loss, true = Loss.zcdp(rho_within(Fraction(epsilon), DELTA)), table.true(aggregate, groups)
-    times = max(1, ceil(DRAWS / (groups * len(found))))
+    times = max(1, ceil(draws / (groups * len(found))))
     held = asked = 0
     quotes: dict[int, Quote] = {}
     for profile in found:
@@ -237,7 +245,7 @@ def share(  # noqa: PLR0913 - a cell, its profiles and the form of its intervals
 @pytest.mark.parametrize("name", ROWS)
 def test_intervals_hold_the_true_number_or_are_open(name: str, bar: Bar) -> None:
     least: dict[str, tuple[float, str]] = {}
-    cells = 0
+    wanted, cells = {"closed": 0.93, "open": 0.96}, 0
     for aggregate in AGGREGATES:
         for groups in GROUPS:
             for epsilon in EPSILONS:
@@ -245,10 +253,14 @@ def test_intervals_hold_the_true_number_or_are_open(name: str, bar: Bar) -> None
                 cells += 1
                 for form in ("closed", "open"):
                     part = share(name, aggregate, groups, epsilon, found, form=form)
+                    if part is not None and part < wanted[form] and not FULL:
+                        again, draws = profiles(name, MOST_PROFILES), MOST_DRAWS
+                        part = share(
+                            name, aggregate, groups, epsilon, again, form=form, draws=draws
+                        )
                     cell = f"{aggregate} by {groups} at {epsilon}"
                     if part is not None and part < least.get(form, (2.0, ""))[0]:
                         least[form] = part, cell
-    wanted = {"closed": 0.93 if FULL else 0.91, "open": 0.96 if FULL else 0.94}
     for form, (part, cell) in least.items():
         shown = f"{name}: least share of {form} intervals that hold, of {cells} cells ({cell})"
         bar(shown, round(part, 4), f">= {wanted[form]}", part >= wanted[form])
@@ -267,7 +279,7 @@ def test_a_bound_without_its_margin_does_not_hold(bar: Bar) -> None:
     curator = known("1% heavy").session._curator
     quote, table = asked_once("1% heavy", beyond(curator, "data", 20))
     true = int((known("1% heavy").rows > 20).sum())
-    held = np.mean([count >= true for count in released(quote, table, DRAWS)[0]])
+    held = np.mean([count >= true for count in released(quote, table, MOST_DRAWS)[0]])
     bar("a bound without its margin: holds", round(float(held), 2), "< 0.6", held < 0.6)
 
 
