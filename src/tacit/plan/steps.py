@@ -18,6 +18,23 @@ from tacit.errors import InvalidValue
 from tacit.numeric import Grid
 from tacit.plan.expression import Comparison, DatePartName, Value
 
+ROOM = 2**62
+"""Bound on the size of every number of steps: it fits in 64 bits, and a sum over any table fits
+in 128 bits."""
+
+
+def check_size(number: int) -> None:
+    """Refuse a number of more than 62 bits.
+
+    An engine may read a constant only when a row reaches it. If it could not read it, a failure
+    would tell of that row.
+    """
+    if abs(number) >= ROOM:
+        raise InvalidValue(
+            "This number can grow beyond 62 bits; narrow the bounds of its columns, or compute "
+            "less in one expression."
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class ColumnSteps:
@@ -43,6 +60,9 @@ class WholeSteps:
     """A constant number of steps; None is NULL."""
 
     value: int | None
+
+    def __post_init__(self) -> None:
+        check_size(self.value or 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +151,10 @@ class StepsOneOf:
     steps: "Steps"
     values: tuple[int, ...]
 
+    def __post_init__(self) -> None:
+        for value in self.values:
+            check_size(value)
+
 
 @dataclass(frozen=True, slots=True)
 class ColumnOneOf:
@@ -207,10 +231,6 @@ Steps = OfRow | SumSteps | ProductSteps | HalvedSteps | CaseSteps
 # Interval arithmetic over the expression proves, before any row is read, that no result and no
 # intermediate result can overflow.
 
-ROOM = 2**62
-"""Bound on the size of every number of steps: it fits in 64 bits, and a sum over any table fits
-in 128 bits."""
-
 
 @dataclass(frozen=True, slots=True)
 class Ranged:
@@ -235,11 +255,8 @@ class Ranged:
     rounding: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        if max(abs(self.low), abs(self.high)) >= ROOM:
-            raise InvalidValue(
-                "This number can grow beyond 62 bits; narrow the bounds of its columns, or "
-                "compute less in one expression."
-            )
+        check_size(self.low)
+        check_size(self.high)
 
     @classmethod
     def constant(cls, value: Fraction) -> "Ranged":
