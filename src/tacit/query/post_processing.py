@@ -267,7 +267,14 @@ def _row(release: Release, place: int) -> dict[str, IntervalValue]:
     return row
 
 
+LARGEST_OUTPUT = 10**300
+"""Largest size of an output. Every larger number, which no float holds, is NULL."""
+
+
 def _column(name: str, found: list[IntervalValue]) -> ReleasedColumn:
+    found = [
+        each if _fits(each) else replace(each, value=None, interval=None) for each in found
+    ]
     values = tuple(_output_value(each) for each in found)
     doubt = max((each.doubt for each in found), default=Fraction(0))
     if not 0 < doubt < 1:  # at 1, an interval of many noisy parts would claim nothing
@@ -281,6 +288,12 @@ def _column(name: str, found: list[IntervalValue]) -> ReleasedColumn:
         counted if any(counted) else (),
         max((each.all_but for each in found if each.all_but), default=None),
     )
+
+
+def _fits(each: IntervalValue) -> bool:
+    """Return whether a value and the ends of its interval are numbers of a float's size."""
+    numbers = (each.value, *(each.interval or ()))
+    return all(not isinstance(n, Fraction) or abs(n) <= LARGEST_OUTPUT for n in numbers)
 
 
 def _output_value(each: IntervalValue) -> Any:

@@ -276,7 +276,9 @@ def _free_name(name: str, taken: set[str]) -> str:
 
 
 def _numbers(values: Sequence[Value]) -> list[Plain]:
-    whole = all(not isinstance(each, Fraction) or each.denominator == 1 for each in values)
+    """Return fractions as integers, if all are integers of 64 bits, or else as floats."""
+    found = [each for each in values if isinstance(each, Fraction)]
+    whole = all(each.denominator == 1 and abs(each) < 2**63 for each in found)
     return [
         (int(each) if whole else float(each)) if isinstance(each, Fraction) else each
         for each in values

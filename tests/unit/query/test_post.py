@@ -222,3 +222,13 @@ def test_a_number_of_one_value_is_nothing_to_ask() -> None:
 )
 def test_advice_tells_whole_percents(smaller: Fraction, told: str) -> None:
     assert str(Advice("x", smaller)) == told
+
+
+@pytest.mark.parametrize("factor", [F(10**298), F(10**299), F(10**400, 7), F(-(10**400))])
+def test_a_number_that_no_float_holds_is_null(factor: Fraction) -> None:
+    part = Arithmetic(Operation.MULTIPLY, N, c(factor))
+    [shown] = post_process(RELEASE, Post((Output("x", part),))).columns
+    for value, around in zip(shown.values, shown.intervals, strict=True):
+        numbers = [value, *(around or ())]
+        assert all(number is None or abs(float(number)) <= 1e300 for number in numbers)
+    assert (None in shown.values) is (abs(factor) > 10**298)

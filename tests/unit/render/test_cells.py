@@ -96,3 +96,11 @@ def test_a_chart_reads_no_path_in_a_name() -> None:
     drawn = [layer["encoding"]["y"]["field"] for layer in made["layer"]]
     assert [made["encoding"]["x"]["field"], *drawn] == ["label", "value", "low"]
     assert made["layer"][0]["encoding"]["y"]["title"] == "c.d"
+
+
+def test_integers_beyond_64_bits_are_floats() -> None:
+    large, larger = Fraction(2**63 - 1), Fraction(2**63)
+    assert fields([ReleasedColumn("n", (large,))]) == {"n": [2**63 - 1]}
+    [found] = fields([ReleasedColumn("n", (larger,))])["n"]
+    assert isinstance(found, float)
+    assert found == 2.0**63
