@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
-from math import isfinite
+from math import floor, isfinite
 
 from tacit.core import Catalog, Group, Key, Kind, PublicTable, Secret, day_of, number_of
 from tacit.engines.engine import Leaf, SecretTable, fold_of, hash_values, wrap_groups
@@ -99,6 +99,17 @@ def steps(number: grid_steps.Steps, row: Row) -> int | None:
                 if truth(condition, row):
                     return steps(then, row)
             return steps(otherwise, row)
+        case grid_steps.QuotientSteps(part, divisor):
+            whole = steps(part, row)
+            return None if whole is None else whole // divisor
+        case grid_steps.AbsoluteSteps(part):
+            whole = steps(part, row)
+            return None if whole is None else abs(whole)
+        case grid_steps.ExtremeSteps(greatest, parts):
+            numbers = [each for part in parts if (each := steps(part, row)) is not None]
+            return (max if greatest else min)(numbers, default=None)
+        case grid_steps.CurveSteps():
+            return _curve(number, steps(number.steps, row))
         case grid_steps.ComputedSteps(name):
             held = row[name]
             return held if isinstance(held, int) else None
@@ -110,6 +121,15 @@ def steps(number: grid_steps.Steps, row: Row) -> int | None:
             if kind is Kind.DATE and isinstance(found, date):
                 return grid.index(Fraction(number_of(found)))
             return grid.index(found) if isinstance(found, Fraction) else None
+
+
+def _curve(number: grid_steps.CurveSteps, argument: int | None) -> int | None:
+    """Return a root, a logarithm or an exponential, in the floats that engines use."""
+    if argument is None or argument < number.least:
+        return None
+    found = number.curve.of(float(argument) * float(number.unit))
+    whole = floor(found * float(number.scale) + 0.5)
+    return min(max(whole, number.low), number.high)
 
 
 def _value(cell: Cell) -> Fraction | str | date | None:

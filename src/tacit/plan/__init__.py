@@ -103,6 +103,8 @@ from tacit.plan.tally import (
     value_of,
     width,
 )
+from tacit.plan.text_functions import apply as apply_text
+from tacit.plan.text_functions import ascii_lower
 from tacit.plan.tree_walk import LARGEST_PART, PARTS, every, not_too_large, rewritten
 from tacit.plan.type_check import NUMBERS, clamped_days, day_column, scope_of
 
@@ -182,6 +184,8 @@ __all__ = [
     "VarianceReading",
     "Vocabulary",
     "WholeSteps",
+    "apply_text",
+    "ascii_lower",
     "assumptions",
     "bound",
     "canonical",

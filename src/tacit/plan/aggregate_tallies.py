@@ -17,8 +17,8 @@ from tacit.core import Schema
 from tacit.plan import plan as nodes
 from tacit.plan import steps as grid_steps
 from tacit.plan.bounded_plan import BoundedKey
-from tacit.plan.expression import Expression, Field
-from tacit.plan.lowering import number
+from tacit.plan.expression import Expression, Field, IsNull
+from tacit.plan.lowering import condition, number
 from tacit.plan.tally import (
     ExtremeReading,
     MeanReading,
@@ -273,4 +273,4 @@ def present(argument: Expression, schema: Schema) -> grid_steps.Condition:
             column = schema[name]
             return grid_steps.Negation(grid_steps.ColumnIsNull(column.name, column.kind))
         case _:
-            return grid_steps.Negation(grid_steps.StepsAreNull(number(argument, schema).steps))
+            return grid_steps.Negation(condition(IsNull(argument), schema))

@@ -32,10 +32,13 @@ class ColumnKey:
 
 @dataclass(frozen=True, slots=True)
 class CaseKey:
-    """A group key that is a CASE: the first condition that is true names the group."""
+    """A group key that is a CASE: the first condition that is true names the group.
+
+    Rows for which the first true condition names None are dropped.
+    """
 
     name: str
-    whens: tuple[tuple[Condition, Key], ...]
+    whens: tuple[tuple[Condition, Key | None], ...]
     otherwise: Key | None
     keys: Keys
 

@@ -26,6 +26,7 @@ from tacit.plan.bounded_plan import (
     StepsKey,
     groups_touched,
 )
+from tacit.plan.computed_keys import computed_key
 from tacit.plan.contribution_limits import groups_of, limits_of
 from tacit.plan.left_out import LeftOut, Slack, has_private_bounds, left_out_of, slack_of
 from tacit.plan.lowering import condition, number
@@ -46,6 +47,17 @@ GROUPED = {Kind.TEXT, Kind.INTEGER, Kind.BOOLEAN, Kind.DATE}
 """Kinds of columns that can be group keys; numbers with fractions need bins first."""
 
 TRUTHS = Keys((0, 1))
+
+BINNED = frozenset(
+    {
+        expr.DatePartName.YEAR,
+        expr.DatePartName.QUARTER,
+        expr.DatePartName.MONTH,
+        expr.DatePartName.DAY,
+        expr.DatePartName.WEEKDAY,
+    }
+)
+"""Parts of dates that are compared one by one; others are numbers in a list."""
 
 MOST_PERIODS = 50_000
 """Largest number of periods of one key: the days of 137 years."""
@@ -75,23 +87,26 @@ def bound_key(key: nodes.GroupKey, schema: Schema) -> BoundedKey:
                 )
             keys = TRUTHS if column.kind is Kind.BOOLEAN else column.keys
             return ColumnKey(key.name, column.name, column.kind, keys)
-        case expr.Case(whens, otherwise):
+        case expr.Case(whens, otherwise) if _has_constants(key.expression):
             named = tuple((condition(when, schema), _group_name(then)) for when, then in whens)
             rest = None if otherwise == expr.Constant(None) else _group_name(otherwise)
             values = [value for _, value in named] + ([] if rest is None else [rest])
             return CaseKey(key.name, named, rest, Keys(tuple(dict.fromkeys(values))))
         case expr.Bin(part, width):
             return bound_key(nodes.GroupKey(key.name, _bins(part, width, schema)), schema)
-        case expr.DatePart():
+        case expr.DatePart(part, _) if part in BINNED:
             return bound_key(nodes.GroupKey(key.name, expr.Bin(key.expression, 1)), schema)
         case expr.Period(span, day):
             column = day_column(day, schema)
             return PeriodKey(key.name, clamped_days(column), span, _periods(span, column))
-    raise InvalidValue(
-        "This expression cannot be a group key. Group by a column, by bins of a number, as in "
-        "FLOOR(x / 10) * 10, by dates, as in MONTH(day) or DATE_TRUNC('month', day), or by a "
-        "CASE whose values are constants."
-    )
+    return computed_key(key.name, key.expression, schema)
+
+
+def _has_constants(case: expr.Case) -> bool:
+    """Return whether all values of a CASE are constants that are not NULL, or ELSE NULL."""
+    thens = [then for _, then in case.whens]
+    known = all(isinstance(then, expr.Constant) and then.value is not None for then in thens)
+    return known and isinstance(case.otherwise, expr.Constant)
 
 
 def _periods(span: expr.Span, column: Column) -> Keys | None:
@@ -407,11 +422,12 @@ def _check_no_conditions_inside(plan: nodes.Plan) -> None:
 
     It would count a part of a cell, and the rule is about the people of the whole cell.
     """
-    if any(every(tuple(measure.aggregate for measure in plan.measures), expr.Case)):
+    inside = tuple(measure.aggregate for measure in plan.measures)
+    if any(every(inside, expr.Case)) or any(every(inside, expr.Call)):
         raise InvalidValue(
-            "A dataset of this question has min_people, so that a CASE inside an aggregate is "
-            "refused: its cell could be about fewer people. Put the condition into WHERE or "
-            "GROUP BY."
+            "A dataset of this question has min_people, so that a CASE or a function inside an "
+            "aggregate is refused: its cell could be about fewer people. Put the condition "
+            "into WHERE or GROUP BY."
         )
 
 

@@ -26,13 +26,22 @@ class DatePartName(Enum):
     MONTH = "MONTH"
     DAY = "DAY"
     WEEKDAY = "DOW"
+    ISO_WEEKDAY = "ISODOW"
+    DAY_OF_YEAR = "DOY"
+    WEEK = "WEEK"
+    ISO_YEAR = "ISOYEAR"
+    DECADE = "DECADE"
+    CENTURY = "CENTURY"
+    MILLENNIUM = "MILLENNIUM"
 
     def of(self, day: date) -> int:
-        """Return this part of ``day``. The weekday of Sunday is 0.
+        """Return this part of ``day``. The weekday of Sunday is 0, and 7 by ISO 8601.
+
+        Weeks are those of ISO 8601: the week of a day belongs to the year of its Thursday.
 
         Example:
             >>> [part.of(date(2026, 5, 31)) for part in DatePartName]
-            [2026, 2, 5, 31, 0]
+            [2026, 2, 5, 31, 0, 7, 151, 22, 2026, 202, 21, 3]
         """
         match self:
             case DatePartName.YEAR:
@@ -45,20 +54,41 @@ class DatePartName(Enum):
                 return day.day
             case DatePartName.WEEKDAY:
                 return day.isoweekday() % 7
+            case DatePartName.ISO_WEEKDAY:
+                return day.isoweekday()
+            case DatePartName.DAY_OF_YEAR:
+                return day.timetuple().tm_yday
+            case DatePartName.WEEK:
+                return day.isocalendar().week
+            case DatePartName.ISO_YEAR:
+                return day.isocalendar().year
+            case DatePartName.DECADE:
+                return day.year // 10
+            case DatePartName.CENTURY:
+                return (day.year + 99) // 100
+            case DatePartName.MILLENNIUM:
+                return (day.year + 999) // 1000
+
+    @property
+    def grows(self) -> bool:
+        """Whether the part never decreases from one day to the next, as a year does."""
+        return self not in _RECURRING
 
     def reach(self, first: date, last: date) -> tuple[int, int]:
         """Return bounds of this part for days from ``first`` to ``last``."""
-        match self:
-            case DatePartName.YEAR:
-                return first.year, last.year
-            case DatePartName.QUARTER:
-                return 1, 4
-            case DatePartName.MONTH:
-                return 1, 12
-            case DatePartName.DAY:
-                return 1, 31
-            case DatePartName.WEEKDAY:
-                return 0, 6
+        return _RECURRING.get(self) or (self.of(first), self.of(last))
+
+
+_RECURRING: dict[DatePartName, tuple[int, int]] = {
+    DatePartName.QUARTER: (1, 4),
+    DatePartName.MONTH: (1, 12),
+    DatePartName.DAY: (1, 31),
+    DatePartName.WEEKDAY: (0, 6),
+    DatePartName.ISO_WEEKDAY: (1, 7),
+    DatePartName.DAY_OF_YEAR: (1, 366),
+    DatePartName.WEEK: (1, 53),
+}
+"""The parts that start again, with the range that each has in every year."""
 
 
 class Span(Enum):
@@ -248,13 +278,75 @@ class Arithmetic:
 
 @dataclass(frozen=True, slots=True)
 class Divide:
-    """A quotient of released values; NULL if the divisor is 0.
+    """A quotient; NULL if the divisor is 0.
 
-    Division of values of rows is not supported.
+    Values of rows can be divided only by a constant that is not 0, and the quotient is exact.
     """
 
     left: "Expression"
     right: "Expression"
+
+
+class Function(Enum):
+    """A function of values of a row, with its name in SQL.
+
+    Functions of numbers are total: their results have ranges that follow from the ranges of
+    their arguments, and a logarithm or a root outside its domain is NULL. Functions of texts
+    are computed for declared keys before the question runs; no engine computes them.
+    """
+
+    ABS = "ABS"
+    FLOOR = "FLOOR"
+    CEIL = "CEIL"
+    ROUND = "ROUND"
+    TRUNCATE = "TRUNC"
+    INTEGER = "CAST AS INTEGER"
+    GREATEST = "GREATEST"
+    LEAST = "LEAST"
+    POWER = "POWER"
+    SQRT = "SQRT"
+    LN = "LN"
+    EXP = "EXP"
+    UPPER = "UPPER"
+    LOWER = "LOWER"
+    ASCII_LOWER = "ILIKE"
+    TRIM = "TRIM"
+    TRIM_LEFT = "LTRIM"
+    TRIM_RIGHT = "RTRIM"
+    SUBSTRING = "SUBSTRING"
+    CONCAT = "CONCAT"
+    JOIN = "||"
+
+    @property
+    def of_text(self) -> bool:
+        """Whether the function returns a text."""
+        return self in _OF_TEXT
+
+
+_OF_TEXT = frozenset(
+    {
+        Function.UPPER,
+        Function.LOWER,
+        Function.ASCII_LOWER,
+        Function.TRIM,
+        Function.TRIM_LEFT,
+        Function.TRIM_RIGHT,
+        Function.SUBSTRING,
+        Function.CONCAT,
+        Function.JOIN,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of values of a row; NULL if an argument is NULL.
+
+    GREATEST, LEAST and CONCAT ignore arguments that are NULL.
+    """
+
+    function: Function
+    parts: tuple["Expression", ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,4 +394,5 @@ class Case:
 
 
 Truth = Compare | OneOf | Like | IsNull | And | Or | Not
-Expression = Field | Constant | Truth | Arithmetic | Divide | Bin | DatePart | Period | Case
+Computed = Arithmetic | Divide | Call | Bin | DatePart | Period | Case
+Expression = Field | Constant | Truth | Computed

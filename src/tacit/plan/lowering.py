@@ -7,14 +7,27 @@ refused or rewritten here.
 """
 
 from collections.abc import Callable
+from datetime import date, timedelta
 from fractions import Fraction
 from operator import add, mul, sub
 
 from tacit.core import Column, Kind, Schema
 from tacit.errors import InvalidValue
 from tacit.plan import expression as expr
+from tacit.plan import number_functions as functions
 from tacit.plan import steps as grid_steps
-from tacit.plan.type_check import NUMBERS, day_column, day_part, days_between, kind_of, like
+from tacit.plan.text_functions import cases_first, key_map
+from tacit.plan.tree_walk import every
+from tacit.plan.type_check import (
+    NUMBERS,
+    day_column,
+    day_number,
+    day_part,
+    digits_of,
+    is_day,
+    kind_of,
+    like,
+)
 
 DECIMALS = 10**18
 """Common denominator of decimals in a question: they have at most 18 digits after the point."""
@@ -80,6 +93,13 @@ OPERATIONS: dict[
 }
 
 
+CONSTANTS: dict[expr.Operation, Callable[[Fraction, Fraction], Fraction]] = {
+    expr.Operation.ADD: add,
+    expr.Operation.SUBTRACT: sub,
+    expr.Operation.MULTIPLY: mul,
+}
+
+
 def number(expression: expr.Expression, schema: Schema) -> grid_steps.Ranged:
     """Return ``expression`` in steps of a grid, with its range.
 
@@ -106,25 +126,109 @@ def number(expression: expr.Expression, schema: Schema) -> grid_steps.Ranged:
             return grid_steps.Ranged.constant(Fraction(value))
         case expr.DatePart(part, day):
             return day_part(part, day_column(day, schema))
-        case expr.Arithmetic(expr.Operation.SUBTRACT, left, right) if (
-            found := days_between(left, right, schema)
-        ) is not None:
-            return found
+        case expr.Arithmetic(expr.Operation.SUBTRACT, left, right) if is_day(
+            left, schema
+        ) and is_day(right, schema):
+            for field in every((left, right), expr.Field):
+                schema[field.name].grid()  # refuses a column without bounds
+            return days(left, schema) - days(right, schema)
         case expr.Arithmetic(operation, left, right):
             return OPERATIONS[operation](number(left, schema), number(right, schema))
+        case expr.Divide(left, right):
+            kind_of(expression, schema)  # refuses to divide by a column
+            divisor = _constant(right)
+            if divisor is None:
+                return number(expr.Constant(None), schema)
+            return functions.divide(number(left, schema), divisor)
+        case expr.Call(function, parts) if not function.of_text:
+            kind_of(expression, schema)
+            return _call(function, parts, schema)
         case expr.Case(whens, otherwise):
-            conditions = [condition(when, schema) for when, _ in whens]
-            values = grid_steps.in_one_step(
-                [number(part, schema) for part in [*_thens(whens), otherwise]]
-            )
-            steps = [value.steps for value in values]
-            pairs = tuple(zip(conditions, steps[:-1], strict=True))
-            low, high = min(v.low for v in values), max(v.high for v in values)
-            rounding = max(value.rounding for value in values)
-            return grid_steps.Ranged(
-                grid_steps.CaseSteps(pairs, steps[-1]), low, high, values[0].step, rounding
-            )
+            return _case(whens, otherwise, schema, number)
     raise InvalidValue("A number is expected here, such as a column of numbers or age + 1.")
+
+
+def _case(
+    whens: tuple[tuple[expr.Expression, expr.Expression], ...],
+    otherwise: expr.Expression,
+    schema: Schema,
+    part: Callable[[expr.Expression, Schema], grid_steps.Ranged],
+) -> grid_steps.Ranged:
+    """Return a CASE in one step, whose range contains the ranges of all its values."""
+    conditions = [condition(when, schema) for when, _ in whens]
+    thens = [then for _, then in whens]
+    values = grid_steps.in_one_step([part(each, schema) for each in [*thens, otherwise]])
+    steps = [value.steps for value in values]
+    pairs = tuple(zip(conditions, steps[:-1], strict=True))
+    low, high = min(v.low for v in values), max(v.high for v in values)
+    rounding = max(value.rounding for value in values)
+    return grid_steps.Ranged(
+        grid_steps.CaseSteps(pairs, steps[-1]), low, high, values[0].step, rounding
+    )
+
+
+def days(day: expr.Expression, schema: Schema) -> grid_steps.Ranged:
+    """Return the number of a day, counted from 1970-01-01; see `is_day`.
+
+    A column is clamped to its bounds, or to the years 1 to 9999. A day plus days can be beyond
+    these years, because engines only compute with its number.
+    """
+    kind_of(day, schema)  # refuses arithmetic with days that has no meaning
+    match day:
+        case expr.Arithmetic(operation, left, right) if is_day(left, schema):
+            return OPERATIONS[operation](days(left, schema), number(right, schema))
+        case expr.Arithmetic(operation, left, right):
+            return OPERATIONS[operation](number(left, schema), days(right, schema))
+        case expr.Case(whens, otherwise):
+            return _case(whens, otherwise, schema, days)
+        case expr.Field() | expr.Constant():
+            return day_number(day, schema)
+    raise InvalidValue("A day is expected here, such as a column of days or day + 7.")
+
+
+def _constant(part: expr.Expression) -> Fraction | None:
+    """Return a constant that was computed from constants; None is NULL."""
+    match part:
+        case expr.Constant(None):
+            return None
+        case expr.Constant(int() | Fraction() as value):
+            return Fraction(value)
+        case expr.Arithmetic(operation, left, right):
+            one, other = _constant(left), _constant(right)
+            if one is None or other is None:
+                return None
+            return CONSTANTS[operation](one, other)
+        case expr.Divide(left, right):
+            one, other = _constant(left), _constant(right)
+            return None if one is None or not other else one / other
+    raise InvalidValue("A divisor must be a constant number, as in cost / 2.")
+
+
+def _call(
+    function: expr.Function, parts: tuple[expr.Expression, ...], schema: Schema
+) -> grid_steps.Ranged:
+    """Return a function of numbers, whose arguments `kind_of` has checked."""
+    first = parts[0]
+    match function:
+        case expr.Function.INTEGER if kind_of(first, schema) is Kind.BOOLEAN:
+            return grid_steps.Ranged(truth_steps(first, schema), 0, 1, Fraction(1))
+        case expr.Function.GREATEST | expr.Function.LEAST:
+            greatest = function is expr.Function.GREATEST
+            return functions.extreme([number(p, schema) for p in parts], greatest=greatest)
+        case expr.Function.ABS:
+            return functions.absolute(number(first, schema))
+        case expr.Function.POWER:
+            exponent = number(parts[1], schema)
+            return functions.power(number(first, schema), exponent.low * exponent.step)
+        case expr.Function.SQRT:
+            return functions.curve(grid_steps.Curve.ROOT, number(first, schema))
+        case expr.Function.LN:
+            return functions.curve(grid_steps.Curve.LOGARITHM, number(first, schema))
+        case expr.Function.EXP:
+            return functions.curve(grid_steps.Curve.EXPONENTIAL, number(first, schema))
+        case _:
+            digits = digits_of(function, parts)
+            return functions.round_to(number(first, schema), function, digits)
 
 
 def condition(expression: expr.Expression, schema: Schema) -> grid_steps.Condition:
@@ -135,12 +239,11 @@ def condition(expression: expr.Expression, schema: Schema) -> grid_steps.Conditi
         case expr.OneOf(part, values):
             kind_of(expression, schema)  # refuses values of another kind
             return _one_of(part, values, schema)
-        case expr.Like():
-            return like(expression, schema)
-        case expr.IsNull(expr.Field(name)) if not _is_computed(schema, name):
-            return grid_steps.ColumnIsNull(schema[name].name, schema[name].kind)
-        case expr.IsNull(part) if kind_of(part, schema) in NUMBERS:
-            return grid_steps.StepsAreNull(number(part, schema).steps)
+        case expr.Like(part, pattern):
+            kind_of(expression, schema)  # refuses other kinds than text
+            return by_branch(part, schema, lambda each: like(each, pattern, schema))
+        case expr.IsNull(part):
+            return _is_null(part, schema)
         case expr.And(parts):
             return grid_steps.AllOf(tuple(condition(part, schema) for part in parts))
         case expr.Or(parts):
@@ -151,11 +254,69 @@ def condition(expression: expr.Expression, schema: Schema) -> grid_steps.Conditi
             return grid_steps.ColumnIsTrue(schema[name].name)
         case expr.Constant(bool() | None as truth):
             return grid_steps.ConstantCondition(truth)
+        case expr.Case() if kind_of(expression, schema) in {Kind.BOOLEAN, None}:
+            return by_branch(expression, schema, lambda each: condition(each, schema))
     raise InvalidValue("A condition is expected here, such as age > 30 or ward = 'north'.")
 
 
-def _thens(whens: tuple[tuple[expr.Expression, expr.Expression], ...]) -> list[expr.Expression]:
-    return [then for _, then in whens]
+Leaf = Callable[[expr.Expression], grid_steps.Condition]
+"""A function that returns a condition on one branch of a CASE."""
+
+
+def by_branch(part: expr.Expression, schema: Schema, leaf: Leaf) -> grid_steps.Condition:
+    """Return the condition ``leaf`` of the branch of a CASE that a row takes.
+
+    CASE WHEN a THEN x ELSE y END = 'n' is true if the row takes the branch x and x = 'n' is
+    true, or if it takes the branch y and y = 'n' is true.
+    """
+    part = cases_first(part)
+    if not isinstance(part, expr.Case):
+        return leaf(part)
+    return grid_steps.CompareSteps(
+        expr.Comparison.EQUAL, _branch_steps(part, schema, leaf), grid_steps.WholeSteps(1)
+    )
+
+
+def truth_steps(part: expr.Expression, schema: Schema) -> grid_steps.Steps:
+    """Return a condition as a number: 1 if it is true, 0 if it is false, NULL if unknown."""
+    return _branch_steps(part, schema, lambda each: condition(each, schema))
+
+
+def _branch_steps(part: expr.Expression, schema: Schema, leaf: Leaf) -> grid_steps.Steps:
+    if isinstance(part, expr.Case):
+        pairs = tuple(
+            (condition(when, schema), _branch_steps(then, schema, leaf))
+            for when, then in part.whens
+        )
+        return grid_steps.CaseSteps(pairs, _branch_steps(part.otherwise, schema, leaf))
+    found = leaf(part)
+    if isinstance(found, grid_steps.ConstantCondition):
+        return grid_steps.WholeSteps(None if found.truth is None else int(found.truth))
+    one, zero = grid_steps.WholeSteps(1), grid_steps.WholeSteps(0)
+    return grid_steps.CaseSteps(
+        ((found, one), (grid_steps.Negation(found), zero)), grid_steps.WholeSteps(None)
+    )
+
+
+def _is_null(part: expr.Expression, schema: Schema) -> grid_steps.Condition:
+    """Return the condition that a value of any kind is NULL."""
+    part = cases_first(part)
+    match part:
+        case expr.Field(name) if not _is_computed(schema, name):
+            return grid_steps.ColumnIsNull(schema[name].name, schema[name].kind)
+        case expr.Constant(value):
+            return grid_steps.ConstantCondition(value is None)
+    kind = kind_of(part, schema)
+    if kind in NUMBERS:
+        return grid_steps.StepsAreNull(number(part, schema).steps)
+    if kind is Kind.DATE:
+        return grid_steps.StepsAreNull(days(part, schema).steps)
+    match part:
+        case expr.Case():
+            return by_branch(part, schema, lambda each: _is_null(each, schema))
+        case expr.Call(function, _):
+            return key_map(part, schema, function.value).is_null()
+    return grid_steps.StepsAreNull(truth_steps(part, schema))
 
 
 def _one_of(
@@ -166,9 +327,29 @@ def _one_of(
         for value in values:
             compare_column(expr.Comparison.EQUAL, column, value)
         return grid_steps.ColumnOneOf(column.name, column.kind, values)
+    if isinstance(part, expr.Constant):
+        known = [condition(_equal(part, value), schema) for value in values]
+        return grid_steps.AnyOf(tuple(known))
+    if is_day(part, schema):
+        whole_days = tuple(days(expr.Constant(value), schema).low for value in values)
+        return grid_steps.StepsOneOf(days(part, schema).steps, whole_days)
+    kind = kind_of(part, schema)
+    if isinstance(part, expr.Call) and kind is Kind.TEXT:
+        return by_branch(part, schema, lambda each: _text_one_of(each, values, schema))
+    if isinstance(part, expr.Case) and kind not in NUMBERS:
+        return by_branch(part, schema, lambda each: _one_of(each, values, schema))
     listed = [number(expr.Constant(value), schema) for value in values]
     asked, *whole = grid_steps.in_one_step([number(part, schema), *listed])
     return grid_steps.StepsOneOf(asked.steps, tuple(value.low for value in whole))
+
+
+def _text_one_of(
+    part: expr.Expression, values: tuple[expr.Value, ...], schema: Schema
+) -> grid_steps.Condition:
+    """Return whether a constant, or a function of a declared key, is one of several texts."""
+    if isinstance(part, expr.Constant):
+        return _one_of(part, values, schema)
+    return _text(part, schema, frozenset(values).__contains__)
 
 
 def _compare(
@@ -192,10 +373,93 @@ def _compare(
             check_comparison(comparison, schema[one])
             names = schema[one].name, schema[other].name
             return grid_steps.CompareColumns(comparison, *names, schema[one].kind)
+    found = _compare_branches(comparison, left, right, schema)
+    if found is not None:
+        return found
     if kind_of(left, schema) in NUMBERS and kind_of(right, schema) in NUMBERS:
         numbers = grid_steps.in_one_step([number(left, schema), number(right, schema)])
         return grid_steps.CompareSteps(comparison, numbers[0].steps, numbers[1].steps)
     raise InvalidValue("Compare a column with a value, two columns of one kind, or numbers.")
+
+
+def _compare_branches(
+    comparison: expr.Comparison, left: expr.Expression, right: expr.Expression, schema: Schema
+) -> grid_steps.Condition | None:
+    """Return a comparison of computed days, texts and truths; None if they are numbers."""
+    match left, right:
+        case expr.Constant(), (expr.Arithmetic() | expr.Call() | expr.Case()):
+            return _compare_branches(comparison.mirrored, right, left, schema)
+        case (expr.Constant(str() as one), expr.Constant(str() as other)) | (
+            expr.Constant(bool() as one),
+            expr.Constant(bool() as other),
+        ):
+            _check_equality(comparison)
+            return grid_steps.ConstantCondition(comparison.holds(one, other))
+        case (
+            expr.Arithmetic(operation, expr.Field() as column, expr.Constant(int() as moved)),
+            expr.Constant(date() as day),
+        ) if is_day(column, schema):
+            # day + 7 < constant is day < constant - 7, which needs no clamping
+            back = -moved if operation is expr.Operation.ADD else moved
+            shifted = shift_day(day, back)
+            return condition(expr.Compare(comparison, column, expr.Constant(shifted)), schema)
+    if is_day(left, schema) and is_day(right, schema):
+        steps = (days(side, schema).steps for side in (left, right))
+        return grid_steps.CompareSteps(comparison, *steps)
+    if kind_of(left, schema) not in {Kind.TEXT, Kind.BOOLEAN, None}:
+        return None
+    match left, right:
+        case (expr.Case() as case, beside) | (beside, expr.Case() as case):
+            _check_equality(comparison)
+
+            def compare(each: expr.Expression) -> grid_steps.Condition:
+                return condition(expr.Compare(comparison, each, beside), schema)
+
+            return by_branch(case, schema, compare)
+        case expr.Call(), expr.Constant(str() as text):
+            _check_equality(comparison)
+            equal = by_branch(left, schema, lambda each: _equals(each, schema, text))
+            if comparison is expr.Comparison.UNEQUAL:
+                return grid_steps.Negation(equal)
+            return equal
+    return None
+
+
+def _equals(part: expr.Expression, schema: Schema, text: str) -> grid_steps.Condition:
+    """Return the condition that a constant, or a function of a declared key, is ``text``."""
+    if isinstance(part, expr.Constant):
+        return condition(_equal(part, text), schema)
+    return _text(part, schema, text.__eq__)
+
+
+def _text(
+    part: expr.Expression, schema: Schema, wanted: Callable[[str], bool]
+) -> grid_steps.Condition:
+    """Return the condition that a function of a declared key is a ``wanted`` text."""
+    name = part.function.value if isinstance(part, expr.Call) else "A function of a text"
+    return key_map(part, schema, name).where(wanted)
+
+
+def _equal(part: expr.Expression, value: expr.Value) -> expr.Compare:
+    return expr.Compare(expr.Comparison.EQUAL, part, expr.Constant(value))
+
+
+def _check_equality(comparison: expr.Comparison) -> None:
+    if comparison not in {expr.Comparison.EQUAL, expr.Comparison.UNEQUAL}:
+        raise InvalidValue("Texts and truths can be compared only with = and <>.")
+
+
+def shift_day(day: date, more: int) -> date:
+    """Return the day ``more`` days later; refuse a day outside of the years 1 to 9999.
+
+    Example:
+        >>> shift_day(date(2026, 3, 1), -1).isoformat()
+        '2026-02-28'
+    """
+    try:
+        return day + timedelta(days=more)
+    except OverflowError:
+        raise InvalidValue("A day must be in the years 1 to 9999.") from None
 
 
 def _is_computed(schema: Schema, *names: str) -> bool:

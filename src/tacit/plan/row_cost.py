@@ -14,7 +14,12 @@ from tacit.plan.tree_walk import every
 
 MOST_TERMS = 64
 """Largest number of operations on a row: comparisons, LIKE, IN, IS NULL, NOT, CASE, arithmetic,
-dates and bins."""
+functions, dates and bins."""
+
+SLOW: dict[expr.Function, int] = dict.fromkeys(
+    (expr.Function.SQRT, expr.Function.LN, expr.Function.EXP, expr.Function.POWER), 4
+)
+"""Functions that take as long as several operations, with their number."""
 
 MOST_LISTED = 1_000
 """Largest number of values in all lists of IN together. The limit is higher because engines
@@ -37,6 +42,8 @@ OPERATIONS = (
     expr.Not,
     expr.Case,
     expr.Arithmetic,
+    expr.Divide,
+    expr.Call,
     expr.Bin,
     expr.DatePart,
     expr.Period,
@@ -84,6 +91,7 @@ operations on each row; 64 is the most. Ask for less at once, or list values wit
 def _terms(part: object) -> int:
     """Count the operations in a tree; a Boolean column in AND or OR counts as one too."""
     operations = sum(1 for kind in OPERATIONS for _ in every(part, kind))
+    operations += sum(SLOW.get(call.function, 1) - 1 for call in every(part, expr.Call))
     operations -= sum(len(ladder.whens) for ladder in _ladders(part))
     several = [each.parts for each in every(part, expr.And)] + [
         e.parts for e in every(part, expr.Or)

@@ -10,8 +10,9 @@ size of a step, and then `ComputedColumn`, a column that a subquery computes.
 """
 
 from dataclasses import dataclass
+from enum import Enum
 from fractions import Fraction
-from math import gcd, lcm
+from math import exp, gcd, lcm, log, sqrt
 
 from tacit.core import Column, Keys, Kind
 from tacit.errors import InvalidValue
@@ -87,6 +88,67 @@ class HalvedSteps:
 
     steps: "Steps"
     times: int
+
+
+@dataclass(frozen=True, slots=True)
+class QuotientSteps:
+    """A number of steps that is at least 0, divided by ``divisor`` and rounded down."""
+
+    steps: "Steps"
+    divisor: int
+
+
+@dataclass(frozen=True, slots=True)
+class AbsoluteSteps:
+    """The absolute value of a number of steps."""
+
+    steps: "Steps"
+
+
+@dataclass(frozen=True, slots=True)
+class ExtremeSteps:
+    """The greatest, or the least, of several numbers that are not NULL; NULL if all are."""
+
+    greatest: bool
+    parts: tuple["Steps", ...]
+
+
+class Curve(Enum):
+    """A function that engines compute with floats, with its name in SQL."""
+
+    ROOT = "SQRT"
+    LOGARITHM = "LN"
+    EXPONENTIAL = "EXP"
+
+    def of(self, number: float) -> float:
+        """Return the function of ``number``, as a float."""
+        match self:
+            case Curve.ROOT:
+                return sqrt(number)
+            case Curve.LOGARITHM:
+                return log(number)
+            case Curve.EXPONENTIAL:
+                return exp(number)
+
+
+@dataclass(frozen=True, slots=True)
+class CurveSteps:
+    """A function of ``steps * unit``, in steps of ``1 / scale``, from ``low`` to ``high``.
+
+    The result is NULL if there are fewer than ``least`` steps. Engines compute with
+    floats of 64 bits, in this order: the steps times the unit, the function, times the scale,
+    plus 1/2, rounded down. The unit and the scale are rounded to floats; the scale is a power
+    of two. The mathematical libraries of two engines can differ in the last bit of a result,
+    and so by one step; the range holds for all of them, because the result is clamped.
+    """
+
+    curve: Curve
+    steps: "Steps"
+    least: int
+    unit: Fraction
+    scale: Fraction
+    low: int
+    high: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +285,8 @@ Condition = (
     | Negation
 )
 OfRow = ColumnSteps | ComputedSteps | WholeSteps | PartSteps
-Steps = OfRow | SumSteps | ProductSteps | HalvedSteps | CaseSteps
+Functions = QuotientSteps | AbsoluteSteps | ExtremeSteps | CurveSteps
+Steps = OfRow | SumSteps | ProductSteps | HalvedSteps | CaseSteps | Functions
 
 
 # Steps with a range --------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from tacit.numeric import Grid
 from tacit.plan import expression as expr
 from tacit.plan import steps as grid_steps
 from tacit.plan.plan import Plan
+from tacit.plan.text_functions import key_map
 from tacit.plan.tree_walk import every
 
 
@@ -86,30 +87,77 @@ def clamped_days(column: Column) -> grid_steps.ColumnSteps:
 
 def day_part(part: expr.DatePartName, column: Column) -> grid_steps.Ranged:
     """Return a part of the days of ``column``; for years the column must have bounds."""
-    if part is expr.DatePartName.YEAR:
+    if part.grows:
         column.grid()  # refuses a column without bounds
     days = clamped_days(column)
     ends = day_of(days.grid.lowest), day_of(days.grid.highest)
-    return grid_steps.Ranged(grid_steps.PartSteps(days, part), *part.reach(*ends), Fraction(1))
+    return grid_steps.Ranged(_part_steps(days, part), *part.reach(*ends), Fraction(1))
 
 
-def days_between(
-    left: expr.Expression, right: expr.Expression, schema: Schema
-) -> grid_steps.Ranged | None:
-    """Return the number of days from ``right`` to ``left``; None if they are not both days."""
-    one, other = _day_number(left, schema), _day_number(right, schema)
-    return None if one is None or other is None else one - other
+def _part_steps(days: grid_steps.ColumnSteps, part: expr.DatePartName) -> grid_steps.Steps:
+    """Return a part of a day; parts that some engine lacks are computed from others."""
+
+    def of(other: expr.DatePartName) -> grid_steps.Steps:
+        return grid_steps.PartSteps(days, other)
+
+    def compare(comparison: str, other: expr.DatePartName, value: int) -> grid_steps.Condition:
+        whole = grid_steps.WholeSteps(value)
+        return grid_steps.CompareSteps(expr.Comparison(comparison), of(other), whole)
+
+    def years_above(more: int, each: int) -> grid_steps.Steps:
+        year = of(expr.DatePartName.YEAR)
+        if more:
+            year = grid_steps.SumSteps(year, grid_steps.WholeSteps(more))
+        return grid_steps.QuotientSteps(year, each)
+
+    match part:
+        case expr.DatePartName.ISO_WEEKDAY:
+            sunday = compare("=", expr.DatePartName.WEEKDAY, 0)
+            return grid_steps.CaseSteps(
+                ((sunday, grid_steps.WholeSteps(7)),), of(expr.DatePartName.WEEKDAY)
+            )
+        case expr.DatePartName.ISO_YEAR:
+            week, month = expr.DatePartName.WEEK, expr.DatePartName.MONTH
+            before = grid_steps.AllOf((compare(">=", week, 52), compare("=", month, 1)))
+            after = grid_steps.AllOf((compare("=", week, 1), compare("=", month, 12)))
+            moved = grid_steps.CaseSteps(
+                ((before, grid_steps.WholeSteps(-1)), (after, grid_steps.WholeSteps(1))),
+                grid_steps.WholeSteps(0),
+            )
+            return grid_steps.SumSteps(of(expr.DatePartName.YEAR), moved)
+        case expr.DatePartName.DECADE:
+            return years_above(0, 10)
+        case expr.DatePartName.CENTURY:
+            return years_above(99, 100)
+        case expr.DatePartName.MILLENNIUM:
+            return years_above(999, 1000)
+    return of(part)
 
 
-def _day_number(day: expr.Expression, schema: Schema) -> grid_steps.Ranged | None:
+def is_day(part: expr.Expression, schema: Schema) -> bool:
+    """Return whether an expression is a day: a column, a constant, or a day plus days."""
+    match part:
+        case expr.Field(name):
+            return schema[name].kind is Kind.DATE
+        case expr.Constant(value):
+            return isinstance(value, date)
+        case expr.Arithmetic(_, left, right):
+            return is_day(left, schema) is not is_day(right, schema)
+        case expr.Case(whens, otherwise):
+            values = (*(then for _, then in whens), otherwise)
+            return any(is_day(each, schema) for each in values)
+    return False
+
+
+def day_number(day: expr.Field | expr.Constant, schema: Schema) -> grid_steps.Ranged:
+    """Return the number of a day, counted from 1970-01-01."""
     match day:
-        case expr.Field(name) if schema[name].kind is Kind.DATE:
-            grid = schema[name].grid()
-            days = grid_steps.ColumnSteps(schema[name].name, Kind.DATE, grid)
-            return grid_steps.Ranged(days, grid.lowest, grid.highest, grid.step)
+        case expr.Field(name):
+            days = clamped_days(schema[name])
+            return grid_steps.Ranged(days, days.grid.lowest, days.grid.highest, days.grid.step)
         case expr.Constant(date() as value):
             return grid_steps.Ranged.constant(Fraction(number_of(value)))
-    return None
+    return grid_steps.Ranged(grid_steps.WholeSteps(None), 0, 0, Fraction(1))
 
 
 # LIKE ----------------------------------------------------------------------------------------
@@ -158,21 +206,18 @@ def _compile_part(written: str) -> re.Pattern[str]:
     return re.compile("".join("." if c == "_" else re.escape(c) for c in written), re.DOTALL)
 
 
-def declared_keys(part: expr.Expression, schema: Schema) -> tuple[Column, list[str]]:
-    """Return the column of a LIKE and its declared keys; refuse a column without keys."""
+def check_like(part: expr.Expression, schema: Schema) -> None:
+    """Refuse LIKE of released values, and of anything that is not a text."""
     if isinstance(schema, Released):
         raise InvalidValue(
             "LIKE is not supported for released values; put it into WHERE, or use = and IN."
         )
-    if not isinstance(part, expr.Field):
+    if not isinstance(part, expr.Field | expr.Call | expr.Case):
         raise InvalidValue("LIKE needs a column on its left side, as in ward LIKE 'no%'.")
-    column = schema[part.name]
-    if column.kind is not Kind.TEXT or column.keys is None:
-        raise InvalidValue(
-            f"LIKE needs a text column with declared keys, and {column.name!r} has none; list "
-            "the values with IN, or ask the owner to declare the keys."
-        )
-    return column, [key for key in column.keys.values if isinstance(key, str)]
+    if isinstance(part, expr.Field):
+        key_map(part, schema, "LIKE")
+    elif kind_of(part, schema) is not Kind.TEXT:
+        raise InvalidValue("LIKE needs a text on its left side, as in UPPER(ward) LIKE 'NO%'.")
 
 
 def check_pattern(pattern: str) -> None:
@@ -194,23 +239,32 @@ def check_pattern(pattern: str) -> None:
         )
 
 
-def like(wanted: expr.Like, schema: Schema) -> grid_steps.Condition:
-    """Return LIKE as a condition without a pattern: the column is one of the matching keys."""
-    check_pattern(wanted.pattern)
-    column, keys = declared_keys(wanted.part, schema)
-    matched = matching(wanted.pattern, keys)
-    if not matched:
-        # column <> column: false, and unknown where the column is NULL
-        return grid_steps.CompareColumns(
-            expr.Comparison.UNEQUAL, column.name, column.name, column.kind
+def like(part: expr.Expression, pattern: str, schema: Schema) -> grid_steps.Condition:
+    """Return LIKE as a condition without a pattern: the column is one of the matching keys.
+
+    ``part`` is a constant, a column with declared keys or a function of one.
+    """
+    check_pattern(pattern)
+    if isinstance(part, expr.Constant):
+        return grid_steps.ConstantCondition(
+            bool(matching(pattern, [part.value])) if isinstance(part.value, str) else None
         )
-    return grid_steps.ColumnOneOf(column.name, column.kind, matched)
+    found = key_map(part, schema, "LIKE")
+    texts = {text for _, text in found.results if text is not None} | {found.null or ""}
+    matched = set(matching(pattern, texts))
+    return found.where(matched.__contains__)
 
 
 def not_too_many_patterns(plan: Plan, schema: Schema) -> None:
-    """Refuse a question whose patterns together need too many comparisons with keys."""
+    """Refuse a question whose patterns and functions need too many visits of declared keys."""
     asking = (plan.source, plan.keys, plan.measures)
-    asked = sum(len(declared_keys(each.part, schema)[1]) for each in every(asking, expr.Like))
+    texts = [call for call in every(asking, expr.Call) if call.function.of_text]
+    asked = sum(
+        len(keys.values)
+        for each in (*every(asking, expr.Like), *texts)
+        for field in every((each,), expr.Field)
+        if (keys := schema[field.name].keys) is not None
+    )
     if asked > MOST_MATCHES:
         raise InvalidValue(
             f"The patterns of this question need {asked} comparisons with declared keys, and "
@@ -249,7 +303,7 @@ def kind_of(expression: expr.Expression, schema: Schema) -> Kind | None:
                 _comparable(kind, kind_of_value(value))
             return Kind.BOOLEAN
         case expr.Like(part, _):
-            declared_keys(part, schema)
+            check_like(part, schema)
             return Kind.BOOLEAN
         case expr.IsNull(part):
             kind_of(part, schema)
@@ -264,8 +318,8 @@ def kind_of(expression: expr.Expression, schema: Schema) -> Kind | None:
         case expr.Arithmetic(operation, left, right):
             # compute each kind once: two calls per level would take exponential time
             one, other = kind_of(left, schema), kind_of(right, schema)
-            if operation is expr.Operation.SUBTRACT and {one, other} == {Kind.DATE}:
-                return Kind.INTEGER
+            if Kind.DATE in {one, other}:
+                return _kind_of_days(operation, one, other)
             if not {one, other} <= NUMBERS | {None}:
                 days = ", or two days" if operation is expr.Operation.SUBTRACT else ""
                 raise InvalidValue(f"The operands of {operation.value} must be numbers{days}.")
@@ -274,11 +328,16 @@ def kind_of(expression: expr.Expression, schema: Schema) -> Kind | None:
             if not {kind_of(left, schema), kind_of(right, schema)} <= NUMBERS | {None}:
                 raise InvalidValue("The operands of / must be numbers.")
             return Kind.FLOAT
-        case expr.Divide():
-            raise InvalidValue(
-                "Division is not supported for values of a row; divide aggregates instead, as "
-                "in SUM(x) / COUNT(*)."
-            )
+        case expr.Divide(left, right):
+            both = {kind_of(left, schema), kind_of(right, schema)}
+            if any(True for _ in every((right,), expr.Field)) or not both <= NUMBERS | {None}:
+                raise InvalidValue(
+                    "Values of a row can be divided only by a constant number, as in cost / 2; "
+                    "divide aggregates instead, as in SUM(x) / SUM(y)."
+                )
+            return Kind.FLOAT if Kind.FLOAT in both else Kind.DECIMAL
+        case expr.Call(function, parts):
+            return _kind_of_call(function, parts, schema)
         case expr.Bin():
             raise InvalidValue("Bins can be used only as a group key; put them into GROUP BY.")
         case expr.DatePart(_, day):
@@ -293,6 +352,73 @@ def kind_of(expression: expr.Expression, schema: Schema) -> Kind | None:
                 _condition(condition, schema)
             kinds = [kind_of(value, schema) for _, value in whens]
             return _common_kind([*kinds, kind_of(otherwise, schema)])
+
+
+def _kind_of_days(operation: expr.Operation, left: Kind | None, right: Kind | None) -> Kind:
+    """Return the kind of arithmetic with a day: a number of days, or another day."""
+    match operation, left, right:
+        case expr.Operation.SUBTRACT, Kind.DATE, Kind.DATE:
+            return Kind.INTEGER
+        case expr.Operation.SUBTRACT | expr.Operation.ADD, Kind.DATE, Kind.INTEGER:
+            return Kind.DATE
+        case expr.Operation.ADD, Kind.INTEGER, Kind.DATE:
+            return Kind.DATE
+    others = {
+        expr.Operation.ADD: ", or a day and an integer",
+        expr.Operation.SUBTRACT: ", or two days, or a day and an integer",
+        expr.Operation.MULTIPLY: "",
+    }
+    raise InvalidValue(f"The operands of {operation.value} must be numbers{others[operation]}.")
+
+
+def _kind_of_call(
+    function: expr.Function, parts: tuple[expr.Expression, ...], schema: Schema
+) -> Kind:
+    """Return the kind of a function's result; refuse arguments of other kinds."""
+    if isinstance(schema, Released):
+        raise InvalidValue(f"{function.value} is not supported for released values.")
+    kinds = [kind_of(part, schema) for part in parts]
+    if function.of_text:
+        texts = kinds if function in {expr.Function.CONCAT, expr.Function.JOIN} else kinds[:1]
+        others = parts[len(texts) :]
+        constant = all(isinstance(each, expr.Constant) for each in others)
+        if not set(texts) <= {Kind.TEXT, None} or not constant:
+            raise InvalidValue(
+                f"{function.value} needs texts, and its other arguments must be constants."
+            )
+        return Kind.TEXT
+    if function is expr.Function.INTEGER and kinds == [Kind.BOOLEAN]:
+        return Kind.INTEGER
+    if not set(kinds) <= NUMBERS | {None}:
+        raise InvalidValue(f"{function.value} needs numbers, as in {function.value}(age).")
+    match function, parts:
+        case (expr.Function.FLOOR | expr.Function.CEIL | expr.Function.INTEGER, _):
+            return Kind.INTEGER
+        case (expr.Function.ROUND | expr.Function.TRUNCATE, _):
+            return Kind.INTEGER if digits_of(function, parts) <= 0 else Kind.DECIMAL
+        case (expr.Function.SQRT | expr.Function.LN | expr.Function.EXP, _):
+            return Kind.FLOAT
+        case (expr.Function.POWER, (_, part)):
+            if isinstance(part, expr.Constant) and part.value is not None:
+                half = part.value == Fraction(1, 2)
+                return Kind.FLOAT if half else _common_kind(kinds[:1]) or Kind.INTEGER
+            raise InvalidValue("The exponent of POWER must be a constant, as in POWER(age, 2).")
+    return _common_kind(kinds) or Kind.INTEGER
+
+
+def digits_of(function: expr.Function, parts: tuple[expr.Expression, ...]) -> int:
+    """Return the number of digits after the point to which ROUND or TRUNC rounds."""
+    match parts:
+        case (_,):
+            return 0
+        case (_, expr.Constant(bool())):
+            pass
+        case (_, expr.Constant(int() as digits)):
+            return digits
+    raise InvalidValue(
+        f"The digits of {function.value} must be a constant integer, as in "
+        f"{function.value}(cost, 1)."
+    )
 
 
 def kind_of_value(value: expr.Value | None) -> Kind | None:

@@ -20,10 +20,17 @@ FUNCTIONS: dict[type[exp.Expr], DatePartName] = {
     exp.Day: DatePartName.DAY,
     exp.DayOfMonth: DatePartName.DAY,
     exp.DayOfWeek: DatePartName.WEEKDAY,
+    exp.DayOfWeekIso: DatePartName.ISO_WEEKDAY,
+    exp.DayOfYear: DatePartName.DAY_OF_YEAR,
+    exp.Week: DatePartName.WEEK,
+    exp.WeekOfYear: DatePartName.WEEK,
 }
 """Functions that return a part of a date."""
 
-PARTS = {part.value: part for part in DatePartName} | {"DAYOFWEEK": DatePartName.WEEKDAY}
+PARTS = {part.value: part for part in DatePartName} | {
+    "DAYOFWEEK": DatePartName.WEEKDAY,
+    "DAYOFYEAR": DatePartName.DAY_OF_YEAR,
+}
 SPANS = {span.value: span for span in Span}
 
 
@@ -92,6 +99,15 @@ KNOWN: dict[type[exp.Expr], frozenset[str]] = {
             exp.Min,
             exp.Max,
             exp.Floor,
+            exp.Ceil,
+            exp.Abs,
+            exp.Sign,
+            exp.Sqrt,
+            exp.Ln,
+            exp.Exp,
+            exp.Upper,
+            exp.Lower,
+            exp.DataTypeParam,
             *FUNCTIONS,
             exp.Var,
         ),
@@ -107,16 +123,35 @@ KNOWN: dict[type[exp.Expr], frozenset[str]] = {
     exp.Boolean: frozenset({"this"}),
     exp.Null: frozenset(),
     exp.Cast: frozenset({"this", "to"}),
-    exp.DataType: frozenset({"this"}),
+    exp.DataType: frozenset({"this", "expressions"}),
     exp.Paren: frozenset({"this"}),
     exp.Neg: frozenset({"this"}),
     exp.Not: frozenset({"this"}),
     exp.Between: frozenset({"this", "low", "high"}),
     exp.In: frozenset({"this", "expressions"}),
     exp.Like: BINARY | {"negate"},
+    exp.ILike: BINARY | {"negate"},
+    exp.Coalesce: frozenset({"this", "expressions"}),
+    exp.Nullif: BINARY,
+    exp.Round: frozenset({"this", "decimals"}),
+    exp.Trunc: frozenset({"this", "decimals"}),
+    exp.Greatest: frozenset({"this", "expressions", "ignore_nulls"}),
+    exp.Least: frozenset({"this", "expressions", "ignore_nulls"}),
+    exp.Pow: BINARY,
+    exp.Interval: frozenset({"this", "unit"}),
+    exp.DateAdd: BINARY,
+    exp.DateSub: BINARY,
+    exp.DateDiff: BINARY | {"unit", "date_part_boundary"},
+    exp.DateTrunc: frozenset({"this", "unit"}),
+    exp.CurrentDate: frozenset(),
+    exp.Substring: frozenset({"this", "start", "length"}),
+    exp.Left: BINARY,
+    exp.Trim: BINARY | {"position"},
+    exp.Concat: frozenset({"expressions", "safe", "coalesce"}),
+    exp.DPipe: BINARY | {"safe"},
     exp.Is: BINARY,
     exp.Case: frozenset({"this", "ifs", "default"}),
-    exp.If: frozenset({"this", "true"}),
+    exp.If: frozenset({"this", "true", "false"}),
     **dict.fromkeys(
         (
             exp.And,
@@ -142,7 +177,19 @@ ADVICE: dict[type[exp.Expr], str] = {
     exp.IntDiv: "Integer division is not supported; write bins as FLOOR(x / 10) * 10.",
     exp.ApproxQuantile: "APPROX_QUANTILE is not supported; write QUANTILE(x, 0.9).",
     exp.Mode: "MODE is not supported; ask for COUNT(*) with GROUP BY that column.",
-    exp.ILike: "ILIKE is not supported; use LIKE or list the values with IN.",
+    exp.Mod: "The remainder of a division is not supported; use FLOOR(x / 10) * 10 for bins.",
+    exp.Log: "LOG has another meaning in each database; write LN(x), or LN(x) / 2.302585093 "
+    "for the logarithm to the base 10.",
+    exp.CurrentTimestamp: "CURRENT_TIMESTAMP is not supported; write CURRENT_DATE or a day, as "
+    "in DATE '2026-01-31'.",
+    exp.Length: "LENGTH is not supported; list the values with IN.",
+    exp.Replace: "REPLACE is not supported; list the values with IN, or name them with CASE.",
+    exp.TryCast: "TRY_CAST is not supported; write CAST, which never fails here.",
+    exp.LastDay: "LAST_DAY is not supported; group by DATE_TRUNC('month', day).",
+    exp.Monthname: "MONTHNAME is not supported; write MONTH(day).",
+    exp.Dayname: "DAYNAME is not supported; write EXTRACT(ISODOW FROM day).",
+    exp.TimeToStr: "STRFTIME is not supported; write MONTH(day), or DATE_TRUNC('month', day).",
+    exp.ToChar: "TO_CHAR is not supported; write MONTH(day), or DATE_TRUNC('month', day).",
     exp.Escape: "ESCAPE is not supported in LIKE; list the values with IN.",
     exp.Glob: "GLOB is not supported; use LIKE with % for any text and _ for one character.",
     exp.SimilarTo: "SIMILAR TO is not supported; use LIKE with % for any text and _ for one "

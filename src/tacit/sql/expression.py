@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from datetime import date
 from fractions import Fraction
+from functools import partial
 
 from sqlglot import exp
 
@@ -16,6 +17,7 @@ from tacit.plan import LARGEST_PART, not_too_large
 from tacit.plan import expression as expr
 from tacit.plan import plan as nodes
 from tacit.sql.allow_list import part_of, span_of
+from tacit.sql.functions import call, date_part
 
 # Expressions ---------------------------------------------------------------------------------
 
@@ -44,6 +46,9 @@ Leaf = Callable[[exp.Expr], expr.Expression | None]
 def expression(node: exp.Expr, leaf: Leaf) -> expr.Expression:
     """Return the plan expression of ``node``, which `admit` has accepted."""
     found = leaf(node)
+    if found is not None:
+        return found
+    found = call(node, partial(expression, leaf=leaf))
     if found is not None:
         return found
     match node:
@@ -84,9 +89,7 @@ def expression(node: exp.Expr, leaf: Leaf) -> expr.Expression:
             return expr.Period(span_of(node), expression(node.this, leaf))
     taken = part_of(node)
     if taken is not None:
-        return expr.DatePart(taken[0], expression(taken[1], leaf))
-    if isinstance(node, exp.Floor) or isinstance(_plain(node.this), exp.Floor):
-        return _bin(node, leaf)
+        return date_part(taken[0], expression(taken[1], leaf))
     if type(node) in COMPARISONS:
         left, right = expression(node.this, leaf), expression(node.expression, leaf)
         return expr.Compare(COMPARISONS[type(node)], left, right)
@@ -98,27 +101,6 @@ def expression(node: exp.Expr, leaf: Leaf) -> expr.Expression:
     raise InvalidValue(
         f"{type(node).__name__.upper()} is not supported in this part of a question; leave it "
         "out."
-    )
-
-
-def _plain(node: object) -> object:
-    """Return the node inside parentheses."""
-    return _plain(node.this) if isinstance(node, exp.Paren) else node
-
-
-def _bin(node: exp.Expr, leaf: Leaf) -> expr.Bin:
-    """Return the bin that FLOOR(x / width) * width denotes; refuse any other use of FLOOR."""
-    floor = _plain(node.this)
-    divided = _plain(floor.this) if isinstance(floor, exp.Floor) else None
-    if isinstance(node, exp.Mul) and isinstance(divided, exp.Div):
-        widths = expression(divided.expression, leaf), expression(node.expression, leaf)
-        match widths:
-            case expr.Constant(bool()), _:
-                pass
-            case expr.Constant(int() as width), expr.Constant(int() as times) if width == times:
-                return expr.Bin(expression(divided.this, leaf), width)
-    raise InvalidValue(
-        "FLOOR is supported only for bins with an integer width, as in FLOOR(x / 10) * 10."
     )
 
 
@@ -173,7 +155,10 @@ def _constant(node: exp.Expr, leaf: Leaf) -> expr.Expression:
             return expr.Arithmetic(expr.Operation.MULTIPLY, expr.Constant(-1), inner)
         case exp.Cast() if node.to.this is exp.DType.DATE and node.this.is_string:
             return expr.Constant(_day(str(node.this.this)))
-    raise InvalidValue("CAST is supported only for dates, as in DATE '2026-01-31'.")
+    raise InvalidValue(
+        "CAST is supported only from numbers and truths to numbers, as in CAST(cost AS "
+        "INTEGER), and for dates, as in DATE '2026-01-31'."
+    )
 
 
 def _number(written: str) -> int | Fraction:

@@ -18,6 +18,7 @@ from tacit.plan import LARGEST_PART, Constant, Expression, Field, not_too_large,
 from tacit.plan import plan as nodes
 from tacit.sql.allow_list import admit
 from tacit.sql.expression import AGGREGATES, aggregate, expression
+from tacit.sql.functions import set_current_date
 from tacit.sql.relation import NameScope, rows_of
 
 WHOLE = re.compile("[0-9]{1,18}")
@@ -171,6 +172,7 @@ def parse(text: str, catalog: Catalog) -> nodes.Plan:
     Guarantee: the result is a function of the text and the catalogue; no engine is asked.
     """
     select = _select(text)
+    set_current_date(select, catalog)
     rows = rows_of(select, catalog, {})
     answer = SelectList(rows.names, source_of(rows.relation, catalog).unit)
     return answer.plan(select, rows.relation)

@@ -30,7 +30,7 @@ BINDING: dict[type[exp.Expr], int] = {
     exp.Or: ORING,
     exp.And: ANDING,
     exp.Not: DENYING,
-    **dict.fromkeys((*COMPARISONS, exp.Is, exp.In, exp.Like), COMPARING),
+    **dict.fromkeys((*COMPARISONS, exp.Is, exp.In, exp.Like, exp.ILike), COMPARING),
     **dict.fromkeys((exp.Add, exp.Sub), ADDING),
     **dict.fromkeys((exp.Mul, exp.Div), MULTIPLYING),
 }
@@ -63,6 +63,11 @@ def show_expression(part: expr.Expression, shown: Shown) -> exp.Expr:
             listed = [literal(value) for value in values]
             tested = _above(COMPARING, show_expression(inner, shown))
             return exp.In(this=tested, expressions=listed)
+        case expr.Like(expr.Call(expr.Function.ASCII_LOWER, (inner,)), pattern):
+            tested = _above(COMPARING, show_expression(inner, shown))
+            return exp.ILike(this=tested, expression=literal(pattern))
+        case expr.Call(function, parts):
+            return _call(function, [show_expression(each, shown) for each in parts])
         case expr.Like(inner, pattern):
             tested = _above(COMPARING, show_expression(inner, shown))
             return exp.Like(this=tested, expression=literal(pattern))
@@ -90,6 +95,19 @@ def show_expression(part: expr.Expression, shown: Shown) -> exp.Expr:
                 pair = show_expression(when, shown), show_expression(then, shown)
                 case = case.when(*pair, copy=False)
             return case.else_(show_expression(otherwise, shown), copy=False)
+
+
+def _call(function: expr.Function, given: list[exp.Expr]) -> exp.Expr:
+    """Return the call of a function of a row."""
+    match function:
+        case expr.Function.INTEGER:
+            return exp.cast(given[0], "BIGINT")
+        case expr.Function.JOIN:
+            one, other = (exp.paren(each, copy=False) for each in given)
+            return exp.paren(exp.DPipe(this=one, expression=other, safe=True), copy=False)
+        case expr.Function.ASCII_LOWER:
+            raise InvalidValue("This function can be written only as a part of ILIKE.")
+    return exp.Anonymous(this=function.value, expressions=given)
 
 
 def all_of(parts: list[exp.Expr]) -> exp.Expr:

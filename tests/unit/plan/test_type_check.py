@@ -13,6 +13,7 @@ from tacit.plan.expression import (
     And,
     Arithmetic,
     Bin,
+    Call,
     Case,
     Compare,
     Comparison,
@@ -21,6 +22,7 @@ from tacit.plan.expression import (
     Divide,
     Expression,
     Field,
+    Function,
     IsNull,
     Like,
     Not,
@@ -30,6 +32,7 @@ from tacit.plan.expression import (
     Period,
     Span,
 )
+from tacit.plan.lowering import number
 from tacit.plan.plan import Filter, Scan
 from tacit.plan.steps import ColumnOneOf, ColumnSteps, CompareColumns, PartSteps
 from tacit.plan.type_check import (
@@ -38,7 +41,7 @@ from tacit.plan.type_check import (
     check_pattern,
     clamped_days,
     day_part,
-    days_between,
+    is_day,
     kind_of,
     like,
     matching,
@@ -46,6 +49,7 @@ from tacit.plan.type_check import (
 )
 
 MORE, ADD, SUBTRACT = Comparison.MORE, Operation.ADD, Operation.SUBTRACT
+MULTIPLY = Operation.MULTIPLY
 COST, STAY, HEAT, WARD, URGENT = map(field, ("cost", "stay", "heat", "ward", "urgent"))
 DAY, SEEN, AT, NOTE = map(field, ("day", "seen", "at", "note"))
 YES = Compare(MORE, STAY, c(1))
@@ -58,6 +62,21 @@ def case(*values: Expression) -> Case:
 
 
 KINDS: list[tuple[Expression, Kind | None]] = [
+    (Arithmetic(SUBTRACT, DAY, STAY), Kind.DATE),
+    (Arithmetic(ADD, STAY, SEEN), Kind.DATE),
+    (Divide(STAY, c(2)), Kind.DECIMAL),
+    (Divide(HEAT, c(2)), Kind.FLOAT),
+    (Call(Function.ABS, (COST,)), Kind.DECIMAL),
+    (Call(Function.FLOOR, (COST,)), Kind.INTEGER),
+    (Call(Function.INTEGER, (URGENT,)), Kind.INTEGER),
+    (Call(Function.ROUND, (HEAT, c(1))), Kind.DECIMAL),
+    (Call(Function.ROUND, (HEAT, c(-1))), Kind.INTEGER),
+    (Call(Function.GREATEST, (STAY, HEAT, NULL)), Kind.FLOAT),
+    (Call(Function.POWER, (STAY, c(2))), Kind.INTEGER),
+    (Call(Function.POWER, (STAY, c(Fraction(1, 2)))), Kind.FLOAT),
+    (Call(Function.LN, (STAY,)), Kind.FLOAT),
+    (Call(Function.SUBSTRING, (WARD, c(1), c(2))), Kind.TEXT),
+    (Like(Call(Function.UPPER, (WARD,)), "N%"), Kind.BOOLEAN),
     (STAY, Kind.INTEGER),
     (c(True), Kind.BOOLEAN),
     (c(1), Kind.INTEGER),
@@ -105,11 +124,14 @@ REFUSED: list[tuple[Expression, str]] = [
     (case(STAY, WARD), "All values of a CASE must be of one kind"),
     (case(URGENT, STAY), "All values of a CASE must be of one kind"),
     (Case(((STAY, c(1)),), c(2)), "A condition is expected"),
-    (Arithmetic(ADD, DAY, SEEN), r"\+ must be numbers\.$"),
-    (Arithmetic(SUBTRACT, DAY, STAY), "operands of - must be numbers, or two days"),
+    (Arithmetic(ADD, DAY, SEEN), r"\+ must be numbers, or a day and an integer\.$"),
+    (Arithmetic(ADD, DAY, COST), r"\+ must be numbers, or a day and an integer\.$"),
+    (Arithmetic(SUBTRACT, STAY, DAY), "operands of - must be numbers, or two days, or a day"),
+    (Arithmetic(MULTIPLY, STAY, DAY), r"operands of \* must be numbers\.$"),
     (Arithmetic(SUBTRACT, DAY, NULL), "operands of - must be numbers, or two days"),
     (Arithmetic(ADD, WARD, STAY), r"\+ must be numbers"),
-    (Divide(COST, STAY), "Division is not supported for values of a row; divide aggregates"),
+    (Divide(COST, STAY), "Values of a row can be divided only by a constant number, as in"),
+    (Divide(DAY, c(2)), "Values of a row can be divided only by a constant number"),
     (Bin(STAY, 5), "Bins can be used only as a group key; put them into GROUP BY"),
     (
         Period(Span.WEEKS, DAY),
@@ -124,7 +146,16 @@ REFUSED: list[tuple[Expression, str]] = [
     ),
     (Like(STAY, "n%"), "LIKE needs a text column"),
     (Like(c("north"), "n%"), "LIKE needs a column"),
-    (IsNull(Divide(COST, STAY)), "Division is not supported"),
+    (IsNull(Divide(COST, STAY)), "can be divided only by a constant"),
+    (Call(Function.UPPER, (STAY,)), "UPPER needs texts"),
+    (Call(Function.TRIM, (WARD, NOTE)), "its other arguments must be constants"),
+    (Call(Function.ABS, (WARD,)), r"ABS needs numbers, as in ABS\(age\)"),
+    (Call(Function.INTEGER, (WARD,)), "CAST AS INTEGER needs numbers"),
+    (Call(Function.ROUND, (COST, c(True))), "digits of ROUND must be a constant integer"),
+    (Call(Function.TRUNCATE, (COST, STAY)), "digits of TRUNC must be a constant integer"),
+    (Call(Function.POWER, (COST, STAY)), "exponent of POWER must be a constant"),
+    (Call(Function.POWER, (COST, NULL)), "exponent of POWER must be a constant"),
+    (Like(Call(Function.ABS, (STAY,)), "n%"), "LIKE needs a text on its left side"),
 ]
 
 
@@ -188,16 +219,18 @@ def test_a_year_has_a_range_only_where_its_days_have_bounds() -> None:
 
 
 def test_the_days_between_two_days() -> None:
-    found = days_between(DAY, c(date(2026, 6, 1)), ROWS)
-    assert found is not None
+    june = c(date(2026, 6, 1))
+    found = number(Arithmetic(SUBTRACT, DAY, june), ROWS)
     assert (found.low, found.high) == (-151, 213)
-    back = days_between(c(date(2026, 6, 1)), DAY, ROWS)
-    assert back is not None
+    back = number(Arithmetic(SUBTRACT, june, DAY), ROWS)
     assert (back.low, back.high) == (-213, 151)
-    assert days_between(DAY, c(3), ROWS) is None
-    assert days_between(STAY, DAY, ROWS) is None
+    later = number(Arithmetic(SUBTRACT, Arithmetic(ADD, DAY, c(7)), june), ROWS)
+    assert (later.low, later.high) == (-144, 220)
+    assert is_day(Arithmetic(SUBTRACT, DAY, c(3)), ROWS)
+    assert not is_day(Arithmetic(SUBTRACT, DAY, june), ROWS)
+    assert not is_day(STAY, ROWS)
     with pytest.raises(MissingBound):
-        days_between(SEEN, DAY, ROWS)
+        number(Arithmetic(SUBTRACT, SEEN, DAY), ROWS)
 
 
 @pytest.mark.parametrize(
@@ -232,11 +265,9 @@ def test_a_pattern_takes_line_ends_and_signs_as_they_are() -> None:
 
 
 def test_a_pattern_becomes_the_keys_that_it_matches() -> None:
-    assert like(Like(WARD, "%th"), ROWS) == ColumnOneOf(
-        "visits.ward", Kind.TEXT, ("north", "south")
-    )
+    assert like(WARD, "%th", ROWS) == ColumnOneOf("visits.ward", Kind.TEXT, ("north", "south"))
     # none: false, and unknown where the column is NULL
-    assert like(Like(WARD, "west"), ROWS) == CompareColumns(
+    assert like(WARD, "west", ROWS) == CompareColumns(
         Comparison.UNEQUAL, "visits.ward", "visits.ward", Kind.TEXT
     )
 
@@ -251,7 +282,7 @@ def test_a_pattern_has_few_wildcards_and_is_short() -> None:
     with pytest.raises(InvalidValue, match="at most 1000 bytes long"):
         check_pattern("é" * 501)
     with pytest.raises(InvalidValue, match="wildcards"):
-        like(Like(WARD, "%" * 5), ROWS)
+        like(WARD, "%" * 5, ROWS)
 
 
 def test_patterns_are_put_beside_so_many_keys_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -280,6 +311,6 @@ def test_a_day_column_keeps_the_bounds_of_its_own() -> None:
     bounds = Bounds.days(date(2020, 2, 28), date(2020, 3, 1))
     column = Column("t.d", Kind.DATE, bounds=bounds)
     assert clamped_days(column) == ColumnSteps("t.d", Kind.DATE, column.grid())
-    found = days_between(Field("d"), Field("d"), ColumnScope((column,)))
-    assert found is not None
+    between = Arithmetic(SUBTRACT, Field("d"), Field("d"))
+    found = number(between, ColumnScope((column,)))
     assert (found.low, found.high) == (-2, 2)

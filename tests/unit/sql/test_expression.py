@@ -13,6 +13,7 @@ from tacit.plan.expression import (
     And,
     Arithmetic,
     Bin,
+    Call,
     Case,
     Compare,
     Comparison,
@@ -20,6 +21,7 @@ from tacit.plan.expression import (
     DatePart,
     DatePartName,
     Expression,
+    Function,
     IsNull,
     Like,
     Not,
@@ -30,6 +32,7 @@ from tacit.plan.expression import (
     Span,
 )
 from tacit.plan.plan import CountRows, CountUnits, CountValues, Filter, Mean, Sum
+from tacit.plan.tree_walk import every
 from tacit.sql.allow_list import ADVICE, KNOWN, LONGEST_NAME
 from tacit.sql.parser import DEEPEST_TREE, LONGEST_TEXT, parse
 
@@ -153,13 +156,13 @@ def test_a_key_of_sql(text: str, wanted: Expression) -> None:
         "FLOOR(stay * 10) * 10",
         "FLOOR(stay)",
         "FLOOR(stay / 10)",
+        "FLOOR(stay / TRUE) * TRUE",
+        "FLOOR(stay / -5) * -5",
     ],
 )
-def test_floor_is_known_in_bins_alone(text: str) -> None:
-    with pytest.raises(
-        InvalidValue, match="FLOOR is supported only for bins with an integer width, as in"
-    ):
-        key(text)
+def test_another_floor_than_that_of_bins_is_a_function(text: str) -> None:
+    assert not isinstance(key(text), Bin)
+    assert any(call.function is Function.FLOOR for call in every((key(text),), Call))
 
 
 @pytest.mark.parametrize(

@@ -134,6 +134,16 @@ def steps(number: grid_steps.Steps) -> exp.Expr:
         case grid_steps.CaseSteps(whens, otherwise):
             pairs = [(condition(when), steps(then)) for when, then in whens]
             return build.choose(pairs, steps(otherwise))
+        case grid_steps.QuotientSteps(part, divisor):
+            # the value is never negative: engines round negative quotients differently
+            whole = exp.IntDiv(this=steps(part), expression=build.literal(divisor))
+            return build.cast(build.paren(whole), "BIGINT")
+        case grid_steps.AbsoluteSteps(part):
+            return exp.Abs(this=steps(part))
+        case grid_steps.ExtremeSteps(greatest, parts):
+            return build.call("GREATEST" if greatest else "LEAST", *map(steps, parts))
+        case grid_steps.CurveSteps():
+            return _curve(number)
         case grid_steps.ComputedSteps(name):
             return build.column(name)
         case grid_steps.PartSteps(day, DatePartName.WEEKDAY):
@@ -144,6 +154,24 @@ def steps(number: grid_steps.Steps) -> exp.Expr:
             return build.cast(extracted, "BIGINT")
         case grid_steps.ColumnSteps():
             return build.column(steps_column(number))
+
+
+def _curve(number: grid_steps.CurveSteps) -> exp.Expr:
+    """Return a root, a logarithm or an exponential as SQL.
+
+    No call can fail: its argument is in the domain of the function even where the CASE does not
+    use the result, because an engine may compute it in advance.
+    """
+    least = build.cast(build.literal(number.least), "BIGINT")
+    wanted = build.compare(Comparison.AT_LEAST, steps(number.steps), least)
+    argument = build.cast(build.call("GREATEST", steps(number.steps), least.copy()), "DOUBLE")
+    unit, scale = build.double(float(number.unit)), build.double(float(number.scale))
+    found = build.call(number.curve.value, exp.Mul(this=argument, expression=unit))
+    scaled = exp.Mul(this=found, expression=scale)
+    rounded = exp.Floor(this=exp.Add(this=scaled, expression=build.double(0.5)))
+    low, high = (build.double(float(end)) for end in (number.low, number.high))
+    clamped = build.call("GREATEST", build.call("LEAST", rounded, high), low)
+    return build.choose([(wanted, build.cast(clamped, "BIGINT"))], None)
 
 
 def days_since_monday(day: grid_steps.ColumnSteps, more: int = 0) -> exp.Expr:

@@ -79,6 +79,11 @@ def cast(value: exp.Expr, kind: str) -> exp.Expr:
     return exp.Cast(this=value, to=_type(kind).copy())
 
 
+def call(name: str, *given: exp.Expr) -> exp.Expr:
+    """Return the call of a function that all engines have under this name."""
+    return exp.Anonymous(this=name, expressions=list(given))
+
+
 @cache
 def _type(kind: str) -> exp.DataType:
     return exp.DataType.build(kind)
