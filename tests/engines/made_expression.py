@@ -11,14 +11,17 @@ from tacit.core.domain import Kind
 from tacit.plan.expression import (
     And,
     Arithmetic,
+    Call,
     Case,
     Compare,
     Comparison,
     Constant,
     DatePart,
     DatePartName,
+    Divide,
     Expression,
     Field,
+    Function,
     IsNull,
     Like,
     Not,
@@ -100,10 +103,81 @@ def of_days(make: Maker) -> Expression:
     days, bounded = make.names(Kind.DATE), make.names(Kind.DATE, bounded=True)
     if bounded and make.choices.once_in(2):
         other = make.choices.one([*map(Field, bounded), Constant(make.value(Kind.DATE))])
-        return Arithmetic(Operation.SUBTRACT, make.field(bounded), other)
+        return Arithmetic(Operation.SUBTRACT, moved_day(make, bounded), other)
     if days:
         return DatePart(make.choices.one(tuple(DatePartName)), make.field(days))
     return make.choices.one(CONSTANTS)
+
+
+def moved_day(make: Maker, names: Sequence[str]) -> Expression:
+    """A day, or some days before or after it, or another day where it is NULL."""
+    day = make.field(names)
+    if make.choices.once_in(3):
+        operation = make.choices.one((Operation.ADD, Operation.SUBTRACT))
+        return Arithmetic(operation, day, make.choices.one((Constant(7), Constant(400))))
+    return filled(day, Constant(make.value(Kind.DATE))) if make.choices.once_in(4) else day
+
+
+def filled(part: Expression, otherwise: Expression) -> Case:
+    """What COALESCE becomes."""
+    return Case(((Not(IsNull(part)), part),), otherwise)
+
+
+def divided(make: Maker) -> Expression:
+    return Divide(make.number(), Constant(make.choices.one((2, -3, Fraction("0.25"), 7))))
+
+
+def rounded(make: Maker) -> Expression:
+    function = make.choices.one(ROUNDINGS)
+    digits = (Function.ROUND, Function.TRUNCATE)
+    if function in digits and make.choices.once_in(2):
+        return Call(function, (make.number(), Constant(make.choices.one((1, -1, 0)))))
+    return Call(function, (make.number(),))
+
+
+def extreme(make: Maker) -> Expression:
+    function = make.choices.one((Function.GREATEST, Function.LEAST))
+    return Call(function, tuple(make.choices.some(2, 3, lambda _: make.number())))
+
+
+def curved(make: Maker) -> Expression:
+    """A power, a root, a logarithm or an exponential, mostly within its domain."""
+    part = make.number()
+    which = make.choices.below(4)
+    if which == 0:
+        return Call(Function.POWER, (part, Constant(make.choices.one((2, 3)))))
+    if which == 1:
+        inside = Call(Function.GREATEST, (part, Constant(-5)))
+        return Call(Function.EXP, (Call(Function.LEAST, (inside, Constant(5))),))
+    function, least = ((Function.SQRT, 0), (Function.LN, 1))[which - 2]
+    if make.choices.once_in(2):
+        part = Call(Function.GREATEST, (part, Constant(least)))
+    return Call(function, (part,))
+
+
+def filled_number(make: Maker) -> Expression:
+    return filled(make.number(), make.number())
+
+
+def truth_number(make: Maker) -> Expression:
+    return Call(Function.INTEGER, (make.condition(),))
+
+
+def text_function(make: Maker, names: Sequence[str]) -> Expression:
+    """A function of a column with declared keys."""
+    part: Expression = make.field(names)
+    if make.choices.once_in(3):
+        part = filled(part, Constant(make.choices.one(("unknown", "north"))))
+    match make.choices.below(4):
+        case 0:
+            return Call(Function.SUBSTRING, (part, Constant(1), Constant(2)))
+        case 1:
+            return Call(
+                make.choices.one((Function.CONCAT, Function.JOIN)), (part, Constant("!"))
+            )
+        case 2:
+            return Call(make.choices.one((Function.UPPER, Function.LOWER)), (part,))
+    return Call(Function.TRIM, (part,))
 
 
 def case_number(make: Maker) -> Expression:
@@ -160,6 +234,36 @@ def like(make: Maker) -> Expression:
     return Like(make.field(keyed), make.choices.one(PATTERNS)) if keyed else truth(make)
 
 
+def compare_text(make: Maker) -> Expression:
+    """A function of a declared key beside a text, a list, a pattern or NULL."""
+    keyed = [name for name in make.names(Kind.TEXT) if make.scope[name].keys is not None]
+    if not keyed:
+        return truth(make)
+    part = text_function(make, keyed)
+    match make.choices.below(4):
+        case 0:
+            return OneOf(part, ("NORTH", "no", "a!", "unknown"))
+        case 1:
+            folded = Call(Function.ASCII_LOWER, (part,))
+            return Like(folded, make.choices.one(PATTERNS).lower())
+        case 2:
+            return IsNull(part)
+    how = make.choices.one(EQUALITY)
+    return Compare(how, part, Constant(make.choices.one(("NORTH", "it", "a|b!", "south"))))
+
+
+def compare_days(make: Maker) -> Expression:
+    days = make.names(Kind.DATE)
+    if not days:
+        return truth(make)
+    other = make.choices.one([*map(Field, days), Constant(make.value(Kind.DATE))])
+    return Compare(make.choices.one(tuple(Comparison)), moved_day(make, days), other)
+
+
+def filled_truth(make: Maker) -> Expression:
+    return filled(make.condition(), Constant(make.choices.one((True, False))))
+
+
 def column_is_null(make: Maker) -> Expression:
     return IsNull(make.field(make.names(*Kind)))
 
@@ -173,10 +277,18 @@ def truth(make: Maker) -> Expression:
 
 
 Node = Callable[[Maker], Expression]
-NUMBER_NODES: tuple[Node, ...] = (arithmetic, arithmetic, case_number)
+ROUNDINGS = (
+    *(Function.FLOOR, Function.CEIL, Function.ROUND, Function.TRUNCATE, Function.INTEGER),
+    Function.ABS,
+)
+NUMBER_NODES: tuple[Node, ...] = (
+    *(arithmetic, arithmetic, arithmetic, case_number, divided, rounded, extreme, curved),
+    *(filled_number, truth_number),
+)
 CONDITION_LEAVES: tuple[Node, ...] = (
     *(compare_value, compare_value, compare_value, column_one_of, column_is_null, truth, like),
+    *(compare_text, compare_days),
 )
 CONDITION_NODES: tuple[Node, ...] = (
-    *(both, either, opposite, compare_numbers, number_is_null, number_one_of),
+    *(both, either, opposite, compare_numbers, number_is_null, number_one_of, filled_truth),
 )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
-from made_expression import CONSTANTS_AFTER, Maker
+from made_expression import CONSTANTS_AFTER, Maker, filled, text_function
 from made_relation import beside_public, per_unit
 
 from tacit.audit.synthetic_people import Choices
@@ -14,6 +14,7 @@ from tacit.plan.bounding import GROUPED, gather
 from tacit.plan.expression import (
     Arithmetic,
     Bin,
+    Call,
     Case,
     Compare,
     Comparison,
@@ -23,6 +24,7 @@ from tacit.plan.expression import (
     Divide,
     Expression,
     Field,
+    Function,
     Operation,
     Period,
     Span,
@@ -109,7 +111,10 @@ def _equal(child: str, parent: str, catalog: Catalog) -> list[tuple[str, str]]:
 
 
 def _keys(make: Maker) -> list[Expression]:
-    return list(dict.fromkeys(make.choices.some(0, 2, lambda _: _key(make))))
+    def key(_: int) -> Expression:
+        return _computed_key(make) if make.choices.once_in(4) else _key(make)
+
+    return list(dict.fromkeys(make.choices.some(0, 2, key)))
 
 
 def _key(make: Maker) -> Expression:
@@ -127,6 +132,19 @@ def _key(make: Maker) -> Expression:
         thens = [(make.condition(), Constant(place)) for place in range(2)]
         return Case(tuple(thens), Constant(None))
     return make.field([name for name in make.names(*GROUPED) if not name.endswith(".id")])
+
+
+def _computed_key(make: Maker) -> Expression:
+    """A key that is a function of declared keys, a condition or an integer."""
+    keyed = [name for name in make.names(Kind.TEXT) if make.scope[name].keys is not None]
+    which = make.choices.below(3)
+    if which == 0 and keyed:
+        if make.choices.once_in(2):
+            return filled(make.field(keyed), Constant("unknown"))
+        return text_function(make, keyed)
+    if which == 1:
+        return make.condition()
+    return Call(Function.FLOOR, (Divide(make.number(), Constant(make.choices.one((7, 40)))),))
 
 
 def _value(make: Maker) -> Aggregate:

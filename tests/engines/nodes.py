@@ -15,11 +15,11 @@ COMPUTED = frozenset(
     if is_dataclass(found)
     and found.__module__ == module.__name__
     and not name.endswith("Reading")
-) - {"StepsKey", "FirstPeriods", "Fold", "Ranged", "ComputedColumn", "TreeCells"}
+) - {"FirstPeriods", "Fold", "Ranged", "ComputedColumn", "TreeCells"}
 """The nodes that an engine computes of a question.
 
-Keys that are steps belong to fits alone, first periods to streams, folds to model selection.
-Readings are of released values. The others are ranges and columns that the nodes are made from.
+First periods belong to streams, folds to model selection. Readings are of released values. The
+others are ranges and columns that the nodes are made from.
 """
 
 
