@@ -11,7 +11,6 @@ from tacit.core.domain import Kind
 from tacit.plan.expression import (
     And,
     Arithmetic,
-    Call,
     Case,
     Compare,
     Comparison,
@@ -22,6 +21,7 @@ from tacit.plan.expression import (
     Expression,
     Field,
     Function,
+    FunctionCall,
     IsNull,
     Like,
     Not,
@@ -131,13 +131,13 @@ def rounded(make: Maker) -> Expression:
     function = make.choices.one(ROUNDINGS)
     digits = (Function.ROUND, Function.TRUNCATE)
     if function in digits and make.choices.once_in(2):
-        return Call(function, (make.number(), Constant(make.choices.one((1, -1, 0)))))
-    return Call(function, (make.number(),))
+        return FunctionCall(function, (make.number(), Constant(make.choices.one((1, -1, 0)))))
+    return FunctionCall(function, (make.number(),))
 
 
 def extreme(make: Maker) -> Expression:
     function = make.choices.one((Function.GREATEST, Function.LEAST))
-    return Call(function, tuple(make.choices.some(2, 3, lambda _: make.number())))
+    return FunctionCall(function, tuple(make.choices.some(2, 3, lambda _: make.number())))
 
 
 def curved(make: Maker) -> Expression:
@@ -145,14 +145,16 @@ def curved(make: Maker) -> Expression:
     part = make.number()
     which = make.choices.below(4)
     if which == 0:
-        return Call(Function.POWER, (part, Constant(make.choices.one((2, 3)))))
+        return FunctionCall(Function.POWER, (part, Constant(make.choices.one((2, 3)))))
     if which == 1:
-        inside = Call(Function.GREATEST, (part, Constant(-5)))
-        return Call(Function.EXP, (Call(Function.LEAST, (inside, Constant(5))),))
+        inside = FunctionCall(Function.GREATEST, (part, Constant(-5)))
+        return FunctionCall(
+            Function.EXP, (FunctionCall(Function.LEAST, (inside, Constant(5))),)
+        )
     function, least = ((Function.SQRT, 0), (Function.LN, 1))[which - 2]
     if make.choices.once_in(2):
-        part = Call(Function.GREATEST, (part, Constant(least)))
-    return Call(function, (part,))
+        part = FunctionCall(Function.GREATEST, (part, Constant(least)))
+    return FunctionCall(function, (part,))
 
 
 def filled_number(make: Maker) -> Expression:
@@ -160,7 +162,7 @@ def filled_number(make: Maker) -> Expression:
 
 
 def truth_number(make: Maker) -> Expression:
-    return Call(Function.INTEGER, (make.condition(),))
+    return FunctionCall(Function.INTEGER, (make.condition(),))
 
 
 def text_function(make: Maker, names: Sequence[str]) -> Expression:
@@ -170,14 +172,14 @@ def text_function(make: Maker, names: Sequence[str]) -> Expression:
         part = filled(part, Constant(make.choices.one(("unknown", "north"))))
     match make.choices.below(4):
         case 0:
-            return Call(Function.SUBSTRING, (part, Constant(1), Constant(2)))
+            return FunctionCall(Function.SUBSTRING, (part, Constant(1), Constant(2)))
         case 1:
-            return Call(
+            return FunctionCall(
                 make.choices.one((Function.CONCAT, Function.JOIN)), (part, Constant("!"))
             )
         case 2:
-            return Call(make.choices.one((Function.UPPER, Function.LOWER)), (part,))
-    return Call(Function.TRIM, (part,))
+            return FunctionCall(make.choices.one((Function.UPPER, Function.LOWER)), (part,))
+    return FunctionCall(Function.TRIM, (part,))
 
 
 def case_number(make: Maker) -> Expression:
@@ -244,7 +246,7 @@ def compare_text(make: Maker) -> Expression:
         case 0:
             return OneOf(part, ("NORTH", "no", "a!", "unknown"))
         case 1:
-            folded = Call(Function.ASCII_LOWER, (part,))
+            folded = FunctionCall(Function.ASCII_LOWER, (part,))
             return Like(folded, make.choices.one(PATTERNS).lower())
         case 2:
             return IsNull(part)

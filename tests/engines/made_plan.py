@@ -14,7 +14,6 @@ from tacit.plan.bounding import GROUPED, gather
 from tacit.plan.expression import (
     Arithmetic,
     Bin,
-    Call,
     Case,
     Compare,
     Comparison,
@@ -25,6 +24,7 @@ from tacit.plan.expression import (
     Expression,
     Field,
     Function,
+    FunctionCall,
     Operation,
     Period,
     Span,
@@ -144,7 +144,9 @@ def _computed_key(make: Maker) -> Expression:
         return text_function(make, keyed)
     if which == 1:
         return make.condition()
-    return Call(Function.FLOOR, (Divide(make.number(), Constant(make.choices.one((7, 40)))),))
+    return FunctionCall(
+        Function.FLOOR, (Divide(make.number(), Constant(make.choices.one((7, 40)))),)
+    )
 
 
 def _value(make: Maker) -> Aggregate:

@@ -423,7 +423,7 @@ def _check_no_conditions_inside(plan: nodes.Plan) -> None:
     It would count a part of a cell, and the rule is about the people of the whole cell.
     """
     inside = tuple(measure.aggregate for measure in plan.measures)
-    if any(every(inside, expr.Case)) or any(every(inside, expr.Call)):
+    if any(every(inside, expr.Case)) or any(every(inside, expr.FunctionCall)):
         raise InvalidValue(
             "A dataset of this question has min_people, so that a CASE or a function inside an "
             "aggregate is refused: its cell could be about fewer people. Put the condition "

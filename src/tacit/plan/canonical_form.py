@@ -117,7 +117,7 @@ _OF_EXPRESSIONS: dict[type, StoredForm] = {
     expr.Not: StoredForm("Not", ("part",)),
     expr.Arithmetic: StoredForm("Arithmetic", ("operation", "left", "right")),
     expr.Divide: StoredForm("Divide", ("left", "right")),
-    expr.Call: StoredForm("Call", ("function", "parts")),
+    expr.FunctionCall: StoredForm("FunctionCall", ("function", "parts")),
     expr.Bin: StoredForm("Bin", ("part", "width")),
     expr.DatePart: StoredForm("DatePart", ("part", "day")),
     expr.Period: StoredForm("Period", ("span", "day")),

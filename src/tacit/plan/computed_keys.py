@@ -22,7 +22,7 @@ MOST_INTEGERS = 1_000
 """Largest number of integers of a computed key; engines find one in a list by hashing."""
 
 Branch = tuple[grid_steps.Condition, Key | None]
-"""A condition, and the group of the rows that meet it and none before it; None is no group."""
+"""A condition, and the group of the rows that meet it and none before it; None drops them."""
 
 ALWAYS = grid_steps.ConstantCondition(True)
 
@@ -91,7 +91,7 @@ def _branches(part: expr.Expression, schema: Schema) -> list[Branch] | None:
                 (grid_steps.ColumnOneOf(column.name, column.kind, (key,)), key)
                 for key in column.keys.values
             ]
-        case expr.Call(function, _) if function.of_text:
+        case expr.FunctionCall(function, _) if function.of_text:
             mapped = key_map(part, schema, function.value)
             name, kind = mapped.column.name, mapped.column.kind
             texts: list[Branch] = [

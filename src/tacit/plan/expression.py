@@ -339,7 +339,7 @@ _OF_TEXT = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class FunctionCall:
     """A function of values of a row; NULL if an argument is NULL.
 
     GREATEST, LEAST and CONCAT ignore arguments that are NULL.
@@ -394,5 +394,5 @@ class Case:
 
 
 Truth = Compare | OneOf | Like | IsNull | And | Or | Not
-Computed = Arithmetic | Divide | Call | Bin | DatePart | Period | Case
+Computed = Arithmetic | Divide | FunctionCall | Bin | DatePart | Period | Case
 Expression = Field | Constant | Truth | Computed

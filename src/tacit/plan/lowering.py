@@ -140,7 +140,7 @@ def number(expression: expr.Expression, schema: Schema) -> grid_steps.Ranged:
             if divisor is None:
                 return number(expr.Constant(None), schema)
             return functions.divide(number(left, schema), divisor)
-        case expr.Call(function, parts) if not function.of_text:
+        case expr.FunctionCall(function, parts) if not function.of_text:
             kind_of(expression, schema)
             return _call(function, parts, schema)
         case expr.Case(whens, otherwise):
@@ -314,7 +314,7 @@ def _is_null(part: expr.Expression, schema: Schema) -> grid_steps.Condition:
     match part:
         case expr.Case():
             return by_branch(part, schema, lambda each: _is_null(each, schema))
-        case expr.Call(function, _):
+        case expr.FunctionCall(function, _):
             return key_map(part, schema, function.value).is_null()
     return grid_steps.StepsAreNull(truth_steps(part, schema))
 
@@ -334,7 +334,7 @@ def _one_of(
         whole_days = tuple(days(expr.Constant(value), schema).low for value in values)
         return grid_steps.StepsOneOf(days(part, schema).steps, whole_days)
     kind = kind_of(part, schema)
-    if isinstance(part, expr.Call) and kind is Kind.TEXT:
+    if isinstance(part, expr.FunctionCall) and kind is Kind.TEXT:
         return by_branch(part, schema, lambda each: _text_one_of(each, values, schema))
     if isinstance(part, expr.Case) and kind not in NUMBERS:
         return by_branch(part, schema, lambda each: _one_of(each, values, schema))
@@ -387,7 +387,7 @@ def _compare_branches(
 ) -> grid_steps.Condition | None:
     """Return a comparison of computed days, texts and truths; None if they are numbers."""
     match left, right:
-        case expr.Constant(), (expr.Arithmetic() | expr.Call() | expr.Case()):
+        case expr.Constant(), (expr.Arithmetic() | expr.FunctionCall() | expr.Case()):
             return _compare_branches(comparison.mirrored, right, left, schema)
         case (expr.Constant(str() as one), expr.Constant(str() as other)) | (
             expr.Constant(bool() as one),
@@ -416,7 +416,7 @@ def _compare_branches(
                 return condition(expr.Compare(comparison, each, beside), schema)
 
             return by_branch(case, schema, compare)
-        case expr.Call(), expr.Constant(str() as text):
+        case expr.FunctionCall(), expr.Constant(str() as text):
             _check_equality(comparison)
             equal = by_branch(left, schema, lambda each: _equals(each, schema, text))
             if comparison is expr.Comparison.UNEQUAL:
@@ -436,7 +436,9 @@ def _text(
     part: expr.Expression, schema: Schema, wanted: Callable[[str], bool]
 ) -> grid_steps.Condition:
     """Return the condition that a function of a declared key is a ``wanted`` text."""
-    name = part.function.value if isinstance(part, expr.Call) else "A function of a text"
+    name = (
+        part.function.value if isinstance(part, expr.FunctionCall) else "A function of a text"
+    )
     return key_map(part, schema, name).where(wanted)
 
 

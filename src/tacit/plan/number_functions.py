@@ -79,7 +79,9 @@ def extreme(values: list[grid_steps.Ranged], *, greatest: bool) -> grid_steps.Ra
         (0, 0)
     """
     values = grid_steps.in_one_step(values)
-    known = [v.low for v in values if isinstance(v.steps, grid_steps.WholeSteps) and _known(v)]
+    known = [
+        v.low for v in values if isinstance(v.steps, grid_steps.WholeSteps) and _is_there(v)
+    ]
     low, high = min(value.low for value in values), max(value.high for value in values)
     if known and greatest:
         low = max(low, *known)
@@ -90,7 +92,7 @@ def extreme(values: list[grid_steps.Ranged], *, greatest: bool) -> grid_steps.Ra
     return grid_steps.Ranged(steps, low, high, values[0].step, rounding)
 
 
-def _known(value: grid_steps.Ranged) -> bool:
+def _is_there(value: grid_steps.Ranged) -> bool:
     return value.steps != grid_steps.WholeSteps(None)
 
 
@@ -144,7 +146,7 @@ def round_to(value: grid_steps.Ranged, how: Function, digits: int = 0) -> grid_s
     if ratio.denominator == 1:
         return value
     top, bottom = ratio.numerator, ratio.denominator
-    added = _added(value * grid_steps.Ranged.constant(Fraction(top)), how, bottom)
+    added = _add_for(value * grid_steps.Ranged.constant(Fraction(top)), how, bottom)
     start = min(0, added.low // bottom)
     whole = grid_steps.QuotientSteps(added.above(start * bottom).steps, bottom)
     low, high = added.low // bottom, added.high // bottom
@@ -156,7 +158,7 @@ def round_to(value: grid_steps.Ranged, how: Function, digits: int = 0) -> grid_s
     return grid_steps.Ranged(steps, low, high, step, rounding)
 
 
-def _added(value: grid_steps.Ranged, how: Function, bottom: int) -> grid_steps.Ranged:
+def _add_for(value: grid_steps.Ranged, how: Function, bottom: int) -> grid_steps.Ranged:
     """Return the steps plus the number that makes rounding down the wanted rounding."""
     match how:
         case Function.FLOOR:

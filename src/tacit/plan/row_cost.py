@@ -43,7 +43,7 @@ OPERATIONS = (
     expr.Case,
     expr.Arithmetic,
     expr.Divide,
-    expr.Call,
+    expr.FunctionCall,
     expr.Bin,
     expr.DatePart,
     expr.Period,
@@ -91,7 +91,7 @@ operations on each row; 64 is the most. Ask for less at once, or list values wit
 def _terms(part: object) -> int:
     """Count the operations in a tree; a Boolean column in AND or OR counts as one too."""
     operations = sum(1 for kind in OPERATIONS for _ in every(part, kind))
-    operations += sum(SLOW.get(call.function, 1) - 1 for call in every(part, expr.Call))
+    operations += sum(SLOW.get(call.function, 1) - 1 for call in every(part, expr.FunctionCall))
     operations -= sum(len(ladder.whens) for ladder in _ladders(part))
     several = [each.parts for each in every(part, expr.And)] + [
         e.parts for e in every(part, expr.Or)

@@ -51,11 +51,11 @@ def apply(function: expr.Function, values: tuple[expr.Value | None, ...]) -> str
         case expr.Function.ASCII_LOWER:
             return ascii_lower(text)
         case expr.Function.TRIM:
-            return text.strip(_trimmed(others))
+            return text.strip(_trim_characters(others))
         case expr.Function.TRIM_LEFT:
-            return text.lstrip(_trimmed(others))
+            return text.lstrip(_trim_characters(others))
         case expr.Function.TRIM_RIGHT:
-            return text.rstrip(_trimmed(others))
+            return text.rstrip(_trim_characters(others))
         case expr.Function.SUBSTRING:
             return _substring(text, *others)
         case expr.Function.JOIN if all(isinstance(other, str) for other in others):
@@ -78,7 +78,7 @@ def _letter_by_letter(text: str, change: Callable[[str], str]) -> str:
     return "".join(new if len(new) == 1 else letter for letter, new in changed)
 
 
-def _trimmed(others: list[expr.Value | None]) -> str:
+def _trim_characters(others: list[expr.Value | None]) -> str:
     """Return the characters that TRIM removes: those of its second argument, or spaces."""
     match others:
         case []:
@@ -152,7 +152,7 @@ def key_map(part: expr.Expression, schema: Schema, asking: str) -> KeyMap:
     Example:
         >>> from tacit.core import Keys
         >>> wards = Schema((Column("ward", Kind.TEXT, keys=Keys(("a", "A", "b"))),))
-        >>> upper = expr.Call(expr.Function.UPPER, (expr.Field("ward"),))
+        >>> upper = expr.FunctionCall(expr.Function.UPPER, (expr.Field("ward"),))
         >>> key_map(upper, wards, "UPPER").keys_by_result()
         {'A': ['a', 'A'], 'B': ['b']}
     """
@@ -186,7 +186,7 @@ def _value(part: expr.Expression, key: str | None) -> expr.Value | None:
             return key
         case expr.Constant(value):
             return value
-        case expr.Call(function, parts) if function.of_text:
+        case expr.FunctionCall(function, parts) if function.of_text:
             return apply(function, tuple(_value(each, key) for each in parts))
     raise InvalidValue("A function of a text needs a text column, as in UPPER(ward).")
 
@@ -202,14 +202,14 @@ def cases_first(part: expr.Expression) -> expr.Expression:
     Example:
         >>> x, y = expr.Constant("x"), expr.Field("y")
         >>> inner = expr.Case(((expr.IsNull(y), x),), y)
-        >>> cases_first(expr.Call(expr.Function.UPPER, (inner,))).otherwise
-        Call(function=<Function.UPPER: 'UPPER'>, parts=(Field(name='y'),))
+        >>> cases_first(expr.FunctionCall(expr.Function.UPPER, (inner,))).otherwise
+        FunctionCall(function=<Function.UPPER: 'UPPER'>, parts=(Field(name='y'),))
     """
     match part:
         case expr.Case(whens, otherwise):
             pairs = tuple((when, cases_first(then)) for when, then in whens)
             return expr.Case(pairs, cases_first(otherwise))
-        case expr.Call(function, parts) if function.of_text:
+        case expr.FunctionCall(function, parts) if function.of_text:
             branches = prod(len(case.whens) + 1 for case in every(part, expr.Case))
             if branches > MOST_BRANCHES:
                 raise InvalidValue(
@@ -232,4 +232,4 @@ def _out_of(function: expr.Function, parts: tuple[expr.Expression, ...]) -> expr
     values = [part.value for part in parts if isinstance(part, expr.Constant)]
     if len(values) == len(parts):
         return expr.Constant(apply(function, tuple(values)))
-    return expr.Call(function, parts)
+    return expr.FunctionCall(function, parts)

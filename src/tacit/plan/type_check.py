@@ -212,7 +212,7 @@ def check_like(part: expr.Expression, schema: Schema) -> None:
         raise InvalidValue(
             "LIKE is not supported for released values; put it into WHERE, or use = and IN."
         )
-    if not isinstance(part, expr.Field | expr.Call | expr.Case):
+    if not isinstance(part, expr.Field | expr.FunctionCall | expr.Case):
         raise InvalidValue("LIKE needs a column on its left side, as in ward LIKE 'no%'.")
     if isinstance(part, expr.Field):
         key_map(part, schema, "LIKE")
@@ -258,7 +258,7 @@ def like(part: expr.Expression, pattern: str, schema: Schema) -> grid_steps.Cond
 def not_too_many_patterns(plan: Plan, schema: Schema) -> None:
     """Refuse a question whose patterns and functions need too many visits of declared keys."""
     asking = (plan.source, plan.keys, plan.measures)
-    texts = [call for call in every(asking, expr.Call) if call.function.of_text]
+    texts = [call for call in every(asking, expr.FunctionCall) if call.function.of_text]
     asked = sum(
         len(keys.values)
         for each in (*every(asking, expr.Like), *texts)
@@ -336,7 +336,7 @@ def kind_of(expression: expr.Expression, schema: Schema) -> Kind | None:
                     "divide aggregates instead, as in SUM(x) / SUM(y)."
                 )
             return Kind.FLOAT if Kind.FLOAT in both else Kind.DECIMAL
-        case expr.Call(function, parts):
+        case expr.FunctionCall(function, parts):
             return _kind_of_call(function, parts, schema)
         case expr.Bin():
             raise InvalidValue("Bins can be used only as a group key; put them into GROUP BY.")

@@ -94,7 +94,7 @@ def call(node: exp.Expr, translate: Translate) -> expr.Expression | None:
         given = [node.this, node.args.get("decimals") or node.args.get("expression")]
         parts = [*given, *node.expressions]
         called = tuple(translate(part) for part in parts if part is not None)
-        return expr.Call(NUMBER_FUNCTIONS[type(node)], called)
+        return expr.FunctionCall(NUMBER_FUNCTIONS[type(node)], called)
     return _of_days(node, translate)
 
 
@@ -144,7 +144,7 @@ def _cast(node: exp.Cast, translate: Translate) -> expr.Expression | None:
     kind, digits = node.to.this, [each.this for each in node.to.expressions]
     if kind in WHOLE_TYPES and not digits:
         part = translate(node.this)
-        return None if _is_text(part) else expr.Call(expr.Function.INTEGER, (part,))
+        return None if _is_text(part) else expr.FunctionCall(expr.Function.INTEGER, (part,))
     if kind not in NUMBER_TYPES:
         return None
     part = translate(node.this)
@@ -152,7 +152,7 @@ def _cast(node: exp.Cast, translate: Translate) -> expr.Expression | None:
         return None
     if kind is exp.DType.DECIMAL and digits:
         after = translate(digits[1]) if len(digits) > 1 else expr.Constant(0)
-        return expr.Call(expr.Function.ROUND, (part, after))
+        return expr.FunctionCall(expr.Function.ROUND, (part, after))
     return part
 
 
@@ -171,7 +171,7 @@ def _text(
     values = [part.value for part in parts if isinstance(part, expr.Constant)]
     if len(values) == len(parts):
         return expr.Constant(apply_text(function, tuple(values)))
-    return expr.Call(function, parts)
+    return expr.FunctionCall(function, parts)
 
 
 def _ilike(node: exp.ILike, translate: Translate) -> expr.Expression:
@@ -180,7 +180,7 @@ def _ilike(node: exp.ILike, translate: Translate) -> expr.Expression:
         raise InvalidValue(
             "The pattern of ILIKE must be a constant text, as in ward ILIKE 'no%'."
         )
-    part = expr.Call(expr.Function.ASCII_LOWER, (translate(node.this),))
+    part = expr.FunctionCall(expr.Function.ASCII_LOWER, (translate(node.this),))
     asked = expr.Like(part, ascii_lower(str(pattern.this)))
     return expr.Not(asked) if node.args.get("negate") else asked
 
@@ -202,7 +202,7 @@ def _of_days(node: exp.Expr, translate: Translate) -> expr.Expression | None:
         case exp.Add() | exp.Sub() | exp.DateAdd() | exp.DateSub():
             sign = -1 if isinstance(node, exp.Sub | exp.DateSub) else 1
             if isinstance(node.expression, exp.Interval):
-                return _moved(translate(node.this), node.expression, sign)
+                return _move(translate(node.this), node.expression, sign)
             if isinstance(node, exp.DateAdd | exp.DateSub):
                 raise InvalidValue("DATE_ADD needs an interval, as in day + INTERVAL 7 DAY.")
             return _constant_day(node, sign, translate)
@@ -216,13 +216,13 @@ def _of_days(node: exp.Expr, translate: Translate) -> expr.Expression | None:
             name = unit.name.upper() if unit is not None else "DAY"
             return _difference(name, translate(node.expression), translate(node.this))
         case exp.DateTrunc():
-            return _truncated(node, translate)
+            return _truncate(node, translate)
         case exp.CurrentDate():
             raise InvalidValue("CURRENT_DATE is not known here; write DATE '2026-01-31'.")
     return None
 
 
-def _moved(day: expr.Expression, interval: exp.Interval, sign: int) -> expr.Expression:
+def _move(day: expr.Expression, interval: exp.Interval, sign: int) -> expr.Expression:
     """Return a day plus an interval; months and years are added to constants only."""
     written = _plain(interval.this)
     text = str(written.this) if isinstance(written, exp.Literal) else ""
@@ -280,7 +280,7 @@ def _constant_day(node: exp.Expr, sign: int, translate: Translate) -> expr.Expre
     return None
 
 
-def _truncated(node: exp.Expr, translate: Translate) -> expr.Expression:
+def _truncate(node: exp.Expr, translate: Translate) -> expr.Expression:
     """Return the first day of the period of a constant day."""
     spans = {span.value: span for span in expr.Span}
     span, day = spans.get(node.args["unit"].name.upper()), translate(node.this)
@@ -307,7 +307,7 @@ def _periods(unit: str, day: expr.Expression) -> expr.Expression:
     if unit == "WEEK":
         # the first day of year 1 is a Monday
         since = expr.Arithmetic(expr.Operation.SUBTRACT, day, expr.Constant(date.min))
-        return expr.Call(expr.Function.FLOOR, (expr.Divide(since, expr.Constant(7)),))
+        return expr.FunctionCall(expr.Function.FLOOR, (expr.Divide(since, expr.Constant(7)),))
     year = date_part(expr.DatePartName.YEAR, day)
     if unit == "YEAR":
         return year

@@ -63,10 +63,10 @@ def show_expression(part: expr.Expression, shown: Shown) -> exp.Expr:
             listed = [literal(value) for value in values]
             tested = _above(COMPARING, show_expression(inner, shown))
             return exp.In(this=tested, expressions=listed)
-        case expr.Like(expr.Call(expr.Function.ASCII_LOWER, (inner,)), pattern):
+        case expr.Like(expr.FunctionCall(expr.Function.ASCII_LOWER, (inner,)), pattern):
             tested = _above(COMPARING, show_expression(inner, shown))
             return exp.ILike(this=tested, expression=literal(pattern))
-        case expr.Call(function, parts):
+        case expr.FunctionCall(function, parts):
             return _call(function, [show_expression(each, shown) for each in parts])
         case expr.Like(inner, pattern):
             tested = _above(COMPARING, show_expression(inner, shown))

@@ -12,13 +12,13 @@ from tacit.plan.bounded_plan import CaseKey, StepsKey
 from tacit.plan.computed_keys import MOST_NAMED, computed_key
 from tacit.plan.expression import (
     Arithmetic,
-    Call,
     Case,
     Compare,
     Comparison,
     Divide,
     Expression,
     Function,
+    FunctionCall,
     IsNull,
     Not,
     Operation,
@@ -46,7 +46,7 @@ def test_null_is_one_more_group_by_coalesce() -> None:
 
 
 def test_keys_with_one_result_are_one_group() -> None:
-    first = Call(Function.SUBSTRING, (UNKNOWN, c(2), c(1)))
+    first = FunctionCall(Function.SUBSTRING, (UNKNOWN, c(2), c(1)))
     found = computed_key("k", first, ROWS)
     assert found.keys.values == ("a", "o", "n")
     assert [group(first, ward=ward) for ward in ("east", "north", "south")] == ["a", "o", "o"]
@@ -72,7 +72,7 @@ def test_a_condition_has_the_groups_1_and_0() -> None:
 
 
 def test_integers_have_a_group_each() -> None:
-    tens = Call(Function.ROUND, (STAY, c(-1)))
+    tens = FunctionCall(Function.ROUND, (STAY, c(-1)))
     found = computed_key("k", tens, ROWS)
     assert isinstance(found, StepsKey)
     assert found.keys.values == (0, 10, 20, 30)
@@ -87,7 +87,7 @@ def test_integers_have_a_group_each() -> None:
         (Divide(STAY, c(2)), "would have one value each; use bins"),
         (Arithmetic(Operation.MULTIPLY, STAY, c(40)), "1161 values .* 1000 are the most"),
         (Case(((URGENT, NOTE),), c("x")), "This expression cannot be a group key"),
-        (Call(Function.UPPER, (NOTE,)), "UPPER needs a text column with declared keys"),
+        (FunctionCall(Function.UPPER, (NOTE,)), "UPPER needs a text column with declared keys"),
         (Case(((URGENT, c(None)),), c(None)), "always NULL"),
         (c("x"), "does not support constants"),
     ],
@@ -100,7 +100,7 @@ def test_what_has_no_public_list_is_refused(expression: Expression, told: str) -
 def test_the_number_of_cases_has_a_limit() -> None:
     def keyed(count: int) -> CaseKey | StepsKey:
         many = Column("t.x", Kind.TEXT, keys=Keys(tuple(f"k{at}" for at in range(count))))
-        part = Call(Function.UPPER, (field("x"),))
+        part = FunctionCall(Function.UPPER, (field("x"),))
         scope = ColumnScope((Column("visits.x", Kind.TEXT, keys=many.keys),))
         return computed_key("k", part, scope)
 

@@ -6,7 +6,16 @@ from ward import c
 from tacit.core.domain import Column, Keys, Kind, Schema
 from tacit.engines.reference import truth
 from tacit.errors import InvalidValue
-from tacit.plan.expression import Call, Case, Expression, Field, Function, IsNull, Not, Value
+from tacit.plan.expression import (
+    Case,
+    Expression,
+    Field,
+    Function,
+    FunctionCall,
+    IsNull,
+    Not,
+    Value,
+)
 from tacit.plan.steps import ColumnOneOf, CompareColumns
 from tacit.plan.text_functions import apply, ascii_lower, cases_first, key_map
 
@@ -21,8 +30,8 @@ WARDS = Schema(
 WARD = Field("ward")
 
 
-def call(name: str, *parts: Expression) -> Call:
-    return Call(Function[name], parts)
+def call(name: str, *parts: Expression) -> FunctionCall:
+    return FunctionCall(Function[name], parts)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from tacit.plan.expression import (
     And,
     Arithmetic,
     Bin,
-    Call,
     Case,
     Compare,
     Comparison,
@@ -22,6 +21,7 @@ from tacit.plan.expression import (
     DatePartName,
     Expression,
     Function,
+    FunctionCall,
     IsNull,
     Like,
     Not,
@@ -162,7 +162,7 @@ def test_a_key_of_sql(text: str, wanted: Expression) -> None:
 )
 def test_another_floor_than_that_of_bins_is_a_function(text: str) -> None:
     assert not isinstance(key(text), Bin)
-    assert any(call.function is Function.FLOOR for call in every((key(text),), Call))
+    assert any(call.function is Function.FLOOR for call in every((key(text),), FunctionCall))
 
 
 @pytest.mark.parametrize(

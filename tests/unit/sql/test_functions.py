@@ -15,7 +15,6 @@ from tacit.plan.canonical_form import canonical
 from tacit.plan.expression import (
     Arithmetic,
     Bin,
-    Call,
     Case,
     Compare,
     Comparison,
@@ -24,6 +23,7 @@ from tacit.plan.expression import (
     Divide,
     Expression,
     Function,
+    FunctionCall,
     IsNull,
     Like,
     Not,
@@ -46,8 +46,8 @@ def value(text: str) -> Expression:
     return found.argument
 
 
-def call(name: str, *parts: Expression) -> Call:
-    return Call(Function[name], parts)
+def call(name: str, *parts: Expression) -> FunctionCall:
+    return FunctionCall(Function[name], parts)
 
 
 def there(part: Expression) -> Not:
@@ -162,7 +162,7 @@ def test_a_week_begins_on_monday_in_differences() -> None:
     found = value("DATE_DIFF('week', DATE '2020-01-05', day)")
     assert isinstance(found, Arithmetic)
     first = found.right
-    assert isinstance(first, Call)
+    assert isinstance(first, FunctionCall)
     assert isinstance(first.parts[0], Divide)
     assert first.parts[0].right == c(7)
 
