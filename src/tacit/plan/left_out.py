@@ -391,7 +391,9 @@ def has_private_bounds(column: Column) -> bool:
 
 
 def _is_rounded(node: object, gathered: UnitAggregation | None) -> bool:
-    """Return whether ``node`` uses a number that is rounded: a float, or a mean of rows."""
+    """Return whether ``node`` uses a number that is rounded: a float, a curve or a mean."""
+    if any(True for _ in every((node,), grid_steps.CurveSteps)):
+        return True
     if any(column.kind is Kind.FLOAT for column in every((node,), grid_steps.ColumnSteps)):
         return True
     rounded = {

@@ -34,6 +34,9 @@ WIDEST_EXPONENT = 40
 """Largest absolute value of the argument of EXP; its result then fits in 62 bits, and no float
 is so small that PostgreSQL refuses it."""
 
+SMALLEST_STEP = Fraction(1, 10**300)
+"""Bound on the steps of an argument of a curve, so that a step is a float that is not 0."""
+
 
 # Arithmetic ----------------------------------------------------------------------------------
 
@@ -211,6 +214,8 @@ def curve(which: grid_steps.Curve, value: grid_steps.Ranged) -> grid_steps.Range
         (True, True)
     """
     not_too_large(value.steps, LARGEST_PART)  # the steps are printed twice
+    if not 1 / SMALLEST_STEP > value.step > SMALLEST_STEP:
+        raise InvalidValue(f"{which.value} needs numbers whose steps are floats; divide less.")
     least = _least(which, value)
     ends = float(max(value.low, least) * value.step), float(value.high * value.step)
     if which is grid_steps.Curve.EXPONENTIAL and max(map(abs, ends)) > WIDEST_EXPONENT:

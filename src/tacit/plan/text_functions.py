@@ -74,6 +74,8 @@ def ascii_lower(text: str) -> str:
 
 
 def _letter_by_letter(text: str, change: Callable[[str], str]) -> str:
+    if text.isascii():
+        return change(text)
     changed = ((letter, change(letter)) for letter in text)
     return "".join(new if len(new) == 1 else letter for letter, new in changed)
 

@@ -166,6 +166,9 @@ MOST_MATCHES = 100_000
 """Largest number of keys with which all patterns of a question together are compared. The
 comparison is made before the question is priced, so that it must be fast."""
 
+KEYS_PER_FUNCTION = 10
+"""Number of comparisons with a key that take as long as one function of a key."""
+
 MOST_WILDCARDS, LONGEST_PATTERN = 4, 1000
 """Largest number of % and _ in a pattern, and its largest length in bytes of UTF-8."""
 
@@ -260,8 +263,9 @@ def not_too_many_patterns(plan: Plan, schema: Schema) -> None:
     asking = (plan.source, plan.keys, plan.measures)
     texts = [call for call in every(asking, expr.FunctionCall) if call.function.of_text]
     asked = sum(
-        len(keys.values)
-        for each in (*every(asking, expr.Like), *texts)
+        times * len(keys.values)
+        for parts, times in ((every(asking, expr.Like), 1), (texts, KEYS_PER_FUNCTION))
+        for each in parts
         for field in every((each,), expr.Field)
         if (keys := schema[field.name].keys) is not None
     )

@@ -104,6 +104,9 @@ def bin_of(node: exp.Expr, translate: Translate) -> expr.Bin | None:
     divided = _plain(floor.this) if isinstance(floor, exp.Floor) else None
     if not isinstance(divided, exp.Div):
         return None
+    ends = _plain(divided.expression), _plain(node.expression)
+    if not all(isinstance(end, exp.Literal | exp.Boolean) for end in ends):
+        return None  # a part that is translated twice at each level would take forever
     match translate(divided.expression), translate(node.expression):
         case expr.Constant(bool()), _:
             pass
@@ -270,13 +273,13 @@ def _later(day: date, count: int, unit: str) -> date:
 
 def _constant_day(node: exp.Expr, sign: int, translate: Translate) -> expr.Expression | None:
     """Return a constant day plus a constant number of days; None for other sums."""
-    if not isinstance(_plain(node.this), exp.Cast):
+    day, days = _plain(node.this), _plain(node.expression)
+    written = isinstance(day, exp.Cast) and isinstance(day.this, exp.Literal)
+    if not written or not isinstance(days, exp.Literal):
         return None
     match translate(node.this), translate(node.expression):
-        case expr.Constant(date()), expr.Constant(bool()):
-            return None
-        case expr.Constant(date() as day), expr.Constant(int() as days):
-            return expr.Constant(_later(day, sign * days, "DAY"))
+        case expr.Constant(date() as first), expr.Constant(int() as more):
+            return expr.Constant(_later(first, sign * more, "DAY"))
     return None
 
 
