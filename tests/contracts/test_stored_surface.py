@@ -32,7 +32,7 @@ from tacit.engines.print.sql_dialects import DUCKDB, PRINTED, SPARK
 from tacit.engines.print.statement import question as statement
 from tacit.plan.bounding import bound
 from tacit.plan.canonical_form import PLANS, Canonical, Vocabulary, canonical, text
-from tacit.plan.expression import Comparison, DatePartName, Operation, Span
+from tacit.plan.expression import Comparison, DatePartName, Function, Operation, Span
 from tacit.plan.plan import Plan, Scan
 from tacit.publish.publication import ListedPublication, Publication, Publications
 from tacit.query.pricing import price
@@ -273,9 +273,8 @@ def test_the_plans_have_every_node_and_every_choice_in_them(pinned: Any) -> None
     seen = {name for asked in questions().values() for name in nodes((asked.plan, asked.post))}
     assert seen == LANGUAGE
     told = pinned.text("plans.txt") + pinned.text("streams.txt")
-    choices = {
-        each.name for kinds in (Comparison, Operation, DatePartName, Span) for each in kinds
-    }
+    kinds = (Comparison, Operation, DatePartName, Span, Function)
+    choices = {each.name for kind in kinds for each in kind}
     assert {name for name in choices | {"XOR"} if f'["enum","{name}"]' not in told} == {"XOR"}
 
 

@@ -228,6 +228,8 @@ def _of_days(node: exp.Expr, translate: Translate) -> expr.Expression | None:
 def _move(day: expr.Expression, interval: exp.Interval, sign: int) -> expr.Expression:
     """Return a day plus an interval; months and years are added to constants only."""
     written = _plain(interval.this)
+    if isinstance(written, exp.Neg):
+        written, sign = _plain(written.this), -sign
     text = str(written.this) if isinstance(written, exp.Literal) else ""
     unit = interval.args.get("unit")
     name = (unit.name if isinstance(unit, exp.Var) else "").upper().removesuffix("S")

@@ -95,6 +95,7 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
         "SELECT COUNT(*) FROM visits WHERE LOWER(TRIM(ward)) = 'north' OR ward || 'x' IN ('x')",
         "SELECT COUNT(*) FROM visits WHERE ward ILIKE 'N%' OR UPPER(ward) NOT LIKE '%S'",
         "SELECT COUNT(*) FROM visits WHERE UPPER(ward) <> 'NORTH' AND NOT UPPER(ward) IS NULL",
+        "SELECT COUNT(*) FROM visits WHERE LTRIM(ward, 'n') = 'orth' OR RTRIM(ward) = ''",
     ),
     "intervals": (
         "SELECT COUNT(*) FROM visits WHERE day + INTERVAL 7 DAY > DATE '2020-02-29'",
@@ -106,6 +107,7 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
         "SELECT SUM(EXTRACT(WEEK FROM day)), SUM(EXTRACT(DOY FROM day)) FROM visits",
         "SELECT SUM(EXTRACT(ISODOW FROM day)), SUM(EXTRACT(ISOYEAR FROM until)) FROM visits",
         "SELECT SUM(EXTRACT(DECADE FROM until)), SUM(EXTRACT(CENTURY FROM until)) FROM visits",
+        "SELECT SUM(EXTRACT(MILLENNIUM FROM until)) FROM visits WHERE until IS NOT NULL",
         "SELECT EXTRACT(DOY FROM day) AS k, COUNT(*) FROM visits GROUP BY k",
         "SELECT EXTRACT(WEEK FROM day) AS k, COUNT(*) FROM visits GROUP BY k",
     ),
