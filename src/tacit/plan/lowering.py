@@ -301,17 +301,16 @@ def _branch_steps(part: expr.Expression, schema: Schema, leaf: Leaf) -> grid_ste
 def _is_null(part: expr.Expression, schema: Schema) -> grid_steps.Condition:
     """Return the condition that a value of any kind is NULL."""
     part = cases_first(part)
-    match part:
-        case expr.Field(name) if not _is_computed(schema, name):
-            return grid_steps.ColumnIsNull(schema[name].name, schema[name].kind)
-        case expr.Constant(value):
-            return grid_steps.ConstantCondition(value is None)
+    if isinstance(part, expr.Field) and not _is_computed(schema, part.name):
+        return grid_steps.ColumnIsNull(schema[part.name].name, schema[part.name].kind)
     kind = kind_of(part, schema)
     if kind in NUMBERS:
         return grid_steps.StepsAreNull(number(part, schema).steps)
     if kind is Kind.DATE:
         return grid_steps.StepsAreNull(days(part, schema).steps)
     match part:
+        case expr.Constant(value):
+            return grid_steps.ConstantCondition(value is None)
         case expr.Case():
             return by_branch(part, schema, lambda each: _is_null(each, schema))
         case expr.FunctionCall(function, _):
