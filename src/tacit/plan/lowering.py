@@ -326,7 +326,7 @@ def _one_of(
         for value in values:
             compare_column(expr.Comparison.EQUAL, column, value)
         return grid_steps.ColumnOneOf(column.name, column.kind, values)
-    if isinstance(part, expr.Constant):
+    if isinstance(part, expr.Constant) and not _are_numbers(values):
         known = [condition(_equal(part, value), schema) for value in values]
         return grid_steps.AnyOf(tuple(known))
     if is_day(part, schema):
@@ -340,6 +340,10 @@ def _one_of(
     listed = [number(expr.Constant(value), schema) for value in values]
     asked, *whole = grid_steps.in_one_step([number(part, schema), *listed])
     return grid_steps.StepsOneOf(asked.steps, tuple(value.low for value in whole))
+
+
+def _are_numbers(values: tuple[expr.Value, ...]) -> bool:
+    return all(kind_of(expr.Constant(value), Schema(())) in NUMBERS for value in values)
 
 
 def _text_one_of(
