@@ -177,6 +177,27 @@ CONDITIONS: list[tuple[Expression, Condition]] = [
         CompareColumns(UNEQUAL, "visits.ward", "visits.note", Kind.TEXT),
     ),
     (Compare(LESS, DAY, SEEN), CompareColumns(LESS, "visits.day", "visits.seen", Kind.DATE)),
+    (Compare(EQUAL, c("a"), c("b")), ConstantCondition(False)),
+    (
+        IsNull(Compare(MORE, STAY, c(1))),
+        StepsAreNull(
+            CaseSteps(
+                (
+                    (beside(MORE, 1), WholeSteps(1)),
+                    (Negation(beside(MORE, 1)), WholeSteps(0)),
+                ),
+                WholeSteps(None),
+            )
+        ),
+    ),
+    (
+        Compare(LESS, Arithmetic(Operation.ADD, SEEN, c(7)), c(date(2026, 1, 8))),
+        CompareColumn(LESS, "visits.seen", Kind.DATE, date(2026, 1, 1)),
+    ),
+    (
+        Compare(LESS, c(date(2026, 1, 8)), Arithmetic(Operation.SUBTRACT, SEEN, c(7))),
+        CompareColumn(MORE, "visits.seen", Kind.DATE, date(2026, 1, 15)),
+    ),
     (Compare(MORE, STAY, c(None)), ConstantCondition(None)),
     (Compare(MORE, c(None), STAY), ConstantCondition(None)),
     (
@@ -241,10 +262,10 @@ def test_a_condition_as_an_engine_decides_it(expression: Expression, wanted: Con
             "at most 18 digits after the decimal point",
         ),
         (Compare(MORE, COST, c(Fraction(1, 3))), "at most 18 digits after the decimal point"),
-        (Compare(EQUAL, c("a"), c("b")), "Compare a column with a value, two columns of one"),
+        (Compare(LESS, c("a"), c("b")), "Texts and truths can be compared only with = and <>"),
+        (Compare(EQUAL, URGENT, Compare(MORE, STAY, c(1))), "Compare a column with a value"),
         (STAY, r"A condition is expected here, such as age > 30 or ward = 'north'"),
         (c(1), "A condition is expected here"),
-        (IsNull(Compare(MORE, STAY, c(1))), "A condition is expected here"),
         (Compare(MORE, STAY, c("x")), "integer and text cannot be compared"),
         (OneOf(STAY, (True,)), "integer and boolean cannot be compared"),
     ],

@@ -20,6 +20,7 @@ from tacit.plan.expression import (
     DatePartName,
     Expression,
     Field,
+    Function,
     Operation,
     Span,
 )
@@ -44,9 +45,9 @@ FORMS = [
     (kind, form) for words in VOCABULARIES.values() for kind, form in words.classes.items()
 ]
 ENUMS: dict[str, tuple[type[Enum], ...]] = {
-    "plans": (Comparison, Operation, DatePartName, Span),
+    "plans": (Comparison, Operation, DatePartName, Span, Function),
     "declarations": (Neighbours, Provenance, Kind),
-    "streams": (Comparison, Operation, DatePartName, Span),
+    "streams": (Comparison, Operation, DatePartName, Span, Function),
 }
 
 

@@ -152,7 +152,7 @@ REFUSED: list[tuple[Expression, str]] = [
     (FunctionCall(Function.ABS, (WARD,)), r"ABS needs numbers, as in ABS\(age\)"),
     (FunctionCall(Function.INTEGER, (WARD,)), "CAST AS INTEGER needs numbers"),
     (
-        FunctionCall(Function.ROUND, (COST, c(True))),
+        FunctionCall(Function.ROUND, (COST, HEAT)),
         "digits of ROUND must be a constant integer",
     ),
     (

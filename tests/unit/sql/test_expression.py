@@ -248,12 +248,12 @@ def test_names_are_so_long_and_no_longer() -> None:
         ),
         ("SELECT SUM(DISTINCT stay) FROM visits", "DISTINCT is not supported in this part of"),
         (
-            "SELECT COUNT(*) FROM visits WHERE ABS(stay) > 1",
-            "ABS is not supported; the language has SELECT, WITH, FROM,",
+            "SELECT COUNT(*) FROM visits WHERE SIN(stay) > 1",
+            "SIN is not supported; the language has SELECT, WITH, FROM,",
         ),
         (
             "SELECT COUNT(*) FROM visits WHERE stay % 2 = 1",
-            "MOD is not supported; the language has SELECT, WITH, FROM,",
+            "The remainder of a division is not supported; use FLOOR",
         ),
         (
             "SELECT COUNT(*) FROM visits WHERE stay // 2 = 1",
