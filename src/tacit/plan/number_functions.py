@@ -23,12 +23,12 @@ MOST_DIGITS = 18
 LARGEST_POWER = 8
 """Largest exponent of POWER."""
 
-CURVE_BITS = 40
+CURVE_BITS = 32
 """Number of bits of the largest result of a curve, in its steps."""
 
 FINEST_CURVE = 24
 """A step of a curve is at least 2**-24. Engines differ by about 10**-15, so that two of them
-round to different steps about once in 10**7 results."""
+round to different steps about once in 10**6 results."""
 
 WIDEST_EXPONENT = 40
 """Largest absolute value of the argument of EXP; its result then fits in 62 bits, and no float
