@@ -5,7 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from made_expression import CONSTANTS_AFTER, Maker, filled, text_function
-from made_relation import beside_public, per_unit
+from made_relation import beside_public, per_unit, semi_join
 
 from tacit.audit.synthetic_people import Choices
 from tacit.core.catalog import Catalog, Link, UnitColumn
@@ -40,6 +40,7 @@ from tacit.plan.plan import (
     GroupKey,
     Join,
     Least,
+    LeftJoin,
     Mean,
     NamedAggregate,
     OrderBy,
@@ -51,7 +52,7 @@ from tacit.plan.plan import (
     Scan,
     Sum,
     Variance,
-    datasets,
+    tables_in_scope,
 )
 
 DEEPEST = 6
@@ -68,12 +69,25 @@ def plan(catalog: Catalog, choices: Choices) -> Plan:
     for _ in range(choices.below(len(catalog.datasets))):
         source = _filtered(source, make)
         joins = _joins(source, catalog)
-        source = choices.one(joins) if joins else source
+        joined = choices.one(joins) if joins else source
+        if joins and choices.once_in(3):
+            joined = LeftJoin(source, joined.dataset, joined.left, joined.right)
+        source = joined
     if catalog.public and choices.once_in(2):
         source = beside_public(make(source), source)
     source = _filtered(source, make)
+
+    def inside(below: Relation) -> Relation:
+        if choices.once_in(4):
+            below = semi_join(make(below), below, catalog, inside)
+        return _filtered(below, make)
+
+    while choices.once_in(4):
+        source = semi_join(make(source), source, catalog, inside)
     while choices.once_in(8):
         source = _filtered(per_unit(make(source), source), make)
+        if choices.once_in(4):
+            source = semi_join(make(source), source, catalog, inside)
     over = make(source)
     keys = [GroupKey(f"k{place}", part) for place, part in enumerate(_keys(over))]
     measures = choices.some(1, 3, lambda place: NamedAggregate(f"m{place}", aggregate(over)))
@@ -91,8 +105,8 @@ def _filtered(source: Relation, make: Callable[[Relation], Maker]) -> Relation:
 def _joins(source: Relation, catalog: Catalog) -> list[Join]:
     """Every join that adds a table: along a link, either way, or by the person."""
     found = []
-    for left in datasets(source):
-        for right in {each.name for each in catalog.datasets} - set(datasets(source)):
+    for left in tables_in_scope(source):
+        for right in {each.name for each in catalog.datasets} - set(tables_in_scope(source)):
             pairs = [
                 *_equal(left, right, catalog),
                 *map(reversed, _equal(right, left, catalog)),

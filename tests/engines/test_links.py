@@ -41,6 +41,13 @@ QUESTIONS = (
     """WITH t AS (SELECT person, ward, city, COUNT(age) AS n FROM visits v
     JOIN patients p ON v.patient = p.id GROUP BY person, ward, city)
     SELECT city, AVG(n), MAX(n) FROM t GROUP BY city""",
+    """SELECT ward, COUNT(*) FROM visits v WHERE v.id NOT IN (SELECT visit FROM labs
+    WHERE value > 0) AND EXISTS (SELECT 1 FROM patients p WHERE p.id = v.patient)
+    GROUP BY ward""",
+    """SELECT ward, SUM(age) FROM visits v WHERE EXISTS (SELECT 1 FROM visits w
+    WHERE w.patient = v.patient AND w.ward = v.ward AND w.age > 50) GROUP BY ward""",
+    """SELECT city, COUNT(*), SUM(value) FROM patients LEFT JOIN visits
+    ON visits.patient = patients.id LEFT JOIN labs ON labs.visit = visits.id GROUP BY city""",
     """SELECT region, COUNT(*), AVG(beds + age) FROM visits v JOIN regions r ON v.ward = r.ward
     GROUP BY region""",
     """SELECT SUM(beds * value), COUNT(beds), MEDIAN(beds) FROM labs JOIN visits ON visit = id
@@ -133,8 +140,7 @@ def test_that_a_public_table_is_about_nobody_is_told_wherever_it_is_joined() -> 
             "SELECT COUNT(*) FROM labs JOIN patients ON labs.visit = patients.id",
             "not a declared",
         ),
-        ("SELECT COUNT(*) FROM visits a JOIN visits b ON a.id = b.id", "must equate a column"),
-        ("SELECT COUNT(*) FROM visits LEFT JOIN patients ON patient = patients.id", "LEFT"),
+        ("SELECT COUNT(*) FROM visits a JOIN visits b ON a.id = b.id", "joined with itself"),
         ("SELECT COUNT(*) FROM visits, patients", "JOIN dataset ON"),
         ("SELECT COUNT(*) FROM visits CROSS JOIN patients", "inner join"),
         ("SELECT COUNT(*) FROM labs JOIN visits USING (id)", "USING"),

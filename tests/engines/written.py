@@ -237,6 +237,45 @@ HOSPITAL: dict[str, tuple[str, ...]] = {
         COUNT(age) AS n FROM visits v JOIN patients p ON v.patient = p.id GROUP BY person, ward)
         GROUP BY person) GROUP BY n""",
     ),
+    "rows of the same person elsewhere": (
+        """SELECT COUNT(*) FROM visits
+        WHERE patient IN (SELECT id FROM patients WHERE city = 'Ulm')""",
+        "SELECT COUNT(*), SUM(age) FROM visits WHERE id NOT IN (SELECT visit FROM labs)",
+        "SELECT COUNT(*) FROM labs WHERE visit NOT IN (SELECT id FROM visits WHERE age > 40)",
+        """SELECT ward, COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM labs l
+        WHERE l.visit = v.id AND value > 0) GROUP BY ward""",
+        """SELECT ward, MEDIAN(age) FROM visits v WHERE age < 80 AND NOT EXISTS (SELECT 1
+        FROM labs l WHERE l.visit = v.id AND value IS NULL) GROUP BY ward""",
+        """SELECT city, COUNT(*) FROM patients p WHERE NOT EXISTS (SELECT 1 FROM visits v
+        JOIN labs l ON l.visit = v.id WHERE v.patient = p.id AND value > age) GROUP BY city""",
+        """SELECT ward, COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM visits w
+        WHERE w.patient = v.patient AND w.ward = v.ward AND w.age > 50) GROUP BY ward""",
+        """SELECT COUNT(*) FROM labs WHERE visit IN (SELECT id FROM visits WHERE patient NOT IN
+        (SELECT id FROM patients WHERE city = 'Bern'))""",
+        """SELECT COUNT(*), COUNT(DISTINCT person) FROM patients WHERE person IN
+        (SELECT person FROM patients p JOIN visits v ON p.id = v.patient GROUP BY person
+        HAVING COUNT(*) > 1)""",
+        """SELECT AVG(n), COUNT(*) FROM (SELECT person, city, COUNT(*) AS n FROM patients p
+        JOIN visits v ON v.patient = p.id WHERE v.id IN (SELECT visit FROM labs)
+        GROUP BY person, city) t WHERE EXISTS (SELECT 1 FROM patients q
+        WHERE q.person = t.person AND q.city = t.city)""",
+        """SELECT region, COUNT(*) FROM visits v LEFT JOIN regions r ON v.ward = r.ward
+        WHERE v.id NOT IN (SELECT visit FROM labs WHERE value < 0) GROUP BY region""",
+    ),
+    "people without rows": (
+        """SELECT city, COUNT(*), COUNT(age), SUM(age) FROM patients
+        LEFT JOIN visits ON visits.patient = patients.id GROUP BY city""",
+        """SELECT COUNT(*), COUNT(v.id), COUNT(value), AVG(value) FROM patients p
+        LEFT JOIN visits v ON v.patient = p.id LEFT JOIN labs ON labs.visit = v.id""",
+        """SELECT COUNT(*), MAX(value) FROM patients p LEFT JOIN visits v ON v.patient = p.id
+        JOIN labs ON labs.visit = v.id WHERE city IS NOT NULL""",
+        """SELECT ward, COUNT(*) FROM visits LEFT JOIN patients ON patient = patients.id
+        GROUP BY ward""",
+        """SELECT COUNT(*) FROM patients LEFT JOIN visits ON patient = patients.id
+        WHERE visits.id IS NULL""",
+        """SELECT n, COUNT(*) FROM (SELECT person, COUNT(v.id) AS n FROM patients p
+        LEFT JOIN visits v ON v.patient = p.id GROUP BY person) GROUP BY n""",
+    ),
     "a public table": (
         """SELECT region, COUNT(*), AVG(beds + age) FROM visits v
         JOIN regions r ON v.ward = r.ward GROUP BY region""",

@@ -27,6 +27,7 @@ from tacit.plan import (
     LeastOf,
     MeanOf,
     PeriodKey,
+    SemiJoin,
     Source,
     StepsKey,
     SumOf,
@@ -240,7 +241,22 @@ def join_rows(source: Source, catalog: Catalog, tables: Tables) -> list[Row]:
             for row in found
             for other in _partners(row, beside, others) or ([nothing] if beside.outer else [])
         ]
+    for semi in source.semis:
+        found = _rows_with_match(found, semi, join_rows(semi.source, catalog, tables))
     return found
+
+
+def _rows_with_match(rows: list[Row], semi: SemiJoin, others: Iterable[Row]) -> list[Row]:
+    """Return the rows that have a match among the others, or none if ``semi`` is anti."""
+    there = {
+        tuple(other[right] for _, right in semi.on)
+        for other in others
+        if truth(semi.condition, other)
+    }
+    there = {each for each in there if None not in each}
+    return [
+        row for row in rows if (tuple(row[left] for left, _ in semi.on) in there) != semi.anti
+    ]
 
 
 def _partners(row: Row, beside: JoinedTable, others: Sequence[Row]) -> list[Row]:

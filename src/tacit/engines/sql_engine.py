@@ -197,7 +197,7 @@ def describe_execution(plan: BoundedPlan, catalog: core.Catalog) -> str:
     if copy is not None:
         how = "row by row" if by_row else "and grouped by unit"
         return f"The ordered copy of epoch {copy.epoch.label} is read {how}."
-    alone = not (source.gathered or source.beside)
+    alone = not (source.gathered or source.beside or source.semis)
     owned = isinstance(catalog.dataset(name).unit, core.UnitColumn)
     if plan.max_rows_in_all is None:
         more = f"Declare max_rows_in_all of {name}, so that a copy can be read"

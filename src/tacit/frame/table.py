@@ -46,8 +46,7 @@ class Table(Generic[Asked]):
     def join(self, dataset: str, *, left: str, right: str, outer: bool = False) -> Self:
         """Join each row with the rows of ``dataset`` whose ``right`` equals its ``left``.
 
-        Rows without a match are dropped. An ``outer`` join keeps them with NULLs; it is
-        supported for public tables only.
+        Rows without a match are dropped. An ``outer`` join keeps them with NULLs.
         """
         ours = self._resolve(col(left))
         if not isinstance(ours, Field):
@@ -58,12 +57,24 @@ class Table(Generic[Asked]):
         if self.catalog.is_public(dataset):
             public = nodes.JoinPublic(self.relation, dataset, ours.name, right, outer)
             return replace(self, relation=public)
-        if outer:
-            raise InvalidValue(
-                f"An outer join is supported only for public tables; {dataset!r} is not "
-                "public. Leave out `outer`."
-            )
-        return replace(self, relation=nodes.Join(self.relation, dataset, ours.name, right))
+        joined = nodes.LeftJoin if outer else nodes.Join
+        return replace(self, relation=joined(self.relation, dataset, ours.name, right))
+
+    def matching(self, other: "Table[Any]", *, absent: bool = False, **columns: str) -> Self:
+        """Keep the rows for which ``other`` has a row of the same person that matches.
+
+        Each keyword names a column of these rows, and its value a column of ``other``, which
+        must be equal; one pair must be a declared link or the unit. If ``absent``, the rows
+        without a match are kept instead.
+
+        Example:
+            visits.matching(labs.where(col("value") > 3), id="visit")
+        """
+        pairs = [(self._resolve(col(a)), other.column_named(b)) for a, b in columns.items()]
+        on = tuple(
+            (a.name, b.name) for a, b in pairs if isinstance(a, Field) and isinstance(b, Field)
+        )
+        return replace(self, relation=nodes.Semi(self.relation, other.relation, on, absent))
 
     def group_by(self, *names: str, **expressions: Expr) -> Self:
         """Group by columns, and by named expressions."""
@@ -95,6 +106,10 @@ class Table(Generic[Asked]):
         keys = tuple(field.name for field in fields)
         return replace(self, relation=nodes.PerUnit(self.relation, keys, made), keys=())
 
+    def column_named(self, name: str) -> Expression:
+        """Return the column ``name`` of this table, with its full name."""
+        return self._resolve(col(name))
+
     def _resolve(self, part: Expr) -> Expression:
         resolved: Expression = self._qualify(part.node)
         return resolved
@@ -103,7 +118,7 @@ class Table(Generic[Asked]):
         """Return ``node`` with the full name, dataset.column, of each column."""
         named = nodes.per_unit_in(self.relation) is None
         scope = (
-            scope_of(nodes.datasets(self.relation), self.catalog)
+            scope_of(nodes.tables_in_scope(self.relation), self.catalog)
             if named
             else gather(self.relation, self.catalog).scope
         )

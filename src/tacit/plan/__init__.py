@@ -13,6 +13,7 @@ This package does not depend on SQL or on any engine.
 """
 
 from tacit.plan import expression, plan, steps, tally
+from tacit.plan.allowed_joins import equation, same_person
 from tacit.plan.bounded_plan import (
     BoundedKey,
     BoundedPlan,
@@ -59,6 +60,7 @@ from tacit.plan.source import (
     JoinedTable,
     LeastOf,
     MeanOf,
+    SemiJoin,
     Source,
     SumOf,
     UnitAggregate,
@@ -161,6 +163,7 @@ __all__ = [
     "RowsOf",
     "ScaledColumn",
     "Scan",
+    "SemiJoin",
     "Slack",
     "Source",
     "Span",
@@ -196,6 +199,7 @@ __all__ = [
     "datasets",
     "day_column",
     "decode_plan",
+    "equation",
     "every",
     "expression",
     "gather",
@@ -212,6 +216,7 @@ __all__ = [
     "rewritten",
     "row_keys",
     "row_values",
+    "same_person",
     "scope_of",
     "sensitivities",
     "source_of",

@@ -253,7 +253,7 @@ def gather(relation: nodes.Relation, catalog: Catalog) -> Rows:
     source = sources.source_of(relation, catalog)
     below = nodes.per_unit_in(relation)
     if below is None:
-        scope = scope_of(source.datasets, catalog)
+        scope = scope_of(source.joined, catalog)
         limits = limits_of(source, catalog)
     else:
         gathered, scope, limits = _gather_units(below, source.unit, catalog)
@@ -264,7 +264,22 @@ def gather(relation: nodes.Relation, catalog: Catalog) -> Rows:
         if catalog.is_public(each.dataset):
             _check_same_kind(scope[each.left], scope[each.right])
     wanted = grid_steps.AllOf(tuple(condition(part, scope) for part in nodes.filters(relation)))
-    return Rows(source, scope, wanted, limits)
+    semis = zip(nodes.semi_joins(relation), source.semis, strict=True)
+    found = tuple(_gather_semi(semi, each, scope, catalog) for semi, each in semis)
+    return Rows(replace(source, semis=found), scope, wanted, limits)
+
+
+def _gather_semi(
+    semi: nodes.Semi, found: sources.SemiJoin, scope: ColumnScope, catalog: Catalog
+) -> sources.SemiJoin:
+    """Return a semi-join with the rows and the condition of its subselect.
+
+    A semi-join only removes rows of its own unit, so that it has no limits of its own.
+    """
+    rows = gather(semi.below, catalog)
+    for left, right in found.on[1:]:
+        _check_same_kind(scope[left], rows.scope[right])
+    return replace(found, source=rows.source, condition=rows.condition)
 
 
 def _gather_units(
@@ -306,7 +321,7 @@ def _check_same_kind(left: Column, right: Column) -> None:
 
 def _names_unit(relation: nodes.PerUnit, unit: str) -> None:
     dataset = unit.partition(".")[0]
-    if dataset not in nodes.datasets(relation):
+    if dataset not in nodes.tables_in_scope(relation):
         raise InvalidValue(
             f"The rows of a subquery that aggregates belong to {unit}; join {dataset!r} inside "
             "that subquery."

@@ -12,7 +12,7 @@ A stored name is never reused and never removed.
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import date
 from enum import Enum
 from fractions import Fraction
@@ -127,6 +127,8 @@ _OF_RELATIONS: dict[type, StoredForm] = {
     nodes.Scan: StoredForm("Scan", ("dataset",)),
     nodes.Filter: StoredForm("Filter", ("source", "condition")),
     nodes.Join: StoredForm("Join", ("source", "dataset", "left", "right")),
+    nodes.LeftJoin: StoredForm("LeftJoin", ("source", "dataset", "left", "right")),
+    nodes.Semi: StoredForm("Semi", ("source", "below", "on", "anti")),
     nodes.JoinPublic: StoredForm("JoinPublic", ("source", "table", "left", "right", "outer")),
     nodes.UnitValue: StoredForm("UnitValue", ("name", "aggregate")),
     nodes.PerUnit: StoredForm("PerUnit", ("source", "keys", "values")),
@@ -253,6 +255,7 @@ def subject_hash(question: Canonical, source: Source) -> bytes:
             parts.append(("outer", nodes.Scan(each.dataset), left, right))
         else:
             parts += [nodes.Scan(each.dataset), expr.Compare(_EQUAL, left, right)]
+    parts += [replace(semi, source=nodes.Scan("")) for semi in nodes.semi_joins(plan.source)]
     for wanted in nodes.filters(plan.source):
         parts += wanted.parts if isinstance(wanted, expr.And) else (wanted,)
     form = (_sort_by_text(map(_normal, parts)), plan.keys, plan.measures)
@@ -288,9 +291,15 @@ def _canonical_relation(relation: nodes.Relation) -> tuple[nodes.Relation, dict[
             found, names = _canonical_relation(source)
             change = partial(_rename_field, names)
             return nodes.Filter(found, rewritten(wanted, change)), names
-        case nodes.Join(source, dataset, left, right):
+        case nodes.Join(source, dataset, left, right) | nodes.LeftJoin(
+            source, dataset, left, right
+        ):
             found, names = _canonical_relation(source)
-            return nodes.Join(found, dataset, names.get(left, left), right), names
+            return type(relation)(found, dataset, names.get(left, left), right), names
+        case nodes.Semi(source, below, on, anti):
+            found, names = _canonical_relation(source)
+            inside, _ = _canonical_relation(below)
+            return nodes.Semi(found, inside, on, anti), names
         case nodes.JoinPublic(source, table, left, right, outer):
             found, names = _canonical_relation(source)
             return nodes.JoinPublic(found, table, names.get(left, left), right, outer), names
@@ -369,14 +378,42 @@ def _normal(node: Node) -> Node:
             return expr.OneOf(part, _sort_by_text(values))  # type: ignore[return-value]
         case nodes.Filter(nodes.Filter(source, below), above):
             return _normal(nodes.Filter(source, expr.And((below, above))))  # type: ignore[return-value]
-        case nodes.Join(nodes.Filter(source, wanted), dataset, one, other):
+        case nodes.Join(nodes.Filter(source, wanted), _, _, _) | nodes.LeftJoin(
+            nodes.Filter(source, wanted), _, _, _
+        ):
             # a filter below a join keeps the same rows as a filter above it
-            join = nodes.Join(source, dataset, one, other)
-            return _normal(nodes.Filter(join, wanted))  # type: ignore[return-value]
+            return _normal(nodes.Filter(replace(made, source=source), wanted))  # type: ignore[return-value]
+        case (
+            nodes.Join(nodes.Semi() as semi, _, _, _)
+            | nodes.LeftJoin(nodes.Semi() as semi, _, _, _)
+            | nodes.JoinPublic(nodes.Semi() as semi, _, _, _, _)
+        ):
+            # so does a semi-join, which only removes rows
+            return _normal(replace(semi, source=replace(made, source=semi.source)))  # type: ignore[return-value]
+        case nodes.Semi(nodes.Filter(source, wanted), _, _, _):
+            return _normal(nodes.Filter(replace(made, source=source), wanted))  # type: ignore[return-value]
+        case nodes.Semi():
+            return _sort_semi_joins(made)  # type: ignore[return-value]
         case nodes.JoinPublic(nodes.Filter(source, wanted), table, one, other, outer):
             public = nodes.JoinPublic(source, table, one, other, outer)
             return _normal(nodes.Filter(public, wanted))  # type: ignore[return-value]
     return made  # type: ignore[no-any-return]
+
+
+def _sort_semi_joins(semi: nodes.Semi) -> nodes.Relation:
+    """Return a chain of semi-joins in the order of their texts, and each of them once.
+
+    They only remove rows, so that their order and repetition change nothing.
+    """
+    found: list[nodes.Semi] = []
+    source: nodes.Relation = semi
+    while isinstance(source, nodes.Semi):
+        pairs = _sort_by_text(source.on)
+        found.append(replace(source, source=nodes.Scan(""), on=pairs))
+        source = source.source
+    for each in _sort_by_text(found):
+        source = replace(each, source=source)
+    return source
 
 
 def _sort_by_text(parts: Iterable[Any]) -> tuple[Any, ...]:

@@ -24,6 +24,11 @@ def limits_of(source: Source, catalog: Catalog) -> Limits:
     as visits and prescriptions that are joined by their patient, a unit can have every pair of
     its rows, and the limits are multiplied. A public table does not change them.
 
+    A LEFT JOIN from a parent with at most p rows to a table with at most c has at most
+    p + c - 1 joined rows: each of the c rows once, and a row for each parent without one, which
+    are at most p - 1 unless c is 0. With one row for each unit in the parent, the limit is c.
+    Semi-joins only remove rows, and do not change the limits.
+
     Example:
         >>> from tacit.core import Column, Dataset, Epoch, Kind, Location, Population
         >>> from tacit.core import PrivacyUnit, Schema
@@ -39,14 +44,30 @@ def limits_of(source: Source, catalog: Catalog) -> Limits:
         >>> limits_of(Source("people", (joined,), "people.id"), catalog)
         Limits(max_groups=3, max_rows=5, max_rows_in_all=None, max_length=None)
     """
-    tables, _ = determining_tables(source, catalog)
-    found = [_limits_of_table(name, catalog) for name in tables]
+    factors, _ = _factors(source, catalog)
+    found = [_either([_limits_of_table(name, catalog) for name in part]) for part in factors]
     in_all = _product([limits.max_rows_in_all for limits in found if limits != ONE])
     return Limits(
         prod(limits.max_groups for limits in found),
         prod(limits.max_rows for limits in found),
         None if in_all is None else int(in_all),
         _product([limits.max_length for limits in found if limits != ONE]),
+    )
+
+
+def _either(found: list[Limits]) -> Limits:
+    """Return the limits of rows of which each has a row of one of several tables."""
+    if len(found) == 1:
+        return found[0]
+    in_all = [each.max_rows_in_all for each in found if each.max_rows_in_all is not None]
+    lengths = [each.max_length for each in found if each.max_length is not None]
+    less = len(found) - 1
+    return Limits(
+        sum(each.max_groups for each in found) - less,
+        sum(each.max_rows for each in found) - less,
+        sum(in_all) - less if len(in_all) == len(found) else None,
+        # by the triangle inequality
+        sum(lengths, Fraction(0)) if len(lengths) == len(found) else None,
     )
 
 
@@ -60,9 +81,17 @@ def determining_tables(source: Source, catalog: Catalog) -> tuple[tuple[str, ...
     """Return the tables whose rows determine a joined row, and how often public rows repeat it.
 
     A row of a table that has a link determines the row of its parent. A row of a table that is
-    joined by the unit determines none of the others.
+    joined by the unit determines none of the others. After a LEFT JOIN from a parent, a row of
+    the parent, or of the joined table, determines the joined row; both are returned.
     """
-    found, times = [source.dataset], 1
+    factors, times = _factors(source, catalog)
+    return tuple(name for part in factors for name in part), times
+
+
+def _factors(source: Source, catalog: Catalog) -> tuple[list[tuple[str, ...]], int]:
+    """Return the determining tables; the rows of tables in one tuple add, others multiply."""
+    found: list[tuple[str, ...]] = [(source.dataset,)]
+    times = 1
     for each in source.beside:
         table = catalog.table(each.dataset)
         if isinstance(table, PublicTable):
@@ -71,10 +100,14 @@ def determining_tables(source: Source, catalog: Catalog) -> tuple[tuple[str, ...
         child = each.left.partition(".")[0]
         if _follows(child, each.left, each.dataset, each.right, catalog):
             continue
-        if _follows(each.dataset, each.right, child, each.left, catalog) and child in found:
-            found.remove(child)
-        found.append(each.dataset)
-    return tuple(found), times
+        part = next((part for part in found if part[-1] == child), ())
+        if _follows(each.dataset, each.right, child, each.left, catalog) and part:
+            found.remove(part)
+            kept = each.outer and _limits_of_table(child, catalog) != ONE
+            found.append((*part, each.dataset) if kept else (each.dataset,))
+        else:
+            found.append((each.dataset,))
+    return found, times
 
 
 def groups_of(owners: Iterable[str], source: Source, catalog: Catalog) -> int:

@@ -30,7 +30,7 @@ from tacit.numeric import Grid
 from tacit.plan import steps as grid_steps
 from tacit.plan.bounded_plan import BoundedPlan, ColumnKey, group_count
 from tacit.plan.contribution_limits import determining_tables, limits_of
-from tacit.plan.source import CountOf, MeanOf, SumOf, UnitAggregation
+from tacit.plan.source import CountOf, MeanOf, SemiJoin, Source, SumOf, UnitAggregation
 from tacit.plan.tally import (
     ExtremeReading,
     MeanReading,
@@ -125,6 +125,9 @@ def left_out_of(plan: BoundedPlan, owners: tuple[str, ...], catalog: Catalog) ->
     tables, times = determining_tables(source, catalog)
     most, unknown = _most_rows(tables, times, catalog)
     below = None if gathered is None else _limit_below(gathered, most, catalog)
+    inside = tuple(_semi_joins(plan.source))
+    if below is None:
+        below = _limit_of_semi_joins(inside, catalog)
     if gathered is not None:
         # a subquery has one row for each unit, or one for each of its groups
         most = most if gathered.keys else 1
@@ -145,7 +148,8 @@ def left_out_of(plan: BoundedPlan, owners: tuple[str, ...], catalog: Catalog) ->
         units,
         clamped=_is_clamped((*asked, plan.source), catalog),
         rounded=_is_rounded(asked, gathered)
-        or (gathered is not None and _is_rounded(gathered.condition, None)),
+        or (gathered is not None and _is_rounded(gathered.condition, None))
+        or any(_is_rounded(each.condition, each.source.gathered) for each in inside),
         below=below,
         known=_facts((*tables, *owners), catalog),
         unknown=tuple(dict.fromkeys(unknown)) if rows or below is not None else (),
@@ -323,6 +327,27 @@ def _limit_below(gathered: UnitAggregation, most: int | None, catalog: Catalog) 
     cut = any(isinstance(value, CountOf | SumOf) for _, value in gathered.values)
     limit = limits_of(gathered.source, catalog).max_rows
     return limit if cut and (most is None or most > limit) else None
+
+
+def _semi_joins(source: Source) -> Iterator[SemiJoin]:
+    """Yield the semi-joins of ``source``, of its subqueries, and of these semi-joins."""
+    if source.gathered is not None:
+        yield from _semi_joins(source.gathered.source)
+    for each in source.semis:
+        yield each
+        yield from _semi_joins(each.source)
+
+
+def _limit_of_semi_joins(found: tuple[SemiJoin, ...], catalog: Catalog) -> int | None:
+    """Return the limit that can cut counts and sums by which a semi-join decides."""
+    for each in found:
+        gathered = each.source.gathered
+        if gathered is not None:
+            tables, times = determining_tables(gathered.source, catalog)
+            limit = _limit_below(gathered, _most_rows(tables, times, catalog)[0], catalog)
+            if limit is not None:
+                return limit
+    return None
 
 
 def _one_row_in_group(plan: BoundedPlan, catalog: Catalog) -> bool:

@@ -147,6 +147,33 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftJoin:
+    """A join like `Join` that also keeps the rows of ``source`` without a match, with NULLs."""
+
+    source: "Relation"
+    dataset: str
+    left: str
+    right: str
+
+
+@dataclass(frozen=True, slots=True)
+class Semi:
+    """The rows of ``source`` for which ``below`` has a row of the same unit that matches.
+
+    Two rows match if they belong to one unit and their columns are equal: each pair of ``on``
+    is a column of ``source`` and one of ``below``, both written dataset.column. NULL equals
+    nothing. One pair must show that both rows belong to one unit: it is a declared link, or
+    identifies the unit in both. The unit is equated in any case. If the semi-join is ``anti``,
+    the rows of ``source`` without a match are kept instead.
+    """
+
+    source: "Relation"
+    below: "Relation"
+    on: tuple[tuple[str, str], ...]
+    anti: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class JoinPublic:
     """A join of ``source`` with a public table on ``left`` = ``right``.
 
@@ -183,48 +210,88 @@ class PerUnit:
     values: tuple[UnitValue, ...]
 
 
-Relation = Scan | Filter | Join | JoinPublic | PerUnit
+Relation = Scan | Filter | Join | LeftJoin | Semi | JoinPublic | PerUnit
 
 
 def datasets(relation: Relation) -> tuple[str, ...]:
     """Return the names of the datasets and public tables that ``relation`` reads, in order.
 
+    The tables of a semi-join come last; a table that is read twice is listed once.
+
     Example:
         >>> datasets(Filter(Join(Scan("visits"), "patients", "visits.patient", "id"), True))
         ('visits', 'patients')
+        >>> datasets(Semi(Scan("visits"), Scan("labs"), (("visits.id", "labs.visit"),)))
+        ('visits', 'labs')
+    """
+    found = [*tables_in_scope(relation)]
+    for each in every_semi(relation):
+        found += datasets(each.below)
+    return tuple(dict.fromkeys(found))
+
+
+def tables_in_scope(relation: Relation) -> tuple[str, ...]:
+    """Return the tables whose columns the rows of ``relation`` have, or are computed from.
+
+    The tables that only a semi-join reads are not among them.
     """
     match relation:
         case Scan(dataset):
             return (dataset,)
-        case Filter(source, _) | PerUnit(source, _, _):
-            return datasets(source)
-        case Join(source, dataset, _, _) | JoinPublic(source, dataset, _, _, _):
-            return (*datasets(source), dataset)
+        case Filter(source, _) | PerUnit(source, _, _) | Semi(source, _, _, _):
+            return tables_in_scope(source)
+        case (
+            Join(source, dataset, _, _)
+            | LeftJoin(source, dataset, _, _)
+            | JoinPublic(source, dataset, _, _, _)
+        ):
+            return (*tables_in_scope(source), dataset)
 
 
 def per_unit_in(relation: Relation) -> PerUnit | None:
     """Return the `PerUnit` subquery that ``relation`` reads; None if it reads datasets."""
-    match relation:
-        case Scan():
-            return None
-        case Filter(source, _) | Join(source, _, _, _) | JoinPublic(source, _, _, _, _):
-            return per_unit_in(source)
-        case PerUnit():
-            return relation
+    below = _below(relation)
+    while below is not None:
+        relation, below = below, _below(below)
+    return relation if isinstance(relation, PerUnit) else None
 
 
 def filters(relation: Relation) -> list[Expression]:
     """Return the conditions on the rows of ``relation``, from the bottom up.
 
-    Conditions inside a `PerUnit` subquery are not included.
+    Conditions inside a `PerUnit` subquery or of a semi-join are not included.
     """
-    match relation:
-        case Scan() | PerUnit():
-            return []
-        case Filter(source, wanted):
-            return [*filters(source), wanted]
-        case Join(source, _, _, _) | JoinPublic(source, _, _, _, _):
-            return filters(source)
+    return [each.condition for each in _steps(relation) if isinstance(each, Filter)]
+
+
+def semi_joins(relation: Relation) -> list[Semi]:
+    """Return the semi-joins of the rows of ``relation``, from the bottom up.
+
+    Those inside a `PerUnit` subquery or of a semi-join itself are not included.
+    """
+    return [each for each in _steps(relation) if isinstance(each, Semi)]
+
+
+def every_semi(relation: Relation) -> list[Semi]:
+    """Return the semi-joins of ``relation`` and of its `PerUnit` subqueries."""
+    below = per_unit_in(relation)
+    inside = [] if below is None else every_semi(below.source)
+    return [*inside, *semi_joins(relation)]
+
+
+def _below(relation: Relation) -> Relation | None:
+    """Return the relation that one step reads; None for tables and subqueries."""
+    return None if isinstance(relation, Scan | PerUnit) else relation.source
+
+
+def _steps(relation: Relation) -> list[Relation]:
+    """Return the steps above the first table or subquery of ``relation``, bottom up."""
+    found: list[Relation] = []
+    below = _below(relation)
+    while below is not None:
+        found.append(relation)
+        relation, below = below, _below(below)
+    return found[::-1]
 
 
 # Post-processing -----------------------------------------------------------------------------

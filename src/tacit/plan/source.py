@@ -8,10 +8,22 @@ for cross-validation.
 
 from dataclasses import dataclass
 
-from tacit.core import MOST_FAN_OUT, Catalog, Kind, Link, PublicTable, UnitColumn
-from tacit.errors import InvalidValue
-from tacit.plan.plan import Filter, Join, JoinPublic, PerUnit, Relation, Scan, per_unit_in
-from tacit.plan.steps import Condition, Steps
+from tacit.core import Catalog, Kind, Link, UnitColumn
+from tacit.errors import InternalError, InvalidValue
+from tacit.plan.allowed_joins import check_join, check_semi_joins, unit_column
+from tacit.plan.plan import (
+    Filter,
+    Join,
+    JoinPublic,
+    LeftJoin,
+    PerUnit,
+    Relation,
+    Scan,
+    Semi,
+    per_unit_in,
+    semi_joins,
+)
+from tacit.plan.steps import AllOf, Condition, Steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +119,8 @@ UnitAggregate = CountOf | SumOf | LeastOf | GreatestOf | MeanOf
 class JoinedTable:
     """A joined table: its rows are joined on ``left`` = ``right``.
 
-    Rows without a match are dropped, or are kept with NULLs if the join is ``outer``.
+    Rows of the tables before it without a match are dropped, or are kept with NULLs if the
+    join is ``outer``.
     """
 
     dataset: str
@@ -132,23 +145,51 @@ class UnitAggregation:
 
 
 @dataclass(frozen=True, slots=True)
+class SemiJoin:
+    """Rows of ``source`` that decide which rows of another source are kept.
+
+    Only rows whose unit is not NULL and for which ``condition`` is true count. A row of the
+    other source has a match if the two columns of each pair of ``on`` are equal; the first pair
+    are the units. It is kept if it has a match, or, if the semi-join is ``anti``, if it has
+    none. A column that is NULL has no match.
+
+    Guarantee: whether a row is kept is a function of the rows of its own unit, because the
+    units are equated. No row is added, so that the limits of the kept rows stay the same.
+    """
+
+    source: "Source"
+    condition: Condition
+    on: tuple[tuple[str, str], ...]
+    anti: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """A table, the tables that are joined to it, and the column of the unit of a joined row.
 
     Columns are called dataset.column throughout. If ``gathered`` is set, its aggregated rows
-    are read, and ``dataset`` is the table from which they were computed.
+    are read, and ``dataset`` is the table from which they were computed. Joined rows are kept
+    if all semi-joins, ``semis``, keep them.
     """
 
     dataset: str
     beside: tuple[JoinedTable, ...]
     unit: str
     gathered: UnitAggregation | None = None
+    semis: tuple[SemiJoin, ...] = ()
 
     @property
     def datasets(self) -> tuple[str, ...]:
-        """The names of all tables that are read, in the order of the joins."""
+        """The names of all tables that are read; those of semi-joins come last."""
         below = (self.dataset,) if self.gathered is None else self.gathered.source.datasets
-        return (*below, *(each.dataset for each in self.beside))
+        joined = (*below, *(each.dataset for each in self.beside))
+        inside = (name for each in self.semis for name in each.source.datasets)
+        return (*joined, *(name for name in dict.fromkeys(inside) if name not in joined))
+
+    @property
+    def joined(self) -> tuple[str, ...]:
+        """The names of the tables whose columns a joined row has, in the order of the joins."""
+        return (self.dataset, *(each.dataset for each in self.beside))
 
 
 def source_of(relation: Relation, catalog: Catalog) -> Source:
@@ -156,7 +197,7 @@ def source_of(relation: Relation, catalog: Catalog) -> Source:
 
     A row may identify its unit only through links to parent tables; tables on this path that
     the question does not name are joined in addition. `tacit.plan.bounding` fills in
-    ``gathered``.
+    ``gathered`` and the conditions of ``semis``.
 
     Guarantee: every joined row belongs to one unit and is a function of that unit's rows,
     provided that the links are as the owner declared them.
@@ -165,7 +206,9 @@ def source_of(relation: Relation, catalog: Catalog) -> Source:
     if below is not None:
         lowest = source_of(below.source, catalog)
         public = tuple(_join_to_units(join, catalog) for join in _first_and_joins(relation)[1])
-        return Source(lowest.dataset, public, lowest.unit)
+        columns = (lowest.unit, *below.keys)
+        semis = _semi_sources(relation, lowest.unit, lowest.dataset, columns, catalog)
+        return Source(lowest.dataset, public, lowest.unit, semis=semis)
     first, joins = _first_and_joins(relation)
     beside = tuple(_checked_join(join, catalog) for join in joins)
     _check_join_order(first, beside)
@@ -181,19 +224,58 @@ def source_of(relation: Relation, catalog: Catalog) -> Source:
             "A question can join only datasets of one population. Ask about each population "
             "separately."
         )
+    columns = tuple(
+        f"{name}.{column}" for name in named for column in catalog.table(name).schema.names
+    )
     child = first
-    while True:
+    while (held := unit_column(catalog.dataset(child), catalog)) is None:
         way = catalog.dataset(child).unit
-        if isinstance(way, UnitColumn):
-            return Source(first, beside, f"{child}.{way.column}")
-        parent = catalog.dataset(way.parent).unit
-        if isinstance(parent, UnitColumn) and parent.column == way.parent_column:
-            # the linking column contains the unit's identifier, so the parent is not needed
-            return Source(first, beside, f"{child}.{way.column}")
+        if not isinstance(way, Link):
+            raise InternalError("A dataset without a unit column must have a link.")
         if way.parent not in named:
             named.add(way.parent)
             beside = (*beside, _join_along_link(child, way))
         child = way.parent
+    unit = f"{child}.{held}"
+    semis = _semi_sources(relation, unit, first, columns, catalog)
+    return Source(first, beside, unit, semis=semis)
+
+
+def _semi_sources(
+    relation: Relation, unit: str, dataset: str, columns: tuple[str, ...], catalog: Catalog
+) -> tuple[SemiJoin, ...]:
+    """Return the semi-joins of the rows of a relation, without their conditions.
+
+    ``unit`` identifies the unit of the rows, which have the ``columns``.
+    """
+    found = semi_joins(relation)
+    check_semi_joins(found, catalog)
+    made = []
+    for semi in found:
+        inner = source_of(semi.below, catalog)
+        below = per_unit_in(semi.below)
+        _check_one_population(dataset, inner.dataset, catalog)
+        for left, right in semi.on:
+            if left not in columns:
+                raise InvalidValue(
+                    f"The rows of this question have no column {left}; join its table, or add "
+                    "the column to the GROUP BY of its subquery."
+                )
+            if below is not None and right not in {inner.unit, *below.keys}:
+                raise InvalidValue(
+                    f"{right} is not in the GROUP BY of its subselect; add it there."
+                )
+        pairs = dict.fromkeys([(unit, inner.unit), *semi.on])
+        made.append(SemiJoin(inner, AllOf(()), tuple(pairs), semi.anti))
+    return tuple(made)
+
+
+def _check_one_population(one: str, other: str, catalog: Catalog) -> None:
+    if catalog.dataset(one).population != catalog.dataset(other).population:
+        raise InvalidValue(
+            "A subselect can read only datasets of the population of its question. Ask about "
+            "each population separately."
+        )
 
 
 def complete_columns(source: Source, catalog: Catalog) -> tuple[str, ...]:
@@ -210,7 +292,7 @@ def complete_columns(source: Source, catalog: Catalog) -> tuple[str, ...]:
     outer = {each.dataset for each in source.beside if each.outer}
     return tuple(
         f"{name}.{column.name}"
-        for name in source.datasets
+        for name in source.joined
         if name not in outer
         for column in catalog.table(name).schema.columns
         if column.keys is not None and column.keys.complete
@@ -235,15 +317,31 @@ def assumptions(source: Source, catalog: Catalog) -> tuple[str, ...]:
     delays. A constraint of the database or a prepared copy enforces uniqueness; then the
     declaration is not listed.
     """
-    found: list[str] = []
-    if source.gathered is None:
-        found += _in_place(source, catalog)
-        found += _by_plugins(source, catalog)
     unit = catalog.dataset(source.dataset).unit
     enforced = isinstance(unit, UnitColumn) and unit.unique_by_constraint
     enforced = enforced or _unique_in_copy(source.unit, catalog)
-    if source.gathered is None and one_row(source, catalog) and not enforced:
+    alone = source.gathered is None and one_row(source, catalog) and not enforced
+    found = _about_tables(source, catalog)
+    if alone:
         found.append(f"{source.unit} is unique")
+    found += _about_joins(source, catalog)
+    return tuple(dict.fromkeys(found) if source.semis else found)
+
+
+def _about_tables(source: Source, catalog: Catalog) -> list[str]:
+    """Return the assumptions about each table of ``source`` by itself."""
+    if source.gathered is not None:
+        return []
+    return [*_in_place(source, catalog), *_by_plugins(source, catalog)]
+
+
+def _about_joins(source: Source, catalog: Catalog) -> list[str]:
+    """Return the assumptions about subqueries, joins and semi-joins of ``source``.
+
+    A semi-join only asks whether a row exists, so that its rows need not be unique; but the
+    links that lead from them to their unit must be as declared.
+    """
+    found: list[str] = []
     if source.gathered is not None:
         found += assumptions(source.gathered.source, catalog)
     for each in source.beside:
@@ -257,7 +355,9 @@ def assumptions(source: Source, catalog: Catalog) -> tuple[str, ...]:
                 found.append(f"{each.right} is unique")
         else:
             found += _reverse_link(each, catalog)
-    return tuple(found)
+    for semi in source.semis:
+        found += [*_about_tables(semi.source, catalog), *_about_joins(semi.source, catalog)]
+    return found
 
 
 def _in_place(source: Source, catalog: Catalog) -> list[str]:
@@ -284,7 +384,10 @@ def _by_plugins(source: Source, catalog: Catalog) -> list[str]:
 def _reverse_link(each: JoinedTable, catalog: Catalog) -> list[str]:
     """Return the assumption about a join from a parent table to a table that links to it."""
     way = catalog.dataset(each.dataset).unit
-    if isinstance(way, Link) and f"{each.dataset}.{way.column}" == each.right:
+    if not isinstance(way, Link):
+        return []
+    ends = f"{way.parent}.{way.parent_column}", f"{each.dataset}.{way.column}"
+    if ends == (each.left, each.right):
         enforced = way.unique_by_constraint or _unique_in_copy(each.left, catalog)
         return [] if enforced else [f"{each.left} is unique"]
     return []
@@ -297,16 +400,19 @@ def _unique_in_copy(named: str, catalog: Catalog) -> bool:
     return copy is not None and column in copy.unique
 
 
-def _first_and_joins(relation: Relation) -> tuple[str, list[Join | JoinPublic]]:
+AnyJoin = Join | LeftJoin | JoinPublic
+
+
+def _first_and_joins(relation: Relation) -> tuple[str, list[AnyJoin]]:
     """Return the first table of a relation and its joins; "" if a subquery comes first."""
     match relation:
         case Scan(dataset):
             return dataset, []
         case PerUnit():
             return "", []
-        case Filter(source, _):
+        case Filter(source, _) | Semi(source, _, _, _):
             return _first_and_joins(source)
-        case Join(source, _, _, _) | JoinPublic(source, _, _, _, _):
+        case Join(source, _, _, _) | LeftJoin(source, _, _, _) | JoinPublic(source, _, _, _, _):
             first, joins = _first_and_joins(source)
             return first, [*joins, relation]
 
@@ -323,9 +429,9 @@ def _check_join_order(first: str, beside: tuple[JoinedTable, ...]) -> None:
         there.add(each.dataset)
 
 
-def _join_to_units(join: Join | JoinPublic, catalog: Catalog) -> JoinedTable:
+def _join_to_units(join: AnyJoin, catalog: Catalog) -> JoinedTable:
     """Return the join of a public table to aggregated rows of units; refuse other tables."""
-    if isinstance(join, Join):
+    if not isinstance(join, JoinPublic):
         raise InvalidValue(
             f"{join.dataset!r} is joined to a subquery that aggregates; join it inside that "
             "subquery, and add the columns that you need to its GROUP BY."
@@ -333,55 +439,13 @@ def _join_to_units(join: Join | JoinPublic, catalog: Catalog) -> JoinedTable:
     return _checked_join(join, catalog)
 
 
-def _checked_join(join: Join | JoinPublic, catalog: Catalog) -> JoinedTable:
-    """Return a join that is allowed; refuse any other.
-
-    A join is allowed if it follows a declared link in either direction, if it equates the unit
-    of two tables, or if it looks up rows of a public table.
-    """
+def _checked_join(join: AnyJoin, catalog: Catalog) -> JoinedTable:
+    """Return a join that is allowed; refuse any other."""
+    check_join(join, catalog)
     if isinstance(join, JoinPublic):
-        _check_lookup(join, catalog)
         return JoinedTable(join.table, join.left, f"{join.table}.{join.right}", join.outer)
-    child, column = join.left.split(".", 1)
-    for one, one_column, other, other_column in (
-        (child, column, join.dataset, join.right),
-        (join.dataset, join.right, child, column),
-    ):
-        way = catalog.dataset(one).unit
-        if isinstance(way, Link) and (way.column, way.parent, way.parent_column) == (
-            one_column,
-            other,
-            other_column,
-        ):
-            return JoinedTable(join.dataset, join.left, f"{join.dataset}.{join.right}")
-    left, right = catalog.dataset(child).unit, catalog.dataset(join.dataset).unit
-    by_unit = isinstance(left, UnitColumn) and isinstance(right, UnitColumn)
-    if by_unit and (left.column, right.column) == (column, join.right):
-        return JoinedTable(join.dataset, join.left, f"{join.dataset}.{join.right}")
-    raise InvalidValue(
-        f"{join.left} = {join.dataset}.{join.right} is not a declared link and does not equate "
-        "the unit; join along the links that the owner declared."
-    )
-
-
-def _check_lookup(join: JoinPublic, catalog: Catalog) -> None:
-    """Refuse a public join by a column for which no fan-out is declared.
-
-    Without a declared fan-out, one row could become any number of joined rows.
-    """
-    table = catalog.table(join.table) if catalog.is_public(join.table) else None
-    if not isinstance(table, PublicTable):
-        raise InvalidValue(
-            f"{join.table!r} is not a public table. Join a dataset along its declared link."
-        )
-    if join.right not in table.lookup:
-        known = ", ".join(table.lookup) or "none"
-        raise InvalidValue(
-            f"{join.table!r} cannot be joined by {join.right!r}; its declared lookup columns "
-            f"are: {known}. If each value occurs in few rows, the owner can declare the "
-            f'column: [public.{join.table}] lookup = ["{join.right}"], with fan_out = 2 if a '
-            f"value occurs in 2 rows; {MOST_FAN_OUT} is the most."
-        )
+    outer = isinstance(join, LeftJoin)
+    return JoinedTable(join.dataset, join.left, f"{join.dataset}.{join.right}", outer)
 
 
 def _join_along_link(child: str, way: Link) -> JoinedTable:
@@ -397,10 +461,10 @@ def row_keys(source: Source, catalog: Catalog) -> tuple[tuple[str, Kind], ...]:
     The result is empty if a table has no declared row key, if a public table is joined, or if
     the rows are aggregated.
     """
-    if source.gathered is not None or any(map(catalog.is_public, source.datasets)):
+    if source.gathered is not None or any(map(catalog.is_public, source.joined)):
         return ()
     found = []
-    for name in source.datasets:
+    for name in source.joined:
         dataset = catalog.dataset(name)
         if dataset.row_key is None:
             return ()

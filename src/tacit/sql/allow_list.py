@@ -128,7 +128,8 @@ KNOWN: dict[type[exp.Expr], frozenset[str]] = {
     exp.Neg: frozenset({"this"}),
     exp.Not: frozenset({"this"}),
     exp.Between: frozenset({"this", "low", "high"}),
-    exp.In: frozenset({"this", "expressions"}),
+    exp.In: frozenset({"this", "expressions", "query"}),
+    exp.Exists: frozenset({"this"}),
     exp.Like: BINARY | {"negate"},
     exp.ILike: BINARY | {"negate"},
     exp.Coalesce: frozenset({"this", "expressions"}),
@@ -190,6 +191,8 @@ ADVICE: dict[type[exp.Expr], str] = {
     exp.Dayname: "DAYNAME is not supported; write EXTRACT(ISODOW FROM day).",
     exp.TimeToStr: "STRFTIME is not supported; write MONTH(day), or DATE_TRUNC('month', day).",
     exp.ToChar: "TO_CHAR is not supported; write MONTH(day), or DATE_TRUNC('month', day).",
+    exp.Any: "ANY is not supported; write x IN (SELECT ...) for x = ANY (SELECT ...).",
+    exp.All: "ALL is not supported; write NOT EXISTS (SELECT ...).",
     exp.Escape: "ESCAPE is not supported in LIKE; list the values with IN.",
     exp.Glob: "GLOB is not supported; use LIKE with % for any text and _ for one character.",
     exp.SimilarTo: "SIMILAR TO is not supported; use LIKE with % for any text and _ for one "

@@ -71,7 +71,7 @@ def expression(node: exp.Expr, leaf: Leaf) -> expr.Expression:
                     expr.Compare(expr.Comparison.AT_MOST, part, high),
                 )
             )
-        case exp.In():
+        case exp.In() if node.args.get("query") is None:
             return expr.OneOf(
                 expression(node.this, leaf),
                 tuple(_value(each, leaf) for each in node.expressions),

@@ -219,7 +219,7 @@ def show(plan: nodes.Plan, catalog: Catalog) -> str:
     def write_released(field: expr.Field) -> exp.Expr:
         return meant[field.name].copy()
 
-    select = _from(plan.source, unit)
+    select = _from(plan.source, unit, catalog)
     for output in plan.post.outputs:
         made = show_expression(output.expression, write_released)
         select = select.select(exp.alias_(made, output.name, quoted=True), copy=False)
@@ -236,42 +236,66 @@ def show(plan: nodes.Plan, catalog: Catalog) -> str:
     return text
 
 
-def _column_writer(relation: nodes.Relation, unit: str) -> Shown:
-    """Return the function that writes the columns of a relation in the query above it."""
+def _column_writer(relation: nodes.Relation, unit: str, level: str = "") -> Shown:
+    """Return the function that writes the columns of a relation in the query above it.
+
+    The names of tables end in ``level``.
+    """
     below = nodes.per_unit_in(relation)
-    if below is None:
-        return rows
-    named = {unit, *below.keys}
+    named = set() if below is None else {unit, *below.keys}
 
     def write(field: expr.Field) -> exp.Expr:
-        return column(field.name, nodes.BELOW) if field.name in named else rows(field)
+        if field.name in named:
+            return column(field.name, f"{nodes.BELOW}{level}")
+        table, dot, name = field.name.partition(".")
+        return column(name, f"{table}{level}") if dot else column(field.name)
 
     return write
 
 
-def _from(relation: nodes.Relation, unit: str) -> exp.Select:
+def _from(relation: nodes.Relation, unit: str, catalog: Catalog, level: str = "") -> exp.Select:
     """Return the FROM, the joins and the WHERE of a relation.
 
-    Filters are moved after all joins, which selects the same rows.
+    Filters and semi-joins are moved after all joins, which selects the same rows.
     """
-    first, joins, wanted = _split(relation)
-    shown = _column_writer(relation, unit)
-    table = _table(first.dataset) if isinstance(first, nodes.Scan) else _below(first, unit)
+    first, joins = _split(relation)
+    shown = _column_writer(relation, unit, level)
+    if isinstance(first, nodes.Scan):
+        table: exp.Expr = _table(first.dataset, level)
+    else:
+        table = _below(first, unit, catalog, level)
     select = exp.select().from_(table, copy=False)
     for join in joins:
         name = join.table if isinstance(join, nodes.JoinPublic) else join.dataset
-        equal = exp.EQ(this=shown(expr.Field(join.left)), expression=column(join.right, name))
-        outer = "left" if isinstance(join, nodes.JoinPublic) and join.outer else None
-        select = select.join(_table(name), on=equal, join_type=outer, copy=False)
-    if wanted:
-        select = select.where(all_of([show_expression(each, shown) for each in wanted]))
-    return select
+        right = column(join.right, f"{name}{level}")
+        equal = exp.EQ(this=shown(expr.Field(join.left)), expression=right)
+        outer = join.outer if isinstance(join, nodes.JoinPublic) else None
+        outer = isinstance(join, nodes.LeftJoin) if outer is None else outer
+        kind = "left" if outer else None
+        select = select.join(_table(name, level), on=equal, join_type=kind, copy=False)
+    wanted = [show_expression(each, shown) for each in nodes.filters(relation)]
+    wanted += [_exists(each, shown, catalog, level) for each in nodes.semi_joins(relation)]
+    return select.where(all_of(wanted)) if wanted else select
 
 
-def _below(relation: nodes.PerUnit, unit: str) -> exp.Subquery:
+def _exists(semi: nodes.Semi, outside: Shown, catalog: Catalog, level: str) -> exp.Expr:
+    """Return the condition of a semi-join, whose tables have other names than those outside."""
+    level = f"{level} inside"
+    unit = source_of(semi.below, catalog).unit
+    inside = _column_writer(semi.below, unit, level)
+    equal: list[exp.Expr] = [
+        exp.EQ(this=inside(expr.Field(right)), expression=outside(expr.Field(left)))
+        for left, right in semi.on
+    ]
+    query = _from(semi.below, unit, catalog, level).select(exp.Literal.number(1), copy=False)
+    there = exp.Exists(this=query.where(all_of(equal), copy=False))
+    return exp.Not(this=there) if semi.anti else there
+
+
+def _below(relation: nodes.PerUnit, unit: str, catalog: Catalog, level: str) -> exp.Subquery:
     """Return the subquery that aggregates the rows of each unit."""
-    shown = _column_writer(relation.source, unit)
-    select = _from(relation.source, unit)
+    shown = _column_writer(relation.source, unit, level)
+    select = _from(relation.source, unit, catalog, level)
     for name in (unit, *relation.keys):
         key = shown(expr.Field(name))
         select = select.select(exp.alias_(key, name, quoted=True), copy=False)
@@ -279,24 +303,27 @@ def _below(relation: nodes.PerUnit, unit: str) -> exp.Subquery:
     for value in relation.values:
         made = show_aggregate(value.aggregate, unit, shown)
         select = select.select(exp.alias_(made, value.name, quoted=True), copy=False)
-    return select.subquery(exp.to_identifier(nodes.BELOW, quoted=True), copy=False)
+    called = exp.to_identifier(f"{nodes.BELOW}{level}", quoted=True)
+    return select.subquery(called, copy=False)
 
 
-def _split(
-    relation: nodes.Relation,
-) -> tuple[
-    nodes.Scan | nodes.PerUnit, list[nodes.Join | nodes.JoinPublic], list[expr.Expression]
-]:
+Joined = nodes.Join | nodes.LeftJoin | nodes.JoinPublic
+
+
+def _split(relation: nodes.Relation) -> tuple[nodes.Scan | nodes.PerUnit, list[Joined]]:
+    """Return the first table or subquery of a relation, and its joins."""
     match relation:
         case nodes.Scan() | nodes.PerUnit():
-            return relation, [], []
-        case nodes.Filter(source, condition):
-            first, joins, wanted = _split(source)
-            return first, joins, [*wanted, condition]
-        case nodes.Join(source, _, _, _) | nodes.JoinPublic(source, _, _, _, _):
-            first, joins, wanted = _split(source)
-            return first, [*joins, relation], wanted
+            return relation, []
+        case nodes.Filter(source, _) | nodes.Semi(source, _, _, _):
+            return _split(source)
+        case _:
+            first, joins = _split(relation.source)
+            return first, [*joins, relation]
 
 
-def _table(dataset: str) -> exp.Table:
-    return exp.Table(this=exp.to_identifier(dataset, quoted=True))
+def _table(dataset: str, level: str = "") -> exp.Expr:
+    table = exp.Table(this=exp.to_identifier(dataset, quoted=True))
+    if not level:
+        return table
+    return exp.alias_(table, exp.to_identifier(f"{dataset}{level}", quoted=True), table=True)

@@ -12,9 +12,26 @@ from sqlglot import exp
 
 from tacit.core import Catalog
 from tacit.errors import InvalidValue, UnknownName
-from tacit.plan import LARGEST_PART, Expression, Field, not_too_large, source_of
+from tacit.plan import (
+    LARGEST_PART,
+    Expression,
+    Field,
+    equation,
+    not_too_large,
+    same_person,
+    source_of,
+)
+from tacit.plan import expression as expr
 from tacit.plan import plan as nodes
 from tacit.sql.expression import AGGREGATES, aggregate, expression
+from tacit.sql.subselect import (
+    Subselect,
+    asking_for,
+    refuse_subselects,
+    say_uncorrelated,
+    split_where,
+    take_equations,
+)
 
 # Names ---------------------------------------------------------------------------------------
 
@@ -178,11 +195,117 @@ def rows_of(select: exp.Select, catalog: Catalog, below: Below) -> NamedRelation
     rows = _table(source.this, catalog, below)
     for join in select.args.get("joins") or ():
         rows = _join(rows, join, catalog, below)
+    _refuse_subselects(select)
     where = select.args.get("where")
-    if where is not None:
-        wanted = expression(where.this, rows.names)
-        rows = NamedRelation(nodes.Filter(rows.relation, wanted), rows.names)
-    return rows
+    return rows if where is None else _where(rows, where.this, catalog, below)
+
+
+def _where(
+    rows: NamedRelation, condition: exp.Expr, catalog: Catalog, below: Below
+) -> NamedRelation:
+    """Return the rows for which a condition is true; subselects become semi-joins."""
+    plain, subselects = split_where(condition)
+    relation, wanted = rows.relation, [expression(each, rows.names) for each in plain]
+    for each in subselects:
+        relation, unknown = _semi_join(
+            NamedRelation(relation, rows.names), each, catalog, below
+        )
+        wanted += [expr.Not(expr.IsNull(field)) for field in unknown]
+    if wanted:
+        all_of = wanted[0] if len(wanted) == 1 else expr.And(tuple(wanted))
+        relation = nodes.Filter(relation, all_of)
+    return NamedRelation(relation, rows.names)
+
+
+def _refuse_subselects(select: exp.Select) -> None:
+    """Refuse subselects where they are neither tables nor conditions."""
+    for part in (*select.expressions, *(select.args.get(key) for key in AFTER)):
+        if part is not None:
+            refuse_subselects(part)
+
+
+AFTER = ("group", "having", "order")
+
+
+def _semi_join(
+    rows: NamedRelation, found: Subselect, catalog: Catalog, below: Below
+) -> tuple[nodes.Semi, list[Field]]:
+    """Return the semi-join of a subselect, and the columns that must not be NULL.
+
+    NOT IN keeps no row whose own value is NULL.
+    """
+    _refuse_order(found.query)
+    inside = _inner_names(found.query, catalog, below)
+    correlated = take_equations(found.query, inside, rows.names.tables)
+    pairs = [(expression(left, rows.names), right) for left, right in correlated.equations]
+    unknown: list[Field] = []
+    if found.tested is not None:
+        tested, listed = expression(found.tested, rows.names), found.query.expressions
+        column = listed[0].unalias() if len(listed) == 1 else None
+        if not isinstance(tested, Field) or not isinstance(column, exp.Column):
+            raise InvalidValue(
+                f"{found.word} must compare one column with one column, as in a.patient IN "  # noqa: S608 - a refusal
+                "(SELECT b.patient FROM b)."
+            )
+        unknown = [tested] if found.negated else []
+        pairs.append((tested, column))
+    inner = _inner_rows(correlated.query, catalog, below)
+    on = [(left, expression(right, inner.names)) for left, right in pairs]
+    columns = [(a.name, b.name) for a, b in on if isinstance(a, Field) and isinstance(b, Field)]
+    if len(columns) != len(on):
+        raise InvalidValue(
+            "A subselect must equate columns of datasets, and not expressions; compute them "
+            "elsewhere."
+        )
+    one, other = (nodes.tables_in_scope(each)[0] for each in (rows.relation, inner.relation))
+    if not any(same_person(left, right, catalog) for left, right in columns):
+        raise say_uncorrelated(found, one, other, catalog)
+    return nodes.Semi(rows.relation, inner.relation, tuple(columns), found.negated), unknown
+
+
+def _inner_names(query: exp.Select, catalog: Catalog, below: Below) -> dict[str, Columns]:
+    """Return the columns of the tables of a subselect, by the names of the tables."""
+    found: dict[str, Columns] = {}
+    source = query.args.get("from_")
+    joins = [join.this for join in query.args.get("joins") or ()]
+    for node in [*([] if source is None else [source.this]), *joins]:
+        plain = isinstance(node, exp.Table) and node.name not in below
+        if plain and catalog.is_public(node.name):
+            names = dict.fromkeys(catalog.table(node.name).schema.names, Field(""))
+            found[node.alias or node.name] = names
+        else:
+            found |= _table(node, catalog, below).names.tables
+    return found
+
+
+def _inner_rows(query: exp.Select, catalog: Catalog, below: Below) -> NamedRelation:
+    """Return the rows of a subselect, and the names of the columns that equations can use."""
+    source = query.args.get("from_")
+    node = None if source is None else source.this
+    if isinstance(node, exp.Table) and node.name not in below and catalog.is_public(node.name):
+        raise InvalidValue(
+            f"{node.name!r} is a public table, which a subselect cannot read; write JOIN "
+            f"{node.name} ON an equation with its lookup column, and its conditions in WHERE."
+        )
+    rows = rows_of(query, catalog, below)
+    if not aggregates(query):
+        return rows
+    unit = source_of(rows.relation, catalog).unit
+    group = query.args.get("group")
+    made = query.copy()
+    keys = [] if group is None else group.expressions
+    made.set("expressions", [each.copy() for each in keys if isinstance(each, exp.Column)])
+    relation, _ = PerUnitQuery(rows.relation, rows.names, unit).read(made)
+    return NamedRelation(relation, rows.names)
+
+
+def _refuse_order(query: exp.Select) -> None:
+    for part in ("order", "limit"):
+        if query.args.get(part) is not None:
+            raise InvalidValue(
+                f"{part.upper()} is not supported in a subquery, because it would select among "
+                "the rows of several people; write it at the end of the question."
+            )
 
 
 def _with(select: exp.Select, below: Below) -> Below:
@@ -223,12 +346,7 @@ def _table(node: exp.Expr, catalog: Catalog, below: Below) -> NamedRelation:
 
 def _inline(query: exp.Select, alias: str, catalog: Catalog, below: Below) -> NamedRelation:
     """Return the rows of a subquery, with the names that it gives to their columns."""
-    for part in ("order", "limit"):
-        if query.args.get(part) is not None:
-            raise InvalidValue(
-                f"{part.upper()} is not supported in a subquery, because it would select among "
-                "the rows of several people; write it at the end of the question."
-            )
+    _refuse_order(query)
     rows = rows_of(query, catalog, below)
     if aggregates(query):
         unit = source_of(rows.relation, catalog).unit
@@ -262,11 +380,8 @@ def _join(rows: NamedRelation, join: exp.Join, catalog: Catalog, below: Below) -
     if table.name in below:
         raise InvalidValue(f"{table.name!r} is a subquery; only datasets can be joined.")
     public = catalog.is_public(table.name)
-    if outer and not public:
-        raise InvalidValue(
-            f"LEFT JOIN is supported only for public tables, and {table.name!r} is not public; "
-            "write JOIN."
-        )
+    if not public and table.name in nodes.tables_in_scope(rows.relation):
+        raise _self_join(table.name, catalog)
     found = catalog.table(table.name)
     columns = {name: Field(f"{found.name}.{name}") for name in found.schema.names}
     names = rows.names.beside(table.alias or table.name, columns)
@@ -283,7 +398,18 @@ def _join(rows: NamedRelation, join: exp.Join, catalog: Catalog, below: Below) -
         return NamedRelation(
             nodes.JoinPublic(rows.relation, found.name, left, right, outer), names
         )
-    return NamedRelation(nodes.Join(rows.relation, found.name, left, right), names)
+    joined = nodes.LeftJoin if outer else nodes.Join
+    return NamedRelation(joined(rows.relation, found.name, left, right), names)
+
+
+def _self_join(name: str, catalog: Catalog) -> InvalidValue:
+    """Return the refusal of a table that is joined twice, with a question about its rows."""
+    column = (equation(name, name, catalog) or ("",))[0]
+    return InvalidValue(
+        f"{name!r} cannot be joined with itself, because every pair of a person's rows would "
+        f"count. To ask whether a person has another row, write {asking_for(name, column)}, "
+        "with conditions in the WHERE of the subselect."
+    )
 
 
 def _outer(join: exp.Join) -> bool:

@@ -199,6 +199,7 @@ def price_stream(stream: Stream, catalog: core.Catalog) -> StreamQuote:
             raise InternalError("The noise of a stream must be Gaussian or Laplace.")
         tallies.append(StreamTally(chosen, step))
     assumed = assumptions(bounded.plan.source, catalog)
+    _check_rows_stay(bounded.plan.source, catalog)
     if stream.limited:
         _check_kept(bounded, catalog)
         span = stream.periods.span.value.lower()
@@ -231,6 +232,25 @@ def price_stream(stream: Stream, catalog: core.Catalog) -> StreamQuote:
         event=event(stream.steps),
         levels=tuple((k, loss_over(k)) for k in sorted(shown) if k <= stream.steps),
     )
+
+
+def _check_rows_stay(source: plans.Source, catalog: core.Catalog) -> None:
+    """Raise where a row of an earlier step can cease to count because other rows arrive.
+
+    NOT EXISTS and LEFT JOIN drop a row, or its NULLs, once a match arrives. A unit could then
+    count in more steps than its limit.
+    """
+    below = source.gathered
+    outer = [
+        each for each in source.beside if each.outer and not catalog.is_public(each.dataset)
+    ]
+    if source.semis or outer:
+        raise InvalidValue(
+            "A stream supports neither EXISTS, IN (SELECT ...) nor LEFT JOIN of a dataset, "
+            "because rows that arrive later would change which earlier rows count. Use JOIN."
+        )
+    if below is not None:
+        _check_rows_stay(below.source, catalog)
 
 
 def _check_kept(bounded: plans.Bound, catalog: core.Catalog) -> None:

@@ -192,8 +192,6 @@ def test_what_is_not_there_is_told() -> None:
         UnknownName, match=r"no column 'age'; the columns are: visits\.person, below\.n"
     ):
         VISITS.per_unit(n=count()).where(col("age") > 1)
-    with pytest.raises(InvalidValue, match="outer join is supported only for public tables"):
-        Table.of(HOSPITAL, "visits").join("patients", left="patient", right="id", outer=True)
     labs = Table.of(HOSPITAL, "labs").per_unit(n=count())
     with pytest.raises(InvalidValue, match="join 'patients' inside"):
         labs.agg(n=total("n"))

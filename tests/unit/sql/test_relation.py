@@ -147,10 +147,6 @@ def test_rows_of_units_by_more_than_the_unit_and_having() -> None:
             "This kind of join is not supported; write an inner join: JOIN",
         ),
         (
-            "visits LEFT JOIN patients ON visits.patient = patients.id",
-            "LEFT JOIN is supported only for public tables, and 'patients'",
-        ),
-        (
             "visits JOIN patients ON visits.patient = visits.id",
             "ON must equate a column of the joined dataset with a column of",
         ),

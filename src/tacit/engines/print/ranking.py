@@ -77,7 +77,7 @@ def copy_to_read(plan: BoundedPlan, catalog: Catalog) -> ValidatedCopy | None:
     like any table, whether it is ordered or not.
     """
     source = plan.source
-    if source.gathered or source.beside or plan.max_rows_in_all is None:
+    if source.gathered or source.beside or source.semis or plan.max_rows_in_all is None:
         return None
     if plan.first_periods is not None:
         return None  # some rows between adjacent ones are left out

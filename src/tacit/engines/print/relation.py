@@ -5,7 +5,7 @@ Columns of the source are named dataset.column.
 
 from sqlglot import exp
 
-from tacit.core import Catalog, Column, PublicTable
+from tacit.core import Catalog, Column, Kind, PublicTable
 from tacit.engines.print import sql_builder as build
 from tacit.engines.print.expressions import cell, condition, stages, steps
 from tacit.engines.print.sql_dialect import Dialect
@@ -15,6 +15,7 @@ from tacit.plan import (
     JoinedTable,
     LeastOf,
     MeanOf,
+    SemiJoin,
     Source,
     SumOf,
     UnitAggregate,
@@ -175,11 +176,66 @@ def rows(source: Source, catalog: Catalog, dialect: Dialect, level: str = "") ->
     Guarantee: the relations cannot fail, whatever the rows contain.
     """
     if source.gathered is None:
-        return {f"{JOINED}{level}": join_tables(source, catalog, dialect)}
-    made = _aggregate_units(source.gathered, catalog, dialect, f"{level}_below")
-    if source.beside:
-        made[f"{JOINED}{level}"] = join_tables(source, catalog, dialect, list(made)[-1])
+        made: Relations = {f"{JOINED}{level}": join_tables(source, catalog, dialect)}
+    else:
+        made = _aggregate_units(source.gathered, catalog, dialect, f"{level}_below")
+        if source.beside:
+            made[f"{JOINED}{level}"] = join_tables(source, catalog, dialect, list(made)[-1])
+    for place, semi in enumerate(source.semis):
+        made = keep_matched(made, semi, catalog, dialect, f"{level}_{place}")
     return made
+
+
+# ------------------------------------------------------------------ semi-joins
+# Rows that are kept if a row of the same unit exists elsewhere, or if none does. The subselect
+# has each combination of the compared columns once, so that neither the rows of one person nor
+# their number change how long an engine searches for a match.
+
+MATCHES, MATCHED = "tacit_matches", "tacit_matched"
+
+
+def keep_matched(
+    made: Relations, semi: SemiJoin, catalog: Catalog, dialect: Dialect, level: str
+) -> Relations:
+    """Return the relations ``made`` and one above them, with the rows that ``semi`` keeps.
+
+    Both forms are printed with EXISTS and equations, the unit's first. NOT IN is never printed:
+    a NULL in its list would remove all rows of everybody.
+    """
+    above = list(made)[-1]
+    inner = rows(semi.source, catalog, dialect, f"{level}s")
+    inner |= stages((semi.condition,), list(inner)[-1], f"{level}s")
+    names = [right for _, right in semi.on]
+    known = [exp.not_(build.is_null(build.column(name))) for name in names]
+    cells = [
+        build.alias(_match_column(build.column(name), name, catalog, dialect), f"m{place}")
+        for place, name in enumerate(names)
+    ]
+    matches = build.select_from(list(inner)[-1], *cells)
+    inner[f"{MATCHES}{level}"] = matches.where(
+        *known, condition(semi.condition), copy=False
+    ).distinct(copy=False)
+    equal = [
+        exp.EQ(
+            this=exp.column(f"m{place}", table=f"{MATCHES}{level}"),
+            expression=_match_column(
+                exp.column(build.identifier(left), table=above), left, catalog, dialect
+            ),
+        )
+        for place, (left, _) in enumerate(semi.on)
+    ]
+    there: exp.Expr = exp.Exists(
+        this=build.select_from(f"{MATCHES}{level}", build.literal(1)).where(*equal, copy=False)
+    )
+    kept = build.select_from(above).where(exp.not_(there) if semi.anti else there, copy=False)
+    return {**made, **inner, f"{MATCHED}{level}": kept}
+
+
+def _match_column(value: exp.Expr, name: str, catalog: Catalog, dialect: Dialect) -> exp.Expr:
+    """Return a column of a relation for an equation; texts are compared by their bytes."""
+    dataset, column = _split(name)
+    text = catalog.table(dataset).schema[column].kind is Kind.TEXT
+    return build.bytewise(value, dialect, text=text)
 
 
 def _aggregate_units(
