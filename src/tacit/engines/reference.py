@@ -31,6 +31,7 @@ from tacit.plan import (
     Source,
     StepsKey,
     SumOf,
+    TableLimit,
     UnitAggregate,
     UnitAggregation,
     row_keys,
@@ -219,18 +220,22 @@ Tables = Mapping[tuple[str, ...], Sequence[Row]]
 """Rows by the location of their table."""
 
 
-def join_rows(source: Source, catalog: Catalog, tables: Tables) -> list[Row]:
+def join_rows(source: Source, catalog: Catalog, tables: Tables, salt: bytes = b"") -> list[Row]:
     """Return the rows of ``source``, with columns named dataset.column."""
+    limits = {limit.dataset: limit for limit in source.limited}
 
     def rows_of(name: str) -> list[Row]:
         rows = tables[catalog.table(name).location.table]
-        return [{f"{name}.{column}": cell for column, cell in row.items()} for row in rows]
+        named: list[Row] = [
+            {f"{name}.{column}": cell for column, cell in row.items()} for row in rows
+        ]
+        return _limit_rows(limits[name], named, catalog, salt) if name in limits else named
 
     if source.gathered is None:
         found = rows_of(source.dataset)
     else:
         found = aggregate_per_unit(
-            source.gathered, join_rows(source.gathered.source, catalog, tables)
+            source.gathered, join_rows(source.gathered.source, catalog, tables, salt)
         )
     for beside in source.beside:
         others = _limit_fan_out(beside, rows_of(beside.dataset), catalog)
@@ -242,7 +247,7 @@ def join_rows(source: Source, catalog: Catalog, tables: Tables) -> list[Row]:
             for other in _partners(row, beside, others) or ([nothing] if beside.outer else [])
         ]
     for semi in source.semis:
-        found = _rows_with_match(found, semi, join_rows(semi.source, catalog, tables))
+        found = _rows_with_match(found, semi, join_rows(semi.source, catalog, tables, salt))
     return found
 
 
@@ -263,6 +268,27 @@ def _partners(row: Row, beside: JoinedTable, others: Sequence[Row]) -> list[Row]
     """Return the rows that the join matches with ``row``."""
     wanted = row[beside.left]
     return [other for other in others if wanted is not None and wanted == other[beside.right]]
+
+
+def _limit_rows(
+    limit: TableLimit, rows: Sequence[Row], catalog: Catalog, salt: bytes
+) -> list[Row]:
+    """Return the rows of a table that take part in a join: few for each value of a column."""
+    names = [f"{limit.dataset}.{name}" for name in catalog.table(limit.dataset).schema.names]
+
+    def order(row: Row) -> tuple[int, list[tuple[bool, object]]]:
+        cells = [_value(row[name]) for name in names]
+        hashed = [row[name] for name in limit.order]
+        rest = [(cell is None, 0 if cell is None else cell) for cell in cells]
+        return hash_values(salt, hashed), rest  # type: ignore[arg-type,return-value]
+
+    seen: Counter[Cell] = Counter()
+    kept = []
+    for row in sorted((row for row in rows if truth(limit.condition, row)), key=order):
+        seen[row[limit.by]] += 1
+        if seen[row[limit.by]] <= limit.most:
+            kept.append(row)
+    return kept
 
 
 def _limit_fan_out(beside: JoinedTable, rows: list[Row], catalog: Catalog) -> list[Row]:
@@ -339,7 +365,7 @@ class Reference:
     ) -> dict[str | int, list[Row]]:
         """Return the rows that satisfy the conditions, by their units."""
         units: dict[str | int, list[Row]] = defaultdict(list)
-        for row in join_rows(plan.source, catalog, self._tables):
+        for row in join_rows(plan.source, catalog, self._tables, salt):
             unit = row[plan.source.unit]
             if (
                 unit is not None

@@ -27,7 +27,7 @@ from tacit.plan.bounded_plan import (
     groups_touched,
 )
 from tacit.plan.computed_keys import computed_key
-from tacit.plan.contribution_limits import groups_of, limits_of
+from tacit.plan.contribution_limits import groups_of, limits_before_join, limits_of
 from tacit.plan.left_out import LeftOut, Slack, has_private_bounds, left_out_of, slack_of
 from tacit.plan.lowering import condition, number
 from tacit.plan.row_cost import not_too_many_terms
@@ -266,7 +266,40 @@ def gather(relation: nodes.Relation, catalog: Catalog) -> Rows:
     wanted = grid_steps.AllOf(tuple(condition(part, scope) for part in nodes.filters(relation)))
     semis = zip(nodes.semi_joins(relation), source.semis, strict=True)
     found = tuple(_gather_semi(semi, each, scope, catalog) for semi, each in semis)
-    return Rows(replace(source, semis=found), scope, wanted, limits)
+    before = () if below is not None else limits_before_join(source, catalog)
+    limited = tuple(_with_own_condition(each, source, relation, scope) for each in before)
+    return Rows(replace(source, semis=found, limited=limited), scope, wanted, limits)
+
+
+def _with_own_condition(
+    limit: sources.TableLimit,
+    source: sources.Source,
+    relation: nodes.Relation,
+    scope: ColumnScope,
+) -> sources.TableLimit:
+    """Return the limit of a table with the conditions of the question about its columns alone.
+
+    Rows that do not count must not take the place of others. After an outer join the rows
+    without a match are tested too, so that its conditions cannot be tested before it.
+    """
+    if any(each.outer and each.dataset == limit.dataset for each in source.beside):
+        return limit
+    parts = [part for wanted in nodes.filters(relation) for part in _and_parts(wanted)]
+    own = [part for part in parts if _tables_of(part, scope) == {limit.dataset}]
+    wanted = grid_steps.AllOf(tuple(condition(part, scope) for part in own))
+    return replace(limit, condition=wanted)
+
+
+def _and_parts(wanted: expr.Expression) -> list[expr.Expression]:
+    if not isinstance(wanted, expr.And):
+        return [wanted]
+    return [each for part in wanted.parts for each in _and_parts(part)]
+
+
+def _tables_of(part: expr.Expression, scope: ColumnScope) -> set[str]:
+    """Return the tables whose columns an expression uses."""
+    fields = every((part,), expr.Field)
+    return {scope[field.name].name.partition(".")[0] for field in fields}
 
 
 def _gather_semi(

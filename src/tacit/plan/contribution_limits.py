@@ -13,8 +13,9 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import prod
 
-from tacit.core import Catalog, Limits, Link, PublicTable, UnitColumn
-from tacit.plan.source import Source
+from tacit.core import Catalog, Kind, Limits, Link, PublicTable, UnitColumn
+from tacit.plan.source import Source, TableLimit
+from tacit.plan.steps import AllOf
 
 
 def limits_of(source: Source, catalog: Catalog) -> Limits:
@@ -108,6 +109,45 @@ def _factors(source: Source, catalog: Catalog) -> tuple[list[tuple[str, ...]], i
         else:
             found.append((each.dataset,))
     return found, times
+
+
+def limits_before_join(source: Source, catalog: Catalog) -> tuple[TableLimit, ...]:
+    """Return the limits of tables before they are joined, without conditions; often none.
+
+    Where the rows of two tables determine a joined row, a unit with n rows of one and m of the
+    other has n * m joined rows. A limit on joined rows would come too late: one person could
+    make a statement as slow, or as large, as they like. Each table is therefore limited first,
+    to its own limits: all rows of a unit that can count in its own table. Tables with one row
+    for each unit cannot multiply.
+    """
+    factors, _ = _factors(source, catalog)
+    many = [part for part in factors if any(_has_many(name, catalog) for name in part)]
+    if len(many) < 2:  # noqa: PLR2004 - two tables
+        return ()
+    private = [name for name in source.joined if not catalog.is_public(name)]
+    return tuple(_table_limit(name, catalog) for name in private if _has_many(name, catalog))
+
+
+def _has_many(name: str, catalog: Catalog) -> bool:
+    way = catalog.dataset(name).unit
+    return not (isinstance(way, UnitColumn) and way.one_row)
+
+
+def _table_limit(name: str, catalog: Catalog) -> TableLimit:
+    dataset = catalog.dataset(name)
+    limits, by = dataset.limits, f"{name}.{dataset.unit.column}"
+    most = limits.max_groups * limits.max_rows
+    if limits.max_rows_in_all is not None:
+        most = min(most, limits.max_rows_in_all)
+    order = [each.name for each in dataset.schema.columns if each.kind in HASHED]
+    if dataset.row_key is not None and dataset.schema[dataset.row_key].kind in HASHED:
+        order = [dataset.row_key]
+    names = (by, *(f"{name}.{column}" for column in order))
+    return TableLimit(name, by, most, AllOf(()), tuple(dict.fromkeys(names)))
+
+
+HASHED = {Kind.TEXT, Kind.INTEGER}
+"""Kinds of columns that engines hash in the same way."""
 
 
 def groups_of(owners: Iterable[str], source: Source, catalog: Catalog) -> int:

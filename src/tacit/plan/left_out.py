@@ -134,6 +134,8 @@ def left_out_of(plan: BoundedPlan, owners: tuple[str, ...], catalog: Catalog) ->
         most = None if most is None else most * determining_tables(plan.source, catalog)[1]
         owners = ()
     rows, units = _can_miss(plan, owners, most, catalog)
+    if _is_cut_before(source, catalog):
+        rows, units = True, bool(plan.keys) or units
     cut = None
     if rows and gathered is None and len(tables) == 1:
         cut = _cut(plan, owners, catalog.dataset(tables[0]), times, catalog)
@@ -176,6 +178,12 @@ def _can_miss(
     )
     in_group = 1 if _one_row_in_group(plan, catalog) else most
     return units or in_group is None or in_group > _most_counted(plan), units
+
+
+def _is_cut_before(source: Source, catalog: Catalog) -> bool:
+    """Return whether a limit can cut the rows of a table before it is joined."""
+    most = [(_most(catalog.dataset(each.dataset)), each.most) for each in source.limited]
+    return any(rows is None or rows > limit for rows, limit in most)
 
 
 def _cut(
@@ -324,8 +332,10 @@ def _cut_total(cut: Cut, tally: Tally, max_rows: int, step: Fraction) -> Slack:
 
 def _limit_below(gathered: UnitAggregation, most: int | None, catalog: Catalog) -> int | None:
     """Return the limit that can cut counts and sums of a subquery; None if none can."""
-    cut = any(isinstance(value, CountOf | SumOf) for _, value in gathered.values)
     limit = limits_of(gathered.source, catalog).max_rows
+    if _is_cut_before(gathered.source, catalog):
+        return limit
+    cut = any(isinstance(value, CountOf | SumOf) for _, value in gathered.values)
     return limit if cut and (most is None or most > limit) else None
 
 
@@ -339,7 +349,7 @@ def _semi_joins(source: Source) -> Iterator[SemiJoin]:
 
 
 def _limit_of_semi_joins(found: tuple[SemiJoin, ...], catalog: Catalog) -> int | None:
-    """Return the limit that can cut counts and sums by which a semi-join decides."""
+    """Return the limit that can cut the rows, counts and sums by which a semi-join decides."""
     for each in found:
         gathered = each.source.gathered
         if gathered is not None:
@@ -347,6 +357,8 @@ def _limit_of_semi_joins(found: tuple[SemiJoin, ...], catalog: Catalog) -> int |
             limit = _limit_below(gathered, _most_rows(tables, times, catalog)[0], catalog)
             if limit is not None:
                 return limit
+        elif _is_cut_before(each.source, catalog):
+            return limits_of(each.source, catalog).max_rows
     return None
 
 

@@ -164,12 +164,33 @@ class SemiJoin:
 
 
 @dataclass(frozen=True, slots=True)
+class TableLimit:
+    """The most rows of a table that take part in a join: ``most`` for each value of ``by``.
+
+    ``by`` is the column, dataset.column, that leads from the rows to their unit. Only rows for
+    which ``condition`` is true count; it is about columns of this table. Which rows are kept is
+    decided by a hash of the columns ``order``, and then by all columns of the row.
+
+    Guarantee: the kept rows of a unit are a function of its own rows and a salt. Where rows of
+    two tables meet, the number of joined rows of a unit is at most the product of the limits,
+    whatever the tables contain, so that a join takes no time and memory beyond that.
+    """
+
+    dataset: str
+    by: str
+    most: int
+    condition: Condition
+    order: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """A table, the tables that are joined to it, and the column of the unit of a joined row.
 
     Columns are called dataset.column throughout. If ``gathered`` is set, its aggregated rows
     are read, and ``dataset`` is the table from which they were computed. Joined rows are kept
-    if all semi-joins, ``semis``, keep them.
+    if all semi-joins, ``semis``, keep them. Tables that are ``limited`` are limited before they
+    are joined.
     """
 
     dataset: str
@@ -177,6 +198,7 @@ class Source:
     unit: str
     gathered: UnitAggregation | None = None
     semis: tuple[SemiJoin, ...] = ()
+    limited: tuple[TableLimit, ...] = ()
 
     @property
     def datasets(self) -> tuple[str, ...]:

@@ -100,7 +100,7 @@ def _rows(rows_of: RowContext, level: str, whole: RowContext) -> Relations:
     ``whole`` is the context of the whole question, which says whether a copy is read.
     """
     plan, catalog, placed = rows_of.plan, rows_of.catalog, whole.copied
-    made = rows(plan.source, catalog, rows_of.dialect, level)
+    made = rows(plan.source, catalog, rows_of.dialect, level, rows_of.salt)
     used = plan.condition, plan.keys, plan.tallies, plan.first_periods
     made |= stages(used, list(made)[-1], level, non_null_columns(plan.condition))
     made[f"{ROWS}{level}"] = _select_rows(rows_of, list(made)[-1], placed=placed)

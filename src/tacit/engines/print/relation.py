@@ -3,12 +3,17 @@
 Columns of the source are named dataset.column.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
 from sqlglot import exp
 
 from tacit.core import Catalog, Column, Kind, PublicTable
 from tacit.engines.print import sql_builder as build
-from tacit.engines.print.expressions import cell, condition, stages, steps
+from tacit.engines.print.expressions import cell, condition, finite, stages, steps
 from tacit.engines.print.sql_dialect import Dialect
+from tacit.engines.print.sums_and_hashes import hash_columns
 from tacit.plan import (
     CountOf,
     GreatestOf,
@@ -18,6 +23,7 @@ from tacit.plan import (
     SemiJoin,
     Source,
     SumOf,
+    TableLimit,
     UnitAggregate,
     UnitAggregation,
 )
@@ -27,17 +33,22 @@ LOOKUP = "tacit_lookup"
 
 
 def join_tables(
-    source: Source, catalog: Catalog, dialect: Dialect, gathered: str | None = None
+    source: Source,
+    catalog: Catalog,
+    dialect: Dialect,
+    gathered: str | None = None,
+    limited: Mapping[str, str] = MappingProxyType({}),
 ) -> exp.Select:
     """Return a SELECT of all declared columns of the joined tables, under unique names.
 
     If ``gathered`` is the name of a relation of per-unit aggregates, that relation takes the
-    place of the first table.
+    place of the first table. ``limited`` are the relations that take the places of tables whose
+    rows are limited before the join.
     """
     beside = {each.dataset for each in source.beside}
     if gathered is None:
         query = exp.select(*_cells(source.dataset, catalog, dialect), copy=False)
-        query = query.from_(_table(source.dataset, catalog), copy=False)
+        query = query.from_(_limited_table(source.dataset, limited, catalog), copy=False)
     else:
         everything = exp.Column(this=exp.Star(), table=exp.to_identifier(gathered))
         query = build.select_from(gathered, everything)
@@ -48,11 +59,21 @@ def join_tables(
             left = exp.column(build.identifier(each.left), table=exp.to_identifier(gathered))
         equal = exp.EQ(this=left, expression=_join_key(each.right, catalog, dialect))
         kind = "left" if each.outer else "inner"
-        query = query.join(
-            _joined_table(each, catalog, dialect), on=equal, join_type=kind, copy=False
-        )
+        if each.dataset in limited:
+            table = _limited_table(each.dataset, limited, catalog)
+        else:
+            table = _joined_table(each, catalog, dialect)
+        query = query.join(table, on=equal, join_type=kind, copy=False)
         query = query.select(*_cells(each.dataset, catalog, dialect), copy=False)
     return query
+
+
+def _limited_table(dataset: str, limited: Mapping[str, str], catalog: Catalog) -> exp.Expr:
+    """Return a table, or the relation of its limited rows, under the name of the dataset."""
+    if dataset not in limited:
+        return _table(dataset, catalog)
+    name = exp.to_identifier(dataset, quoted=True)
+    return exp.alias_(exp.to_table(limited[dataset]), name, table=True, copy=False)
 
 
 def columns(dataset: str, catalog: Catalog, dialect: Dialect) -> str:
@@ -168,22 +189,91 @@ Relations = dict[str, exp.Query]
 """Relations by name; each may read the ones before it."""
 
 
-def rows(source: Source, catalog: Catalog, dialect: Dialect, level: str = "") -> Relations:
+def rows(
+    source: Source, catalog: Catalog, dialect: Dialect, level: str = "", salt: bytes = b""
+) -> Relations:
     """Return relations of which the last one has the rows of ``source``.
 
-    The names of the relations end in ``level``.
+    The names of the relations end in ``level``. The ``salt`` decides which rows are kept of a
+    table that is limited before it is joined.
 
     Guarantee: the relations cannot fail, whatever the rows contain.
     """
-    if source.gathered is None:
-        made: Relations = {f"{JOINED}{level}": join_tables(source, catalog, dialect)}
+    made: Relations = {}
+    if source.limited:
+        made, limited = limit_tables(source.limited, catalog, dialect, level, salt)
+        joined = join_tables(source, catalog, dialect, limited=limited)
+        made[f"{JOINED}{level}"] = joined
+    elif source.gathered is None:
+        made[f"{JOINED}{level}"] = join_tables(source, catalog, dialect)
     else:
-        made = _aggregate_units(source.gathered, catalog, dialect, f"{level}_below")
+        made = _aggregate_units(source.gathered, catalog, dialect, f"{level}_below", salt)
         if source.beside:
             made[f"{JOINED}{level}"] = join_tables(source, catalog, dialect, list(made)[-1])
+    above = list(made)[-1]
     for place, semi in enumerate(source.semis):
-        made = keep_matched(made, semi, catalog, dialect, f"{level}_{place}")
+        own = f"{level}_{place}s"
+        made |= rows(semi.source, catalog, dialect, own, salt)
+        between = RowsToMatch(above, list(made)[-1], own)
+        made |= keep_matched(semi, between, catalog, dialect)
+        above = list(made)[-1]
     return made
+
+
+# ------------------------------------------------------------------ tables before a join
+# Where rows of two tables multiply, the rows of each unit are limited in each of them first.
+
+TABLE, NUMBERED, SIDE = "tacit_table", "tacit_table_numbered", "tacit_side"
+
+
+def limit_tables(
+    limits: tuple[TableLimit, ...], catalog: Catalog, dialect: Dialect, level: str, salt: bytes
+) -> tuple[Relations, dict[str, str]]:
+    """Return relations with the limited rows of tables, and their names by dataset."""
+    made: Relations = {}
+    limited = {}
+    for place, limit in enumerate(limits):
+        own = f"{level}_{place}t"
+        made |= _limit_table(limit, catalog, dialect, own, salt)
+        limited[limit.dataset] = list(made)[-1]
+    return made, limited
+
+
+def _limit_table(
+    limit: TableLimit, catalog: Catalog, dialect: Dialect, level: str, salt: bytes
+) -> Relations:
+    """Return relations of which the last one has the limited rows, under their own names."""
+    name, schema = limit.dataset, catalog.table(limit.dataset).schema
+    cells = exp.select(*_cells(name, catalog, dialect), copy=False)
+    made: Relations = {f"{TABLE}{level}": cells.from_(_table(name, catalog), copy=False)}
+    made |= stages((limit.condition,), list(made)[-1], level)
+    kinds = {f"{name}.{column.name}": column.kind for column in schema.columns}
+    parts = [(each, kinds[each] is Kind.TEXT) for each in limit.order]
+    order = [hash_columns(salt, parts, dialect)]
+    order += [_ordered_column(each, kind, dialect) for each, kind in kinds.items()]
+    number = exp.Window(
+        this=exp.RowNumber(),
+        partition_by=[_match_column(build.column(limit.by), limit.by, catalog, dialect)],
+        order=exp.Order(expressions=[exp.Ordered(this=part) for part in order]),
+    )
+    numbered = build.select_from(
+        list(made)[-1], exp.Star(), build.alias(number, build.identifier(LOOKUP))
+    )
+    made[f"{NUMBERED}{level}"] = numbered.where(condition(limit.condition), copy=False)
+    most = exp.LTE(this=build.column(LOOKUP), expression=build.literal(limit.most))
+    columns_of = [
+        build.alias(build.column(f"{name}.{each}"), exp.to_identifier(each, quoted=True))
+        for each in schema.names
+    ]
+    kept = build.select_from(f"{NUMBERED}{level}", *columns_of).where(most, copy=False)
+    return {**made, f"{SIDE}{level}": kept}
+
+
+def _ordered_column(name: str, kind: Kind, dialect: Dialect) -> exp.Expr:
+    """Return a column by which rows are ordered; the two zeros of floats are one."""
+    if kind is Kind.FLOAT:
+        return exp.Add(this=finite(name, kind), expression=build.double(0.0))
+    return build.bytewise(build.column(name), dialect, text=kind is Kind.TEXT)
 
 
 # ------------------------------------------------------------------ semi-joins
@@ -194,25 +284,36 @@ def rows(source: Source, catalog: Catalog, dialect: Dialect, level: str = "") ->
 MATCHES, MATCHED = "tacit_matches", "tacit_matched"
 
 
+class RowsToMatch(NamedTuple):
+    """The relations of a semi-join: the rows that it keeps, and the rows of its subselect.
+
+    The names of further relations end in ``level``.
+    """
+
+    above: str
+    inside: str
+    level: str
+
+
 def keep_matched(
-    made: Relations, semi: SemiJoin, catalog: Catalog, dialect: Dialect, level: str
+    semi: SemiJoin, between: RowsToMatch, catalog: Catalog, dialect: Dialect
 ) -> Relations:
-    """Return the relations ``made`` and one above them, with the rows that ``semi`` keeps.
+    """Return relations of which the last one has the rows that ``semi`` keeps.
 
     Both forms are printed with EXISTS and equations, the unit's first. NOT IN is never printed:
     a NULL in its list would remove all rows of everybody.
     """
-    above = list(made)[-1]
-    inner = rows(semi.source, catalog, dialect, f"{level}s")
-    inner |= stages((semi.condition,), list(inner)[-1], f"{level}s")
+    above, inside, level = between
+    made: Relations = {**stages((semi.condition,), inside, level)}
+    inside = list(made)[-1] if made else inside
     names = [right for _, right in semi.on]
     known = [exp.not_(build.is_null(build.column(name))) for name in names]
     cells = [
         build.alias(_match_column(build.column(name), name, catalog, dialect), f"m{place}")
         for place, name in enumerate(names)
     ]
-    matches = build.select_from(list(inner)[-1], *cells)
-    inner[f"{MATCHES}{level}"] = matches.where(
+    matches = build.select_from(inside, *cells)
+    made[f"{MATCHES}{level}"] = matches.where(
         *known, condition(semi.condition), copy=False
     ).distinct(copy=False)
     equal = [
@@ -228,7 +329,7 @@ def keep_matched(
         this=build.select_from(f"{MATCHES}{level}", build.literal(1)).where(*equal, copy=False)
     )
     kept = build.select_from(above).where(exp.not_(there) if semi.anti else there, copy=False)
-    return {**made, **inner, f"{MATCHED}{level}": kept}
+    return {**made, f"{MATCHED}{level}": kept}
 
 
 def _match_column(value: exp.Expr, name: str, catalog: Catalog, dialect: Dialect) -> exp.Expr:
@@ -239,9 +340,9 @@ def _match_column(value: exp.Expr, name: str, catalog: Catalog, dialect: Dialect
 
 
 def _aggregate_units(
-    relation: UnitAggregation, catalog: Catalog, dialect: Dialect, level: str
+    relation: UnitAggregation, catalog: Catalog, dialect: Dialect, level: str, salt: bytes
 ) -> Relations:
-    made = rows(relation.source, catalog, dialect, level)
+    made = rows(relation.source, catalog, dialect, level, salt)
     values = [value for _, value in relation.values]
     made |= stages((relation.condition, *values), list(made)[-1], level)
     unit = relation.source.unit
