@@ -1,5 +1,6 @@
 """The limits of joined rows follow from the tables, and not from the order of the joins."""
 
+from dataclasses import replace
 from itertools import permutations
 
 import pytest
@@ -17,14 +18,21 @@ from tacit.core import (
     Location,
     Population,
     PrivacyUnit,
+    PublicMost,
     PublicTable,
     Schema,
     UnitColumn,
 )
 from tacit.plan.bounded_plan import sensitivities
 from tacit.plan.bounding import bound, gather
-from tacit.plan.contribution_limits import determining_tables, groups_of, limits_of
-from tacit.plan.plan import Join, JoinPublic, Plan, Relation, Scan
+from tacit.plan.contribution_limits import (
+    determining_tables,
+    groups_of,
+    limits_before_join,
+    limits_of,
+)
+from tacit.plan.left_out import LeftOut
+from tacit.plan.plan import Join, JoinPublic, LeftJoin, Plan, Relation, Scan, Semi
 from tacit.plan.source import source_of
 from tacit.sql import parse
 
@@ -135,6 +143,87 @@ def test_limits_of_all_rows_are_multiplied_only_where_each_table_has_one() -> No
     pairs = (TO_VISITS, TO_PEOPLE, LETTERS_TO_PEOPLE)
     assert limits(joined("labs", *pairs)) == Limits(4, 42)  # letters have no such limit
     assert limits(Scan("labs")) == LABS.limits
+
+
+def test_a_left_join_has_a_row_of_either_table() -> None:
+    # a person has one row in people, so that a visit or its absence is one row
+    visits = LeftJoin(Scan("people"), "visits", "people.id", "patient")
+    assert limits(visits) == Limits(3, 5)
+    labs = LeftJoin(Scan("visits"), "labs", "visits.id", "visit")
+    assert limits(labs) == Limits(3 + 2 - 1, 5 + 7 - 1)  # visits have no limit of all rows
+    assert limits(LeftJoin(visits, "labs", "visits.id", "visit")) == limits(labs)
+    # an inner join drops the rows without a lab
+    assert limits(Join(visits, "labs", "visits.id", "visit")) == LABS.limits
+    # letters meet visits, or their absence
+    letters = Join(visits, "letters", "people.id", "patient")
+    assert limits(letters) == Limits(6, 30)
+    beyond = Join(labs, "people", "visits.patient", "id")
+    pairs = Join(beyond, "letters", "people.id", "patient")
+    assert limits(pairs) == Limits((3 + 2 - 1) * 2, (5 + 7 - 1) * 6)
+    # a row has one parent, or none
+    assert limits(LeftJoin(Scan("visits"), "people", "visits.patient", "id")) == VISITS.limits
+
+
+def test_a_semi_join_changes_no_limit() -> None:
+    for anti in (False, True):
+        kept = Semi(Scan("visits"), Scan("labs"), (("visits.id", "labs.visit"),), anti)
+        assert limits(kept) == VISITS.limits
+
+
+def before(relation: Relation) -> dict[str, int]:
+    found = limits_before_join(source_of(relation, CATALOG), CATALOG)
+    return {each.dataset: each.most for each in found}
+
+
+@pytest.mark.parametrize("first", ["people", "visits", "letters"])
+def test_tables_that_multiply_are_limited_before(first: str) -> None:
+    pairs = (TO_PEOPLE, LETTERS_TO_PEOPLE)
+    relation = joined(first, *(pairs if first != "letters" else pairs[::-1]))
+    assert before(relation) == {"people": 1, "visits": 3 * 5, "letters": 2 * 6}
+    direct = Join(Scan("visits"), "letters", "visits.patient", "patient")
+    assert before(direct) == {"visits": 15, "letters": 12}
+    assert limits(direct) == limits(relation)
+
+
+def test_each_table_of_a_chain_is_limited_before() -> None:
+    chain = joined("labs", TO_VISITS, TO_PEOPLE, LETTERS_TO_PEOPLE)
+    assert before(chain) == {"labs": 4, "visits": 15, "people": 1, "letters": 12}
+    # along links rows do not multiply
+    assert before(joined("labs", TO_VISITS, TO_PEOPLE)) == {}
+    assert before(Scan("labs")) == {}
+
+
+def test_conditions_of_one_table_are_tested_before_its_limit() -> None:
+    def tested(join: str) -> list[int]:
+        text = f"""SELECT COUNT(*) FROM visits {join} letters
+        ON visits.patient = letters.patient
+        WHERE visits.size > 3 AND letters.size < 2 AND visits.size > letters.size"""
+        found = gather(parse(text, CATALOG).source, CATALOG).source.limited
+        return [len(each.condition.parts) for each in found]
+
+    assert tested("JOIN") == [1, 1]
+    # a letter that is missing is tested too, after the join
+    assert tested("LEFT JOIN") == [1, 0]
+
+
+def test_what_a_limit_before_a_join_can_cut_opens_the_interval() -> None:
+    def left_out(visits: int | None, letters: int) -> LeftOut:
+        mosts = {"visits": visits, "letters": letters}
+        declared = tuple(
+            replace(each, most_rows=PublicMost(most, "a law"))
+            if (most := mosts.get(each.name)) is not None
+            else each
+            for each in CATALOG.datasets
+        )
+        text = "SELECT COUNT(*) FROM visits JOIN letters ON visits.patient = letters.patient"
+        catalog = replace(CATALOG, datasets=declared)
+        return bound(parse(text, catalog), catalog).left_out
+
+    assert not left_out(5, 6).rows
+    assert left_out(None, 6).rows
+    # 30 pairs are within 5 * 6, but 20 visits are not within 3 * 5
+    assert left_out(20, 1).rows
+    assert not left_out(15, 2).rows
 
 
 def test_a_public_table_repeats_rows_and_changes_no_limit() -> None:
