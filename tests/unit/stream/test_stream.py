@@ -1,11 +1,17 @@
+# ruff: noqa: S608 - our own names
+
 from datetime import date
 
 import pytest
+from ward import CATALOG
 
+from tacit.core.loss import Loss
 from tacit.errors import InvalidValue
 from tacit.plan.expression import Span
+from tacit.sql.parser import parse
 from tacit.stream.factor import Window
-from tacit.stream.stream import Periods
+from tacit.stream.quote import price_stream
+from tacit.stream.stream import Periods, Stream
 
 
 @pytest.mark.parametrize("span", Span)
@@ -31,3 +37,27 @@ def test_steps_beyond_the_horizon_and_empty_ones_are_refused() -> None:
         Periods("day", Span.DAYS, date(2026, 1, 5), 0)
     with pytest.raises(InvalidValue, match="1 step or more"):
         Window(0)
+
+
+STREAMED = "SELECT COUNT(*) FROM visits"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{STREAMED} WHERE id NOT IN (SELECT visit FROM labs)",
+        f"{STREAMED} WHERE id IN (SELECT visit FROM labs)",
+        f"{STREAMED} LEFT JOIN labs ON labs.visit = visits.id",
+    ],
+)
+def test_rows_that_later_rows_can_take_back_are_not_streamed(text: str) -> None:
+    # a unit could count in more steps than its limit if an earlier row ceased to count
+    def priced(asked: str) -> Loss:
+        periods = Periods("day", Span.WEEKS, date(2026, 1, 5), 3)
+        stream = Stream(parse(asked, CATALOG), periods, Loss.zcdp("0.5"), max_steps=1)
+        return price_stream(stream, CATALOG).stream.loss
+
+    with pytest.raises(InvalidValue, match="rows that arrive later would change which earlier"):
+        priced(text)
+    assert priced(STREAMED) == Loss.zcdp("0.5")
+    assert priced(f"{STREAMED} JOIN labs ON labs.visit = visits.id") == Loss.zcdp("0.5")
