@@ -58,6 +58,8 @@ ASKED = {
     " ON v.ward = p.ward GROUP BY region",
     "each_person": "SELECT AVG(m) FROM (SELECT person, AVG(pay) AS m, SUM(cost) AS s"
     " FROM visits GROUP BY person) WHERE s > 3",
+    "another_row": "SELECT COUNT(*) FROM visits v WHERE doctor NOT IN (SELECT w.doctor"
+    " FROM visits w WHERE w.person = v.person AND w.age > 30)",
 }
 RELATION = re.compile(r', (?=["`]?tacit_\w+["`]? AS \(SELECT)')
 

@@ -149,6 +149,26 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
         ),
         "SELECT AVG(t) FROM (SELECT person, SUM(cost) AS t FROM visits GROUP BY person)",
     ),
+    "rows of the same person elsewhere": (
+        "SELECT COUNT(*) FROM visits WHERE id NOT IN (SELECT visit FROM labs WHERE value > 0)",
+        (
+            "SELECT ward, COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM labs l"
+            " WHERE l.visit = v.id AND value IS NOT NULL) GROUP BY ward"
+        ),
+        (
+            "SELECT COUNT(*) FROM visits v WHERE doctor NOT IN (SELECT w.doctor FROM visits w"
+            " WHERE w.person = v.person AND w.age > 30)"
+        ),
+        (
+            "SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM visits w WHERE"
+            " w.person = v.person AND w.ward = v.ward AND w.day = v.until)"
+        ),
+        (
+            "SELECT COUNT(DISTINCT person) FROM visits WHERE person IN (SELECT person"
+            " FROM visits GROUP BY person HAVING COUNT(*) > 2)"
+        ),
+        "SELECT COUNT(*), COUNT(value) FROM visits LEFT JOIN labs ON visit = visits.id",
+    ),
 }
 
 
