@@ -70,7 +70,8 @@ class Table(Generic[Asked]):
         Example:
             visits.matching(labs.where(col("value") > 3), id="visit")
         """
-        pairs = [(self._resolve(col(a)), other.column_named(b)) for a, b in columns.items()]
+        theirs = {name: other._resolve(col(name)) for name in columns.values()}  # noqa: SLF001 - another table
+        pairs = [(self._resolve(col(name)), theirs[at]) for name, at in columns.items()]
         on = tuple(
             (a.name, b.name) for a, b in pairs if isinstance(a, Field) and isinstance(b, Field)
         )
@@ -105,10 +106,6 @@ class Table(Generic[Asked]):
         )
         keys = tuple(field.name for field in fields)
         return replace(self, relation=nodes.PerUnit(self.relation, keys, made), keys=())
-
-    def column_named(self, name: str) -> Expression:
-        """Return the column ``name`` of this table, with its full name."""
-        return self._resolve(col(name))
 
     def _resolve(self, part: Expr) -> Expression:
         resolved: Expression = self._qualify(part.node)
