@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tacit.core import Catalog
+from tacit.core import Catalog, PublicTable
 from tacit.errors import InvalidValue, UnknownName
 from tacit.plan import (
     LARGEST_PART,
@@ -207,10 +207,12 @@ def _where(
     plain, subselects = split_where(condition)
     relation, wanted = rows.relation, [expression(each, rows.names) for each in plain]
     for each in subselects:
-        relation, unknown = _semi_join(
-            NamedRelation(relation, rows.names), each, catalog, below
-        )
-        wanted += [expr.Not(expr.IsNull(field)) for field in unknown]
+        before = NamedRelation(relation, rows.names)
+        if _is_public(each.query, catalog, below):
+            relation, more = _look_up(before, each, catalog, below)
+        else:
+            relation, more = _semi_join(before, each, catalog, below)
+        wanted += more
     if wanted:
         all_of = wanted[0] if len(wanted) == 1 else expr.And(tuple(wanted))
         relation = nodes.Filter(relation, all_of)
@@ -227,18 +229,14 @@ def _refuse_subselects(select: exp.Select) -> None:
 AFTER = ("group", "having", "order")
 
 
-def _semi_join(
+def _equations(
     rows: NamedRelation, found: Subselect, catalog: Catalog, below: Below
-) -> tuple[nodes.Semi, list[Field]]:
-    """Return the semi-join of a subselect, and the columns that must not be NULL.
-
-    NOT IN keeps no row whose own value is NULL.
-    """
+) -> tuple[exp.Select, list[tuple[Expression, exp.Expr]]]:
+    """Return a subselect without its equations with the outer row, and the equated columns."""
     _refuse_order(found.query)
     inside = _inner_names(found.query, catalog, below)
     correlated = take_equations(found.query, inside, rows.names.tables)
     pairs = [(expression(left, rows.names), right) for left, right in correlated.equations]
-    unknown: list[Field] = []
     if found.tested is not None:
         tested, listed = expression(found.tested, rows.names), found.query.expressions
         column = listed[0].unalias() if len(listed) == 1 else None
@@ -247,20 +245,72 @@ def _semi_join(
                 f"{found.word} must compare one column with one column, as in a.patient IN "  # noqa: S608 - a refusal
                 "(SELECT b.patient FROM b)."
             )
-        unknown = [tested] if found.negated else []
         pairs.append((tested, column))
-    inner = _inner_rows(correlated.query, catalog, below)
+    return correlated.query, pairs
+
+
+def _semi_join(
+    rows: NamedRelation, found: Subselect, catalog: Catalog, below: Below
+) -> tuple[nodes.Relation, list[Expression]]:
+    """Return the semi-join of a subselect, and conditions on the rows that it keeps.
+
+    NOT IN keeps no row whose own value is NULL.
+    """
+    query, pairs = _equations(rows, found, catalog, below)
+    inner = _inner_rows(query, catalog, below)
     on = [(left, expression(right, inner.names)) for left, right in pairs]
     columns = [(a.name, b.name) for a, b in on if isinstance(a, Field) and isinstance(b, Field)]
     if len(columns) != len(on):
         raise InvalidValue(
-            "A subselect must equate columns of datasets, and not expressions; compute them "
-            "elsewhere."
+            "A subselect must equate columns of datasets; a column that a subquery computes "
+            "cannot be equated. Use the columns of its tables."
         )
     one, other = (nodes.tables_in_scope(each)[0] for each in (rows.relation, inner.relation))
     if not any(same_person(left, right, catalog) for left, right in columns):
         raise say_uncorrelated(found, one, other, catalog)
-    return nodes.Semi(rows.relation, inner.relation, tuple(columns), found.negated), unknown
+    tested = None if found.tested is None else pairs[-1][0]
+    known: list[Expression] = []
+    if found.negated and tested is not None:
+        known.append(expr.Not(expr.IsNull(tested)))
+    return nodes.Semi(rows.relation, inner.relation, tuple(columns), found.negated), known
+
+
+def _is_public(query: exp.Select, catalog: Catalog, below: Below) -> bool:
+    """Return whether a subselect reads a public table first."""
+    source = query.args.get("from_")
+    node = None if source is None else source.this
+    if not isinstance(node, exp.Table) or node.name in below:
+        return False
+    return catalog.is_public(node.name)
+
+
+def _look_up(
+    rows: NamedRelation, found: Subselect, catalog: Catalog, below: Below
+) -> tuple[nodes.Relation, list[Expression]]:
+    """Return the join that stands for a subselect of a public table, and its conditions.
+
+    If a value is in one row of the table, a row has one match or none, so that a join keeps
+    the same rows.
+    """
+    query, pairs = _equations(rows, found, catalog, below)
+    node = query.args["from_"].this
+    table = catalog.table(node.name)
+    names = {name: Field(f"{table.name}.{name}") for name in table.schema.names}
+    inside = NameScope({node.alias or node.name: names})
+    on = [(left, expression(right, inside)) for left, right in pairs]
+    alone = not query.args.get("joins") and not aggregates(query)
+    once = isinstance(table, PublicTable) and table.fan_out == 1
+    match on:
+        case [(Field(left), Field(right))] if alone and once and not found.negated:
+            joined = nodes.JoinPublic(rows.relation, table.name, left, right.partition(".")[2])
+        case _:
+            raise InvalidValue(
+                f"{found.word} can read a public table only without NOT, by one equation, and "
+                f"if each value is in one row of it; write LEFT JOIN {table.name} ON an "
+                "equation with its lookup column, and conditions in WHERE."
+            )
+    where = query.args.get("where")
+    return joined, [] if where is None else [expression(where.this, inside)]
 
 
 def _inner_names(query: exp.Select, catalog: Catalog, below: Below) -> dict[str, Columns]:
@@ -280,13 +330,6 @@ def _inner_names(query: exp.Select, catalog: Catalog, below: Below) -> dict[str,
 
 def _inner_rows(query: exp.Select, catalog: Catalog, below: Below) -> NamedRelation:
     """Return the rows of a subselect, and the names of the columns that equations can use."""
-    source = query.args.get("from_")
-    node = None if source is None else source.this
-    if isinstance(node, exp.Table) and node.name not in below and catalog.is_public(node.name):
-        raise InvalidValue(
-            f"{node.name!r} is a public table, which a subselect cannot read; write JOIN "
-            f"{node.name} ON an equation with its lookup column, and its conditions in WHERE."
-        )
     rows = rows_of(query, catalog, below)
     if not aggregates(query):
         return rows

@@ -14,11 +14,12 @@ from tacit.errors import InvalidValue, TacitError
 from tacit.frame import Table, col
 from tacit.plan.allowed_joins import MOST_SEMI_JOINS
 from tacit.plan.canonical_form import canonical, subject_hash
-from tacit.plan.expression import Compare, Comparison, Field, IsNull, Not
+from tacit.plan.expression import And, Compare, Comparison, Field, IsNull, Not
 from tacit.plan.plan import (
     CountRows,
     Filter,
     Join,
+    JoinPublic,
     LeftJoin,
     PerUnit,
     Relation,
@@ -37,6 +38,8 @@ VISIT, LAB = Scan("visits"), Scan("labs")
 UP = Compare(Comparison.MORE, Field("labs.value"), c(0))
 LONG = Compare(Comparison.MORE, field("stay"), c(7))
 BY_VISIT = (("visits.id", "labs.visit"),)
+LOOKED_UP = JoinPublic(VISIT, "regions", "visits.ward", "ward")
+BEDS = Compare(Comparison.MORE, Field("regions.beds"), c(3))
 KNOWN = Not(IsNull(field("id")))
 
 
@@ -102,6 +105,14 @@ SEMI_JOINS: list[tuple[str, Relation]] = [
             ),
             (("patients.person", "notes.person"),),
         ),
+    ),
+    (
+        "visits WHERE ward IN (SELECT r.ward FROM regions r WHERE beds > 3) AND stay > 7",
+        Filter(LOOKED_UP, And((LONG, BEDS))),
+    ),
+    (
+        "visits v WHERE EXISTS (SELECT 1 FROM regions WHERE regions.ward = v.ward)",
+        LOOKED_UP,
     ),
     (
         "patients LEFT JOIN visits ON visits.patient = patients.id",
@@ -212,7 +223,13 @@ REFUSED = [
     ("visits WHERE id IN (SELECT visit + 1 FROM labs)", "one column with one column"),
     ("visits WHERE id IN (SELECT visit FROM labs LIMIT 1)", "LIMIT is not supported"),
     ("visits WHERE EXISTS (SELECT 1)", "FROM with the name of a dataset"),
-    ("visits WHERE ward IN (SELECT ward FROM regions)", "public table, which a subselect"),
+    ("visits WHERE ward NOT IN (SELECT ward FROM regions)", "public table only without NOT"),
+    ("visits WHERE ward IN (SELECT region FROM regions)", "cannot be joined by 'region'"),
+    (
+        "visits v WHERE EXISTS (SELECT 1 FROM regions r WHERE r.ward = v.ward GROUP BY ward)",
+        "by one equation, and if each value is in one row",
+    ),
+    ("visits WHERE EXISTS (SELECT 1 FROM regions)", "by one equation"),
     (
         "visits v WHERE EXISTS (SELECT COUNT(*) FROM labs l WHERE l.visit = v.id)",
         "must have the unit in its GROUP BY",
