@@ -58,6 +58,8 @@ def limits_of(source: Source, catalog: Catalog) -> Limits:
 
 def _either(found: list[Limits]) -> Limits:
     """Return the limits of rows of which each has a row of one of several tables."""
+    # a table with one row for each unit adds a row only where the others have none
+    found = [each for each in found if each != ONE] or [ONE]
     if len(found) == 1:
         return found[0]
     in_all = [each.max_rows_in_all for each in found if each.max_rows_in_all is not None]
@@ -104,7 +106,7 @@ def _factors(source: Source, catalog: Catalog) -> tuple[list[tuple[str, ...]], i
         part = next((part for part in found if part[-1] == child), ())
         if _follows(each.dataset, each.right, child, each.left, catalog) and part:
             found.remove(part)
-            kept = each.outer and _limits_of_table(child, catalog) != ONE
+            kept = each.outer and _has_many(child, catalog)
             found.append((*part, each.dataset) if kept else (each.dataset,))
         else:
             found.append((each.dataset,))

@@ -164,6 +164,21 @@ def test_a_left_join_has_a_row_of_either_table() -> None:
     assert limits(LeftJoin(Scan("visits"), "people", "visits.patient", "id")) == VISITS.limits
 
 
+def test_nobody_knows_how_many_rows_a_left_join_has_without_a_most_of_both() -> None:
+    def rows(*known: str) -> bool:
+        declared = tuple(
+            replace(each, most_rows=PublicMost(2, "a law")) if each.name in known else each
+            for each in CATALOG.datasets
+        )
+        catalog = replace(CATALOG, datasets=declared)
+        text = "SELECT COUNT(*) FROM people LEFT JOIN visits ON people.id = visits.patient"
+        return bound(parse(text, catalog), catalog).left_out.rows
+
+    # a person may have several rows in people that have no visit
+    assert [rows(), rows("visits"), rows("people")] == [True, True, True]
+    assert not rows("visits", "people")
+
+
 def test_a_semi_join_changes_no_limit() -> None:
     for anti in (False, True):
         kept = Semi(Scan("visits"), Scan("labs"), (("visits.id", "labs.visit"),), anti)
