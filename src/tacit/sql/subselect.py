@@ -154,6 +154,7 @@ def take_equations(query: exp.Select, inner: Names, outer: Names) -> Correlated:
         equations.append((outside[0], inside[0]))
     made = query.copy()
     made.set("where", exp.Where(this=exp.and_(*kept)) if kept else None)
+    made.set("distinct", None)  # whether a row exists does not depend on how often it does
     return Correlated(made, tuple(equations))
 
 
