@@ -28,6 +28,7 @@ from tacit.plan.expression import (
 )
 from tacit.plan.plan import (
     Aggregate,
+    CountDistinct,
     CountRows,
     CountUnits,
     CountValues,
@@ -129,10 +130,18 @@ SECRET_KEYS: st.SearchStrategy[Expression] = st.one_of(
     st.builds(Period, st.sampled_from(Span), st.just(Field("day"))),
 )
 """Columns whose values nobody declared, and periods of days whose bounds nobody did."""
+STORED = [Field(name) for name in ("doctor", "ward", "room", "age", "smoker", "day", "person")]
+"""Columns whose distinct values are counted as they are stored."""
 AGGREGATES: st.SearchStrategy[Aggregate] = st.one_of(
     st.just(CountRows()),
     st.just(CountUnits()),
     st.builds(CountValues, st.sampled_from([Field("pay"), Field("ward")])),
+    st.builds(CountDistinct, st.one_of(st.sampled_from(STORED), NUMBERS)),
+    st.builds(
+        lambda condition, part: CountDistinct(Case(((condition, part),), Constant(None))),
+        CONDITIONS,
+        st.sampled_from(STORED),
+    ),
     st.builds(Sum, NUMBERS),
     st.builds(Mean, NUMBERS),
     st.builds(Variance, NUMBERS, st.booleans()),

@@ -31,6 +31,7 @@ from tacit.plan.expression import (
 )
 from tacit.plan.plan import (
     Aggregate,
+    CountDistinct,
     CountRows,
     CountUnits,
     CountValues,
@@ -168,10 +169,20 @@ def _value(make: Maker) -> Aggregate:
     return CountValues(part)
 
 
+def _distinct(make: Maker) -> Aggregate:
+    if make.choices.once_in(4):
+        return CountDistinct(make.number())
+    part: Expression = make.field(make.names(*Kind))
+    if make.choices.once_in(3):
+        part = Case(((make.condition(), part),), Constant(None))
+    return CountDistinct(part)
+
+
 AGGREGATES: tuple[Callable[[Maker], Aggregate], ...] = (
     lambda _: CountRows(),
     lambda _: CountUnits(),
     _value,
+    _distinct,
     lambda make: Sum(make.number()),
     lambda make: Mean(make.number()),
     lambda make: Variance(make.number(), make.choices.once_in(2)),

@@ -37,6 +37,14 @@ TRAPS = (
     Trap("CountRows", "COUNT(*)", "SUM(CAST(label AS INT))", "label", "SECRET-hiv+"),
     Trap("CountUnits", "COUNT(DISTINCT person)", "SUM(label::INT)", "label", "SECRET-hiv+"),
     Trap(
+        "CountDistinct",
+        "COUNT(DISTINCT label)",
+        "COUNT(DISTINCT CAST(label AS INT))",
+        "label",
+        "SECRET-hiv+",
+    ),
+    Trap("Distinct floats", "COUNT(DISTINCT double)", "SUM(double::INT)", "double", 1e300),
+    Trap(
         "Compare",
         "COUNT(*) FROM specials WHERE label = '12'",
         "COUNT(*) FROM specials WHERE label = 12",

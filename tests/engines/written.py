@@ -11,6 +11,17 @@ CLINIC: dict[str, tuple[str, ...]] = {
         "SELECT COUNT(age + pay) FROM visits",
         "SELECT COUNT(person) FROM visits",
     ),
+    "distinct values": (
+        "SELECT COUNT(DISTINCT doctor) FROM visits",
+        "SELECT COUNT(DISTINCT room), COUNT(DISTINCT day), COUNT(DISTINCT smoker) FROM visits",
+        "SELECT COUNT(DISTINCT age), COUNT(DISTINCT cost), COUNT(DISTINCT pay) FROM visits",
+        "SELECT COUNT(DISTINCT age + cost), COUNT(DISTINCT MONTH(day)) FROM visits",
+        "SELECT COUNT(DISTINCT CASE WHEN smoker THEN doctor END), MEDIAN(age) FROM visits",
+        "SELECT ward, COUNT(DISTINCT doctor), COUNT(*) FROM visits GROUP BY ward",
+        "SELECT doctor, COUNT(DISTINCT ward), MAX(pay) FROM visits GROUP BY doctor",
+        """SELECT COUNT(DISTINCT n) FROM (SELECT person, COUNT(*) AS n FROM visits
+        GROUP BY person)""",
+    ),
     "sums": (
         "SELECT SUM(age) FROM visits",
         "SELECT SUM(pay) FROM visits",
@@ -208,6 +219,8 @@ HOSPITAL: dict[str, tuple[str, ...]] = {
     "two tables": (
         "SELECT city, COUNT(*) FROM patients p JOIN visits v ON p.id = v.patient GROUP BY city",
         "SELECT COUNT(DISTINCT person) FROM visits JOIN patients ON patients.id = patient",
+        """SELECT city, COUNT(DISTINCT ward), COUNT(DISTINCT patient) FROM visits JOIN patients
+        ON patients.id = patient GROUP BY city""",
         "SELECT ward, SUM(value) FROM labs JOIN visits ON visit = visits.id GROUP BY ward",
         "SELECT AVG(age * value) FROM visits v JOIN labs l ON l.visit = v.id WHERE age > 9",
     ),

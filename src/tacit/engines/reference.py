@@ -320,6 +320,7 @@ class Reference:
         units = self._units(plan, catalog, salt)
         totals: dict[Group, list[int]] = {} if plan.keys else {(): [0] * len(plan.tallies)}
         leaves: list[Leaf] = []
+        values: dict[tuple[Group, int], set[Key]] = defaultdict(set)
         row_key = [name for name, _ in row_keys(plan.source, catalog)]
         for unit, found in units.items():
             groups: dict[Group, list[Row]] = defaultdict(list)
@@ -343,8 +344,13 @@ class Reference:
                 kept_rows = rows[: plan.max_rows]
                 added = [_tally(tally, rows, kept_rows) for tally in plan.tallies]
                 leaves += _leaves(plan, group, kept_rows)
+                for place, tally in enumerate(plan.tallies):
+                    if isinstance(tally, tallies.DistinctTally):
+                        values[group, place].update(_known_values(tally, kept_rows))
                 total = totals.setdefault(group, [0] * len(plan.tallies))
                 totals[group] = [a + b for a, b in zip(total, added, strict=True)]
+        for (group, place), distinct in values.items():
+            totals[group][place] = len(distinct)
         return wrap_groups(
             plan, [(group, tuple(each)) for group, each in totals.items()], leaves
         )
@@ -432,11 +438,25 @@ def _first_rows(
     def order(row: Row) -> tuple[int, tuple[tuple[bool, Key], ...]]:
         own: list[Key | None] = [row[name] for name in row_key]  # type: ignore[misc]
         read = [_key(key, row) for key in plan.keys]
-        read += [steps(number, row) for number in tallies.row_values(plan.tallies)]
+        read += [_row_value(value, row) for value in tallies.row_values(plan.tallies)]
         rest = tuple((part is None, 0 if part is None else part) for part in (*own, *read))
         return hash_values(salt, [unit, *(own or read)]), rest
 
     return sorted(rows, key=order)[: plan.max_rows_in_all]
+
+
+def _row_value(value: tallies.RowValue, row: Row) -> Key | None:
+    """Return a value of a row: steps, or a stored column in the form of a group key."""
+    if not isinstance(value, tallies.StoredValue):
+        return steps(value, row)
+    stored = ColumnKey(value.name, value.name, value.kind, None)
+    return _key(stored, row) if truth(value.condition, row) else None
+
+
+def _known_values(tally: tallies.DistinctTally, rows: list[Row]) -> list[Key]:
+    """Return the values of a tally in ``rows`` that are not NULL."""
+    found = (_row_value(tally.value, row) for row in rows)
+    return [value for value in found if value is not None]
 
 
 def _leaves(plan: BoundedPlan, group: Group, kept: list[Row]) -> list[Leaf]:
@@ -462,5 +482,5 @@ def _tally(tally: tallies.Tally, rows: list[Row], kept: list[Row]) -> int:
             return min(max(total, low), high)
         case tallies.RowSumTally(number, _, _):
             return sum(value for row in kept if (value := steps(number, row)) is not None)
-        case tallies.TreeTally():
-            return 0  # its leaves are counted separately
+        case tallies.TreeTally() | tallies.DistinctTally():
+            return 0  # rows are counted for all units together

@@ -175,6 +175,11 @@ def count_units() -> Agg:
     return Agg(nodes.CountUnits())
 
 
+def count_distinct(part: Expr | str) -> Agg:
+    """Count the distinct values of ``part``, without NULL."""
+    return Agg(nodes.CountDistinct(_node(part)))
+
+
 def total(part: Expr | str) -> Agg:
     """Sum ``part`` over rows."""
     return Agg(nodes.Sum(_node(part)))

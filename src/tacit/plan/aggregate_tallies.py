@@ -13,19 +13,23 @@ from collections.abc import Callable
 from fractions import Fraction
 from math import floor, prod
 
-from tacit.core import Schema
+from tacit.core import Kind, Schema
+from tacit.errors import InvalidValue
 from tacit.plan import plan as nodes
 from tacit.plan import steps as grid_steps
 from tacit.plan.bounded_plan import BoundedKey
-from tacit.plan.expression import Expression, Field, IsNull
+from tacit.plan.expression import Case, Constant, Expression, Field, IsNull
 from tacit.plan.lowering import condition, number
 from tacit.plan.tally import (
+    DistinctTally,
     ExtremeReading,
     MeanReading,
     QuantileReading,
     Reading,
     RowSumTally,
     RowTally,
+    RowValue,
+    StoredValue,
     Tally,
     TotalReading,
     TotalTally,
@@ -34,6 +38,7 @@ from tacit.plan.tally import (
     UnitTally,
     VarianceReading,
 )
+from tacit.plan.type_check import NUMBERS, kind_of
 
 FINEST = 12
 """Largest number of times that a grid halves its range: 12 halvings give 4,096 cells."""
@@ -219,6 +224,10 @@ def read(
             )
         case nodes.CountValues(argument):
             return TotalReading(place(RowTally(present(argument, schema), max_rows)), one)
+        case nodes.CountDistinct(argument):
+            return TotalReading(
+                place(DistinctTally(distinct_value(argument, schema), max_rows)), one
+            )
         case nodes.Sum(argument):
             value = number(argument, schema)
             low, high = min(0, value.low * max_rows), max(0, value.high * max_rows)
@@ -274,3 +283,40 @@ def present(argument: Expression, schema: Schema) -> grid_steps.Condition:
             return grid_steps.Negation(grid_steps.ColumnIsNull(column.name, column.kind))
         case _:
             return grid_steps.Negation(condition(IsNull(argument), schema))
+
+
+STORED = {Kind.TEXT, Kind.INTEGER, Kind.BOOLEAN, Kind.DATE}
+"""Kinds of columns whose distinct values are counted as they are stored."""
+
+
+def distinct_value(argument: Expression, schema: Schema) -> RowValue:
+    """Return the value of which COUNT(DISTINCT ...) counts the distinct ones.
+
+    A text, an integer, a Boolean or a day counts as it is stored, without clamping, also if it
+    is the only result of a CASE. Any other number counts in steps of its grid.
+    """
+    match argument:
+        case Field(name) if _is_stored(name, schema):
+            return StoredValue(schema[name].name, schema[name].kind)
+        case Case(((wanted, Field(name)),), Constant(None)) if _is_stored(name, schema):
+            column = schema[name]
+            return StoredValue(column.name, column.kind, condition(wanted, schema))
+        case Field(name) if schema[name].bounds is None and not isinstance(
+            schema[name], grid_steps.ComputedColumn
+        ):
+            raise InvalidValue(
+                f"COUNT(DISTINCT ...) of {schema[name].name!r}, a {schema[name].kind.value} "
+                "column, needs bounds, by which its values are rounded to a grid. Ask the "
+                "owner to declare them, or count an integer, a text or a day."
+            )
+    if kind_of(argument, schema) not in NUMBERS | {None}:
+        raise InvalidValue(
+            "COUNT(DISTINCT ...) supports a column, a number, and CASE WHEN condition THEN "
+            "column END; write one of these."
+        )
+    return number(argument, schema).steps
+
+
+def _is_stored(name: str, schema: Schema) -> bool:
+    column = schema[name]
+    return column.kind in STORED and not isinstance(column, grid_steps.ComputedColumn)

@@ -14,7 +14,7 @@ from tacit.core import Key, Keys, Kind, Neighbours, Norm, Rule, Sensitivity
 from tacit.plan.expression import Span
 from tacit.plan.source import Fold, Source
 from tacit.plan.steps import ColumnSteps, Condition, Steps
-from tacit.plan.tally import RowSumTally, Tally, TotalTally, TreeTally
+from tacit.plan.tally import DistinctTally, RowSumTally, Tally, TotalTally, TreeTally
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +145,13 @@ def sensitivities(
     any other group of either unit by at most M. In a tree this holds for each level: at most M
     rows leave one node of the level, and at most M rows join another.
 
+    A count of distinct values is not a sum over units, but the same bounds hold. The rows that
+    a unit keeps in a group depend on its own rows alone, and there are at most ``high`` of
+    them. So the values of a group are the union of a set of at most ``high`` values, and of
+    sets that do not change if the unit is added or removed: their number changes by 0 to
+    ``high``, or by at most the unit's number of rows in the group. If a unit is replaced, the
+    number falls by at most ``high`` and then rises by at most ``high``.
+
     If the plan limits ``max_squares`` to S, and one row adds at most m, a unit with n rows in a
     group changes it by at most n * m, and the squares of all its changes add up to at most
     S * m**2. By the inequality of Cauchy and Schwarz its changes add up to at most the root of
@@ -170,6 +177,8 @@ def sensitivities(
     levels = tally.levels if isinstance(tally, TreeTally) else 1
     if isinstance(tally, TreeTally):
         unit = Rule("each kept row adds 1 to one node a level", (f"levels={levels}",), (unit,))
+    if isinstance(tally, DistinctTally):
+        unit = Rule("each kept row of a unit adds at most one distinct value", (), (unit,))
     if neighbours is Neighbours.ADD_REMOVE:
         rule = Rule("a unit is in at most max_groups groups", facts[:1], (unit,))
         total, square = groups * most, groups * most**2

@@ -430,8 +430,9 @@ def bound(plan: nodes.Plan, catalog: Catalog) -> Bound:
         if rows.source.gathered is None
         else limits.max_groups
     )
+    units = sources.columns_of_units(rows.source, catalog)
     readings = tuple(
-        read(measure.aggregate, scope, max_rows, tallies, finest(keys))
+        read(_as_units(measure.aggregate, units, scope), scope, max_rows, tallies, finest(keys))
         for measure in plan.measures
     )
     least = least_people(tables, catalog)
@@ -457,6 +458,16 @@ def bound(plan: nodes.Plan, catalog: Catalog) -> Bound:
     people = tallies.index(UnitTally()) if least else None
     complete = sources.complete_columns(rows.source, catalog)
     return Bound(bounded, readings, slacks, left_out, least, people, complete)
+
+
+def _as_units(
+    aggregate: nodes.Aggregate, units: frozenset[str], scope: ColumnScope
+) -> nodes.Aggregate:
+    """Return the count of units for a COUNT(DISTINCT ...) of a column that identifies them."""
+    match aggregate:
+        case nodes.CountDistinct(expr.Field(name)) if scope[name].name in units:
+            return nodes.CountUnits()
+    return aggregate
 
 
 def _private(tables: tuple[str, ...], catalog: Catalog) -> list[Dataset]:

@@ -97,6 +97,7 @@ _OF_AGGREGATES: dict[type, StoredForm] = {
     nodes.CountRows: StoredForm("CountRows"),
     nodes.CountUnits: StoredForm("CountUnits"),
     nodes.CountValues: StoredForm("CountValues", ("argument",)),
+    nodes.CountDistinct: StoredForm("CountDistinct", ("argument",)),
     nodes.Sum: StoredForm("Sum", ("argument",)),
     nodes.Mean: StoredForm("Mean", ("argument",)),
     nodes.Variance: StoredForm("Variance", ("argument", "sample")),

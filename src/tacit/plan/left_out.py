@@ -32,11 +32,13 @@ from tacit.plan.bounded_plan import BoundedPlan, ColumnKey, group_count
 from tacit.plan.contribution_limits import determining_tables, limits_of
 from tacit.plan.source import CountOf, MeanOf, SemiJoin, Source, SumOf, UnitAggregation
 from tacit.plan.tally import (
+    DistinctTally,
     ExtremeReading,
     MeanReading,
     QuantileReading,
     Reading,
     RowTally,
+    StoredValue,
     Tally,
     TotalReading,
     TotalTally,
@@ -253,6 +255,8 @@ def slack_of(reading: Reading, plan: BoundedPlan, left_out: LeftOut, catalog: Ca
         clamped = _is_clamped(tally, catalog)
         if clamped or _decides_by_rounded(tally, gathered):
             return Slack(low=False, high=False, clamped=clamped)
+        if isinstance(tally, DistinctTally):
+            return _distinct_slack(tally, left_out, gathered)
         if isinstance(tally, TotalTally) and tally.each is not None:
             return _clamped_total(tally, tally.each, plan, left_out, catalog)
         if left_out.rows and left_out.cut is not None:
@@ -281,6 +285,24 @@ def slack_of(reading: Reading, plan: BoundedPlan, left_out: LeftOut, catalog: Ca
         return Slack(not left_out.rows, not left_out.rows, clamped)
     known = not (left_out.rows or clamped)
     return Slack(known, known, clamped)
+
+
+def _distinct_slack(
+    tally: DistinctTally, left_out: LeftOut, gathered: UnitAggregation | None
+) -> Slack:
+    """Return the slack of a count of distinct values.
+
+    Rows that are missing can only have further values, at most one each. Rounding one column
+    can only merge values; a number that is computed from rounded ones can be off either way.
+    """
+    if _is_rounded(tally, gathered):
+        return Slack(low=isinstance(tally.value, grid_steps.ColumnSteps), high=False)
+    cut = left_out.cut
+    if left_out.rows and cut is not None:
+        if cut.missing is None:
+            return Slack(all_but=cut.units, measured=True)
+        return Slack(above=Fraction(cut.missing), measured=True)
+    return Slack(high=not left_out.rows)
 
 
 def _clamped_total(
@@ -447,6 +469,8 @@ def _decides_by_rounded(tally: Tally, gathered: UnitAggregation | None) -> bool:
     conditions = [when for case in cases for when, _ in case.whens]
     if isinstance(tally, RowTally):
         conditions.append(tally.condition)
+    if isinstance(tally, DistinctTally) and isinstance(tally.value, StoredValue):
+        conditions.append(tally.value.condition)
     return any(_is_rounded(when, gathered) for when in conditions if not _asks_for_null(when))
 
 

@@ -32,6 +32,16 @@ class CountValues:
 
 
 @dataclass(frozen=True, slots=True)
+class CountDistinct:
+    """The number of distinct values of an expression in a group, without NULL.
+
+    COUNT(DISTINCT unit) is another aggregate, `CountUnits`.
+    """
+
+    argument: Expression
+
+
+@dataclass(frozen=True, slots=True)
 class Sum:
     """The sum of a number over the rows of a group in which it is not NULL."""
 
@@ -97,6 +107,7 @@ Aggregate = (
     CountRows
     | CountUnits
     | CountValues
+    | CountDistinct
     | Sum
     | Mean
     | Variance

@@ -12,8 +12,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from tacit.core import Kind
 from tacit.errors import InternalError
 from tacit.plan import steps as grid_steps
+
+# Tallies -------------------------------------------------------------------------------------
+
+
+ALWAYS = grid_steps.ConstantCondition(True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +100,37 @@ class TreeTally:
         return sum(self.branching**level for level in range(1, self.levels + 1))
 
 
-Tally = UnitTally | RowTally | TotalTally | RowSumTally | TreeTally
+@dataclass(frozen=True, slots=True)
+class StoredValue:
+    """A column as it is stored, without clamping; NULL unless ``condition`` is true.
+
+    The column contains texts, integers, Booleans or days.
+    """
+
+    name: str
+    kind: Kind
+    condition: grid_steps.Condition = ALWAYS
+
+
+RowValue = grid_steps.Steps | StoredValue
+"""A value that engines compute for each row: a number of steps, or a column as it is stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctTally:
+    """The number of distinct values in the kept rows of a group, without NULL.
+
+    It is not a sum over units: a value that two units have counts once. At most ``high`` rows
+    of a unit are kept in a group, so that a unit adds at most ``high`` values to those of the
+    other units, and takes none away.
+    """
+
+    value: RowValue
+    high: int
+    low: int = 0
+
+
+Tally = UnitTally | RowTally | TotalTally | RowSumTally | TreeTally | DistinctTally
 
 
 def width(tally: Tally) -> int:
@@ -108,8 +144,8 @@ def width(tally: Tally) -> int:
 # them through the limiting of contributions, and compute each tally's value from them.
 
 
-def value_of(tally: Tally) -> grid_steps.Steps:
-    """Return the number that ``tally`` adds up over rows.
+def value_of(tally: Tally) -> RowValue:
+    """Return the number that ``tally`` adds up over rows, or the value that it counts.
 
     Example:
         >>> value_of(RowTally(grid_steps.ConstantCondition(True), 3))
@@ -126,10 +162,12 @@ def value_of(tally: Tally) -> grid_steps.Steps:
             return number
         case TreeTally():
             return tally.cell
+        case DistinctTally():
+            return tally.value
 
 
-def row_values(tallies: Sequence[Tally]) -> tuple[grid_steps.Steps, ...]:
-    """Return the numbers to compute for each row, from which all tallies can be computed.
+def row_values(tallies: Sequence[Tally]) -> tuple[RowValue, ...]:
+    """Return the values to compute for each row, from which all tallies can be computed.
 
     A column, the column plus a constant, its square and whether it is NULL all need one number.
     If there are more tallies over several columns than columns, as in a matrix of products, the
@@ -142,31 +180,29 @@ def row_values(tallies: Sequence[Tally]) -> tuple[grid_steps.Steps, ...]:
         >>> row_values([UnitTally(), above, TotalTally(x, 0, 7)])
         (ComputedSteps(name='x'),)
     """
-    whole: dict[grid_steps.Steps, None] = {}
-    parts: dict[grid_steps.Steps, None] = {}
+    whole: dict[RowValue, None] = {}
+    parts: dict[RowValue, None] = {}
     for tally in tallies:
-        number = value_of(tally)
-        made_of = [number] if isinstance(tally, TreeTally) else columns_of(number)
-        whole |= dict.fromkeys(made_of if len(made_of) <= 1 else [number])
+        made_of = _row_parts(tally)
+        whole |= dict.fromkeys(made_of if len(made_of) <= 1 else [value_of(tally)])
         parts |= dict.fromkeys(made_of)
     if len(parts) >= len(whole):
         return tuple(whole)
     factors = frozenset(_factors(tallies))
-    return tuple(
-        dict.fromkeys(
-            part
-            for tally in tallies
-            for part in (
-                [value_of(tally)]
-                if isinstance(tally, TreeTally)
-                else columns_of(value_of(tally), factors)
-            )
-        )
-    )
+    found = (part for tally in tallies for part in _row_parts(tally, factors))
+    return tuple(dict.fromkeys(found))
+
+
+def _row_parts(tally: Tally, known: Collection[RowValue] = ()) -> list[RowValue]:
+    """Return the parts of a tally's value; a value by which rows are counted has one part."""
+    number = value_of(tally)
+    if isinstance(number, StoredValue) or isinstance(tally, TreeTally | DistinctTally):
+        return [number]
+    return [*columns_of(number, known)]
 
 
 def columns_of(
-    number: grid_steps.Steps, known: Collection[grid_steps.Steps] = ()
+    number: grid_steps.Steps, known: Collection[RowValue] = ()
 ) -> list[grid_steps.Steps]:
     """Return the columns, or the ``known`` parts, of which a number is computed, each once."""
     return list(dict.fromkeys(_parts(number, known)))
@@ -182,9 +218,7 @@ def _factors(tallies: Sequence[Tally]) -> Iterator[grid_steps.Steps]:
                 yield from (each for each in (left, right) if len(columns_of(each)) == 1)
 
 
-def _parts(
-    number: grid_steps.Steps, known: Collection[grid_steps.Steps]
-) -> list[grid_steps.Steps]:
+def _parts(number: grid_steps.Steps, known: Collection[RowValue]) -> list[grid_steps.Steps]:
     if number in known:
         return [number]
     match number:
@@ -204,9 +238,11 @@ def _parts(
 
 
 def made_from(
-    number: grid_steps.Steps, carried: Mapping[grid_steps.Steps, grid_steps.Steps]
+    number: RowValue, carried: Mapping[RowValue, grid_steps.Steps]
 ) -> grid_steps.Steps:
     """Return ``number`` with each precomputed part replaced by the column that contains it.
+
+    A stored value is always precomputed.
 
     Example:
         >>> from tacit.plan.steps import ComputedSteps
@@ -230,6 +266,8 @@ def made_from(
         ):
             counted = grid_steps.Negation(grid_steps.StepsAreNull(made_from(part, carried)))
             return grid_steps.CaseSteps(((counted, there),), otherwise)
+        case StoredValue():
+            raise InternalError(f"No column contains the stored value {number.name!r}.")
         case _:
             return number
 

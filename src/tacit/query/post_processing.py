@@ -23,6 +23,7 @@ from tacit.mechanisms import Gaussian, Mechanism
 from tacit.plan import (
     Canonical,
     ColumnKey,
+    DistinctTally,
     Post,
     Slack,
     TotalReading,
@@ -333,8 +334,8 @@ class FinerQuestion:
 def finer_questions(quote: Quote) -> Iterator[FinerQuestion]:
     """Yield the questions whose groups add up to the groups of ``quote``.
 
-    Counts of rows and sums add up. Units do not, because a unit can be in several groups. Cells
-    that an owner's rule leaves empty do not add up either.
+    Counts of rows and sums add up. Units and distinct values do not, because they can be in
+    several groups. Cells that an owner's rule leaves empty do not add up either.
     """
     bound = quote.bound
     plan = bound.plan
@@ -343,7 +344,7 @@ def finer_questions(quote: Quote) -> Iterator[FinerQuestion]:
         or bound.min_people
         or not all(
             isinstance(reading, TotalReading)
-            and not isinstance(plan.tallies[reading.tally], UnitTally)
+            and not isinstance(plan.tallies[reading.tally], UnitTally | DistinctTally)
             for reading in bound.readings
         )
     ):

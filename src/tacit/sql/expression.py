@@ -207,12 +207,15 @@ def aggregate(node: exp.Expr, leaf: Leaf, unit: str) -> nodes.Aggregate:
             return nodes.CountRows()
         case exp.Count() if isinstance(node.this, exp.Distinct):
             counted = [expression(part, leaf) for part in node.this.expressions]
-            if counted != [expr.Field(unit)]:
+            if len(counted) != 1:
                 raise InvalidValue(
-                    "COUNT(DISTINCT ...) is supported only for the unit: "
-                    f"COUNT(DISTINCT {unit})."
+                    "COUNT(DISTINCT a, b) is not supported: it counts combinations of several "
+                    "columns. Count the distinct values of one column, with the others in "
+                    "GROUP BY."
                 )
-            return nodes.CountUnits()
+            if counted == [expr.Field(unit)]:
+                return nodes.CountUnits()
+            return nodes.CountDistinct(counted[0])
         case exp.Count() if node.args.get("this") is None:
             raise InvalidValue("COUNT needs an argument; COUNT(*) counts rows.")
         case exp.Count():

@@ -184,6 +184,8 @@ def show_aggregate(aggregate: nodes.Aggregate, unit: str, shown: Shown = rows) -
             return exp.Count(this=exp.Distinct(expressions=[shown(expr.Field(unit))]))
         case nodes.CountValues(argument):
             return exp.Count(this=of(argument))
+        case nodes.CountDistinct(argument):
+            return exp.Count(this=exp.Distinct(expressions=[of(argument)]))
         case nodes.Sum(argument):
             return exp.Sum(this=of(argument))
         case nodes.Mean(argument):

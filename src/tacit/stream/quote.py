@@ -273,6 +273,12 @@ def _check_kept(bounded: plans.Bound, catalog: core.Catalog) -> None:
 
 def _groups(bounded: plans.Bound) -> int:
     """Return the number of groups, and raise for a question that a stream cannot answer."""
+    tallies = bounded.plan.tallies
+    if any(isinstance(tally, plans.DistinctTally) for tally in tallies):
+        raise InvalidValue(
+            "A stream does not support COUNT(DISTINCT ...), except of the unit: distinct "
+            "values of several steps do not add up. Ask for COUNT(*)."
+        )
     if not all(isinstance(reading, plans.TotalReading) for reading in bounded.readings):
         raise InvalidValue(
             "A stream supports only COUNT and SUM. Ask for a mean as a ratio: "

@@ -18,6 +18,8 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
         "SELECT COUNT(*), COUNT(DISTINCT person) FROM visits",
         "SELECT COUNT(pay), COUNT(ward), COUNT(day), COUNT(seen) FROM visits",
         "SELECT COUNT(cost), COUNT(smoker) FROM visits",
+        "SELECT COUNT(DISTINCT doctor), COUNT(DISTINCT room), COUNT(DISTINCT cost) FROM visits",
+        "SELECT ward, COUNT(DISTINCT day), COUNT(DISTINCT pay) FROM visits GROUP BY ward",
     ),
     "sums": (
         "SELECT SUM(age), SUM(age * 3 - 1) FROM visits",

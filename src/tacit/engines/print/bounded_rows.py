@@ -17,8 +17,9 @@ from tacit.engines.print.expressions import (
     group_name,
     is_group,
     is_text,
+    is_text_value,
+    row_value,
     stages,
-    steps,
 )
 from tacit.engines.print.ranking import (
     BROKEN,
@@ -36,6 +37,7 @@ from tacit.engines.print.relation import Relations, rows
 from tacit.engines.print.sums_and_hashes import hash_columns
 from tacit.plan import (
     ConstantCondition,
+    DistinctTally,
     FirstPeriods,
     Fold,
     RowSumTally,
@@ -147,8 +149,11 @@ def _rows_in_groups(rows_of: RowContext, below: str, level: str) -> Relations:
 def _select_rows(rows_of: RowContext, source: str, *, placed: bool) -> exp.Select:
     """Return the rows that count, with their unit, keys and the values that tallies need."""
     plan = rows_of.plan
-    values = [build.alias(steps(number), name) for number, name in rows_of.values.items()]
     dialect, unit = rows_of.dialect, build.column(plan.source.unit)
+    values = [
+        build.alias(build.bytewise(row_value(value), dialect, text=is_text_value(value)), name)
+        for value, name in rows_of.values.items()
+    ]
     cells = [(UNIT, unit, rows_of.unit_part[1])]
     cells += [(f"k{at}", group_name(key), is_text(key)) for at, key in enumerate(plan.keys)]
     if plan.first_periods is not None:
@@ -234,7 +239,7 @@ def added_by_row(rows_of: RowContext, below: str) -> dict[str, exp.Select]:
             counted = counted.select(build.alias(_sum_of(sums), f"s{place}"), copy=False)
     made[EARLIER] = counted
     tallies = [
-        build.alias(build.cast(_row_contribution(rows_of, tally, place), "BIGINT"), f"t{place}")
+        build.alias(_row_contribution(rows_of, tally, place), f"t{place}")
         for place, tally in enumerate(rows_of.plan.tallies)
     ]
     made[ADDED] = _select_added(rows_of, EARLIER, tallies)
@@ -279,12 +284,22 @@ def _sum_of(parts: list[exp.Expr]) -> exp.Expr:
 
 
 def _row_contribution(rows_of: RowContext, tally: Tally, place: int) -> exp.Expr:
+    """Return what a row adds to a tally: an integer, or the value that is counted once."""
+    if isinstance(tally, DistinctTally):
+        kept = exp.LT(
+            this=build.column(EARLIER), expression=build.literal(rows_of.plan.max_rows)
+        )
+        return build.choose([(kept, rows_of.value(tally))], None)
+    return build.cast(_row_amount(rows_of, tally, place), "BIGINT")
+
+
+def _row_amount(rows_of: RowContext, tally: Tally, place: int) -> exp.Expr:
     value = exp.func("COALESCE", rows_of.value(tally), build.literal(0))
     match tally:
         case UnitTally():
             first = exp.EQ(this=build.column(EARLIER), expression=build.literal(0))
             return build.choose([(first, build.literal(1))], build.literal(0))
-        case TreeTally():
+        case TreeTally() | DistinctTally():
             return build.literal(0)
         case RowSumTally():
             kept = exp.LT(
@@ -373,7 +388,7 @@ def added_by_unit(rows_of: RowContext, below: str) -> Relations:
     """
     plan = rows_of.plan
     made: Relations = {}
-    if any(isinstance(tally, RowSumTally | TreeTally) for tally in plan.tallies):
+    if any(not isinstance(tally, UnitTally | RowTally | TotalTally) for tally in plan.tallies):
         made[RANKED] = ranked_rows(rows_of, below)
     made[UNITS] = _units(rows_of, list(made)[-1] if made else below)
     if limits_groups(plan):
@@ -387,7 +402,7 @@ def ranked_rows(rows_of: RowContext, below: str) -> exp.Select:
     names = rows_of.key_names
     rank = _rank(exp.RowNumber(), [UNIT, *names], rows_of.row_order)
     query = build.select_from(below, exp.Star(), build.alias(rank, ROW_RANK))
-    if any(isinstance(tally, TreeTally) for tally in rows_of.plan.tallies):
+    if any(isinstance(tally, TreeTally | DistinctTally) for tally in rows_of.plan.tallies):
         # all rows of a group have the rank of the group among the unit's groups
         rank = _rank(exp.DenseRank(), [UNIT], rows_of.group_order)
         query = query.select(build.alias(rank, GROUP_RANK), copy=False)
@@ -421,8 +436,8 @@ def _unit_contribution(rows_of: RowContext, tally: Tally) -> exp.Expr:
     match tally:
         case UnitTally():
             return build.literal(1)
-        case TreeTally():
-            return build.literal(0)
+        case TreeTally() | DistinctTally():
+            return build.literal(0)  # rows are counted for all units together
         case RowSumTally():
             first = exp.LTE(this=build.column(ROW_RANK), expression=build.literal(max_rows))
             total = exp.Sum(this=build.choose([(first, value)], None))

@@ -32,8 +32,10 @@ from tacit.plan import (
     Comparison,
     DatePartName,
     PeriodKey,
+    RowValue,
     Span,
     StepsKey,
+    StoredValue,
     Value,
 )
 from tacit.plan import steps as grid_steps
@@ -424,6 +426,25 @@ def is_text(key: BoundedKey) -> bool:
             return True
         case StepsKey():
             return False
+
+
+def row_value(value: RowValue) -> exp.Expr:
+    """Return a value of a row as SQL; a stored column has the form of a group key."""
+    if not isinstance(value, StoredValue):
+        return steps(value)
+    stored = group_name(_as_key(value))
+    if value.condition == grid_steps.ConstantCondition(True):
+        return stored
+    return build.choose([(condition(value.condition), stored)], None)
+
+
+def is_text_value(value: RowValue) -> bool:
+    """Return whether a value of a row is a text; otherwise it is an integer."""
+    return isinstance(value, StoredValue) and is_text(_as_key(value))
+
+
+def _as_key(value: StoredValue) -> ColumnKey:
+    return ColumnKey(value.name, value.name, value.kind, None)
 
 
 def is_group(key: BoundedKey, name: str, dialect: Dialect) -> exp.Expr:

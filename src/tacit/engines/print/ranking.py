@@ -10,7 +10,7 @@ from functools import cached_property
 from sqlglot import exp
 
 from tacit.core import Catalog, Kind, ValidatedCopy
-from tacit.engines.print.expressions import is_text, steps
+from tacit.engines.print.expressions import is_text, is_text_value, steps
 from tacit.engines.print.sql_builder import alias, choose, column, is_null, literal, select_from
 from tacit.engines.print.sql_dialect import Dialect
 from tacit.engines.print.sums_and_hashes import hash_columns
@@ -19,7 +19,9 @@ from tacit.plan import (
     AllOf,
     BoundedPlan,
     ComputedSteps,
+    RowValue,
     Steps,
+    StoredValue,
     Tally,
     TotalTally,
     columns_of,
@@ -260,15 +262,20 @@ class RowContext:
         if found:
             keys = [(f"r{place}", kind is Kind.TEXT) for place, (_, kind) in enumerate(found)]
             return [self.unit_part, *keys]
-        return [*self.key_parts, *((name, False) for name in self.value_names)]
+        return [*self.key_parts, *self.value_parts]
 
     @property
     def value_names(self) -> list[str]:
         """The columns with the values of a row that tallies need."""
         return list(self.values.values())
 
+    @property
+    def value_parts(self) -> RowParts:
+        """The values of a row, as parts of the row-order hash."""
+        return [(name, is_text_value(value)) for value, name in self.values.items()]
+
     @cached_property
-    def values(self) -> dict[Steps, str]:
+    def values(self) -> dict[RowValue, str]:
         """The expressions that tallies need for each row, and their columns; often many."""
         return {
             number: f"v{place}" for place, number in enumerate(row_values(self.plan.tallies))
@@ -286,19 +293,20 @@ class RowContext:
         }
         return made_from(value_of(tally), held)
 
-    def carried_columns(self, tally: Tally) -> dict[Steps, str]:
+    def carried_columns(self, tally: Tally) -> dict[RowValue, str]:
         """Return the parts of a tally's value, and the columns that contain them."""
         number = value_of(tally)
-        parts = columns_of(number, self.values)
-        return {part: self.values[part] for part in parts}
+        if isinstance(number, StoredValue):
+            return {number: self.values[number]}
+        return {part: self.values[part] for part in columns_of(number, self.values)}
 
     @property
     def row_order(self) -> tuple[exp.Expr, ...]:
         """The order in which a unit's rows are kept; equal rows are interchangeable."""
         if self.copied:
             return (column(PLACE),)
-        values = [(name, False) for name in self.value_names]
-        return self._order(self.row_parts, [*self.row_parts, *self.key_parts, *values])
+        parts = [*self.row_parts, *self.key_parts, *self.value_parts]
+        return self._order(self.row_parts, parts)
 
     @property
     def group_order(self) -> tuple[exp.Expr, ...]:

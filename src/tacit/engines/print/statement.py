@@ -35,7 +35,7 @@ from tacit.engines.print.bounded_rows import (
 from tacit.engines.print.ranking import BROKEN, RowContext, row_by_row, rows_are_independent
 from tacit.engines.print.sql_dialect import Dialect
 from tacit.engines.print.sums_and_hashes import total, total_of_rows
-from tacit.plan import BoundedPlan, Tally, TreeTally, one_row
+from tacit.plan import BoundedPlan, DistinctTally, Tally, TreeTally, one_row
 
 UNIT_MARK = "tacit_told_unit"
 """The first column of a row. Its name differs from the unit's column, which orders rows."""
@@ -104,8 +104,10 @@ def question(
         relations |= added(rows_of, list(relations)[-1])
     last = list(relations)[-1]
     sums = _sums(rows_of, last)
-    leaves = [_leaves(rows_of, place, last) for place in _trees(plan)]
-    query: exp.Query = exp.union(sums, *leaves, distinct=False) if leaves else sums
+    parts = [_leaves(rows_of, place, last) for place in _trees(plan)]
+    if not row_by_row(plan, catalog):
+        parts += [_distinct_values(rows_of, place) for place in _distinct(plan)]
+    query: exp.Query = exp.union(sums, *parts, distinct=False) if parts else sums
     return dialect.render(build.with_relations(query, relations))
 
 
@@ -135,6 +137,8 @@ def _sums(rows_of: RowContext, source: str) -> exp.Select:
 def _sum(rows_of: RowContext, place: int, tally: Tally) -> exp.Expr:
     # a row can change its unit's contribution from one bound to the other
     most, dialect = 2 * max(-tally.low, tally.high), rows_of.dialect
+    if isinstance(tally, DistinctTally):
+        return _distinct_sum(rows_of, place, tally)
     if not rows_are_independent(rows_of.plan, rows_of.catalog):
         added = total(build.column(f"t{place}"), most, dialect)
     elif isinstance(tally, TreeTally):
@@ -142,6 +146,50 @@ def _sum(rows_of: RowContext, place: int, tally: Tally) -> exp.Expr:
     else:
         added = total_of_rows(rows_of.number_of(tally), most, dialect)
     return exp.func("COALESCE", added, build.literal(0))
+
+
+def _distinct_sum(rows_of: RowContext, place: int, tally: DistinctTally) -> exp.Expr:
+    """Return the number of distinct values; 0 if contributions are computed by unit.
+
+    A relation of units has no values of rows, and `_distinct_values` counts them apart.
+    """
+    if rows_are_independent(rows_of.plan, rows_of.catalog):
+        return _count_distinct(rows_of.value(tally))
+    if row_by_row(rows_of.plan, rows_of.catalog):
+        return _count_distinct(build.column(f"t{place}"))
+    return build.literal(0)
+
+
+def _distinct_values(rows_of: RowContext, place: int) -> exp.Select:
+    """Return groups with the distinct values of their kept rows; other tallies are 0.
+
+    The engine's result then has two rows for such a group, which `wrap_groups` adds up.
+    """
+    plan = rows_of.plan
+    names = [build.column(name) for name in rows_of.key_names]
+    no_cell = [build.literal(-1)] if _trees(plan) else []
+    counts = [
+        _count_distinct(rows_of.value(tally)) if other == place else build.literal(0)
+        for other, tally in enumerate(plan.tallies)
+    ]
+    none = [build.literal(0)] if rows_of.streamed else []
+    query = build.select_from(RANKED, *names, *no_cell, *counts, *none)
+    query = query.where(
+        exp.LTE(this=build.column(ROW_RANK), expression=build.literal(plan.max_rows)),
+        exp.LTE(this=build.column(GROUP_RANK), expression=build.literal(plan.max_groups)),
+        copy=False,
+    )
+    return query.group_by(*names, copy=False) if names else query
+
+
+def _count_distinct(value: exp.Expr) -> exp.Expr:
+    return exp.Count(this=exp.Distinct(expressions=[value]))
+
+
+def _distinct(plan: BoundedPlan) -> list[int]:
+    return [
+        place for place, tally in enumerate(plan.tallies) if isinstance(tally, DistinctTally)
+    ]
 
 
 def _leaves(rows_of: RowContext, place: int, source: str) -> exp.Select:
