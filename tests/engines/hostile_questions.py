@@ -61,6 +61,8 @@ MEASURES = (
     "COUNT(seen)",
     "SUM(CASE WHEN {condition} THEN 1 ELSE 0 END)",
     "MAX(score)",
+    "CORR(score, mass)",
+    "REGR_SLOPE(cost, pay)",
 )
 SOURCES = (
     "visits",

@@ -46,6 +46,8 @@ from tacit.plan.plan import (
     NamedAggregate,
     OrderBy,
     Output,
+    PairFunction,
+    PairStatistic,
     Plan,
     Post,
     Quantile,
@@ -187,6 +189,9 @@ AGGREGATES: tuple[Callable[[Maker], Aggregate], ...] = (
     lambda make: Mean(make.number()),
     lambda make: Variance(make.number(), make.choices.once_in(2)),
     lambda make: Deviation(make.number(), make.choices.once_in(2)),
+    lambda make: PairStatistic(
+        make.choices.one(tuple(PairFunction)), make.number(), make.number()
+    ),
     lambda make: Quantile(make.number(), make.choices.one((Fraction(1, 2), Fraction(9, 10)))),
     lambda make: Least(make.number()),
     lambda make: Greatest(make.number()),

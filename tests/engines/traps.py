@@ -30,6 +30,13 @@ TRAPS = (
     Trap(
         "Deviation", "STDDEV(double)", "CAST(STDDEV(double) AS BIGINT)", "double", float("inf")
     ),
+    Trap(
+        "PairStatistic",
+        "CORR(double, big), REGR_SLOPE(huge, double)",
+        "CAST(COVAR_POP(double, big) AS BIGINT)",
+        "double",
+        1.7e308,
+    ),
     Trap("Quantile", "MEDIAN(double)", "MEDIAN(CAST(double AS INT))", "double", float("nan")),
     Trap("Least", "MIN(double)", "CAST(MIN(double) AS INT)", "double", float("-inf")),
     Trap("Greatest", "MAX(double)", "CAST(MAX(double) AS INT)", "double", float("inf")),

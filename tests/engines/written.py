@@ -47,6 +47,15 @@ CLINIC: dict[str, tuple[str, ...]] = {
         "SELECT STDDEV_POP(pay - age) FROM visits",
         "SELECT AVG(age), VARIANCE(age), SUM(age), COUNT(age) FROM visits",
     ),
+    "two numbers": (
+        "SELECT CORR(age, cost) FROM visits",
+        "SELECT COVAR_POP(age, pay), COVAR_SAMP(pay, age), CORR(pay, age) FROM visits",
+        """SELECT ward, REGR_SLOPE(cost, age), REGR_INTERCEPT(cost, age) FROM visits
+        GROUP BY ward""",
+        "SELECT REGR_R2(age * 2, cost + 1), REGR_COUNT(age, pay) FROM visits",
+        "SELECT doctor, CORR(until - DATE '2020-01-01', age) FROM visits GROUP BY doctor",
+        "SELECT REGR_AVGX(age, pay), REGR_AVGY(age, pay), COUNT_IF(age > 3) FROM visits",
+    ),
     "quantiles": (
         "SELECT MEDIAN(age) FROM visits",
         "SELECT MEDIAN(pay), MEDIAN(cost) FROM visits",

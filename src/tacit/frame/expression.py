@@ -200,6 +200,16 @@ def deviation(part: Expr | str, *, sample: bool = True) -> Agg:
     return Agg(nodes.Deviation(_node(part), sample))
 
 
+def correlation(y: Expr | str, x: Expr | str) -> Agg:
+    """Compute the correlation of ``y`` and ``x``."""
+    return Agg(nodes.PairStatistic(nodes.PairFunction.CORRELATION, _node(y), _node(x)))
+
+
+def slope(y: Expr | str, x: Expr | str) -> Agg:
+    """Compute the slope of the least-squares line that explains ``y`` by ``x``."""
+    return Agg(nodes.PairStatistic(nodes.PairFunction.SLOPE, _node(y), _node(x)))
+
+
 def quantile(part: Expr | str, fraction: Number) -> Agg:
     """Compute the quantile of ``part``: the value below which ``fraction`` of the rows lies."""
     return Agg(nodes.Quantile(_node(part), exact(fraction)))

@@ -52,7 +52,16 @@ from tacit.plan.expression import (
 )
 from tacit.plan.left_out import Cut, LeftOut, Slack
 from tacit.plan.model_columns import REACH, Axis, ScaledColumn, label_key, label_steps
-from tacit.plan.plan import CountRows, Filter, Plan, Post, Relation, Scan, datasets
+from tacit.plan.plan import (
+    CountRows,
+    Filter,
+    PairFunction,
+    Plan,
+    Post,
+    Relation,
+    Scan,
+    datasets,
+)
 from tacit.plan.source import (
     CountOf,
     Fold,
@@ -90,6 +99,7 @@ from tacit.plan.tally import (
     DistinctTally,
     ExtremeReading,
     MeanReading,
+    PairReading,
     QuantileReading,
     Reading,
     RowSumTally,
@@ -104,6 +114,7 @@ from tacit.plan.tally import (
     UnitTally,
     VarianceReading,
     columns_of,
+    is_date,
     made_from,
     row_values,
     value_of,
@@ -157,6 +168,8 @@ __all__ = [
     "MeanOf",
     "MeanReading",
     "Negation",
+    "PairFunction",
+    "PairReading",
     "PeriodKey",
     "Plan",
     "Post",
@@ -213,6 +226,7 @@ __all__ = [
     "gather",
     "group_count",
     "groups_touched",
+    "is_date",
     "label_key",
     "label_steps",
     "least_people",

@@ -10,6 +10,7 @@ the grid alone.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from math import floor, prod
 
@@ -20,10 +21,12 @@ from tacit.plan import steps as grid_steps
 from tacit.plan.bounded_plan import BoundedKey
 from tacit.plan.expression import Case, Constant, Expression, Field, IsNull
 from tacit.plan.lowering import condition, number
+from tacit.plan.plan import PairFunction
 from tacit.plan.tally import (
     DistinctTally,
     ExtremeReading,
     MeanReading,
+    PairReading,
     QuantileReading,
     Reading,
     RowSumTally,
@@ -38,7 +41,7 @@ from tacit.plan.tally import (
     UnitTally,
     VarianceReading,
 )
-from tacit.plan.type_check import NUMBERS, kind_of
+from tacit.plan.type_check import NUMBERS, clamped_days, kind_of
 
 FINEST = 12
 """Largest number of times that a grid halves its range: 12 halvings give 4,096 cells."""
@@ -153,23 +156,92 @@ def variance(
     The squares are centred on the middle of their range too, which halves their sensitivity.
     They are computed on a coarser grid where their sum would not fit in 62 bits.
     """
-    coarse = _coarse(value.above(value.low), max_rows)
-    centre = (coarse.low + coarse.high) // 2
-    offset = coarse.above(centre)
-    farthest = max(-offset.low, offset.high) ** 2
-    square = grid_steps.Ranged((offset * offset).steps, 0, farthest, offset.step**2)
-    middle = farthest // 2
-    away = offset.size
+    offset, centre = _distances(value, max_rows)
+    square, middle = _square(offset, offset)
     return VarianceReading(
         mean=mean(value, max_rows, place),
         squares=place(_sum_of_rows(square.above(middle), max_rows)),
-        centre=value.low * value.step + centre * coarse.step,
+        centre=centre,
         middle=middle * square.step,
         step=square.step,
-        rounding=coarse.rounding * (2 * away + coarse.rounding),
+        rounding=square.rounding,
         sample=sample,
         root=root,
     )
+
+
+def pair(
+    aggregate: nodes.PairStatistic, schema: Schema, max_rows: int, place: Place
+) -> PairReading:
+    """Return the rule for a statistic of two numbers, from their moments.
+
+    Both numbers are distances from the middle of their range, on a grid that is coarse enough
+    for sums of squares and of products to fit in 62 bits. A row in which one number is NULL
+    adds to none of the sums.
+    """
+    x, x_centre = _distances(number(aggregate.x, schema), max_rows)
+    y, y_centre = _distances(number(aggregate.y, schema), max_rows)
+    both = grid_steps.Negation(grid_steps.StepsAreNull((x * y).steps))
+    one = grid_steps.CaseSteps(((both, grid_steps.WholeSteps(1)),), grid_steps.WholeSteps(0))
+    count = place(RowSumTally(one, 0, max_rows))
+
+    def mean_of(
+        value: grid_steps.Ranged, other: grid_steps.Ranged, centre: Fraction
+    ) -> MeanReading:
+        total = place(_sum_of_rows(_where_known(value, other), max_rows))
+        ends = centre + value.low * value.step, centre + value.high * value.step
+        return MeanReading(total, count, centre, value.step, *ends, value.rounding)
+
+    def variance_of(
+        value: grid_steps.Ranged, other: grid_steps.Ranged, average: MeanReading
+    ) -> VarianceReading:
+        square, middle = _square(_where_known(value, other), value)
+        return VarianceReading(
+            mean=average,
+            squares=place(_sum_of_rows(square.above(middle), max_rows)),
+            centre=average.centre,
+            middle=middle * square.step,
+            step=square.step,
+            rounding=square.rounding,
+            sample=False,
+            root=False,
+        )
+
+    function = aggregate.function
+    by_x = function not in {PairFunction.COVARIANCE, PairFunction.SAMPLE_COVARIANCE}
+    by_y = function in {PairFunction.CORRELATION, PairFunction.DETERMINATION}
+    of_x, of_y = mean_of(x, y, x_centre), mean_of(y, x, y_centre)
+    product = place(_sum_of_rows(x * y, max_rows))
+    return PairReading(
+        function,
+        of_x,
+        of_y,
+        product,
+        x.step * y.step,
+        variance_of(x, y, of_x) if by_x else None,
+        variance_of(y, x, of_y) if by_y else None,
+    )
+
+
+def _distances(value: grid_steps.Ranged, max_rows: int) -> tuple[grid_steps.Ranged, Fraction]:
+    """Return the distances from the middle of a number's range, and that middle."""
+    coarse = _coarse(value.above(value.low), max_rows)
+    middle = (coarse.low + coarse.high) // 2
+    return coarse.above(middle), value.low * value.step + middle * coarse.step
+
+
+def _where_known(value: grid_steps.Ranged, other: grid_steps.Ranged) -> grid_steps.Ranged:
+    """Return ``value`` in rows in which ``other`` is not NULL, and NULL in all others."""
+    nothing = grid_steps.ProductSteps(grid_steps.WholeSteps(0), other.steps)
+    return replace(value, steps=grid_steps.SumSteps(value.steps, nothing))
+
+
+def _square(one: grid_steps.Ranged, same: grid_steps.Ranged) -> tuple[grid_steps.Ranged, int]:
+    """Return the square of a distance, which is given twice, and the middle of its range."""
+    farthest = max(-same.low, same.high) ** 2
+    rounding = same.rounding * (2 * same.size + same.rounding)
+    square = grid_steps.Ranged((one * same).steps, 0, farthest, same.step**2, rounding=rounding)
+    return square, farthest // 2
 
 
 def _sum_of_rows(value: grid_steps.Ranged, max_rows: int) -> RowSumTally:
@@ -211,8 +283,9 @@ def read(
         return tallies.index(tally)
 
     def place_tree(argument: Expression) -> tuple[int, TreeCells]:
-        made, cells = tree(number(argument, schema), max_rows, most)
-        return place(made), cells
+        value, days = number_or_days(argument, schema)
+        made, cells = tree(value, max_rows, most)
+        return place(made), replace(cells, days=days)
 
     one = Fraction(1)
     match aggregate:
@@ -237,6 +310,11 @@ def read(
                 place(_total(argument, value, summed, schema)), value.step, value.rounding
             )
         case nodes.Mean(argument):
+            if kind_of(argument, schema) is Kind.DATE:
+                raise InvalidValue(
+                    "The mean of days is not supported; ask for MEDIAN(day), or for the mean "
+                    "of a number of days, as in AVG(day - DATE '2020-01-01')."
+                )
             return mean(number(argument, schema), max_rows, place)
         case nodes.Variance(argument, sample):
             value = number(argument, schema)
@@ -244,16 +322,32 @@ def read(
         case nodes.Deviation(argument, sample):
             value = number(argument, schema)
             return variance(value, max_rows, place, sample=sample, root=True)
+        case nodes.PairStatistic():
+            return pair(aggregate, schema, max_rows, place)
         case nodes.Quantile(argument, fraction):
-            value = number(argument, schema)
+            value, days = number_or_days(argument, schema)
             counts, cells = grid(value, max_rows, most, fraction)
-            return QuantileReading(place(counts), fraction, cells)
+            return QuantileReading(place(counts), fraction, replace(cells, days=days))
         case nodes.Least(argument):
             found, cells = place_tree(argument)
             return ExtremeReading(found, False, cells)
         case nodes.Greatest(argument):
             found, cells = place_tree(argument)
             return ExtremeReading(found, True, cells)
+
+
+def number_or_days(argument: Expression, schema: Schema) -> tuple[grid_steps.Ranged, bool]:
+    """Return a number, or a column of days as a number; and whether it is a column of days."""
+    if kind_of(argument, schema) is not Kind.DATE:
+        return number(argument, schema), False
+    if not isinstance(argument, Field):
+        raise InvalidValue(
+            "MIN, MAX and quantiles of days need a column; ask for a number of days, as in "
+            "MAX(day - DATE '2020-01-01')."
+        )
+    bounds = schema[argument.name].grid()  # refuses a column without bounds
+    days = clamped_days(schema[argument.name])
+    return grid_steps.Ranged(days, bounds.lowest, bounds.highest, bounds.step), True
 
 
 def _total(

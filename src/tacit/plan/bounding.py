@@ -431,13 +431,11 @@ def bound(plan: nodes.Plan, catalog: Catalog) -> Bound:
         else limits.max_groups
     )
     units = sources.columns_of_units(rows.source, catalog)
-    readings = tuple(
-        read(_as_units(measure.aggregate, units, scope), scope, max_rows, tallies, finest(keys))
-        for measure in plan.measures
-    )
+    asked = [_plain_aggregate(each.aggregate, units, scope) for each in plan.measures]
+    readings = tuple(read(each, scope, max_rows, tallies, finest(keys)) for each in asked)
     least = least_people(tables, catalog)
     if least:
-        _check_no_conditions_inside(plan)
+        _check_no_conditions_inside(asked)
     if least and UnitTally() not in tallies:
         tallies.append(UnitTally())
     groups = _at_most(groups, limits.max_rows_in_all) if keys else 1
@@ -460,13 +458,20 @@ def bound(plan: nodes.Plan, catalog: Catalog) -> Bound:
     return Bound(bounded, readings, slacks, left_out, least, people, complete)
 
 
-def _as_units(
+def _plain_aggregate(
     aggregate: nodes.Aggregate, units: frozenset[str], scope: ColumnScope
 ) -> nodes.Aggregate:
-    """Return the count of units for a COUNT(DISTINCT ...) of a column that identifies them."""
+    """Return an aggregate with the same value, in terms of units and numbers.
+
+    The distinct values of a column that identifies units are counted as units. A condition that
+    is summed or averaged is 1 where it is true and 0 where it is false.
+    """
     match aggregate:
         case nodes.CountDistinct(expr.Field(name)) if scope[name].name in units:
             return nodes.CountUnits()
+        case nodes.Sum(part) | nodes.Mean(part) if kind_of(part, scope) is Kind.BOOLEAN:
+            cases = (part, expr.Constant(1)), (expr.Not(part), expr.Constant(0))
+            return type(aggregate)(expr.Case(cases, expr.Constant(None)))
     return aggregate
 
 
@@ -476,12 +481,12 @@ def _private(tables: tuple[str, ...], catalog: Catalog) -> list[Dataset]:
     return [each for name in private for each in catalog.path_to_unit(name)]
 
 
-def _check_no_conditions_inside(plan: nodes.Plan) -> None:
+def _check_no_conditions_inside(asked: list[nodes.Aggregate]) -> None:
     """Refuse a CASE inside an aggregate where small cells are left empty.
 
     It would count a part of a cell, and the rule is about the people of the whole cell.
     """
-    inside = tuple(measure.aggregate for measure in plan.measures)
+    inside = tuple(asked)
     if any(every(inside, expr.Case)) or any(every(inside, expr.FunctionCall)):
         raise InvalidValue(
             "A dataset of this question has min_people, so that a CASE or a function inside an "
@@ -567,15 +572,21 @@ def mentions(expression: object, name: str, scope: ColumnScope) -> bool:
 
 
 def check_post(
-    post: nodes.Post, keys: tuple[BoundedKey, ...], measures: tuple[str, ...]
+    post: nodes.Post,
+    keys: tuple[BoundedKey, ...],
+    measures: tuple[str, ...],
+    dates: frozenset[str] = frozenset(),
 ) -> None:
     """Refuse post-processing that cannot be computed from released values.
+
+    The measures ``dates`` are released as texts, and all others as numbers.
 
     The check is made before the charge, so that an analyst does not pay for a question whose
     outputs, HAVING or ORDER BY have a type error.
     """
     columns = [Column(key.name, _released_kind(key)) for key in keys]
-    schema = Released((*columns, *(Column(name, Kind.FLOAT) for name in measures)))
+    columns += [Column(name, Kind.TEXT if name in dates else Kind.FLOAT) for name in measures]
+    schema = Released(tuple(columns))
     for output in post.outputs:
         if kind_of(output.expression, schema) is Kind.DATE:
             raise InvalidValue(

@@ -102,6 +102,7 @@ _OF_AGGREGATES: dict[type, StoredForm] = {
     nodes.Mean: StoredForm("Mean", ("argument",)),
     nodes.Variance: StoredForm("Variance", ("argument", "sample")),
     nodes.Deviation: StoredForm("Deviation", ("argument", "sample")),
+    nodes.PairStatistic: StoredForm("PairStatistic", ("function", "y", "x")),
     nodes.Quantile: StoredForm("Quantile", ("argument", "fraction")),
     nodes.Least: StoredForm("Least", ("argument",)),
     nodes.Greatest: StoredForm("Greatest", ("argument",)),
@@ -190,6 +191,12 @@ _OF_CHOICES: dict[Enum, str] = {
     expr.Span.MONTHS: "MONTHS",
     expr.Span.WEEKS: "WEEKS",
     expr.Span.DAYS: "DAYS",
+    nodes.PairFunction.CORRELATION: "CORR",
+    nodes.PairFunction.COVARIANCE: "COVAR_POP",
+    nodes.PairFunction.SAMPLE_COVARIANCE: "COVAR_SAMP",
+    nodes.PairFunction.SLOPE: "REGR_SLOPE",
+    nodes.PairFunction.INTERCEPT: "REGR_INTERCEPT",
+    nodes.PairFunction.DETERMINATION: "REGR_R2",
 }
 
 PLANS = Vocabulary(_OF_AGGREGATES | _OF_EXPRESSIONS | _OF_RELATIONS | _OF_PLANS, _OF_CHOICES)
@@ -377,6 +384,8 @@ def _normal(node: Node) -> Node:
             return expr.Compare(comparison.mirrored, right, left)  # type: ignore[return-value]
         case expr.OneOf(part, values):
             return expr.OneOf(part, _sort_by_text(values))  # type: ignore[return-value]
+        case nodes.PairStatistic(function, y, x) if function.is_symmetric and text(y) > text(x):
+            return nodes.PairStatistic(function, x, y)  # type: ignore[return-value]
         case nodes.Filter(nodes.Filter(source, below), above):
             return _normal(nodes.Filter(source, expr.And((below, above))))  # type: ignore[return-value]
         case nodes.Join(nodes.Filter(source, wanted), _, _, _) | nodes.LeftJoin(

@@ -35,6 +35,7 @@ from tacit.plan.tally import (
     DistinctTally,
     ExtremeReading,
     MeanReading,
+    PairReading,
     QuantileReading,
     Reading,
     RowTally,
@@ -508,5 +509,9 @@ def _tallies(reading: Reading) -> Iterator[int]:
             yield from (reading.total, reading.count)
         case VarianceReading():
             yield from (reading.mean.total, reading.mean.count, reading.squares)
+        case PairReading():
+            yield from (reading.product, *_tallies(reading.x), *_tallies(reading.y))
+            for each in (reading.x_variance, reading.y_variance):
+                yield from () if each is None else _tallies(each)
         case QuantileReading() | ExtremeReading():
             yield reading.tree

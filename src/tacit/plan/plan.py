@@ -5,6 +5,7 @@ everything that the analyst wrote and nothing from the data.
 """
 
 from dataclasses import dataclass
+from enum import Enum
 from fractions import Fraction
 
 from tacit.core import RESERVED
@@ -103,6 +104,34 @@ class Greatest:
     argument: Expression
 
 
+class PairFunction(Enum):
+    """A statistic of two numbers; the value is its name in SQL."""
+
+    CORRELATION = "CORR"
+    COVARIANCE = "COVAR_POP"
+    SAMPLE_COVARIANCE = "COVAR_SAMP"
+    SLOPE = "REGR_SLOPE"
+    INTERCEPT = "REGR_INTERCEPT"
+    DETERMINATION = "REGR_R2"
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether the two numbers can be exchanged."""
+        return self not in {PairFunction.SLOPE, PairFunction.INTERCEPT}
+
+
+@dataclass(frozen=True, slots=True)
+class PairStatistic:
+    """A statistic of two numbers over the rows of a group in which neither is NULL.
+
+    A regression explains ``y`` by ``x``; it is the line with the least sum of squares.
+    """
+
+    function: PairFunction
+    y: Expression
+    x: Expression
+
+
 Aggregate = (
     CountRows
     | CountUnits
@@ -112,6 +141,7 @@ Aggregate = (
     | Mean
     | Variance
     | Deviation
+    | PairStatistic
     | Quantile
     | Least
     | Greatest

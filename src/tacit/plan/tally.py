@@ -15,6 +15,7 @@ from fractions import Fraction
 from tacit.core import Kind
 from tacit.errors import InternalError
 from tacit.plan import steps as grid_steps
+from tacit.plan.plan import PairFunction
 
 # Tallies -------------------------------------------------------------------------------------
 
@@ -326,14 +327,36 @@ class VarianceReading:
 
 
 @dataclass(frozen=True, slots=True)
+class PairReading:
+    """A statistic of two numbers, from their means and a sum of products.
+
+    The tally ``product`` is the sum of the products of both distances from the centres, in
+    units of ``step``. The variances are None where the statistic does not need them. All
+    tallies are about the rows in which neither number is NULL.
+    """
+
+    function: PairFunction
+    x: MeanReading
+    y: MeanReading
+    product: int
+    step: Fraction
+    x_variance: VarianceReading | None = None
+    y_variance: VarianceReading | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class TreeCells:
-    """The values that the cells of a tree represent: each has ``steps`` steps, from ``low``."""
+    """The values that the cells of a tree represent: each has ``steps`` steps, from ``low``.
+
+    If the values are ``days``, they are counted from 1970-01-01 and are released as dates.
+    """
 
     low: int
     high: int
     steps: int
     step: Fraction
     rounding: Fraction
+    days: bool = False
 
     def least(self, cell: int) -> Fraction:
         """Return the least value of a cell."""
@@ -362,4 +385,16 @@ class ExtremeReading:
     cells: TreeCells
 
 
-Reading = TotalReading | MeanReading | VarianceReading | QuantileReading | ExtremeReading
+def is_date(reading: "Reading") -> bool:
+    """Return whether a value is released as a date, which has no interval."""
+    return isinstance(reading, QuantileReading | ExtremeReading) and reading.cells.days
+
+
+Reading = (
+    TotalReading
+    | MeanReading
+    | VarianceReading
+    | PairReading
+    | QuantileReading
+    | ExtremeReading
+)

@@ -9,12 +9,13 @@ contribution limits, and with values clamped to the bounds of their columns.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import floor
 
-from tacit.core import ClosedInterval, ReleasedColumn
+from tacit.core import ClosedInterval, ReleasedColumn, day_of
 from tacit.errors import InvalidValue
-from tacit.plan import Slack
+from tacit.plan import PairFunction, Slack
 from tacit.plan import tally as tallies
-from tacit.query.mean_intervals import Found, least_rows, means, variances
+from tacit.query.mean_intervals import Maybe, least_rows, means, pair_statistics, variances
 from tacit.query.quantile_intervals import RankNoise, extremes, quantile_of, quantiles, tree_of
 from tacit.query.quote import Quote
 from tacit.query.selected_count import selected_count_interval
@@ -32,10 +33,14 @@ def column_of(
 ) -> ReleasedColumn:
     """Return the values that ``reading`` computes from released tallies, with intervals.
 
-    The intervals cover the noise: they are about the rows that count.
+    The intervals cover the noise: they are about the rows that count. Days are released as
+    dates, without intervals.
     """
     found = tuple(_values(reading, quote, released))
     values = tuple(value for value, _ in found)
+    if tallies.is_date(reading):
+        days = (day_of(floor(value)) for value in values if value is not None)
+        return ReleasedColumn(name, tuple(day.isoformat() for day in days))
     intervals = tuple(interval for _, interval in found)
     rows = (
         least_rows(reading, quote, released) if isinstance(reading, tallies.MeanReading) else ()
@@ -45,7 +50,7 @@ def column_of(
 
 def _values(
     reading: tallies.Reading, quote: Quote, released: list[list[int]]
-) -> Iterator[Found]:
+) -> Iterator[Maybe]:
     match reading:
         case tallies.TotalReading(tally, step, rounding):
             kept = selected_count_interval(quote.tallies[tally].mechanism, CONFIDENCE)
@@ -61,6 +66,8 @@ def _values(
             yield from means(reading, quote, released, CONFIDENCE)
         case tallies.VarianceReading():
             yield from variances(reading, quote, released, CONFIDENCE)
+        case tallies.PairReading():
+            yield from pair_statistics(reading, quote, released, CONFIDENCE)
         case tallies.QuantileReading():
             yield from quantiles(reading, quote, released, CONFIDENCE)
         case tallies.ExtremeReading():
@@ -181,6 +188,25 @@ def _expected_error(
             found = _intervals(reading, quote, _even(reading, quote, sizes))
             errors = [(high - low) / 2 for low, high in found]
             return Expected(name, by_size=tuple(zip(sizes, errors, strict=True)))
+        case tallies.PairReading(function=PairFunction.DETERMINATION):
+            # the square of a correlation moves at most twice as far as the correlation
+            each = replace(reading, function=PairFunction.CORRELATION)
+            found_errors = _expected_error(name, each, quote, sizes).by_size
+            return Expected(
+                name, by_size=tuple((n, min(Fraction(1), 2 * e)) for n, e in found_errors)
+            )
+        case tallies.PairReading():
+            # none where a variance could not be distinguished from 0
+            margins = [
+                (size, (around[1] - around[0]) / 2)
+                for size, (_, around) in zip(
+                    sizes,
+                    _values(reading, quote, _even_pairs(reading, quote, sizes)),
+                    strict=True,
+                )
+                if around is not None
+            ]
+            return Expected(name, by_size=tuple(margins))
         case tallies.QuantileReading() | tallies.ExtremeReading():
             ranks = _ranks(reading, quote)
             by_size = tuple((size, _distance(reading.cells, ranks, size)) for size in sizes)
@@ -191,7 +217,26 @@ def _intervals(
     reading: tallies.Reading, quote: Quote, made: list[list[int]]
 ) -> list[ClosedInterval]:
     """Return the intervals that a release of the tallies ``made`` would have."""
-    return [interval for _, interval in _values(reading, quote, made)]
+    found = (interval for _, interval in _values(reading, quote, made))
+    return [interval for interval in found if interval is not None]
+
+
+def _even_pairs(
+    reading: tallies.PairReading, quote: Quote, sizes: tuple[int, ...]
+) -> list[list[int]]:
+    """Return the tallies of groups whose pairs are spread evenly and are not correlated."""
+    made = [[0] * len(sizes) for _ in quote.tallies]
+    away = Fraction(1)
+    for mean, variance in (
+        (reading.x, reading.x_variance),
+        (reading.y, reading.y_variance),
+    ):
+        part = mean if variance is None else variance
+        for place, filled in enumerate(_even(part, quote, sizes)):
+            made[place] = filled if any(filled) else made[place]
+        away *= (mean.low + mean.high) / 2 - mean.centre
+    made[reading.product] = [round(size * away / reading.step) for size in sizes]
+    return made
 
 
 def _even(

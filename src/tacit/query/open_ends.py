@@ -36,6 +36,8 @@ def open_column(column: ReleasedColumn, reading: Reading, slack: Slack) -> Relea
 
     The intervals that cover the noise alone are kept in ``counted`` if they differ.
     """
+    if column.confidence is None:
+        return column  # dates have no intervals
     noise = column.counted or column.intervals
     rows = column.rows or (0,) * len(noise)
     found = tuple(

@@ -42,6 +42,19 @@ and values that are spread evenly, the noises of the three change a variance by 
 """
 
 
+PAIR_SHARES: dict[int, tuple[Fraction, Fraction, Fraction]] = {
+    0: (Fraction(5, 10), Fraction(4, 20), Fraction(0)),
+    1: (Fraction(35, 100), Fraction(7, 40), Fraction(1, 5)),
+    2: (Fraction(3, 10), Fraction(13, 100), Fraction(17, 100)),
+}
+"""Parts of the loss of a statistic of two numbers: its products, each sum, and each variance.
+
+They depend on the number of variances that the statistic needs; the count gets the rest. Noise
+in the products moves a covariance by as much as a row can, and noise in a sum by the distance
+of the other mean from its centre, of which we assume a third of the half range.
+"""
+
+
 def shares(bounded: plans.Bound) -> list[Fraction]:
     """Return the part of the loss that each tally gets; all measures get equal parts.
 
@@ -69,9 +82,26 @@ def shares(bounded: plans.Bound) -> list[Fraction]:
                 parts[reading.squares] += whole * SQUARES_SHARE
                 parts[reading.mean.total] += whole * MEAN_SHARE
                 parts[reading.mean.count] += whole * (1 - SQUARES_SHARE - MEAN_SHARE)
+            case plans.PairReading():
+                for place, part in _pair_shares(reading):
+                    parts[place] += whole * part
             case plans.QuantileReading() | plans.ExtremeReading():
                 parts[reading.tree] += whole
     return [parts[place] for place in range(len(bounded.plan.tallies))]
+
+
+def _pair_shares(reading: plans.PairReading) -> list[tuple[int, Fraction]]:
+    """Return the tallies of a statistic of two numbers, and the part that each gets."""
+    spreads = [each for each in (reading.x_variance, reading.y_variance) if each is not None]
+    products, sums, squares = PAIR_SHARES[len(spreads)]
+    count = 1 - products - 2 * sums - len(spreads) * squares
+    return [
+        (reading.product, products),
+        (reading.x.total, sums),
+        (reading.y.total, sums),
+        (reading.x.count, count),
+        *((each.squares, squares) for each in spreads),
+    ]
 
 
 def losses(bounded: plans.Bound, loss: Loss) -> list[Loss]:
@@ -109,7 +139,9 @@ def price(plan: plans.Plan, catalog: Catalog, loss: Loss) -> Quote:
     question = plans.canonical(plan)
     bounded = plans.bound(question.plan, catalog)
     names = tuple(measure.name for measure in question.plan.measures)
-    plans.check_post(question.post, bounded.plan.keys, names)
+    pairs = zip(names, bounded.readings, strict=True)
+    dates = frozenset(name for name, reading in pairs if plans.is_date(reading))
+    plans.check_post(question.post, bounded.plan.keys, names, dates)
     dataset = catalog.dataset(bounded.plan.source.dataset)
     population = catalog.population(dataset.population)
     neighbours = population.unit.neighbours

@@ -343,6 +343,8 @@ def _wanted_text(within: Number, assume_size: Sequence[int] | None) -> str:
 def _margin_text(each: Expected) -> str:
     if each.always is not None:
         return _about(each.always)
+    if not each.by_size:
+        return "not known for groups of these sizes"
     return ", ".join(f"{_about(error)} at {size} rows" for size, error in each.by_size)
 
 

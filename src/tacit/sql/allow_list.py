@@ -113,6 +113,21 @@ KNOWN: dict[type[exp.Expr], frozenset[str]] = {
         ),
         frozenset({"this"}),
     ),
+    **dict.fromkeys(
+        (
+            exp.Corr,
+            exp.CovarPop,
+            exp.CovarSamp,
+            exp.RegrSlope,
+            exp.RegrIntercept,
+            exp.RegrR2,
+            exp.RegrCount,
+            exp.RegrAvgx,
+            exp.RegrAvgy,
+        ),
+        BINARY,
+    ),
+    exp.CountIf: frozenset({"this"}),
     exp.Extract: BINARY,
     exp.TimestampTrunc: frozenset({"this", "unit"}),
     exp.Quantile: frozenset({"this", "quantile"}),
@@ -193,6 +208,30 @@ ADVICE: dict[type[exp.Expr], str] = {
     exp.ToChar: "TO_CHAR is not supported; write MONTH(day), or DATE_TRUNC('month', day).",
     exp.Any: "ANY is not supported; write x IN (SELECT ...) for x = ANY (SELECT ...).",
     exp.All: "ALL is not supported; write NOT EXISTS (SELECT ...).",
+    exp.ApproxDistinct: "APPROX_COUNT_DISTINCT is not supported; write COUNT(DISTINCT x).",
+    exp.LogicalAnd: "BOOL_AND is not supported: one row of one person decides it. Count the "
+    "rows for which the condition is false: COUNT_IF(NOT x).",
+    exp.LogicalOr: "BOOL_OR is not supported: one row of one person decides it. Count the rows "
+    "for which the condition is true: COUNT_IF(x).",
+    exp.IgnoreNulls: "ANY_VALUE and IGNORE NULLS are not supported: a value of one row is not "
+    "released. Ask for MEDIAN(x), or for COUNT(*) with GROUP BY x.",
+    exp.First: "FIRST is not supported: it would release a value of one row. Ask for MIN(x) or "
+    "MEDIAN(x).",
+    exp.Last: "LAST is not supported: it would release a value of one row. Ask for MAX(x) or "
+    "MEDIAN(x).",
+    exp.ArrayAgg: "ARRAY_AGG is not supported: it would release values of rows. Ask for "
+    "COUNT(*) with GROUP BY x.",
+    exp.GroupConcat: "STRING_AGG is not supported: it would release values of rows. Ask for "
+    "COUNT(*) with GROUP BY x.",
+    exp.ArgMax: "MAX_BY is not supported: it would release a value of one row. Ask for AVG(x) "
+    "with GROUP BY, and ORDER BY it.",
+    exp.ArgMin: "MIN_BY is not supported: it would release a value of one row. Ask for AVG(x) "
+    "with GROUP BY, and ORDER BY it.",
+    exp.RegrSxx: "REGR_SXX is not supported; write VAR_POP(x) * COUNT(x).",
+    exp.RegrSyy: "REGR_SYY is not supported; write VAR_POP(y) * COUNT(y).",
+    exp.RegrSxy: "REGR_SXY is not supported; write COVAR_POP(y, x) * REGR_COUNT(y, x).",
+    exp.Skewness: "SKEWNESS is not supported; compare AVG(x) with MEDIAN(x).",
+    exp.Kurtosis: "KURTOSIS is not supported; ask for QUANTILE(x, 0.05) and QUANTILE(x, 0.95).",
     exp.Escape: "ESCAPE is not supported in LIKE; list the values with IN.",
     exp.Glob: "GLOB is not supported; use LIKE with % for any text and _ for one character.",
     exp.SimilarTo: "SIMILAR TO is not supported; use LIKE with % for any text and _ for one "

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from tacit.errors import InvalidValue
 from tacit.numeric import exact
-from tacit.plan import LARGEST_PART, not_too_large
+from tacit.plan import LARGEST_PART, PairFunction, not_too_large
 from tacit.plan import expression as expr
 from tacit.plan import plan as nodes
 from tacit.sql.allow_list import part_of, span_of
@@ -180,7 +180,21 @@ def _day(written: str) -> date:
 
 # Aggregates ----------------------------------------------------------------------------------
 
+PAIR_FUNCTIONS: dict[type[exp.Expr], PairFunction] = {
+    exp.Corr: PairFunction.CORRELATION,
+    exp.CovarPop: PairFunction.COVARIANCE,
+    exp.CovarSamp: PairFunction.SAMPLE_COVARIANCE,
+    exp.RegrSlope: PairFunction.SLOPE,
+    exp.RegrIntercept: PairFunction.INTERCEPT,
+    exp.RegrR2: PairFunction.DETERMINATION,
+}
+
 AGGREGATES = (
+    *PAIR_FUNCTIONS,
+    exp.RegrCount,
+    exp.RegrAvgx,
+    exp.RegrAvgy,
+    exp.CountIf,
     exp.Count,
     exp.Sum,
     exp.Avg,
@@ -202,7 +216,25 @@ AGGREGATES = (
 
 def aggregate(node: exp.Expr, leaf: Leaf, unit: str) -> nodes.Aggregate:
     """Return the plan aggregate of ``node``; ``unit`` is the column of the unit."""
+    function = PAIR_FUNCTIONS.get(type(node))
+    if function is not None:
+        y, x = expression(node.this, leaf), expression(node.expression, leaf)
+        return nodes.PairStatistic(function, y, x)
     match node:
+        case exp.RegrCount():
+            # a sum is NULL where one of its parts is
+            y, x = expression(node.this, leaf), expression(node.expression, leaf)
+            return nodes.CountValues(expr.Arithmetic(expr.Operation.ADD, y, x))
+        case exp.RegrAvgx() | exp.RegrAvgy():
+            y, x = expression(node.this, leaf), expression(node.expression, leaf)
+            other, averaged = (y, x) if isinstance(node, exp.RegrAvgx) else (x, y)
+            known = expr.Not(expr.IsNull(not_too_large(other, LARGEST_PART)))
+            return nodes.Mean(expr.Case(((known, averaged),), expr.Constant(None)))
+        case exp.CountIf():
+            wanted = expression(node.this, leaf)
+            return nodes.CountValues(
+                expr.Case(((wanted, expr.Constant(1)),), expr.Constant(None))
+            )
         case exp.Count() if isinstance(node.this, exp.Star):
             return nodes.CountRows()
         case exp.Count() if isinstance(node.this, exp.Distinct):

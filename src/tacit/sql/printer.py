@@ -16,7 +16,7 @@ from tacit.numeric import plain
 from tacit.plan import expression as expr
 from tacit.plan import plan as nodes
 from tacit.plan import source_of
-from tacit.sql.expression import COMPARISONS, OPERATIONS
+from tacit.sql.expression import COMPARISONS, OPERATIONS, PAIR_FUNCTIONS
 
 # Expressions ---------------------------------------------------------------------------------
 
@@ -165,6 +165,9 @@ def _chain(node: type[exp.Expr], parts: list[exp.Expr]) -> exp.Expr:
 # Aggregates ----------------------------------------------------------------------------------
 
 
+PAIRS = {function: node for node, function in PAIR_FUNCTIONS.items()}
+
+
 def rows(field: expr.Field) -> exp.Expr:
     """Return a column of the rows, which is called dataset.column or by its own name."""
     table, dot, name = field.name.partition(".")
@@ -194,6 +197,8 @@ def show_aggregate(aggregate: nodes.Aggregate, unit: str, shown: Shown = rows) -
             return (exp.Variance if sample else exp.VariancePop)(this=of(argument))
         case nodes.Deviation(argument, sample):
             return (exp.StddevSamp if sample else exp.StddevPop)(this=of(argument))
+        case nodes.PairStatistic(function, y, x):
+            return PAIRS[function](this=of(y), expression=of(x))
         case nodes.Quantile(argument, fraction):
             return exp.Quantile(this=of(argument), quantile=literal(fraction))
         case nodes.Least(argument):

@@ -28,6 +28,8 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
     ),
     "kept rows": (
         "SELECT AVG(age), VARIANCE(age) FROM visits",
+        "SELECT CORR(age, pay), COVAR_SAMP(cost, age) FROM visits",
+        "SELECT ward, REGR_SLOPE(pay, age), REGR_INTERCEPT(pay, age) FROM visits GROUP BY ward",
         "SELECT ward, AVG(pay) FROM visits GROUP BY ward",
         "SELECT ward, AVG(cost), STDDEV(age) FROM visits GROUP BY ward",
     ),

@@ -6,13 +6,33 @@ from clinic import catalog
 from tacit.core.catalog import Limits
 from tacit.core.loss import Loss
 from tacit.errors import InvalidValue
-from tacit.plan.expression import Bin, Field
-from tacit.plan.plan import Aggregate, Deviation, Greatest, Least, Quantile, Variance
+from tacit.plan.expression import (
+    Arithmetic,
+    Bin,
+    Case,
+    Constant,
+    Field,
+    IsNull,
+    Not,
+    Operation,
+)
+from tacit.plan.plan import (
+    Aggregate,
+    CountValues,
+    Deviation,
+    Greatest,
+    Least,
+    Mean,
+    PairFunction,
+    PairStatistic,
+    Quantile,
+    Variance,
+)
 from tacit.query.pricing import price
 from tacit.sql.parser import parse
 
 CLINIC = catalog(Limits(1, 1))
-AGE = Field("visits.age")
+AGE, COST, SMOKER = Field("visits.age"), Field("visits.cost"), Field("visits.smoker")
 
 
 def asked(sql: str) -> Aggregate:
@@ -38,6 +58,16 @@ def asked(sql: str) -> Aggregate:
             "PERCENTILE_DISC(0.9) WITHIN GROUP (ORDER BY age DESC)",
             Quantile(AGE, Fraction(1, 10)),
         ),
+        ("CORR(age, cost)", PairStatistic(PairFunction.CORRELATION, AGE, COST)),
+        ("COVAR_POP(age, cost)", PairStatistic(PairFunction.COVARIANCE, AGE, COST)),
+        ("COVAR_SAMP(age, cost)", PairStatistic(PairFunction.SAMPLE_COVARIANCE, AGE, COST)),
+        ("REGR_SLOPE(age, cost)", PairStatistic(PairFunction.SLOPE, AGE, COST)),
+        ("REGR_INTERCEPT(age, cost)", PairStatistic(PairFunction.INTERCEPT, AGE, COST)),
+        ("REGR_R2(age, cost)", PairStatistic(PairFunction.DETERMINATION, AGE, COST)),
+        ("REGR_COUNT(age, cost)", CountValues(Arithmetic(Operation.ADD, AGE, COST))),
+        ("REGR_AVGX(age, cost)", Mean(Case(((Not(IsNull(AGE)), COST),), Constant(None)))),
+        ("REGR_AVGY(age, cost)", Mean(Case(((Not(IsNull(COST)), AGE),), Constant(None)))),
+        ("COUNT_IF(smoker)", CountValues(Case(((SMOKER, Constant(1)),), Constant(None)))),
         ("MIN(age)", Least(AGE)),
         ("MAX(age)", Greatest(AGE)),
     ],
@@ -57,6 +87,18 @@ def test_every_spelling_of_an_aggregate_is_read(sql: str, wanted: Aggregate) -> 
         ("PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age, pay)", "ORDER BY x"),
         ("APPROX_QUANTILE(age, 0.5)", "QUANTILE\\(x, 0.9\\)"),
         ("MODE(age)", "COUNT"),
+        ("BOOL_AND(smoker)", r"COUNT_IF\(NOT x\)"),
+        ("BOOL_OR(smoker)", r"COUNT_IF\(x\)"),
+        ("ANY_VALUE(age)", "GROUP BY x"),
+        ("FIRST(age)", "MEDIAN"),
+        ("ARRAY_AGG(age)", "GROUP BY x"),
+        ("STRING_AGG(ward, ',')", "GROUP BY x"),
+        ("MAX_BY(ward, age)", "GROUP BY"),
+        ("APPROX_COUNT_DISTINCT(age)", r"COUNT\(DISTINCT x\)"),
+        ("REGR_SXX(age, cost)", "VAR_POP"),
+        ("SKEWNESS(age)", "MEDIAN"),
+        ("CORR(age)", "too few arguments"),
+        ("CORR(age, ward)", "texts"),
         ("MAX(age, 3)", "leave it out"),
         ("VARIANCE(DISTINCT age)", "is not supported in this part of a question"),
         ("MEDIAN(ward)", "texts"),
