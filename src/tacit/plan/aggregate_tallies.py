@@ -53,6 +53,9 @@ MOST_NODES = 2**20
 """Largest number of counts of one tree in all groups together; noise for them takes about a
 second, and choosing a quantile takes a few."""
 
+LARGEST_SQUARED = 10**150
+"""Largest number of which squares are computed: variances fit in floats."""
+
 BRANCHINGS = (1, 2, 3, 4)
 """Halvings per level that `shape` tries: a node then has 2, 4, 8 or 16 children."""
 
@@ -179,8 +182,13 @@ def pair(
     for sums of squares and of products to fit in 62 bits. A row in which one number is NULL
     adds to none of the sums.
     """
-    x, x_centre = _distances(number(aggregate.x, schema), max_rows)
-    y, y_centre = _distances(number(aggregate.y, schema), max_rows)
+    values = number(aggregate.x, schema), number(aggregate.y, schema)
+    if any(value.size > LARGEST_SQUARED for value in values):
+        raise InvalidValue(
+            f"The squares of a number in {aggregate.function.value} can be beyond the range of "
+            "floats; narrow the bounds of its columns."
+        )
+    (x, x_centre), (y, y_centre) = (_distances(value, max_rows) for value in values)
     both = grid_steps.Negation(grid_steps.StepsAreNull((x * y).steps))
     one = grid_steps.CaseSteps(((both, grid_steps.WholeSteps(1)),), grid_steps.WholeSteps(0))
     count = place(RowSumTally(one, 0, max_rows))
@@ -310,7 +318,7 @@ def read(
                 place(_total(argument, value, summed, schema)), value.step, value.rounding
             )
         case nodes.Mean(argument):
-            if kind_of(argument, schema) is Kind.DATE:
+            if _is_day(argument, schema):
                 raise InvalidValue(
                     "The mean of days is not supported; ask for MEDIAN(day), or for the mean "
                     "of a number of days, as in AVG(day - DATE '2020-01-01')."
@@ -338,16 +346,15 @@ def read(
 
 def number_or_days(argument: Expression, schema: Schema) -> tuple[grid_steps.Ranged, bool]:
     """Return a number, or a column of days as a number; and whether it is a column of days."""
-    if kind_of(argument, schema) is not Kind.DATE:
+    if not isinstance(argument, Field) or not _is_day(argument, schema):
         return number(argument, schema), False
-    if not isinstance(argument, Field):
-        raise InvalidValue(
-            "MIN, MAX and quantiles of days need a column; ask for a number of days, as in "
-            "MAX(day - DATE '2020-01-01')."
-        )
     bounds = schema[argument.name].grid()  # refuses a column without bounds
     days = clamped_days(schema[argument.name])
     return grid_steps.Ranged(days, bounds.lowest, bounds.highest, bounds.step), True
+
+
+def _is_day(argument: Expression, schema: Schema) -> bool:
+    return isinstance(argument, Field) and schema[argument.name].kind is Kind.DATE
 
 
 def _total(

@@ -469,7 +469,7 @@ def _plain_aggregate(
     match aggregate:
         case nodes.CountDistinct(expr.Field(name)) if scope[name].name in units:
             return nodes.CountUnits()
-        case nodes.Sum(part) | nodes.Mean(part) if kind_of(part, scope) is Kind.BOOLEAN:
+        case nodes.Sum(part) | nodes.Mean(part) if _is_condition(part, scope):
             cases = (part, expr.Constant(1)), (expr.Not(part), expr.Constant(0))
             return type(aggregate)(expr.Case(cases, expr.Constant(None)))
     return aggregate
@@ -479,6 +479,23 @@ def _private(tables: tuple[str, ...], catalog: Catalog) -> list[Dataset]:
     """Return the private tables, and those that lead from them to the unit."""
     private = [name for name in tables if not catalog.is_public(name)]
     return [each for name in private for each in catalog.path_to_unit(name)]
+
+
+def _is_condition(part: expr.Expression, scope: ColumnScope) -> bool:
+    match part:
+        case expr.Field(name):
+            return scope[name].kind is Kind.BOOLEAN
+        case (
+            expr.Compare()
+            | expr.OneOf()
+            | expr.Like()
+            | expr.IsNull()
+            | expr.And()
+            | expr.Or()
+            | expr.Not()
+        ):
+            return True
+    return False
 
 
 def _check_no_conditions_inside(asked: list[nodes.Aggregate]) -> None:

@@ -275,8 +275,9 @@ def _clamp(reading: VarianceReading, value: Fraction, interval: ClosedInterval) 
 class CommonSpread:
     """The confidence interval of a covariance from four noisy totals.
 
-    ``product``, ``x`` and ``y`` are the margins of error of the three sums, in the units of the
-    sums, and ``rows`` is that of the count.
+    ``product``, ``x`` and ``y`` are the margins of error of the three sums, and ``rows`` is
+    that of the count. All numbers are in steps of the tallies, which fit in floats for bounds
+    of any size.
 
     Guarantee: let a and b be the exact means, as distances from the centres. Then the sum of
     products minus a times the sum of y and b times the sum of x is exactly the count times
@@ -311,8 +312,7 @@ class CommonSpread:
         else:
             reaches = [each.error(1 - (1 - confidence) / len(found)) for each in found]
         product, x, y, rows = reaches
-        steps = reading.step, reading.x.step, reading.y.step
-        return cls(product * steps[0], x * steps[1], y * steps[2], rows, gaussian)
+        return cls(product, x, y, rows, gaussian)
 
     def interval(
         self, estimate: Fraction, count: int, x: "CentredMean", y: "CentredMean"
@@ -340,7 +340,7 @@ class CommonSpread:
 
 @dataclass(frozen=True, slots=True)
 class CentredMean:
-    """An estimated mean and its interval, as distances from the centre."""
+    """An estimated mean and its interval, as distances from the centre in steps."""
 
     estimate: Fraction
     low: Fraction
@@ -409,10 +409,11 @@ def covariances(
         rows = max(count, 1)
         x = _centred_mean(reading.x, x_total, rows, x_around)
         y = _centred_mean(reading.y, y_total, rows, y_around)
-        value = product * reading.step / rows - x.estimate * y.estimate
-        low, high = noise.interval(value, count, x, y) or (-most, most)
+        value = Fraction(product, rows) - x.estimate * y.estimate
+        ends = noise.interval(value, count, x, y)
+        low, high = (-most, most) if ends is None else (end * reading.step for end in ends)
         low, high = max(low, -most) - rounding, min(high, most) + rounding
-        value = min(max(value, -most), most)
+        value = min(max(value * reading.step, -most), most)
         if sample:
             value *= _sample_factor(Fraction(count))
             factor = _sample_factor(count - below)
@@ -423,8 +424,8 @@ def covariances(
 def _centred_mean(
     reading: MeanReading, total: int, rows: int, around: ClosedInterval
 ) -> CentredMean:
-    low, high = (end - reading.centre for end in around)
-    return CentredMean(total * reading.step / rows, low, high)
+    low, high = ((end - reading.centre) / reading.step for end in around)
+    return CentredMean(Fraction(total, rows), low, high)
 
 
 def _largest_covariance(reading: PairReading) -> ClosedInterval:

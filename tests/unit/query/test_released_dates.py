@@ -72,7 +72,7 @@ def test_dates_can_be_compared_and_ordered(text: str) -> None:
         ("MAX(until) - MIN(until)", "must be numbers"),
         ("AVG(until)", "ask for MEDIAN"),
         ("MAX(day)", "has no bounds"),
-        ("MAX(CASE WHEN smoker THEN until END)", "number of days"),
+        ("MAX(CASE WHEN smoker THEN until END)", "number is expected"),
         ("SUM(until)", "number is expected"),
     ],
 )
