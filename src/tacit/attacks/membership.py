@@ -184,7 +184,7 @@ def _score_averages(
 def _is_additive(quote: Quote, table: SecretTable) -> bool:
     """Return whether each number of an answer is the exact number plus independent noise."""
     noise = all(isinstance(part.mechanism, Laplace | Gaussian) for part in quote.tallies)
-    return noise and table.groups is None
+    return noise and table.groups is None and not quote.measured
 
 
 def _together(quote: Quote, table: SecretTable, runs: int) -> NDArray[np.float64]:

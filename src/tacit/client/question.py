@@ -84,6 +84,7 @@ class RemotePreview:
                     each["name"],
                     None if each["always"] is None else exact(each["always"]),
                     tuple((size, exact(error)) for size, error in each["by_size"]),
+                    tuple((name, exact(error)) for name, error in each.get("by_table", ())),
                 )
                 for each in reply["errors"]
             ]

@@ -51,6 +51,14 @@ from tacit.plan.expression import (
     Value,
 )
 from tacit.plan.left_out import Cut, LeftOut, Slack
+from tacit.plan.marginal_tables import (
+    Kept,
+    MarginalTable,
+    cells_of,
+    key_sizes,
+    marginal_sensitivities,
+    subsets,
+)
 from tacit.plan.model_columns import REACH, Axis, ScaledColumn, label_key, label_steps
 from tacit.plan.plan import (
     CountRows,
@@ -163,8 +171,10 @@ __all__ = [
     "Fold",
     "GreatestOf",
     "JoinedTable",
+    "Kept",
     "LeastOf",
     "LeftOut",
+    "MarginalTable",
     "MeanOf",
     "MeanReading",
     "Negation",
@@ -213,6 +223,7 @@ __all__ = [
     "assumptions",
     "bound",
     "canonical",
+    "cells_of",
     "check_post",
     "clamped_days",
     "columns_of",
@@ -227,10 +238,12 @@ __all__ = [
     "group_count",
     "groups_touched",
     "is_date",
+    "key_sizes",
     "label_key",
     "label_steps",
     "least_people",
     "made_from",
+    "marginal_sensitivities",
     "non_null_columns",
     "not_too_large",
     "one_row",
@@ -244,6 +257,7 @@ __all__ = [
     "source_of",
     "steps",
     "subject_hash",
+    "subsets",
     "tally",
     "text",
     "training_of",

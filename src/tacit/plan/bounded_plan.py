@@ -190,7 +190,7 @@ def sensitivities(
         rule = Rule("rows of a unit by group are a vector of limited length", limit, (rule,))
         two = neighbours is not Neighbours.ADD_REMOVE
         times = 1 if not two else 2 if tally.low >= 0 or tally.high <= 0 else 4
-        each = _most_of_row(tally, plan.max_rows)
+        each = most_of_row(tally, plan.max_rows)
         square = min(square, floor(times * plan.max_squares * each**2))
         long = min(isqrt(groups * plan.max_squares), plan.max_squares)
         total = min(total, floor((2 if two else 1) * long * each))
@@ -204,7 +204,7 @@ def _is_quantile(tally: Tally) -> bool:
     return isinstance(tally, TreeTally) and tally.quantile is not None
 
 
-def _most_of_row(tally: Tally, max_rows: int) -> Fraction:
+def most_of_row(tally: Tally, max_rows: int) -> Fraction:
     """Return the most that one row adds to a tally, above or below 0."""
     if isinstance(tally, TotalTally) and tally.each is not None:
         return Fraction(tally.each)

@@ -30,6 +30,7 @@ from tacit.plan.computed_keys import computed_key
 from tacit.plan.contribution_limits import groups_of, limits_before_join, limits_of
 from tacit.plan.left_out import LeftOut, Slack, has_private_bounds, left_out_of, slack_of
 from tacit.plan.lowering import condition, number
+from tacit.plan.marginal_tables import MarginalTable, marginal_tables
 from tacit.plan.row_cost import not_too_many_terms
 from tacit.plan.tally import Reading, Tally, UnitTally
 from tacit.plan.tree_walk import LARGEST_QUESTION, every, size
@@ -395,6 +396,8 @@ class Bound:
     people: int | None = None
     complete: tuple[str, ...] = ()
     """The columns of which every row has a listed key, by declaration."""
+    tables: tuple[MarginalTable, ...] = ()
+    """The grouping sets of a question with several tables; the plan is about the finest."""
 
 
 def least_people(tables: tuple[str, ...], catalog: Catalog) -> int:
@@ -455,7 +458,20 @@ def bound(plan: nodes.Plan, catalog: Catalog) -> Bound:
     slacks = tuple(slack_of(reading, bounded, left_out, catalog) for reading in readings)
     people = tallies.index(UnitTally()) if least else None
     complete = sources.complete_columns(rows.source, catalog)
-    return Bound(bounded, readings, slacks, left_out, least, people, complete)
+    marginals: tuple[MarginalTable, ...] = ()
+    if plan.sets:
+        if least:
+            raise InvalidValue(
+                "A dataset of this question has min_people, a rule about the people of a cell, "
+                "so that GROUPING SETS, ROLLUP and CUBE are refused; ask for each table by "
+                "itself, with GROUP BY."
+            )
+        less = replace(left_out, rows=True, units=True, cut=None)
+        opened = tuple(slack_of(reading, bounded, less, catalog) for reading in readings)
+        marginals = marginal_tables(plan, bounded, readings, (slacks, opened), complete)
+        # the slacks of the table that leaves out the most
+        slacks = max((each.slacks for each in marginals), key=lambda each: each != slacks)
+    return Bound(bounded, readings, slacks, left_out, least, people, complete, marginals)
 
 
 def _plain_aggregate(

@@ -33,12 +33,14 @@ class StoredForm(NamedTuple):
     """The form of a class in a text: its stored name, and its fields in the order of the text.
 
     Fields that are ``left_out`` are not part of the text: two values that differ only in such
-    a field have the same text.
+    a field have the same text. A field that is ``optional`` is in the text, with its name, only
+    where it differs from its default: a class that gains such a field keeps its old texts.
     """
 
     name: str
     fields: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +62,12 @@ class Vocabulary:
                 raise InternalError(f"Stored names must be distinct; got {sorted(names)}.")
         for kind, form in self.classes.items():
             actual = {part.name for part in fields(kind)} if is_dataclass(kind) else set()
-            listed = [*form.fields, *form.left_out]
+            listed = [*form.fields, *form.left_out, *form.optional]
             if len(set(listed)) != len(listed) or set(listed) != actual:
                 raise InternalError(
                     f"{kind.__name__} has the fields {sorted(actual)}, and its stored form has "
-                    f"{sorted(listed)}; list each field once in `fields` or in `left_out`."
+                    f"{sorted(listed)}; list each field once in `fields`, `left_out` or "
+                    "`optional`."
                 )
 
     def with_more(
@@ -138,7 +141,7 @@ _OF_RELATIONS: dict[type, StoredForm] = {
 _OF_PLANS: dict[type, StoredForm] = {
     nodes.GroupKey: StoredForm("GroupKey", ("name", "expression")),
     nodes.NamedAggregate: StoredForm("Measure", ("name", "aggregate")),
-    nodes.Plan: StoredForm("Plan", ("source", "keys", "measures", "post")),
+    nodes.Plan: StoredForm("Plan", ("source", "keys", "measures", "post"), optional=("sets",)),
     nodes.Output: StoredForm("Output", ("name", "expression")),
     nodes.OrderBy: StoredForm("OrderBy", ("expression", "descending")),
     nodes.Post: StoredForm("Post", ("outputs", "having", "order", "limit")),
@@ -236,10 +239,32 @@ def canonical(plan: nodes.Plan) -> Canonical:
         nodes.Post.showing(
             *(name for name, _ in (*key_names.values(), *measure_names.values()))
         ),
+        _canonical_sets(plan.sets, {name: key_names[text(keys[name])][0] for name in keys}),
     )
     new_names = {name: key_names[text(part)][0] for name, part in keys.items()}
     new_names |= {name: measure_names[text(part)][0] for name, part in measures.items()}
     return Canonical(made, rewritten(plan.post, partial(_rename_output, new_names)))
+
+
+def _canonical_sets(
+    sets: tuple[tuple[str, ...], ...], names: Mapping[str, str]
+) -> tuple[tuple[str, ...], ...]:
+    """Return grouping sets with canonical names: the largest first, then in order of the keys.
+
+    One grouping set of all keys is the same as none.
+    """
+    order = {name: place for place, name in enumerate(sorted(set(names.values()), key=_place))}
+    found = {
+        tuple(sorted({names[name] for name in each}, key=order.__getitem__)) for each in sets
+    }
+    if found == {tuple(order)}:
+        return ()
+    return tuple(sorted(found, key=lambda each: (-len(each), [order[name] for name in each])))
+
+
+def _place(name: str) -> int:
+    """Return the number in a canonical name, such as ``key_10``."""
+    return int(name.rpartition("_")[2])
 
 
 def subject_hash(question: Canonical, source: Source) -> bytes:
@@ -266,7 +291,13 @@ def subject_hash(question: Canonical, source: Source) -> bytes:
     parts += [replace(semi, source=nodes.Scan("")) for semi in nodes.semi_joins(plan.source)]
     for wanted in nodes.filters(plan.source):
         parts += wanted.parts if isinstance(wanted, expr.And) else (wanted,)
-    form = (_sort_by_text(map(_normal, parts)), plan.keys, plan.measures)
+    form: tuple[object, ...] = (
+        _sort_by_text(map(_normal, parts)),
+        plan.keys,
+        plan.measures,
+    )
+    if plan.sets:
+        form = (*form, plan.sets)
     return sha256(f"tacit subject 1\n{text(form)}".encode()).digest()
 
 
@@ -274,7 +305,7 @@ _EQUAL = expr.Comparison.EQUAL
 
 
 def with_key(question: Canonical, column: str) -> Canonical:
-    """Return the question with one more group key, a column."""
+    """Return the question, which has no grouping sets, with one more group key, a column."""
     plan = question.plan
     key = nodes.GroupKey(f"by {column}", expr.Field(column))
     return canonical(
@@ -287,7 +318,7 @@ def with_canonical_names(plan: nodes.Plan) -> nodes.Plan:
     source, names = _canonical_relation(plan.source)
     change = partial(_rename_field, names)
     keys, measures = rewritten(plan.keys, change), rewritten(plan.measures, change)
-    return nodes.Plan(source, keys, measures, plan.post)
+    return nodes.Plan(source, keys, measures, plan.post, plan.sets)
 
 
 def _canonical_relation(relation: nodes.Relation) -> tuple[nodes.Relation, dict[str, str]]:
@@ -362,7 +393,24 @@ def _plain(node: object, words: Vocabulary) -> Any:
         case tuple():
             return ["tuple", *[_plain(part, words) for part in node]]
     form = words.form_of(type(node))
-    return [form.name, *[_plain(getattr(node, name), words) for name in form.fields]]
+    return [
+        form.name,
+        *[_plain(getattr(node, name), words) for name in form.fields],
+        *[
+            [GIVEN, name, _plain(getattr(node, name), words)]
+            for name in form.optional
+            if getattr(node, name) != _default(type(node), name)
+        ],
+    ]
+
+
+GIVEN = "="
+"""The mark of an optional field in a text; no class has this stored name."""
+
+
+def _default(kind: type, name: str) -> object:
+    """Return the default of an optional field."""
+    return next(part.default for part in fields(kind) if part.name == name)
 
 
 def _normal(node: Node) -> Node:
@@ -489,7 +537,12 @@ def _restore(stored: Any) -> Any:
         case ["tuple", *parts]:
             return tuple(map(_restore, parts))
         case [str() as name, *parts]:
-            kind = NODES[name]
-            named = zip(PLANS.form_of(kind).fields, parts, strict=True)
-            return kind(**{field: _restore(part) for field, part in named})
+            kind, form = NODES[name], PLANS.form_of(NODES[name])
+            many = len(form.fields)
+            values = dict(zip(form.fields, map(_restore, parts[:many]), strict=True))
+            for mark, field, part in parts[many:]:
+                if mark != GIVEN or field not in form.optional:
+                    raise ValueError
+                values[field] = _restore(part)
+            return kind(**values)
     raise ValueError

@@ -407,13 +407,16 @@ class NamedAggregate:
 class Plan:
     """A question: for each group of ``source`` by ``keys``, the aggregates ``measures``.
 
-    ``post`` is the post-processing of the released values.
+    ``post`` is the post-processing of the released values. ``sets`` are the grouping sets of a
+    question with several tables, each as the names of the keys that it groups by. It is empty
+    for one table, which groups by all keys.
     """
 
     source: Relation
     keys: tuple[GroupKey, ...]
     measures: tuple[NamedAggregate, ...]
     post: Post
+    sets: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
         if not self.measures:
@@ -426,3 +429,18 @@ class Plan:
             raise InvalidValue(
                 "Keys and measures must have distinct names; rename one with AS."
             )
+        if self.sets:
+            _check_sets(self.sets, {key.name for key in self.keys})
+
+
+def _check_sets(sets: tuple[tuple[str, ...], ...], keys: set[str]) -> None:
+    """Refuse grouping sets that repeat, or that do not use exactly the keys of the plan."""
+    if len({frozenset(each) for each in sets}) != len(sets):
+        raise InvalidValue(
+            "A grouping set is listed twice; list each combination of keys once in GROUPING "
+            "SETS, and no key both inside and outside of ROLLUP or CUBE."
+        )
+    if {name for each in sets for name in each} != keys:
+        raise InvalidValue(
+            "Each key must be in a grouping set, and each grouping set must consist of keys."
+        )

@@ -52,7 +52,7 @@ from tacit.query.quote import (
     delta_for_each,
     price_fit,
 )
-from tacit.query.rehearsal import check_size, rehearse, rehearse_step
+from tacit.query.rehearsal import check_size, rehearse, rehearse_step, table_times
 from tacit.query.worker import Allowed, Pool, Worker, read_question, work_of
 from tacit.query.worker_sandbox import Confinement, make_undumpable
 
@@ -110,6 +110,7 @@ __all__ = [
     "run",
     "run_below",
     "sum_groups",
+    "table_times",
     "variance",
     "work_of",
     "worst_error",

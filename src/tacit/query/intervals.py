@@ -9,12 +9,14 @@ contribution limits, and with values clamped to the bounds of their columns.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from math import floor
 
 from tacit.core import ClosedInterval, ReleasedColumn, day_of
 from tacit.errors import InvalidValue
-from tacit.plan import PairFunction, Slack
+from tacit.plan import Field, Kept, PairFunction, Slack
 from tacit.plan import tally as tallies
+from tacit.query.marginal_estimates import quote_of_table
 from tacit.query.mean_intervals import Maybe, least_rows, means, pair_statistics, variances
 from tacit.query.quantile_intervals import RankNoise, extremes, quantile_of, quantiles, tree_of
 from tacit.query.quote import Quote
@@ -99,6 +101,8 @@ class Expected:
     name: str
     always: Fraction | None = None
     by_size: tuple[tuple[int, Fraction], ...] = ()
+    by_table: tuple[tuple[str, Fraction], ...] = ()
+    """The margin of each table, by the names of its keys; ``always`` is the largest of them."""
 
 
 def expected_errors(quote: Quote, assume_size: Sequence[int] = SIZES) -> tuple[Expected, ...]:
@@ -108,6 +112,8 @@ def expected_errors(quote: Quote, assume_size: Sequence[int] = SIZES) -> tuple[E
     """
     check_sizes(assume_size)
     bound = quote.bound
+    if bound.tables:
+        return _errors_of_tables(quote, assume_size)
     measures = zip(quote.question.plan.measures, bound.readings, bound.slacks, strict=True)
     return tuple(
         _with_missing(
@@ -115,6 +121,44 @@ def expected_errors(quote: Quote, assume_size: Sequence[int] = SIZES) -> tuple[E
         )
         for measure, reading, slack in measures
     )
+
+
+def _errors_of_tables(quote: Quote, assume_size: Sequence[int]) -> tuple[Expected, ...]:
+    """Return the margins of error of an answer with several tables: the largest of any table.
+
+    Margins that do not depend on the size are listed by table, too.
+    """
+    tables = quote.bound.tables
+    found = [
+        expected_errors(_table_alone(quote, number), assume_size)
+        for number in range(len(tables))
+    ]
+    names = [key_names(quote, table.kept) for table in tables]
+    return tuple(map(partial(_largest, names), zip(*found, strict=True)))
+
+
+def _table_alone(quote: Quote, number: int) -> Quote:
+    """Return the quote of one table by itself, with the noise of its estimates."""
+    table = quote.bound.tables[number]
+    bound = replace(quote.bound, tables=(), slacks=table.slacks)
+    return replace(quote_of_table(quote, table.kept), bound=bound)
+
+
+def key_names(quote: Quote, kept: Kept) -> str:
+    """Return the names of the keys of a table, as the answer shows them."""
+    shown = {output.expression: output.name for output in quote.question.post.outputs}
+    keys = quote.question.plan.keys
+    names = (shown.get(Field(keys[place].name), f"key {place + 1}") for place in kept)
+    return ", ".join(names) or "nothing: the total"
+
+
+def _largest(names: Sequence[str], errors: Sequence[Expected]) -> Expected:
+    """Return the margins of one measure in several tables: the largest, and all by table."""
+    margins = [each.always for each in errors if each.always is not None]
+    if len(margins) < len(errors):
+        return max(errors, key=lambda each: [margin for _, margin in each.by_size])
+    by_table = tuple(zip(names, margins, strict=True))
+    return replace(errors[0], always=max(margins), by_table=by_table)
 
 
 def _with_missing(error: Expected, reading: tallies.Reading, slack: Slack) -> Expected:
@@ -142,6 +186,11 @@ def worst_error(quote: Quote, number: int, size: int) -> Fraction | None:
     It is the margin of a mean at one of its bounds, where noise in the count moves it most. It
     is None for variances, quantiles and extremes, whose errors depend on all values.
     """
+    if quote.bound.tables:
+        many = range(len(quote.bound.tables))
+        alone = [worst_error(_table_alone(quote, each), number, size) for each in many]
+        known = [error for error in alone if error is not None]
+        return max(known) if len(known) == len(alone) else None
     reading, slack = quote.bound.readings[number], quote.bound.slacks[number]
     name = quote.question.plan.measures[number].name
     if isinstance(reading, tallies.TotalReading):

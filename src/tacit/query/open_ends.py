@@ -7,6 +7,7 @@ Everything here is post-processing, so that a declaration can close an interval 
 that was released before. `leave_empty` applies an owner's rule that small cells are not shown.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import TypeVar
@@ -22,6 +23,8 @@ from tacit.plan import (
     QuantileReading,
     Reading,
     Slack,
+    cells_of,
+    key_sizes,
 )
 from tacit.query.intervals import CONFIDENCE
 from tacit.query.quote import Quote
@@ -98,18 +101,65 @@ def _number(count: int, thing: str) -> str:
 def refresh(release: Release, quote: Quote) -> Release:
     """Return a stored release with the intervals that today's declarations give."""
     plan, bound = quote.question.plan, quote.bound
-    readings = {
-        measure.name: (reading, slack)
-        for measure, reading, slack in zip(
-            plan.measures, bound.readings, bound.slacks, strict=True
-        )
-    }
+    places = {measure.name: number for number, measure in enumerate(plan.measures)}
     columns = tuple(
-        open_column(column, *readings[column.name]) if column.name in readings else column
+        open_measure(bound, places[column.name], column) if column.name in places else column
         for column in release.columns
     )
     return replace(
         release, columns=columns, coverage=coverage(bound, quote.population.unit.name)
+    )
+
+
+def open_measure(bound: Bound, number: int, column: ReleasedColumn) -> ReleasedColumn:
+    """Return the column of a measure with the ends that hold, in each table of an answer."""
+    reading = bound.readings[number]
+    if not bound.tables:
+        return open_column(column, reading, bound.slacks[number])
+    sizes, start, parts = key_sizes(bound.plan), 0, []
+    for table in bound.tables:
+        end = start + cells_of(sizes, table.kept)
+        part = _slice_column(column, slice(start, end))
+        parts.append(open_column(part, reading, table.slacks[number]))
+        start = end
+    return join_columns(parts)
+
+
+def _slice_column(column: ReleasedColumn, rows: slice) -> ReleasedColumn:
+    return replace(
+        column,
+        values=column.values[rows],
+        intervals=column.intervals[rows],
+        counted=column.counted[rows],
+        rows=column.rows[rows],
+    )
+
+
+def join_columns(parts: Sequence[ReleasedColumn]) -> ReleasedColumn:
+    """Return one column from its parts in several tables; it is as sure as the least of them.
+
+    Example:
+        >>> north, all_of_it = (
+        ...     ReleasedColumn("n", (Fraction(40),)),
+        ...     ReleasedColumn("n", (None,)),
+        ... )
+        >>> join_columns([north, all_of_it]).values
+        (Fraction(40, 1), None)
+    """
+    # an interval that is the same for the rows that count is not stored twice
+    counted = [part.counted or part.intervals for part in parts]
+    sure = [part.confidence for part in parts if part.confidence is not None]
+    few = [part.all_but for part in parts if part.all_but is not None]
+    return ReleasedColumn(
+        parts[0].name,
+        tuple(value for part in parts for value in part.values),
+        tuple(around for part in parts for around in part.intervals),
+        min(sure, default=None),
+        tuple(around for each in counted for around in each)
+        if any(part.counted for part in parts)
+        else (),
+        max(few, default=None),
+        tuple(least for part in parts for least in part.rows),
     )
 
 
@@ -147,6 +197,27 @@ def _to_raise(bound: Bound) -> str:
     if plan.max_squares is not None and found.most is not None:
         names.append(f"max_length to {found.most}")
     return " and ".join(names) or "the limits to what is declared"
+
+
+def _sentences_on_tables(bound: Bound, unit: str) -> list[str]:
+    """Return sentences about the totals of a question with several tables."""
+    if not bound.tables:
+        return []
+    plan, said = bound.plan, []
+    said.append("Each total is exactly the sum of its parts, and need not be an integer.")
+    if bound.left_out.units:
+        said.append(
+            f"Totals are cut more than if they are asked for alone: they leave out the rows of "
+            f"a {unit} beyond {_number(plan.max_groups, 'group')} of all keys together."
+        )
+    unlisted = dict.fromkeys(name for each in bound.tables for name in each.unlisted)
+    if unlisted:
+        said.append(
+            f"A total over {' or '.join(unlisted)} has only the rows whose value of it is "
+            "listed; if it is asked for alone, it has all rows. To include them, the owner can "
+            "declare the keys complete, or a CASE with ELSE can name the others."
+        )
+    return said
 
 
 def coverage(bound: Bound, unit: str) -> tuple[str, ...]:
@@ -201,6 +272,7 @@ def coverage(bound: Bound, unit: str) -> tuple[str, ...]:
             "probability 95%. All people of a cell count, also those whose values are NULL. "
             "Cells that are shown can reveal about how large empty ones are."
         )
+    said += _sentences_on_tables(bound, unit)
     listed = any(
         isinstance(key, ColumnKey) and key.keys is not None and key.column not in bound.complete
         for key in plan.keys

@@ -21,12 +21,20 @@ from tacit.numeric.entropy import SystemEntropy
 from tacit.plan import Estimator, RowsOf, Step, Training, group_count, width
 from tacit.query.below_charge import ENCODE, Progress
 from tacit.query.intervals import column_of
+from tacit.query.marginal_estimates import (
+    cell_groups,
+    estimate_tables,
+    quote_of_table,
+    release_marginals,
+)
 from tacit.query.open_ends import (
     cells_shown,
     coverage,
     drop_hidden,
+    join_columns,
     leave_empty,
     open_column,
+    open_measure,
 )
 from tacit.query.quote import FitQuote, Quote
 
@@ -93,6 +101,8 @@ def run(
 ) -> tuple[core.ReleasedColumn, ...]:
     """Run a paid question and return its released columns, in the order of its keys."""
     groups, released = release(quote, engine.run(quote.bound.plan, catalog, salt), gateway)
+    if quote.bound.tables:
+        return table_columns(quote, released)
     plan = quote.question.plan
     keys = [
         core.ReleasedColumn(key.name, tuple(map(itemgetter(place), groups)))
@@ -117,10 +127,13 @@ def release(
     """Return the groups of the answer, and for each tally its noisy integers by group.
 
     If the keys are not public, the first tally selects the groups, and the other tallies are
-    released only for the selected groups.
+    released only for the selected groups. If the question has several tables, the groups are
+    the finest cells, and the integers are those of the marginals that the quote measures.
     """
     priced, secrets = quote.tallies, table.tallies
     groups, selected = public_groups(quote.bound.plan), []
+    if quote.measured:
+        return groups or (), release_marginals(quote, secrets, gateway)
     if groups is None:
         if table.groups is None:
             raise InternalError("An engine must return the groups it found if they are secret.")
@@ -135,6 +148,29 @@ def release(
         for part, secret in zip(priced, secrets, strict=True)
     ]
     return groups, [*selected, *noisy]
+
+
+def table_columns(
+    quote: Quote, released: Sequence[Sequence[int]]
+) -> tuple[core.ReleasedColumn, ...]:
+    """Return the columns of an answer with several tables, one table after the other.
+
+    A key that a table sums over is NULL in its rows.
+    """
+    plan, bound = quote.question.plan, quote.bound
+    groups = [group for each in bound.tables for group in cell_groups(bound.plan, each.kept)]
+    keys = [
+        core.ReleasedColumn(key.name, tuple(map(itemgetter(place), groups)))
+        for place, key in enumerate(plan.keys)
+    ]
+    parts: list[list[core.ReleasedColumn]] = [[] for _ in plan.measures]
+    for table, found in zip(bound.tables, estimate_tables(quote, released), strict=True):
+        alone = quote_of_table(quote, table.kept)
+        for number, measure in enumerate(plan.measures):
+            column = column_of(measure.name, bound.readings[number], alone, found)
+            parts[number].append(column)
+    columns = [join_columns(each) for each in parts]
+    return (*keys, *(open_measure(bound, number, each) for number, each in enumerate(columns)))
 
 
 def released_by(

@@ -341,6 +341,7 @@ def finer_questions(quote: Quote) -> Iterator[FinerQuestion]:
     plan = bound.plan
     if (
         group_count(plan) is None
+        or bound.tables
         or bound.min_people
         or not all(
             isinstance(reading, TotalReading)

@@ -7,16 +7,16 @@ same loss.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from tacit import mechanisms
 from tacit import plan as plans
 from tacit.accounting import loss_of
-from tacit.choose import choose_noise, choose_quantile, keys
+from tacit.choose import choose_noise, choose_quantile, keys, split_loss, tables_to_measure
 from tacit.choose.keys import choose_keys
-from tacit.core import Catalog, Composed, Loss, Neighbours, Norm
+from tacit.core import Catalog, Composed, Loss, Neighbours, Norm, Population, Sensitivity
 from tacit.errors import InternalError, InvalidValue
 from tacit.numeric import sqrt_bounds
 from tacit.query.quote import PricedTally, Quote
@@ -145,6 +145,8 @@ def price(plan: plans.Plan, catalog: Catalog, loss: Loss) -> Quote:
     dataset = catalog.dataset(bounded.plan.source.dataset)
     population = catalog.population(dataset.population)
     neighbours = population.unit.neighbours
+    if bounded.tables:
+        return _price_tables(question, bounded, population, catalog, loss)
     parts = losses(bounded, loss)
     tallies, delta = [], parts[-1].delta
     if plans.group_count(bounded.plan) is None:
@@ -161,15 +163,65 @@ def price(plan: plans.Plan, catalog: Catalog, loss: Loss) -> Quote:
     return Quote(question, bounded, population, tuple(tallies), event, loss, delta, assumed)
 
 
-def noise_for(
-    plan: plans.BoundedPlan, tally: plans.Tally, loss: Loss, neighbours: Neighbours
-) -> PricedTally:
-    """Return the mechanism with the least error for ``tally`` within ``loss``."""
+def _price_tables(
+    question: plans.Canonical,
+    bounded: plans.Bound,
+    population: Population,
+    catalog: Catalog,
+    loss: Loss,
+) -> Quote:
+    """Return the quote of a question with several tables: one event, of all their noise."""
+    plan, neighbours = bounded.plan, population.unit.neighbours
+    asked = tuple(table.kept for table in bounded.tables)
+    found, sizes = tables_to_measure(asked), plans.key_sizes(plan)
+    wanted, split = [], []
+    for tally in plan.tallies:
+        moved = {
+            kept: plans.marginal_sensitivities(plan, tally, kept, neighbours) for kept in found
+        }
+        _check_unknown(tally)
+        squares = [known[1].square for known in moved.values()]
+        # only the proportions matter, so that equal proportions are computed once
+        parts = split_loss(sizes, asked, tuple(each / squares[0] for each in squares))
+        wanted.append(moved)
+        split.append(parts)
+    delta = loss.delta / sum(map(len, split))
+    tallies = []
+    for whole, moved, parts in zip(shares(bounded), wanted, split, strict=True):
+        for kept, part in parts.items():
+            each = Loss(loss.measure, loss.amount * whole * part, delta)
+            cells = plans.cells_of(sizes, kept)
+            tallies.append(_noise_of(moved[kept], cells, each))
+    event = Composed(tuple(part.mechanism.event(part.sensitivity) for part in tallies))
+    if not loss_of(event, loss.measure, delta) <= loss:
+        raise InternalError("The price of a quote is above the requested loss.")
+    return Quote(
+        question,
+        bounded,
+        population,
+        tuple(tallies),
+        event,
+        loss,
+        delta,
+        plans.assumptions(plan.source, catalog),
+        tuple(tuple(parts) for parts in split),
+    )
+
+
+def _check_unknown(tally: plans.Tally) -> None:
+    """Refuse a tally that is known without data."""
     if tally.low == tally.high == 0:
         raise InvalidValue(
             "A number in this question can have only one value within the declared bounds and "
             "limits, so that its aggregate is known; widen them, or leave it out."
         )
+
+
+def noise_for(
+    plan: plans.BoundedPlan, tally: plans.Tally, loss: Loss, neighbours: Neighbours
+) -> PricedTally:
+    """Return the mechanism with the least error for ``tally`` within ``loss``."""
+    _check_unknown(tally)
     moved = plans.sensitivities(plan, tally, neighbours)
     if isinstance(tally, plans.TreeTally) and tally.quantile is not None:
         rows, groups = (
@@ -178,7 +230,12 @@ def noise_for(
         )
         chosen = choose_quantile(rows, tally.quantile, tally.cells, groups, loss)
         return PricedTally(chosen, rows)
-    mechanism = choose_noise(moved, plans.group_count(plan) or 1, loss).mechanism
+    return _noise_of(moved, plans.group_count(plan) or 1, loss)
+
+
+def _noise_of(moved: Sequence[Sensitivity], dimensions: int, loss: Loss) -> PricedTally:
+    """Return the noise with the least error for numbers of these sensitivities."""
+    mechanism = choose_noise(moved, dimensions, loss).mechanism
     norm = Norm.L2 if isinstance(mechanism, mechanisms.Gaussian) else Norm.L1
     return PricedTally(mechanism, next(part for part in moved if part.norm is norm))
 

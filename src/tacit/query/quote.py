@@ -20,6 +20,7 @@ from tacit.plan import (
     Bound,
     Canonical,
     Estimator,
+    Kept,
     Scan,
     Training,
     group_count,
@@ -47,7 +48,9 @@ class Quote:
     """A question with its price, its mechanisms, and the assumptions of its guarantee.
 
     Under (epsilon, delta), the epsilon of Gaussian noise is read off its privacy curve at
-    ``price_delta``. If the keys are not public, the first tally selects them.
+    ``price_delta``. If the keys are not public, the first tally selects them. If the question
+    has several tables, ``measured`` has for each tally of the plan the marginals of it that are
+    released with noise, and ``tallies`` has one entry for each of them, in that order.
     """
 
     question: Canonical
@@ -58,6 +61,7 @@ class Quote:
     loss: core.Loss
     price_delta: Fraction = Fraction(0)
     assumptions: tuple[str, ...] = ()
+    measured: tuple[tuple[Kept, ...], ...] = ()
 
     @property
     def key(self) -> bytes:

@@ -14,12 +14,22 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tacit.choose import tables_to_measure
 from tacit.core import Catalog, Secret
 from tacit.engines import Engine, RehearsingEngine, UnitRows, wrap_groups
 from tacit.errors import EngineUnreachable, InvalidValue
 from tacit.mechanisms import NothingGateway
 from tacit.numeric.entropy import SystemEntropy
-from tacit.plan import BoundedPlan, RowsOf, Step, TreeTally, group_count
+from tacit.plan import (
+    Bound,
+    BoundedPlan,
+    RowsOf,
+    Step,
+    TreeTally,
+    cells_of,
+    group_count,
+    key_sizes,
+)
 from tacit.query import below_charge
 from tacit.query.quote import FitQuote, Quote
 
@@ -61,20 +71,34 @@ def most_numbers(memory_bytes: int, seconds: float) -> int:
     return int(SHARE * min(memory_bytes / BYTES, seconds / SECONDS))
 
 
-def check_size(plan: BoundedPlan, most: int | None) -> None:
+def check_size(plan: BoundedPlan, most: int | None, times: int = 1) -> None:
     """Refuse an answer with more than ``most`` numbers; None means no limit.
+
+    An answer with several tables computes ``times`` as many as its finest cells have.
 
     Guarantee: the result is a function of the plan and of public limits.
     """
-    numbers = numbers_of(plan)
+    numbers = numbers_of(plan) * times
     if most is not None and numbers > most:
-        groups = group_count(plan) or 1
+        groups = (group_count(plan) or 1) * times
         raise InvalidValue(
             f"This answer has {groups} groups with {len(plan.tallies)} sums each, which are "
             f"{numbers} numbers; a worker of this server can compute at most {most}. Ask for "
             "fewer groups or fewer aggregates, or ask the operator to raise [server] seconds "
             "and megabytes. Nothing was charged."
         )
+
+
+def table_times(bound: Bound) -> int:
+    """Return how many times the finest cells an answer with several tables computes.
+
+    These are the cells of the tables that are asked for, and of those that are measured.
+    """
+    if not bound.tables:
+        return 1
+    sizes, asked = key_sizes(bound.plan), tuple(table.kept for table in bound.tables)
+    cells = sum(cells_of(sizes, kept) for kept in (*asked, *tables_to_measure(asked)))
+    return 1 + cells // (group_count(bound.plan) or 1)
 
 
 # Rehearsal -----------------------------------------------------------------------------------
@@ -98,8 +122,9 @@ def rehearse(
     most: int | None = None,
 ) -> None:
     """Refuse a quote that ``engine`` cannot run, or that has more than ``most`` numbers."""
+    times = table_times(quote.bound) if isinstance(quote, Quote) else 1
     for step in steps_of(quote):
-        check_size(step.plan if isinstance(step, RowsOf) else step, most)
+        check_size(step.plan if isinstance(step, RowsOf) else step, most, times)
         rehearse_step(step, engine, catalog, salt)
 
 

@@ -51,6 +51,7 @@ from tacit.query import (
     rehearse,
     run_below,
     sum_groups,
+    table_times,
 )
 from tacit.session.curator import Curator
 from tacit.stream import OpenHoldout, OpenStream, Place, Stream, Thresholdout, price_stream
@@ -298,7 +299,8 @@ def price_question(curator: Curator, plan: Plan, loss: core.Loss) -> Quote:
     """
     quote = price(plan, curator.catalog, loss)
     pool = curator.pools.get(curator.place_of(quote.datasets))
-    check_size(quote.bound.plan, None if pool is None else pool.most_numbers)
+    most = None if pool is None else pool.most_numbers
+    check_size(quote.bound.plan, most, table_times(quote.bound))
     return quote
 
 

@@ -341,6 +341,8 @@ def _wanted_text(within: Number, assume_size: Sequence[int] | None) -> str:
 
 
 def _margin_text(each: Expected) -> str:
+    if each.by_table:
+        return ", ".join(f"{_about(error)} by {name}" for name, error in each.by_table)
     if each.always is not None:
         return _about(each.always)
     if not each.by_size:

@@ -19,6 +19,7 @@ from tacit.plan import plan as nodes
 from tacit.sql.allow_list import admit
 from tacit.sql.expression import AGGREGATES, aggregate, expression
 from tacit.sql.functions import set_current_date
+from tacit.sql.grouping_sets import GROUPINGS, grouping, name_sets, read_grouping_sets
 from tacit.sql.relation import NameScope, rows_of
 
 WHOLE = re.compile("[0-9]{1,18}")
@@ -43,9 +44,7 @@ class SelectList:
         self._aliases = {
             node.alias: node.this for node in select.expressions if isinstance(node, exp.Alias)
         }
-        group = select.args.get("group")
-        for node in group.expressions if group is not None else ():
-            self._keys.setdefault(self._key(node), f"key {len(self._keys)}")
+        sets = name_sets(read_grouping_sets(select.args.get("group")), self._key_name)
         outputs = tuple(
             self._output(node, place) for place, node in enumerate(select.expressions)
         )
@@ -61,7 +60,11 @@ class SelectList:
         measures = tuple(
             nodes.NamedAggregate(name, part) for part, name in self._measures.items()
         )
-        return nodes.Plan(relation, keys, measures, post)
+        return nodes.Plan(relation, keys, measures, post, sets)
+
+    def _key_name(self, node: exp.Expr) -> str:
+        """Return the name of a key of GROUP BY, and remember the key."""
+        return self._keys.setdefault(self._key(node), f"key {len(self._keys)}")
 
     def _key(self, node: exp.Expr) -> Expression:
         """Return a key of GROUP BY: a column, an expression, or the definition of an alias."""
@@ -93,6 +96,8 @@ class SelectList:
         if isinstance(node, AGGREGATES):
             found = aggregate(node, self._names, self._unit)
             return Field(self._measures.setdefault(found, f"measure {len(self._measures)}"))
+        if isinstance(node, GROUPINGS):
+            return grouping([self._name_of_grouped(each) for each in node.expressions])
         if isinstance(node, exp.Column) and not node.table and self._alias(node) is not None:
             return self._output_named(node.name)
         if isinstance(node, exp.Paren) or self._is_released(node):
@@ -113,7 +118,14 @@ class SelectList:
         named = (
             not column.table and self._alias(column) for column in node.find_all(exp.Column)
         )
-        return node.find(*AGGREGATES) is not None or any(named)
+        return node.find(*AGGREGATES, *GROUPINGS) is not None or any(named)
+
+    def _name_of_grouped(self, node: exp.Expr) -> str:
+        """Return the name of the key that is the argument of GROUPING."""
+        found = self._keys.get(self._key(node))
+        if found is None:
+            raise InvalidValue("The argument of GROUPING must be a key of GROUP BY.")
+        return found
 
     def _output_named(self, name: str) -> Expression:
         """Return the expression of an earlier output; an output cannot use itself."""

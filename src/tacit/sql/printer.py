@@ -17,6 +17,7 @@ from tacit.plan import expression as expr
 from tacit.plan import plan as nodes
 from tacit.plan import source_of
 from tacit.sql.expression import COMPARISONS, OPERATIONS, PAIR_FUNCTIONS
+from tacit.sql.grouping_sets import show_sets
 
 # Expressions ---------------------------------------------------------------------------------
 
@@ -230,7 +231,9 @@ def show(plan: nodes.Plan, catalog: Catalog) -> str:
     for output in plan.post.outputs:
         made = show_expression(output.expression, write_released)
         select = select.select(exp.alias_(made, output.name, quoted=True), copy=False)
-    if keys:
+    if plan.sets:
+        select = select.group_by(show_sets(keys, plan.sets), copy=False)
+    elif keys:
         select = select.group_by(*keys.values(), copy=False)
     if plan.post.having is not None:
         select = select.having(show_expression(plan.post.having, write_released), copy=False)

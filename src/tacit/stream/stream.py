@@ -90,6 +90,11 @@ class Stream:
     max_steps: int | None = None
 
     def __post_init__(self) -> None:
+        if self.plan.sets:
+            raise InvalidValue(
+                "A stream does not support GROUPING SETS, ROLLUP and CUBE; write a GROUP BY of "
+                "all keys, and add up its groups."
+            )
         if not 1 <= self.steps <= self.horizon:
             raise InvalidValue(
                 f"max_steps must be 1 to {self.horizon}, the number of steps, but "

@@ -98,6 +98,7 @@ def _preview_json(preview: Preview) -> dict[str, Any]:
                 "name": each.name,
                 "always": None if each.always is None else plain(each.always),
                 "by_size": [[size, plain(error)] for size, error in each.by_size],
+                "by_table": [[name, plain(error)] for name, error in each.by_table],
             }
             for each in preview.errors
         ],
