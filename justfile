@@ -203,6 +203,10 @@ campaign-fuzz count="1000000":
 truth draws="4000":
     TACIT_TRUTH={{ draws }} OPENBLAS_NUM_THREADS=1 uv run pytest -q tests/claims/test_truth.py tests/edges/test_truth.py tests/end_to_end/test_within.py tests/end_to_end/test_limits.py
 
+# CUBE of three and of four columns: error compared with tables apart and with the residual planner, totals, coverage
+cube runs="2000":
+    TACIT_CUBES={{ runs }} OPENBLAS_NUM_THREADS=1 uv run pytest -q -n 0 -s tests/claims/test_cube.py
+
 # what pure events cost in rho, what keys get of delta, and what budgets in Gaussian differential privacy would save
 less-noise *args:
     uv run pytest -s -n 0 tests/claims/test_less_noise.py benchmarks/bench_gaussian_budgets.py "$@"

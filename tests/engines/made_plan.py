@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 
 from made_expression import CONSTANTS_AFTER, Maker, filled, text_function
 from made_relation import beside_public, per_unit, semi_join
@@ -95,7 +96,17 @@ def plan(catalog: Catalog, choices: Choices) -> Plan:
     keys = [GroupKey(f"k{place}", part) for place, part in enumerate(_keys(over))]
     measures = choices.some(1, 3, lambda place: NamedAggregate(f"m{place}", aggregate(over)))
     names = [part.name for part in (*keys, *measures)]
-    return Plan(source, tuple(keys), tuple(measures), _post(names, len(keys), choices))
+    post, sets = _post(names, len(keys), choices), _sets(names[: len(keys)], choices)
+    return Plan(source, tuple(keys), tuple(measures), post, sets)
+
+
+def _sets(keys: list[str], choices: Choices) -> tuple[tuple[str, ...], ...]:
+    """Grouping sets of some questions: all of a ROLLUP or a CUBE, which need public keys."""
+    if not keys or not choices.once_in(4):
+        return ()
+    every = tuple(part for most in range(len(keys) + 1) for part in combinations(keys, most))
+    rollup = tuple(tuple(keys[:most]) for most in range(len(keys) + 1))
+    return choices.one((every, rollup))
 
 
 def _filtered(source: Relation, make: Callable[[Relation], Maker]) -> Relation:

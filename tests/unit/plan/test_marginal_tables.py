@@ -116,7 +116,7 @@ def unit(draw: Random, limits: BoundedPlan) -> dict[tuple[int, ...], int]:
 def test_no_unit_moves_a_table_further_and_one_moves_it_as_far(
     groups: int, more: dict[str, int], neighbours: Neighbours
 ) -> None:
-    draw, asked = Random(groups), plan(ROWS, groups, **more)
+    draw, asked = Random(groups), plan(ROWS, groups, **more)  # noqa: S311 - rows of a test
     for kept in subsets((0, 1)):
         bounds = marginal_sensitivities(asked, ROWS, kept, neighbours)
         reached = [Fraction(0), Fraction(0)]
@@ -164,8 +164,8 @@ def bounded(text: str, declared: Catalog = CLINIC) -> Bound:
         (
             (
                 "SELECT COUNT(*) FROM visits GROUP BY GROUPING SETS "
-                "((ward), (smoker), (QUARTER(until)), (YEAR(until)), (MONTH(until)), (DAY(until)), "
-                "(FLOOR(age / 50) * 50))"
+                "((ward), (smoker), (QUARTER(until)), (YEAR(until)), (MONTH(until)), "
+                "(DAY(until)), (FLOOR(age / 50) * 50))"
             ),
             "at most 6 keys",
         ),

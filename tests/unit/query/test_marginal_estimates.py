@@ -174,10 +174,12 @@ def test_without_noise_each_table_is_what_sql_says(sets: str, tables: tuple[Kept
     assert set(bits) == set(tables)
     for place, key in enumerate(keys):
         count = by_hand(bits[place])[key]
-        assert found["n"].values[place] == count
+        # the finest cells are rounded, and are no integers if they are not asked for
+        whole = (0, 1, 2) in tables
+        assert abs(found["n"].values[place] - count) <= (0 if whole else Fraction(1, 1024))
         rest = sum(4 >> each for each in range(3) if each not in bits[place])
         assert found["g"].values[place] == rest
-        if count:
+        if count and whole:
             rows = [
                 int(str(each["age"]))
                 for each in ROWS
