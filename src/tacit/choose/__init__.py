@@ -6,12 +6,13 @@ a key selection.
 """
 
 from tacit.choose.marginals import split_loss, tables_to_measure
-from tacit.choose.noise import Candidate, choose_noise, choose_quantile
+from tacit.choose.noise import Candidate, choose_noise, choose_quantile, gaussian_in_rho
 
 __all__ = [
     "Candidate",
     "choose_noise",
     "choose_quantile",
+    "gaussian_in_rho",
     "split_loss",
     "tables_to_measure",
 ]

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from math import ceil
 
 from tacit.accounting import ball_scale, calibrate
 from tacit.core import Loss, Measure, Norm, Sensitivity
@@ -107,6 +108,27 @@ def _laplace_scale(size: Fraction, loss: Loss) -> Fraction:
 def _gaussian_variance(loss: Loss) -> Fraction:
     """Return the variance at a sensitivity of 1; it grows with the sensitivity's square."""
     return calibrate(lambda x: events.GaussianNoise(Fraction(1), x), loss, loss.delta)
+
+
+VARIANCE_BITS = 24
+"""Significant bits of a variance in closed form; it is at most 1e-7 larger than needed."""
+
+
+def gaussian_in_rho(sensitivity: Sensitivity, loss: Loss) -> Gaussian:
+    """Return the Gaussian noise of an L2 sensitivity within a loss in rho, in closed form.
+
+    The many tables of a CUBE have losses that differ, for which `choose_noise` would search.
+
+    Example:
+        >>> from tacit.core.sensitivity import Rule
+        >>> one = Sensitivity.of(1, Norm.L2, Rule("a person is in one group, once"))
+        >>> gaussian_in_rho(one, Loss.zcdp("0.125"))
+        Gaussian(variance=Fraction(4, 1))
+    """
+    variance = sensitivity.in_norm(Norm.L2).square / (2 * loss.amount)
+    shift = variance.numerator.bit_length() - variance.denominator.bit_length() - VARIANCE_BITS
+    unit = Fraction(2) ** shift
+    return Gaussian(ceil(variance / unit) * unit)
 
 
 def _ball_scale(square: Fraction, dimensions: int, loss: Loss) -> Fraction:

@@ -14,7 +14,7 @@ is integer arithmetic over released numbers.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial, reduce
+from functools import lru_cache, partial, reduce
 from itertools import product
 from math import sqrt
 from operator import mul
@@ -232,10 +232,19 @@ def _by_tally(
 def weightings(quote: Quote) -> list[Weighting]:
     """Return the weights for each tally of the plan of ``quote``, from public facts alone."""
     sizes, priced = key_sizes(quote.bound.plan), iter(quote.tallies)
-    return [
-        Weighting.of(sizes, {kept: noise_variance(next(priced).mechanism) for kept in tables})
-        for tables in quote.measured
-    ]
+    found = []
+    for tables in quote.measured:
+        noise = tuple((kept, noise_variance(next(priced).mechanism)) for kept in tables)
+        found.append(_weighting(sizes, noise))
+    return found
+
+
+@lru_cache(maxsize=256)
+def _weighting(
+    sizes: tuple[int, ...], variances: tuple[tuple[Kept, Fraction], ...]
+) -> Weighting:
+    """Return the weights for noise of these variances, which several tables of a quote use."""
+    return Weighting.of(sizes, dict(variances))
 
 
 def noise_variance(mechanism: Mechanism) -> Fraction:

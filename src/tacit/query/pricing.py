@@ -14,9 +14,25 @@ from fractions import Fraction
 from tacit import mechanisms
 from tacit import plan as plans
 from tacit.accounting import loss_of
-from tacit.choose import choose_noise, choose_quantile, keys, split_loss, tables_to_measure
+from tacit.choose import (
+    choose_noise,
+    choose_quantile,
+    gaussian_in_rho,
+    keys,
+    split_loss,
+    tables_to_measure,
+)
 from tacit.choose.keys import choose_keys
-from tacit.core import Catalog, Composed, Loss, Neighbours, Norm, Population, Sensitivity
+from tacit.core import (
+    Catalog,
+    Composed,
+    Loss,
+    Measure,
+    Neighbours,
+    Norm,
+    Population,
+    Sensitivity,
+)
 from tacit.errors import InternalError, InvalidValue
 from tacit.numeric import sqrt_bounds
 from tacit.query.quote import PricedTally, Quote
@@ -190,8 +206,11 @@ def _price_tables(
     for whole, moved, parts in zip(shares(bounded), wanted, split, strict=True):
         for kept, part in parts.items():
             each = Loss(loss.measure, loss.amount * whole * part, delta)
-            cells = plans.cells_of(sizes, kept)
-            tallies.append(_noise_of(moved[kept], cells, each))
+            if loss.measure is Measure.ZCDP:
+                size = moved[kept][1]
+                tallies.append(PricedTally(gaussian_in_rho(size, each), size))
+            else:
+                tallies.append(_noise_of(moved[kept], plans.cells_of(sizes, kept), each))
     event = Composed(tuple(part.mechanism.event(part.sensitivity) for part in tallies))
     if not loss_of(event, loss.measure, delta) <= loss:
         raise InternalError("The price of a quote is above the requested loss.")
