@@ -35,6 +35,7 @@ from tacit.plan.row_cost import not_too_many_terms
 from tacit.plan.tally import Reading, Tally, UnitTally
 from tacit.plan.tree_walk import LARGEST_QUESTION, every, size
 from tacit.plan.type_check import (
+    NUMBERS,
     ColumnScope,
     Released,
     clamped_days,
@@ -619,9 +620,24 @@ def check_post(
     """
     columns = [Column(key.name, _released_kind(key)) for key in keys]
     columns += [Column(name, Kind.TEXT if name in dates else Kind.FLOAT) for name in measures]
-    schema = Released(tuple(columns))
+    _output_kinds(post, Released(tuple(columns)))
+
+
+def _output_kinds(post: nodes.Post, schema: Released) -> list[Kind | None]:
+    """Return the kinds of the outputs of ``post`` over columns of ``schema``."""
+    if post.below:
+        kinds = [_output_kinds(step, schema) for step in post.below]
+        names = [output.name for output in post.below[0].outputs]
+        schema = Released(
+            tuple(
+                Column(name, _union_kind(name, each))
+                for name, each in zip(names, zip(*kinds, strict=True), strict=True)
+            )
+        )
+    found = []
     for output in post.outputs:
-        if kind_of(output.expression, schema) is Kind.DATE:
+        found.append(kind_of(output.expression, schema))
+        if found[-1] is Kind.DATE:
             raise InvalidValue(
                 "An output cannot be a date; write it as text, such as '2026-01-31'."
             )
@@ -631,6 +647,18 @@ def check_post(
         raise InvalidValue(
             "HAVING must be a condition on released values, as in COUNT(*) > 100."
         )
+    return found
+
+
+def _union_kind(name: str, kinds: tuple[Kind | None, ...]) -> Kind:
+    """Return the kind of a column of UNION ALL; a column of NULLs counts as numbers."""
+    known = {Kind.FLOAT if kind in NUMBERS else kind for kind in kinds if kind is not None}
+    if len(known) > 1:
+        raise InvalidValue(
+            f"The parts of UNION ALL have numbers and texts in the column {name!r}; write one "
+            "kind of value in it."
+        )
+    return known.pop() if known else Kind.FLOAT
 
 
 def _released_kind(key: BoundedKey) -> Kind:

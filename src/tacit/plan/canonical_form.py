@@ -11,7 +11,7 @@ A stored name is never reused and never removed.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import date
 from enum import Enum
@@ -127,6 +127,11 @@ _OF_EXPRESSIONS: dict[type, StoredForm] = {
     expr.DatePart: StoredForm("DatePart", ("part", "day")),
     expr.Period: StoredForm("Period", ("span", "day")),
     expr.Case: StoredForm("Case", ("whens", "otherwise")),
+    expr.OfReleased: StoredForm("OfReleased", ("function", "parts")),
+    expr.SortKey: StoredForm("SortKey", ("part", "descending", "nulls_first")),
+    expr.WindowValue: StoredForm(
+        "WindowValue", ("function", "part", "partition", "order", "offset", "frame")
+    ),
 }
 _OF_RELATIONS: dict[type, StoredForm] = {
     nodes.Scan: StoredForm("Scan", ("dataset",)),
@@ -143,8 +148,12 @@ _OF_PLANS: dict[type, StoredForm] = {
     nodes.NamedAggregate: StoredForm("Measure", ("name", "aggregate")),
     nodes.Plan: StoredForm("Plan", ("source", "keys", "measures", "post"), optional=("sets",)),
     nodes.Output: StoredForm("Output", ("name", "expression")),
-    nodes.OrderBy: StoredForm("OrderBy", ("expression", "descending")),
-    nodes.Post: StoredForm("Post", ("outputs", "having", "order", "limit")),
+    nodes.OrderBy: StoredForm(
+        "OrderBy", ("expression", "descending"), optional=("nulls_first",)
+    ),
+    nodes.Post: StoredForm(
+        "Post", ("outputs", "having", "order", "limit"), optional=("below",)
+    ),
 }
 _OF_CHOICES: dict[Enum, str] = {
     expr.Comparison.EQUAL: "EQUAL",
@@ -200,6 +209,8 @@ _OF_CHOICES: dict[Enum, str] = {
     nodes.PairFunction.SLOPE: "REGR_SLOPE",
     nodes.PairFunction.INTERCEPT: "REGR_INTERCEPT",
     nodes.PairFunction.DETERMINATION: "REGR_R2",
+    **{each: f"RELEASED {each.name}" for each in expr.ReleasedFunction},
+    **{each: f"WINDOW {each.name}" for each in expr.WindowFunction},
 }
 
 PLANS = Vocabulary(_OF_AGGREGATES | _OF_EXPRESSIONS | _OF_RELATIONS | _OF_PLANS, _OF_CHOICES)
@@ -243,7 +254,20 @@ def canonical(plan: nodes.Plan) -> Canonical:
     )
     new_names = {name: key_names[text(part)][0] for name, part in keys.items()}
     new_names |= {name: measure_names[text(part)][0] for name, part in measures.items()}
-    return Canonical(made, rewritten(plan.post, partial(_rename_output, new_names)))
+    return Canonical(made, rename_released(plan.post, partial(_rename_output, new_names)))
+
+
+def rename_released(
+    post: nodes.Post, change: Callable[[expr.Field], expr.Expression]
+) -> nodes.Post:
+    """Return ``post`` with ``change`` applied to each field that names a released column.
+
+    If there are steps below, only those read released columns.
+    """
+    if post.below:
+        return replace(post, below=tuple(rename_released(each, change) for each in post.below))
+    found: nodes.Post = rewritten(post, change)
+    return found
 
 
 def _canonical_sets(

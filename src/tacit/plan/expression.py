@@ -393,6 +393,78 @@ class Case:
     otherwise: "Expression"
 
 
+# Functions of released values ----------------------------------------------------------------
+#
+# They compute with an answer, never with rows, so that no engine evaluates them.
+
+
+class ReleasedFunction(Enum):
+    """A function of released values, with its name in SQL."""
+
+    ROUND = "ROUND"
+    FLOOR = "FLOOR"
+    CEIL = "CEIL"
+    ABS = "ABS"
+    COALESCE = "COALESCE"
+    NULLIF = "NULLIF"
+
+
+@dataclass(frozen=True, slots=True)
+class OfReleased:
+    """The result of a function for released values of one row of an answer.
+
+    ROUND has one or two ``parts``: the number, and how many digits are kept after the point.
+    Halves are rounded away from 0.
+    """
+
+    function: ReleasedFunction
+    parts: tuple["Expression", ...]
+
+
+class WindowFunction(Enum):
+    """A function of several rows of an answer, with its name in SQL."""
+
+    SUM = "SUM"
+    MEAN = "AVG"
+    COUNT = "COUNT"
+    LEAST = "MIN"
+    GREATEST = "MAX"
+    ROW_NUMBER = "ROW_NUMBER"
+    RANK = "RANK"
+    DENSE_RANK = "DENSE_RANK"
+    EARLIER = "LAG"
+    LATER = "LEAD"
+
+
+@dataclass(frozen=True, slots=True)
+class SortKey:
+    """A value by which rows are sorted; NULL comes last, unless ``nulls_first``."""
+
+    part: "Expression"
+    descending: bool = False
+    nulls_first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WindowValue:
+    """A function of all rows of an answer that agree with a row in ``partition``: ``OVER``.
+
+    With ``order``, SUM, AVG, COUNT, MIN and MAX are about the rows up to this one and about
+    those that are equal to it in the order; without, they are about all rows. A ``frame`` of
+    (2, 0) is about the row, and the two rows before it; None instead of a number has no limit.
+    LAG and LEAD return the value of the row that is ``offset`` rows before or after.
+    """
+
+    function: WindowFunction
+    part: "Expression | None" = None
+    partition: tuple["Expression", ...] = ()
+    order: tuple[SortKey, ...] = ()
+    offset: int = 1
+    frame: tuple[int | None, int | None] | None = None
+
+
 Truth = Compare | OneOf | Like | IsNull | And | Or | Not
 Computed = Arithmetic | Divide | FunctionCall | Bin | DatePart | Period | Case
-Expression = Field | Constant | Truth | Computed
+AfterRelease = OfReleased | WindowValue
+RowValue = Field | Constant | Truth | Computed
+Expression = RowValue | AfterRelease

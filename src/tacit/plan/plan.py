@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 
-from tacit.core import RESERVED
+from tacit.core import RESERVED, Key
 from tacit.errors import InvalidValue
 from tacit.plan.expression import Expression, Field
 
@@ -350,10 +350,11 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class OrderBy:
-    """A sort key of the answer's rows."""
+    """A sort key of the answer's rows; NULL comes last, unless ``nulls_first``."""
 
     expression: Expression
     descending: bool
+    nulls_first: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,12 +363,16 @@ class Post:
 
     Fields name keys and measures of the plan. Rows that ``order`` does not distinguish are in
     the order of the keys.
+
+    With ``below``, the post-processing has several steps: the rows are those that the steps
+    below return, one after another (UNION ALL), and fields name outputs of the first of them.
     """
 
     outputs: tuple[Output, ...]
     having: Expression | None = None
     order: tuple[OrderBy, ...] = ()
     limit: int | None = None
+    below: tuple["Post", ...] = ()
 
     def __post_init__(self) -> None:
         names = [output.name for output in self.outputs]
@@ -377,6 +382,25 @@ class Post:
                 f"Columns of an answer must have distinct names, and two are called "
                 f"{twice[0]!r}; rename one with AS."
             )
+        if len({len(step.outputs) for step in self.below}) > 1:
+            raise InvalidValue(
+                "The parts of UNION ALL must have the same number of columns; add the missing "
+                "columns."
+            )
+
+    @property
+    def plain_outputs(self) -> tuple[Output, ...]:
+        """The outputs over released columns; those that steps below compute are left out."""
+        if not self.below:
+            return self.outputs
+        if len(self.below) > 1:
+            return ()
+        meant = {Field(each.name): each.expression for each in self.below[0].plain_outputs}
+        return tuple(
+            Output(output.name, meant[output.expression])
+            for output in self.outputs
+            if isinstance(output.expression, Field) and output.expression in meant
+        )
 
     @classmethod
     def showing(cls, *names: str) -> "Post":
@@ -444,3 +468,16 @@ def _check_sets(sets: tuple[tuple[str, ...], ...], keys: set[str]) -> None:
         raise InvalidValue(
             "Each key must be in a grouping set, and each grouping set must consist of keys."
         )
+
+
+@dataclass(frozen=True, slots=True)
+class PublicRows:
+    """The answer to a statement that needs no data, such as SELECT 1 or the declared keys.
+
+    ``columns`` are names and values that are public, and ``post`` computes the answer from
+    them. ``datasets`` are the tables whose declarations are shown.
+    """
+
+    columns: tuple[tuple[str, tuple[Key, ...]], ...]
+    post: Post
+    datasets: tuple[str, ...] = ()

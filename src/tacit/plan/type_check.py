@@ -356,6 +356,57 @@ def kind_of(expression: expr.Expression, schema: Schema) -> Kind | None:
                 _condition(condition, schema)
             kinds = [kind_of(value, schema) for _, value in whens]
             return _common_kind([*kinds, kind_of(otherwise, schema)])
+        case expr.OfReleased() | expr.WindowValue() if not isinstance(schema, Released):
+            name = expression.function.value
+            raise InvalidValue(
+                f"{name} is supported here only for released values; compute it from "
+                "aggregates, as in ROUND(AVG(x), 2)."
+            )
+        case expr.OfReleased():
+            return _released_kind(expression, schema)
+        case expr.WindowValue():
+            return _window_kind(expression, schema)
+
+
+def _released_kind(call: expr.OfReleased, schema: Schema) -> Kind | None:
+    """Return the kind of a function of released values."""
+    kinds = [kind_of(part, schema) for part in call.parts]
+    match call.function:
+        case expr.ReleasedFunction.COALESCE:
+            return _common_kind(kinds, "COALESCE")
+        case expr.ReleasedFunction.NULLIF:
+            _comparable(kinds[0], kinds[1])
+            return kinds[0]
+    if not {*kinds} <= NUMBERS | {None}:
+        raise InvalidValue(f"The argument of {call.function.value} must be a number.")
+    whole = call.function in {expr.ReleasedFunction.FLOOR, expr.ReleasedFunction.CEIL}
+    return Kind.INTEGER if whole else kinds[0]
+
+
+def _window_kind(window: expr.WindowValue, schema: Schema) -> Kind | None:
+    """Return the kind of a function of several released rows."""
+    name = window.function.value
+    parts = (window.part, window.partition, window.order)
+    if any(every(parts, expr.WindowValue)):
+        raise InvalidValue(
+            f"The argument of {name} OVER contains OVER; compute it in a subquery in FROM."
+        )
+    for part in (*window.partition, *(key.part for key in window.order)):
+        kind_of(part, schema)
+    kind = None if window.part is None else kind_of(window.part, schema)
+    match window.function:
+        case expr.WindowFunction.EARLIER | expr.WindowFunction.LATER:
+            return kind
+        case (
+            expr.WindowFunction.SUM
+            | expr.WindowFunction.MEAN
+            | expr.WindowFunction.LEAST
+            | expr.WindowFunction.GREATEST
+        ):
+            if kind not in NUMBERS | {None}:
+                raise InvalidValue(f"The argument of {name} OVER must be a number.")
+            return kind
+    return Kind.INTEGER
 
 
 def _kind_of_days(operation: expr.Operation, left: Kind | None, right: Kind | None) -> Kind:
@@ -468,14 +519,14 @@ def _number_kind(left: Kind | None, right: Kind | None) -> Kind:
     return Kind.INTEGER
 
 
-def _common_kind(kinds: list[Kind | None]) -> Kind | None:
-    """Return the common kind of all values of a CASE."""
+def _common_kind(kinds: list[Kind | None], where: str = "a CASE") -> Kind | None:
+    """Return the common kind of all values of a CASE or of another choice of values."""
     known = {kind for kind in kinds if kind is not None}
     if len(known) <= 1:
         return known.pop() if known else None
     if known <= NUMBERS:
         return Kind.FLOAT if Kind.FLOAT in known else Kind.DECIMAL
-    raise InvalidValue("All values of a CASE must be of one kind.")
+    raise InvalidValue(f"All values of {where} must be of one kind.")
 
 
 def _name(kind: Kind | None) -> str:

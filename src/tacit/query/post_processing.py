@@ -1,25 +1,20 @@
 """Post-processing of a release: sums of groups, output expressions, HAVING, ORDER BY, LIMIT.
 
 Only released values are used, so that it costs no privacy budget. Interval arithmetic gives
-each computed value an interval: `IntervalValue` is a value with its interval and the
-probability that the interval is wrong. `sum_groups` answers a question from a stored answer
+each computed value an interval. `sum_groups` answers a question from a stored answer
 with one more group key.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import product
-from math import inf, sqrt
 from operator import add, mul, sub
-from statistics import NormalDist
 from typing import Any
 
-from tacit.core import Interval, Key, Release, ReleasedColumn
+from tacit.core import Release, ReleasedColumn
 from tacit.engines import public_groups
 from tacit.errors import InvalidValue
-from tacit.mechanisms import Gaussian, Mechanism
 from tacit.plan import (
     Canonical,
     ColumnKey,
@@ -35,136 +30,16 @@ from tacit.plan import (
     with_key,
 )
 from tacit.plan import expression as expr
+from tacit.query.interval_value import IntervalValue, apply_function
 from tacit.query.intervals import CONFIDENCE, MOST_ROWS
 from tacit.query.open_ends import coverage, open_column
 from tacit.query.quote import Quote
-
-Plain = Fraction | Key | bool | None
-"""The type of a computed value."""
-
-
-@dataclass(frozen=True, slots=True)
-class IntervalValue:
-    """A value, its interval if it has noise, and an upper bound on the interval's error.
-
-    ``doubt`` is an upper bound on the probability that the interval does not contain the exact
-    value. A column that is not computed keeps its interval of the rows that ``counted``. An
-    interval that leaves out rows of a few units has their number in ``all_but``; it is the same
-    few units in all columns.
-
-    Guarantee: if the intervals of two values contain their exact values, then so does the
-    interval of a value that is computed from both. Doubts add up (union bound).
-
-    Example:
-        >>> near = IntervalValue(Fraction(10), (Fraction(8), Fraction(12)), Fraction(1, 20))
-        >>> (near * near).interval, (near * near).doubt
-        ((Fraction(64, 1), Fraction(144, 1)), Fraction(1, 10))
-    """
-
-    value: Plain
-    interval: Interval | None = None
-    doubt: Fraction = Fraction(0)
-    counted: Interval | None = None
-    all_but: int | None = None
-
-    @property
-    def number(self) -> Fraction:
-        """The value, which must be a number."""
-        if isinstance(self.value, bool) or not isinstance(self.value, int | Fraction):
-            raise InvalidValue(
-                "Arithmetic with released values needs numbers, and one of these values is not "
-                "a number. Compute with counts, sums and means only."
-            )
-        return Fraction(self.value)
-
-    def __add__(self, other: "IntervalValue") -> "IntervalValue":
-        return self._with(other, expr.Operation.ADD)
-
-    def __sub__(self, other: "IntervalValue") -> "IntervalValue":
-        return self._with(other, expr.Operation.SUBTRACT)
-
-    def __mul__(self, other: "IntervalValue") -> "IntervalValue":
-        return self._with(other, expr.Operation.MULTIPLY)
-
-    def __truediv__(self, other: "IntervalValue") -> "IntervalValue":
-        """Return the quotient: NULL if the divisor is 0, without interval if it may be 0."""
-        if self.value is None or other.value is None or other.number == 0:
-            return IntervalValue(None)
-        low, high = other.ends
-        if low <= 0 <= high:  # as of a noisy number without an interval, which can be any
-            return IntervalValue(self.number / other.number, None, self.doubt + other.doubt)
-        inverse = IntervalValue(
-            1 / other.number,
-            (_inverse(high), _inverse(low)),
-            other.doubt,
-            all_but=other.all_but,
-        )
-        return self * (inverse if other.interval else IntervalValue(1 / other.number))
-
-    @property
-    def ends(self) -> tuple["End", "End"]:
-        """The ends of the interval, of which an open one is infinite.
-
-        Both are infinite for a noisy number without an interval, and are the value for a number
-        without noise.
-        """
-        nothing = (None, None) if self.doubt else (self.number, self.number)
-        low, high = self.interval or nothing
-        return -inf if low is None else low, inf if high is None else high
-
-    def _with(self, other: "IntervalValue", operation: expr.Operation) -> "IntervalValue":
-        if self.value is None or other.value is None:
-            return IntervalValue(None)
-        value = _apply(operation, self.number, other.number)
-        doubt = self.doubt + other.doubt
-        if not doubt:
-            return IntervalValue(value)
-        around = _combine(operation, self.ends, other.ends)
-        few = max((each for each in (self.all_but, other.all_but) if each), default=None)
-        return IntervalValue(value, around, doubt, all_but=few)
-
-
-End = Fraction | float
-"""An end of an interval: an exact number, or plus or minus infinity."""
-
-
-def _combine(
-    operation: expr.Operation, one: tuple[End, End], other: tuple[End, End]
-) -> Interval | None:
-    """Return the interval of all results; None if it is open on both sides."""
-    if operation is expr.Operation.MULTIPLY:
-        ends = [_product(left, right) for left, right in product(one, other)]
-    elif operation is expr.Operation.ADD:
-        ends = [one[0] + other[0], one[1] + other[1]]
-    else:
-        ends = [one[0] - other[1], one[1] - other[0]]
-    low, high = (None if isinstance(end, float) else end for end in (min(ends), max(ends)))
-    return None if low is None and high is None else (low, high)
-
-
-def _product(left: End, right: End) -> End:
-    """Return a product in which 0 times infinity is 0, as for ends of intervals."""
-    return Fraction(0) if not left or not right else left * right
-
-
-def _inverse(end: End) -> Fraction:
-    return Fraction(0) if isinstance(end, float) else 1 / end
-
-
-def _apply(operation: expr.Operation, left: Fraction, right: Fraction) -> Fraction:
-    match operation:
-        case expr.Operation.ADD:
-            return left + right
-        case expr.Operation.SUBTRACT:
-            return left - right
-        case expr.Operation.MULTIPLY:
-            return left * right
-
+from tacit.query.window_values import CellNoise, Noises, WindowRows, error_of_sum, sort_places
 
 # Evaluation over a release -------------------------------------------------------------------
 
-Row = Mapping[str, IntervalValue]
-"""One row of a release, by the names of its columns."""
+Row = Mapping[object, IntervalValue]
+"""One row of a release, by the names of its columns; windows are added to it."""
 
 OPERATIONS: dict[expr.Operation, Callable[[IntervalValue, IntervalValue], IntervalValue]] = {
     expr.Operation.ADD: add,
@@ -173,24 +48,135 @@ OPERATIONS: dict[expr.Operation, Callable[[IntervalValue, IntervalValue], Interv
 }
 
 
-def post_process(release: Release, post: Post) -> Release:
-    """Return ``release`` after HAVING, ORDER BY, LIMIT and the output expressions.
+def post_process(release: Release, post: Post, quote: Quote | None = None) -> Release:
+    """Return ``release`` after HAVING, windows, ORDER BY, LIMIT and the output expressions.
+
+    The noise that ``quote`` states gives shorter intervals of sums of several rows. It is used
+    only where the intervals of the release show this noise.
 
     Guarantee: only released values are used, so that nothing is charged. The confidence of a
     computed column takes the intervals of all its parts into account.
     """
     rows = [_row(release, place) for place in range(len(release.columns[0].values))]
-    if post.having is not None:
-        rows = [row for row in rows if estimate(post.having, row).value is True]
-    for order in reversed(post.order):
-        places = [_sortable(estimate(order.expression, row)) for row in rows]
-        ordered = sorted(zip(places, rows, strict=True), key=_place, reverse=order.descending)
-        rows = [row for _, row in ordered]
+    noises = {} if quote is None else _noises(release, quote)
+    found = _apply(post, StepRows(rows), noises)
     columns = tuple(
-        _column(output.name, [estimate(output.expression, row) for row in rows[: post.limit]])
+        _column(output.name, [row[output.name] for row in found.rows])
         for output in post.outputs
     )
     return replace(release, columns=columns)
+
+
+@dataclass(frozen=True, slots=True)
+class StepRows:
+    """The rows of a step; ``chosen`` says whether noise has decided which rows there are."""
+
+    rows: list[dict[object, IntervalValue]]
+    chosen: bool = False
+
+
+def _apply(post: Post, released: StepRows, noises: Noises) -> StepRows:
+    """Return the rows that a step of post-processing outputs, by the names of its outputs."""
+    found = _below(post, released, noises)
+    rows, chosen = found.rows, found.chosen
+    if post.having is not None:
+        chosen = chosen or _is_noisy(post.having, rows)
+        rows = [row for row in rows if estimate(post.having, row).value is True]
+    asked = (tuple(output.expression for output in post.outputs), post.order)
+    for window in dict.fromkeys(every(asked, expr.WindowValue)):
+        results = _window_rows(window, rows, noises, chosen=chosen).results()
+        noisy = _is_noisy(window, rows)
+        for row, result in zip(rows, results, strict=True):
+            row[window] = replace(result, noisy=noisy)
+    keys = tuple(
+        expr.SortKey(each.expression, each.descending, each.nulls_first) for each in post.order
+    )
+    values = [tuple(estimate(key.part, row).value for key in keys) for row in rows]
+    rows = [rows[place] for place in sort_places([*range(len(rows))], values, keys)]
+    if post.limit is not None:
+        chosen = chosen or any(_is_noisy(key.part, rows) for key in keys)
+        rows = rows[: post.limit]
+    return StepRows([_outputs(post, row) for row in rows], chosen)
+
+
+def _below(post: Post, released: StepRows, noises: Noises) -> StepRows:
+    """Return the rows that a step reads, in new dictionaries."""
+    if not post.below:
+        return StepRows([dict(row) for row in released.rows], released.chosen)
+    names = [output.name for output in post.below[0].outputs]
+    rows: list[dict[object, IntervalValue]] = []
+    chosen = released.chosen
+    for step in post.below:
+        part = _apply(step, released, noises)
+        chosen = chosen or part.chosen
+        own = [output.name for output in step.outputs]
+        rows += [
+            {name: row[each] for name, each in zip(names, own, strict=True)}
+            for row in part.rows
+        ]
+    return StepRows(rows, chosen)
+
+
+def _outputs(post: Post, row: Row) -> dict[object, IntervalValue]:
+    return {
+        output.name: replace(
+            estimate(output.expression, row), noisy=_is_noisy(output.expression, [row])
+        )
+        for output in post.outputs
+    }
+
+
+def _is_noisy(part: object, rows: Sequence[Row]) -> bool:
+    """Return whether noise can decide the value of an expression in one of the rows."""
+    names = {field.name for field in every((part,), expr.Field)}
+    windows = {*every((part,), expr.WindowValue)}
+    return any(row[name].noisy for row in rows for name in {*names, *windows} if name in row)
+
+
+def _window_rows(
+    window: expr.WindowValue, rows: Sequence[Row], noises: Noises, *, chosen: bool
+) -> WindowRows:
+    part = expr.Constant(None) if window.part is None else window.part
+    sort_keys = tuple(key.part for key in window.order)
+    return WindowRows(
+        window,
+        [estimate(part, row) for row in rows],
+        [tuple(estimate(each, row).value for each in window.partition) for row in rows],
+        [tuple(estimate(each, row).value for each in sort_keys) for row in rows],
+        noises,
+        sure=not _is_noisy((window.partition, sort_keys), rows),
+        chosen=chosen,
+    )
+
+
+def _noises(release: Release, quote: Quote) -> dict[str, CellNoise]:
+    """Return the noise of measures whose released intervals show the noise of ``quote``.
+
+    A stored answer that serves a question can have another noise than its quote.
+    """
+    found = {}
+    for measure, reading in zip(
+        quote.question.plan.measures, quote.bound.readings, strict=True
+    ):
+        if not isinstance(reading, TotalReading) or measure.name not in release:
+            continue
+        column = release[measure.name]
+        noise = CellNoise(
+            quote.tallies[reading.tally].mechanism,
+            reading.step,
+            MOST_ROWS * reading.rounding,
+            max(1, len(column.values)),
+        )
+        margin = noise.of_sum(1)
+        if all(
+            around == (value - margin, value + margin)
+            for value, around in zip(
+                column.values, column.counted or column.intervals, strict=True
+            )
+            if isinstance(value, int | Fraction)
+        ):
+            found[measure.name] = noise
+    return found
 
 
 def estimate(expression: expr.Expression, row: Row) -> IntervalValue:
@@ -198,6 +184,8 @@ def estimate(expression: expr.Expression, row: Row) -> IntervalValue:
     match expression:
         case expr.Field(name):
             return row[name]
+        case expr.WindowValue():
+            return row[expression]
         case expr.Constant(bool() | str() | None as value):
             return IntervalValue(value)
         case expr.Constant(int() | Fraction() as value):
@@ -206,11 +194,12 @@ def estimate(expression: expr.Expression, row: Row) -> IntervalValue:
             return OPERATIONS[operation](estimate(left, row), estimate(right, row))
         case expr.Divide(left, right):
             return estimate(left, row) / estimate(right, row)
+        case expr.OfReleased(function, parts):
+            return apply_function(function, [_estimate_part(part, row) for part in parts])
         case expr.Case(whens, otherwise):
             chosen = (then for when, then in whens if estimate(when, row).value is True)
             found = estimate(next(chosen, otherwise), row)
-            fields = every(tuple(when for when, _ in whens), expr.Field)
-            doubt = sum(row[name].doubt for name in {field.name for field in fields})
+            doubt = _doubts(tuple(when for when, _ in whens), row)
             if not doubt or not isinstance(found.value, int | Fraction):
                 return found
             # noise could have chosen another branch, so that nothing is known of the number
@@ -223,6 +212,21 @@ def estimate(expression: expr.Expression, row: Row) -> IntervalValue:
         "This expression cannot be computed from released values. Use arithmetic, comparisons "
         "and CASE over columns of the answer."
     )
+
+
+def _estimate_part(part: expr.Expression, row: Row) -> IntervalValue:
+    """Return the value of an argument; a NULL that noise can have made has its doubt."""
+    found = estimate(part, row)
+    if found.value is None and not found.doubt:
+        return replace(found, doubt=_doubts(part, row))
+    return found
+
+
+def _doubts(part: object, row: Row) -> Fraction:
+    """Return the doubts of all columns and windows in an expression, added up."""
+    names = {field.name for field in every((part,), expr.Field)}
+    found: set[object] = {*names, *every((part,), expr.WindowValue)}
+    return sum((row[name].doubt for name in found if name in row), Fraction(0))
 
 
 def _truth(condition: expr.Expression, row: Row) -> bool | None:
@@ -254,8 +258,8 @@ def _truth(condition: expr.Expression, row: Row) -> bool | None:
     raise InvalidValue("A condition is expected here, such as COUNT(*) > 100.")
 
 
-def _row(release: Release, place: int) -> dict[str, IntervalValue]:
-    row = {}
+def _row(release: Release, place: int) -> dict[object, IntervalValue]:
+    row: dict[object, IntervalValue] = {}
     for column in release.columns:
         noisy = column.confidence is not None
         row[column.name] = IntervalValue(
@@ -264,6 +268,8 @@ def _row(release: Release, place: int) -> dict[str, IntervalValue]:
             1 - column.confidence if column.confidence is not None else Fraction(0),
             column.counted[place] if column.counted else None,
             column.all_but,
+            noisy=noisy,
+            cell=(column.name, place),
         )
     return row
 
@@ -300,14 +306,6 @@ def _fits(each: IntervalValue) -> bool:
 def _output_value(each: IntervalValue) -> Any:
     """Return a value as a column contains it: a Boolean becomes 0 or 1."""
     return int(each.value) if isinstance(each.value, bool) else each.value
-
-
-def _sortable(each: IntervalValue) -> tuple[bool, Any]:
-    return each.value is None, each.value if each.value is not None else 0
-
-
-def _place(pair: tuple[tuple[bool, Any], Row]) -> tuple[bool, Any]:
-    return pair[0]
 
 
 # Sums of groups ------------------------------------------------------------------------------
@@ -412,27 +410,8 @@ def _margin(number: int, quote: Quote, many: int) -> Fraction:
     reading = quote.bound.readings[number]
     if not isinstance(reading, TotalReading):
         raise InvalidValue("Only counts and sums can be added up over groups.")
-    steps = _error_of_sum(quote.tallies[reading.tally].mechanism, many)
+    steps = error_of_sum(quote.tallies[reading.tally].mechanism, many)
     return steps * reading.step + MOST_ROWS * reading.rounding
-
-
-def _error_of_sum(mechanism: Mechanism, many: int) -> Fraction:
-    """Return the margin of error of a sum of ``many`` noisy integers, in steps.
-
-    Gaussian noises add up to Gaussian noise of ``many`` times the variance; one step more is
-    for the discrete distribution. Of other noises each is within its own margin, with an equal
-    part of the probability of error.
-
-    Example:
-        >>> _error_of_sum(Gaussian(Fraction(100)), 1)
-        Fraction(20, 1)
-        >>> round(float(_error_of_sum(Gaussian(Fraction(100)), 4)), 1)
-        40.2
-    """
-    if many == 1 or not isinstance(mechanism, Gaussian):
-        return many * mechanism.error(1 - (1 - CONFIDENCE) / many)
-    sure = NormalDist().inv_cdf(float(1 + CONFIDENCE) / 2)
-    return Fraction(sure * sqrt(many * mechanism.variance) + 1)
 
 
 def _times(slack: Slack, many: int) -> Slack:

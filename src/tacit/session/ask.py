@@ -289,7 +289,7 @@ def ask(
     """
     quote = price_question(curator, plan, loss)
     release, standing, key = charge_and_answer(curator, quote, request)
-    return core.Answer.of(post_process(release, quote.question.post), standing, key)
+    return core.Answer.of(post_process(release, quote.question.post, quote), standing, key)
 
 
 def price_question(curator: Curator, plan: Plan, loss: core.Loss) -> Quote:

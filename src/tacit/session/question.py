@@ -137,8 +137,12 @@ class WantedError:
         size = min(sizes or (1,))
         most = self.amount * size if self.is_share else self.amount
         errors = [worst_error(quote, number, size) for number in range(len(readings))]
-        if None in errors or any(
-            not isinstance(output.expression, Field) for output in quote.question.post.outputs
+        post = quote.question.post
+        shown = [output.expression for output in post.plain_outputs]
+        if (
+            None in errors
+            or len(shown) < len(post.outputs)
+            or not all(isinstance(each, Field) for each in shown)
         ):
             raise InvalidValue(
                 "The error of this question depends on the data, so that it cannot be asked by "
@@ -240,7 +244,7 @@ class Preview:
         found = {
             Field(each.name): each for each in expected_errors(self.quote, self.assume_size)
         }
-        shown = self.quote.question.post.outputs
+        shown = self.quote.question.post.plain_outputs
         return tuple(
             replace(found[output.expression], name=output.name)
             for output in shown

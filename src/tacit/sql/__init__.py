@@ -1,9 +1,11 @@
 """SQL: `parse` turns the text of a question into a plan, and `show` turns a plan into text.
 
+`read_statement` also reads statements that need no data, such as SELECT 1.
+
 The parser accepts only the node types that `allow_list` names, and refuses all others.
 """
 
-from tacit.sql.parser import parse
+from tacit.sql.parser import parse, read_statement
 from tacit.sql.printer import show
 
-__all__ = ["parse", "show"]
+__all__ = ["parse", "read_statement", "show"]

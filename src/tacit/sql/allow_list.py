@@ -66,17 +66,19 @@ BINARY = frozenset({"this", "expression"})
 KNOWN: dict[type[exp.Expr], frozenset[str]] = {
     exp.Select: frozenset(
         {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "with_"}
+        | {"distinct"}
     ),
+    exp.Union: frozenset({"this", "expression", "distinct", "order", "limit", "with_"}),
     exp.With: frozenset({"expressions"}),
     exp.CTE: frozenset({"this", "alias"}),
     exp.Subquery: frozenset({"this", "alias"}),
-    exp.Join: frozenset({"this", "on", "kind", "side"}),
+    exp.Join: frozenset({"this", "on", "kind", "side", "using"}),
     exp.Having: frozenset({"this"}),
     exp.Order: frozenset({"expressions"}),
-    exp.Ordered: frozenset({"this", "desc"}),
+    exp.Ordered: frozenset({"this", "desc", "nulls_first"}),
     exp.Limit: frozenset({"expression"}),
     exp.From: frozenset({"this"}),
-    exp.Table: frozenset({"this", "alias"}),
+    exp.Table: frozenset({"this", "alias", "db", "catalog"}),
     exp.TableAlias: frozenset({"this"}),
     exp.Where: frozenset({"this"}),
     exp.Group: frozenset({"expressions", "rollup", "cube"}),
@@ -92,7 +94,7 @@ KNOWN: dict[type[exp.Expr], frozenset[str]] = {
         frozenset({"expressions"}),
     ),
     exp.Alias: frozenset({"this", "alias"}),
-    exp.Column: frozenset({"this", "table"}),
+    exp.Column: frozenset({"this", "table", "db", "catalog"}),
     exp.Identifier: frozenset({"this", "quoted"}),
     exp.Star: frozenset(),
     exp.Count: frozenset({"this", "big_int"}),
@@ -150,6 +152,7 @@ KNOWN: dict[type[exp.Expr], frozenset[str]] = {
     exp.Null: frozenset(),
     exp.Cast: frozenset({"this", "to"}),
     exp.DataType: frozenset({"this", "expressions"}),
+    exp.DataTypeParam: frozenset({"this"}),
     exp.Paren: frozenset({"this"}),
     exp.Neg: frozenset({"this"}),
     exp.Not: frozenset({"this"}),
@@ -177,6 +180,14 @@ KNOWN: dict[type[exp.Expr], frozenset[str]] = {
     exp.Concat: frozenset({"expressions", "safe", "coalesce"}),
     exp.DPipe: BINARY | {"safe"},
     exp.Is: BINARY,
+    exp.Filter: BINARY,
+    exp.Window: frozenset({"this", "partition_by", "order", "spec", "over"}),
+    exp.WindowSpec: frozenset({"kind", "start", "start_side", "end", "end_side"}),
+    exp.RowNumber: frozenset(),
+    exp.Rank: frozenset(),
+    exp.DenseRank: frozenset(),
+    exp.Lag: frozenset({"this", "offset", "default"}),
+    exp.Lead: frozenset({"this", "offset", "default"}),
     exp.Case: frozenset({"this", "ifs", "default"}),
     exp.If: frozenset({"this", "true", "false"}),
     **dict.fromkeys(
@@ -244,6 +255,17 @@ ADVICE: dict[type[exp.Expr], str] = {
     exp.Skewness: "SKEWNESS is not supported; compare AVG(x) with MEDIAN(x).",
     exp.Kurtosis: "KURTOSIS is not supported; ask for QUANTILE(x, 0.05) and QUANTILE(x, 0.95).",
     exp.Escape: "ESCAPE is not supported in LIKE; list the values with IN.",
+    exp.Except: "EXCEPT is not supported, because it would compare released rows; write the "
+    "condition in WHERE, as in WHERE ward <> 'north'.",
+    exp.Intersect: "INTERSECT is not supported, because it would compare released rows; write "
+    "both conditions in WHERE, with AND.",
+    exp.Ntile: "NTILE is not supported; write RANK() OVER (ORDER BY n DESC).",
+    exp.PercentRank: "PERCENT_RANK is not supported; write RANK() OVER (ORDER BY n DESC).",
+    exp.CumeDist: "CUME_DIST is not supported; write SUM(n) OVER (ORDER BY n).",
+    exp.Qualify: "QUALIFY is not supported; write the question in FROM, and its condition in "
+    "WHERE: SELECT * FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) WHERE n > 10.",
+    exp.Lateral: "LATERAL is not supported; write a join: JOIN b ON a.x = b.y.",
+    exp.Values: "VALUES is not supported; list the values with IN.",
     exp.Glob: "GLOB is not supported; use LIKE with % for any text and _ for one character.",
     exp.SimilarTo: "SIMILAR TO is not supported; use LIKE with % for any text and _ for one "
     "character.",

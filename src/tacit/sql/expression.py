@@ -154,7 +154,7 @@ def _constant(node: exp.Expr, leaf: Leaf) -> expr.Expression:
                     return expr.Constant(-value)
             return expr.Arithmetic(expr.Operation.MULTIPLY, expr.Constant(-1), inner)
         case exp.Cast() if node.to.this is exp.DType.DATE and node.this.is_string:
-            return expr.Constant(_day(str(node.this.this)))
+            return expr.Constant(day_constant(str(node.this.this)))
     raise InvalidValue(
         "CAST is supported only from numbers and truths to numbers, as in CAST(cost AS "
         "INTEGER), and for dates, as in DATE '2026-01-31'."
@@ -168,7 +168,8 @@ def _number(written: str) -> int | Fraction:
     return int(number) if number.denominator == 1 else number
 
 
-def _day(written: str) -> date:
+def day_constant(written: str) -> date:
+    """Return the day that a text names, such as '2026-01-31'."""
     try:
         # only this form of ISO 8601 is accepted, although `fromisoformat` reads others
         if DAY.fullmatch(written):

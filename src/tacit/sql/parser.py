@@ -1,26 +1,38 @@
 """The parser: from the SQL text of a question to its plan.
 
-`parse` checks the text and its syntax tree against limits and the allow-list. `SelectList` then
+`parse` checks the text and its syntax tree against limits and the allow-list, and
+`to_normal_form` gives each construct one spelling. `SelectList` then
 collects the keys and measures that the parts of the SELECT use, and translates SELECT, HAVING,
 ORDER BY and LIMIT into post-processing. The SQL text is not used outside of this file: engines
 run plans.
 """
 
 import re
+from dataclasses import replace
 
 from sqlglot import exp
 from sqlglot import parse as read
 from sqlglot.errors import SqlglotError
 
 from tacit.core import Catalog
-from tacit.errors import InvalidValue
+from tacit.errors import InvalidValue, UnknownName
 from tacit.plan import LARGEST_PART, Constant, Expression, Field, not_too_large, source_of
 from tacit.plan import plan as nodes
 from tacit.sql.allow_list import admit
 from tacit.sql.expression import AGGREGATES, aggregate, expression
 from tacit.sql.functions import set_current_date
 from tacit.sql.grouping_sets import GROUPINGS, grouping, name_sets, read_grouping_sets
-from tacit.sql.relation import NameScope, rows_of
+from tacit.sql.normal_form import read_dates, to_normal_form
+from tacit.sql.public_rows import public_rows
+from tacit.sql.relation import Below, NameScope, rows_of, with_queries
+from tacit.sql.released import (
+    FUNCTIONS,
+    OuterSelect,
+    asks_aggregates,
+    merge_union,
+    released_function,
+    window_value,
+)
 
 WHOLE = re.compile("[0-9]{1,18}")
 
@@ -93,6 +105,8 @@ class SelectList:
 
     def _leaf(self, node: exp.Expr) -> Expression | None:
         """Translate keys and aggregates into released columns; None for other nodes."""
+        if isinstance(node, exp.Window):
+            return window_value(node, self._translate)
         if isinstance(node, AGGREGATES):
             found = aggregate(node, self._names, self._unit)
             return Field(self._measures.setdefault(found, f"measure {len(self._measures)}"))
@@ -100,9 +114,11 @@ class SelectList:
             return grouping([self._name_of_grouped(each) for each in node.expressions])
         if isinstance(node, exp.Column) and not node.table and self._alias(node) is not None:
             return self._output_named(node.name)
-        if isinstance(node, exp.Paren) or self._is_released(node):
+        if isinstance(node, exp.Paren):
             return None
-        wanted = expression(node, self._names)
+        if self._is_released(node):
+            return released_function(node, self._translate)
+        wanted = self._row_value(node)
         if wanted in self._keys:
             return Field(self._keys[wanted])
         if isinstance(wanted, Constant):
@@ -111,7 +127,18 @@ class SelectList:
             raise InvalidValue(
                 f"{node.name!r} must be in GROUP BY or be the argument of an aggregate."
             )
-        return None
+        return released_function(node, self._translate)
+
+    def _row_value(self, node: exp.Expr) -> Expression | None:
+        """Return the value of ``node`` for a row; None for a function that rows do not have."""
+        try:
+            return expression(node, self._names)
+        except UnknownName:
+            raise
+        except InvalidValue:
+            if node.find(*FUNCTIONS) is None:
+                raise
+            return None
 
     def _is_released(self, node: exp.Expr) -> bool:
         """Return whether a part of ``node`` is an aggregate or an alias of an output."""
@@ -136,10 +163,13 @@ class SelectList:
         return not_too_large(self._shown[name], LARGEST_PART)
 
     def _order(self, node: exp.Expr) -> nodes.OrderBy:
-        wanted = self._translate(node.this)
-        if isinstance(wanted, Constant):
+        key = node.this
+        named = isinstance(key, exp.Column) and not key.table and key.name in self._shown
+        wanted = self._output_named(key.name) if named else self._translate(key)
+        if isinstance(wanted, Constant) and not named:
             raise InvalidValue("ORDER BY does not support constants; write a column's name.")
-        return nodes.OrderBy(wanted, bool(node.args.get("desc")))
+        descending, first = node.args.get("desc"), node.args.get("nulls_first")
+        return nodes.OrderBy(wanted, bool(descending), bool(first))
 
 
 def _inner(node: exp.Expr) -> exp.Expr:
@@ -154,7 +184,7 @@ def _name(node: exp.Expr, place: int) -> str:
     return node.alias_or_name if named else f"column_{place + 1}"
 
 
-def _limit(select: exp.Select) -> int | None:
+def _limit(select: exp.Query) -> int | None:
     limit = select.args.get("limit")
     if limit is None:
         return None
@@ -183,14 +213,111 @@ def parse(text: str, catalog: Catalog) -> nodes.Plan:
 
     Guarantee: the result is a function of the text and the catalogue; no engine is asked.
     """
-    select = _select(text)
-    set_current_date(select, catalog)
-    rows = rows_of(select, catalog, {})
+    found = read_statement(text, catalog)
+    if isinstance(found, nodes.Plan):
+        return found
+    raise InvalidValue(
+        "This statement is answered by declarations alone, for nothing; here a question needs "
+        "an aggregate, such as SELECT COUNT(*) FROM visits."
+    )
+
+
+def read_statement(text: str, catalog: Catalog) -> nodes.Plan | nodes.PublicRows:
+    """Return the plan of a question, or the rows of a statement that needs no data.
+
+    Guarantee: the result is a function of the text and the catalogue; no engine is asked.
+    """
+    tree = _tree(text)
+    set_current_date(tree, catalog)
+    to_normal_form(tree, catalog)
+    free = public_rows(tree, catalog, _limit) if isinstance(tree, exp.Select) else None
+    return _plan_of(tree, catalog, {}) if free is None else free
+
+
+def _plan_of(query: exp.Query, catalog: Catalog, below: Below) -> nodes.Plan:
+    """Return the plan of a question, which may be a SELECT over another question."""
+    if isinstance(query, exp.Union):
+        return _union_plan(query, catalog, with_queries(query, below))
+    if not isinstance(query, exp.Select):
+        raise InvalidValue("A question must be SELECT, or parts of it with UNION ALL.")
+    inner = _released_below(query, below)
+    if inner is not None:
+        asked, alias, known = inner
+        plan = _plan_of(asked, catalog, known)
+        post = OuterSelect(alias, (plan.post,)).read(query, _limit(query))
+        return replace(plan, post=post)
+    rows = rows_of(query, catalog, below)
     answer = SelectList(rows.names, source_of(rows.relation, catalog).unit)
-    return answer.plan(select, rows.relation)
+    plan = answer.plan(query, rows.relation)
+    if query.args.get("distinct") is not None:
+        _check_distinct(plan)
+    source, keys, measures = read_dates((plan.source, plan.keys, plan.measures), catalog)
+    return replace(plan, source=source, keys=keys, measures=measures)
 
 
-def _select(text: str) -> exp.Select:
+def _released_below(select: exp.Select, below: Below) -> tuple[exp.Query, str, Below] | None:
+    """Return the released question in FROM, its name, and the queries that it can use.
+
+    The result is None if FROM has rows, of which the SELECT must ask for aggregates.
+    """
+    source = select.args.get("from_")
+    if source is None or select.args.get("joins") or asks_aggregates(select):
+        return None
+    below = with_queries(select, below)
+    table = source.this
+    if isinstance(table, exp.Subquery):
+        query, known = table.this, below
+    elif isinstance(table, exp.Table) and table.name in below:
+        query = below[table.name]
+        known = query.meta["below"]
+    else:
+        return None
+    if isinstance(query, exp.Select):
+        released = asks_aggregates(query) or _released_below(query, known) is not None
+        return (query, table.alias_or_name, known) if released else None
+    return (query, table.alias_or_name, known) if isinstance(query, exp.Union) else None
+
+
+def _union_plan(union: exp.Union, catalog: Catalog, below: Below) -> nodes.Plan:
+    """Return the plan of UNION ALL: one question, and one charge."""
+    plans = [_plan_of(part, catalog, below) for part in _union_parts(union)]
+    made, posts = merge_union(plans)
+    post = OuterSelect("", posts).read_union(union.args.get("order"), _limit(union))
+    return replace(made, post=post)
+
+
+def _union_parts(query: exp.Expr) -> list[exp.Query]:
+    if isinstance(query, exp.Subquery) and not query.alias:
+        return _union_parts(query.this)
+    if not isinstance(query, exp.Union):
+        if isinstance(query, exp.Select):
+            return [query]
+        raise InvalidValue("A part of UNION ALL must be a SELECT.")
+    if query.args.get("distinct"):
+        raise InvalidValue(
+            "UNION is not supported, because it would compare released rows; write UNION ALL."
+        )
+    parts = _union_parts(query.this) + _union_parts(query.expression)
+    if len(parts) > MOST_PARTS:
+        raise InvalidValue(f"UNION ALL can have at most {MOST_PARTS} parts.")
+    return parts
+
+
+MOST_PARTS = 20
+"""Largest number of parts of UNION ALL."""
+
+
+def _check_distinct(plan: nodes.Plan) -> None:
+    """Refuse DISTINCT unless it changes nothing, because all keys are shown."""
+    shown = {output.expression for output in plan.post.outputs}
+    if not all(Field(key.name) in shown for key in plan.keys):
+        raise InvalidValue(
+            "SELECT DISTINCT is supported if every column of GROUP BY is shown; add them, or "
+            "leave DISTINCT out."
+        )
+
+
+def _tree(text: str) -> exp.Query:
     if len(text) > LONGEST_TEXT or ODD.search(text):
         raise InvalidValue(
             f"A question must have at most {LONGEST_TEXT} characters, and must not contain NUL "
@@ -204,14 +331,14 @@ def _select(text: str) -> exp.Select:
             "SQL syntax error: the question cannot be parsed. Check its keywords, commas, "
             "quotes and parentheses."
         ) from error
-    if len(statements) != 1 or not isinstance(statements[0], exp.Select):
+    if len(statements) != 1 or not isinstance(statements[0], exp.Select | exp.SetOperation):
         raise InvalidValue(
             "A question must be one SELECT statement, such as SELECT COUNT(*) FROM visits."
         )
-    select = statements[0]
-    _check_depth(select)
-    admit(select)
-    return select
+    tree = statements[0]
+    _check_depth(tree)
+    admit(tree)
+    return tree
 
 
 def _check_depth(tree: exp.Expr) -> None:

@@ -18,6 +18,7 @@ from tacit.plan import plan as nodes
 from tacit.plan import source_of
 from tacit.sql.expression import COMPARISONS, OPERATIONS, PAIR_FUNCTIONS
 from tacit.sql.grouping_sets import show_sets
+from tacit.sql.released import ONE_ARGUMENT, WINDOWED
 
 # Expressions ---------------------------------------------------------------------------------
 
@@ -41,6 +42,8 @@ LONGEST_CHAIN = 20
 
 COMPARED = {comparison: node for node, comparison in COMPARISONS.items()}
 COMPUTED = {operation: node for node, operation in OPERATIONS.items()}
+CALLED = {function: node for node, function in ONE_ARGUMENT.items()}
+OVER = {function: node for node, function in WINDOWED.items()}
 
 
 def show_expression(part: expr.Expression, shown: Shown) -> exp.Expr:
@@ -96,6 +99,63 @@ def show_expression(part: expr.Expression, shown: Shown) -> exp.Expr:
                 pair = show_expression(when, shown), show_expression(then, shown)
                 case = case.when(*pair, copy=False)
             return case.else_(show_expression(otherwise, shown), copy=False)
+        case expr.OfReleased(function, parts):
+            return _released_call(function, [show_expression(each, shown) for each in parts])
+        case expr.WindowValue():
+            return _window(part, shown)
+
+
+def _released_call(function: expr.ReleasedFunction, parts: list[exp.Expr]) -> exp.Expr:
+    """Return a function of released values."""
+    match function:
+        case expr.ReleasedFunction.ROUND:
+            return exp.Round(this=parts[0], decimals=parts[1] if len(parts) > 1 else None)
+        case expr.ReleasedFunction.COALESCE:
+            return exp.Coalesce(this=parts[0], expressions=parts[1:])
+        case expr.ReleasedFunction.NULLIF:
+            return exp.Nullif(this=parts[0], expression=parts[1])
+    return CALLED[function](this=parts[0])
+
+
+def _window(window: expr.WindowValue, shown: Shown) -> exp.Expr:
+    """Return a window function: SUM(n) OVER (PARTITION BY x ORDER BY y)."""
+    call = OVER[window.function]()
+    if window.part is not None:
+        call.set("this", show_expression(window.part, shown))
+    elif window.function is expr.WindowFunction.COUNT:
+        call.set("this", exp.Star())
+    if window.offset != 1:
+        call.set("offset", literal(window.offset))
+    order = [
+        exp.Ordered(
+            this=show_expression(key.part, shown),
+            desc=key.descending,
+            nulls_first=key.nulls_first,
+        )
+        for key in window.order
+    ]
+    return exp.Window(
+        this=call,
+        partition_by=[show_expression(each, shown) for each in window.partition],
+        order=exp.Order(expressions=order) if order else None,
+        spec=None if window.frame is None else _frame(*window.frame),
+        over="OVER",
+    )
+
+
+def _frame(before: int | None, after: int | None) -> exp.Expr:
+    def bound(many: int | None, one: str, other: str) -> tuple[object, str | None]:
+        if many is None:
+            return "UNBOUNDED", one
+        return (
+            ("CURRENT ROW", None) if many == 0 else (literal(abs(many)), (one, other)[many < 0])
+        )
+
+    start, start_side = bound(before, "PRECEDING", "FOLLOWING")
+    end, end_side = bound(after, "FOLLOWING", "PRECEDING")
+    return exp.WindowSpec(
+        kind="ROWS", start=start, start_side=start_side, end=end, end_side=end_side
+    )
 
 
 def _call(function: expr.Function, given: list[exp.Expr]) -> exp.Expr:
@@ -227,23 +287,54 @@ def show(plan: nodes.Plan, catalog: Catalog) -> str:
     def write_released(field: expr.Field) -> exp.Expr:
         return meant[field.name].copy()
 
-    select = _from(plan.source, unit, catalog)
-    for output in plan.post.outputs:
-        made = show_expression(output.expression, write_released)
-        select = select.select(exp.alias_(made, output.name, quoted=True), copy=False)
-    if plan.sets:
-        select = select.group_by(show_sets(keys, plan.sets), copy=False)
-    elif keys:
-        select = select.group_by(*keys.values(), copy=False)
-    if plan.post.having is not None:
-        select = select.having(show_expression(plan.post.having, write_released), copy=False)
-    for order in plan.post.order:
-        key = show_expression(order.expression, write_released)
-        select = select.order_by(exp.Ordered(this=key, desc=order.descending), copy=False)
-    if plan.post.limit is not None:
-        select = select.limit(plan.post.limit, copy=False)
-    text: str = select.sql(dialect="duckdb", comments=False)
+    def write(post: nodes.Post) -> exp.Select:
+        """Return a step of the post-processing as SELECT."""
+        column_of: Shown = write_output if post.below else write_released
+        if post.below:
+            parts = [write(step) for step in post.below]
+            select = exp.select().from_(_union(parts).subquery("released"), copy=False)
+        else:
+            select = _from(plan.source, unit, catalog)
+        for output in post.outputs:
+            made = show_expression(output.expression, column_of)
+            select = select.select(exp.alias_(made, output.name, quoted=True), copy=False)
+        if plan.sets and not post.below:
+            copies = {name: key.copy() for name, key in keys.items()}
+            select = select.group_by(show_sets(copies, plan.sets), copy=False)
+        elif keys and not post.below:
+            select = select.group_by(*(key.copy() for key in keys.values()), copy=False)
+        if post.having is not None:
+            wanted = show_expression(post.having, column_of)
+            filtered = select.where if post.below else select.having
+            select = filtered(wanted, copy=False)
+        for order in post.order:
+            key = show_expression(order.expression, column_of)
+            ordered = exp.Ordered(this=key, desc=order.descending)
+            ordered.set("nulls_first", order.nulls_first)
+            select = select.order_by(ordered, copy=False)
+        return select if post.limit is None else select.limit(post.limit, copy=False)
+
+    text: str = write(plan.post).sql(dialect="duckdb", comments=False)
     return text
+
+
+def write_output(field: expr.Field) -> exp.Expr:
+    """Return a column of the step below."""
+    return column(field.name)
+
+
+def _union(parts: list[exp.Select]) -> exp.Query:
+    """Return the rows of all parts, one after another; sorted parts are in parentheses."""
+    if len(parts) == 1:
+        return parts[0]
+    closed = [
+        part.subquery(copy=False) if part.args.get("order") or part.args.get("limit") else part
+        for part in parts
+    ]
+    found: exp.Query = closed[0]
+    for part in closed[1:]:
+        found = exp.Union(this=found, expression=part, distinct=False)
+    return found
 
 
 def _column_writer(relation: nodes.Relation, unit: str, level: str = "") -> Shown:

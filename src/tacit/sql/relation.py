@@ -191,7 +191,7 @@ def rows_of(select: exp.Select, catalog: Catalog, below: Below) -> NamedRelation
     source = select.args.get("from_")
     if source is None:
         raise InvalidValue("A question needs FROM with the name of a dataset.")
-    below = _with(select, below)
+    below = with_queries(select, below)
     rows = _table(source.this, catalog, below)
     for join in select.args.get("joins") or ():
         rows = _join(rows, join, catalog, below)
@@ -351,7 +351,7 @@ def _refuse_order(query: exp.Select) -> None:
             )
 
 
-def _with(select: exp.Select, below: Below) -> Below:
+def with_queries(select: exp.Query, below: Below) -> Below:
     """Return the queries that can be used by name inside ``select``."""
     found = dict(below)
     with_ = select.args.get("with_")

@@ -271,7 +271,7 @@ def expected_step_errors(quote: StreamQuote) -> tuple[str, ...]:
     pairs = zip(quote.question.plan.measures, quote.bound.readings, strict=True)
     readings = {Field(measure.name): reading for measure, reading in pairs}
     lines = []
-    for output in quote.question.post.outputs:
+    for output in quote.question.post.plain_outputs:
         found = output.expression
         reading = readings.get(found) if isinstance(found, Field) else None
         if isinstance(reading, TotalReading):

@@ -22,7 +22,10 @@ from tacit.plan.expression import (
     Field,
     Function,
     Operation,
+    ReleasedFunction,
+    SortKey,
     Span,
+    WindowFunction,
 )
 from tacit.plan.plan import (
     Aggregate,
@@ -30,6 +33,7 @@ from tacit.plan.plan import (
     NamedAggregate,
     OrderBy,
     Output,
+    PairFunction,
     Plan,
     Post,
     Relation,
@@ -44,10 +48,11 @@ VOCABULARIES = {"plans": PLANS, "declarations": DECLARATIONS, "streams": STREAMS
 FORMS = [
     (kind, form) for words in VOCABULARIES.values() for kind, form in words.classes.items()
 ]
+FUNCTIONS = (Function, ReleasedFunction, WindowFunction, PairFunction)
 ENUMS: dict[str, tuple[type[Enum], ...]] = {
-    "plans": (Comparison, Operation, DatePartName, Span, Function),
+    "plans": (Comparison, Operation, DatePartName, Span, *FUNCTIONS),
     "declarations": (Neighbours, Provenance, Kind),
-    "streams": (Comparison, Operation, DatePartName, Span, Function),
+    "streams": (Comparison, Operation, DatePartName, Span, *FUNCTIONS),
 }
 
 
@@ -64,14 +69,15 @@ Whether keys are complete is not hashed at all: it changes no price and no noise
 
 def test_every_node_of_the_language_is_written_down() -> None:
     unions = [kind for union in (Aggregate, Expression, Relation) for kind in get_args(union)]
-    others = [Plan, GroupKey, NamedAggregate, Post, Output, OrderBy, UnitValue]
+    others = [Plan, GroupKey, NamedAggregate, Post, Output, OrderBy, UnitValue, SortKey]
     assert set(PLANS.classes) == {*unions, *others}
 
 
 @pytest.mark.parametrize(("kind", "form"), FORMS)
 def test_every_field_is_hashed_or_left_out_on_purpose(kind: Any, form: StoredForm) -> None:
     held = tuple(part.name for part in fields(kind))
-    assert tuple(name for name in held if name not in form.left_out) == form.fields
+    kept = tuple(name for name in held if name not in form.left_out)
+    assert kept == (*form.fields, *form.optional)
     assert form.left_out == LATER.get(kind, ())
 
 
@@ -137,6 +143,13 @@ def test_a_new_field_is_written_down_or_left_out_on_purpose(
         return
     with pytest.raises(InternalError, match="list each field once"):
         Vocabulary({Ward: form}, {})
+
+
+def test_an_optional_field_is_written_where_it_is_not_its_default() -> None:
+    before = Vocabulary({Ward: StoredForm("Ward", ("name",), left_out=("beds",))}, {})
+    later = Vocabulary({Ward: StoredForm("Ward", ("name",), optional=("beds",))}, {})
+    assert text(Ward("north"), later) == text(Ward("north"), before)
+    assert text(Ward("north", 3), later) == '["Ward","north",["optional","beds",["int","3"]]]'
 
 
 def test_a_stored_name_stands_for_one_class_and_one_choice() -> None:

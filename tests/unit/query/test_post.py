@@ -93,9 +93,10 @@ def test_groups_are_kept_where_a_condition_is_true(
     [
         ((OrderBy(N, descending=False),), ("north", "south", "east")),
         ((OrderBy(N, descending=True),), ("east", "south", "north")),
-        # NULL is last where it is rising, and first where it is falling
+        # NULL is last, whether values rise or fall
         ((OrderBy(M, descending=False),), ("east", "south", "north")),
-        ((OrderBy(M, descending=True),), ("north", "east", "south")),
+        ((OrderBy(M, descending=True),), ("east", "south", "north")),
+        ((OrderBy(M, descending=True, nulls_first=True),), ("north", "east", "south")),
         (
             (OrderBy(M, descending=False), OrderBy(N, descending=False)),
             ("south", "east", "north"),

@@ -33,9 +33,9 @@ from tacit.project import facts_by_subject, facts_of
 from tacit.query.open_ends import coverage
 from tacit.query.paid_work import released_by, run
 from tacit.query.post_processing import (
-    _error_of_sum,
     _is_within,
     _times,
+    error_of_sum,
     finer_questions,
     sum_groups,
 )
@@ -134,7 +134,7 @@ def test_the_interval_is_that_of_the_sum_of_the_noise() -> None:
     reach = (high - low) / 2
     one = whole.tallies[0].error(Fraction(19, 20))
     assert one < reach < 4 * one  # longer than of one group, shorter than of four margins
-    assert reach == _error_of_sum(whole.tallies[0].mechanism, 4)
+    assert reach == error_of_sum(whole.tallies[0].mechanism, 4)
 
 
 def test_what_would_be_less_exact_than_asked_is_not_given() -> None:
@@ -232,9 +232,9 @@ def test_rows_can_be_missing_in_each_group() -> None:
 
 
 def test_margins_of_sums() -> None:
-    assert _error_of_sum(Gaussian(Fraction(100)), 1) == 20
-    assert 58 < _error_of_sum(Gaussian(Fraction(100)), 9) < 60
-    one, four = (_error_of_sum(Laplace(Fraction(10)), many) for many in (1, 4))
+    assert error_of_sum(Gaussian(Fraction(100)), 1) == 20
+    assert 58 < error_of_sum(Gaussian(Fraction(100)), 9) < 60
+    one, four = (error_of_sum(Laplace(Fraction(10)), many) for many in (1, 4))
     assert one == Laplace(Fraction(10)).error(Fraction(19, 20))
     assert four > 4 * one  # each group has a part of the probability of error
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from ward import CATALOG, c, field
 
-from tacit.errors import InvalidValue
+from tacit.errors import InvalidValue, TacitError
 from tacit.plan.expression import (
     And,
     Arithmetic,
@@ -31,7 +31,6 @@ from tacit.plan.expression import (
     Period,
     Span,
 )
-from tacit.plan.tree_walk import every
 from tacit.plan.plan import (
     CountDistinct,
     CountRows,
@@ -41,6 +40,7 @@ from tacit.plan.plan import (
     Mean,
     Sum,
 )
+from tacit.plan.tree_walk import every
 from tacit.sql.allow_list import ADVICE, KNOWN, LONGEST_NAME
 from tacit.sql.parser import DEEPEST_TREE, LONGEST_TEXT, parse
 
@@ -235,7 +235,7 @@ def test_names_are_so_long_and_no_longer() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("SELECT COUNT(*) FROM other.visits", r"DB in TABLE is not supported; leave it out\."),
+        ("SELECT COUNT(*) FROM other.visits", "'visits' is not in a schema 'other'"),
         (
             "SELECT COUNT(*) FROM visits TABLESAMPLE 10%",
             r"SAMPLE in TABLE is not supported; leave it out\.",
@@ -252,7 +252,7 @@ def test_names_are_so_long_and_no_longer() -> None:
         ("SELECT COUNT(*) FROM visits GROUP BY ROLLUP (ward)", "ROLLUP"),
         (
             "SELECT COUNT(*) OVER () FROM visits",
-            "WINDOW is not supported; the language has SELECT, WITH, FROM,",
+            "A question must ask for at least one aggregate",
         ),
         ("SELECT SUM(DISTINCT stay) FROM visits", "DISTINCT is not supported in this part of"),
         (
@@ -276,8 +276,8 @@ def test_names_are_so_long_and_no_longer() -> None:
             r"IN \(SELECT ...\) must compare one column with one column",
         ),
         (
-            "SELECT COUNT(*) FROM visits ORDER BY 1 NULLS FIRST",
-            r"NULLS_FIRST in ORDERED is not supported; leave it out\.",
+            "SELECT COUNT(*) FROM visits ORDER BY 2 NULLS FIRST",
+            "ORDER BY 2 is not the number of a column",
         ),
         (
             "SELECT RANDOM() FROM visits",
@@ -288,7 +288,7 @@ def test_names_are_so_long_and_no_longer() -> None:
     ],
 )
 def test_what_is_not_listed_is_refused(text: str, told: str) -> None:
-    with pytest.raises(InvalidValue, match=told):
+    with pytest.raises(TacitError, match=told):
         parse(text, CATALOG)
 
 

@@ -132,7 +132,7 @@ def test_rows_of_units_by_more_than_the_unit_and_having() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("visits JOIN patients USING (id)", "USING|JOIN dataset ON"),
+        ("visits JOIN patients USING (stay)", "USING .stay. needs a column"),
         ("visits, patients", "JOIN dataset ON"),
         (
             "visits CROSS JOIN patients",
