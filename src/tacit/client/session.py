@@ -25,9 +25,9 @@ from tacit.frame import Table
 from tacit.ledger import ChainVerdict, Status, Units
 from tacit.ml.registry import Model, cross_validation_of, learn_from, spec_of
 from tacit.numeric import exact
-from tacit.plan import Plan, Scan
-from tacit.query import Fit, FitPreview
-from tacit.sql import parse
+from tacit.plan import Plan, PublicRows, Scan
+from tacit.query import Fit, FitPreview, FreeQuestion
+from tacit.sql import read_statement
 
 
 def fit(
@@ -108,9 +108,15 @@ class RemoteSession:
             closing.pop_all()
         return cls(catalog, wire)
 
-    def sql(self, text: str) -> RemoteQuestion:
-        """Parse the question ``text``; SQL that is not supported is refused with a reason."""
-        return self._question(parse(text, self.catalog))
+    def sql(self, text: str) -> RemoteQuestion | FreeQuestion:
+        """Parse the question ``text``; SQL that is not supported is refused with a reason.
+
+        A statement that needs no data, such as SELECT 1, is answered without the server.
+        """
+        found = read_statement(text, self.catalog)
+        if isinstance(found, PublicRows):
+            return FreeQuestion.of(found, self.catalog)
+        return self._question(found)
 
     def table(self, name: str) -> Table[RemoteQuestion]:
         """Return a dataset as a table that can be filtered, grouped and aggregated."""

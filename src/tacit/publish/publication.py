@@ -10,7 +10,7 @@ from typing import Any
 from tacit.core import Loss, Measure
 from tacit.errors import Conflict, InvalidValue, UnknownName
 from tacit.plan import Span
-from tacit.query import Withdrawn
+from tacit.query import FreeQuestion, Withdrawn
 from tacit.session import Session
 from tacit.store import States
 from tacit.stream import Guard, OpenStream, Periods, Window
@@ -43,8 +43,14 @@ class Publication:
 
     def stream(self, session: Session) -> OpenStream:
         """Return the stream of the publication, in a session over its tables."""
+        question = session.sql(self.sql)
+        if isinstance(question, FreeQuestion):
+            raise InvalidValue(
+                "A publication needs a question about data, such as SELECT COUNT(*) FROM "
+                "visits."
+            )
         return session.stream(
-            session.sql(self.sql),
+            question,
             self.loss,
             self.periods,
             window=self.window,

@@ -21,6 +21,7 @@ from tacit.query.below_charge import (
     nobody,
     run_below,
 )
+from tacit.query.free_question import FreeAnswer, FreePreview, FreeQuestion
 from tacit.query.intervals import (
     CONFIDENCE,
     MOST_ROWS,
@@ -73,6 +74,9 @@ __all__ = [
     "Fit",
     "FitPreview",
     "FitQuote",
+    "FreeAnswer",
+    "FreePreview",
+    "FreeQuestion",
     "Keep",
     "PaidWork",
     "Pool",

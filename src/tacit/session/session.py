@@ -9,8 +9,8 @@ from tacit.frame import Table
 from tacit.ledger import ChainVerdict, Ledger, Status
 from tacit.ml.registry import Model, cross_validation_of
 from tacit.numeric import Number, exact
-from tacit.plan import Plan, Scan
-from tacit.query import FitPreview
+from tacit.plan import Plan, PublicRows, Scan
+from tacit.query import FitPreview, FreeQuestion
 from tacit.session.ask import fit, open_holdout, open_stream, preview
 from tacit.session.curator import Curator
 from tacit.session.estimate import (
@@ -22,7 +22,7 @@ from tacit.session.estimate import (
     measure_totals,
 )
 from tacit.session.question import Question, loss_for
-from tacit.sql import parse
+from tacit.sql import read_statement
 from tacit.store import States
 from tacit.stream import EACH, OpenHoldout, OpenStream, Periods, Stream, Thresholdout, Window
 
@@ -36,9 +36,15 @@ class Session:
     def __init__(self, curator: Curator) -> None:
         self._curator = curator
 
-    def sql(self, text: str) -> Question:
-        """Return the question that ``text`` asks; refuse SQL that is not supported."""
-        return self._question(parse(text, self.catalog))
+    def sql(self, text: str) -> Question | FreeQuestion:
+        """Return the question that ``text`` asks; refuse SQL that is not supported.
+
+        A statement that needs no data, such as SELECT 1, is a `FreeQuestion`.
+        """
+        found = read_statement(text, self.catalog)
+        if isinstance(found, PublicRows):
+            return FreeQuestion.of(found, self.catalog)
+        return self._question(found)
 
     def table(self, name: str) -> Table[Question]:
         """Return the rows of a dataset, which can be filtered, grouped and counted."""

@@ -10,6 +10,7 @@ from tacit.errors import UnknownName
 from tacit.ml.registry import MODELS, model_named
 from tacit.numeric import plain
 from tacit.plan import datasets
+from tacit.query import FreePreview, FreeQuestion
 from tacit.render import fields
 from tacit.server.guarded_route import log_fields, new_router, open_to, run_paid
 from tacit.server.identity import Caller
@@ -75,6 +76,8 @@ def _answer(
 ) -> Response:
     kind = negotiate_media_type(request)
     question = _question(given, session, caller)
+    if isinstance(question, FreeQuestion):
+        return release_response(question.ask(), kind)
     loss = question.loss(**given.amounts)
     if caller.scope.most is not None:
         caller.scope.check_loss(loss, question.status())
@@ -83,13 +86,17 @@ def _answer(
     return release_response(answer, kind)
 
 
-def _question(given: QuestionBody, session: Session, caller: Caller) -> Asked:
+def _question(given: QuestionBody, session: Session, caller: Caller) -> Asked | FreeQuestion:
     question = session.sql(given.sql)
-    caller.scope.check_datasets(datasets(question.plan.source), session.catalog)
+    if isinstance(question, FreeQuestion):
+        named = question.datasets
+    else:
+        named = datasets(question.plan.source)
+    caller.scope.check_datasets(named, session.catalog)
     return question
 
 
-def _preview_json(preview: Preview) -> dict[str, Any]:
+def _preview_json(preview: Preview | FreePreview) -> dict[str, Any]:
     return {
         "columns": fields(preview.columns),
         "notes": preview.notes,
