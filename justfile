@@ -75,6 +75,10 @@ campaign-bugs *args:
 edges *args:
     OPENBLAS_NUM_THREADS=1 uv run pytest tests/edges "$@"
 
+# how many ordinary questions are understood: 50 of people, 20 of tools, 100 of four fields; -v prints each refusal
+language *args:
+    uv run python tests/edges/language.py "$@"
+
 # a fit of 5,000,000 rows and of one more, where version 0.1.0 had its cap; CI's are 200,000
 campaign-edges rows="5000000":
     TACIT_EDGE_ROWS={{ rows }} OPENBLAS_NUM_THREADS=1 uv run pytest tests/edges/test_rows_cap.py

@@ -33,9 +33,9 @@ def public_rows(
     table, column = _listed_column(select, catalog)
     keys = catalog.table(table).schema[column].keys
     if keys is None:
+        counted = f"SELECT {column}, COUNT(*) FROM {table} GROUP BY {column}"  # noqa: S608
         raise InvalidValue(
-            f"The values of {table}.{column} are not public. To list them, ask for their "
-            f"counts, with GROUP BY {column}: SELECT {column}, COUNT(*)."
+            f"The values of {table}.{column} are not public; ask for their counts: {counted}."
         )
     name = select.expressions[0].alias_or_name
     order = select.args.get("order")

@@ -313,7 +313,8 @@ def merge_union(plans: list[nodes.Plan]) -> tuple[nodes.Plan, tuple[nodes.Post, 
     ):
         raise InvalidValue(
             "The parts of UNION ALL must have the same FROM and GROUP BY, and may differ in "
-            "WHERE; ask other parts as questions of their own."
+            "WHERE; ask other parts as questions of their own, such as SELECT COUNT(*) FROM "
+            "visits."
         )
     conditions = [wanted for _, wanted in split]
     measures: dict[nodes.Aggregate, str] = {}
