@@ -43,31 +43,7 @@ class DatePartName(Enum):
             >>> [part.of(date(2026, 5, 31)) for part in DatePartName]
             [2026, 2, 5, 31, 0, 7, 151, 22, 2026, 202, 21, 3]
         """
-        match self:
-            case DatePartName.YEAR:
-                return day.year
-            case DatePartName.QUARTER:
-                return (day.month + 2) // 3
-            case DatePartName.MONTH:
-                return day.month
-            case DatePartName.DAY:
-                return day.day
-            case DatePartName.WEEKDAY:
-                return day.isoweekday() % 7
-            case DatePartName.ISO_WEEKDAY:
-                return day.isoweekday()
-            case DatePartName.DAY_OF_YEAR:
-                return day.timetuple().tm_yday
-            case DatePartName.WEEK:
-                return day.isocalendar().week
-            case DatePartName.ISO_YEAR:
-                return day.isocalendar().year
-            case DatePartName.DECADE:
-                return day.year // 10
-            case DatePartName.CENTURY:
-                return (day.year + 99) // 100
-            case DatePartName.MILLENNIUM:
-                return (day.year + 999) // 1000
+        return _part_of(self, day)
 
     @property
     def grows(self) -> bool:
@@ -76,7 +52,35 @@ class DatePartName(Enum):
 
     def reach(self, first: date, last: date) -> tuple[int, int]:
         """Return bounds of this part for days from ``first`` to ``last``."""
-        return _RECURRING.get(self) or (self.of(first), self.of(last))
+        return _RECURRING.get(self) or (_part_of(self, first), _part_of(self, last))
+
+
+def _part_of(part: DatePartName, day: date) -> int:
+    match part:
+        case DatePartName.YEAR:
+            return day.year
+        case DatePartName.QUARTER:
+            return (day.month + 2) // 3
+        case DatePartName.MONTH:
+            return day.month
+        case DatePartName.DAY:
+            return day.day
+        case DatePartName.WEEKDAY:
+            return day.isoweekday() % 7
+        case DatePartName.ISO_WEEKDAY:
+            return day.isoweekday()
+        case DatePartName.DAY_OF_YEAR:
+            return day.timetuple().tm_yday
+        case DatePartName.WEEK:
+            return day.isocalendar().week
+        case DatePartName.ISO_YEAR:
+            return day.isocalendar().year
+        case DatePartName.DECADE:
+            return day.year // 10
+        case DatePartName.CENTURY:
+            return (day.year + 99) // 100
+        case DatePartName.MILLENNIUM:
+            return (day.year + 999) // 1000
 
 
 _RECURRING: dict[DatePartName, tuple[int, int]] = {

@@ -110,7 +110,7 @@ def bin_of(node: exp.Expr, translate: Translate) -> expr.Bin | None:
     match translate(divided.expression), translate(node.expression):
         case expr.Constant(bool()), _:
             pass
-        case expr.Constant(int() as width), expr.Constant(int() as times) if width == times > 0:
+        case expr.Constant(int() as width), expr.Constant(int() as times) if width == times:
             return expr.Bin(translate(divided.this), width)
     return None
 
