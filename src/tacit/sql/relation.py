@@ -7,16 +7,18 @@ aggregates the rows of each unit; it must therefore group by the unit.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from sqlglot import exp
 
-from tacit.core import Catalog, PublicTable
+from tacit.core import Catalog, Dataset, Link, PublicTable
 from tacit.errors import InvalidValue, UnknownName
 from tacit.plan import (
     LARGEST_PART,
     Expression,
     Field,
     equation,
+    every,
     not_too_large,
     same_person,
     source_of,
@@ -95,13 +97,47 @@ def aggregates(query: exp.Select) -> bool:
     return any(part is not None for part in parts) or any(asked)
 
 
+def _columns_of_one_unit(relation: nodes.Relation, catalog: Catalog) -> set[str]:
+    """Return the columns of which each value belongs to one unit, by the declared links.
+
+    These are both ends of each link: GROUP BY visits.patient groups the rows of one person. The
+    unit is a key of the subquery in any case, so that a link whose values belong to several
+    people makes more groups, and never groups of several people. The columns of a table that
+    LEFT JOIN adds do not count: they are NULL for everybody without a match.
+    """
+    found: set[str] = set()
+    added = {each.dataset for each in every(relation, nodes.LeftJoin)}
+    for name in nodes.tables_in_scope(relation):
+        table = catalog.table(name)
+        if isinstance(table, Dataset) and isinstance(table.unit, Link) and name not in added:
+            found |= {f"{name}.{table.unit.column}"}
+            if table.unit.parent not in added:
+                found |= {f"{table.unit.parent}.{table.unit.parent_column}"}
+    return found
+
+
+def _joined_to_unit(relation: nodes.Relation, catalog: Catalog) -> nodes.Relation:
+    """Return ``relation`` joined along its links to the table that has the unit's column.
+
+    A row without such a parent belongs to nobody, and is not counted in any question.
+    """
+    tables = nodes.tables_in_scope(relation)
+    path = catalog.path_to_unit(tables[0])
+    for child, parent in pairwise(path):
+        if parent.name not in tables and isinstance(child.unit, Link):
+            left = f"{child.name}.{child.unit.column}"
+            relation = nodes.Join(relation, parent.name, left, child.unit.parent_column)
+    return relation
+
+
 class PerUnitQuery:
     """A collector of the keys and aggregates of a subquery that aggregates, each once."""
 
-    def __init__(self, relation: nodes.Relation, names: NameScope, unit: str) -> None:
-        self._relation = relation
+    def __init__(self, relation: nodes.Relation, names: NameScope, catalog: Catalog) -> None:
+        self._relation = _joined_to_unit(relation, catalog)
         self._names = names
-        self._unit = unit
+        self._unit = source_of(relation, catalog).unit
+        self._owned = {self._unit, *_columns_of_one_unit(relation, catalog)}
         self._keys: list[str] = []
         self._values: dict[nodes.Aggregate, str] = {}
         self._shown: dict[str, Expression] = {}
@@ -110,7 +146,7 @@ class PerUnitQuery:
         """Return the relation of the subquery ``query``, and its columns."""
         group = query.args.get("group")
         asked = [] if group is None else [self._key(node, query) for node in group.expressions]
-        if Field(self._unit) not in asked:
+        if not any(field.name in self._owned for field in asked):
             raise InvalidValue(
                 "A subquery that aggregates must have the unit in its GROUP BY; write GROUP BY "
                 f"{self._unit}, and other columns after it."
@@ -333,12 +369,11 @@ def _inner_rows(query: exp.Select, catalog: Catalog, below: Below) -> NamedRelat
     rows = rows_of(query, catalog, below)
     if not aggregates(query):
         return rows
-    unit = source_of(rows.relation, catalog).unit
     group = query.args.get("group")
     made = query.copy()
     keys = [] if group is None else group.expressions
     made.set("expressions", [each.copy() for each in keys if isinstance(each, exp.Column)])
-    relation, _ = PerUnitQuery(rows.relation, rows.names, unit).read(made)
+    relation, _ = PerUnitQuery(rows.relation, rows.names, catalog).read(made)
     return NamedRelation(relation, rows.names)
 
 
@@ -392,8 +427,7 @@ def _inline(query: exp.Select, alias: str, catalog: Catalog, below: Below) -> Na
     _refuse_order(query)
     rows = rows_of(query, catalog, below)
     if aggregates(query):
-        unit = source_of(rows.relation, catalog).unit
-        relation, found = PerUnitQuery(rows.relation, rows.names, unit).read(query)
+        relation, found = PerUnitQuery(rows.relation, rows.names, catalog).read(query)
         return NamedRelation(relation, NameScope({alias: found}))
     named = [pair for node in query.expressions for pair in _columns(node, rows.names)]
     columns = dict(named)

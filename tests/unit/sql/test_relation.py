@@ -242,3 +242,28 @@ def test_a_key_and_an_aggregate_stand_once() -> None:
     plan = asked("SELECT COUNT(*) AS a, COUNT(*) AS b FROM visits GROUP BY ward, ward")
     assert len(plan.keys) == len(plan.measures) == 1
     assert [output.name for output in plan.post.outputs] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "keys"),
+    [
+        ("visits GROUP BY patient", ("visits.patient",)),
+        (
+            "visits JOIN patients ON visits.patient = patients.id GROUP BY patients.id",
+            ("patients.id",),
+        ),
+        ("labs GROUP BY visit, value", ("labs.visit", "labs.value")),
+    ],
+)
+def test_a_column_of_a_link_groups_the_rows_of_one_person(
+    rows: str, keys: tuple[str, ...]
+) -> None:
+    found = source(f"(SELECT COUNT(*) AS k FROM {rows})")
+    assert isinstance(found, PerUnit)
+    assert found.keys == keys
+
+
+def test_a_column_that_left_join_adds_is_null_for_many_people() -> None:
+    rows = "patients LEFT JOIN visits ON visits.patient = patients.id"
+    with pytest.raises(TacitError, match="must have the unit in its GROUP BY"):
+        source(f"(SELECT COUNT(*) AS k FROM {rows} GROUP BY visits.patient)")
