@@ -144,8 +144,8 @@ def _sign(part: expr.Expression) -> expr.Expression:
 
 def _cast(node: exp.Cast, translate: Translate) -> expr.Expression | None:
     """Return a cast of a number or a truth to a number; None for other casts."""
-    kind, digits = node.to.this, [each.this for each in node.to.expressions]
-    if kind in WHOLE_TYPES and not digits:
+    kind = node.to.this
+    if kind in WHOLE_TYPES and not node.to.expressions:
         part = translate(node.this)
         return None if _is_text(part) else expr.FunctionCall(expr.Function.INTEGER, (part,))
     if kind not in NUMBER_TYPES:
@@ -153,10 +153,22 @@ def _cast(node: exp.Cast, translate: Translate) -> expr.Expression | None:
     part = translate(node.this)
     if _is_text(part):
         return None
-    if kind is exp.DType.DECIMAL and digits:
-        after = translate(digits[1]) if len(digits) > 1 else expr.Constant(0)
-        return expr.FunctionCall(expr.Function.ROUND, (part, after))
-    return part
+    after = digits_of(node.to)
+    if after is None:
+        return part
+    return expr.FunctionCall(expr.Function.ROUND, (part, expr.Constant(after)))
+
+
+DEFAULT_DIGITS = [18, 3]
+"""The digits that the parser gives to DECIMAL and NUMERIC without any; nothing is rounded."""
+
+
+def digits_of(kind: exp.DataType) -> int | None:
+    """Return the digits after the point of DECIMAL(9, 2); None if a type does not round."""
+    digits = [int(each.name) for each in kind.expressions if each.name.isdigit()]
+    if kind.this is not exp.DType.DECIMAL or digits == DEFAULT_DIGITS:
+        return None
+    return digits[1] if len(digits) > 1 else 0
 
 
 def _is_text(part: expr.Expression) -> bool:

@@ -19,6 +19,7 @@ from tacit.errors import InvalidValue, UnknownName
 from tacit.plan import PARTS
 from tacit.plan import expression as expr
 from tacit.sql.expression import AGGREGATES, day_constant
+from tacit.sql.functions import digits_of
 
 SCHEMAS = {"public", "main"}
 """Schemas that may stand before the name of any dataset: the defaults of the engines."""
@@ -335,15 +336,13 @@ NUMBERS = {
 }
 FRACTIONS = {exp.DType.FLOAT, exp.DType.DOUBLE, exp.DType.DECIMAL}
 TEXTS = {exp.DType.TEXT, exp.DType.VARCHAR, exp.DType.CHAR}
-DEFAULT_DIGITS = [18, 3]
-"""The digits that the parser gives to DECIMAL and NUMERIC without any; nothing is rounded."""
 
 
 def _cast(node: exp.Cast, scope: _Tables) -> exp.Expr | None:
-    """Return the value of a CAST without CAST; None for CAST('2026-01-31' AS DATE).
+    """Return the value of a CAST without CAST; None for constant dates and values of rows.
 
-    Numbers are exact here, so that a CAST to a number with fractions changes nothing, and one
-    to an integer rounds. Halves are rounded away from 0.
+    Casts of rows are functions of a row. Released numbers are exact, so that a CAST to a number
+    with fractions changes nothing, and one to an integer rounds. Halves are rounded away from 0.
     """
     kind, inner = node.to.this, node.this
     plain = inner.unnest()
@@ -352,25 +351,23 @@ def _cast(node: exp.Cast, scope: _Tables) -> exp.Expr | None:
         if isinstance(plain, exp.TimestampTrunc) or known is Kind.DATE:
             return exp.paren(inner.copy())
         return None
-    if kind in NUMBERS and (known is Kind.BOOLEAN or isinstance(plain, exp.Predicate)):
-        no = exp.If(this=exp.Not(this=exp.paren(inner.copy())), true=exp.Literal.number(0))
-        yes = exp.If(this=inner.copy(), true=exp.Literal.number(1))
-        return exp.Case(ifs=[yes, no])
+    if kind in NUMBERS and _is_of_row(inner, scope):
+        return None
     if kind in FRACTIONS:
-        digits = [int(each.name) for each in node.to.expressions if each.name.isdigit()]
-        if kind is exp.DType.DECIMAL and digits != DEFAULT_DIGITS:
-            places = digits[1] if len(digits) > 1 else 0
-            return exp.Round(this=inner.copy(), decimals=exp.Literal.number(places))
-        return exp.paren(inner.copy())
+        places = digits_of(node.to)
+        if places is None:
+            return exp.paren(inner.copy())
+        return exp.Round(this=inner.copy(), decimals=exp.Literal.number(places))
     if kind in NUMBERS:
-        whole = known is Kind.INTEGER or isinstance(plain, exp.Count)
+        whole = isinstance(plain, exp.Count)
         return exp.paren(inner.copy()) if whole else exp.Round(this=inner.copy())
-    if kind in TEXTS and known is Kind.TEXT:
-        return exp.paren(inner.copy())
-    raise InvalidValue(
-        f"CAST to {kind.value} is not supported for this value; CAST is supported among "
-        "numbers and for dates, as in CAST(x AS INTEGER) and DATE '2026-01-31'."
-    )
+    return exp.paren(inner.copy()) if kind in TEXTS and known is Kind.TEXT else None
+
+
+def _is_of_row(inner: exp.Expr, scope: _Tables) -> bool:
+    """Return whether a value is computed from constants and columns of tables alone."""
+    known = (scope.kind_of(each) is not None for each in inner.find_all(exp.Column))
+    return inner.find(*AGGREGATES) is None and all(known)
 
 
 # Dates ---------------------------------------------------------------------------------------

@@ -149,7 +149,7 @@ def test_an_optional_field_is_written_where_it_is_not_its_default() -> None:
     before = Vocabulary({Ward: StoredForm("Ward", ("name",), left_out=("beds",))}, {})
     later = Vocabulary({Ward: StoredForm("Ward", ("name",), optional=("beds",))}, {})
     assert text(Ward("north"), later) == text(Ward("north"), before)
-    assert text(Ward("north", 3), later) == '["Ward","north",["optional","beds",["int","3"]]]'
+    assert text(Ward("north", 3), later) == '["Ward","north",["=","beds",["int","3"]]]'
 
 
 def test_a_stored_name_stands_for_one_class_and_one_choice() -> None:

@@ -59,13 +59,8 @@ SAME: list[tuple[str, str]] = [
         f"SELECT AVG(CASE WHEN urgent THEN cost END) {V}",
     ),
     (f"SELECT AVG(cost)::FLOAT {V}", f"SELECT AVG(cost) {V}"),
-    (f"SELECT AVG(CAST(stay AS INTEGER)) {V}", f"SELECT AVG(stay) {V}"),
     (f"SELECT CAST(AVG(cost) AS DECIMAL(9, 1)) {V}", f"SELECT ROUND(AVG(cost), 1) {V}"),
     (f"SELECT CAST(AVG(cost) AS INT) {V}", f"SELECT ROUND(AVG(cost)) {V}"),
-    (
-        f"SELECT SUM(urgent::INT) {V}",
-        f"SELECT SUM(CASE WHEN urgent THEN 1 WHEN NOT (urgent) THEN 0 END) {V}",
-    ),
     (
         f"SELECT COUNT(*) {V} WHERE day BETWEEN '2026-01-01' AND '2026-02-01'",
         f"SELECT COUNT(*) {V} WHERE day BETWEEN DATE '2026-01-01' AND DATE '2026-02-01'",
@@ -108,7 +103,7 @@ REFUSED: list[tuple[str, str]] = [
     ),
     ("SELECT COUNT(*) FROM visits v, patients p WHERE v.stay > 1", "has no equation"),
     (f"SELECT COUNT(*) {V} JOIN patients USING (stay)", "write JOIN ... ON a.x = b.y"),
-    (f"SELECT COUNT(*) {V} WHERE CAST(stay AS TEXT) = '1'", "CAST to TEXT is not supported"),
+    (f"SELECT COUNT(*) {V} WHERE CAST(stay AS TEXT) = '1'", "CAST is supported only from"),
     (f"SELECT COUNT(*) {V} WHERE day > 'monday'", "A date must be written"),
     (f"SELECT RANK() FILTER (WHERE urgent) OVER (ORDER BY ward) {V}", "FILTER is supported"),
 ]
