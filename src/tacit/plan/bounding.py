@@ -643,6 +643,11 @@ def _output_kinds(post: nodes.Post, schema: Released) -> list[Kind | None]:
             )
     for order in post.order:
         kind_of(order.expression, schema)
+    if any(every((post.having,), expr.WindowValue)):
+        raise InvalidValue(
+            "OVER is computed after HAVING and WHERE; write the question in FROM, and the "
+            "condition in WHERE around it: SELECT * FROM (SELECT ...) WHERE place <= 3."
+        )
     if post.having is not None and kind_of(post.having, schema) not in {Kind.BOOLEAN, None}:
         raise InvalidValue(
             "HAVING must be a condition on released values, as in COUNT(*) > 100."

@@ -8,6 +8,7 @@ with one more group key.
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from fractions import Fraction
 from operator import add, mul, sub
 from typing import Any
@@ -190,6 +191,8 @@ def estimate(expression: expr.Expression, row: Row) -> IntervalValue:
             return IntervalValue(value)
         case expr.Constant(int() | Fraction() as value):
             return IntervalValue(Fraction(value))
+        case expr.Constant(date() as value):
+            return IntervalValue(value.isoformat())  # as days are released
         case expr.Arithmetic(operation, left, right):
             return OPERATIONS[operation](estimate(left, row), estimate(right, row))
         case expr.Divide(left, right):

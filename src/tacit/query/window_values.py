@@ -7,9 +7,10 @@ cells of a measure. It is used only for cells whose intervals show that they hav
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import groupby
+from functools import partial, reduce
+from itertools import accumulate, groupby
 from math import inf, sqrt
 from statistics import NormalDist
 from typing import Any
@@ -132,11 +133,17 @@ class WindowRows:
                     for place in range(count)
                 ]
         frames = [self._frame(place, count, peers[place][1]) for place in range(count)]
-        known: dict[tuple[int, int], IntervalValue] = {}
-        for first, last in frames:
-            if (first, last) not in known:
-                known[first, last] = self._aggregate(ordered[first:last])
-        return [known[frame] for frame in frames]
+        cells = [self.values[place] for place in ordered]
+        match function:
+            case expr.WindowFunction.COUNT:
+                there = [cell.value is not None or self.window.part is None for cell in cells]
+                before = [0, *accumulate(map(int, there))]
+                return [_whole(before[last] - before[first]) for first, last in frames]
+            case expr.WindowFunction.SUM | expr.WindowFunction.MEAN:
+                sums = FrameSums(cells, self._noise_of(cells), chosen=self.chosen)
+                mean = function is expr.WindowFunction.MEAN
+                return [sums.of(first, last, mean=mean) for first, last in frames]
+        return self._extremes(cells, frames)
 
     def _peers(self, ordered: list[int]) -> list[tuple[int, int, int]]:
         """Return for each row the first row, the end and the number of its equal rows."""
@@ -156,71 +163,41 @@ class WindowRows:
         last = count if after is None else min(count, place + after + 1)
         return first, max(first, last)
 
-    def _aggregate(self, places: list[int]) -> IntervalValue:
-        cells = [self.values[place] for place in places]
-        there = [cell for cell in cells if cell.value is not None]
-        match self.window.function:
-            case expr.WindowFunction.COUNT:
-                return _whole(len(there) if self.window.part is not None else len(cells))
-            case expr.WindowFunction.SUM:
-                return self._sum(cells, there)
-            case expr.WindowFunction.MEAN:
-                return self._sum(cells, there) / IntervalValue(Fraction(len(there)))
-        return self._extreme(cells, there)
-
-    def _sum(self, cells: list[IntervalValue], there: list[IntervalValue]) -> IntervalValue:
-        if not there:
-            return IntervalValue(None)
-        noise = self._noise_of(there)
-        total = there[0]
-        if noise is None:
-            for cell in there[1:]:
-                total += cell
-            return _without_missing(total, cells)
-        many = len(there)
-        margin = many * noise.of_each(noise.cells) if self.chosen else noise.of_sum(many)
-        number = sum((cell.number for cell in there), Fraction(0))
-        around: tuple[End, End] = (number - margin, number + margin)
-        for cell in there:
-            around = _widen(around, cell)
-        found = IntervalValue(
-            number,
-            closed_ends(*around),
-            max(cell.doubt for cell in there),
-            all_but=max((cell.all_but for cell in there if cell.all_but), default=None),
-        )
-        return _without_missing(found, cells)
-
-    def _extreme(self, cells: list[IntervalValue], there: list[IntervalValue]) -> IntervalValue:
-        """Return the least or the greatest value, with an interval of the exact one.
+    def _extremes(
+        self, cells: list[IntervalValue], frames: list[tuple[int, int]]
+    ) -> list[IntervalValue]:
+        """Return the least or the greatest value of each frame.
 
         If all intervals hold at once, the exact extreme lies between the extremes of the ends.
         """
-        if not there:
-            return IntervalValue(None)
-        choose = min if self.window.function is expr.WindowFunction.LEAST else max
-        number = choose(cell.number for cell in there)
-        doubt = sum((cell.doubt for cell in there), Fraction(0))
-        if not doubt:
-            return IntervalValue(number)
-        noise = self._noise_of(there)
-        around = [cell.ends for cell in there]
+        noise = self._noise_of(cells)
         if noise is not None:
-            margin = noise.of_each(noise.cells if self.chosen else len(there))
-            around = [
-                _widen((cell.number - margin, cell.number + margin), cell) for cell in there
-            ]
-            doubt = max(cell.doubt for cell in there)
-        ends = choose(each[0] for each in around), choose(each[1] for each in around)
-        few = max((cell.all_but for cell in there if cell.all_but), default=None)
-        found = IntervalValue(number, closed_ends(*ends), doubt, all_but=few)
-        return _without_missing(found, cells)
+            margin = noise.of_each(noise.cells)
+            cells = [_within(cell, margin) for cell in cells]
+        one = partial(
+            _extreme, self.window.function is expr.WindowFunction.LEAST, noise is not None
+        )
+        # each row of a running extreme needs the one before it, and not all rows again
+        up = list(accumulate(cells, one))
+        down = list(accumulate(reversed(cells), one))[::-1]
+        found = []
+        for first, last in frames:
+            if first == last:
+                found.append(IntervalValue(None))
+            elif first == 0:
+                found.append(up[last - 1])
+            elif last == len(cells):
+                found.append(down[first])
+            else:
+                found.append(reduce(one, cells[first:last]))
+        return found
 
     def _noise_of(self, cells: list[IntervalValue]) -> CellNoise | None:
         """Return the noise of distinct cells of one measure; None if it is not known."""
-        named = {cell.cell for cell in cells}
+        there = [cell for cell in cells if cell.value is not None]
+        named = {cell.cell for cell in there}
         measures = {each[0] for each in named if each is not None}
-        if None in named or len(named) != len(cells) or len(measures) != 1:
+        if None in named or len(named) != len(there) or len(measures) != 1:
             return None
         return self.noises.get(measures.pop())
 
@@ -236,10 +213,108 @@ def _unsure(found: IntervalValue, doubt: Fraction) -> IntervalValue:
     return IntervalValue(found.value, None, found.doubt or doubt)
 
 
-def _without_missing(found: IntervalValue, cells: list[IntervalValue]) -> IntervalValue:
-    """Return a value without interval if a noisy cell is not shown: it has an exact number."""
-    hidden = [cell.doubt for cell in cells if cell.value is None and cell.doubt]
-    return IntervalValue(found.value, None, found.doubt or hidden[0]) if hidden else found
+def _within(cell: IntervalValue, margin: Fraction) -> IntervalValue:
+    """Return a cell with another margin for its noise."""
+    if cell.value is None:
+        return cell
+    around = _widen((cell.number - margin, cell.number + margin), cell)
+    return replace(cell, interval=closed_ends(*around), counted=None, cell=None)
+
+
+def _extreme(
+    least: bool,  # noqa: FBT001 - the first argument of a partial function
+    at_once: bool,  # noqa: FBT001
+    one: IntervalValue,
+    other: IntervalValue,
+) -> IntervalValue:
+    """Return the lesser or the greater of two values; doubts add up unless they hold at once.
+
+    If one of them is not shown, although it has an exact number, there is no interval.
+    """
+    if one.value is None or other.value is None:
+        there = other if one.value is None else one
+        hidden = one.doubt + other.doubt - there.doubt
+        if there.value is None or not hidden:
+            return there
+        return IntervalValue(there.value, None, there.doubt or hidden)
+    choose = min if least else max
+    number = choose(one.number, other.number)
+    doubt = max(one.doubt, other.doubt) if at_once else one.doubt + other.doubt
+    if not doubt:
+        return IntervalValue(number)
+    ends = choose(one.ends[0], other.ends[0]), choose(one.ends[1], other.ends[1])
+    few = max((each.all_but for each in (one, other) if each.all_but), default=None)
+    return IntervalValue(number, closed_ends(*ends), doubt, all_but=few)
+
+
+class FrameSums:
+    """Sums of consecutive cells, each from the sums of all cells before two places.
+
+    With ``noise``, the margin of a sum is that of the noises together; if noise has ``chosen``
+    the cells, it is that of all cells at once. Without, margins and doubts add up.
+    """
+
+    def __init__(
+        self, cells: list[IntervalValue], noise: CellNoise | None, *, chosen: bool
+    ) -> None:
+        self._noise, self._chosen = noise, chosen
+        there = [cell for cell in cells if cell.value is not None]
+        self._most_doubt = max((cell.doubt for cell in cells), default=Fraction(0))
+        self._all_but = max((cell.all_but for cell in there if cell.all_but), default=None)
+        zero = Fraction(0)
+        rows = [_parts_of_sum(cell, noised=noise is not None) for cell in cells]
+        self._before = [(zero,) * len(NAMES)]
+        for row in rows:
+            sums = zip(self._before[-1], row, strict=True)
+            self._before.append(tuple(one + other for one, other in sums))
+
+    def of(self, first: int, last: int, *, mean: bool) -> IntervalValue:
+        """Return the sum or the mean of the cells from ``first`` up to before ``last``."""
+        pairs = zip(self._before[last], self._before[first], strict=True)
+        part = dict(zip(NAMES, (one - other for one, other in pairs), strict=True))
+        many = int(part["many"])
+        if not many:
+            return IntervalValue(None)
+        total = self._sum(part, many)
+        return total / IntervalValue(Fraction(many)) if mean else total
+
+    def _sum(self, part: dict[str, Fraction], many: int) -> IntervalValue:
+        number = part["number"]
+        doubt = part["doubt"] if self._noise is None else self._most_doubt
+        if part["hidden"]:
+            return IntervalValue(number, None, doubt or self._most_doubt)
+        if not doubt:
+            return IntervalValue(number)
+        margin = Fraction(0)
+        if self._noise is not None:
+            every = many * self._noise.of_each(self._noise.cells)
+            margin = every if self._chosen else self._noise.of_sum(many)
+        low = None if part["open_low"] else number - part["below"] - margin
+        high = None if part["open_high"] else number + part["above"] + margin
+        around = None if low is None and high is None else (low, high)
+        return IntervalValue(number, around, doubt, all_but=self._all_but)
+
+
+NAMES = ("number", "many", "hidden", "doubt", "open_low", "below", "open_high", "above")
+"""The amounts of a cell that are added up; see `FrameSums`."""
+
+
+def _parts_of_sum(cell: IntervalValue, *, noised: bool) -> tuple[Fraction, ...]:
+    """Return what a cell adds to a sum: its number, and how far its interval reaches.
+
+    If the noise is known, only what limits can have left out is counted here.
+    """
+    zero, one = Fraction(0), Fraction(1)
+    if cell.value is None:
+        hidden = one if cell.doubt else zero
+        return (zero, zero, hidden, cell.doubt, zero, zero, zero, zero)
+    number = cell.number
+    low, high = _widen((number, number), cell) if noised else cell.ends
+    below = zero if isinstance(low, float) else number - low
+    above = zero if isinstance(high, float) else high - number
+    opened = (one if isinstance(end, float) else zero for end in (low, high))
+    open_low, open_high = opened
+    return (number, one, zero, cell.doubt, open_low, below, open_high, above)
 
 
 def _widen(around: tuple[End, End], cell: IntervalValue) -> tuple[End, End]:

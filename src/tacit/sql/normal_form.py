@@ -342,7 +342,7 @@ def _cast(node: exp.Cast, scope: _Tables) -> exp.Expr | None:
     """Return the value of a CAST without CAST; None for constant dates and values of rows.
 
     Casts of rows are functions of a row. Released numbers are exact, so that a CAST to a number
-    with fractions changes nothing, and one to an integer rounds. Halves are rounded away from 0.
+    with fractions changes nothing, and one to an integer rounds, with halves away from 0.
     """
     kind, inner = node.to.this, node.this
     plain = inner.unnest()

@@ -95,7 +95,7 @@ WINDOWED: dict[type[exp.Expr], expr.WindowFunction] = {
 }
 RANKS = {expr.WindowFunction.RANK, expr.WindowFunction.DENSE_RANK}
 MOVED = {expr.WindowFunction.EARLIER, expr.WindowFunction.LATER}
-LARGEST_OFFSET = 10_000
+LARGEST_OFFSET = 1_000
 
 
 def window_value(node: exp.Window, translate: Translate) -> expr.WindowValue:

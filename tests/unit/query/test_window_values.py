@@ -16,7 +16,7 @@ from tacit.query.interval_value import IntervalValue, absolute, apply_monotone, 
 from tacit.query.post_processing import post_process
 from tacit.query.pricing import price
 from tacit.query.quote import Quote
-from tacit.query.window_values import CellNoise, error_of_sum
+from tacit.query.window_values import CellNoise, FrameSums, error_of_sum
 from tacit.sql import parse
 
 F = Fraction
@@ -157,6 +157,27 @@ def test_a_cell_that_is_not_shown_leaves_no_interval_of_a_total() -> None:
     ]
     assert found.values[0] == 50
     assert found.intervals[0] is None
+
+
+def test_sums_of_many_frames_are_those_of_their_cells() -> None:
+    values = [F(place % 7) for place in range(3000)]
+    cells = [IntervalValue(n, (n - 1, None if n == 6 else n + 2), F(1, 10**6)) for n in values]
+    sums = FrameSums(cells, None, chosen=False)
+    for first, last in [(0, 3000), (0, 6), (1, 7), (2999, 3000), (2, 2)]:
+        found = sums.of(first, last, mean=False)
+        if first == last:
+            assert found.value is None
+            continue
+        naive = cells[first]
+        for cell in cells[first + 1 : last]:
+            naive += cell
+        assert (found.value, found.interval, found.doubt) == (
+            naive.value,
+            naive.interval,
+            naive.doubt,
+        )
+    half = sums.of(0, 4, mean=True)
+    assert (half.value, half.interval) == (F(3, 2), (F(1, 2), F(7, 2)))
 
 
 def test_intervals_of_sums_hold_and_shorter_ones_do_not() -> None:

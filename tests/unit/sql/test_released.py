@@ -93,6 +93,8 @@ def test_parts_that_differ_in_where_are_one_question() -> None:
         (f"SELECT ROUND(n, 99) FROM ({BY_WARD}) t", "constant integer up to 18"),
         (f"SELECT NTILE(4) OVER (ORDER BY n) FROM ({BY_WARD}) t", "write RANK"),
         ("SELECT ward, SUM(cost) OVER () FROM visits GROUP BY ward", "must be in GROUP BY"),
+        (f"{BY_WARD} HAVING RANK() OVER (ORDER BY COUNT(*)) < 3", "write the question in FROM"),
+        (f"SELECT RANK() OVER (ORDER BY n) AS r FROM ({BY_WARD}) t WHERE r < 3", "in WHERE"),
     ],
 )
 def test_what_cannot_be_computed_is_refused(text: str, told: str) -> None:
