@@ -5,6 +5,8 @@ makes stored releases unfindable, so that the same question is charged twice: li
 these files, and not edited.
 """
 
+# ruff: noqa: E501 - a question is a line
+
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -32,7 +34,15 @@ from tacit.engines.print.sql_dialects import DUCKDB, PRINTED, SPARK
 from tacit.engines.print.statement import question as statement
 from tacit.plan.bounding import bound
 from tacit.plan.canonical_form import PLANS, Canonical, Vocabulary, canonical, text
-from tacit.plan.expression import Comparison, DatePartName, Function, Operation, Span
+from tacit.plan.expression import (
+    Comparison,
+    DatePartName,
+    Function,
+    Operation,
+    ReleasedFunction,
+    Span,
+    WindowFunction,
+)
 from tacit.plan.plan import Plan, Scan
 from tacit.publish.publication import ListedPublication, Publication, Publications
 from tacit.query.pricing import price
@@ -67,6 +77,25 @@ MORE = (
     "SELECT DATE_TRUNC('month', until) AS k, COUNT(*) FROM visits GROUP BY k",
     "SELECT DATE_TRUNC('year', until) AS k, COUNT(*) FROM visits GROUP BY k",
     "SELECT DATE_TRUNC('day', until) AS k, COUNT(*) FROM visits GROUP BY k",
+    (
+        "SELECT ward, ROUND(AVG(age), 1) AS a, COALESCE(ABS(SUM(age)), FLOOR(AVG(age))) AS b, "
+        "CEIL(AVG(age) / NULLIF(COUNT(*), 0)) AS c FROM visits GROUP BY ward"
+    ),
+    (
+        "SELECT ward, SUM(COUNT(*)) OVER () AS a, AVG(COUNT(*)) OVER (ORDER BY ward ROWS BETWEEN 2 "
+        "PRECEDING AND CURRENT ROW) AS b, MIN(COUNT(*)) OVER (PARTITION BY ward) AS c, "
+        "MAX(COUNT(*)) OVER () AS d, COUNT(*) OVER () AS e, LEAD(COUNT(*), 2) OVER (ORDER BY ward "
+        "DESC NULLS FIRST) AS f, LAG(COUNT(*)) OVER (ORDER BY ward) AS g FROM visits GROUP BY ward"
+    ),
+    (
+        "SELECT * FROM (SELECT ward, RANK() OVER (ORDER BY COUNT(*)) AS r, DENSE_RANK() OVER (ORDER "
+        "BY COUNT(*)) AS d, ROW_NUMBER() OVER () AS n FROM visits GROUP BY ward) AS t WHERE r < 3 "
+        "ORDER BY n DESC NULLS FIRST"
+    ),
+    (
+        "SELECT 'old' AS who, COUNT(*) AS n FROM visits WHERE age > 65 UNION ALL SELECT 'young', "
+        "COUNT(*) FROM visits WHERE age < 18 ORDER BY 2"
+    ),
 )
 ASKED = (*(sql for group in QUESTIONS.values() for sql in group), *MORE)
 LOSS = Loss.approximate(1, "1e-6")
@@ -275,6 +304,8 @@ def test_the_plans_have_every_node_and_every_choice_in_them(pinned: Any) -> None
     told = pinned.text("plans.txt") + pinned.text("streams.txt")
     kinds = (Comparison, Operation, DatePartName, Span, Function)
     choices = {each.name for kind in kinds for each in kind}
+    choices |= {f"RELEASED {each.name}" for each in ReleasedFunction}
+    choices |= {f"WINDOW {each.name}" for each in WindowFunction}
     assert {name for name in choices | {"XOR"} if f'["enum","{name}"]' not in told} == {"XOR"}
 
 

@@ -26,9 +26,14 @@ from tacit.plan.expression import (
     Field,
     Function,
     FunctionCall,
+    OfReleased,
     Operation,
     Period,
+    ReleasedFunction,
+    SortKey,
     Span,
+    WindowFunction,
+    WindowValue,
 )
 from tacit.plan.plan import (
     Aggregate,
@@ -215,6 +220,18 @@ def aggregate(make: Maker) -> Aggregate:
     return make.choices.one(AGGREGATES)(make)
 
 
+OF_ONE = (ReleasedFunction.ROUND, ReleasedFunction.FLOOR, ReleasedFunction.ABS)
+"""Functions of one released number."""
+
+OVER = (
+    WindowFunction.SUM,
+    WindowFunction.MEAN,
+    WindowFunction.GREATEST,
+    WindowFunction.EARLIER,
+)
+"""Functions of a released number in several rows."""
+
+
 def _post(names: list[str], keys: int, choices: Choices) -> Post:
     """What is done with the answer: computed columns, HAVING, an order and a limit."""
     measures = names[keys:]
@@ -228,9 +245,19 @@ def _post(names: list[str], keys: int, choices: Choices) -> Post:
             )
         )
 
+    def released(place: int) -> Expression:
+        """A computed column, a function of it, or a window over the rows of the answer."""
+        found = computed(place)
+        if choices.once_in(3):
+            return OfReleased(choices.one(OF_ONE), (found,))
+        if choices.once_in(3):
+            order = (SortKey(Field(choices.one(names)), choices.once_in(2)),)
+            return WindowValue(choices.one(OVER), found, (), order)
+        return found
+
     outputs = [Output(name, Field(name)) for name in names]
     outputs += [
-        Output(f"c{place}", part) for place, part in enumerate(choices.some(0, 2, computed))
+        Output(f"c{place}", part) for place, part in enumerate(choices.some(0, 2, released))
     ]
     having = None
     if choices.once_in(3):

@@ -188,6 +188,7 @@ CLINIC: dict[str, tuple[str, ...]] = {
         "SELECT ward, SUM(pay) AS n FROM visits GROUP BY ward ORDER BY n DESC, ward LIMIT 2",
         "SELECT ward FROM visits GROUP BY ward HAVING AVG(pay) > 1 OR COUNT(*) IS NULL",
         "SELECT MAX(pay) - MIN(pay) AS span FROM visits",
+        "SELECT ward, ROUND(SUM(age)) AS s, SUM(s) OVER (ORDER BY ward) FROM visits GROUP BY 1",
         "SELECT 100 * SUM(CASE WHEN smoker THEN 1 ELSE 0 END) / COUNT(*) AS share FROM visits",
         "SELECT smoker, COUNT(*) AS n, n * 2 AS m FROM visits GROUP BY smoker ORDER BY m",
     ),

@@ -301,5 +301,7 @@ def admit(tree: exp.Expr) -> None:
         if given - allowed:
             key = min(given - allowed)
             value = node.args[key]
+            if type(value) in ADVICE:
+                raise InvalidValue(ADVICE[type(value)])
             part = value[:LONGEST_NAME] if isinstance(value, str) else key.rstrip("_").upper()
             raise InvalidValue(f"{part} in {name} is not supported; leave it out.")

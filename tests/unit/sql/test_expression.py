@@ -244,7 +244,7 @@ def test_names_are_so_long_and_no_longer() -> None:
             "SELECT COUNT(*) FROM visits OFFSET 3",
             r"OFFSET in SELECT is not supported; leave it out\.",
         ),
-        ("SELECT COUNT(*) FROM visits QUALIFY TRUE", "QUALIFY in SELECT"),
+        ("SELECT COUNT(*) FROM visits QUALIFY TRUE", "QUALIFY is not supported"),
         (
             "SELECT COUNT(*) FROM visits GROUP BY ALL",
             r"ALL in GROUP is not supported; leave it out\.",

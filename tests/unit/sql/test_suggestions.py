@@ -14,7 +14,7 @@ from tacit.query.pricing import price
 from tacit.sql import read_statement
 
 BY_WARD = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
-SUGGESTED = re.compile(r"SELECT .*?(?=\.$|\. |$)")
+SUGGESTED = re.compile(r"SELECT (?!statement).*?(?=\.$|\. |$)")
 REFUSED = [
     "SELECT DISTINCT note FROM visits",
     "SELECT DISTINCT ward FROM visits WHERE stay > 3",
