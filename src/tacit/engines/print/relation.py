@@ -15,6 +15,7 @@ from tacit.engines.print.expressions import cell, condition, finite, stages, ste
 from tacit.engines.print.sql_dialect import Dialect
 from tacit.engines.print.sums_and_hashes import hash_columns
 from tacit.plan import (
+    AllOf,
     CountOf,
     GreatestOf,
     JoinedTable,
@@ -259,7 +260,10 @@ def _limit_table(
     numbered = build.select_from(
         list(made)[-1], exp.Star(), build.alias(number, build.identifier(LOOKUP))
     )
-    made[f"{NUMBERED}{level}"] = numbered.where(condition(limit.condition), copy=False)
+    if limit.condition != AllOf(()):
+        # Spark would read FROM t WHERE (TRUE) as a table with an alias and a list of columns
+        numbered = numbered.where(condition(limit.condition), copy=False)
+    made[f"{NUMBERED}{level}"] = numbered
     most = exp.LTE(this=build.column(LOOKUP), expression=build.literal(limit.most))
     columns_of = [
         build.alias(build.column(f"{name}.{each}"), exp.to_identifier(each, quoted=True))
