@@ -209,7 +209,7 @@ truth draws="4000":
 
 # CUBE of three and of four columns: error compared with tables apart and with the residual planner, totals, coverage
 cube runs="2000":
-    TACIT_CUBES={{ runs }} OPENBLAS_NUM_THREADS=1 uv run pytest -q -n 0 -s tests/claims/test_cube.py
+    TACIT_CUBES={{ runs }} OPENBLAS_NUM_THREADS=1 uv run pytest -q -n 0 -s tests/claims/test_grouping_sets.py
 
 # what pure events cost in rho, what keys get of delta, and what budgets in Gaussian differential privacy would save
 less-noise *args:

@@ -26,7 +26,7 @@ from math import sqrt
 
 from tacit.plan import Kept, cells_of, subsets
 
-CLOSE = 1.005
+CLOSE = 1.02
 """The iteration ends when the total variance is at most this multiple of the least one."""
 
 MOST_ROUNDS = 400

@@ -96,7 +96,9 @@ class Weighting:
     """The weights of the marginals of one tally in each component, and their variances.
 
     ``weights`` has for each component the marginals that contain it, with integers that add up
-    to `WEIGHTS`. ``variances`` are those of the noise of one cell of each marginal.
+    to `WEIGHTS`. ``variances`` are those of the components: a cell of the table of a component
+    has this variance from it, and a cell of a larger table has it times the squared ratio of
+    their numbers of cells.
     """
 
     sizes: tuple[int, ...]
@@ -105,7 +107,9 @@ class Weighting:
 
     @classmethod
     def of(cls, sizes: tuple[int, ...], variances: Mapping[Kept, Fraction]) -> "Weighting":
-        """Return the weights with the least variance, for noise of these variances.
+        """Return the weights with the least variance.
+
+        ``variances`` are those of the noise of one cell of each marginal.
 
         Example:
             >>> both = Weighting.of((2,), {(0,): Fraction(1), (): Fraction(2)})
@@ -115,7 +119,7 @@ class Weighting:
         strength = {
             kept: 1 / (cells_of(sizes, kept) * variance) for kept, variance in variances.items()
         }
-        weights = {}
+        weights, spread = {}, {}
         for component in {part for kept in variances for part in subsets(kept)}:
             useful = {kept: p for kept, p in strength.items() if set(component) <= set(kept)}
             whole = sum(useful.values())
@@ -123,7 +127,14 @@ class Weighting:
             first = max(found, key=lambda kept: found[kept])
             found[first] += WEIGHTS - sum(found.values())
             weights[component] = found
-        return cls(sizes, weights, dict(variances))
+            own = cells_of(sizes, component)
+            freedom = reduce(mul, (sizes[place] - 1 for place in component), 1)
+            noise = sum(
+                Fraction(weight**2 * cells_of(sizes, kept), WEIGHTS**2) * variances[kept]
+                for kept, weight in found.items()
+            )
+            spread[component] = Fraction(freedom, own**2) * noise
+        return cls(sizes, weights, spread)
 
     def variance(self, kept: Kept) -> Fraction:
         """Return the variance of the estimate of each cell of the table ``kept``.
@@ -131,18 +142,11 @@ class Weighting:
         It is the sum over the components within ``kept``, which are independent.
         """
         sizes, cells = self.sizes, cells_of(self.sizes, kept)
-        found = Fraction(0)
-        for component in subsets(kept):
-            own = cells_of(sizes, component)
-            noise = sum(
-                Fraction(weight, WEIGHTS) ** 2
-                * Fraction(cells_of(sizes, table), own)
-                * self.variances[table]
-                for table, weight in self.weights[component].items()
-            )
-            freedom = Fraction(reduce(mul, (sizes[each] - 1 for each in component), 1), own)
-            found += Fraction(own, cells) ** 2 * freedom * noise
-        return found
+        parts = (
+            self.variances[component] * cells_of(sizes, component) ** 2
+            for component in subsets(kept)
+        )
+        return sum(parts, Fraction(0)) / cells**2
 
     @property
     def bits(self) -> int:

@@ -128,6 +128,7 @@ class Ward:
     [
         (StoredForm("Ward", ("name", "beds")), False),
         (StoredForm("Ward", ("name",), left_out=("beds",)), False),
+        (StoredForm("Ward", ("name",), optional=("beds",)), False),
         (StoredForm("Ward", ("name",)), True),  # as if beds had come later
         (StoredForm("Ward", ("name", "beds", "rooms")), True),
         (StoredForm("Ward", ("name", "beds"), left_out=("beds",)), True),
@@ -139,7 +140,9 @@ def test_a_new_field_is_written_down_or_left_out_on_purpose(
 ) -> None:
     if not refused:
         hashed = text(Ward("north", 3), Vocabulary({Ward: form}, {}))
-        assert ('["int","3"]' in hashed) is ("beds" in form.fields)
+        assert ('["int","3"]' in hashed) is ("beds" not in form.left_out)
+        usual = text(Ward("north"), Vocabulary({Ward: form}, {}))
+        assert ('["int","0"]' in usual) is ("beds" in form.fields)
         return
     with pytest.raises(InternalError, match="list each field once"):
         Vocabulary({Ward: form}, {})
