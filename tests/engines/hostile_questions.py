@@ -42,8 +42,18 @@ CONDITIONS = (
     "score > {number}",
     "smoker",
     "pay BETWEEN {number} AND 100",
+    "COALESCE(doctor, home) = '{text}'",
+    "UPPER(ward) = 'NORTH'",
+    "COALESCE(smoker, score > 7)",
+    "day + INTERVAL 7 DAY > DATE '2020-02-29'",
+    "EXTRACT(WEEK FROM day) < 20",
+    "ROUND(cost) > {number}",
+    "CAST(mass AS INTEGER) <= {number}",
 )
-KEYS = ("ward", "ward", "doctor", "home", "smoker", "day", "DATE_TRUNC('month', day)", "visit")
+KEYS = (
+    *("ward", "ward", "doctor", "home", "smoker", "day", "DATE_TRUNC('month', day)", "visit"),
+    *("COALESCE(ward, 'unknown')", "EXTRACT(DOY FROM day)"),
+)
 MEASURES = (
     "COUNT(*)",
     "COUNT(DISTINCT person)",
@@ -63,6 +73,9 @@ MEASURES = (
     "MAX(score)",
     "CORR(score, mass)",
     "REGR_SLOPE(cost, pay)",
+    "SUM(COALESCE(cost, 0))",
+    "SUM(FLOOR(mass))",
+    "AVG(SQRT(ABS(cost)))",
 )
 SOURCES = (
     "visits",
