@@ -11,7 +11,7 @@ from made_relation import beside_public, per_unit, semi_join
 from tacit.audit.synthetic_people import Choices
 from tacit.core.catalog import Catalog, Link, UnitColumn
 from tacit.core.domain import Kind
-from tacit.plan.bounding import GROUPED, gather
+from tacit.plan.bounding import gather
 from tacit.plan.expression import (
     Arithmetic,
     Bin,
@@ -35,6 +35,7 @@ from tacit.plan.expression import (
     WindowFunction,
     WindowValue,
 )
+from tacit.plan.group_keys import GROUPED
 from tacit.plan.plan import (
     Aggregate,
     CountDistinct,

@@ -12,16 +12,7 @@ from tacit.core.domain import Bounds, Column, Keys, Kind
 from tacit.errors import InvalidValue, MissingBound
 from tacit.plan import bounding
 from tacit.plan.bounded_plan import CaseKey, ColumnKey, PeriodKey, StepsKey
-from tacit.plan.bounding import (
-    MOST_BINS,
-    MOST_PERIODS,
-    bound,
-    bound_key,
-    check_post,
-    gather,
-    gather_value,
-    mentions,
-)
+from tacit.plan.bounding import bound, check_post, gather, gather_value, mentions
 from tacit.plan.expression import (
     And,
     Arithmetic,
@@ -43,6 +34,7 @@ from tacit.plan.expression import (
     Period,
     Span,
 )
+from tacit.plan.group_keys import MOST_BINS, MOST_PERIODS, bound_key
 from tacit.plan.plan import (
     Aggregate,
     CountRows,

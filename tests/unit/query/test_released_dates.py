@@ -49,8 +49,9 @@ def test_the_first_last_and_middle_day_are_dates_without_intervals() -> None:
         (day,) = column.values
         assert isinstance(day, str)
         found[type(measure.aggregate).__name__] = date.fromisoformat(day)
-    assert FIRST <= found["Least"] < date(2020, 3, 15)
-    assert date(2020, 10, 15) < found["Greatest"] <= LAST
+    # noise can choose a day that is a little outside
+    assert abs((found["Least"] - FIRST).days) < 45
+    assert abs((found["Greatest"] - LAST).days) < 45
     assert abs((found["Quantile"] - date(2020, 7, 1)).days) < 15
 
 
