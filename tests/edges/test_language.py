@@ -10,7 +10,7 @@ from questions import CLINIC, FIELDS, PEOPLE, TOOLS
 
 from tacit.core import Catalog
 
-REACHED = {"people": 30, "tools": 15, "fields": 72}
+REACHED = {"people": 45, "tools": 20, "fields": 92}
 """The numbers of questions that are understood so far; raise them when more are."""
 
 
