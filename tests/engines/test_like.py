@@ -20,7 +20,7 @@ from tacit.engines.print.statement import question
 from tacit.engines.reference import Reference, Row
 from tacit.errors import InvalidValue
 from tacit.plan.bounding import bound
-from tacit.plan.type_check import LONGEST_PATTERN, MOST_MATCHES, MOST_WILDCARDS, matching
+from tacit.plan.patterns import LONGEST_PATTERN, MOST_MATCHES, MOST_WILDCARDS, matching
 from tacit.sql.parser import parse
 
 CLINIC = catalog(Limits(1, 3))

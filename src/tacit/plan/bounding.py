@@ -30,6 +30,7 @@ from tacit.plan.group_keys import GROUPED, bound_key
 from tacit.plan.left_out import LeftOut, Slack, has_private_bounds, left_out_of, slack_of
 from tacit.plan.lowering import condition, number
 from tacit.plan.marginal_tables import MarginalTable, marginal_tables
+from tacit.plan.patterns import not_too_many_patterns
 from tacit.plan.row_cost import not_too_many_terms
 from tacit.plan.tally import Reading, Tally, UnitTally
 from tacit.plan.tree_walk import every
@@ -38,7 +39,6 @@ from tacit.plan.type_check import (
     ColumnScope,
     Released,
     kind_of,
-    not_too_many_patterns,
     scope_of,
 )
 

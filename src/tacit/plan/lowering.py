@@ -16,6 +16,7 @@ from tacit.errors import InvalidValue
 from tacit.plan import expression as expr
 from tacit.plan import number_functions as functions
 from tacit.plan import steps as grid_steps
+from tacit.plan.patterns import like
 from tacit.plan.text_functions import cases_first, key_map
 from tacit.plan.tree_walk import every
 from tacit.plan.type_check import (
@@ -26,7 +27,6 @@ from tacit.plan.type_check import (
     digits_of,
     is_day,
     kind_of,
-    like,
 )
 
 DECIMALS = 10**18

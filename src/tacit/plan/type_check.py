@@ -3,12 +3,9 @@
 `kind_of` computes the kind (SQL type) of an expression, and refuses an expression that has
 none; every expression of a question passes through it before the question is priced. Columns
 are found in a `ColumnScope`, the columns of the tables that a question reads, or in `Released`,
-the columns of its answer. LIKE is resolved here too: a pattern becomes the list of declared
-keys that match it, so that engines never match patterns against data.
+the columns of its answer.
 """
 
-import re
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
@@ -18,7 +15,6 @@ from tacit.errors import InvalidValue, UnknownName
 from tacit.numeric import Grid
 from tacit.plan import expression as expr
 from tacit.plan import steps as grid_steps
-from tacit.plan.plan import Plan
 from tacit.plan.text_functions import key_map
 from tacit.plan.tree_walk import every
 
@@ -158,122 +154,6 @@ def day_number(day: expr.Field | expr.Constant, schema: Schema) -> grid_steps.Ra
         case expr.Constant(date() as value):
             return grid_steps.Ranged.constant(Fraction(number_of(value)))
     return grid_steps.Ranged(grid_steps.WholeSteps(None), 0, 0, Fraction(1))
-
-
-# LIKE ----------------------------------------------------------------------------------------
-
-MOST_MATCHES = 100_000
-"""Largest number of keys with which all patterns of a question together are compared. The
-comparison is made before the question is priced, so that it must be fast."""
-
-KEYS_PER_FUNCTION = 10
-"""Number of comparisons with a key that take as long as one function of a key."""
-
-MOST_WILDCARDS, LONGEST_PATTERN = 4, 1000
-"""Largest number of % and _ in a pattern, and its largest length in bytes of UTF-8."""
-
-
-def matching(pattern: str, texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the texts that match ``pattern``: % is any text, _ is one character.
-
-    For each part between two %, the first match is taken; if any match leads to success, the
-    first does too. There is no backtracking, so that the time is at most proportional to the
-    length of the pattern times the length of the text.
-
-    Example:
-        >>> matching("n%t_", ["north", "nt", "ninety", "south"])
-        ('north', 'ninety')
-    """
-    parts = [_compile_part(each) for each in pattern.split("%")]
-    lengths = [len(each) for each in pattern.split("%")]
-
-    def fits(text: str) -> bool:
-        if len(parts) == 1:
-            return parts[0].fullmatch(text) is not None
-        if parts[0].match(text) is None:
-            return False
-        place = lengths[0]
-        for part in parts[1:-1]:
-            found = part.search(text, place)
-            if found is None:
-                return False
-            place = found.end()
-        end = len(text) - lengths[-1]
-        return end >= place and parts[-1].match(text, end) is not None
-
-    return tuple(text for text in texts if fits(text))
-
-
-def _compile_part(written: str) -> re.Pattern[str]:
-    """Compile the part of a pattern between two %, which matches texts of one length."""
-    return re.compile("".join("." if c == "_" else re.escape(c) for c in written), re.DOTALL)
-
-
-def check_like(part: expr.Expression, schema: Schema) -> None:
-    """Refuse LIKE of released values, and of anything that is not a text."""
-    if isinstance(schema, Released):
-        raise InvalidValue(
-            "LIKE is not supported for released values; put it into WHERE, or use = and IN."
-        )
-    if not isinstance(part, expr.Field | expr.FunctionCall | expr.Case):
-        raise InvalidValue("LIKE needs a column on its left side, as in ward LIKE 'no%'.")
-    if isinstance(part, expr.Field):
-        key_map(part, schema, "LIKE")
-    elif kind_of(part, schema) is not Kind.TEXT:
-        raise InvalidValue("LIKE needs a text on its left side, as in UPPER(ward) LIKE 'NO%'.")
-
-
-def check_pattern(pattern: str) -> None:
-    """Refuse a pattern with too many wildcards, or that is too long.
-
-    Example:
-        >>> check_pattern("n%t_")
-    """
-    wildcards = pattern.count("%") + pattern.count("_")
-    if wildcards > MOST_WILDCARDS:
-        raise InvalidValue(
-            f"A pattern of LIKE can have at most {MOST_WILDCARDS} wildcards (% and _), and "
-            f"this one has {wildcards}; list the values with IN."
-        )
-    if len(pattern.encode(errors="surrogatepass")) > LONGEST_PATTERN:
-        raise InvalidValue(
-            f"A pattern of LIKE can be at most {LONGEST_PATTERN} bytes long; list the values "
-            "with IN."
-        )
-
-
-def like(part: expr.Expression, pattern: str, schema: Schema) -> grid_steps.Condition:
-    """Return LIKE as a condition without a pattern: the column is one of the matching keys.
-
-    ``part`` is a constant, a column with declared keys or a function of one.
-    """
-    check_pattern(pattern)
-    if isinstance(part, expr.Constant):
-        return grid_steps.ConstantCondition(
-            bool(matching(pattern, [part.value])) if isinstance(part.value, str) else None
-        )
-    found = key_map(part, schema, "LIKE")
-    texts = {text for _, text in found.results if text is not None} | {found.null or ""}
-    matched = set(matching(pattern, texts))
-    return found.where(matched.__contains__)
-
-
-def not_too_many_patterns(plan: Plan, schema: Schema) -> None:
-    """Refuse a question whose patterns and functions need too many visits of declared keys."""
-    asking = (plan.source, plan.keys, plan.measures)
-    texts = [call for call in every(asking, expr.FunctionCall) if call.function.of_text]
-    asked = sum(
-        times * len(keys.values)
-        for parts, times in ((every(asking, expr.Like), 1), (texts, KEYS_PER_FUNCTION))
-        for each in parts
-        for field in every((each,), expr.Field)
-        if (keys := schema[field.name].keys) is not None
-    )
-    if asked > MOST_MATCHES:
-        raise InvalidValue(
-            f"The patterns of this question need {asked} comparisons with declared keys, and "
-            f"{MOST_MATCHES} are the most; use fewer patterns, or list the values with IN."
-        )
 
 
 # Kinds of expressions ------------------------------------------------------------------------
@@ -474,6 +354,20 @@ def digits_of(function: expr.Function, parts: tuple[expr.Expression, ...]) -> in
         f"The digits of {function.value} must be a constant integer, as in "
         f"{function.value}(cost, 1)."
     )
+
+
+def check_like(part: expr.Expression, schema: Schema) -> None:
+    """Refuse LIKE of released values, and of anything that is not a text."""
+    if isinstance(schema, Released):
+        raise InvalidValue(
+            "LIKE is not supported for released values; put it into WHERE, or use = and IN."
+        )
+    if not isinstance(part, expr.Field | expr.FunctionCall | expr.Case):
+        raise InvalidValue("LIKE needs a column on its left side, as in ward LIKE 'no%'.")
+    if isinstance(part, expr.Field):
+        key_map(part, schema, "LIKE")
+    elif kind_of(part, schema) is not Kind.TEXT:
+        raise InvalidValue("LIKE needs a text on its left side, as in UPPER(ward) LIKE 'NO%'.")
 
 
 def kind_of_value(value: expr.Value | None) -> Kind | None:

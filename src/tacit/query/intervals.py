@@ -17,7 +17,8 @@ from tacit.errors import InvalidValue
 from tacit.plan import Field, Kept, PairFunction, Slack
 from tacit.plan import tally as tallies
 from tacit.query.marginal_estimates import quote_of_table
-from tacit.query.mean_intervals import Maybe, least_rows, means, pair_statistics, variances
+from tacit.query.mean_intervals import least_rows, means, variances
+from tacit.query.pair_intervals import Maybe, pair_statistics
 from tacit.query.quantile_intervals import RankNoise, extremes, quantile_of, quantiles, tree_of
 from tacit.query.quote import Quote
 from tacit.query.selected_count import selected_count_interval

@@ -23,8 +23,9 @@ from tacit.sql.expression import AGGREGATES, aggregate, expression
 from tacit.sql.functions import set_current_date
 from tacit.sql.grouping_sets import GROUPINGS, grouping, name_sets, read_grouping_sets
 from tacit.sql.normal_form import read_dates, to_normal_form
+from tacit.sql.per_unit_query import NameScope
 from tacit.sql.public_rows import public_rows
-from tacit.sql.relation import Below, NameScope, rows_of, with_queries
+from tacit.sql.relation import Below, rows_of, with_queries
 from tacit.sql.released import (
     FUNCTIONS,
     OuterSelect,

@@ -8,7 +8,7 @@ from ward import CATALOG, ROWS, asked, c, field, scope
 
 from tacit.core.domain import FIRST, LAST, Bounds, Column, Keys, Kind, number_of
 from tacit.errors import InvalidValue, MissingBound, UnknownName
-from tacit.plan import type_check as patterns
+from tacit.plan import patterns
 from tacit.plan.expression import (
     And,
     Arithmetic,
@@ -33,20 +33,10 @@ from tacit.plan.expression import (
     Span,
 )
 from tacit.plan.lowering import number
+from tacit.plan.patterns import check_pattern, like, matching, not_too_many_patterns
 from tacit.plan.plan import Filter, Scan
 from tacit.plan.steps import ColumnOneOf, ColumnSteps, CompareColumns, PartSteps
-from tacit.plan.type_check import (
-    ColumnScope,
-    Released,
-    check_pattern,
-    clamped_days,
-    day_part,
-    is_day,
-    kind_of,
-    like,
-    matching,
-    not_too_many_patterns,
-)
+from tacit.plan.type_check import ColumnScope, Released, clamped_days, day_part, is_day, kind_of
 
 MORE, ADD, SUBTRACT = Comparison.MORE, Operation.ADD, Operation.SUBTRACT
 MULTIPLY = Operation.MULTIPLY
