@@ -28,9 +28,9 @@ from tacit.plan.bounded_plan import BoundedPlan, sensitivities
 from tacit.plan.bounding import bound
 from tacit.plan.tally import DistinctTally, UnitTally
 from tacit.query.paid_work import run
-from tacit.query.post_processing import finer_questions
 from tacit.query.pricing import price
 from tacit.query.quote import PricedTally, Quote
+from tacit.query.sums_of_groups import finer_questions
 from tacit.sql.parser import parse
 
 DOCTORS = "SELECT ward, COUNT(DISTINCT doctor) AS n FROM visits GROUP BY ward"

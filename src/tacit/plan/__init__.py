@@ -26,7 +26,7 @@ from tacit.plan.bounded_plan import (
     groups_touched,
     sensitivities,
 )
-from tacit.plan.bounding import Bound, bound, check_post, gather, least_people
+from tacit.plan.bounding import Bound, bound, gather, least_people
 from tacit.plan.canonical_form import (
     PLANS,
     Canonical,
@@ -72,6 +72,7 @@ from tacit.plan.plan import (
     Scan,
     datasets,
 )
+from tacit.plan.released_kinds import check_post
 from tacit.plan.source import (
     CountOf,
     Fold,

@@ -42,7 +42,7 @@ from tacit.query.paid_work import (
     released_by,
     run,
 )
-from tacit.query.post_processing import FinerQuestion, finer_questions, post_process, sum_groups
+from tacit.query.post_processing import post_process
 from tacit.query.pricing import Advice, advice_on, losses, price, variance
 from tacit.query.quote import (
     Fit,
@@ -54,6 +54,7 @@ from tacit.query.quote import (
     price_fit,
 )
 from tacit.query.rehearsal import check_size, rehearse, rehearse_step, table_times
+from tacit.query.sums_of_groups import FinerQuestion, finer_questions, sum_groups
 from tacit.query.worker import Allowed, Pool, Worker, read_question, work_of
 from tacit.query.worker_sandbox import Confinement, make_undumpable
 

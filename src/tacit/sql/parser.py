@@ -30,10 +30,10 @@ from tacit.sql.released import (
     FUNCTIONS,
     OuterSelect,
     asks_aggregates,
-    merge_union,
     released_function,
     window_value,
 )
+from tacit.sql.union_all import merge_union
 
 WHOLE = re.compile("[0-9]{1,18}")
 

@@ -12,7 +12,7 @@ from tacit.core.domain import Bounds, Column, Keys, Kind
 from tacit.errors import InvalidValue, MissingBound
 from tacit.plan import bounding
 from tacit.plan.bounded_plan import CaseKey, ColumnKey, PeriodKey, StepsKey
-from tacit.plan.bounding import bound, check_post, gather, gather_value, mentions
+from tacit.plan.bounding import bound, gather, gather_value, mentions
 from tacit.plan.expression import (
     And,
     Arithmetic,
@@ -57,6 +57,7 @@ from tacit.plan.plan import (
     Sum,
     UnitValue,
 )
+from tacit.plan.released_kinds import check_post
 from tacit.plan.row_cost import (
     LONGEST_LITERAL,
     MOST_LISTED,

@@ -30,10 +30,11 @@ from tacit.query.marginal_estimates import (
 )
 from tacit.query.open_ends import coverage, refresh
 from tacit.query.paid_work import released_by, run
-from tacit.query.post_processing import finer_questions, post_process
+from tacit.query.post_processing import post_process
 from tacit.query.pricing import price
 from tacit.query.quote import Quote
 from tacit.query.rehearsal import table_times
+from tacit.query.sums_of_groups import finer_questions
 from tacit.sql.parser import parse
 
 SIZES = (2, 3, 2)

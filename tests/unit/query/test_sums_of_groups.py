@@ -32,15 +32,15 @@ from tacit.plan import JoinedTable, Slack, Source, complete_columns
 from tacit.project import facts_by_subject, facts_of
 from tacit.query.open_ends import coverage
 from tacit.query.paid_work import released_by, run
-from tacit.query.post_processing import (
+from tacit.query.pricing import price
+from tacit.query.quote import Quote
+from tacit.query.sums_of_groups import (
     _is_within,
     _times,
     error_of_sum,
     finer_questions,
     sum_groups,
 )
-from tacit.query.pricing import price
-from tacit.query.quote import Quote
 from tacit.session.ask import policy_of
 from tacit.sql import parse
 
