@@ -132,7 +132,7 @@ def test_other_doors_refuse_the_rule(session: Session) -> None:
         "SUM(CASE WHEN ward = 'few' THEN 1 ELSE 0 END)",
         "AVG(CASE WHEN pay > 0 THEN 1 END)",
     ):
-        with pytest.raises(InvalidValue, match="CASE inside an aggregate"):
+        with pytest.raises(InvalidValue, match="CASE or a function inside an aggregate"):
             session.sql(f"SELECT {inside} AS n FROM data").quote(epsilon=1)  # noqa: S608
     key = "CASE WHEN ward = 'few' THEN 1 ELSE 0 END"
     cells = f"SELECT {key} AS k, COUNT(*) AS n FROM data GROUP BY {key}"  # noqa: S608

@@ -161,7 +161,7 @@ def test_questions_that_nobody_meant_are_refused_or_understood(  # noqa: PLR0913
         b"[]",
         b'{"sql": ',
         b"\xff\xfe",
-        b'{"sql": "SELECT 1", "epsilon": NaN}',
+        b'{"sql": "SELECT COUNT(*) AS n FROM people", "epsilon": NaN}',
         b'{"sql": "SELECT COUNT(*) AS n FROM people", "epsilon": 1e400}',
         b'{"sql": "SELECT COUNT(*) AS n FROM people", "epsilon": ' + b"9" * 5000 + b"}",
         b'{"sql": "SELECT COUNT(*) AS n FROM people", "epsilon": ' + b"9" * 4000 + b"}",

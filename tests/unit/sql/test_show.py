@@ -30,7 +30,8 @@ from tacit.plan.expression import (
     Operation,
     Or,
 )
-from tacit.plan.plan import Filter, Join, Plan, Scan, per_unit_in
+from tacit.plan.plan import CountDistinct, CountUnits, Filter, Join, Plan, Scan, per_unit_in
+from tacit.plan.source import source_of
 from tacit.plan.tree_walk import rewritten
 from tacit.sql.parser import parse
 from tacit.sql.printer import show
@@ -79,6 +80,12 @@ ALL = [(text, CLINIC) for text in TEXTS] + [(text, HOSPITAL) for text in LINKED]
 
 
 def said_again(plan: Plan, catalog: Catalog) -> bool:
+    units = CountDistinct(Field(source_of(plan.source, catalog).unit))
+    measures = (
+        replace(each, aggregate=CountUnits()) if each.aggregate == units else each
+        for each in plan.measures  # COUNT(DISTINCT person) counts units
+    )
+    plan = replace(plan, measures=tuple(measures))
     again = canonical(parse(show(plan, catalog), catalog))
     return again == canonical(plan) and again.hash == canonical(plan).hash
 
