@@ -243,6 +243,11 @@ def _plan_of(query: exp.Query, catalog: Catalog, below: Below) -> nodes.Plan:
         raise InvalidValue("A question must be SELECT, or parts of it with UNION ALL.")
     inner = _released_below(query, below)
     if inner is not None:
+        if query.args.get("distinct") is not None:
+            raise InvalidValue(
+                "SELECT DISTINCT is not supported over another question, because it would "
+                "compare released rows; leave DISTINCT out."
+            )
         asked, alias, known = inner
         plan = _plan_of(asked, catalog, known)
         post = OuterSelect(alias, (plan.post,)).read(query, _limit(query))

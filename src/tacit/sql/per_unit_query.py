@@ -131,7 +131,7 @@ class PerUnitQuery:
         if not any(field.name in self._owned for field in asked):
             raise InvalidValue(
                 "A subquery that aggregates must have the unit in its GROUP BY; write GROUP BY "
-                f"{self._unit}, and other columns after it."
+                f"{self._suggested_key()}, and other columns after it."
             )
         self._keys = [field.name for field in asked]
         for node in query.expressions:
@@ -159,6 +159,16 @@ class PerUnitQuery:
                 "expression in the outer question."
             )
         return found
+
+    def _suggested_key(self) -> str:
+        """Return a key that the subquery lacks, as it can be written there."""
+        shown = {
+            column.name: f"{table}.{name}"
+            for table, columns in self._names.tables.items()
+            for name, column in columns.items()
+            if isinstance(column, Field) and column.name in self._owned
+        }
+        return shown.get(self._unit, next(iter(shown.values()), self._unit))
 
     def _is_alias(self, node: exp.Expr) -> bool:
         """Return whether ``node`` can only be an alias: the rows have no such column."""

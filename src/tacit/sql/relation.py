@@ -248,6 +248,12 @@ def _table(node: exp.Expr, catalog: Catalog, below: Below) -> NamedRelation:
 def _inline(query: exp.Select, alias: str, catalog: Catalog, below: Below) -> NamedRelation:
     """Return the rows of a subquery, with the names that it gives to their columns."""
     _refuse_order(query)
+    if query.args.get("distinct") is not None:
+        raise InvalidValue(
+            "SELECT DISTINCT is not supported in a subquery, because equal rows of several "
+            "people would become one; leave DISTINCT out, and write GROUP BY with the unit, "
+            "and the other columns after it."
+        )
     rows = rows_of(query, catalog, below)
     if aggregates(query):
         relation, found = PerUnitQuery(rows.relation, rows.names, catalog).read(query)

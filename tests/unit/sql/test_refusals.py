@@ -24,6 +24,10 @@ REFUSALS = [
     ("SELECT * FROM visits", "Rows are not released"),
     ("SELECT ward FROM visits GROUP BY ward", "answered by declarations alone"),
     ("SELECT DISTINCT COUNT(*) FROM visits GROUP BY ward", "every column of GROUP BY is shown"),
+    (
+        "SELECT DISTINCT n FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)",
+        "would compare released rows; leave DISTINCT out",
+    ),
     ("SELECT COUNT(*) FROM visits LEFT JOIN visits v ON v.age = 3", "joined with itself"),
     ("SELECT WIDTH_BUCKET(age, 0, 9, 3), COUNT(*) FROM visits", "write bins as FLOOR"),
     ("SELECT QUANTILE(age) FROM visits", r"as in QUANTILE\(x, 0.9\)"),

@@ -164,6 +164,14 @@ def test_rows_of_units_by_more_than_the_unit_and_having() -> None:
             "LIMIT is not supported in a subquery, because it would select",
         ),
         (
+            "(SELECT DISTINCT patient FROM visits)",
+            "SELECT DISTINCT is not supported in a subquery, because equal rows",
+        ),
+        (
+            "(SELECT DISTINCT COUNT(*) AS k FROM visits GROUP BY patient)",
+            "SELECT DISTINCT is not supported in a subquery, because equal rows",
+        ),
+        (
             "(SELECT stay + 1 FROM visits)",
             r"A column of a subquery needs a name; name it with AS\.",
         ),
@@ -267,3 +275,13 @@ def test_a_column_that_left_join_adds_is_null_for_many_people() -> None:
     rows = "patients LEFT JOIN visits ON visits.patient = patients.id"
     with pytest.raises(TacitError, match="must have the unit in its GROUP BY"):
         source(f"(SELECT COUNT(*) AS k FROM {rows} GROUP BY visits.patient)")
+
+
+@pytest.mark.parametrize(
+    ("rows", "key"),
+    [("visits", "visits.patient"), ("visits v", "v.patient"), ("patients p", "p.person")],
+)
+def test_the_suggested_key_can_be_written(rows: str, key: str) -> None:
+    with pytest.raises(TacitError, match=f"write GROUP BY {key}, and other"):
+        source(f"(SELECT COUNT(*) AS k FROM {rows})")
+    assert isinstance(source(f"(SELECT COUNT(*) AS k FROM {rows} GROUP BY {key})"), PerUnit)
