@@ -31,6 +31,7 @@ from tacit.plan.bounded_plan import (
 from tacit.plan.expression import Comparison
 from tacit.plan.left_out import Slack
 from tacit.plan.tally import (
+    DistinctTally,
     MeanReading,
     Reading,
     Tally,
@@ -125,6 +126,12 @@ def _check_keys(plan: nodes.Plan, keys: tuple[BoundedKey, ...]) -> None:
 def _check_additive(reading: Reading, plan: BoundedPlan) -> None:
     """Refuse an aggregate whose value in a total does not follow from those of its parts."""
     if isinstance(reading, TotalReading):
+        if isinstance(plan.tallies[reading.tally], DistinctTally):
+            raise InvalidValue(
+                "COUNT(DISTINCT ...) does not add up in GROUPING SETS, ROLLUP and CUBE, "
+                "because one value can be in several groups; use COUNT(*), or ask for each "
+                "table by itself."
+            )
         if isinstance(plan.tallies[reading.tally], UnitTally) and groups_touched(plan) > 1:
             raise InvalidValue(
                 "COUNT(DISTINCT ...) does not add up in GROUPING SETS, ROLLUP and CUBE, "
@@ -155,8 +162,9 @@ def _is_complete(key: BoundedKey, plan: BoundedPlan, complete: tuple[str, ...]) 
     match key:
         case ColumnKey(_, column, _, keys) if keys is not None:
             return column in complete or _is_limited(column, keys.values, plan.condition)
-        case CaseKey(_, _, otherwise, _):
-            return otherwise is not None
+        case CaseKey(_, whens, otherwise, _):
+            # rows of a branch without a name are dropped
+            return otherwise is not None and all(name is not None for _, name in whens)
     return False
 
 

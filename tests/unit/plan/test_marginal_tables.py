@@ -160,6 +160,10 @@ def bounded(text: str, declared: Catalog = CLINIC) -> Bound:
             "SELECT COUNT(DISTINCT person) FROM visits GROUP BY CUBE (ward, smoker)",
             "one unit can be in several groups",
         ),
+        (
+            "SELECT COUNT(DISTINCT doctor) FROM visits GROUP BY ROLLUP (ward)",
+            "one value can be in several groups",
+        ),
         ("SELECT COUNT(*) FROM visits GROUP BY ROLLUP (doctor)", "'visits.doctor' are not"),
         (
             (
@@ -250,3 +254,15 @@ def test_complete_keys_and_a_case_with_else_leave_none_out() -> None:
     less = declared(Limits(4, 4), 4, complete=False)
     assert not any(unlisted(bounded(text.format("ELSE 'little'"), less)).values())
     assert unlisted(bounded(text.format(""), less))[()] == ("visits.pay",)
+
+
+def test_a_case_with_else_leaves_out_the_rows_of_a_branch_without_a_listed_value() -> None:
+    text = (
+        "SELECT COUNT(*) FROM visits GROUP BY ROLLUP (CASE WHEN pay > 3 THEN {} ELSE '?' END)"
+    )
+    less = declared(Limits(4, 4), 4, complete=False)
+    # rows with much pay and an unlisted ward are in no group
+    found = bounded(text.format("ward"), less)
+    assert unlisted(found)[()]
+    assert not found.tables[-1].slacks[0].high
+    assert not any(unlisted(bounded(text.format("'much'"), less)).values())
