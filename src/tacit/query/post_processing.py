@@ -214,10 +214,15 @@ def _estimate_part(part: expr.Expression, row: Row) -> IntervalValue:
 
 
 def _doubts(part: object, row: Row) -> Fraction:
-    """Return the doubts of all columns and windows in an expression, added up."""
+    """Return the doubts of all columns and windows in an expression, added up.
+
+    A truth that a step below has decided by noisy numbers has no interval, but it is in doubt.
+    """
     names = {field.name for field in every((part,), expr.Field)}
     found: set[object] = {*names, *every((part,), expr.WindowValue)}
-    return sum((row[name].doubt for name in found if name in row), Fraction(0))
+    values = [row[name] for name in found if name in row]
+    doubts = (each.doubt or (1 - CONFIDENCE) * each.noisy for each in values)
+    return sum(doubts, Fraction(0))
 
 
 def _truth(condition: expr.Expression, row: Row) -> bool | None:

@@ -239,3 +239,18 @@ def test_a_union_reads_the_cells_of_one_release() -> None:
     # each cell counts twice: its noise is not independent, and doubts add up
     far = 6 * quote.tallies[0].error(SURE)
     assert found["t"].intervals[0] == (120 - far, 120 + far)
+
+
+def test_a_truth_that_noise_decided_in_a_step_below_leaves_no_interval() -> None:
+    below = "SELECT COUNT(*) {} AS many, COUNT(*) AS n, SUM(COUNT(*)) OVER () AS t"
+    outer = "SELECT CASE WHEN many THEN n ELSE 2 * n END AS found"
+    # the window keeps both steps apart
+    text = f"{outer} FROM ({below.format('> 15')} FROM visits GROUP BY ward) q"
+    quote = question(text)
+    found = post_process(released(quote, 10, 30, 20), quote.question.post, quote)["found"]
+    assert found.values == (20, 30, 20)
+    assert found.intervals == (None, None, None)
+    sure = "SELECT ward = 'east' AS many, COUNT(*) AS n, SUM(COUNT(*)) OVER () AS t"
+    quote = question(f"{outer} FROM ({sure} FROM visits GROUP BY ward) q")
+    found = post_process(released(quote, 10, 30, 20), quote.question.post, quote)["found"]
+    assert None not in found.intervals
