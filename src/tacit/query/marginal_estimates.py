@@ -290,7 +290,8 @@ def quote_of_table(quote: Quote, kept: Kept) -> Quote:
     priced, found = iter(quote.tallies), []
     for weighting, tables in zip(weightings(quote), quote.measured, strict=True):
         [first, *_] = [next(priced) for _ in tables]
-        rest = Fraction(1, 2**SPARE_BITS)
+        # half a step, because the noise of a cell of a long key is almost an integer
+        rest = Fraction(1, 2) + Fraction(1, 2**SPARE_BITS)
         noise = EstimateNoise(weighting.variance(kept), rest)
         found.append(PricedTally(noise, first.sensitivity))
     return replace(quote, tallies=tuple(found))

@@ -21,7 +21,7 @@ from tacit.plan import (
 )
 from tacit.plan import expression as expr
 from tacit.query.interval_value import IntervalValue, apply_function
-from tacit.query.intervals import MOST_ROWS
+from tacit.query.intervals import CONFIDENCE, MOST_ROWS
 from tacit.query.quote import Quote
 from tacit.query.window_values import CellNoise, Noises, WindowRows, sort_places
 

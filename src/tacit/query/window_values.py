@@ -138,7 +138,12 @@ class WindowRows:
             case expr.WindowFunction.COUNT:
                 there = [cell.value is not None or self.window.part is None for cell in cells]
                 before = [0, *accumulate(map(int, there))]
-                return [_whole(before[last] - before[first]) for first, last in frames]
+                counts = [before[last] - before[first] for first, last in frames]
+                doubt = max((cell.doubt for cell in cells), default=Fraction(0))
+                if all(there) and isinstance(self.window.part, expr.Field | None):
+                    doubt = Fraction(0)
+                # noise may have decided which values are NULL
+                return [IntervalValue(Fraction(each), None, doubt) for each in counts]
             case expr.WindowFunction.SUM | expr.WindowFunction.MEAN:
                 sums = FrameSums(cells, self._noise_of(cells), chosen=self.chosen)
                 mean = function is expr.WindowFunction.MEAN

@@ -254,3 +254,13 @@ def test_a_truth_that_noise_decided_in_a_step_below_leaves_no_interval() -> None
     quote = question(f"{outer} FROM ({sure} FROM visits GROUP BY ward) q")
     found = post_process(released(quote, 10, 30, 20), quote.question.post, quote)["found"]
     assert None not in found.intervals
+
+
+def test_a_count_of_values_that_noise_made_null_is_not_sure() -> None:
+    few = "COUNT(*) / COUNT(CASE WHEN COUNT(*) > 15 THEN 1 END) OVER ()"
+    found = answer(few, 10, 30, 20)["found"]
+    assert found.values == (5, 15, 10)
+    assert found.intervals in {(), (None, None, None)}
+    sure = answer("COUNT(*) / COUNT(ward) OVER ()", 10, 30, 20)["found"]
+    assert None not in sure.intervals
+    assert sure.confidence == SURE
