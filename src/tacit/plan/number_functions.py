@@ -149,6 +149,7 @@ def round_to(value: grid_steps.Ranged, how: Function, digits: int = 0) -> grid_s
     if ratio.denominator == 1:
         return value
     top, bottom = ratio.numerator, ratio.denominator
+    grid_steps.check_size(bottom)  # engines read the divisor, also where the result is only 0
     added = _add_for(value * grid_steps.Ranged.constant(Fraction(top)), how, bottom)
     start = min(0, added.low // bottom)
     whole = grid_steps.QuotientSteps(added.above(start * bottom).steps, bottom)
@@ -214,7 +215,7 @@ def curve(which: grid_steps.Curve, value: grid_steps.Ranged) -> grid_steps.Range
         (True, True)
     """
     not_too_large(value.steps, LARGEST_PART)  # the steps are printed twice
-    if not 1 / SMALLEST_STEP > value.step > SMALLEST_STEP:
+    if not 1 / SMALLEST_STEP > max(value.step, value.size) >= value.step > SMALLEST_STEP:
         raise InvalidValue(f"{which.value} needs numbers whose steps are floats; divide less.")
     least = _least(which, value)
     ends = float(max(value.low, least) * value.step), float(value.high * value.step)
@@ -262,6 +263,11 @@ def _error(
         return Fraction(0)
     moved = sqrt(near)
     if which is grid_steps.Curve.EXPONENTIAL:
+        if near > WIDEST_EXPONENT:
+            raise InvalidValue(
+                f"Rounding can move the argument of EXP by more than {WIDEST_EXPONENT}; round "
+                "the result instead, as in ROUND(EXP(x), 1)."
+            )
         moved = exp(ends[1]) * (exp(near) - 1)
     elif which is grid_steps.Curve.LOGARITHM:
         if ends[0] <= near:

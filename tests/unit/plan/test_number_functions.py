@@ -10,7 +10,7 @@ from tacit.engines.reference import steps
 from tacit.errors import InvalidValue
 from tacit.plan import number_functions as functions
 from tacit.plan.expression import Function
-from tacit.plan.steps import ComputedSteps, Curve, Ranged, WholeSteps
+from tacit.plan.steps import ComputedSteps, Curve, Ranged, WholeSteps, in_one_step
 
 HALF, CENT = Fraction(1, 2), Fraction(1, 100)
 RANGES = ((-25, 25), (0, 25), (3, 25), (-25, -4), (-25, 0), (0, 0), (-1, 1))
@@ -205,3 +205,28 @@ def test_a_function_that_is_printed_twice_has_a_limit() -> None:
     ):
         with pytest.raises(InvalidValue, match="operations after names are replaced"):
             make()
+
+
+def test_numbers_that_engines_read_have_at_most_62_bits() -> None:
+    nothing = of(0, 0)
+    for asked in (
+        lambda: in_one_step([nothing, of(0, 1, Fraction(1, 10**30))]),
+        lambda: functions.round_to(of(0, 9, Fraction(1, 10**30)), Function.FLOOR),
+    ):
+        with pytest.raises(InvalidValue, match="beyond 62 bits"):
+            asked()
+    assert in_one_step([nothing, of(0, 1, Fraction(1, 10**18))])[0].high == 0
+
+
+def test_an_argument_of_exp_that_rounding_moves_far_is_refused() -> None:
+    far = of(0, 0, Fraction(1000), Fraction(1000))
+    with pytest.raises(InvalidValue, match="Rounding can move the argument of EXP"):
+        functions.curve(Curve.EXPONENTIAL, far)
+    near = functions.curve(Curve.EXPONENTIAL, of(0, 0, Fraction(1000), Fraction(40)))
+    assert near.rounding > 10**17
+
+
+def test_a_root_of_numbers_beyond_floats_is_refused() -> None:
+    with pytest.raises(InvalidValue, match="whose steps are floats"):
+        functions.curve(Curve.ROOT, of(0, 2**40, Fraction(2**1000)))
+    assert functions.curve(Curve.ROOT, of(0, 2**40, Fraction(2**900))).high > 0
