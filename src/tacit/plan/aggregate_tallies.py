@@ -151,6 +151,15 @@ def mean(value: grid_steps.Ranged, max_rows: int, place: Place) -> MeanReading:
     )
 
 
+def _check_squares(name: str, *values: grid_steps.Ranged) -> None:
+    """Refuse numbers whose squares are beyond floats, which answers are converted to."""
+    if any(value.size > LARGEST_SQUARED for value in values):
+        raise InvalidValue(
+            f"The squares of a number in {name} can be beyond the range of floats; narrow the "
+            "bounds of its columns."
+        )
+
+
 def variance(
     value: grid_steps.Ranged, max_rows: int, place: Place, *, sample: bool, root: bool
 ) -> VarianceReading:
@@ -159,6 +168,7 @@ def variance(
     The squares are centred on the middle of their range too, which halves their sensitivity.
     They are computed on a coarser grid where their sum would not fit in 62 bits.
     """
+    _check_squares("VARIANCE or STDDEV", value)
     offset, centre = _distances(value, max_rows)
     square, middle = _square(offset, offset)
     return VarianceReading(
@@ -183,11 +193,7 @@ def pair(
     adds to none of the sums.
     """
     values = number(aggregate.x, schema), number(aggregate.y, schema)
-    if any(value.size > LARGEST_SQUARED for value in values):
-        raise InvalidValue(
-            f"The squares of a number in {aggregate.function.value} can be beyond the range of "
-            "floats; narrow the bounds of its columns."
-        )
+    _check_squares(aggregate.function.value, *values)
     (x, x_centre), (y, y_centre) = (_distances(value, max_rows) for value in values)
     both = grid_steps.Negation(grid_steps.StepsAreNull((x * y).steps))
     one = grid_steps.CaseSteps(((both, grid_steps.WholeSteps(1)),), grid_steps.WholeSteps(0))

@@ -9,7 +9,7 @@ errors of each.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, sqrt
+from math import ceil, hypot, sqrt
 from statistics import NormalDist
 from typing import Self
 
@@ -94,10 +94,10 @@ class Spread:
     longer than for a known mean.
     """
 
-    squares: float
-    values: float
-    rows: float
-    step: float
+    squares: Fraction
+    values: Fraction
+    rows: Fraction
+    step: Fraction
 
     @classmethod
     def of(cls, reading: VarianceReading, quote: Quote, confidence: Fraction) -> Self | None:
@@ -108,10 +108,9 @@ class Spread:
             mechanism = quote.tallies[place].mechanism
             if not isinstance(mechanism, Gaussian):
                 return None
-            reaches.append(sure * sqrt(mechanism.variance))
+            reaches.append(Fraction(sure * sqrt(mechanism.variance)))
         squares, values, rows = reaches
-        step, value_step = float(reading.step), float(reading.mean.step)
-        return cls(squares * step, values * value_step, rows, step)
+        return cls(squares * reading.step, values * reading.mean.step, rows, reading.step)
 
     def interval(
         self, reading: VarianceReading, found: tuple[int, int, int], mean: ClosedInterval
@@ -126,16 +125,19 @@ class Spread:
         # the amount that a row adds in addition to the variance, for all means in the interval
         near, far = square_range(low - centre, high - centre)
         offset = reading.middle - centre**2
-        reach = sqrt(self.squares**2 + 4 * float(max(low**2, high**2)) * self.values**2)
+        # in steps of the squares, which fit in floats for bounds of any size
+        unit = reading.step
+        moved = 2 * max(abs(low), abs(high)) * self.values
+        reach = Fraction(hypot(self.squares / unit, moved / unit))
         # one step more for each: the distribution of integers is discrete
-        ratio = Ratio(Fraction(reach + self.step), Fraction(self.rows + 1), gaussian=True)
+        ratio = Ratio(reach + self.step / unit, self.rows + 1, gaussian=True)
         ends = []
         for shift in (near + offset, far + offset):
             for top in (around, around + count * farthest):
-                interval = ratio.interval(top - count * shift, count)
+                interval = ratio.interval((top - count * shift) / unit, count)
                 if interval is None:
                     return None
-                ends += [end + shift for end in interval]
+                ends += [end * unit + shift for end in interval]
         return min(ends), max(ends)
 
 

@@ -9,6 +9,7 @@ from tacit.core.domain import Keys, Kind
 from tacit.errors import InvalidValue, MissingBound
 from tacit.plan.aggregate_tallies import (
     FINEST,
+    LARGEST_SQUARED,
     MOST_NODES,
     SECRET_FINEST,
     finest,
@@ -278,3 +279,13 @@ def test_a_coarser_grid_where_it_is_asked_for() -> None:
     (tally,) = tallies
     assert isinstance(tally, TreeTally)
     assert tally.cells == (29 >> 2) + 1
+
+
+@pytest.mark.parametrize("bits", [490, 497])
+def test_a_variance_of_numbers_whose_squares_are_beyond_floats_is_refused(bits: int) -> None:
+    value = Ranged(WholeSteps(0), 0, 4, Fraction(2**bits))
+    if value.size <= LARGEST_SQUARED:
+        assert variance(value, 1, lambda _: 0, sample=True, root=False).step < 2**1000
+        return
+    with pytest.raises(InvalidValue, match="beyond the range of floats"):
+        variance(value, 1, lambda _: 0, sample=True, root=False)

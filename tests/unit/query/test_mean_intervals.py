@@ -141,7 +141,7 @@ def test_a_variance_with_other_noise_has_no_such_margins(place: int) -> None:
 def test_at_a_known_mean_the_ends_are_as_far_as_the_noise_allows(total: int) -> None:
     count, square = 1000, 1_500_000
     mean = MEAN.centre + total * MEAN.step / count
-    spread = Spread(squares=300.0, values=40.0, rows=9.0, step=0.25)
+    spread = Spread(squares=F(300), values=F(40), rows=F(9), step=F(1, 4))
     ends = spread.interval(VARIANCE, (square, total, count), (mean, mean))
     assert ends is not None
     middle = float(around(mean, square, total, count))
@@ -157,7 +157,7 @@ def test_at_a_known_mean_the_ends_are_as_far_as_the_noise_allows(total: int) -> 
 @pytest.mark.parametrize("mean", [(F(58), F(63)), (F(57), F(62)), (F(60), F(60))])
 def test_a_mean_that_is_known_less_well_makes_the_variance_greater(mean: Interval) -> None:
     count = 10**8
-    spread = Spread(squares=0.0, values=0.0, rows=0.0, step=0.0)
+    spread = Spread(squares=F(0), values=F(0), rows=F(0), step=F(0))
     ends = spread.interval(VARIANCE, (count * 400, 0, count), mean)
     assert ends is not None
     middle = around(F(60), count * 400, 0, count)
@@ -176,7 +176,7 @@ def test_noise_of_values_counts_most_for_the_mean_that_is_farthest_off(
     count = 10**6
     total = 2 * int(sum(mean) / 2 - 60) * count
     spread, exact = (
-        Spread(squares=0.0, values=reach, rows=0.0, step=0.0) for reach in (5000.0, 0.0)
+        Spread(squares=F(0), values=reach, rows=F(0), step=F(0)) for reach in (F(5000), F(0))
     )
     found = (count * 400, total, count)
     wide, narrow = spread.interval(VARIANCE, found, mean), exact.interval(VARIANCE, found, mean)
@@ -200,7 +200,7 @@ def test_noise_of_the_count_is_of_all_means_in_the_interval(
 ) -> None:
     around_ten = replace(MEAN, centre=F(10), step=F(1))
     reading = replace(VARIANCE, mean=around_ten, centre=F(0), middle=F(150), step=F(1))
-    spread = Spread(squares=0.0, values=0.0, rows=99.0, step=0.0)
+    spread = Spread(squares=F(0), values=F(0), rows=F(99), step=F(0))
     count = 10_000
     found = spread.interval(reading, (count * square, count * total, count), mean)
     assert found is not None
@@ -209,7 +209,7 @@ def test_noise_of_the_count_is_of_all_means_in_the_interval(
 
 @pytest.mark.parametrize("count", [10, 0, -5])
 def test_a_group_that_may_be_empty_has_no_interval_of_a_variance(count: int) -> None:
-    spread = Spread(squares=1.0, values=1.0, rows=9.0, step=1.0)
+    spread = Spread(squares=F(1), values=F(1), rows=F(9), step=F(1))
     assert spread.interval(VARIANCE, (1, 1, count), (F(0), F(120))) is None
     assert spread.interval(VARIANCE, (1, 1, 11), (F(0), F(120))) is not None
 
@@ -290,3 +290,25 @@ def test_a_deviation_is_the_root_of_its_variance_and_rounded_outwards() -> None:
     assert below**2 < low < root**2 <= value < high < above**2
     for exact, found in ((value, root), (low, below), (high, above)):
         assert abs(found**2 - exact) < F(1, 10**17)
+
+
+@pytest.mark.parametrize("power", [-900, -300, 0, 200, 490])
+def test_the_interval_of_a_variance_does_not_depend_on_the_units(power: int) -> None:
+    unit = F(2) ** power
+    mean = MeanReading(0, 1, 60 * unit, unit / 2, F(0), 120 * unit)
+    reading = replace(
+        VARIANCE,
+        mean=mean,
+        centre=50 * unit,
+        middle=120 * unit**2,
+        step=VARIANCE.step * unit**2,
+    )
+    noise = released_by(*[Gaussian(F(400))] * 3)
+    plain, other = (Spread.of(each, noise, SURE) for each in (VARIANCE, reading))
+    assert plain is not None
+    assert other is not None
+    found = (1_500_000, 300, 1000)
+    low, high = plain.interval(VARIANCE, found, (F(58), F(63))) or (F(0), F(0))
+    ends = other.interval(reading, found, (58 * unit, 63 * unit))
+    assert ends == (low * unit**2, high * unit**2)
+    assert low < high
