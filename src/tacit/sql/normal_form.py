@@ -227,10 +227,12 @@ def _replace_comma_joins(select: exp.Select, scope: _Tables) -> None:
     Tables are joined in an order in which each has an equation with an earlier one.
     """
     joins, where = select.args.get("joins") or [], select.args.get("where")
-    if where is None or not any(map(_is_plain, joins)):
+    source = select.args.get("from_")
+    # without FROM, the question is refused later
+    if source is None or where is None or not any(map(_is_plain, joins)):
         return
-    source = select.args["from_"].this.alias_or_name
-    wanted, done, waiting = list(_conjuncts(where.this)), [source], list(joins)
+    first = source.this.alias_or_name
+    wanted, done, waiting = list(_conjuncts(where.this)), [first], list(joins)
     made: list[exp.Join] = []
     while waiting:
         found = next(

@@ -145,3 +145,12 @@ def test_declared_keys_are_listed(text: str) -> None:
 def test_statements_that_need_data_are_not_free(text: str, told: str) -> None:
     with pytest.raises(TacitError, match=told):
         read_statement(text, CATALOG)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["SELECT COUNT(*) JOIN visits WHERE age > 1", "SELECT 1 WHERE LEFT JOIN visits TRUE"],
+)
+def test_a_join_without_from_is_refused(text: str) -> None:
+    with pytest.raises(TacitError, match="A question needs FROM"):
+        parse(text, CATALOG)
