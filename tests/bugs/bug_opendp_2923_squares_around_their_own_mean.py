@@ -4,21 +4,21 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from tacit.plan.steps import Steps
+from tacit.plan.tally import RowValue
 
-PLACE = "tacit.engines.print.bounded_rows:steps"
+PLACE = "tacit.engines.print.bounded_rows:row_value"
 CAUGHT_BY = (
     "tests/engines/test_written_neighbours.py"
     "::test_a_person_shows_in_nothing_but_noise[a mean that crosses a step-duckdb]"
 )
 SHOWN = "BrokenPromise: Batch 0 changes by the square root of"
 
-Number = Callable[[Steps], exp.Expr]
+Number = Callable[[RowValue], exp.Expr]
 
 
 def bug(original: Number) -> Number:
-    def steps(number: Steps) -> exp.Expr:
+    def row_value(number: RowValue) -> exp.Expr:
         mean = exp.Floor(this=exp.Window(this=exp.Avg(this=original(number))))
         return exp.Sub(this=original(number), expression=exp.cast(mean, "BIGINT"))
 
-    return steps
+    return row_value
