@@ -33,7 +33,7 @@ TRAPS = (
     Trap(
         "PairStatistic",
         "CORR(double, big), REGR_SLOPE(huge, double)",
-        "CAST(COVAR_POP(double, big) AS BIGINT)",
+        "CAST(MAX(double) AS BIGINT) + COVAR_POP(double, big)",
         "double",
         1.7e308,
     ),

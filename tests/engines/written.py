@@ -22,6 +22,12 @@ CLINIC: dict[str, tuple[str, ...]] = {
         """SELECT COUNT(DISTINCT n) FROM (SELECT person, COUNT(*) AS n FROM visits
         GROUP BY person)""",
     ),
+    "functions": (
+        "SELECT SUM(ABS(age - 50)), SUM(GREATEST(age, 18)), AVG(SQRT(age)) FROM visits",
+        "SELECT SUM(FLOOR(cost)), SUM(ROUND(cost / 3)), AVG(COALESCE(age, 0)) FROM visits",
+        "SELECT ROUND(age, -1) AS about, COUNT(*) FROM visits GROUP BY about",
+        "SELECT UPPER(ward) AS name, COUNT(*) FROM visits GROUP BY name",
+    ),
     "sums": (
         "SELECT SUM(age) FROM visits",
         "SELECT SUM(pay) FROM visits",
