@@ -7,13 +7,15 @@ from dataclasses import dataclass
 class Attack:
     """A text against a catalogue, ``clinic`` or ``hospital``.
 
-    It is refused, or means no more than the plain question ``means``.
+    It is refused, or means no more than the plain question ``means``, or one person moves it by
+    no more than the plain question ``moves``.
     """
 
     threat: str
     text: str
     means: str | None = None
     catalog: str = "clinic"
+    moves: str | None = None
 
 
 def refused(threat: str, *texts: str, catalog: str = "clinic") -> tuple[Attack, ...]:
@@ -21,6 +23,15 @@ def refused(threat: str, *texts: str, catalog: str = "clinic") -> tuple[Attack, 
     return tuple(Attack(threat, text, catalog=catalog) for text in texts)
 
 
-def harmless(threat: str, plain: str, *texts: str) -> tuple[Attack, ...]:
+def harmless(
+    threat: str, plain: str, *texts: str, catalog: str = "clinic"
+) -> tuple[Attack, ...]:
     """Texts that look odd, and mean no more than ``plain``."""
-    return tuple(Attack(threat, text, means=plain) for text in texts)
+    return tuple(Attack(threat, text, means=plain, catalog=catalog) for text in texts)
+
+
+def answered(
+    threat: str, plain: str, *texts: str, catalog: str = "clinic"
+) -> tuple[Attack, ...]:
+    """Texts that one person moves by no more than ``plain``, and that no row makes fail."""
+    return tuple(Attack(threat, text, moves=plain, catalog=catalog) for text in texts)

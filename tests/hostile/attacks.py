@@ -1,5 +1,6 @@
 """All written attacks, by class."""
 
+import answered_attacks
 import engine_attacks
 import function_attacks
 import person_attacks
@@ -14,4 +15,5 @@ ATTACKS = (
     *function_attacks.ATTACKS,
     *person_attacks.ATTACKS,
     *size_attacks.ATTACKS,
+    *answered_attacks.ATTACKS,
 )

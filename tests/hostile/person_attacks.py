@@ -21,8 +21,6 @@ ATTACKS = (
         "SELECT CASE WHEN person IS NULL THEN 'a' END AS k, COUNT(*) FROM visits GROUP BY k",
         "SELECT SUM(person) FROM visits",
         "SELECT MEDIAN(person) FROM visits",
-        "SELECT COUNT(DISTINCT ward) FROM visits",
-        "SELECT COUNT(DISTINCT CASE WHEN age > 3 THEN person END) FROM visits",
         "SELECT COUNT(DISTINCT (SELECT person)) FROM visits",
     ),
     *refused(
@@ -30,8 +28,6 @@ ATTACKS = (
         "SELECT person, COUNT(*) FROM patients GROUP BY person",
         "SELECT p.person, COUNT(*) FROM visits v JOIN patients p ON v.patient = p.id"
         " GROUP BY p.person",
-        "SELECT COUNT(DISTINCT patient) FROM visits",
-        "SELECT COUNT(DISTINCT id) FROM patients",
         "SELECT COUNT(DISTINCT person) FROM labs",
         catalog="hospital",
     ),
@@ -46,12 +42,10 @@ ATTACKS = (
         "SELECT COUNT(*) FROM visits JOIN patients ON TRUE",
         "SELECT COUNT(*) FROM visits JOIN patients",
         "SELECT COUNT(*) FROM visits, patients",
-        "SELECT COUNT(*) FROM visits, patients WHERE patient = patients.id",
         "SELECT COUNT(*) FROM visits CROSS JOIN patients",
         "SELECT COUNT(*) FROM visits NATURAL JOIN patients",
         "SELECT COUNT(*) FROM visits POSITIONAL JOIN patients",
         "SELECT COUNT(*) FROM visits ASOF JOIN patients ON patient >= patients.id",
-        "SELECT COUNT(*) FROM visits LEFT JOIN patients ON patient = patients.id",
         "SELECT COUNT(*) FROM visits RIGHT JOIN patients ON patient = patients.id",
         "SELECT COUNT(*) FROM visits FULL JOIN patients ON patient = patients.id",
         "SELECT COUNT(*) FROM visits SEMI JOIN patients ON patient = patients.id",
@@ -59,7 +53,6 @@ ATTACKS = (
         "SELECT COUNT(*) FROM labs JOIN visits USING (id)",
         "SELECT COUNT(*) FROM visits JOIN patients ON patient <> patients.id",
         "SELECT COUNT(*) FROM visits JOIN patients ON patient = patients.id OR TRUE",
-        "SELECT COUNT(*) FROM visits JOIN patients ON patient = patients.id AND age > 3",
         "SELECT COUNT(*) FROM visits JOIN patients ON patient + 0 = patients.id",
         "SELECT COUNT(*) FROM visits JOIN (SELECT * FROM patients) p ON patient = p.id",
         "SELECT COUNT(*) FROM visits JOIN LATERAL (SELECT 1) ON TRUE",
@@ -81,7 +74,6 @@ ATTACKS = (
         "SELECT (SELECT MAX(age) FROM visits), COUNT(*) FROM visits",
         "SELECT COUNT(*) FROM visits WHERE EXISTS (SELECT 1 FROM visits WHERE person = 'a')",
         "SELECT COUNT(*) FROM visits WHERE NOT EXISTS (SELECT 1)",
-        "SELECT COUNT(*) FROM visits WHERE person IN (SELECT person FROM visits)",
         "SELECT COUNT(*) FROM visits WHERE (age, pay) IN (SELECT age, pay FROM visits)",
         "SELECT COUNT(*) FROM visits WHERE age > ALL (SELECT age FROM visits)",
         "SELECT COUNT(*) FROM visits WHERE age = ANY (SELECT age FROM visits)",
@@ -145,7 +137,6 @@ ATTACKS = (
     ),
     *refused(
         "T14 units in a query below, by a link",
-        "SELECT SUM(n) FROM (SELECT patient, COUNT(*) AS n FROM visits GROUP BY patient)",
         "SELECT SUM(n) FROM (SELECT id, COUNT(*) AS n FROM patients GROUP BY id)",
         "SELECT SUM(n) FROM (SELECT person, COUNT(*) AS n FROM labs GROUP BY person)",
         catalog="hospital",
@@ -173,14 +164,12 @@ ATTACKS = (
         "SELECT COUNT(*) FROM visits v NATURAL JOIN regions",
         "SELECT COUNT(*) FROM visits v NATURAL LEFT JOIN regions",
         "SELECT COUNT(*) FROM visits v ASOF LEFT JOIN regions r ON v.age >= r.beds",
-        "SELECT COUNT(*) FROM visits v JOIN regions r USING (ward)",
         "SELECT COUNT(*) FROM visits v JOIN regions r ON TRUE",
         "SELECT COUNT(*) FROM visits v JOIN regions r ON r.ward = 'north'",
         "SELECT COUNT(*) FROM visits v JOIN regions r ON r.ward = v.age",
         "SELECT COUNT(*) FROM visits v JOIN regions r ON r.beds = v.ward",
         "SELECT COUNT(*) FROM visits v JOIN regions r ON r.beds < v.age",
         "SELECT COUNT(*) FROM visits v JOIN regions r ON r.ward = v.ward OR TRUE",
-        "SELECT COUNT(*) FROM visits v JOIN regions r ON r.ward = v.ward AND r.beds > 3",
         "SELECT COUNT(*) FROM visits v JOIN regions r ON r.ward = v.ward"
         " JOIN regions s ON s.ward = v.ward",
         "SELECT COUNT(*) FROM visits v JOIN regions r ON r.ward = v.ward"
@@ -188,11 +177,8 @@ ATTACKS = (
         "SELECT COUNT(*) FROM visits v JOIN (SELECT * FROM regions) r ON r.ward = v.ward",
         "SELECT person, COUNT(*) FROM patients p JOIN regions r ON r.ward = p.city"
         " GROUP BY person",
-        "SELECT COUNT(*) FROM visits v JOIN main.regions r ON r.ward = v.ward",
         "SELECT SUM(n) FROM (SELECT region, COUNT(*) AS n FROM visits v JOIN regions r"
         " ON r.ward = v.ward GROUP BY region)",
-        "SELECT COUNT(DISTINCT region) FROM visits v JOIN regions r ON r.ward = v.ward",
-        "SELECT COUNT(*) FROM visits v LEFT JOIN patients p ON v.patient = p.id",
         catalog="hospital",
     ),
     *harmless(

@@ -3,6 +3,9 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
 from time import process_time
 
 import clinic
@@ -12,11 +15,14 @@ import pytest
 from attack import Attack
 from attacks import ATTACKS
 from conftest import Bar
+from hospital import Tables
 
 from tacit.core.catalog import Catalog, Limits
 from tacit.core.loss import Loss
+from tacit.core.sensitivity import Norm
 from tacit.engines.duckdb import DuckDB
 from tacit.engines.engine import SecretTable
+from tacit.engines.reference import Row
 from tacit.errors import InvalidValue, TacitError, UnknownName
 from tacit.mechanisms.gateway import LiveGateway
 from tacit.numeric.entropy import SystemEntropy
@@ -34,6 +40,41 @@ SLOWEST = 3.0
 PARSER_WORDS = re.compile(r"(?i:Expecting|Line \d|Col:|sqlglot|Traceback|duckdb)|Error|\x1b")
 
 
+EXTREMES: tuple[Row, ...] = tuple(
+    {
+        "person": "a",
+        "ward": ward,
+        "age": age,
+        "pay": pay,
+        "cost": cost,
+        "smoker": age == 0,
+        "day": day,
+        "until": day,
+        "doctor": ward,
+        "room": age,
+    }
+    for ward, age, pay, cost, day in (
+        ("", -(2**63), float("nan"), Decimal("-9999999999999999.99"), date.min),
+        ("%_\\", 2**63 - 1, float("inf"), Decimal("9999999999999999.99"), date.max),
+        ("north", 0, -1e308, Decimal(0), date(2020, 2, 29)),
+        (None, None, None, None, None),
+    )
+)
+LINKED: Tables = {
+    ("patients",): [
+        {"id": 1, "person": "a", "city": "Bern"},
+        {"id": 1, "person": "b", "city": None},
+        {"id": None, "person": None, "city": "Ulm"},
+    ],
+    ("visits",): [
+        {"id": 1, "patient": 1, "ward": "north", "age": -(2**63)},
+        {"id": None, "patient": 2, "ward": "", "age": 2**63 - 1},
+        {"id": 1, "patient": None, "ward": None, "age": None},
+    ],
+    ("labs",): [],
+}
+
+
 @dataclass
 class Watched:
     """A DuckDB engine that counts how often it is asked."""
@@ -49,8 +90,8 @@ class Watched:
 @pytest.fixture(scope="module")
 def engines() -> Iterator[dict[str, Watched]]:
     row = dict.fromkeys(clinic.TYPES) | {"person": CANARY, "doctor": CANARY}
-    visits = clinic.database([row])
-    linked = hospital.database({("patients",): [], ("visits",): [], ("labs",): []})
+    visits = clinic.database([row, *EXTREMES])
+    linked = hospital.database(LINKED)
     yield {"clinic": Watched(DuckDB(visits)), "hospital": Watched(DuckDB(linked))}
     visits.close()
     linked.close()
@@ -65,6 +106,13 @@ def ask(attack: Attack, engine: Watched) -> TacitError | None:
         return error
     run(quote, engine, catalog, b"salt", LiveGateway(SystemEntropy(b"charge")))
     return None
+
+
+def sensitivities(text: str, attack: Attack) -> list[tuple[Fraction, Norm]]:
+    """How far one person moves each number that is released."""
+    catalog = CATALOGS[attack.catalog]
+    quote = price(parse(text, catalog), catalog, Loss.zcdp("0.1"))
+    return [(tally.sensitivity.square, tally.sensitivity.norm) for tally in quote.tallies]
 
 
 def test_there_are_many_attacks(bar: Bar) -> None:
@@ -89,6 +137,11 @@ def test_an_attack_is_refused_or_means_what_it_says(
         catalog = CATALOGS[attack.catalog]
         meant = canonical(parse(attack.means, catalog)).plan
         assert canonical(parse(attack.text, catalog)).plan == meant
+        return
+    if attack.moves is not None:
+        assert told is None, told
+        assert len(engine.asked) == before + 1
+        assert sensitivities(attack.text, attack) == sensitivities(attack.moves, attack)
         return
     assert isinstance(told, InvalidValue | UnknownName), told
     assert len(engine.asked) == before

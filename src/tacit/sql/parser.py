@@ -30,6 +30,7 @@ from tacit.sql.released import (
     FUNCTIONS,
     OuterSelect,
     asks_aggregates,
+    drop_unread,
     released_function,
     window_value,
 )
@@ -251,7 +252,7 @@ def _plan_of(query: exp.Query, catalog: Catalog, below: Below) -> nodes.Plan:
         asked, alias, known = inner
         plan = _plan_of(asked, catalog, known)
         post = OuterSelect(alias, (plan.post,)).read(query, _limit(query))
-        return replace(plan, post=post)
+        return drop_unread(replace(plan, post=post))
     rows = rows_of(query, catalog, below)
     answer = SelectList(rows.names, source_of(rows.relation, catalog).unit)
     plan = answer.plan(query, rows.relation)

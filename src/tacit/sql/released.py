@@ -286,6 +286,29 @@ def flatten(post: nodes.Post) -> nodes.Post:
     return not_too_large(replace(made, having=having))
 
 
+def drop_unread(plan: nodes.Plan) -> nodes.Plan:
+    """Return ``plan`` without the measures that no step of its post-processing reads.
+
+    A SELECT around a question can leave out some of its aggregates. What is not shown is not
+    computed, released or charged.
+    """
+    read = _read_below(plan.post)
+    measures = tuple(measure for measure in plan.measures if measure.name in read)
+    if not measures:
+        raise InvalidValue(
+            "The question leaves out every aggregate of the query in FROM; show one of them, "
+            "as in SELECT n FROM (SELECT COUNT(*) AS n FROM visits)."
+        )
+    return replace(plan, measures=measures)
+
+
+def _read_below(post: nodes.Post) -> set[str]:
+    """Return the names of the released columns that the lowest steps of ``post`` read."""
+    if post.below:
+        return set().union(*map(_read_below, post.below))
+    return {field.name for field in every_node(post, Field)}
+
+
 def _passes_through(post: nodes.Post) -> bool:
     """Return whether a step only passes on the rows of UNION ALL."""
     names = [output.name for output in post.below[0].outputs] if post.below else []

@@ -28,6 +28,10 @@ REFUSALS = [
         "SELECT DISTINCT n FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)",
         "would compare released rows; leave DISTINCT out",
     ),
+    (
+        "SELECT ward FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)",
+        "leaves out every aggregate of the query in FROM",
+    ),
     ("SELECT COUNT(*) FROM visits LEFT JOIN visits v ON v.age = 3", "joined with itself"),
     ("SELECT WIDTH_BUCKET(age, 0, 9, 3), COUNT(*) FROM visits", "write bins as FLOOR"),
     ("SELECT QUANTILE(age) FROM visits", r"as in QUANTILE\(x, 0.9\)"),

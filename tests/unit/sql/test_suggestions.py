@@ -54,7 +54,7 @@ def test_a_suggested_statement_is_understood(text: str) -> None:
 )
 def test_a_suggested_function_is_understood(written: str, suggested: str) -> None:
     inner = "SELECT DATE_TRUNC('month', day) AS month, COUNT(*) AS n FROM visits GROUP BY 1"
-    assert suggested in refusal(f"SELECT {written} AS x FROM ({inner}) t")
-    asked = read_statement(f"SELECT {suggested} AS x FROM ({inner}) t", CATALOG)
+    assert suggested in refusal(f"SELECT n, {written} AS x FROM ({inner}) t")
+    asked = read_statement(f"SELECT n, {suggested} AS x FROM ({inner}) t", CATALOG)
     assert not isinstance(asked, PublicRows)
     price(asked, CATALOG, Loss.zcdp("0.1"))
