@@ -25,6 +25,48 @@ QUESTIONS = (
     "SELECT side, AVG(rate) FROM visits v LEFT JOIN places p ON v.ward = p.named GROUP BY side",
     """WITH t AS (SELECT person, ward, MAX(age) AS m, COUNT(*) AS n FROM visits WHERE pay > 1
     GROUP BY person, ward HAVING n > 1) SELECT ward, AVG(m), COUNT(n) FROM t GROUP BY ward""",
+    "SELECT ward, SUM(COUNT(*)) OVER (ORDER BY ward ROWS 2 PRECEDING) FROM visits GROUP BY 1",
+    (
+        "SELECT ward, n, RANK() OVER (ORDER BY n DESC) FROM (SELECT ward, COUNT(*) AS n,"
+        " SUM(age) AS s FROM visits GROUP BY ward) WHERE n > 3 ORDER BY n NULLS LAST LIMIT 2"
+    ),
+    (
+        "WITH t AS (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) SELECT ward, n"
+        " - LAG(n) OVER (PARTITION BY ward ORDER BY n), n / NULLIF(SUM(n) OVER (), 0) FROM t"
+    ),
+    "SELECT ward, smoker, COUNT(*), SUM(age) FROM visits GROUP BY ROLLUP (ward, smoker)",
+    "SELECT ward, smoker, COUNT(*) FROM visits GROUP BY GROUPING SETS ((ward, smoker), ())",
+    (
+        "SELECT ward, COUNT(*) FROM visits WHERE age > 3 GROUP BY ward UNION ALL SELECT ward,"
+        " COUNT(*) FROM visits WHERE NOT smoker GROUP BY ward ORDER BY 2 LIMIT 5"
+    ),
+    (
+        "SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM visits w WHERE w.person ="
+        " v.person AND w.age > 3) AND person NOT IN (SELECT person FROM visits WHERE smoker)"
+    ),
+    (
+        "SELECT COUNT(DISTINCT ward), COUNT(DISTINCT CASE WHEN age > 3 THEN person END)"
+        " FROM visits"
+    ),
+    "SELECT CORR(age, pay), COVAR_POP(age, cost), REGR_SLOPE(pay, age) FROM visits",
+    "SELECT SUM(age) FILTER (WHERE smoker), COUNT_IF(age > 3), MIN(until) FROM visits",
+    "SELECT AVG(SQRT(ABS(pay)) + LN(age + 1) - EXP(pay / 100)) FROM visits WHERE age::INT > 3",
+    (
+        "SELECT SUM(COALESCE(ROUND(pay, 1), NULLIF(age, 3), CEIL(cost / 4), POWER(age, 2)))"
+        " FROM visits"
+    ),
+    (
+        "SELECT UPPER(SUBSTR(ward, 1, 1)) AS w, COUNT(*) FROM visits WHERE ward ILIKE 'N%'"
+        " GROUP BY w"
+    ),
+    (
+        "SELECT COUNT(*) FROM visits WHERE until + INTERVAL '30' DAY > '2020-02-29' AND"
+        " DATE_DIFF('day', day, until) < 30 AND EXTRACT(QUARTER FROM until) = 2"
+    ),
+    (
+        "SELECT GREATEST(age, 3) AS k, COUNT(1) FROM main.visits JOIN places ON ward = named"
+        " AND rate > 3 GROUP BY k HAVING COUNT(1) > 2"
+    ),
 )
 """What is changed; each is a question that is understood."""
 
@@ -49,7 +91,9 @@ COMPARING = words("= <> < <= > >=")
 JOINING = words("AND OR")
 FUNCTIONS = words(
     """COUNT SUM AVG MIN MAX MEDIAN VARIANCE VAR_POP VAR_SAMP STDDEV STDDEV_POP STDDEV_SAMP
-    sum Avg mean quantile QUANTILE FLOOR YEAR MONTH DAY DAYOFWEEK"""
+    sum Avg mean quantile QUANTILE FLOOR YEAR MONTH DAY DAYOFWEEK ABS ROUND CEIL LN EXP SQRT
+    POWER COALESCE NULLIF UPPER LOWER SUBSTR TRIM GREATEST LEAST COUNT_IF CORR RANK LAG LEAD
+    ROW_NUMBER DATE_DIFF"""
 )
 ALIKE = (TABLES, NAMES, NUMBERS, TEXTS, ADDING, COMPARING, JOINING, FUNCTIONS)
 """Words that can stand where another of them stands."""
@@ -63,6 +107,10 @@ PARTS = (
     *("PERCENTILE_CONT(0.75) WITHIN GROUP (ORDER BY age DESC)", "age - (age - 1)", "1 / 0"),
     *("MONTH(day)", "EXTRACT(YEAR FROM until)", "DATE_TRUNC('week', day)", "until - day"),
     *("ward LIKE '%o%'", "ward NOT LIKE '_'", "DATE_TRUNC('year', until)"),
+    *("SUM(COUNT(*)) OVER ()", "RANK() OVER (ORDER BY COUNT(*))", "LN(age)", "SQRT(pay - 5)"),
+    *("COALESCE(pay, 0)", "until - INTERVAL 1 YEAR", "CURRENT_DATE", "POWER(age, 0.5)"),
+    *("EXISTS (SELECT 1 FROM visits)", "person IN (SELECT person FROM visits)", "age % 7"),
+    *("COUNT(DISTINCT ward)", "UPPER(ward)", "CAST(pay AS DECIMAL(9, 2))", "'2020-02-30'"),
 )
 """What can stand where a value stands."""
 

@@ -149,7 +149,6 @@ def round_to(value: grid_steps.Ranged, how: Function, digits: int = 0) -> grid_s
     if ratio.denominator == 1:
         return value
     top, bottom = ratio.numerator, ratio.denominator
-    grid_steps.check_size(bottom)  # engines read the divisor, also where the result is only 0
     added = _add_for(value * grid_steps.Ranged.constant(Fraction(top)), how, bottom)
     start = min(0, added.low // bottom)
     whole = grid_steps.QuotientSteps(added.above(start * bottom).steps, bottom)

@@ -97,6 +97,9 @@ class QuotientSteps:
     steps: "Steps"
     divisor: int
 
+    def __post_init__(self) -> None:
+        check_size(self.divisor)
+
 
 @dataclass(frozen=True, slots=True)
 class AbsoluteSteps:
@@ -295,15 +298,6 @@ Steps = OfRow | SumSteps | ProductSteps | HalvedSteps | CaseSteps | Functions
 # intermediate result can overflow.
 
 
-def check_size(number: int) -> None:
-    """Refuse a number of more than 62 bits."""
-    if number >= ROOM:
-        raise InvalidValue(
-            "This number can grow beyond 62 bits; narrow the bounds of its columns, or compute "
-            "less in one expression."
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class Ranged:
     """Steps with the size of a step, and with a range that contains them for every row.
@@ -327,7 +321,8 @@ class Ranged:
     rounding: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        check_size(max(abs(self.low), abs(self.high)))
+        check_size(self.low)
+        check_size(self.high)
 
     @classmethod
     def constant(cls, value: Fraction) -> "Ranged":
@@ -391,7 +386,6 @@ class Ranged:
                 return Ranged(self.steps, low, high, step, self.rounding)
             case WholeSteps(int() as whole):
                 return Ranged(WholeSteps(whole * factor), low, high, step)
-        check_size(factor)  # the range may be only 0, and engines read the factor too
         steps = ProductSteps(WholeSteps(factor), self.steps)
         return Ranged(steps, low, high, step, self.rounding)
 

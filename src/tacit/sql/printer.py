@@ -168,6 +168,8 @@ def _call(function: expr.Function, given: list[exp.Expr]) -> exp.Expr:
             return exp.paren(exp.DPipe(this=one, expression=other, safe=True), copy=False)
         case expr.Function.ASCII_LOWER:
             raise InvalidValue("This function can be written only as a part of ILIKE.")
+        case expr.Function.SUBSTRING:  # its arguments can also be written with FROM and FOR
+            given = [_above(COMPARING, each) for each in given]
     return exp.Anonymous(this=function.value, expressions=given)
 
 
