@@ -95,9 +95,11 @@ def test_which_values_of_a_person_count_does_not_depend_on_other_people() -> Non
 # Sensitivity ---------------------------------------------------------------------------------
 
 
-def quoted(neighbours: Neighbours, limits: Limits = LIMITS) -> tuple[Quote, Catalog]:
+def quoted(
+    neighbours: Neighbours, limits: Limits = LIMITS, text: str = DOCTORS
+) -> tuple[Quote, Catalog]:
     declared = catalog(limits, neighbours)
-    return price(parse(DOCTORS, declared), declared, Loss.zcdp("0.1")), declared
+    return price(parse(text, declared), declared, Loss.zcdp("0.1")), declared
 
 
 def replayed(quote: Quote, declared: Catalog, before: list[Row], make: Make) -> None:
@@ -125,6 +127,22 @@ def test_a_person_moves_all_that_is_declared_and_not_more(make: Make) -> None:
     replayed(quote, declared, OTHERS, make)
     with pytest.raises(BrokenPromise):
         replayed(lowered(quote), declared, OTHERS, make)
+
+
+@pytest.mark.parametrize("make", [reference, on_duckdb])
+def test_people_under_a_condition_move_by_one_each(make: Make) -> None:
+    text = (
+        "SELECT ward, COUNT(DISTINCT CASE WHEN doctor <> 'd1' THEN person END) AS n "
+        "FROM visits GROUP BY ward"
+    )
+    quote, declared = quoted(Neighbours.ADD_REMOVE, text=text)
+    (part,) = quote.tallies
+    assert part.sensitivity.square == 2
+    replayed(quote, declared, OTHERS, make)
+    with pytest.raises(BrokenPromise):
+        replayed(lowered(quote), declared, OTHERS, make)
+    other, _ = quoted(Neighbours.ADD_REMOVE, text=text.replace("THEN person", "THEN doctor"))
+    assert other.tallies[0].sensitivity.square == 2 * 3**2
 
 
 def test_two_people_in_other_groups_move_all_that_is_declared_for_replacing_one() -> None:

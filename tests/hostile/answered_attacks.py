@@ -132,7 +132,7 @@ ATTACKS = (
     ),
     *answered(
         "T15 persons under a condition",
-        COUNT,
+        "SELECT COUNT(DISTINCT person) FROM visits",
         "SELECT COUNT(DISTINCT CASE WHEN age > 3 THEN person END) FROM visits",
     ),
     *answered(

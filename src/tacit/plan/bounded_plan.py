@@ -14,7 +14,14 @@ from tacit.core import Key, Keys, Kind, Neighbours, Norm, Rule, Sensitivity
 from tacit.plan.expression import Span
 from tacit.plan.source import Fold, Source
 from tacit.plan.steps import ColumnSteps, Condition, Steps
-from tacit.plan.tally import DistinctTally, RowSumTally, Tally, TotalTally, TreeTally
+from tacit.plan.tally import (
+    DistinctTally,
+    RowSumTally,
+    StoredValue,
+    Tally,
+    TotalTally,
+    TreeTally,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +157,9 @@ def sensitivities(
     them. So the values of a group are the union of a set of at most ``high`` values, and of
     sets that do not change if the unit is added or removed: their number changes by 0 to
     ``high``, or by at most the unit's number of rows in the group. If a unit is replaced, the
-    number falls by at most ``high`` and then rises by at most ``high``.
+    number falls by at most ``high`` and then rises by at most ``high``. If the values are those
+    of the unit's own column, under a condition, all rows of a unit have one value, so that the
+    same holds with 1 in the place of ``high``.
 
     If the plan limits ``max_squares`` to S, and one row adds at most m, a unit with n rows in a
     group changes it by at most n * m, and the squares of all its changes add up to at most
@@ -170,14 +179,18 @@ def sensitivities(
         [Fraction(3, 1), Fraction(3, 1)]
     """
     groups = groups_touched(plan)
-    most = max(abs(tally.low), abs(tally.high))
-    width = max(0, tally.high) - min(0, tally.low)
-    facts = (f"max_groups={groups}", f"low={tally.low}", f"high={tally.high}")
+    own = counts_units(plan, tally)
+    low, high = (0, 1) if own else (tally.low, tally.high)
+    most = max(abs(low), abs(high))
+    width = max(0, high) - min(0, low)
+    facts = (f"max_groups={groups}", f"low={low}", f"high={high}")
     unit = Rule("a unit adds between low and high to a group", facts[1:])
     levels = tally.levels if isinstance(tally, TreeTally) else 1
     if isinstance(tally, TreeTally):
         unit = Rule("each kept row adds 1 to one node a level", (f"levels={levels}",), (unit,))
-    if isinstance(tally, DistinctTally):
+    if own:
+        unit = Rule("all rows of a unit have one value, which is the unit", (), (unit,))
+    elif isinstance(tally, DistinctTally):
         unit = Rule("each kept row of a unit adds at most one distinct value", (), (unit,))
     if neighbours is Neighbours.ADD_REMOVE:
         rule = Rule("a unit is in at most max_groups groups", facts[:1], (unit,))
@@ -189,7 +202,7 @@ def sensitivities(
         limit = (f"max_squares={plan.max_squares}",)
         rule = Rule("rows of a unit by group are a vector of limited length", limit, (rule,))
         two = neighbours is not Neighbours.ADD_REMOVE
-        times = 1 if not two else 2 if tally.low >= 0 or tally.high <= 0 else 4
+        times = 1 if not two else 2 if low >= 0 or high <= 0 else 4
         each = most_of_row(tally, plan.max_rows)
         square = min(square, floor(times * plan.max_squares * each**2))
         long = min(isqrt(groups * plan.max_squares), plan.max_squares)
@@ -202,6 +215,16 @@ def sensitivities(
 
 def _is_quantile(tally: Tally) -> bool:
     return isinstance(tally, TreeTally) and tally.quantile is not None
+
+
+def counts_units(plan: BoundedPlan, tally: Tally) -> bool:
+    """Return whether the distinct values that ``tally`` counts are units.
+
+    An example is COUNT(DISTINCT CASE WHEN age > 3 THEN patient END).
+    """
+    if not isinstance(tally, DistinctTally) or not isinstance(tally.value, StoredValue):
+        return False
+    return tally.value.name == plan.source.unit
 
 
 def most_of_row(tally: Tally, max_rows: int) -> Fraction:
